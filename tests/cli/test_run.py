@@ -1,0 +1,174 @@
+"""`tfcompat run` against `python`: the same program, the same arguments, standard output, error and exit status."""
+
+import os
+import subprocess
+import sys
+import textwrap
+import zipfile
+
+import pytest
+
+SHOW = "import sys\nprint(__name__, sys.argv[1:], sys.argv[0], repr(sys.path[0]), __file__ if '__file__' in globals() else None)\n"
+
+
+def run(*arguments, command=("-m", "tfcompat", "run"), cwd=None, stdin=""):
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    env = dict(os.environ, PYTHONPATH=root, JAX_PLATFORMS="cpu")
+    return subprocess.run(
+        [sys.executable, *command, *arguments],
+        cwd=cwd,
+        env=env,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def same_as_python(*arguments, cwd, stdin=""):
+    """The command's result, which has python's exit status and output."""
+    wanted = run(*arguments, command=(), cwd=cwd, stdin=stdin)
+    found = run(*arguments, cwd=cwd, stdin=stdin)
+    assert (found.returncode, found.stdout) == (wanted.returncode, wanted.stdout), found.stderr
+    return found, wanted
+
+
+@pytest.fixture
+def folder(tmp_path):
+    def write(name, text):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text))
+
+    write("show.py", SHOW)
+    write("package/__init__.py", "print('package', __name__)\n")
+    write("package/__main__.py", SHOW)
+    write("package/part.py", SHOW)
+    write("app/__main__.py", "import helper\n" + SHOW)
+    write("app/helper.py", "print('helper', __name__)\n")
+    write("fails.py", "def f(x):\n    return 1 // x\n\nf(0)\n")
+    write("exits.py", "import sys\nsys.exit(int(sys.argv[1]) if len(sys.argv) > 1 else 'a text')\n")
+    write("python2.py", "print 'hello'\n")
+    write("threads.py", """\
+        import atexit, threading, pickle
+        class C:
+            pass
+        assert pickle.loads(pickle.dumps(C())).__class__ is C
+        atexit.register(lambda: print("at exit", C.__name__))
+        threading.Timer(0, lambda: print("thread", C.__name__)).start()
+        """)  # fmt: skip
+    with zipfile.ZipFile(tmp_path / "archive.zip", "w") as archive:
+        archive.writestr("__main__.py", SHOW)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("show.py", "a", "--b", "-c"),
+        ("./package/part.py",),
+        ("-m", "package", "x", "--strict"),
+        ("-m", "package.part", "-m", "y"),
+        ("-mpackage.part",),
+        ("-c", "import sys; print(sys.argv, __name__, repr(sys.path[0]))", "1", "2"),
+        ("app", "z"),
+        ("archive.zip", "z"),
+        ("threads.py",),
+        ("exits.py", "3"),
+        ("exits.py", "0"),
+    ],
+)
+def test_runs_as_python_does(folder, arguments):
+    same_as_python(*arguments, cwd=folder)
+
+
+def test_program_from_standard_input(folder):
+    same_as_python("-", "a", cwd=folder, stdin=SHOW)
+
+
+def test_exit_with_a_text_prints_it(folder):
+    found, wanted = same_as_python("exits.py", cwd=folder)
+    assert found.stderr == wanted.stderr == "a text\n"
+
+
+def test_traceback_begins_in_the_program(folder):
+    found, wanted = same_as_python("fails.py", cwd=folder)
+    assert found.returncode == 1
+    assert found.stderr.replace(str(folder) + os.sep, "") == wanted.stderr.replace(str(folder) + os.sep, "")
+
+
+def test_traceback_of_a_module_begins_in_the_module(folder):
+    found = run("-m", "fails", cwd=folder)
+    assert found.returncode == 1
+    assert "runpy" not in found.stderr and "cli" not in found.stderr
+    assert found.stderr.splitlines()[-1].startswith("ZeroDivisionError")
+
+
+@pytest.mark.parametrize("arguments, status", [(("nothing.py",), 2), (("-m", "no_such_module"), 1)])
+def test_what_is_not_there(folder, arguments, status):
+    found, _ = same_as_python(*arguments, cwd=folder)
+    assert found.returncode == status
+    assert arguments[-1] in found.stderr
+
+
+def test_python_2_source_gets_a_hint(folder):
+    found, _ = same_as_python("python2.py", cwd=folder)
+    assert "Missing parentheses in call to 'print'" in found.stderr
+    assert "Python 2" in found.stderr and "2to3" in found.stderr
+
+
+def test_syntax_error_of_other_kind_gets_none(folder):
+    (folder / "wrong.py").write_text("x = (1,\n")
+    found, _ = same_as_python("wrong.py", cwd=folder)
+    assert "SyntaxError" in found.stderr and "2to3" not in found.stderr
+
+
+LEGACY = """
+import collections, imp, inspect, time, fractions
+import numpy as np
+from distutils.version import LooseVersion, StrictVersion
+assert np.zeros(2, np.int).dtype.kind == "i" and np.float is float and np.object is object
+assert np.product([2, 3]) == 6 and np.in1d([1, 2], [2]).tolist() == [False, True] and np.asscalar(np.array(2)) == 2
+assert isinstance([], collections.Iterable) and isinstance({}, collections.Mapping)
+assert inspect.getargspec(lambda a, b=1, *c, **d: 0) == (["a", "b"], "c", "d", (1,))
+assert time.clock() >= 0 and fractions.gcd(12, 18) == 6
+assert LooseVersion("1.15.5") > LooseVersion("1.9") and StrictVersion("1.0b2") < StrictVersion("1.0")
+print("ok")
+"""
+
+
+def test_removed_names_are_restored_for_the_program():
+    found = run("-c", LEGACY)
+    assert (found.returncode, found.stdout) == (0, "ok\n"), found.stderr
+
+
+def test_strict_restores_nothing():
+    found = run("--strict", "-c", "import numpy as np\nnp.int\n")
+    assert found.returncode == 1
+    assert "AttributeError" in found.stderr
+
+
+def test_tensorflow_means_tfcompat(folder):
+    (folder / "tensorflow.py").write_text("raise SystemExit('the wrong one')\n")
+    (folder / "uses.py").write_text("import tensorflow as tf, tfcompat\nprint(tf is tfcompat, tf.__version__)\n")
+    found = run("uses.py", cwd=folder)
+    assert found.stdout == "True 1.15.5\n", found.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments, status, stream, text",
+    [
+        (("--help",), 0, "stdout", "usage: tfcompat COMMAND"),
+        (("--version",), 0, "stdout", "TensorFlow 1.15.5"),
+        ((), 2, "stderr", "usage: tfcompat COMMAND"),
+        (("walk",), 2, "stderr", "unknown command 'walk'"),
+        (("run",), 2, "stderr", "nothing to run"),
+        (("run", "--no"), 2, "stderr", "unknown option --no"),
+        (("run", "-m"), 2, "stderr", "argument expected for -m"),
+        (("run", "--help"), 0, "stdout", "--strict"),
+    ],
+)
+def test_command_line(arguments, status, stream, text):
+    found = run(*arguments, command=("-m", "tfcompat"))
+    assert found.returncode == status
+    assert text in getattr(found, stream)

@@ -1,0 +1,26 @@
+"""Pairs of expressions and their recorded outcomes, for the tests of the framework's leaf modules."""
+
+import functools
+import json
+from pathlib import Path
+
+from oracle import framework_expressions
+from tfcompat._src.framework import device, dtypes, nest, tensor_shape
+
+GOLDEN = Path(__file__).resolve().parent.parent / "golden" / "framework"
+
+
+@functools.cache
+def _outcomes():
+    names = framework_expressions.namespace(dtypes, tensor_shape, device, device, nest)
+    return framework_expressions.all_outcomes(names)
+
+
+def recorded(group):
+    """(expression, outcome of the real TensorFlow) of a group."""
+    return sorted(json.loads((GOLDEN / f"{group}.json").read_text()).items())
+
+
+def found(group, expression):
+    """The outcome of the expression here."""
+    return _outcomes()[group][expression]

@@ -1,0 +1,42 @@
+from types import SimpleNamespace
+
+import pytest
+from framework.golden_outcomes import found, recorded
+
+from tfcompat._src.framework import device
+from tfcompat._src.framework.device import DeviceSpecV1, DeviceSpecV2
+
+
+@pytest.mark.parametrize("expression, expected", recorded("device"))
+def test_recorded(expression, expected):
+    assert found("device", expression) == expected
+
+
+def test_v1_spec_changes_and_v2_does_not():
+    spec = DeviceSpecV1(job="foo")
+    spec.task = 3
+    spec.device_type, spec.device_index = "gpu", "2"
+    assert spec.to_string() == "/job:foo/task:3/device:GPU:2"
+    spec.merge_from(DeviceSpecV1.from_string("/job:bar/cpu:1"))
+    assert spec.to_string() == "/job:bar/task:3/device:CPU:1"
+    with pytest.raises(AttributeError):
+        DeviceSpecV2(job="foo").job = "bar"
+
+
+def test_a_parsed_spec_does_not_change_the_cache():
+    DeviceSpecV1.from_string("/job:cached").task = 9
+    assert device.canonical_name("/job:cached") == "/job:cached"
+
+
+@pytest.mark.parametrize(
+    "base, override, merged",
+    [
+        ("/job:a", "/cpu:0", "/job:a/device:CPU:0"),
+        ("/job:a/gpu:1", "/job:b", "/job:b/device:GPU:1"),
+        ("/cpu:3", "/device:GPU:*", "/device:GPU:3"),
+        ("", "", ""),
+    ],
+)
+def test_merge(base, override, merged):
+    assert device.merge(base, override) == merged
+    assert device.merge_device(base)(SimpleNamespace(device=override)) == merged

@@ -1,0 +1,106 @@
+"""`tf.compat`, `tf.flags`, `tf.app` and `tf.logging` as TensorFlow 1.15.5 behaves."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+from tfcompat._src.platform import compat, versions
+
+
+def run(text, *arguments):
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    env = dict(os.environ, PYTHONPATH=root, JAX_PLATFORMS="cpu")
+    command = [sys.executable, "-c", text, *arguments]
+    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
+
+
+def test_versions():
+    assert (versions.VERSION, versions.GIT_VERSION, versions.GRAPH_DEF_VERSION) == (
+        "1.15.5",
+        "v1.15.4-39-g3db52be",
+        134,
+    )
+
+
+def test_bytes_and_text():
+    assert compat.as_bytes("a\u00e9") == b"a\xc3\xa9" == compat.as_bytes(bytearray(b"a\xc3\xa9"))
+    assert compat.as_text(b"a\xc3\xa9") == compat.as_str("a\u00e9") == compat.as_str_any(b"a\xc3\xa9") == "a\u00e9"
+    assert compat.as_str_any(3) == "3"
+    assert compat.path_to_str(pathlib.PurePosixPath("/x")) == "/x" and compat.path_to_str(3) == 3
+
+
+@pytest.mark.parametrize(
+    "function, value", [(compat.as_bytes, 3), (compat.as_text, None), (compat.as_text, bytearray(b"q"))]
+)
+def test_what_is_no_text(function, value):
+    with pytest.raises(TypeError, match="Expected binary or unicode string, got"):
+        function(value)
+
+
+def test_forward_compatibility():
+    assert compat.forward_compatible(2019, 8, 20) and not compat.forward_compatible(2019, 8, 21)
+    with compat.forward_compatibility_horizon(2030, 1, 1):
+        assert compat.forward_compatible(2029, 12, 31) and not compat.forward_compatible(2030, 1, 1)
+    assert not compat.forward_compatible(2019, 8, 21)
+
+
+FLAGS = """
+import sys
+from tfcompat._src.platform import flags
+flags.DEFINE_string("s", "d", "h")
+flags.DEFINE_integer("num", default_value=1, docstring="x")
+F = flags.FLAGS
+print(F.flag_values_dict()["num"], F.is_parsed())
+print(F.num, F.s, F.is_parsed(), "num" in F, F.__flags["num"].value)
+F.num = 9
+print(F.num)
+"""
+
+
+def test_flags_are_parsed_when_first_read():
+    found = run(FLAGS, "--num=7", "rest")
+    assert found.stdout.splitlines() == ["1 False", "7 d True True 7", "9"], found.stderr
+
+
+def test_unknown_flag():
+    found = run(FLAGS, "--unknown=3")
+    assert "UnrecognizedFlagError: Unknown command line flag 'unknown'" in found.stderr
+
+
+APP = """
+from tfcompat._src.platform import app, flags
+flags.DEFINE_integer("n", 1, "h")
+def main(argv):
+    print(argv, flags.FLAGS.n)
+    return 4
+app.run()
+"""
+
+
+def test_app_run_hands_on_what_it_does_not_know():
+    found = run(APP, "--n=3", "--zzz=1", "a", "b")
+    assert (found.returncode, found.stdout) == (4, "['-c', '--zzz=1', 'a', 'b'] 3\n"), found.stderr
+
+
+LOGGING = """
+from tfcompat._src.platform import logging as l
+print(l.get_verbosity())
+l.info("no"); l.warn("w %d", 1); l.error("e"); l.fatal("f"); l.debug("d"); l.TaskLevelStatusMessage("t")
+l.set_verbosity(l.INFO); l.info("i %s", "x"); l.vlog(l.INFO, "v"); l.log(l.DEBUG, "nd")
+for i in range(5): l.log_every_n(l.INFO, "every %d", 2, i)
+for i in range(5): l.log_first_n(l.INFO, "first %d", 2, i)
+l.log_if(l.INFO, "if", True); l.log_if(l.INFO, "if", False)
+"""
+
+
+def test_logging_lines():
+    found = run(LOGGING)
+    assert found.stdout == "30\n"
+    assert found.stderr.splitlines() == [
+        "WARNING:tensorflow:w 1", "ERROR:tensorflow:e", "CRITICAL:tensorflow:f", "ERROR:tensorflow:t",
+        "INFO:tensorflow:i x", "INFO:tensorflow:v", "INFO:tensorflow:every 0", "INFO:tensorflow:every 2",
+        "INFO:tensorflow:every 4", "INFO:tensorflow:if",
+    ]  # fmt: skip

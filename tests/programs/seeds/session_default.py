@@ -1,0 +1,6 @@
+import tensorflow as tf # Build a graph.
+a = tf.constant([1.0, 2.0])
+b = tf.constant([3.0, 4.0])
+c = a * b
+
+with tf.Session(): print(c.eval())

@@ -1,0 +1,6 @@
+"""A progress bar that shows nothing."""
+
+
+def tqdm(iterable):
+    """The iterable itself."""
+    return iterable

@@ -1,0 +1,113 @@
+"""`import tensorflow` in its forms means tfcompat, also where another package of that name is installed."""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Runs a program that begins with install_as_tensorflow(), with a stand-in for an installed TensorFlow on its path."""
+    for package in ("tensorflow", "tensorflow/python", "tensorflow_core"):
+        (tmp_path / package).mkdir()
+        (tmp_path / package / "__init__.py").write_text("raise RuntimeError('the installed TensorFlow was loaded')\n")
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+    def run_program(text, install=True):
+        start = "import tfcompat\ntfcompat.install_as_tensorflow()\n" if install else ""
+        env = dict(os.environ, PYTHONPATH=f"{tmp_path}{os.pathsep}{root}", JAX_PLATFORMS="cpu")
+        command = [sys.executable, "-c", start + textwrap.dedent(text)]
+        return subprocess.run(command, env=env, capture_output=True, text=True, timeout=120, cwd=tmp_path)
+
+    return run_program
+
+
+PROGRAMS = {
+    "both forms": """
+        import tensorflow as tf
+        import tensorflow.compat.v1 as tf1
+        assert tf is tf1 is tfcompat and tf.compat.v1.Graph is tf.Graph
+        """,
+    "installing twice": "tfcompat.install_as_tensorflow(); import tensorflow; assert tensorflow is tfcompat",
+    "public names of internal modules": """
+        import tensorflow as tf
+        from tensorflow.python.framework import dtypes, errors_impl, ops
+        from tensorflow.python.framework.dtypes import float32
+        from tensorflow.python.platform import gfile, tf_logging as logging
+        assert ops.Graph is tf.Graph and dtypes.float32 is float32 is tf.float32
+        assert errors_impl.NotFoundError is tf.errors.NotFoundError and errors_impl.NOT_FOUND == 5
+        assert gfile.Exists is tf.gfile.Exists and logging.info is tf.logging.info
+        """,
+    "internal names": """
+        from tensorflow.python.util import nest, tf_decorator, tf_inspect
+        from tensorflow.python.lib.io import file_io
+        from tensorflow.python import tf2
+        assert nest.flatten([1, [2]]) == [1, 2] and not tf2.enabled()
+        assert file_io.FileIO("x", "w").name == "x"
+        assert tf_inspect.getargspec(lambda a, b=2: 0) == (["a", "b"], None, None, (2,))
+        """,
+    "attribute access without import": """
+        import tensorflow as tf
+        assert tf.python.framework.ops.Graph is tf.Graph
+        """,
+    "other paths of the same module": """
+        from tensorflow_core.python.framework import ops as one
+        from tensorflow.python.framework import ops as two
+        assert one is two
+        """,
+    "messages": """
+        import tensorflow as tf
+        from tensorflow.core.framework import graph_pb2
+        assert graph_pb2.GraphDef.DESCRIPTOR.full_name == "tensorflow.GraphDef"
+        """,
+    "wildcard": """
+        from tensorflow.python.framework.errors_impl import *
+        assert NotFoundError.__name__ == "NotFoundError"
+        """,
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_import(run, name):
+    found = run(PROGRAMS[name])
+    assert found.returncode == 0, found.stderr
+
+
+LACKING = {
+    "import tensorflow.python.no_such_module": ("ImportError", "tfcompat does not have tensorflow.python.no_such_module"),
+    "from tensorflow.python.framework.ops import no_such_name": (
+        "ImportError", "tfcompat does not have tensorflow.python.framework.ops.no_such_name"),
+    "from tensorflow.python.framework import ops\nops.no_such_name": (
+        "AttributeError", "tfcompat does not have tensorflow.python.framework.ops.no_such_name"),
+    "from tensorflow.python.ops import seq2seq": ("ImportError", "use tf.contrib.legacy_seq2seq"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("program", LACKING)
+def test_lacking_name_says_so(run, program):
+    error, text = LACKING[program]
+    found = run(program)
+    assert found.returncode == 1
+    last = found.stderr.splitlines()[-1]
+    assert last.startswith(error) and text in last
+
+
+def test_too_late_where_tensorflow_is_already_imported(run):
+    found = run(
+        """
+        import sys, types
+        sys.modules["tensorflow"] = types.ModuleType("tensorflow")
+        import tfcompat
+        tfcompat.install_as_tensorflow()
+        """,
+        install=False,
+    )
+    assert "RuntimeError: tensorflow is already imported" in found.stderr
+
+
+def test_without_installing_the_installed_one_is_untouched(run):
+    found = run("import tfcompat\nimport tensorflow\n", install=False)
+    assert "the installed TensorFlow was loaded" in found.stderr

@@ -1,0 +1,57 @@
+"""The `tfcompat` command: one row per subcommand."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import sys
+from typing import Callable, NamedTuple
+
+import jax
+
+from tfcompat._src.cli import run
+from tfcompat._src.platform.versions import VERSION
+
+
+class Command(NamedTuple):
+    """A subcommand: what it takes, what it does, and the function that gets its arguments and returns the exit status."""
+
+    arguments: str
+    help: str
+    main: Callable[[list[str]], int]
+
+
+COMMANDS = {
+    "run": Command(run.ARGUMENTS, "run a TensorFlow 1 program as python does", run.main),
+}
+
+
+def usage() -> str:
+    rows = "\n".join(f"  tfcompat {name} {row.arguments}\n      {row.help}" for name, row in COMMANDS.items())
+    return f"usage: tfcompat COMMAND [ARGS...]\n\n{rows}\n  tfcompat --version\n  tfcompat --help\n"
+
+
+def version() -> str:
+    try:
+        own = importlib.metadata.version("tfcompat")
+    except importlib.metadata.PackageNotFoundError:
+        own = "(not installed)"
+    return f"tfcompat {own}: the API of TensorFlow {VERSION} on JAX {jax.__version__}, Python {sys.version.split()[0]}"
+
+
+def main() -> int:
+    """Runs the subcommand that the command line names, and returns the exit status."""
+    arguments = sys.argv[1:]
+    if not arguments:
+        sys.stderr.write(usage())
+        return 2
+    first, rest = arguments[0], arguments[1:]
+    if first in ("-h", "--help"):
+        sys.stdout.write(usage())
+        return 0
+    if first in ("-V", "--version"):
+        print(version())
+        return 0
+    if first not in COMMANDS:
+        sys.stderr.write(f"tfcompat: unknown command {first!r}\n\n{usage()}")
+        return 2
+    return COMMANDS[first].main(rest)

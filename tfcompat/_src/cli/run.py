@@ -1,0 +1,165 @@
+"""`tfcompat run`: a script, a module or a line of code, run as `python` runs it, with `tensorflow` meaning tfcompat."""
+
+from __future__ import annotations
+
+import os
+import re
+import runpy
+import sys
+import types
+from importlib.machinery import SourceFileLoader, SourcelessFileLoader
+from typing import Any, NamedTuple
+
+from tfcompat._src.cli import legacy
+from tfcompat._src.shim.install import install_as_tensorflow
+
+ARGUMENTS = "[--strict] (SCRIPT | - | -m MODULE | -c CODE) [ARGS...]"
+USAGE = f"""usage: tfcompat run {ARGUMENTS}
+
+Runs a program as python does. `import tensorflow` means tfcompat, an installed TensorFlow is left alone, and what Python
+and NumPy have removed since 2019 is there again, both in this process only.
+
+  SCRIPT     a file, or a folder or zip archive that holds a __main__.py
+  -          the program is read from standard input
+  -m MODULE  a module or package
+  -c CODE    a line of code
+  --strict   restore nothing that Python and NumPy have removed
+"""
+OWN_FILES = os.path.dirname(__file__) + os.sep
+RUNPY_FILES = (runpy.__file__, "<frozen runpy>")
+PYTHON_2 = re.compile(
+    r"Missing parentheses in call to '(print|exec)'|multiple exception types must be parenthesized"
+    r"|leading zeros in decimal integer literals|inconsistent use of tabs|invalid decimal literal|invalid hexadecimal literal"
+)
+
+
+class Target(NamedTuple):
+    """What to run: kind is "script", "module" or "code"."""
+
+    kind: str
+    text: str
+    arguments: list[str]
+    strict: bool
+
+
+def parse(arguments: list[str]) -> Target | str:
+    """The target that a command line names, or what is wrong with it."""
+    strict = False
+    while arguments:
+        first, arguments = arguments[0], arguments[1:]
+        if first == "--strict":
+            strict = True
+        elif first[:2] in ("-m", "-c"):
+            text = first[2:] or (arguments.pop(0) if arguments else "")
+            if not text:
+                return f"argument expected for {first}"
+            return Target("module" if first[1] == "m" else "code", text, arguments, strict)
+        elif first.startswith("-") and first != "-":
+            return f"unknown option {first}"
+        else:
+            return Target("script", first, arguments, strict)
+    return "nothing to run"
+
+
+def main(arguments: list[str]) -> int:
+    """Runs what `arguments` name and returns the exit status; an exception of the program goes through."""
+    if arguments[:1] in (["-h"], ["--help"]):
+        sys.stdout.write(USAGE)
+        return 0
+    target = parse(list(arguments))
+    if isinstance(target, str):
+        sys.stderr.write(f"tfcompat run: {target}\n\n{USAGE}")
+        return 2
+    install_as_tensorflow()
+    if not target.strict:
+        legacy.restore()
+    sys.excepthook = report
+    return {"script": run_script, "module": run_module, "code": run_code}[target.kind](target)
+
+
+def run_script(target: Target) -> int:
+    if target.text == "-":
+        return execute(sys.stdin.buffer.read(), "<stdin>", "-", target.arguments, "")
+    path = os.path.join(os.getcwd(), target.text)
+    if os.path.isdir(path) or (importer_of(path) and not path.endswith((".py", ".pyc"))):
+        prepare(target.text, target.arguments, path)
+        return as_main("__main__", alter_argv=False)
+    try:
+        with open(path, "rb") as file:
+            source = file.read()
+    except OSError as error:
+        sys.stderr.write(f"tfcompat run: can't open file {path!r}: [Errno {error.errno}] {error.strerror}\n")
+        return 2
+    return execute(source, path, target.text, target.arguments, os.path.dirname(os.path.realpath(path)))
+
+
+def run_module(target: Target) -> int:
+    prepare("-m", target.arguments, os.getcwd())
+    return as_main(target.text, alter_argv=True)
+
+
+def run_code(target: Target) -> int:
+    return execute(target.text.encode(), "<string>", "-c", target.arguments, "")
+
+
+def importer_of(path: str) -> Any:
+    """The importer of a zip archive, or None for a plain file."""
+    for hook in sys.path_hooks:
+        try:
+            return hook(path)
+        except ImportError:
+            continue
+    return None
+
+
+def prepare(program: str, arguments: list[str], folder: str) -> types.ModuleType:
+    """Sets `sys.argv` and `sys.path`, and puts a fresh `__main__` in place of the command's."""
+    sys.argv[:] = [program, *arguments]
+    if not sys.flags.safe_path:
+        sys.path[0] = folder
+    module = types.ModuleType("__main__")
+    module.__dict__.update(__builtins__=sys.modules["builtins"], __annotations__={})
+    sys.modules["__main__"] = module
+    return module
+
+
+def as_main(module: str, alter_argv: bool) -> int:
+    runpy._run_module_as_main(module, alter_argv=alter_argv)  # type: ignore[attr-defined]
+    return 0
+
+
+def execute(source: bytes, path: str, program: str, arguments: list[str], folder: str) -> int:
+    """Runs source text, or the bytes of a compiled file, in a fresh `__main__`."""
+    module = prepare(program, arguments, folder)
+    if program not in ("-", "-c"):
+        loader_class = SourcelessFileLoader if path.endswith(".pyc") else SourceFileLoader
+        module.__dict__.update(__cached__=None, __loader__=loader_class("__main__", path))
+    if program != "-c":
+        module.__dict__["__file__"] = path
+    code = (
+        module.__loader__.get_code("__main__")
+        if path.endswith(".pyc")
+        else compile(source, path, "exec", dont_inherit=True)
+    )
+    exec(code, module.__dict__)  # type: ignore[arg-type]
+    return 0
+
+
+def report(kind: type[BaseException], error: BaseException, trace: types.TracebackType | None) -> None:
+    """Prints an uncaught exception as python does, without the frames that lead to the program."""
+    inner, step = trace, trace
+    while step is not None:
+        if step.tb_frame.f_code.co_filename.startswith(OWN_FILES):
+            inner = step.tb_next
+        step = step.tb_next
+    while inner is not None and inner.tb_frame.f_code.co_filename.startswith(RUNPY_FILES):
+        inner = inner.tb_next
+    if inner is not None or isinstance(error, SyntaxError):
+        trace = inner
+        error = error.with_traceback(inner)
+    sys.__excepthook__(kind, error, trace)
+    if isinstance(error, SyntaxError) and PYTHON_2.search(str(error)):
+        sys.stderr.write(
+            f"tfcompat: {error.filename} seems to be written for Python 2: convert it with 2to3 "
+            "(pip install fissix; fissix-2to3 -w FILE), then run it again\n"
+        )

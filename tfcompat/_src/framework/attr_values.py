@@ -1,0 +1,174 @@
+"""Attributes of nodes: Python values inside the graph, AttrValue messages outside it.
+
+Inside: int, float, bool, bytes, DType, TensorShape, numpy arrays (kind `tensor`), FunctionRef (kind `func`), or lists of these.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tfcompat._src.framework import dtypes, signature as signature_lib
+from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.framework import tensor_proto
+from tfcompat._src.proto import messages
+
+
+@dataclass(frozen=True)
+class FunctionRef:
+    """A function of the graph's library, by name, with attributes bound."""
+
+    name: str
+    attrs: dict = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True)
+class PlaceholderAttr:
+    """An attribute value inside a function body that names an attribute of the function."""
+
+    name: str
+
+
+def fill(proto: Any, value: Any) -> None:
+    """Writes an inside value into an AttrValue message."""
+    if isinstance(value, (list, tuple)):
+        proto.list.SetInParent()
+        for element in value:
+            _add(proto.list, element)
+    elif isinstance(value, bool):
+        proto.b = value
+    elif isinstance(value, (int, np.integer)) and not isinstance(value, dtypes.DType):
+        proto.i = int(value)
+    elif isinstance(value, (float, np.floating)):
+        proto.f = float(value)
+    elif isinstance(value, bytes):
+        proto.s = value
+    elif isinstance(value, str):
+        proto.s = value.encode()
+    elif isinstance(value, dtypes.DType):
+        proto.type = value.as_datatype_enum
+    elif isinstance(value, TensorShape):
+        proto.shape.CopyFrom(value.as_proto())
+    elif isinstance(value, np.ndarray):
+        proto.tensor.CopyFrom(tensor_proto.make_tensor_proto(value))
+    elif isinstance(value, messages.TensorProto):
+        proto.tensor.CopyFrom(value)
+    elif isinstance(value, FunctionRef):
+        fill_function(proto.func, value)
+    elif isinstance(value, PlaceholderAttr):
+        proto.placeholder = value.name
+    else:
+        raise TypeError(f"an attribute cannot hold {value!r}")
+
+
+def fill_function(proto: Any, ref: FunctionRef) -> None:
+    proto.name = ref.name
+    for key, value in ref.attrs.items():
+        fill(proto.attr[key], value)
+
+
+def _add(proto: Any, element: Any) -> None:
+    if isinstance(element, bool):
+        proto.b.append(element)
+    elif isinstance(element, dtypes.DType):
+        proto.type.append(element.as_datatype_enum)
+    elif isinstance(element, (int, np.integer)):
+        proto.i.append(int(element))
+    elif isinstance(element, (float, np.floating)):
+        proto.f.append(float(element))
+    elif isinstance(element, (bytes, str)):
+        proto.s.append(element if isinstance(element, bytes) else element.encode())
+    elif isinstance(element, TensorShape):
+        proto.shape.append(element.as_proto())
+    elif isinstance(element, np.ndarray):
+        proto.tensor.append(tensor_proto.make_tensor_proto(element))
+    elif isinstance(element, FunctionRef):
+        fill_function(proto.func.add(), element)
+    else:
+        raise TypeError(f"a list attribute cannot hold {element!r}")
+
+
+def from_proto(proto: Any) -> Any:
+    """The inside value of an AttrValue message."""
+    kind = proto.WhichOneof("value")
+    if kind == "list":
+        return _list_from_proto(proto.list)
+    if kind == "type":
+        return dtypes.as_dtype(proto.type)
+    if kind == "shape":
+        return TensorShape(proto.shape)
+    if kind == "tensor":
+        return tensor_proto.make_ndarray(proto.tensor)
+    if kind == "func":
+        return function_from_proto(proto.func)
+    if kind == "placeholder":
+        return PlaceholderAttr(proto.placeholder)
+    return getattr(proto, kind) if kind else None
+
+
+def function_from_proto(proto: Any) -> FunctionRef:
+    return FunctionRef(proto.name, {k: from_proto(v) for k, v in proto.attr.items()})
+
+
+def _list_from_proto(proto: Any) -> list:
+    if proto.type:
+        return [dtypes.as_dtype(t) for t in proto.type]
+    if proto.shape:
+        return [TensorShape(s) for s in proto.shape]
+    if proto.tensor:
+        return [tensor_proto.make_ndarray(t) for t in proto.tensor]
+    if proto.func:
+        return [function_from_proto(f) for f in proto.func]
+    return list(proto.s or proto.i or proto.f or proto.b)
+
+
+def to_public(value: Any) -> Any:
+    """What `Operation.get_attr` gives: shapes, tensors and functions as messages, the rest as it is."""
+    if isinstance(value, (list, tuple)):
+        return [to_public(v) for v in value]
+    if isinstance(value, TensorShape):
+        return value.as_proto()
+    if isinstance(value, np.ndarray):
+        return tensor_proto.make_tensor_proto(value)
+    if isinstance(value, FunctionRef):
+        proto = messages.NameAttrList()
+        fill_function(proto, value)
+        return proto
+    return value
+
+
+
+def default_value(attr: signature_lib.Attr) -> Any:
+    """The default of an attribute as an inside value; a fresh list where it is one."""
+    if attr.element_kind == "shape" and not attr.is_list:
+        return TensorShape(attr.default)
+    if attr.element_kind == "func" and not attr.is_list:
+        return FunctionRef(attr.default if isinstance(attr.default, str) else "")
+    if attr.is_list:
+        return [TensorShape(s) for s in attr.default] if attr.element_kind == "shape" else list(attr.default)
+    return attr.default
+
+
+def op_def(spec: Any) -> Any:
+    """The OpDef message of a record."""
+    signature = spec.signature
+    proto = messages.OpDef(name=spec.name, is_stateful=spec.effects.is_stateful)
+    for args, target in ((signature.inputs, proto.input_arg), (signature.outputs, proto.output_arg)):
+        for arg in args:
+            target.add(
+                name=arg.name, type_attr=arg.type_attr, number_attr=arg.number_attr, type_list_attr=arg.type_list_attr,
+                is_ref=arg.is_ref, type=arg.dtype.as_datatype_enum if arg.dtype else 0,
+            )  # fmt: skip
+    for attr in signature.attrs.values():
+        entry = proto.attr.add(name=attr.name, type=attr.kind)
+        if attr.default is not signature_lib.REQUIRED:
+            fill(entry.default_value, default_value(attr))
+        if attr.minimum is not None:
+            entry.has_minimum, entry.minimum = True, attr.minimum
+        if attr.allowed is not None:
+            entry.allowed_values.list.SetInParent()
+            for value in sorted(attr.allowed, key=str):
+                _add(entry.allowed_values.list, value)
+    return proto

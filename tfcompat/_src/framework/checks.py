@@ -1,0 +1,96 @@
+"""Checks of data inside compiled kernels: collected while a cluster is traced, read after it has run."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from tfcompat._src.framework import errors
+
+
+@dataclass
+class Check:
+    """One requirement: `ok` is a scalar bool; `values` go into `text` when it fails. `op` is the node that asked."""
+
+    ok: Any
+    text: str
+    values: tuple
+    op: Any
+    error: type[errors.OpError] = errors.InvalidArgumentError
+
+    def traced_values(self) -> tuple:
+        """The values that exist only when the program runs."""
+        return tuple(v for v in self.values if isinstance(v, jax.core.Tracer))
+
+    def without_traced_values(self) -> Check:
+        """This check with gaps (None) for what the program will give."""
+        kept = tuple(None if isinstance(v, jax.core.Tracer) else v for v in self.values)
+        return Check(None, self.text, kept, self.op, self.error)
+
+    def merge_values(self, found: list) -> tuple:
+        """All values, the gaps filled with what the program gave."""
+        given = iter(found)
+        return tuple(next(given) if v is None else v for v in self.values)
+
+    def failure(self, values: tuple) -> errors.OpError:
+        node_def = self.op.node_def if self.op is not None else None
+        return self.error(node_def, self.op, self.text.format(*values))
+
+
+class _Collector(threading.local):
+    def __init__(self) -> None:
+        self.checks: list[Check] | None = None
+        self.op: Any = None
+        self.guarded: dict[int, int] = {}
+        self.guard_count = 0
+        self.kept: list[Any] = []
+
+
+COLLECTOR = _Collector()
+
+
+def require(ok: Any, text: str, *values: Any, error: type[errors.OpError] = errors.InvalidArgumentError) -> None:
+    """Demands that the scalar `ok` is true when the kernel runs.
+
+    Args:
+      ok: scalar bool, traced or concrete.
+      text: message with `{}` for each of `values`.
+      values: arrays to show.
+      error: class to raise.
+
+    Raises:
+      error: at once where `ok` is concrete and false; otherwise by Session.run after the call, which then changes no variable.
+    """
+    check = Check(ok, text, values, COLLECTOR.op, error)
+    if isinstance(ok, (bool, np.bool_, np.ndarray)):
+        if not ok:
+            raise check.failure(values)
+    elif COLLECTOR.checks is not None:
+        COLLECTOR.checks.append(check)
+
+
+def guard_indices(ok: Any, indices: Any, limit: int, text: str, *values: Any) -> Any:
+    """Demands `ok`, and gives `indices` that point outside [0, limit) where this or an earlier check fails.
+
+    A scatter that drops such indices then changes nothing in a failing run, and its variable can be updated in place.
+    """
+    require(ok, text, *values)
+    if COLLECTOR.checks is None or not COLLECTOR.checks:
+        return indices
+    gate = COLLECTOR.checks[0].ok
+    for check in COLLECTOR.checks[1:]:
+        gate = jnp.logical_and(gate, check.ok)
+    COLLECTOR.guard_count = len(COLLECTOR.checks)
+    return jnp.where(gate, indices, jnp.asarray(limit, indices.dtype))
+
+
+def mark_guarded(value: Any) -> Any:
+    """Says that `value` was computed by a scatter with guarded indices, so it is unchanged where a check so far has failed."""
+    COLLECTOR.guarded[id(value)] = COLLECTOR.guard_count
+    COLLECTOR.kept.append(value)
+    return value

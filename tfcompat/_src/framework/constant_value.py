@@ -1,0 +1,204 @@
+"""What is known of a tensor's value while the graph is built."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.op_spec import keyword_names
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.framework.tensor_shape import TensorShape
+
+_MAX_ELEMENTS = 1 << 16
+_UNKNOWN = object()
+
+
+class KnownShape:
+    """Stands for an input of which only shape and dtype are used."""
+
+    __slots__ = ("shape", "dtype", "ndim", "size")
+
+    def __init__(self, sizes: tuple[int, ...], dtype: np.dtype) -> None:
+        self.shape, self.dtype, self.ndim = sizes, dtype, len(sizes)
+        self.size = int(np.prod(sizes, dtype=np.int64))
+
+
+def known_value(tensor: Tensor) -> np.ndarray | None:
+    """The value of `tensor` where constants and static shapes alone determine it, else None."""
+    op = tensor.op
+    if op.type == "Const":
+        return op._attrs["value"]
+    memo: dict[Tensor, Any] = {}
+    found = _evaluate(tensor, memo, 64)
+    return None if found is _UNKNOWN else found
+
+
+def _evaluate(tensor: Tensor, memo: dict[Tensor, Any], depth: int) -> Any:
+    found = memo.get(tensor)
+    if found is None:
+        outputs = _evaluate_op(tensor.op, memo, depth)
+        for t, value in zip(tensor.op.outputs, outputs):
+            memo[t] = value
+        found = memo[tensor]
+    return found
+
+
+def _evaluate_op(op: Any, memo: dict[Tensor, Any], depth: int) -> tuple:
+    unknown = (_UNKNOWN,) * len(op.outputs)
+    spec = op.spec
+    if op.type == "Const":
+        return (op._attrs["value"],)
+    if spec.numpy_kernel is None or spec.effects.is_stateful or spec.effects.reads or not depth or not op.inputs:
+        return unknown
+    size = op.outputs[0].shape.num_elements() if op.outputs else 0
+    if size is not None and size > _MAX_ELEMENTS:
+        return unknown
+    values = []
+    for i, t in enumerate(op.inputs):
+        if i in spec.shape_only_positions:
+            if t._sizes is None or None in t._sizes:
+                return unknown
+            values.append(KnownShape(t._sizes, t.dtype.as_numpy_dtype))
+        else:
+            value = _evaluate(t, memo, depth - 1)
+            if value is _UNKNOWN:
+                return unknown
+            values.append(value)
+    return call_numpy_kernel(op, values)
+
+
+def call_numpy_kernel(op: Any, values: list) -> tuple:
+    """Runs the NumPy twin of an op's kernel; the outputs as arrays of the op's dtypes, in order."""
+    arguments, attrs = kernel_arguments(op, values)
+    result = op.spec.numpy_kernel(*arguments, **{k: attrs[k] for k in op.spec.fold_attrs})
+    results = result if isinstance(result, (tuple, list)) else (result,)
+    flat = [r for item in results for r in (item if isinstance(item, (tuple, list)) else (item,))]
+    return tuple(
+        v if isinstance(v, np.ndarray) and v.dtype == t.dtype.as_numpy_dtype else np.asarray(v, t.dtype.as_numpy_dtype)
+        for v, t in zip(flat, op.outputs)
+    )
+
+
+def kernel_arguments(op: Any, values: list) -> tuple[list, dict[str, Any]]:
+    """Groups flat input values by the signature (list inputs become tuples) and attributes as kernels take them."""
+    signature = op.spec.signature
+    if not any(a.is_list for a in signature.inputs):
+        return values, _kernel_attrs(op)
+    arguments, start = [], 0
+    for arg in signature.inputs:
+        count = op.arg_length(arg)
+        arguments.append(tuple(values[start : start + count]) if arg.is_list else values[start])
+        start += count
+    return arguments, _kernel_attrs(op)
+
+
+class _kernel_attrs(dict):
+    """The attributes of an op by name, converted for a kernel when looked up."""
+
+    def __init__(self, op: Any) -> None:
+        super().__init__()
+        self._attrs = op._attrs
+
+    def __missing__(self, name: str) -> Any:
+        value = self[name] = to_kernel(self._attrs[name])
+        return value
+
+
+def to_kernel(value: Any) -> Any:
+    """An attribute as kernels take it: dtypes are NumPy's, strings `str`, lists tuples."""
+    if hasattr(value, "as_numpy_dtype"):
+        return np.dtype(value.as_numpy_dtype) if value.is_numpy_compatible else value
+    if isinstance(value, bytes):
+        return value.decode("latin-1")
+    if isinstance(value, list):
+        return tuple(to_kernel(v) for v in value)
+    return value
+
+
+def known_shape(tensor: Tensor) -> tuple | None:
+    """Reads a shape tensor as sizes, as far as they are known: `[batch, 3]` gives `(None, 3)`, nothing known gives None."""
+    value = known_value(tensor)
+    if value is not None:
+        if value.ndim == 0:
+            return None
+        return tuple(None if v < 0 else int(v) for v in value)
+    op = tensor.op
+    partial = _PARTIAL.get(op.type)
+    sizes = partial(op, tensor) if partial else None
+    if sizes is None and tensor._sizes is not None and len(tensor._sizes) == 1 and tensor._sizes[0] is not None:
+        return (None,) * tensor._sizes[0]
+    return sizes
+
+
+def _pack_sizes(op: Any, tensor: Tensor) -> tuple | None:
+    if op._attrs["axis"] != 0 or any(t._sizes != () for t in op.inputs):
+        return None
+    values = [_known_size(t) for t in op.inputs]
+    return tuple(values)
+
+
+def _known_size(tensor: Tensor) -> int | None:
+    """One size: a scalar that is known, or cut out of a shape that is known in part."""
+    value = known_value(tensor)
+    if value is not None:
+        return None if int(value) < 0 else int(value)
+    op = tensor.op
+    if op.type == "StridedSlice" and op._attrs["shrink_axis_mask"] == 1:
+        sizes, begin = known_shape(op.inputs[0]), known_value(op.inputs[1])
+        if sizes is not None and begin is not None and begin.shape == (1,) and -len(sizes) <= begin[0] < len(sizes):
+            return sizes[int(begin[0])]
+    if op.type in ("Identity", "Cast"):
+        return _known_size(op.inputs[0])
+    return None
+
+
+def _concat_sizes(op: Any, tensor: Tensor) -> tuple | None:
+    parts = [known_shape(t) for t in op.inputs[:-1]]
+    return None if any(p is None for p in parts) else tuple(s for p in parts for s in p)
+
+
+def _slice_sizes(op: Any, tensor: Tensor) -> tuple | None:
+    attrs = op._attrs
+    if attrs["ellipsis_mask"] or attrs["new_axis_mask"] or attrs["shrink_axis_mask"]:
+        return None
+    sizes = known_shape(op.inputs[0])
+    begin, end, strides = (known_value(t) for t in op.inputs[1:])
+    if sizes is None or begin is None or end is None or strides is None or len(begin) != 1:
+        return None
+    start = None if attrs["begin_mask"] else int(begin[0])
+    stop = None if attrs["end_mask"] else int(end[0])
+    return sizes[slice(start, stop, int(strides[0]))]
+
+
+_PARTIAL = {
+    "Shape": lambda op, tensor: op.inputs[0]._sizes,
+    "ShapeN": lambda op, tensor: op.inputs[tensor.value_index]._sizes,
+    "Pack": _pack_sizes,
+    "ConcatV2": _concat_sizes,
+    "StridedSlice": _slice_sizes,
+    "Cast": lambda op, tensor: known_shape(op.inputs[0]),
+    "Identity": lambda op, tensor: known_shape(op.inputs[0]),
+}
+
+
+@export("get_static_value", "contrib.util.constant_value")
+def constant_value(tensor: Any, partial: bool = False) -> np.ndarray | None:
+    """The value of a tensor that can be computed without a Session, as a NumPy array, else None.
+
+    Once it was computed, the tensor can no longer be fed, as in 1.15.
+    """
+    if not isinstance(tensor, Tensor):
+        return getattr(tensor, "numpy", lambda: None)()
+    if partial and tensor.op.type == "Pack" and tensor.op._attrs["axis"] == 0:
+        return np.array([constant_value(t) for t in tensor.op.inputs], dtype=object)
+    found = known_value(tensor)
+    if found is not None:
+        tensor.graph.prevent_feeding(tensor)
+    return found
+
+
+def constant_value_as_shape(tensor: Tensor) -> TensorShape:
+    """A shape tensor read as a TensorShape, as far as its entries are known."""
+    return TensorShape.of(known_shape(tensor))

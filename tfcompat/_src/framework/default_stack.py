@@ -1,0 +1,39 @@
+"""Thread-local stacks of defaults: the default graph and the default session."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from typing import Any, Iterator
+
+
+class DefaultStack(threading.local):
+    """A stack whose top is the default object of the current thread."""
+
+    def __init__(self) -> None:
+        self.stack: list[Any] = []
+        self.enforce_nesting = True
+
+    def top(self) -> Any:
+        return self.stack[-1] if self.stack else None
+
+    def reset(self) -> None:
+        self.stack.clear()
+
+    @contextlib.contextmanager
+    def entered(self, value: Any) -> Iterator[Any]:
+        """Makes `value` the default inside the block; AssertionError where blocks are not left in order."""
+        self.stack.append(value)
+        try:
+            yield value
+        finally:
+            if self.enforce_nesting:
+                if not self.stack or self.stack[-1] is not value:
+                    raise AssertionError(f"Nesting violated for default stack of {type(value)} objects")
+                self.stack.pop()
+            elif value in self.stack:
+                self.stack.remove(value)
+
+
+SESSIONS = DefaultStack()
+GRAPHS = DefaultStack()

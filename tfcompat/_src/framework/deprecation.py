@@ -1,0 +1,14 @@
+"""Arguments that 1.15 takes under an old and a new name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def deprecated_argument_lookup(new_name: str, new_value: Any, old_name: str, old_value: Any) -> Any:
+    """The value given under either name; ValueError where it is given under both."""
+    if old_value is None:
+        return new_value
+    if new_value is not None:
+        raise ValueError(f"Cannot specify both '{old_name}' and '{new_name}'")
+    return old_value

@@ -1,0 +1,279 @@
+"""tf.import_graph_def: the nodes of a GraphDef message become nodes of the default graph."""
+
+from __future__ import annotations
+
+import contextlib
+import heapq
+import re
+from typing import Any, Iterable
+
+from tfcompat._src.framework import attr_values, errors, op_spec
+from tfcompat._src.framework.convert import to_tensor
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.graph import Graph
+from tfcompat._src.framework.operation import Operation, arg_length, output_dtypes
+from tfcompat._src.framework.scopes import get_default_graph, name_scope
+from tfcompat._src.framework.signature import REQUIRED
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.proto import messages
+
+_BACK_EDGE_TYPES = frozenset(("NextIteration", "RefNextIteration"))
+_INPUT = re.compile(r"^\^?[A-Za-z0-9.][A-Za-z0-9_.\-/]*(:\d+)?$")
+
+
+@export("import_graph_def", "graph_util.import_graph_def")
+def import_graph_def(
+    graph_def: Any, input_map: dict | None = None, return_elements: Iterable[str] | None = None, name: str | None = None,
+    op_dict: Any = None, producer_op_list: Any = None,
+) -> list[Any] | None:  # fmt: skip
+    """Adds the nodes of a GraphDef to the default graph.
+
+    Args:
+      graph_def: a GraphDef message.
+      input_map: tensors of this graph by names in `graph_def` ("x:0", "x", "^x" for control inputs), taken in their place.
+      return_elements: names of operations ("a") and tensors ("a:0") in `graph_def` to give back.
+      name: prefix of the names; "import" by default, "" for none.
+      op_dict: ignored as in 1.15, deprecated.
+      producer_op_list: an OpList of the producer; attributes that hold its defaults and are unknown here are dropped.
+
+    Returns:
+      the `return_elements`, or None.
+
+    Raises:
+      TypeError: an argument is of the wrong type. ValueError: the graph is malformed.
+      errors.NotFoundError: an op type that TensorFlow does not have or tfcompat does not have yet.
+    """
+    if not isinstance(graph_def, messages.GraphDef):
+        raise TypeError("graph_def must be a GraphDef proto.")
+    if input_map is not None and not (isinstance(input_map, dict) and all(isinstance(k, (str, bytes)) for k in input_map)):
+        raise TypeError("input_map must be a dictionary mapping strings to Tensor objects.")
+    wanted = None if return_elements is None else tuple(return_elements)
+    if wanted is not None and not all(isinstance(e, (str, bytes)) for e in wanted):
+        raise TypeError("return_elements must be a list of strings.")
+    with name_scope("import" if name is None else name, values=(input_map or {}).values()) as scope:
+        importer = _Importer(get_default_graph(), graph_def, scope, _as_tensors(input_map or {}), producer_op_list)
+        importer.run()
+        if wanted is None:
+            return None
+        return [importer.element(e if isinstance(e, str) else e.decode()) for e in wanted]
+
+
+def _as_tensors(input_map: dict) -> dict[str, Any]:
+    found = {}
+    for key, value in input_map.items():
+        key = key.decode() if isinstance(key, bytes) else key
+        if key.startswith("^"):
+            found[key] = value if isinstance(value, Operation) else value.op
+        else:
+            with name_scope("_inputs"):
+                found[key if ":" in key else key + ":0"] = to_tensor(value)
+    return found
+
+
+class _Importer:
+    """One import: made nodes by their names in the GraphDef, and the inputs that close loops, set last."""
+
+    def __init__(self, graph: Graph, graph_def: Any, scope: str, input_map: dict[str, Any], producer_op_list: Any) -> None:
+        self._graph, self._scope, self._input_map = graph, scope, input_map
+        self._defaults = {o.name: o for o in producer_op_list.op} if producer_op_list is not None else {}
+        self._nodes: dict[str, Any] = {}
+        for node in graph_def.node:
+            if node.name in self._nodes:
+                raise ValueError(f"Node {node.name!r} is not unique")
+            self._nodes[node.name] = node
+        self._made: dict[str, Operation] = {}
+        self._open: list[tuple[str, int, str]] = []
+        self._used: set[str] = set()
+        for function in graph_def.library.function:
+            graph._add_function(_ImportedFunction(function))
+
+    def run(self) -> None:
+        for name in self._order():
+            self._made[name] = self._make(self._nodes[name])
+        for name, position, source in self._open:
+            self._made[name]._update_input(position, self._tensor(name, source))
+        unused = [k for k in self._input_map if k not in self._used]
+        if unused:
+            raise ValueError(f"Attempted to map inputs that were not found in graph_def: [{', '.join(unused)}]")
+
+    def _order(self) -> list[str]:
+        """Names so that inputs come first, except where NextIteration closes a loop."""
+        position = {name: i for i, name in enumerate(self._nodes)}
+        waiting = {name: self._sources(node) for name, node in self._nodes.items()}
+        consumers: dict[str, list[str]] = {name: [] for name in self._nodes}
+        for name, sources in waiting.items():
+            for source in sources:
+                consumers[source].append(name)
+        ready = [(position[name], name) for name, sources in waiting.items() if not sources]
+        heapq.heapify(ready)
+        order = []
+        while ready:
+            _, name = heapq.heappop(ready)
+            order.append(name)
+            for consumer in consumers[name]:
+                waiting[consumer].discard(name)
+                if not waiting[consumer]:
+                    heapq.heappush(ready, (position[consumer], consumer))
+        if len(order) != len(self._nodes):
+            raise ValueError(f"{len(self._nodes) - len(order)} nodes in a cycle")
+        return order
+
+    def _sources(self, node: Any) -> set[str]:
+        found = set()
+        for source in node.input:
+            if not _INPUT.match(source):
+                raise ValueError(f"Node {node.name!r}: input {source!r} is not a valid name")
+            name = source.lstrip("^").partition(":")[0]
+            if self._mapped(source) is not None:
+                continue
+            if name not in self._nodes:
+                raise ValueError(f"Node {node.name!r}: Unknown input node {source!r}")
+            if self._nodes[name].op not in _BACK_EDGE_TYPES or source.startswith("^"):
+                found.add(name)
+        return found
+
+    def _mapped(self, source: str) -> Any:
+        key = source if source.startswith("^") or ":" in source else source + ":0"
+        if key in self._input_map:
+            self._used.add(key)
+            return self._input_map[key]
+        return None
+
+    def _make(self, node: Any) -> Operation:
+        spec = op_spec.find(node.op)
+        if spec is None:
+            raise errors.NotFoundError(
+                node, None, f"Op type not registered '{node.op}' in tfcompat: node {node.name!r} cannot be imported."
+            )
+        attrs = self._attrs(spec, node)
+        inputs = self._inputs(node)
+        self._check_inputs(spec, node, inputs, attrs)
+        controls = [self._control(s) for s in node.input if s.startswith("^")]
+        final = self._graph.unique_name(node.name) if not self._scope else f"{self._scope}{node.name}"
+        if self._scope:
+            self._graph._names_in_use[final.lower()] = 1
+        with self._graph.control_dependencies(controls) if controls else contextlib.nullcontext():
+            op = self._graph.make_op(spec, final, inputs, attrs, output_dtypes(spec.signature, attrs))
+        op._control_inputs = list(dict.fromkeys([*controls, *op._control_inputs]))
+        if node.device:
+            op._device = self._merged_device(op, node.device)
+        self._prefix_colocation(op)
+        for tensor, shape in zip(op.outputs, attrs.pop("_output_shapes", ())):
+            tensor.set_shape(shape if isinstance(shape, TensorShape) else TensorShape(shape))
+        return op
+
+    def _merged_device(self, op: Operation, device: str) -> str:
+        op._device = device
+        self._graph._apply_devices(op)
+        return op._device
+
+    def _prefix_colocation(self, op: Operation) -> None:
+        groups = op._attrs.get("_class")
+        if groups and self._scope:
+            prefix = b"loc:@" + self._scope.encode()
+            op._attrs["_class"] = [prefix + g[5:] if g.startswith(b"loc:@") and g[5:].decode() in self._nodes else g for g in groups]
+
+    def _attrs(self, spec: op_spec.OpSpec, node: Any) -> dict[str, Any]:
+        known = spec.signature.attrs
+        attrs = {}
+        for key, value in node.attr.items():
+            if key not in known and not key.startswith("_"):
+                if self._is_producer_default(node.op, key, value):
+                    continue
+                raise ValueError(
+                    f"NodeDef mentions attr {key!r} not in Op<name={spec.name}; signature={spec.text}>; NodeDef: {{{{node {self._scope}{node.name}}}}}."
+                )
+            attrs[key] = attr_values.from_proto(value)
+        for key, attr in known.items():
+            if key not in attrs:
+                if attr.default is REQUIRED:
+                    raise ValueError(
+                        f"NodeDef missing attr {key!r} from Op<name={spec.name}; signature={spec.text}>; NodeDef: {{{{node {self._scope}{node.name}}}}}"
+                    )
+                attrs[key] = attr_values.default_value(attr)
+        return attrs
+
+    def _is_producer_default(self, op_type: str, key: str, value: Any) -> bool:
+        op_def = self._defaults.get(op_type)
+        return op_def is not None and any(a.name == key and a.default_value == value for a in op_def.attr)
+
+    def _inputs(self, node: Any) -> list[Tensor]:
+        found = []
+        for position, source in enumerate(s for s in node.input if not s.startswith("^")):
+            name = source.partition(":")[0]
+            if self._mapped(source) is None and name not in self._made:
+                self._open.append((node.name, position, source))
+                found.append(found[0] if found else self._placeholder_for(name))
+            else:
+                found.append(self._tensor(node.name, source))
+        return found
+
+    def _placeholder_for(self, name: str) -> Tensor:
+        raise ValueError(f"the first input of a Merge closes a loop through {name!r}")
+
+    def _tensor(self, consumer: str, source: str) -> Tensor:
+        mapped = self._mapped(source)
+        if mapped is not None:
+            return mapped
+        name, _, index = source.partition(":")
+        outputs = self._made[name].outputs
+        if int(index or 0) >= len(outputs):
+            raise ValueError(
+                f"Node {consumer!r}: Connecting to invalid output {index or 0} of source node {name} which has {len(outputs)} outputs."
+            )
+        return outputs[int(index or 0)]
+
+    def _control(self, source: str) -> Operation:
+        mapped = self._mapped(source)
+        return mapped if mapped is not None else self._made[source[1:]]
+
+    def _check_inputs(self, spec: op_spec.OpSpec, node: Any, inputs: list[Tensor], attrs: dict[str, Any]) -> None:
+        expected = []
+        for arg in spec.signature.inputs:
+            count = arg_length(arg, attrs)
+            kinds = attrs[arg.type_list_attr] if arg.type_list_attr else [arg.dtype or attrs[arg.type_attr]] * count
+            expected.extend((k, arg.is_ref) for k in kinds)
+        if len(expected) != len(inputs):
+            names = ", ".join(k.name for k, _ in expected)
+            raise ValueError(
+                f"NodeDef expected inputs '{names}' do not match {len(inputs)} inputs specified; Op<name={spec.name}; "
+                f"signature={spec.text}>; NodeDef: {{{{node {self._scope}{node.name}}}}}"
+            )
+        for i, ((kind, is_ref), tensor) in enumerate(zip(expected, inputs)):
+            if tensor.dtype.base_dtype != kind or (is_ref and not tensor.dtype._is_ref_dtype):
+                raise ValueError(
+                    f"Input {i} of node {self._scope}{node.name} was passed {_cpp_name(tensor.dtype)} from {tensor.name} "
+                    f"incompatible with expected {_cpp_name(kind)}{'_ref' if is_ref else ''}."
+                )
+
+    def element(self, name: str) -> Any:
+        """A return element: an operation or a tensor, by its name in the GraphDef."""
+        op_name, colon, index = name.partition(":")
+        mapped = self._input_map.get(name) if colon else None
+        if mapped is not None:
+            return mapped
+        op = self._made.get(op_name)
+        if op is None:
+            kind = "tensor" if colon else "operation"
+            raise ValueError(f"Requested return {kind} {name!r} not found in graph def")
+        if not colon:
+            return op
+        if not index.isdigit() or int(index) >= len(op.outputs):
+            raise ValueError(f"Invalid return output {index} of node {op_name!r}, which has {len(op.outputs)} output(s)")
+        return op.outputs[int(index)]
+
+
+class _ImportedFunction:
+    """A function of a GraphDef's library."""
+
+    def __init__(self, definition: Any) -> None:
+        self.name, self.definition = definition.signature.name, definition
+
+
+_CPP_NAMES = {"float32": "float", "float64": "double", "float16": "half"}
+
+
+def _cpp_name(dtype: Any) -> str:
+    name = dtype.base_dtype.name
+    return _CPP_NAMES.get(name, name) + ("_ref" if dtype._is_ref_dtype else "")

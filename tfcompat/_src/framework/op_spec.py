@@ -1,0 +1,185 @@
+"""The registry: one frozen record per TF op type, written at one place with everything that the op is."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from dataclasses import dataclass
+from typing import Any, Callable, Literal
+
+from tfcompat._src.framework import signature as signature_lib
+
+DEVICE: Literal["device"] = "device"
+HOST: Literal["host"] = "host"
+
+
+@dataclass(frozen=True)
+class Effects:
+    """What running an op does beside computing its outputs.
+
+    `reads` and `writes` name inputs (refs or resources) whose variable is read or written. `random` ops take a counter from
+    the Session. `external` ops touch the world outside the graph (prints, files, queues, Python): they keep creation order.
+    `creates` ops make a variable or resource handle.
+    """
+
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    random: bool = False
+    external: bool = False
+    creates: bool = False
+
+    @property
+    def is_stateful(self) -> bool:
+        return self.random or self.external or self.creates
+
+
+PURE = Effects()
+RANDOM = Effects(random=True)
+EXTERNAL = Effects(external=True)
+
+
+def reads(*names: str) -> Effects:
+    """The op reads the variables behind these inputs."""
+    return Effects(reads=names)
+
+
+def updates(*names: str) -> Effects:
+    """The op reads and writes the variables behind these inputs."""
+    return Effects(reads=names, writes=names)
+
+
+def overwrites(*names: str) -> Effects:
+    """The op writes the variables behind these inputs without reading them."""
+    return Effects(writes=names)
+
+
+class FromKernel:
+    """The gradient is the vjp of the kernel."""
+
+
+FROM_KERNEL = FromKernel()
+
+
+@dataclass(frozen=True)
+class NotDifferentiable:
+    """No gradient flows through this op, and why. `raises` says that asking for one is an error, as in 1.15."""
+
+    reason: str
+    raises: bool = False
+
+
+Gradient = Callable | FromKernel | NotDifferentiable
+
+
+@dataclass(frozen=True)
+class OpSpec:
+    """One TF op type.
+
+    Args:
+      name: the op type.
+      text: its OpDef signature (framework/signature.py).
+      shape: `shape(c: InferenceContext) -> list` of sizes, one per output; sizes is a tuple of int or None, or None.
+      kernel: a pure function of arrays (inputs by position, list inputs as tuples) and attributes (keyword-only, those it
+        names). A device kernel computes with jax; a host kernel with NumPy. It returns one array, or a tuple of them: first
+        the new values of `effects.writes`, then the outputs that are not refs. Random kernels take `rng=(key, counter)`.
+      gradient: `gradient(op, *grads) -> list` built of ops, FROM_KERNEL, or NotDifferentiable(reason).
+      constants: inputs that the kernel needs as NumPy values.
+      traceable: `traceable(op) -> tuple` of those of `constants` that the kernel can also take traced for this node
+        (an index that moves in a loop).
+      shape_only: inputs of which the kernel uses shape and dtype alone; such a kernel returns NumPy values.
+      fold: a NumPy twin of the kernel that gives the same bits; `True` where the kernel itself is written in NumPy.
+      effects: what the op reads, writes or prints.
+      place: DEVICE (traced into a compiled cluster) or HOST (a step between clusters).
+      reserve: for random ops, `reserve(outputs, *inputs, **attrs) -> int`: how far the counter moves.
+      context: whether a host kernel takes the run's HostContext as its first argument.
+      where: file and line of the registration.
+    """
+
+    name: str
+    text: str
+    shape: Callable
+    kernel: Callable
+    gradient: Gradient
+    constants: tuple[str, ...] = ()
+    shape_only: tuple[str, ...] = ()
+    fold: Callable | bool | None = None
+    effects: Effects = PURE
+    place: str = DEVICE
+    reserve: Callable | None = None
+    context: bool = False
+    traceable: Callable | None = None
+    where: str = ""
+
+    @functools.cached_property
+    def signature(self) -> signature_lib.Signature:
+        return signature_lib.parse(self.text)
+
+    @functools.cached_property
+    def kernel_attrs(self) -> tuple[str, ...]:
+        """The attributes that the kernel takes."""
+        return keyword_names(self.kernel)
+
+    @functools.cached_property
+    def fold_attrs(self) -> tuple[str, ...]:
+        """The attributes that the NumPy twin takes."""
+        return keyword_names(self.numpy_kernel)
+
+    @functools.cached_property
+    def shape_only_positions(self) -> frozenset[int]:
+        return frozenset(self.signature.input_index[n] for n in self.shape_only)
+
+    @functools.cached_property
+    def numpy_kernel(self) -> Callable | None:
+        return self.kernel if self.fold is True or (self.shape_only and not self.fold) else self.fold or None
+
+
+def keyword_names(function: Callable) -> tuple[str, ...]:
+    """The keyword-only parameters of a kernel without a default, except those that the runtime provides."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except ValueError:
+        return ()
+    return tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is p.empty and p.name not in ("rng",))
+
+
+_REGISTRY: dict[str, OpSpec] = {}
+
+
+def register(spec: OpSpec) -> OpSpec:
+    """Adds a record; a second one of the same name raises and names both places."""
+    if spec.name in _REGISTRY:
+        raise ValueError(f"op {spec.name} is registered at {_REGISTRY[spec.name].where} and again at {spec.where}")
+    _REGISTRY[spec.name] = spec
+    return spec
+
+
+def op(name: str, text: str, *, shape: Callable, gradient: Gradient, kernel: Callable | None = None, depth: int = 1, **fields: Any):
+    """Registers an op type; without `kernel`, returns a decorator for it.
+
+    `depth` is the number of call frames between the row and this function, so that `where` names the row.
+    """
+    frame = sys._getframe(depth)
+    where = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+    def add(kernel: Callable) -> Callable:
+        register(OpSpec(name, text, shape, kernel, gradient, where=where, **fields))
+        return kernel
+
+    return add if kernel is None else add(kernel)
+
+
+def find(name: str) -> OpSpec | None:
+    return _REGISTRY.get(name)
+
+
+def get(name: str) -> OpSpec:
+    """The record of an op type; NotImplementedError where tfcompat has none."""
+    spec = _REGISTRY.get(name)
+    if spec is None:
+        raise NotImplementedError(f"tfcompat has no op {name!r} yet.")
+    return spec
+
+
+def registered_names() -> list[str]:
+    return sorted(_REGISTRY)

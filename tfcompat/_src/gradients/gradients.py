@@ -1,0 +1,308 @@
+"""tf.gradients: the walk from ys back to xs. The rule of each op lives with the op."""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+from typing import Any, Callable, Iterable
+
+from tfcompat._src.framework import dtypes, gradient_registry, op_spec, raw
+from tfcompat._src.framework.convert import constant, convert_n_to_tensor_or_indexed_slices, to_tensor
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.indexed_slices import IndexedSlices
+from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.scopes import name_scope
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.ops.array.fill import zeros_like
+from tfcompat._src.ops.array.join import concat
+from tfcompat._src.ops.control.kernel_gradient import kernel_gradient
+
+
+@export("UnconnectedGradients")
+class UnconnectedGradients(enum.Enum):
+    """What `gradients` gives for an x that does not reach any y: None, or zeros of its shape."""
+
+    NONE = "none"
+    ZERO = "zero"
+
+
+@export("AggregationMethod")
+class AggregationMethod:
+    """Ways to add gradients up; the compiler makes one sum of each, so all give the same."""
+
+    ADD_N = 0
+    DEFAULT = ADD_N
+    EXPERIMENTAL_TREE = 1
+    EXPERIMENTAL_ACCUMULATE_N = 2
+
+
+@export("gradients")
+def gradients(
+    ys: Any, xs: Any, grad_ys: Any = None, name: str = "gradients", colocate_gradients_with_ops: bool = False,
+    gate_gradients: bool = False, aggregation_method: Any = None, stop_gradients: Any = None,
+    unconnected_gradients: Any = UnconnectedGradients.NONE,
+) -> list[Any]:  # fmt: skip
+    """Adds operations for the derivatives of the sum of `ys` with respect to each of `xs`.
+
+    Args:
+      ys: tensor or list of tensors.
+      xs: tensor, variable, or list of them.
+      grad_ys: gradient of each y, of its shape; by default ones.
+      name: name scope of the new operations.
+      colocate_gradients_with_ops: places each rule on the device of its operation.
+      gate_gradients: lets the gradients of an operation wait for each other.
+      aggregation_method: one of AggregationMethod.
+      stop_gradients: tensors that are treated as constants.
+      unconnected_gradients: what an x gets that no y depends on.
+
+    Returns:
+      a list like `xs` of tensors, IndexedSlices (sparse gradients), or None.
+
+    Raises:
+      LookupError: an operation on the way has no gradient. ValueError: wrong number or shape of gradients.
+      TypeError: the dtype of a gradient does not fit its y.
+    """
+    ys, xs = _as_list(ys), _as_list(xs)
+    stops = _as_list(stop_gradients) if stop_gradients is not None else []
+    grad_ys = [None] * len(ys) if grad_ys is None else _as_list(grad_ys)
+    unconnected = UnconnectedGradients(unconnected_gradients) if not isinstance(unconnected_gradients, UnconnectedGradients) else unconnected_gradients
+    if aggregation_method not in (None, 0, 1, 2):
+        raise ValueError(f"Invalid aggregation_method specified {aggregation_method}.")
+    with name_scope(name, "gradients", [*ys, *xs, *stops, *[g for g in grad_ys if g is not None]]) as scope:
+        ys = convert_n_to_tensor_or_indexed_slices(ys, name="y")
+        targets = [_differentiated(x) for x in xs]
+        stop_tensors = {_differentiated(s) for s in stops}
+        walk = _Walk(colocate_gradients_with_ops, gate_gradients, scope)
+        for y, grad in zip(ys, _initial_gradients(grad_ys, ys)):
+            walk.add(y, grad)
+        walk.run(ys, targets, stop_tensors)
+        return [_result(walk.total(t), t, x, unconnected) for t, x in zip(targets, xs)]
+
+
+def _as_list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _differentiated(x: Any) -> Tensor:
+    """The tensor that gradients flow to: a resource variable's handle, a ref, or the tensor itself."""
+    if isinstance(x, IndexedSlices):
+        return x.values
+    handle = getattr(x, "handle", None)
+    if isinstance(handle, Tensor) and handle.dtype == dtypes.resource:
+        return handle
+    return to_tensor(x, name="x", as_ref=True)
+
+
+def _initial_gradients(grad_ys: list[Any], ys: list[Any]) -> list[Any]:
+    if len(grad_ys) != len(ys):
+        raise ValueError(f"Passed {len(grad_ys)} grad_ys for {len(ys)} ys")
+    found = []
+    for i, (grad, y) in enumerate(zip(grad_ys, ys)):
+        if grad is None:
+            if y.dtype.is_complex:
+                raise TypeError(f"Gradients of complex tensors must set grad_ys (y.dtype = {y.dtype!r})")
+            found.append(_ones(y, i))
+            continue
+        grad = convert_n_to_tensor_or_indexed_slices([grad], name=f"grad_ys_{i}")[0]
+        _check_gradient_dtype(grad, y)
+        found.append(grad)
+    return found
+
+
+def _ones(y: Any, index: int) -> Tensor:
+    with name_scope(f"grad_ys_{index}"):
+        values = y.values if isinstance(y, IndexedSlices) else y
+        return raw.Fill(raw.Shape(values), constant(1.0, dtype=values.dtype.base_dtype, name="grad_ys"))
+
+
+def _check_gradient_dtype(grad: Any, y: Any) -> None:
+    for kind, fits in (("floating", "is_floating"), ("integer", "is_integer"), ("complex", "is_complex")):
+        if getattr(y.dtype, fits) and not getattr(grad.dtype, fits):
+            raise TypeError(f"Gradient type {grad.dtype!r} generated for {kind} tensor {y} with type {y.dtype!r} must be {kind}")
+
+
+def _result(grad: Any, tensor: Tensor, x: Any, unconnected: UnconnectedGradients) -> Any:
+    if grad is None and unconnected is UnconnectedGradients.ZERO:
+        return zeros_like(x if tensor.dtype == dtypes.resource else tensor)
+    return grad
+
+
+class _Walk:
+    """Gradients collected per tensor while operations are visited from last to first."""
+
+    def __init__(self, colocate: bool, gate: bool, scope: str) -> None:
+        self._colocate, self._gate, self._scope = colocate, gate, scope
+        self._grads: dict[Tensor, list[Any]] = {}
+
+    def add(self, tensor: Any, grad: Any) -> None:
+        if grad is not None:
+            self._grads.setdefault(tensor.values if isinstance(tensor, IndexedSlices) else tensor, []).append(grad)
+
+    def total(self, tensor: Tensor) -> Any:
+        """The sum of what has arrived at a tensor, or None."""
+        parts = self._grads.get(tensor)
+        if not parts:
+            return None
+        if len(parts) > 1:
+            self._grads[tensor] = parts = [_sum(parts)]
+        return parts[0]
+
+    def run(self, ys: list[Any], xs: list[Tensor], stops: set[Tensor]) -> None:
+        graph = xs[0].graph if xs else ys[0].graph
+        between = _between([y.op for y in ys], xs, stops)
+        for op in sorted(between, key=lambda op: op._id, reverse=True):
+            grads = [self.total(t) for t in op.outputs]
+            if all(g is None for g in grads):
+                continue
+            rule = gradient_rule(op)
+            if rule is None:
+                continue
+            with contextlib.ExitStack() as stack:
+                stack.enter_context(name_scope(op.name + "_grad"))
+                stack.enter_context(graph._original_op_scope(op))
+                if self._colocate:
+                    stack.enter_context(graph.colocate_with(op, ignore_existing=True))
+                self._apply(op, rule, grads)
+
+    def _apply(self, op: Operation, rule: Callable, grads: list[Any]) -> None:
+        filled = [_or_zeros(g, t) for g, t in zip(grads, op.outputs)]
+        found = rule(op, *filled)
+        found = list(found) if isinstance(found, (list, tuple)) else [found]
+        if len(found) != len(op.inputs):
+            raise ValueError(
+                f"Num gradients {len(found)} generated for op {op.name!r} (op type {op.type}) do not match num inputs {len(op.inputs)}"
+            )
+        if self._gate and sum(g is not None for g in found) > 1:
+            found = _gated(found)
+        for i, (tensor, grad) in enumerate(zip(op.inputs, found)):
+            if grad is None:
+                continue
+            if isinstance(grad, Tensor) and tensor.dtype != dtypes.resource:
+                _merge_shape(op, i, tensor, grad)
+            self.add(tensor, grad)
+
+
+def _between(ends: list[Operation], xs: list[Tensor], stops: set[Tensor]) -> set[Operation]:
+    """The operations on a path from xs to ys that carry gradients."""
+    backward: set[Operation] = set()
+    pending = list(ends)
+    while pending:
+        op = pending.pop()
+        if op not in backward:
+            backward.add(op)
+            pending.extend(t.op for t in op.inputs)
+    reached: set[Tensor] = set(xs)
+    between: set[Operation] = set()
+    for op in sorted(backward, key=lambda op: op._id):
+        if any(t in reached and t not in stops for t in op.inputs):
+            between.add(op)
+            reached.update(op.outputs)
+    return between
+
+
+def _is_trainable(tensor: Tensor) -> bool:
+    return tensor.dtype.base_dtype in _TRAINABLE
+
+
+_TRAINABLE = frozenset((
+    dtypes.float16, dtypes.float32, dtypes.float64, dtypes.bfloat16, dtypes.complex64, dtypes.complex128, dtypes.resource, dtypes.variant,
+))  # fmt: skip
+
+
+def _or_zeros(grad: Any, output: Tensor) -> Any:
+    if grad is None and _is_trainable(output) and output.dtype.base_dtype not in (dtypes.resource, dtypes.variant):
+        return raw.ZerosLike(output)
+    return grad
+
+
+def _merge_shape(op: Operation, index: int, tensor: Tensor, grad: Tensor) -> None:
+    try:
+        grad.set_shape(tensor.shape)
+    except ValueError:
+        raise ValueError(
+            f"Incompatible shapes between op input and calculated input gradient. Forward operation: {op.name}. "
+            f"Input index: {index}. Original input shape: {tensor.shape}. Calculated input gradient shape: {grad.shape}"
+        ) from None
+
+
+def _gated(found: list[Any]) -> list[Any]:
+    graph = next(g for g in found if g is not None).graph
+    with graph.control_dependencies([g.op for g in found if g is not None]):
+        return [raw.Identity(g) if isinstance(g, Tensor) else g for g in found]
+
+
+def _sum(parts: list[Any]) -> Any:
+    """One gradient from several: dense tensors are added, sparse ones put side by side."""
+    if all(isinstance(g, IndexedSlices) for g in parts):
+        indices = [to_tensor(g.indices) for g in parts]
+        if any(i.dtype == dtypes.int64 for i in indices):
+            indices = [raw.Cast(i, DstT=dtypes.int64) if i.dtype != dtypes.int64 else i for i in indices]
+        return IndexedSlices(concat([g.values for g in parts], 0), concat(indices, 0), parts[0].dense_shape)
+    return raw.AddN([to_tensor(g) for g in parts])
+
+
+def gradient_rule(op: Operation) -> Callable | None:
+    """The rule of an operation, or None where nothing flows.
+
+    Raises:
+      LookupError: the operation has no gradient.
+    """
+    override = op._attrs.get("_gradient_op_type")
+    if override is not None:
+        return gradient_registry.lookup(override.decode())
+    if op._gradient_function is not None:
+        return op._gradient_function
+    if gradient_registry.is_registered(op.type):
+        return gradient_registry.lookup(op.type)
+    rule = op.spec.gradient
+    if isinstance(rule, op_spec.FromKernel):
+        return kernel_gradient
+    if isinstance(rule, op_spec.NotDifferentiable):
+        if rule.raises:
+            raise LookupError(f"No gradient defined for operation '{op.name}' (op type: {op.type})")
+        return None
+    return rule
+
+
+def get_gradient_function(op: Operation) -> Callable | None:
+    return gradient_rule(op) if op.inputs else None
+
+
+@export("hessians")
+def hessians(
+    ys: Any, xs: Any, name: str = "hessians", colocate_gradients_with_ops: bool = False, gate_gradients: bool = False,
+    aggregation_method: Any = None,
+) -> list[Tensor]:  # fmt: skip
+    """The second derivatives of the sum of `ys`: for each x of shape S, a tensor of shape S + S.
+
+    Raises:
+      ValueError: the static shape of an x is not fully known.
+    """
+    options = (colocate_gradients_with_ops, gate_gradients, aggregation_method)
+    found = []
+    with name_scope(name):
+        for x in _as_list(xs):
+            first = gradients(ys, x, None, "gradients", *options)[0]
+            size = x.shape.num_elements()
+            if size is None:
+                raise ValueError(f"hessians needs a fully known static shape of {x.name}, which has {x.shape}")
+            flat = raw.Reshape(first, [-1])
+            rows = [gradients(_element(flat, i), x, None, "gradients", *options)[0] for i in range(size)]
+            sizes = x.shape.as_list()
+            found.append(raw.Reshape(raw.Pack([zeros_like(x) if r is None else r for r in rows]), sizes + sizes))
+    return found
+
+
+def _element(vector: Tensor, index: int) -> Tensor:
+    return raw.Reshape(raw.Slice(vector, [index], [1]), [])
+
+
+def _hessian_vector_product(ys: Any, xs: Any, v: Iterable[Any]) -> list[Any]:
+    """The product of the Hessian of `ys` and `v`, without the Hessian."""
+    xs, v = _as_list(xs), _as_list(v)
+    if len(xs) != len(v):
+        raise ValueError("xs and v must have the same length.")
+    products = [raw.Mul(g, raw.StopGradient(e)) for g, e in zip(gradients(ys, xs), v) if g is not None]
+    return gradients(products, xs)
+
+

@@ -1,0 +1,264 @@
+"""Constants, placeholders, and ops that pass their input on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from tfcompat._src.framework import checks, dtypes, errors, raw
+from tfcompat._src.framework import shape_inference as si
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
+from tfcompat._src.framework.tensor import Tensor, shape_text
+from tfcompat._src.framework.tensor_shape import TensorShape
+
+_KERNEL_TYPE_NAMES = {"float16": "half", "float32": "float", "float64": "double"}
+
+
+@op(
+    "Const", "(*, value: tensor, dtype: type) -> (output: dtype)",
+    shape=lambda c: [c.attr("value").shape], gradient=NotDifferentiable("a constant has no inputs"), fold=True,
+)  # fmt: skip
+def _const(*, value):
+    return value
+
+
+# ---- placeholders ----
+
+
+def _placeholder(context, *, dtype, shape):
+    wanted = dtypes.as_dtype(dtype).name
+    text = f"dtype {_KERNEL_TYPE_NAMES.get(wanted, wanted)}"
+    if shape.sizes is not None:
+        text += f" and shape {shape_text(shape.sizes)}"
+    raise errors.InvalidArgumentError(
+        context.op.node_def, context.op, f"You must feed a value for placeholder tensor '{context.op.name}' with {text}"
+    )
+
+
+for _name, _default in (("Placeholder", " = None"), ("PlaceholderV2", "")):
+    op(
+        _name, f"(*, dtype: type, shape: shape{_default}) -> (output: dtype)", shape=si.from_attr("shape"),
+        gradient=NotDifferentiable("a placeholder has no inputs"), kernel=_placeholder, place=HOST, context=True,
+    )  # fmt: skip
+
+
+def _default_shape(c):
+    wanted = c.attr("shape").sizes
+    si.merge(c.inputs[0], wanted)
+    return [wanted]
+
+
+def _pass(x):
+    return x
+
+
+def _pass_gradient(op, grad):
+    return [grad]
+
+
+op(
+    "PlaceholderWithDefault", "(input: dtype, *, dtype: type, shape: shape) -> (output: dtype)", shape=_default_shape,
+    gradient=_pass_gradient, kernel=_pass,
+)  # fmt: skip
+
+
+@export("placeholder")
+def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tensor:
+    """A tensor whose value must be fed to every `Session.run` that needs it.
+
+    Args:
+      dtype: element type.
+      shape: what a fed value must fit; None takes any.
+      name: node name.
+
+    Returns:
+      a Tensor; computing it unfed raises InvalidArgumentError.
+    """
+    return raw.Placeholder(dtype=dtype, shape=shape, name=name)
+
+
+@export("placeholder_with_default")
+def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Tensor:
+    """A tensor that has the value of `input` where it is not fed.
+
+    Args:
+      input: the default value.
+      shape: static shape of the result, which may be less known than that of `input`.
+      name: node name.
+
+    Raises:
+      ValueError: `input` does not fit `shape`.
+    """
+    return raw.PlaceholderWithDefault(input, shape=shape, name=name)
+
+
+# ---- identities ----
+
+
+def _pass_shape(c):
+    source = c.op._inputs[0]
+    if source._handle_data is not None:
+        c.set_handle(0, *source._handle_data)
+    return [c.inputs[0]]
+
+
+def _identity(name: str, gradient: Any = _pass_gradient, fold: bool | None = True, text: str = "(input: T, *, T: type) -> (output: T)") -> None:
+    op(name, text, shape=_pass_shape, gradient=gradient, kernel=_pass, fold=fold, depth=2)
+
+
+def _no_gradient_allowed(op, grad):
+    raise LookupError(f"Gradient explicitly disabled. Reason: {op.get_attr('message')!r}.")
+
+
+_identity("Identity")
+_identity("Snapshot")
+_identity("StopGradient", NotDifferentiable("StopGradient stops it"))
+_identity("PreventGradient", _no_gradient_allowed, text='(input: T, *, T: type, message: string = "") -> (output: T)')
+_identity("GuaranteeConst", fold=None)
+_identity("DeepCopy", NotDifferentiable("DeepCopy copies a variable's buffer", raises=True), fold=None, text="(x: T, *, T: type) -> (y: T)")
+
+op(
+    "IdentityN", "(input: T, *, T: list(type) >= 1) -> (output: T)", shape=lambda c: list(c.inputs),
+    gradient=lambda op, *grads: list(grads), kernel=_pass, fold=True,
+)  # fmt: skip
+
+op("NoOp", "() -> ()", shape=si.no_outputs, gradient=NotDifferentiable("it has no outputs"), kernel=lambda: ())
+
+
+@export("identity")
+def identity(input: Any, name: str | None = None) -> Any:
+    """A tensor with the value of `input`; a composite tensor is copied part by part."""
+    if hasattr(input, "_to_components"):
+        parts = [identity(part, name) for part in input._to_components()]
+        return input._from_components(parts, input._shape_invariant_to_components())
+    return raw.Identity(input, name=name)
+
+
+@export("identity_n")
+def identity_n(input: Any, name: str | None = None) -> list[Tensor]:
+    """Tensors with the values of the list `input`, all computed before any of them is used."""
+    return raw.IdentityN(input, name=name)
+
+
+@export("stop_gradient")
+def stop_gradient(input: Any, name: str | None = None) -> Tensor:
+    """The value of `input`, as a constant for `tf.gradients`."""
+    return raw.StopGradient(input, name=name)
+
+
+def prevent_gradient(input: Any, message: str = "", name: str | None = None) -> Tensor:
+    """The value of `input`; asking for its gradient raises LookupError with `message`."""
+    return raw.PreventGradient(input, message=message, name=name)
+
+
+@export("guarantee_const")
+def guarantee_const(input: Any, name: str | None = None) -> Tensor:
+    """The value of `input`, with the promise that it is the same in every run."""
+    return raw.GuaranteeConst(input, name=name)
+
+
+# ---- checks ----
+
+
+def _check_numerics_gradient(op, grad):
+    message = "Not a number (NaN) or infinity (Inf) values detected in gradient."
+    return [raw.CheckNumerics(grad, message=f"{message} {op.get_attr('message').decode()}")]
+
+
+@op(
+    "CheckNumerics", "(tensor: T, *, T: FLOAT, message: string) -> (output: T)", shape=si.unchanged,
+    gradient=_check_numerics_gradient,
+)  # fmt: skip
+def _check_numerics(x, *, message):
+    text = message.replace("{", "{{").replace("}", "}}") + " : Tensor had "
+    has_nan, has_inf = jnp.any(jnp.isnan(x)), jnp.any(jnp.isinf(x))
+    checks.require(~(has_nan & has_inf), text + "Inf and NaN values")
+    checks.require(~has_nan, text + "NaN values")
+    checks.require(~has_inf, text + "Inf values")
+    return x
+
+
+@export("check_numerics", "debugging.check_numerics")
+def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor:
+    """The value of `tensor`; a run in which it holds a NaN or an infinity raises InvalidArgumentError with `message`."""
+    return raw.CheckNumerics(tensor, message=message, name=name)
+
+
+def _ensure_shape_gradient(op, grad):
+    return [grad]
+
+
+@op(
+    "EnsureShape", "(input: T, *, shape: shape, T: type) -> (output: T)",
+    shape=lambda c: [si.merge(c.attr("shape").sizes, c.inputs[0])], gradient=_ensure_shape_gradient, fold=True,
+)  # fmt: skip
+def _ensure_shape(x, *, shape):
+    if not shape.is_compatible_with(x.shape):
+        raise errors.InvalidArgumentError(
+            None, None, f"Shape of tensor {shape_text(tuple(x.shape))} is not compatible with expected shape {shape_text(shape.sizes)}."
+        )
+    return x
+
+
+@export("ensure_shape")
+def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
+    """The value of `x`, whose static shape is merged with `shape`; a run with another shape raises InvalidArgumentError."""
+    wanted = shape if isinstance(shape, TensorShape) else TensorShape(shape)
+    return raw.EnsureShape(x, shape=wanted, name=name)
+
+
+# ---- reading the same bits as another type ----
+
+_BITCAST_TYPES = (
+    "{bfloat16, float16, float32, float64, int64, int32, uint8, uint16, uint32, uint64, int8, int16, complex64, "
+    "complex128, qint8, quint8, qint16, quint16, qint32}"
+)
+
+
+def _bitcast_shape(c):
+    sizes, source, target = c.inputs[0], c.attr("T").size, c.attr("type").size
+    if sizes is None or source == target:
+        return [sizes]
+    if source > target:
+        return [sizes + (source // target,)]
+    last = sizes[-1] if sizes else 1
+    if last is not None and last != target // source or not sizes:
+        raise ValueError(f"Cannot bitcast due to shape. {last} does not match {target // source}")
+    return [sizes[:-1]]
+
+
+def _numpy_bitcast(x, *, type):
+    x = np.ascontiguousarray(x).reshape(np.shape(x))
+    if x.dtype.itemsize == type.itemsize:
+        return x.view(type)
+    if x.dtype.itemsize > type.itemsize:
+        return x[..., np.newaxis].view(type)
+    return x.view(type)[..., 0]
+
+
+@op(
+    "Bitcast", f"(input: T, *, T: {_BITCAST_TYPES}, type: {_BITCAST_TYPES}) -> (output: type)", shape=_bitcast_shape,
+    gradient=NotDifferentiable("it reads bits"), fold=_numpy_bitcast,
+)  # fmt: skip
+def _bitcast(x, *, type):
+    return jnp.asarray(x).view(type) if x.dtype.itemsize == type.itemsize else _bitcast_resized(x, type)
+
+
+def _bitcast_resized(x, type):
+    if np.dtype(type).kind == "c" or x.dtype.kind == "c":
+        raise NotImplementedError(f"tfcompat has no Bitcast from {x.dtype} to {type}.")
+    return lax.bitcast_convert_type(x, type)
+
+
+@export("bitcast")
+def bitcast(input: Any, type: Any, name: str | None = None) -> Tensor:
+    """The bits of `input` read as `type`; a narrower type adds a last dimension, a wider one takes it away.
+
+    Raises:
+      ValueError: the last dimension does not hold one element of the wider type.
+    """
+    return raw.Bitcast(input, type=type, name=name)

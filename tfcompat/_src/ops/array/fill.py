@@ -1,0 +1,160 @@
+"""Tensors of one value: fill, zeros, ones."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from tfcompat._src.framework import dtypes, raw
+from tfcompat._src.framework import shape_inference as si
+from tfcompat._src.framework.convert import constant, convert_to_tensor
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.op_spec import NotDifferentiable, op
+from tfcompat._src.framework.scopes import name_scope
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.ops.array.shape import invalid, shape_internal
+
+_SMALL = 1000
+
+
+def _fill_shape(c):
+    si.with_rank(c.inputs[0], 1), si.with_rank(c.inputs[1], 0)
+    dims = c.value(0)
+    if dims is not None and (dims < 0).any():
+        raise ValueError("Fill dimensions must be >= 0")
+    return [c.shape_value(0)]
+
+
+def _fill_gradient(op, grad):
+    return [None, raw.Sum(grad, raw.Range(0, raw.Rank(grad), 1))]
+
+
+def _filled(xp: Any, dims: np.ndarray, value: Any) -> Any:
+    sizes = tuple(int(d) for d in dims)
+    for size in sizes:
+        if size < 0:
+            raise invalid(f"Dimension {size} must be >= 0")
+    return xp.broadcast_to(value, sizes)
+
+
+op(
+    "Fill", "(dims: index_type, value: T, *, T: type, index_type: INDEX = int32) -> (output: T)", shape=_fill_shape,
+    gradient=_fill_gradient, constants=("dims",), kernel=functools.partial(_filled, jnp), fold=functools.partial(_filled, np),
+)  # fmt: skip
+
+
+@export("fill")
+def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
+    """A tensor of shape `dims` (vector of int32 or int64) in which every element is the scalar `value`."""
+    return raw.Fill(dims, value, name=name)
+
+
+@op("ZerosLike", "(x: T, *, T: type) -> (y: T)", shape=si.unchanged, gradient=NotDifferentiable("it is constant"),
+    fold=lambda x: np.full_like(x, b"" if x.dtype == object else 0))  # fmt: skip
+def _zeros_like(x):
+    return jnp.zeros(x.shape, x.dtype)
+
+
+@op(
+    "OnesLike",
+    "(x: T, *, T: {bfloat16, float16, float32, float64, int8, uint8, int16, uint16, int32, int64, complex64, complex128, "
+    "bool}) -> (y: T)",
+    shape=si.unchanged, gradient=NotDifferentiable("it is constant"), fold=np.ones_like,
+)  # fmt: skip
+def _ones_like(x):
+    return jnp.ones(x.shape, x.dtype)
+
+
+def _has_few_elements(shape: Any) -> bool:
+    """Whether `shape` is a list of sizes whose product is small.
+
+    A tensor among the sizes makes the nodes of the comparison and counts as unknown, as in 1.15.
+    """
+    if isinstance(shape, TensorShape):
+        count = shape.num_elements()
+        return count is not None and count < _SMALL
+    if isinstance(shape, np.ndarray):
+        return bool(np.prod(shape) < _SMALL)
+    if not isinstance(shape, (list, tuple)):
+        return False
+    less = functools.reduce(operator.mul, shape) < _SMALL if shape else True
+    return not isinstance(less, Tensor) and bool(less)
+
+
+def _constant_fill(value: Any, shape: Any, dtype: dtypes.DType, name: str) -> Tensor:
+    """A Const where the number of elements is known and small, else a Fill."""
+    if not isinstance(shape, Tensor):
+        try:
+            if _has_few_elements(shape):
+                return constant(value, shape=shape, dtype=dtype, name=name)
+        except (NotImplementedError, TypeError):
+            pass
+        except ValueError:
+            shape = convert_to_tensor(shape, dtype=dtypes.int32)
+    if not isinstance(shape, Tensor):
+        try:
+            shape = convert_to_tensor(TensorShape(shape))
+        except (TypeError, ValueError):
+            shape = convert_to_tensor(shape, dtype=dtypes.int32)
+    if not shape._sizes:
+        shape = raw.Reshape(shape, [-1])
+    return raw.Fill(shape, constant(value, dtype=dtype), name=name)
+
+
+@export("zeros")
+def zeros(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
+    """A tensor of zeros (False, empty strings).
+
+    Args:
+      shape: list, TensorShape or vector of sizes.
+      dtype: element type.
+      name: node name.
+    """
+    wanted = dtypes.as_dtype(dtype).base_dtype
+    value = {dtypes.bool: False, dtypes.string: ""}.get(wanted, 0)
+    with name_scope(name, "zeros", [shape]) as scope:
+        return _constant_fill(value, shape, wanted, scope)
+
+
+@export("ones")
+def ones(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
+    """A tensor of ones (True); arguments as in `zeros`."""
+    wanted = dtypes.as_dtype(dtype).base_dtype
+    with name_scope(name, "ones", [shape]) as scope:
+        return _constant_fill(True if wanted == dtypes.bool else 1, shape, wanted, scope)
+
+
+@export("zeros_like")
+def zeros_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True) -> Tensor:
+    """Zeros in the shape of `tensor`.
+
+    Args:
+      tensor: any tensor.
+      dtype: element type; by default that of `tensor`.
+      name: node name.
+      optimize: whether a known shape makes a constant.
+    """
+    wanted = None if dtype is None else dtypes.as_dtype(dtype)
+    with name_scope(name, "zeros_like", [tensor]) as scope:
+        tensor = convert_to_tensor(tensor, name="tensor")
+        if optimize and tensor.shape.is_fully_defined() and tensor.dtype != dtypes.variant:
+            return zeros(tensor.shape, dtype=wanted or tensor.dtype, name=scope)
+        if wanted is not None and wanted != tensor.dtype and wanted != dtypes.variant:
+            return zeros(shape_internal(tensor, optimize=optimize), dtype=wanted, name=scope)
+        return raw.ZerosLike(tensor, name=scope)
+
+
+@export("ones_like")
+def ones_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True) -> Tensor:
+    """Ones in the shape of `tensor`; arguments as in `zeros_like`."""
+    with name_scope(name, "ones_like", [tensor]) as scope:
+        tensor = convert_to_tensor(tensor, name="tensor")
+        sizes = shape_internal(tensor, optimize=optimize)
+        result = ones(sizes, dtype=tensor.dtype if dtype is None else dtype, name=scope)
+        result.set_shape(tensor.shape)
+        return result

@@ -1,0 +1,228 @@
+"""Ops whose result size depends on the values: where, unique, list_diff; and bounds in sorted rows. They run in NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from tfcompat._src.framework import dtypes, raw
+from tfcompat._src.framework import shape_inference as si
+from tfcompat._src.framework.convert import convert_to_tensor
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
+from tfcompat._src.framework.scopes import name_scope
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.ops.array.shape import invalid, shape_internal
+
+_INDICES = NotDifferentiable("indices are integers")
+
+
+def _where_shape(c):
+    return [(None, None if c.inputs[0] is None else len(c.inputs[0]))]
+
+
+@op(
+    "Where",
+    "(input: T, *, T: {float32, float64, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, uint16, "
+    "complex128, float16, uint32, uint64, bool} = bool) -> (index: int64)",
+    shape=_where_shape, gradient=_INDICES, place=HOST, fold=True,
+)  # fmt: skip
+def _where(x):
+    return np.argwhere(x).astype(np.int64)
+
+
+def _where_or_select(condition: Any, x: Any, y: Any, name: str | None, select: Any) -> Tensor:
+    if x is None and y is None:
+        with name_scope(name, "Where", [condition]) as scope:
+            return raw.Where(convert_to_tensor(condition, preferred_dtype=dtypes.bool, name="condition"), name=scope)
+    if x is None or y is None:
+        raise ValueError("x and y must both be non-None or both be None.")
+    return select(condition, x, y, name=name)
+
+
+@export("where")
+def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
+    """The positions at which `condition` is true; with `x` and `y`, elements of `x` there and of `y` elsewhere.
+
+    Args:
+      condition: bool tensor, or any numeric one whose non-zero elements count, for the positions.
+      x, y: tensors of one shape, that of `condition` (or `condition` is a vector that chooses rows, or a scalar).
+      name: node name.
+
+    Returns:
+      int64 [n, rank] without `x` and `y`, else a tensor like `x`.
+
+    Raises:
+      ValueError: one of `x` and `y` is missing.
+    """
+    return _where_or_select(condition, x, y, name, raw.Select)
+
+
+@export("where_v2")
+def where_v2(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
+    """`where`, with `condition`, `x` and `y` broadcast against each other."""
+    return _where_or_select(condition, x, y, name, raw.SelectV2)
+
+
+# ---- Unique ----
+
+
+def _first_seen(x: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The distinct slices of `x` along `axis` in order of appearance, which of them each slice is, and how often."""
+    rows = np.moveaxis(x, axis, 0)
+    keys = rows if x.ndim == 1 else rows.reshape(rows.shape[0], -1)
+    _, first, inverse, counts = np.unique(
+        keys, return_index=True, return_inverse=True, return_counts=True, axis=0 if keys.ndim > 1 else None, equal_nan=False
+    )
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return np.moveaxis(rows[first[order]], 0, axis), rank[inverse.reshape(-1)], counts[order]
+
+
+def _unique_vector(x: np.ndarray) -> tuple:
+    if x.ndim != 1:
+        raise invalid("unique expects a 1D vector.")
+    return _first_seen(x, 0)
+
+
+def _unique_along(x: np.ndarray, axis: np.ndarray) -> tuple:
+    if axis.size == 0:
+        if x.ndim != 1:
+            raise invalid("unique expects a 1D vector.")
+        return _first_seen(x, 0)
+    if axis.size > 1:
+        raise invalid(f"axis tensor should be a scalar or a vector of size 0 or 1, got {axis.size} elements")
+    at = int(axis.reshape(-1)[0])
+    if not -x.ndim <= at < x.ndim:
+        raise invalid(f"axis has to be between [0, {x.ndim})")
+    return _first_seen(x, at % x.ndim)
+
+
+def _unique_shape(with_counts: bool, vector: bool):
+    def sizes(c):
+        if vector:
+            si.with_rank(c.inputs[0], 1)
+        return [(None,), c.inputs[0]] + [(None,)] * with_counts
+
+    return sizes
+
+
+_IDX = "out_idx: INDEX = int32"
+_AXIS = "Taxis: INDEX = int64"
+
+
+@op("Unique", f"(x: T, *, T: type, {_IDX}) -> (y: T, idx: out_idx)", shape=_unique_shape(False, True), gradient=_INDICES,
+    place=HOST)  # fmt: skip
+def _unique(x, *, out_idx):
+    y, idx, _ = _unique_vector(x)
+    return y, idx.astype(out_idx)
+
+
+@op("UniqueV2", f"(x: T, axis: Taxis, *, T: type, {_AXIS}, {_IDX}) -> (y: T, idx: out_idx)",
+    shape=_unique_shape(False, False), gradient=_INDICES, place=HOST)  # fmt: skip
+def _unique_v2(x, axis, *, out_idx):
+    y, idx, _ = _unique_along(x, axis)
+    return y, idx.astype(out_idx)
+
+
+@op("UniqueWithCounts", f"(x: T, *, T: type, {_IDX}) -> (y: T, idx: out_idx, count: out_idx)",
+    shape=_unique_shape(True, False), gradient=_INDICES, place=HOST)  # fmt: skip
+def _unique_with_counts(x, *, out_idx):
+    y, idx, count = _unique_vector(x)
+    return y, idx.astype(out_idx), count.astype(out_idx)
+
+
+@op("UniqueWithCountsV2", f"(x: T, axis: Taxis, *, T: type, {_AXIS}, {_IDX}) -> (y: T, idx: out_idx, count: out_idx)",
+    shape=_unique_shape(True, False), gradient=_INDICES, place=HOST)  # fmt: skip
+def _unique_with_counts_v2(x, axis, *, out_idx):
+    y, idx, count = _unique_along(x, axis)
+    return y, idx.astype(out_idx), count.astype(out_idx)
+
+
+@export("unique")
+def unique(x: Any, out_idx: Any = dtypes.int32, name: str | None = None) -> Any:
+    """The distinct elements of a vector in order of appearance, and for each element of `x` which of them it is: (y, idx)."""
+    return raw.Unique(x, out_idx=out_idx, name=name)
+
+
+@export("unique_with_counts")
+def unique_with_counts(x: Any, out_idx: Any = dtypes.int32, name: str | None = None) -> Any:
+    """As `unique`, and how often each distinct element occurs: (y, idx, count)."""
+    return raw.UniqueWithCounts(x, out_idx=out_idx, name=name)
+
+
+# ---- ListDiff ----
+
+
+def _list_diff_shape(c):
+    si.with_rank(c.inputs[0], 1), si.with_rank(c.inputs[1], 1)
+    return [(None,), (None,)]
+
+
+@op("ListDiff", f"(x: T, y: T, *, T: type, {_IDX}) -> (out: T, idx: out_idx)", shape=_list_diff_shape, gradient=_INDICES,
+    place=HOST, fold=True)  # fmt: skip
+def _list_diff(x, y, *, out_idx):
+    if x.ndim != 1 or y.ndim != 1:
+        raise invalid(f"{'x' if x.ndim != 1 else 'y'} should be a 1D vector.")
+    excluded = set(y.tolist())
+    kept = np.array([i for i, v in enumerate(x.tolist()) if v not in excluded], np.int64)
+    return x[kept], kept.astype(out_idx)
+
+
+@export("setdiff1d")
+def setdiff1d(x: Any, y: Any, index_dtype: Any = dtypes.int32, name: str | None = None) -> Any:
+    """The elements of vector `x` that are not in `y`, and their positions: (out, idx)."""
+    return raw.ListDiff(x, y, out_idx=index_dtype, name=name)
+
+
+# ---- bounds in sorted rows ----
+
+
+def _bound_shape(c):
+    si.with_rank(c.inputs[0], 2), si.with_rank(c.inputs[1], 2)
+    return [c.inputs[1]]
+
+
+def _bound(name: str, side: str) -> None:
+    def kernel(rows, values, *, out_type):
+        if rows.shape[0] != values.shape[0]:
+            raise invalid("Leading dim_size of both tensors must match.")
+        find = jax.vmap(lambda row, v: jnp.searchsorted(row, v, side=side))
+        return find(jnp.asarray(rows), jnp.asarray(values)).astype(out_type)
+
+    op(
+        name, "(sorted_inputs: T, values: T, *, T: type, out_type: INDEX = int32) -> (output: out_type)", shape=_bound_shape,
+        gradient=_INDICES, kernel=kernel, depth=2,
+    )  # fmt: skip
+
+
+_bound("LowerBound", "left")
+_bound("UpperBound", "right")
+
+
+@export("searchsorted")
+def searchsorted(
+    sorted_sequence: Any, values: Any, side: str = "left", out_type: Any = dtypes.int32, name: str | None = None
+) -> Tensor:
+    """Where each of `values` would go in the sorted rows of `sorted_sequence`.
+
+    Args:
+      sorted_sequence: [..., n], ascending in the last dimension.
+      values: [..., m], with the same leading dimensions.
+      side: "left" for the first place, "right" for the place behind equal elements.
+      out_type: int32 or int64.
+      name: node name.
+
+    Raises:
+      ValueError: another `side`.
+    """
+    length, count = shape_internal(sorted_sequence)[-1], shape_internal(values)[-1]
+    rows, wanted = raw.Reshape(sorted_sequence, [-1, length]), raw.Reshape(values, [-1, count])
+    if side not in ("left", "right"):
+        raise ValueError(f"side must be either 'right' or 'left'.  Saw: {side}.")
+    bound = raw.UpperBound if side == "right" else raw.LowerBound
+    return raw.Reshape(bound(rows, wanted, out_type=out_type, name=name), shape_internal(values))

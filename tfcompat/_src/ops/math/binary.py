@@ -1,0 +1,479 @@
+"""Arithmetic of two tensors with NumPy broadcasting."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import numpy as np
+from jax import lax
+
+from tfcompat._src.framework import checks, dtypes, raw
+from tfcompat._src.framework.convert import to_tensor
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.op_spec import NotDifferentiable, op
+from tfcompat._src.framework.scopes import name_scope
+from tfcompat._src.framework.shape_inference import broadcast_inputs
+from tfcompat._src.ops.math.broadcast_gradient import sum_to_inputs
+from tfcompat._src.ops.math.unary import FLOATS, conjugate, number
+
+_SMALL = "uint8, int8, int16, int32, int64, complex64, complex128}"
+_ADD = "{" + FLOATS + ", " + _SMALL[:-1] + ", string}"
+_ADD_V2 = "{" + FLOATS + ", " + _SMALL
+_MUL = "{" + FLOATS + ", uint8, int8, uint16, int16, int32, int64, complex64, complex128}"
+_NO_NAN = "{float16, float32, float64, complex64, complex128}"
+_MOD = "{int32, int64, " + FLOATS + "}"
+_REAL = "{" + FLOATS + ", int32, int64}"
+_SIGNED = "{" + FLOATS + ", int32, int64, complex64, complex128}"
+
+
+# ---- kernels ----
+
+
+def same_rank(x: Any, y: Any) -> tuple[Any, Any]:
+    """Both with leading dimensions of size 1 to the larger rank: lax broadcasts size 1 itself."""
+    if x.ndim == y.ndim:
+        return x, y
+    if x.ndim < y.ndim:
+        return lax.expand_dims(x, range(y.ndim - x.ndim)), y
+    return x, lax.expand_dims(y, range(x.ndim - y.ndim))
+
+
+def broadcasting(function: Callable) -> Callable:
+    """A kernel of two arrays with NumPy broadcasting, from an elementwise lax function."""
+
+    def kernel(x, y):
+        if x.ndim != y.ndim and x.ndim and y.ndim:
+            x, y = same_rank(x, y)
+        return function(x, y)
+
+    return kernel
+
+
+def full(x: Any, shape: tuple[int, ...]) -> Any:
+    """`x` repeated to `shape`."""
+    if x.shape == shape:
+        return x
+    return lax.broadcast_in_dim(x, shape, range(len(shape) - x.ndim, len(shape)))
+
+
+def repeated(x: Any, y: Any) -> tuple[Any, Any]:
+    """Both repeated to their common shape."""
+    shape = np.broadcast_shapes(x.shape, y.shape)
+    return full(x, shape), full(y, shape)
+
+
+def zero_where(condition: Any, x: Any) -> Any:
+    """`x` with 0 where the condition, of the same shape, holds."""
+    return lax.select(condition, lax.full_like(x, 0), x)
+
+
+def _require_nonzero(y: Any) -> None:
+    if y.dtype.kind in "iu":
+        ok = np.all(y) if isinstance(y, np.ndarray) else lax.reduce_and(lax.ne(y, y.dtype.type(0)), range(y.ndim))
+        checks.require(ok, "Integer division by zero")
+
+
+def _differing_signs(x: Any, y: Any) -> Any:
+    zero = x.dtype.type(0)
+    return lax.ne(lax.lt(x, zero), lax.lt(y, zero))
+
+
+def _divide(x, y):
+    _require_nonzero(y)
+    return lax.div(x, y)
+
+
+def _floor_divide(x, y):
+    if x.dtype.kind not in "iu":
+        return lax.floor(lax.div(x, y))
+    _require_nonzero(y)
+    quotient = lax.div(x, y)
+    if x.dtype.kind == "u":
+        return quotient
+    x, y = repeated(x, y)
+    inexact = lax.ne(lax.mul(quotient, y), x)
+    return lax.sub(quotient, lax.convert_element_type(lax.bitwise_and(inexact, _differing_signs(x, y)), x.dtype))
+
+
+def _floor_modulus(x, y):
+    _require_nonzero(y)
+    x, y = repeated(x, y)
+    rest = lax.rem(x, y)
+    return lax.select(_differing_signs(x, y), lax.rem(lax.add(rest, y), y), rest)
+
+
+def _truncated_modulus(x, y):
+    _require_nonzero(y)
+    return lax.rem(x, y)
+
+
+def _divide_no_nan(x, y):
+    x, y = repeated(x, y)
+    return zero_where(lax.eq(y, y.dtype.type(0)), lax.div(x, y))
+
+
+def _multiply_no_nan(x, y):
+    x, y = repeated(x, y)
+    return zero_where(lax.eq(y, y.dtype.type(0)), lax.mul(x, y))
+
+
+def _xdivy(x, y):
+    x, y = repeated(x, y)
+    return zero_where(lax.eq(x, x.dtype.type(0)), lax.div(x, y))
+
+
+def _xlogy(x, y):
+    x, y = repeated(x, y)
+    return zero_where(lax.eq(x, x.dtype.type(0)), lax.mul(x, lax.log(y)))
+
+
+def _power(x, y):
+    if x.dtype.kind not in "iu":
+        return lax.pow(x, y)
+    nonnegative = np.all(y >= 0) if isinstance(y, np.ndarray) else lax.reduce_and(lax.ge(y, y.dtype.type(0)), range(y.ndim))
+    checks.require(nonnegative, "Integers to negative integer powers are not allowed")
+    if isinstance(y, np.ndarray) and y.ndim == 0:
+        return lax.integer_pow(x, int(y))
+    return _integer_power(*repeated(x, y))
+
+
+def _integer_power(x, y):
+    """Exponentiation by squaring, as long as a bit is left in some exponent."""
+    one = x.dtype.type(1)
+
+    def step(state):
+        base, exponent, result = state
+        odd = lax.eq(lax.bitwise_and(exponent, one), one)
+        result = lax.select(odd, lax.mul(result, base), result)
+        return lax.mul(base, base), lax.shift_right_logical(exponent, one), result
+
+    def unfinished(state):
+        return lax.reduce_or(lax.gt(state[1], x.dtype.type(0)), range(x.ndim))
+
+    return lax.while_loop(unfinished, step, (x, y, lax.full_like(x, 1)))[2]
+
+
+def _squared_difference(x, y):
+    difference = lax.sub(x, y)
+    return lax.mul(difference, difference)
+
+
+# ---- the same in NumPy ----
+
+
+def _numpy_divide(x, y):
+    if x.dtype.kind not in "iu":
+        return np.divide(x, y)
+    _require_nonzero(y)
+    return ((x - np.fmod(x, y)) // y).astype(x.dtype)
+
+
+def _numpy_floor_divide(x, y):
+    if x.dtype.kind not in "iu":
+        return np.floor(np.divide(x, y))
+    _require_nonzero(y)
+    return np.floor_divide(x, y)
+
+
+def _numpy_floor_modulus(x, y):
+    _require_nonzero(y)
+    rest = np.fmod(x, y)
+    return np.where((x < 0) != (y < 0), np.fmod(rest + y, y), rest)
+
+
+def _numpy_truncated_modulus(x, y):
+    _require_nonzero(y)
+    return np.fmod(x, y)
+
+
+# ---- gradients ----
+
+
+def _add_grad(op: Any, g: Any) -> list:
+    return sum_to_inputs(op, g, g)
+
+
+def _sub_grad(op: Any, g: Any) -> list:
+    gx, gy = sum_to_inputs(op, g, g)
+    return [gx, raw.Neg(gy)]
+
+
+def _mul_grad(op: Any, g: Any) -> list:
+    x, y = op.inputs
+    return sum_to_inputs(op, raw.Mul(g, conjugate(y)), raw.Mul(conjugate(x), g))
+
+
+def _mul_no_nan_grad(op: Any, g: Any) -> list:
+    x, y = op.inputs
+    return sum_to_inputs(op, raw.MulNoNan(g, y), raw.MulNoNan(x, g))
+
+
+def _real_div_grad(op: Any, g: Any) -> list:
+    y, quotient = conjugate(op.inputs[1]), conjugate(op.outputs[0])
+    return sum_to_inputs(op, raw.RealDiv(g, y), raw.Mul(g, raw.RealDiv(raw.Neg(quotient), y)))
+
+
+def _div_no_nan_grad(op: Any, g: Any) -> list:
+    y, quotient = conjugate(op.inputs[1]), conjugate(op.outputs[0])
+    return sum_to_inputs(op, raw.DivNoNan(g, y), raw.Mul(g, raw.DivNoNan(raw.Neg(quotient), y)))
+
+
+def _floor_mod_grad(op: Any, g: Any) -> list:
+    x, y = (conjugate(t) for t in op.inputs)
+    return sum_to_inputs(op, g, raw.Mul(g, raw.Neg(raw.FloorDiv(x, y))))
+
+
+def _pow_grad(op: Any, g: Any) -> list:
+    x, y, z = conjugate(op.inputs[0]), conjugate(op.inputs[1]), conjugate(op.outputs[0])
+    gx = raw.Mul(raw.Mul(g, y), raw.Pow(x, raw.Sub(y, number(y, 1))))
+    zero = number(x, 0)
+    has_log = raw.NotEqual(x, zero) if x.dtype.is_complex else raw.Greater(x, zero)
+    zeros = raw.ZerosLike(x)
+    log = raw.Select(has_log, raw.Log(raw.Select(has_log, x, raw.OnesLike(x))), zeros)
+    return sum_to_inputs(op, gx, raw.Mul(raw.Mul(g, z), log))
+
+
+def _selecting_grad(chooses_x: str) -> Callable:
+    """The gradient of an op that returns x where `chooses_x(x, y)`, else y."""
+
+    def gradient(op: Any, g: Any) -> list:
+        chosen = raw.function(chooses_x)(op.inputs[0], op.inputs[1])
+        zeros = raw.ZerosLike(g)
+        return sum_to_inputs(op, raw.Select(chosen, g, zeros), raw.Select(chosen, zeros, g))
+
+    return gradient
+
+
+def _squared_difference_grad(op: Any, g: Any) -> list:
+    x, y = op.inputs
+    gx = raw.Mul(raw.Mul(number(g, 2), g), conjugate(raw.Sub(x, y)))
+    gx, gy = sum_to_inputs(op, gx, gx)
+    return [gx, raw.Neg(gy)]
+
+
+def _atan2_grad(op: Any, g: Any) -> list:
+    y, x = op.inputs
+    scaled = raw.RealDiv(g, raw.AddV2(raw.Square(x), raw.Square(y)))
+    return sum_to_inputs(op, raw.Mul(x, scaled), raw.Neg(raw.Mul(y, scaled)))
+
+
+def _nonzero(x: Any) -> Any:
+    return raw.Cast(raw.NotEqual(x, number(x, 0)), DstT=x.dtype)
+
+
+def _xlogy_grad(op: Any, g: Any) -> list:
+    x, y = op.inputs
+    return sum_to_inputs(op, raw.Mul(raw.Xlogy(_nonzero(x), y), g), raw.Mul(raw.Xdivy(x, y), g))
+
+
+def _xdivy_grad(op: Any, g: Any) -> list:
+    x, y = op.inputs
+    return sum_to_inputs(op, raw.Mul(raw.Xdivy(_nonzero(x), y), g), raw.Mul(raw.Xdivy(raw.Neg(x), raw.Square(y)), g))
+
+
+def _binary(name: str, types: str, function: Callable, gradient: Any, fold: Callable | None = None) -> None:
+    text = f"(x: T, y: T, *, T: {types}) -> (z: T)"
+    op(name, text, shape=broadcast_inputs, kernel=broadcasting(function), gradient=gradient, fold=fold, depth=2)
+
+
+_STEPWISE = NotDifferentiable("the derivative of a rounded quotient is zero")
+_UNDEFINED = NotDifferentiable("no gradient is defined", raises=True)
+
+_binary("Add", _ADD, lax.add, _add_grad, np.add)
+_binary("AddV2", _ADD_V2, lax.add, _add_grad, np.add)
+_binary("Sub", _MUL, lax.sub, _sub_grad, np.subtract)
+_binary("Mul", _MUL, lax.mul, _mul_grad, np.multiply)
+_binary("MulNoNan", _NO_NAN, _multiply_no_nan, _mul_no_nan_grad)
+_binary("Div", _MUL, _divide, _real_div_grad, _numpy_divide)
+_binary("RealDiv", _MUL, _divide, _real_div_grad, _numpy_divide)
+_binary("DivNoNan", _NO_NAN, _divide_no_nan, _div_no_nan_grad)
+_binary("FloorDiv", _MUL, _floor_divide, _STEPWISE, _numpy_floor_divide)
+_binary("TruncateDiv", _MUL, _divide, _STEPWISE, _numpy_divide)
+_binary("FloorMod", _MOD, _floor_modulus, _floor_mod_grad, _numpy_floor_modulus)
+_binary("Mod", _MOD, _truncated_modulus, _UNDEFINED, _numpy_truncated_modulus)
+_binary("TruncateMod", _MOD, _truncated_modulus, _UNDEFINED, _numpy_truncated_modulus)
+_binary("Pow", _SIGNED, _power, _pow_grad)
+_binary("Maximum", _REAL, lax.max, _selecting_grad("GreaterEqual"), np.maximum)
+_binary("Minimum", _REAL, lax.min, _selecting_grad("LessEqual"), np.minimum)
+_binary("SquaredDifference", _SIGNED, _squared_difference, _squared_difference_grad)
+_binary("Xdivy", _NO_NAN, _xdivy, _xdivy_grad)
+_binary("Xlogy", _NO_NAN, _xlogy, _xlogy_grad)
+op("Atan2", "(y: T, x: T, *, T: FLOAT) -> (z: T)",
+   shape=broadcast_inputs, kernel=broadcasting(lax.atan2), gradient=_atan2_grad)  # fmt: skip
+op("NextAfter", "(x1: T, x2: T, *, T: {float64, float32} = float32) -> (output: T)", shape=broadcast_inputs,
+   kernel=broadcasting(lax.nextafter), gradient=lambda op, g: sum_to_inputs(op, g, None), fold=np.nextafter)  # fmt: skip
+
+
+# ---- public functions ----
+
+
+def _function(name: str, op_type: str, doc: str) -> Callable:
+    """The public function `name(x, y, name=None)` that adds one node of `op_type`."""
+    apply = raw.function(op_type)
+
+    def function(x, y, name=None):
+        return apply(x, y, name=name)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"{doc}, element by element; x and y have one dtype and are broadcast to one shape."
+    return function
+
+
+add = export("add", "math.add")(_function("add", "Add", "x + y"))
+maximum = export("maximum", "math.maximum")(_function("maximum", "Maximum", "The larger of x and y"))
+minimum = export("minimum", "math.minimum")(_function("minimum", "Minimum", "The smaller of x and y"))
+floor_div = export("floor_div")(_function("floor_div", "FloorDiv", "floor(x / y)"))
+floormod = export("floormod", "mod", "math.floormod", "math.mod")(
+    _function("floormod", "FloorMod", "The remainder of x / y with the sign of y")
+)
+realdiv = export("realdiv")(_function("realdiv", "RealDiv", "x / y of real numbers"))
+truncatediv = export("truncatediv")(_function("truncatediv", "TruncateDiv", "x / y rounded towards zero, of integers"))
+truncatemod = export("truncatemod")(_function("truncatemod", "TruncateMod", "The remainder of x / y with the sign of x"))
+squared_difference = export("squared_difference", "math.squared_difference")(
+    _function("squared_difference", "SquaredDifference", "(x - y)(x - y)")
+)
+xdivy = export("math.xdivy")(_function("xdivy", "Xdivy", "x / y, and 0 where x is 0"))
+xlogy = export("math.xlogy")(_function("xlogy", "Xlogy", "x log(y), and 0 where x is 0"))
+
+
+@export("atan2", "math.atan2")
+def atan2(y, x, name=None):
+    """The angle in radians, in [-pi, pi], of the point (x, y), element by element with broadcasting."""
+    return raw.Atan2(y, x, name=name)
+
+
+@export("math.nextafter")
+def nextafter(x1, x2, name=None):
+    """The number next to `x1` in the direction of `x2`, element by element with broadcasting."""
+    return raw.NextAfter(x1, x2, name=name)
+
+
+@export("multiply", "math.multiply")
+def multiply(x, y, name=None):
+    """x * y, element by element; x and y have one dtype and are broadcast to one shape."""
+    return raw.Mul(x, y, name=name)
+
+
+@export("subtract", "math.subtract")
+def subtract(x, y, name=None):
+    """x - y, element by element; x and y have one dtype and are broadcast to one shape."""
+    return raw.Sub(x, y, name=name)
+
+
+class DivideDelegateWithName:
+    """`x / y` by Python's operator, with a name for the node."""
+
+    def __init__(self, x: Any, name: str | None) -> None:
+        self.x, self.name = x, name
+
+    def __truediv__(self, y):
+        return truediv(self.x, y, self.name)
+
+    def __floordiv__(self, y):
+        return floordiv(self.x, y, self.name)
+
+    def __div__(self, y):
+        return div(self.x, y, self.name)
+
+
+@export("divide", "math.divide")
+def divide(x, y, name=None):
+    """x / y as Python's operator divides: integers are cast to floating point first."""
+    return DivideDelegateWithName(x, name) / y if name is not None else x / y
+
+
+_QUOTIENT_DTYPE = {
+    dtypes.uint8: dtypes.float32, dtypes.int8: dtypes.float32, dtypes.uint16: dtypes.float32, dtypes.int16: dtypes.float32,
+    dtypes.int32: dtypes.float64, dtypes.int64: dtypes.float64,
+    dtypes.bfloat16: None, dtypes.float16: None, dtypes.float32: None, dtypes.float64: None,
+    dtypes.complex64: None, dtypes.complex128: None,
+}  # fmt: skip
+
+
+def _same_dtype(x: Any, y: Any) -> dtypes.DType:
+    """The dtype of both; TypeError where they differ."""
+    x_dtype, y_dtype = x.dtype.base_dtype, y.dtype.base_dtype
+    if x_dtype is not y_dtype:
+        raise TypeError(f"x and y must have the same dtype, got {x_dtype!r} != {y_dtype!r}")
+    return x_dtype
+
+
+@export("truediv", "math.truediv")
+def truediv(x, y, name=None):
+    """x / y, element by element; integers are cast first: 8 and 16 bits to float32, 32 and 64 bits to float64.
+
+    Raises:
+      TypeError: the dtypes differ or cannot be divided.
+    """
+    with name_scope(name, "truediv", [x, y]) as scope:
+        x, y = to_tensor(x, name="x"), to_tensor(y, name="y")
+        dtype = _same_dtype(x, y)
+        if dtype not in _QUOTIENT_DTYPE:
+            raise TypeError(f"Invalid dtype {dtype!r} in __truediv__")
+        quotient = _QUOTIENT_DTYPE[dtype]
+        if quotient is not None:
+            x, y = (raw.Cast(t, DstT=quotient) for t in (x, y))
+        return raw.RealDiv(x, y, name=scope)
+
+
+@export("div")
+def div(x, y, name=None):
+    """x / y as Python 2 divides: integers are divided and rounded down; TypeError where the dtypes differ."""
+    with name_scope(name, "div", [x, y]) as scope:
+        x = to_tensor(x, name="x")
+        y = to_tensor(y, x.dtype.base_dtype, "y")
+        dtype = _same_dtype(x, y)
+        apply = raw.RealDiv if dtype.is_floating or dtype.is_complex else raw.FloorDiv
+        return apply(x, y, name=scope)
+
+
+@export("div_no_nan", "math.divide_no_nan")
+def div_no_nan(x, y, name=None):
+    """x / y, and 0 where y is 0, element by element."""
+    with name_scope(name, "div_no_nan", [x, y]) as scope:
+        x = to_tensor(x, name="x")
+        y = to_tensor(y, x.dtype.base_dtype, "y")
+        _same_dtype(x, y)
+        return raw.DivNoNan(x, y, name=scope)
+
+
+@export("math.multiply_no_nan")
+def multiply_no_nan(x, y, name=None):
+    """x * y, and 0 where y is 0 even if x is not finite, element by element."""
+    with name_scope(name, "multiply_no_nan", [x, y]) as scope:
+        x = to_tensor(x, name="x")
+        y = to_tensor(y, x.dtype.base_dtype, "y")
+        _same_dtype(x, y)
+        return raw.MulNoNan(x, y, name=scope)
+
+
+@export("floordiv", "math.floordiv")
+def floordiv(x, y, name=None):
+    """x / y rounded down, element by element; x and y have one dtype."""
+    with name_scope(name, "floordiv", [x, y]) as scope:
+        return raw.FloorDiv(x, y, name=scope)
+
+
+@export("pow", "math.pow")
+def power(x, y, name=None):
+    """x to the power y, element by element with broadcasting; x and y have one dtype."""
+    with name_scope(name, "Pow", [x]) as scope:
+        return raw.Pow(x, y, name=scope)
+
+
+power.__name__ = "pow"
+
+
+@export("scalar_mul", "math.scalar_mul")
+def scalar_mul(scalar, x, name=None):
+    """`scalar` times `x`, a Tensor or IndexedSlices.
+
+    Raises:
+      ValueError: `scalar` is not of rank 0.
+    """
+    scalar = to_tensor(scalar, x.dtype.base_dtype, "scalar")
+    if scalar.shape.ndims != 0:
+        raise ValueError(f"Only scalar multiply works, got shape {scalar.shape}")
+    if hasattr(x, "dense_shape"):
+        return type(x)(values=raw.Mul(scalar, x.values, name=name), indices=x.indices, dense_shape=x.dense_shape)
+    return raw.Mul(scalar, x, name=name)

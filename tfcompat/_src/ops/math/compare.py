@@ -1,0 +1,192 @@
+"""Comparisons, logic, and choosing by a condition."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import numpy as np
+from jax import lax
+
+from tfcompat._src.framework import errors, raw
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.op_spec import NotDifferentiable, op
+from tfcompat._src.framework.shape_inference import (
+    broadcast,
+    broadcast_inputs,
+    merge,
+    merged_inputs,
+    unchanged,
+    with_rank,
+)
+from tfcompat._src.ops.math.binary import broadcasting, full
+from tfcompat._src.ops.math.broadcast_gradient import sum_to_shape
+
+_PREDICATE = NotDifferentiable("a predicate has no derivative")
+_UNDEFINED = NotDifferentiable("no gradient is defined", raises=True)
+_COMPARABLE = (
+    "{bfloat16, float16, float32, float64, uint8, int8, int16, int32, int64, complex64, quint8, qint8, qint32, string, bool, "
+    "complex128}"
+)
+
+
+def _comparison(name: str, types: str, function: Callable, fold: Callable) -> None:
+    text = f"(x: T, y: T, *, T: {types}) -> (z: bool)"
+    op(name, text, shape=broadcast_inputs, kernel=broadcasting(function), gradient=_PREDICATE, fold=fold, depth=2)
+
+
+def _logical(name: str, function: Callable, fold: Callable) -> None:
+    text = "(x: bool, y: bool) -> (z: bool)"
+    op(name, text, shape=broadcast_inputs, kernel=broadcasting(function), gradient=_PREDICATE, fold=fold, depth=2)
+
+
+_comparison("Equal", _COMPARABLE, lax.eq, np.equal)
+_comparison("NotEqual", _COMPARABLE, lax.ne, np.not_equal)
+_comparison("Less", "REAL", lax.lt, np.less)
+_comparison("LessEqual", "REAL", lax.le, np.less_equal)
+_comparison("Greater", "REAL", lax.gt, np.greater)
+_comparison("GreaterEqual", "REAL", lax.ge, np.greater_equal)
+_logical("LogicalAnd", lax.bitwise_and, np.logical_and)
+_logical("LogicalOr", lax.bitwise_or, np.logical_or)
+op("LogicalNot", "(x: bool) -> (y: bool)", shape=unchanged, kernel=lax.bitwise_not, gradient=_PREDICATE, fold=np.logical_not)
+
+
+@op("ApproximateEqual", "(x: T, y: T, *, T: NUMBER, tolerance: float = 1e-05) -> (z: bool)",
+    shape=merged_inputs, gradient=_PREDICATE)  # fmt: skip
+def _approximate_equal(x, y, *, tolerance):
+    difference = lax.abs(lax.sub(x, y))
+    return lax.lt(difference, difference.dtype.type(tolerance))
+
+
+# ---- Select ----
+
+
+def _select_shape(c: Any) -> list:
+    condition, output = c.inputs[0], merge(c.inputs[1], c.inputs[2])
+    if condition is None or output is None or len(condition) == 0:
+        return [output]
+    if len(condition) == 1 and len(output) > 1:
+        merge(condition, output[:1])
+        return [output]
+    return [merge(output, condition)]
+
+
+def _select(condition, t, e):
+    if condition.ndim and condition.ndim < t.ndim:
+        condition = lax.broadcast_in_dim(condition, t.shape, (0,))
+    return lax.select(condition, t, e)
+
+
+def _select_numpy(condition, t, e):
+    return np.where(condition.reshape(condition.shape + (1,) * (t.ndim - condition.ndim)), t, e)
+
+
+def _select_grad(op: Any, g: Any) -> list:
+    condition, zeros = op.inputs[0], raw.ZerosLike(op.inputs[1])
+    return [None, raw.Select(condition, g, zeros), raw.Select(condition, zeros, g)]
+
+
+op("Select", "(condition: bool, t: T, e: T, *, T: type) -> (output: T)",
+   shape=_select_shape, kernel=_select, gradient=_select_grad, fold=_select_numpy)  # fmt: skip
+
+
+def _select_v2_grad(op: Any, g: Any) -> list:
+    condition, t, e = op.inputs
+    zeros = raw.ZerosLike(g)
+    gt, ge = raw.SelectV2(condition, g, zeros), raw.SelectV2(condition, zeros, g)
+    return [None, sum_to_shape(t, op.outputs[0], gt), sum_to_shape(e, op.outputs[0], ge)]
+
+
+@op("SelectV2", "(condition: bool, t: T, e: T, *, T: type) -> (output: T)",
+    shape=lambda c: [broadcast(c.inputs[0], broadcast(c.inputs[1], c.inputs[2]))], gradient=_select_v2_grad, fold=np.where)  # fmt: skip
+def _select_v2(condition, t, e):
+    shape = np.broadcast_shapes(condition.shape, t.shape, e.shape)
+    return lax.select(full(condition, shape), full(t, shape), full(e, shape))
+
+
+# ---- clipping and buckets ----
+
+
+def _clip_shape(c: Any) -> list:
+    sizes = c.inputs[0]
+    for limit in c.inputs[1:]:
+        if limit != ():
+            sizes = merge(sizes, limit)
+    return [sizes]
+
+
+@op("ClipByValue", "(t: T, clip_value_min: T, clip_value_max: T, *, T: NUMBER) -> (output: T)",
+    shape=_clip_shape, gradient=_UNDEFINED)  # fmt: skip
+def _clip_by_value(t, low, high):
+    return lax.clamp(low, t, high)
+
+
+@op("Bucketize", "(input: T, *, T: {int32, int64, float32, float64}, boundaries: list(float)) -> (output: int32)",
+    shape=unchanged, gradient=_UNDEFINED)  # fmt: skip
+def _bucketize(x, *, boundaries):
+    limits = np.asarray(boundaries, np.float32)
+    if np.any(limits[1:] < limits[:-1]):
+        raise errors.InvalidArgumentError(None, None, "Expected sorted boundaries")
+    if not len(limits):
+        return lax.full(x.shape, 0, np.dtype(np.int32))
+    compared = np.float64 if x.dtype.itemsize == 8 else np.float32
+    wide = lax.broadcast_in_dim(lax.convert_element_type(x, compared), x.shape + limits.shape, range(x.ndim))
+    passed = lax.ge(wide, lax.broadcast_in_dim(limits.astype(compared), wide.shape, (x.ndim,)))
+    return lax.reduce_sum(lax.convert_element_type(passed, np.int32), (x.ndim,))
+
+
+def _bitpack_shape(c: Any) -> list:
+    with_rank(c.inputs[1], 0)
+    sizes = c.inputs[0]
+    if not sizes:
+        return [None]
+    last = sizes[-1]
+    if last is not None and last % 8:
+        raise ValueError(f"inner dimension of input should be divisible by 8, but is {last}")
+    return [sizes[:-1] + (None if last is None else last // 8,)]
+
+
+@op("CompareAndBitpack",
+    "(input: T, threshold: T, *, T: {bool, float16, float32, float64, int8, int16, int32, int64}) -> (output: uint8)",
+    shape=_bitpack_shape, gradient=_UNDEFINED)  # fmt: skip
+def _compare_and_bitpack(x, threshold):
+    bits = lax.convert_element_type(lax.gt(x, threshold), np.uint8)
+    bytes_of_bits = lax.reshape(bits, x.shape[:-1] + (x.shape[-1] // 8, 8))
+    weights = np.array([128, 64, 32, 16, 8, 4, 2, 1], np.uint8)
+    return lax.reduce_sum(lax.mul(bytes_of_bits, full(weights, bytes_of_bits.shape)), (x.ndim,))
+
+
+# ---- public functions ----
+
+
+def _function(name: str, op_type: str, doc: str) -> Callable:
+    """The public function `name(x, y, name=None)` that adds one node of `op_type`."""
+    apply = raw.function(op_type)
+
+    def function(x, y, name=None):
+        return apply(x, y, name=name)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"{doc}, element by element with broadcasting; a bool Tensor."
+    return function
+
+
+equal = export("equal", "math.equal")(_function("equal", "Equal", "x == y"))
+not_equal = export("not_equal", "math.not_equal")(_function("not_equal", "NotEqual", "x != y"))
+less = export("less", "math.less")(_function("less", "Less", "x < y"))
+less_equal = export("less_equal", "math.less_equal")(_function("less_equal", "LessEqual", "x <= y"))
+greater = export("greater", "math.greater")(_function("greater", "Greater", "x > y"))
+greater_equal = export("greater_equal", "math.greater_equal")(_function("greater_equal", "GreaterEqual", "x >= y"))
+logical_and = export("logical_and", "math.logical_and")(_function("logical_and", "LogicalAnd", "x and y"))
+logical_or = export("logical_or", "math.logical_or")(_function("logical_or", "LogicalOr", "x or y"))
+
+
+@export("logical_not", "math.logical_not")
+def logical_not(x, name=None):
+    """not x, element by element; a bool Tensor."""
+    return raw.LogicalNot(x, name=name)
+
+
+@export("logical_xor", "math.logical_xor")
+def logical_xor(x, y, name="LogicalXor"):
+    """Whether exactly one of the bools x and y is true, element by element with broadcasting; a bool Tensor."""
+    return raw.LogicalAnd(raw.LogicalOr(x, y), raw.LogicalNot(raw.LogicalAnd(x, y)), name=name)

@@ -1,0 +1,142 @@
+"""Complex numbers: their parts, and making them of parts."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import numpy as np
+from jax import lax
+
+from tfcompat._src.framework import dtypes, raw
+from tfcompat._src.framework.convert import to_tensor
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.op_spec import op
+from tfcompat._src.framework.scopes import name_scope
+from tfcompat._src.framework.shape_inference import broadcast_inputs, unchanged
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.ops.array.fill import zeros_like
+from tfcompat._src.ops.math.binary import broadcasting
+from tfcompat._src.ops.math.broadcast_gradient import sum_to_inputs
+
+
+def _zero(g: Any) -> np.ndarray:
+    return np.zeros((), g.dtype.as_numpy_dtype)
+
+
+def _complex(real: Any, imag: Any) -> Any:
+    dtype = dtypes.complex64 if real.dtype.base_dtype is dtypes.float32 else dtypes.complex128
+    return raw.Complex(real, imag, Tout=dtype)
+
+
+def _complex_grad(op: Any, g: Any) -> list:
+    part = op.inputs[0].dtype.base_dtype
+    return sum_to_inputs(op, raw.Real(g, Tout=part), raw.Imag(g, Tout=part))
+
+
+def _complex_abs_grad(op: Any, g: Any) -> list:
+    return [raw.Mul(_complex(g, _zero(g)), raw.Sign(op.inputs[0]))]
+
+
+def _angle_grad(op: Any, g: Any) -> list:
+    x = op.inputs[0]
+    part = g.dtype.base_dtype
+    swapped = _complex(raw.Imag(x, Tout=part), raw.Real(x, Tout=part))
+    return [raw.Mul(_complex(raw.Neg(g), _zero(g)), raw.Reciprocal(swapped))]
+
+
+def _part(name: str, argument: str, kernel: Callable, gradient: Callable, fold: Callable, output: str = "output") -> None:
+    text = f"({argument}: T, *, T: COMPLEX = complex64, Tout: {{float32, float64}} = float32) -> ({output}: Tout)"
+    op(name, text, shape=unchanged, kernel=kernel, gradient=gradient, fold=fold, depth=2)
+
+
+def _angle(x):
+    return lax.atan2(lax.imag(x), lax.real(x))
+
+
+_part("Real", "input", lax.real, lambda op, g: [_complex(g, _zero(g))], np.real)
+_part("Imag", "input", lax.imag, lambda op, g: [_complex(_zero(g), g)], np.imag)
+_part("Angle", "input", _angle, _angle_grad, np.angle)
+_part("ComplexAbs", "x", lax.abs, _complex_abs_grad, np.abs, output="y")
+op("Conj", "(input: T, *, T: {complex64, complex128, variant} = complex64) -> (output: T)",
+   shape=unchanged, kernel=lax.conj, gradient=lambda op, g: [raw.Conj(g)], fold=np.conj)  # fmt: skip
+
+
+def _complex_numpy(real, imag):
+    real, imag = np.broadcast_arrays(real, imag)
+    found = np.empty(real.shape, np.complex64 if real.dtype == np.float32 else np.complex128)
+    found.real, found.imag = real, imag
+    return found
+
+
+op("Complex", "(real: T, imag: T, *, T: {float32, float64} = float32, Tout: COMPLEX = complex64) -> (out: Tout)",
+   shape=broadcast_inputs, kernel=broadcasting(lax.complex), gradient=_complex_grad, fold=_complex_numpy)  # fmt: skip
+
+
+@export("complex", "dtypes.complex")
+def complex_of_parts(real, imag, name=None):
+    """real + imag j, element by element with broadcasting.
+
+    Args:
+      real, imag: Tensors, both float32 (giving complex64) or both float64 (giving complex128).
+      name: node name.
+
+    Raises:
+      TypeError: other dtypes.
+    """
+    real, imag = to_tensor(real, name="real"), to_tensor(imag, name="imag")
+    with name_scope(name, "Complex", [real, imag]) as scope:
+        kinds = (real.dtype, imag.dtype)
+        if kinds == (dtypes.float64, dtypes.float64):
+            return raw.Complex(real, imag, Tout=dtypes.complex128, name=scope)
+        if kinds == (dtypes.float32, dtypes.float32):
+            return raw.Complex(real, imag, Tout=dtypes.complex64, name=scope)
+        raise TypeError(f"real and imag have incorrect types: {real.dtype.name} {imag.dtype.name}")
+
+
+complex_of_parts.__name__ = "complex"
+
+
+@export("real", "math.real")
+def real(input, name=None):
+    """The real part of a Tensor, which is returned as it is where it is real."""
+    with name_scope(name, "Real", [input]) as scope:
+        input = to_tensor(input, name="input")
+        return raw.Real(input, Tout=input.dtype.real_dtype, name=scope) if input.dtype.is_complex else input
+
+
+@export("imag", "math.imag")
+def imag(input, name=None):
+    """The imaginary part of a Tensor; zeros where it is real."""
+    with name_scope(name, "Imag", [input]) as scope:
+        input = to_tensor(input, name="input")
+        if input.dtype.is_complex:
+            return raw.Imag(input, Tout=input.dtype.real_dtype, name=scope)
+        return zeros_like(input)
+
+
+@export("angle", "math.angle")
+def angle(input, name=None):
+    """The angle of each complex number in radians; zeros where `input` is real."""
+    with name_scope(name, "Angle", [input]) as scope:
+        input = to_tensor(input, name="input")
+        if input.dtype.is_complex:
+            return raw.Angle(input, Tout=input.dtype.real_dtype, name=scope)
+        return zeros_like(input)
+
+
+@export("conj", "math.conj")
+def conj(x, name=None):
+    """The complex conjugate of `x`, which is returned as it is where it is real.
+
+    Raises:
+      TypeError: `x` is neither numeric nor a variant.
+    """
+    if isinstance(x, Tensor) and (x.dtype.is_floating or x.dtype.is_integer):
+        return x
+    with name_scope(name, "Conj", [x]) as scope:
+        x = to_tensor(x, name="x")
+        if x.dtype.is_complex or x.dtype == dtypes.variant:
+            return raw.Conj(x, name=scope)
+        if x.dtype.is_floating or x.dtype.is_integer:
+            return x
+        raise TypeError(f"Expected numeric or variant tensor, got dtype {x.dtype!r}")

@@ -1,0 +1,330 @@
+"""Reductions over segments: rows that share an id. Sorted ids give a data-dependent number of rows and run on the host."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import numpy as np
+from jax import lax
+
+from tfcompat._src.framework import checks, dtypes, errors, raw
+from tfcompat._src.framework.convert import to_tensor
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
+from tfcompat._src.framework.scopes import name_scope
+from tfcompat._src.framework.shape_inference import merge, with_rank, with_rank_at_least
+from tfcompat._src.ops.array.fill import ones
+from tfcompat._src.ops.array.shape import shape_internal
+
+_UNDEFINED = NotDifferentiable("no gradient is defined", raises=True)
+
+
+def invalid(text: str) -> Exception:
+    return errors.InvalidArgumentError(None, None, text)
+
+
+def lowest(dtype: np.dtype) -> Any:
+    return np.iinfo(dtype).min if dtype.kind in "iu" else np.finfo(dtype).min
+
+
+def highest(dtype: np.dtype) -> Any:
+    return np.iinfo(dtype).max if dtype.kind in "iu" else np.finfo(dtype).max
+
+
+def first_size(x: Any) -> Any:
+    """The size of the first dimension, as a scalar tensor."""
+    return raw.StridedSlice(raw.Shape(x), [0], [1], [1], shrink_axis_mask=1)
+
+
+def per_row(values: Any, data: Any) -> Any:
+    """A vector of one number per row of `data` with dimensions of size 1 added to the rank of `data`."""
+    if data.shape.ndims is None:
+        tail = raw.Fill(raw.ExpandDims(raw.Sub(raw.Rank(data), np.int32(1)), np.int32(0)), np.int32(1))
+        return raw.Reshape(values, raw.ConcatV2([raw.Shape(values), tail], np.int32(0)))
+    for _ in range(data.shape.ndims - 1):
+        values = raw.ExpandDims(values, np.int32(-1))
+    return values
+
+
+def gather_rows(data: Any, indices: Any) -> Any:
+    return raw.GatherV2(data, indices, np.int32(0))
+
+
+# ---- sorted ids ----
+
+
+def segment_starts(ids: np.ndarray, rows: int) -> np.ndarray:
+    """Where each segment begins; InvalidArgumentError where the ids do not fit `rows` or are not sorted."""
+    if ids.ndim != 1:
+        raise invalid("segment_ids should be a vector.")
+    if len(ids) != rows:
+        raise invalid("segment_ids should be the same size as dimension 0 of input.")
+    if len(ids) and ids[0] < 0:
+        raise invalid("segment ids must be >= 0")
+    steps = np.diff(ids)
+    if np.any(steps < 0):
+        raise invalid("segment ids are not increasing")
+    return np.concatenate([[0], np.flatnonzero(steps) + 1]) if len(ids) else np.zeros(0, np.int64)
+
+
+def reduce_sorted(function: np.ufunc, data: np.ndarray, ids: np.ndarray, gap: Any, length: int | None = None) -> np.ndarray:
+    """Reduces runs of equal `ids`; rows without an id hold `gap`. `length` is the number of rows, by default the last id + 1."""
+    starts = segment_starts(ids, len(data))
+    if length is None:
+        length = int(ids[-1]) + 1 if len(ids) else 0
+    found = np.full((length,) + data.shape[1:], gap, data.dtype)
+    if len(starts):
+        found[ids[starts]] = function.reduceat(data, starts, axis=0, dtype=data.dtype)
+    return found
+
+
+def row_counts(ids: np.ndarray, length: int, dtype: np.dtype, rank: int) -> np.ndarray:
+    """How many rows each segment has, at least 1, with dimensions added to `rank`."""
+    counts = np.maximum(np.bincount(ids, minlength=length), 1).astype(dtype)
+    return counts.reshape((-1,) + (1,) * (rank - 1))
+
+
+def _segment_mean(data, segment_ids):
+    total = reduce_sorted(np.add, data, segment_ids, 0)
+    counts = row_counts(segment_ids, len(total), data.dtype, data.ndim)
+    return (total / counts if data.dtype.kind not in "iu" else total // counts).astype(data.dtype)
+
+
+def _segment_shape(c: Any) -> list:
+    data, ids = with_rank_at_least(c.inputs[0], 1), with_rank(c.inputs[1], 1)
+    if data is None:
+        return [None]
+    merge(data[:1], ids)
+    return [(None,) + data[1:]]
+
+
+def _segment(name: str, types: str, kernel: Callable, gradient: Any) -> None:
+    text = f"(data: T, segment_ids: Tindices, *, T: {types}, Tindices: INDEX) -> (output: T)"
+    op(name, text, shape=_segment_shape, kernel=kernel, gradient=gradient, place=HOST, depth=2)
+
+
+def _sorted_kernel(function: np.ufunc, gap: int) -> Callable:
+    return lambda data, segment_ids: reduce_sorted(function, data, segment_ids, gap)
+
+
+def _segment_sum_grad(op: Any, g: Any) -> list:
+    return [gather_rows(g, op.inputs[1]), None]
+
+
+def _segment_mean_grad(op: Any, g: Any) -> list:
+    data, ids = op.inputs
+    counts = raw.SegmentSum(raw.Cast(raw.OnesLike(ids), DstT=data.dtype.base_dtype), ids)
+    return [gather_rows(raw.RealDiv(g, per_row(counts, data)), ids), None]
+
+
+def _segment_extreme_grad(op: Any, g: Any) -> list:
+    data, ids = op.inputs
+    chosen = raw.Equal(data, gather_rows(op.outputs[0], ids))
+    counts = raw.SegmentSum(raw.Cast(chosen, DstT=g.dtype.base_dtype), ids)
+    shared = gather_rows(raw.RealDiv(g, counts), ids)
+    return [raw.Select(chosen, shared, raw.ZerosLike(shared)), None]
+
+
+_segment("SegmentSum", "NUMBER", _sorted_kernel(np.add, 0), _segment_sum_grad)
+_segment("SegmentMean", "NUMBER", _segment_mean, _segment_mean_grad)
+_segment("SegmentProd", "NUMBER", _sorted_kernel(np.multiply, 1), _UNDEFINED)
+_segment("SegmentMax", "REAL", _sorted_kernel(np.maximum, 0), _segment_extreme_grad)
+_segment("SegmentMin", "REAL", _sorted_kernel(np.minimum, 0), _segment_extreme_grad)
+
+
+# ---- unsorted ids ----
+
+
+def _unsorted_shape(c: Any) -> list:
+    data, ids = c.inputs[0], c.inputs[1]
+    with_rank(c.inputs[2], 0)
+    num = c.value(2)
+    if num is not None and num < 0:
+        raise ValueError(f"Dimension size, given by scalar input 2 must be non-negative but is {num}")
+    if data is None or ids is None:
+        return [None]
+    if len(ids) > len(data):
+        raise ValueError(f"Shape must be at least rank {len(ids)} but is rank {len(data)}")
+    merge(data[: len(ids)], ids)
+    return [(None if num is None else int(num),) + data[len(ids) :]]
+
+
+def _require_in_range(ids: Any, num: int) -> None:
+    outside = lax.ge(ids, ids.dtype.type(num))
+    flat = lax.reshape(outside, (ids.size,))
+    at = lax.argmax(flat, 0, np.dtype(np.int32)) if ids.size else np.int32(0)
+    bad = lax.dynamic_index_in_dim(lax.reshape(ids, (ids.size,)), at, keepdims=False) if ids.size else np.int32(0)
+    ok = lax.bitwise_not(lax.reduce_or(outside, range(ids.ndim)))
+    checks.require(ok, "segment_ids[{}] = {} is out of range [0, " + str(num) + ")", at, bad)
+
+
+def scatter_rows(scatter: Callable, ids: Any, rows: Any, num: int, initial: Any) -> Any:
+    """Combines `rows` into an array [num, ...] filled with `initial`, each at its id; rows with an id outside are dropped."""
+    rank = rows.ndim - ids.ndim
+    shape = (num,) + rows.shape[ids.ndim :]
+    flat = lax.reshape(rows, (ids.size,) + shape[1:])
+    indices = lax.reshape(ids, (ids.size, 1))
+    numbers = lax.ScatterDimensionNumbers(tuple(range(1, rank + 1)), (0,), (0,))
+    base = lax.full(shape, initial, rows.dtype)
+    return scatter(base, indices, flat, numbers, mode=lax.GatherScatterMode.FILL_OR_DROP)
+
+
+def _unsorted(name: str, types: str, scatter: Callable, initial: Callable, gradient: Callable) -> None:
+    def kernel(data, segment_ids, num_segments):
+        num = int(num_segments)
+        if num < 0:
+            raise invalid("Input num_segments == %d must not be negative." % num)
+        _require_in_range(segment_ids, num)
+        return scatter_rows(scatter, segment_ids, data, num, initial(data.dtype))
+
+    text = (
+        f"(data: T, segment_ids: Tindices, num_segments: Tnumsegments, *, T: {types}, Tindices: INDEX, "
+        "Tnumsegments: INDEX = int32) -> (output: T)"
+    )
+    op(name, text, shape=_unsorted_shape, kernel=kernel, gradient=gradient, constants=("num_segments",), depth=2)
+
+
+def _gather_with_dropped(rows: Any, ids: Any, data: Any) -> tuple[Any, Any]:
+    """The row of each id (row 0 where the id is negative), and whether the id counts, in the shape of `data`."""
+    zero = number_of(ids, 0)
+    gathered = gather_rows(rows, raw.Maximum(ids, zero))
+    counted = raw.GreaterEqual(ids, zero)
+    rank, id_rank = data.shape.ndims, ids.shape.ndims
+    if rank is None or id_rank is None:
+        tail = raw.Fill(raw.ExpandDims(raw.Sub(raw.Rank(data), raw.Rank(ids)), np.int32(0)), np.int32(1))
+        counted = raw.Reshape(counted, raw.ConcatV2([raw.Shape(ids), tail], np.int32(0)))
+    else:
+        for _ in range(rank - id_rank):
+            counted = raw.ExpandDims(counted, np.int32(-1))
+    ones_like = raw.Cast(raw.OnesLike(gathered), DstT=dtypes.bool)
+    return gathered, raw.LogicalAnd(counted, ones_like)
+
+
+def number_of(like: Any, value: int) -> np.ndarray:
+    return np.asarray(value, like.dtype.as_numpy_dtype)
+
+
+def _gather_or_zero(rows: Any, ids: Any, data: Any) -> Any:
+    gathered, counted = _gather_with_dropped(rows, ids, data)
+    return raw.Select(counted, gathered, raw.ZerosLike(gathered))
+
+
+def _unsorted_sum_grad(op: Any, g: Any) -> list:
+    return [_gather_or_zero(g, op.inputs[1], op.inputs[0]), None, None]
+
+
+def _unsorted_extreme_grad(op: Any, g: Any) -> list:
+    data, ids, num = op.inputs
+    gathered, counted = _gather_with_dropped(op.outputs[0], ids, data)
+    chosen = raw.LogicalAnd(raw.Equal(data, gathered), counted)
+    counts = raw.UnsortedSegmentSum(raw.Cast(chosen, DstT=g.dtype.base_dtype), ids, num)
+    shared, _ = _gather_with_dropped(raw.RealDiv(g, counts), ids, data)
+    return [raw.Select(chosen, shared, raw.ZerosLike(shared)), None, None]
+
+
+def _unsorted_prod_grad(op: Any, g: Any) -> list:
+    """Each element gets the product of the others: without the zero where it is the only one, 0 where there are more."""
+    data, ids, num = op.inputs
+    is_zero = raw.Equal(data, number_of(data, 0))
+    zeros = raw.UnsortedSegmentSum(raw.Cast(is_zero, DstT=dtypes.int32), ids, num)
+    g = raw.Select(raw.Greater(zeros, np.int32(1)), raw.ZerosLike(g), g)
+    others = raw.UnsortedSegmentProd(raw.Select(is_zero, raw.OnesLike(data), data), ids, num)
+    product, _ = _gather_with_dropped(op.outputs[0], ids, data)
+    nonzero_product, _ = _gather_with_dropped(others, ids, data)
+    slope = raw.Select(is_zero, nonzero_product, raw.RealDiv(product, data))
+    return [raw.Mul(_gather_or_zero(g, ids, data), slope), None, None]
+
+
+_unsorted("UnsortedSegmentSum", "NUMBER", lax.scatter_add, lambda dtype: 0, _unsorted_sum_grad)
+_unsorted("UnsortedSegmentProd", "NUMBER", lax.scatter_mul, lambda dtype: 1, _unsorted_prod_grad)
+_unsorted("UnsortedSegmentMax", "REAL", lax.scatter_max, lowest, _unsorted_extreme_grad)
+_unsorted("UnsortedSegmentMin", "REAL", lax.scatter_min, highest, _unsorted_extreme_grad)
+
+
+# ---- public functions ----
+
+
+def _sorted_function(name: str, op_type: str, doc: str) -> Callable:
+    apply = raw.function(op_type)
+
+    def function(data, segment_ids, name=None):
+        return apply(data, segment_ids, name=name)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"""{doc} of each segment.
+
+    Args:
+      data: a Tensor [n, ...].
+      segment_ids: the id of each row, int32 or int64 [n], sorted, not negative.
+      name: node name.
+
+    Returns:
+      a Tensor [last id + 1, ...].
+    """
+    return function
+
+
+def _unsorted_function(name: str, op_type: str, doc: str) -> Callable:
+    apply = raw.function(op_type)
+
+    def function(data, segment_ids, num_segments, name=None):
+        return apply(data, segment_ids, num_segments, name=name)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"""{doc} of each segment.
+
+    Args:
+      data: a Tensor.
+      segment_ids: the id of each row, of a shape that begins the shape of `data`; rows with a negative id are dropped.
+      num_segments: number of segments.
+      name: node name.
+
+    Returns:
+      a Tensor [num_segments, ...].
+    """
+    return function
+
+
+segment_sum = export("segment_sum", "math.segment_sum")(_sorted_function("segment_sum", "SegmentSum", "The sum"))
+segment_mean = export("segment_mean", "math.segment_mean")(_sorted_function("segment_mean", "SegmentMean", "The mean"))
+segment_prod = export("segment_prod", "math.segment_prod")(_sorted_function("segment_prod", "SegmentProd", "The product"))
+segment_max = export("segment_max", "math.segment_max")(_sorted_function("segment_max", "SegmentMax", "The maximum"))
+segment_min = export("segment_min", "math.segment_min")(_sorted_function("segment_min", "SegmentMin", "The minimum"))
+unsorted_segment_sum = export("unsorted_segment_sum", "math.unsorted_segment_sum")(
+    _unsorted_function("unsorted_segment_sum", "UnsortedSegmentSum", "The sum (0 where empty)")
+)
+unsorted_segment_prod = export("unsorted_segment_prod", "math.unsorted_segment_prod")(
+    _unsorted_function("unsorted_segment_prod", "UnsortedSegmentProd", "The product (1 where empty)")
+)
+unsorted_segment_max = export("unsorted_segment_max", "math.unsorted_segment_max")(
+    _unsorted_function("unsorted_segment_max", "UnsortedSegmentMax", "The maximum (the lowest number where empty)")
+)
+unsorted_segment_min = export("unsorted_segment_min", "math.unsorted_segment_min")(
+    _unsorted_function("unsorted_segment_min", "UnsortedSegmentMin", "The minimum (the highest number where empty)")
+)
+
+
+def _segment_sizes(data: Any, segment_ids: Any, num_segments: Any) -> Any:
+    """The number of rows of each segment, at least 1, in the rank of a sum over them."""
+    counted = ones(shape_internal(segment_ids), dtype=data.dtype)
+    counts = raw.UnsortedSegmentSum(counted, segment_ids, num_segments)
+    tail = [1] * (data.shape.ndims - segment_ids.shape.ndims)
+    return raw.Maximum(raw.Reshape(counts, [num_segments] + tail), 1)
+
+
+@export("unsorted_segment_mean", "math.unsorted_segment_mean")
+def unsorted_segment_mean(data, segment_ids, num_segments, name=None):
+    """The mean (0 where empty) of each segment; arguments are those of `unsorted_segment_sum`."""
+    with name_scope(name, "UnsortedSegmentMean"):
+        data, segment_ids = to_tensor(data), to_tensor(segment_ids)
+        sizes = _segment_sizes(data, segment_ids, num_segments)
+        return raw.UnsortedSegmentSum(data, segment_ids, num_segments) / sizes
+
+
+@export("unsorted_segment_sqrt_n", "math.unsorted_segment_sqrt_n")
+def unsorted_segment_sqrt_n(data, segment_ids, num_segments, name=None):
+    """The sum of each segment divided by the square root of its size; arguments are those of `unsorted_segment_sum`."""
+    with name_scope(name, "UnsortedSegmentSqrtN"):
+        data, segment_ids = to_tensor(data), to_tensor(segment_ids)
+        sizes = _segment_sizes(data, segment_ids, num_segments)
+        return raw.UnsortedSegmentSum(data, segment_ids, num_segments) / raw.Sqrt(sizes)

@@ -1,0 +1,109 @@
+"""Sequences of numbers: Range and LinSpace."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfcompat._src.framework import dtypes, errors, raw
+from tfcompat._src.framework.convert import to_tensor
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.op_spec import NotDifferentiable, op
+from tfcompat._src.framework.scopes import name_scope
+from tfcompat._src.framework.shape_inference import with_rank
+from tfcompat._src.ops.math.cast import cast
+
+_NO_GRADIENT = NotDifferentiable("a sequence has no derivative")
+
+
+def _range_length(start: Any, limit: Any, delta: Any) -> int:
+    """The number of elements; ValueError where `delta` does not lead from start to limit."""
+    if delta == 0:
+        raise ValueError("Requires delta != 0")
+    if delta > 0 and start > limit:
+        raise ValueError(f"Requires start <= limit when delta > 0: {start}/{limit}")
+    if delta < 0 and start < limit:
+        raise ValueError(f"Requires start >= limit when delta < 0: {start}/{limit}")
+    if start.dtype.kind in "iu":
+        return -(-abs(int(limit) - int(start)) // abs(int(delta)))
+    return int(np.ceil(np.abs((limit - start) / delta)))
+
+
+def _range_shape(c: Any) -> list:
+    for sizes in c.inputs:
+        with_rank(sizes, 0)
+    values = [c.value(i) for i in range(3)]
+    return [(None,)] if any(v is None for v in values) else [(_range_length(*values),)]
+
+
+@op("Range", "(start: Tidx, limit: Tidx, delta: Tidx, *, Tidx: {bfloat16, float32, float64, int32, int64} = int32) -> (output: Tidx)",
+    shape=_range_shape, gradient=_NO_GRADIENT, constants=("start", "limit", "delta"), fold=True)  # fmt: skip
+def _range(start, limit, delta):
+    try:
+        length = _range_length(start, limit, delta)
+    except ValueError as e:
+        raise errors.InvalidArgumentError(None, None, str(e)) from None
+    if start.dtype.kind in "iu":
+        return (int(start) + int(delta) * np.arange(length)).astype(start.dtype)
+    steps = np.full(length, delta, start.dtype)
+    steps[:1] = start
+    return np.add.accumulate(steps, dtype=start.dtype)
+
+
+def _linspace_shape(c: Any) -> list:
+    for sizes in c.inputs:
+        with_rank(sizes, 0)
+    num = c.value(2)
+    if num is not None and num <= 0:
+        raise ValueError(f"Requires num > 0: {num}")
+    return [(None if num is None else int(num),)]
+
+
+@op("LinSpace", "(start: T, stop: T, num: Tidx, *, T: {bfloat16, float32, float64}, Tidx: INDEX = int32) -> (output: T)",
+    shape=_linspace_shape, gradient=_NO_GRADIENT, constants=("start", "stop", "num"), fold=True)  # fmt: skip
+def _linspace(start, stop, num):
+    if num <= 0:
+        raise errors.InvalidArgumentError(None, None, f"Requires num > 0: {num}")
+    if num == 1:
+        return np.reshape(start, (1,))
+    step = (stop - start) / (num - 1).astype(start.dtype)
+    return start + step * np.arange(num).astype(start.dtype)
+
+
+_INFERRED = (dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64)
+
+
+@export("range")
+def arange(start, limit=None, delta=1, dtype=None, name="range"):
+    """The numbers from `start` up to, not including, `limit` in steps of `delta`; `range(n)` starts at 0.
+
+    Args:
+      start, limit, delta: scalar Tensors or numbers; delta is not 0.
+      dtype: int32, int64, float32, float64 or bfloat16; by default the widest of the arguments'.
+      name: node name.
+
+    Returns:
+      a Tensor of rank 1.
+
+    Raises:
+      ValueError: delta is 0 or leads away from `limit`.
+    """
+    if limit is None:
+        start, limit = 0, start
+    with name_scope(name, "Range", [start, limit, delta]) as scope:
+        wanted = None if dtype is None else dtypes.as_dtype(dtype)
+        values = [to_tensor(v, wanted, n) for v, n in ((start, "start"), (limit, "limit"), (delta, "delta"))]
+        if dtype is None:
+            found = max((v.dtype.base_dtype for v in values), key=_INFERRED.index)
+            values = [cast(v, found) for v in values]
+        return raw.Range(*values, name=scope)
+
+
+arange.__name__ = "range"
+
+
+@export("linspace", "lin_space")
+def linspace(start, stop, num, name=None):
+    """`num` evenly spaced numbers from `start` to `stop`, both included; a Tensor [num] of the dtype of `start`."""
+    return raw.LinSpace(start, stop, num, name=name)

@@ -1,0 +1,157 @@
+"""Reductions over segments of gathered rows: row `indices[i]` of the data belongs to segment `segment_ids[i]`."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import numpy as np
+from jax import lax
+
+from tfcompat._src.framework import checks, raw
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
+from tfcompat._src.framework.shape_inference import merge, with_rank, with_rank_at_least
+from tfcompat._src.ops.math.segment import first_size, gather_rows, invalid, reduce_sorted, row_counts, scatter_rows
+
+_UNDEFINED = NotDifferentiable("no gradient is defined", raises=True)
+_FLOAT = "{float32, float64}"
+
+
+def _rows(data: np.ndarray, indices: np.ndarray, segment_ids: np.ndarray) -> np.ndarray:
+    """The gathered rows; InvalidArgumentError where an index is outside."""
+    if indices.shape != segment_ids.shape:
+        raise invalid("segment_ids and indices should have same size.")
+    bad = np.flatnonzero((indices < 0) | (indices >= len(data)))
+    if len(bad):
+        at = int(bad[0])
+        raise invalid(f"Bad: indices[{at}] == {indices[at]} out of range [0, {len(data)})")
+    return data[indices]
+
+
+def _divisor(kind: str, ids: np.ndarray, length: int, dtype: np.dtype, rank: int) -> np.ndarray:
+    counts = row_counts(ids, length, dtype, rank)
+    return np.sqrt(counts) if kind == "SqrtN" else counts
+
+
+def _reduced(kind: str, data: Any, indices: Any, segment_ids: Any, length: int | None) -> np.ndarray:
+    rows = _rows(data, indices, segment_ids)
+    if length is not None and len(segment_ids) and segment_ids[-1] >= length:
+        raise invalid(f"Segment id {segment_ids[-1]} out of range [0, {length}), possibly because 'segment_ids' input is not sorted.")
+    total = reduce_sorted(np.add, rows, segment_ids, 0, length)
+    if kind == "Sum":
+        return total
+    return total / _divisor(kind, segment_ids, len(total), data.dtype, data.ndim)
+
+
+def _shape(c: Any) -> list:
+    data = with_rank_at_least(c.inputs[0], 1)
+    merge(with_rank(c.inputs[1], 1), with_rank(c.inputs[2], 1))
+    return [None if data is None else (None,) + data[1:]]
+
+
+def _shape_with_number(c: Any) -> list:
+    (sizes,) = _shape(c)
+    with_rank(c.inputs[3], 0)
+    num = c.value(3)
+    if num is not None and num < 0:
+        raise ValueError("Cannot specify a negative value for num_segments")
+    return [None if sizes is None else (None if num is None else int(num),) + sizes[1:]]
+
+
+def _gradient(kind: str) -> Callable:
+    def gradient(op: Any, g: Any) -> list:
+        data, indices, ids = op.inputs[:3]
+        if kind == "Sum":
+            found = raw.UnsortedSegmentSum(gather_rows(g, ids), indices, first_size(data))
+        else:
+            found = raw.function(f"SparseSegment{kind}Grad")(g, indices, ids, first_size(data))
+        return [found] + [None] * (len(op.inputs) - 1)
+
+    return gradient
+
+
+def _sparse_segment(kind: str, types: str) -> None:
+    inputs = "data: T, indices: Tidx, segment_ids: int32"
+    attrs = f"T: {types}, Tidx: INDEX = int32"
+
+    def kernel(data, indices, segment_ids):
+        return _reduced(kind, data, indices, segment_ids, None)
+
+    def kernel_with_number(data, indices, segment_ids, num_segments):
+        return _reduced(kind, data, indices, segment_ids, int(num_segments))
+
+    op(f"SparseSegment{kind}", f"({inputs}, *, {attrs}) -> (output: T)",
+       shape=_shape, kernel=kernel, gradient=_gradient(kind), place=HOST, depth=2)  # fmt: skip
+    op(f"SparseSegment{kind}WithNumSegments",
+       f"({inputs}, num_segments: Tnumsegments, *, {attrs}, Tnumsegments: INDEX = int32) -> (output: T)",
+       shape=_shape_with_number, kernel=kernel_with_number, gradient=_gradient(kind), place=HOST, depth=2)  # fmt: skip
+
+
+_sparse_segment("Sum", "REAL")
+_sparse_segment("Mean", _FLOAT)
+_sparse_segment("SqrtN", _FLOAT)
+
+
+# ---- op types of gradients ----
+
+
+def _grad_shape(c: Any) -> list:
+    g = with_rank_at_least(c.inputs[0], 1)
+    num = c.value(3)
+    return [None if g is None else (None if num is None else int(num),) + g[1:]]
+
+
+def _sparse_segment_grad(kind: str) -> None:
+    def kernel(grad, indices, segment_ids, output_dim0):
+        rows = int(output_dim0)
+        inside = lax.bitwise_and(lax.ge(indices, indices.dtype.type(0)), lax.lt(indices, indices.dtype.type(rows)))
+        checks.require(lax.reduce_and(inside, (0,)), f"Index out of range [0, {rows}).")
+        ones = lax.full(segment_ids.shape, 1, grad.dtype)
+        counts = lax.max(scatter_rows(lax.scatter_add, segment_ids, ones, grad.shape[0], 0), grad.dtype.type(1))
+        weight = lax.rsqrt(counts) if kind == "SqrtN" else lax.div(grad.dtype.type(1), counts)
+        scaled = lax.mul(grad, lax.broadcast_in_dim(weight, grad.shape, (0,)))
+        return scatter_rows(lax.scatter_add, indices, scaled[segment_ids], rows, 0)
+
+    text = f"(grad: T, indices: Tidx, segment_ids: int32, output_dim0: int32, *, T: {_FLOAT}, Tidx: INDEX = int32) -> (output: T)"
+    op(f"SparseSegment{kind}Grad", text, shape=_grad_shape, kernel=kernel, gradient=_UNDEFINED,
+       constants=("output_dim0",), depth=2)  # fmt: skip
+
+
+_sparse_segment_grad("Mean")
+_sparse_segment_grad("SqrtN")
+
+
+# ---- public functions ----
+
+
+def _function(name: str, op_type: str, doc: str) -> Callable:
+    def function(data, indices, segment_ids, name=None, num_segments=None):
+        if num_segments is None:
+            return raw.function(op_type)(data, indices, segment_ids, name=name)
+        return raw.function(op_type + "WithNumSegments")(data, indices, segment_ids, num_segments, name=name)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"""{doc} of each segment of chosen rows.
+
+    Args:
+      data: a Tensor [n, ...].
+      indices: the chosen rows, int32 or int64 [k].
+      segment_ids: the segment of each chosen row, int32 [k], sorted.
+      name: node name.
+      num_segments: number of segments; by default the last id + 1.
+
+    Returns:
+      a Tensor [number of segments, ...].
+    """
+    return function
+
+
+sparse_segment_sum = export("sparse_segment_sum", "sparse.segment_sum")(
+    _function("sparse_segment_sum", "SparseSegmentSum", "The sum")
+)
+sparse_segment_mean = export("sparse_segment_mean", "sparse.segment_mean")(
+    _function("sparse_segment_mean", "SparseSegmentMean", "The mean")
+)
+sparse_segment_sqrt_n = export("sparse_segment_sqrt_n", "sparse.segment_sqrt_n")(
+    _function("sparse_segment_sqrt_n", "SparseSegmentSqrtN", "The sum over the square root of the size")
+)

@@ -1,0 +1,204 @@
+"""Special functions: error function, gamma, beta, zeta, Bessel."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import numpy as np
+from jax import lax
+
+from tfcompat._src.framework import raw
+from tfcompat._src.framework.convert import to_tensor
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.op_spec import NotDifferentiable, op
+from tfcompat._src.framework.scopes import name_scope
+from tfcompat._src.framework.shape_inference import broadcast_inputs, merge, unchanged
+from tfcompat._src.ops.math.binary import full, repeated
+from tfcompat._src.ops.math.broadcast_gradient import sum_to_inputs, sum_to_shape
+from tfcompat._src.ops.math.reduce import reduce_sum
+from tfcompat._src.ops.math.unary import absolute, exp, number
+
+_TWO_OVER_SQRT_PI = 2 / np.sqrt(np.pi)
+
+
+def _unary(name: str, kernel: Callable, gradient: Callable) -> None:
+    op(name, "(x: T, *, T: FLOAT) -> (y: T)", shape=unchanged, kernel=kernel, gradient=gradient, depth=2)
+
+
+def _erf_grad(sign: int) -> Callable:
+    def gradient(op: Any, g: Any) -> list:
+        x = op.inputs[0]
+        slope = raw.Mul(number(x, sign * _TWO_OVER_SQRT_PI), raw.Exp(raw.Neg(raw.Square(x))))
+        return [raw.Mul(g, slope)]
+
+    return gradient
+
+
+def _i0e_grad(op: Any, g: Any) -> list:
+    x, y = op.inputs[0], op.outputs[0]
+    return [raw.Mul(g, raw.Sub(raw.BesselI1e(x), raw.Mul(raw.Sign(x), y)))]
+
+
+def _i1e_grad(op: Any, g: Any) -> list:
+    x, y = op.inputs[0], op.outputs[0]
+    is_zero = raw.Less(raw.Abs(x), number(x, np.finfo(np.float32).eps))
+    safe = raw.Select(is_zero, raw.Add(raw.ZerosLike(x), number(x, np.finfo(np.float32).eps)), x)
+    slope = raw.Sub(raw.BesselI0e(safe), raw.Mul(y, raw.AddV2(raw.Sign(safe), raw.Reciprocal(safe))))
+    return [raw.Mul(g, raw.Select(is_zero, raw.Add(raw.ZerosLike(x), number(x, 0.5)), slope))]
+
+
+_unary("Erf", lax.erf, _erf_grad(1))
+_unary("Erfc", lax.erfc, _erf_grad(-1))
+_unary("Lgamma", lax.lgamma, lambda op, g: [raw.Mul(g, raw.Digamma(op.inputs[0]))])
+_unary("Digamma", lax.digamma, lambda op, g: [raw.Mul(g, raw.Polygamma(number(g, 1), op.inputs[0]))])
+_unary("BesselI0e", lax.bessel_i0e, _i0e_grad)
+_unary("BesselI1e", lax.bessel_i1e, _i1e_grad)
+
+
+def _binary(name: str, first: str, second: str, function: Callable, gradient: Any) -> None:
+    def kernel(a, x):
+        return function(*repeated(a, x))
+
+    text = f"({first}: T, {second}: T, *, T: {{float32, float64}}) -> (z: T)"
+    op(name, text, shape=broadcast_inputs, kernel=kernel, gradient=gradient, depth=2)
+
+
+def _igamma_grads(op: Any, g: Any) -> tuple[Any, Any]:
+    """What flows to a and x from the lower incomplete gamma function."""
+    a, x = op.inputs
+    log_density = raw.Sub(raw.Mul(raw.Sub(a, number(a, 1)), raw.Log(x)), raw.AddV2(x, raw.Lgamma(a)))
+    return raw.Mul(raw.IgammaGradA(a, x), g), raw.Mul(raw.Exp(log_density), g)
+
+
+def _igammac_grad(op: Any, g: Any) -> list:
+    return [raw.Neg(grad) for grad in sum_to_inputs(op, *_igamma_grads(op, g))]
+
+
+def _polygamma_grad(op: Any, g: Any) -> list:
+    a, x = op.inputs
+    return sum_to_inputs(op, None, raw.Mul(g, raw.Polygamma(raw.AddV2(a, number(a, 1)), x)))
+
+
+def _zeta_grad(op: Any, g: Any) -> list:
+    x, q = op.inputs
+    return sum_to_inputs(op, None, raw.Mul(raw.Mul(raw.Neg(x), raw.Zeta(raw.AddV2(x, number(x, 1)), q)), g))
+
+
+_binary("Igamma", "a", "x", lax.igamma, lambda op, g: sum_to_inputs(op, *_igamma_grads(op, g)))
+_binary("Igammac", "a", "x", lax.igammac, _igammac_grad)
+_binary("IgammaGradA", "a", "x", lax.igamma_grad_a, NotDifferentiable("no gradient is defined", raises=True))
+_binary("Polygamma", "a", "x", lax.polygamma, _polygamma_grad)
+_binary("Zeta", "x", "q", lax.zeta, _zeta_grad)
+
+
+# ---- Betainc ----
+
+
+def _betainc_shape(c: Any) -> list:
+    known = [s for s in c.inputs if s is not None and len(s)]
+    merged = None
+    for sizes in known:
+        merged = merge(merged, sizes)
+    return [merged if known or None in c.inputs else ()]
+
+
+def _betainc_grad(op: Any, g: Any) -> list:
+    a, b, x = op.inputs
+    one = number(x, 1)
+    log_beta = raw.Sub(raw.AddV2(raw.Lgamma(a), raw.Lgamma(b)), raw.Lgamma(raw.AddV2(a, b)))
+    powers = raw.AddV2(raw.Mul(raw.Sub(b, one), raw.Log1p(raw.Neg(x))), raw.Mul(raw.Sub(a, one), raw.Log(x)))
+    return [None, None, sum_to_shape(x, op.outputs[0], raw.Mul(raw.Exp(raw.Sub(powers, log_beta)), g))]
+
+
+@op("Betainc", "(a: T, b: T, x: T, *, T: {float32, float64}) -> (z: T)", shape=_betainc_shape, gradient=_betainc_grad)
+def _betainc(a, b, x):
+    shape = np.broadcast_shapes(a.shape, b.shape, x.shape)
+    return lax.regularized_incomplete_beta(full(a, shape), full(b, shape), full(x, shape))
+
+
+# ---- public functions ----
+
+
+def _function(name: str, op_type: str, doc: str) -> Callable:
+    """The public function `name(x, name=None)` that adds one node of `op_type`."""
+    apply = raw.function(op_type)
+
+    def function(x, name=None):
+        return apply(x, name=name)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"{doc}, element by element; a Tensor of the shape of `x`."
+    return function
+
+
+erf = export("erf", "math.erf")(_function("erf", "Erf", "The error function"))
+erfc = export("erfc", "math.erfc")(_function("erfc", "Erfc", "1 - erf(x)"))
+lgamma = export("lgamma", "math.lgamma")(_function("lgamma", "Lgamma", "log |gamma(x)|"))
+digamma = export("digamma", "math.digamma")(_function("digamma", "Digamma", "The derivative of lgamma"))
+bessel_i0e = export("math.bessel_i0e")(
+    _function("bessel_i0e", "BesselI0e", "exp(-|x|) times the modified Bessel function of the first kind of order 0")
+)
+bessel_i1e = export("math.bessel_i1e")(
+    _function("bessel_i1e", "BesselI1e", "exp(-|x|) times the modified Bessel function of the first kind of order 1")
+)
+
+
+@export("math.bessel_i0")
+def bessel_i0(x, name=None):
+    """The modified Bessel function of the first kind of order 0, element by element."""
+    with name_scope(name, "bessel_i0", [x]):
+        return exp(absolute(x)) * bessel_i0e(x)
+
+
+@export("math.bessel_i1")
+def bessel_i1(x, name=None):
+    """The modified Bessel function of the first kind of order 1, element by element."""
+    with name_scope(name, "bessel_i1", [x]):
+        return exp(absolute(x)) * bessel_i1e(x)
+
+
+@export("igamma", "math.igamma")
+def igamma(a, x, name=None):
+    """The lower regularized incomplete gamma function P(a, x), element by element with broadcasting."""
+    return raw.Igamma(a, x, name=name)
+
+
+@export("igammac", "math.igammac")
+def igammac(a, x, name=None):
+    """The upper regularized incomplete gamma function Q(a, x), element by element with broadcasting."""
+    return raw.Igammac(a, x, name=name)
+
+
+@export("polygamma", "math.polygamma")
+def polygamma(a, x, name=None):
+    """The derivative of order `a` of digamma at `x`, element by element with broadcasting."""
+    return raw.Polygamma(a, x, name=name)
+
+
+@export("zeta", "math.zeta")
+def zeta(x, q, name=None):
+    """The Hurwitz zeta function, the sum of (q + n) to the power -x, element by element with broadcasting."""
+    return raw.Zeta(x, q, name=name)
+
+
+@export("betainc", "math.betainc")
+def betainc(a, b, x, name=None):
+    """The regularized incomplete beta function I_x(a, b), element by element; scalars meet any shape."""
+    return raw.Betainc(a, b, x, name=name)
+
+
+@export("lbeta", "math.lbeta")
+def lbeta(x, name=None):
+    """log |Beta(x)| over the last dimension: the sum of lgamma(x) minus lgamma of the sum.
+
+    Args:
+      x: a Tensor [..., n] of a floating type.
+      name: node name.
+
+    Returns:
+      a Tensor [...].
+    """
+    with name_scope(name, "lbeta", [x]):
+        x = to_tensor(x, name="x")
+        total = reduce_sum(lgamma(x), axis=[-1])
+        return total - lgamma(reduce_sum(x, axis=[-1]))

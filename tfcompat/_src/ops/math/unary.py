@@ -1,0 +1,306 @@
+"""Elementwise functions of one tensor, and the op types of their gradients."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import numpy as np
+from jax import lax
+
+from tfcompat._src.framework import raw
+from tfcompat._src.framework.convert import to_tensor
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.op_spec import NotDifferentiable, op
+from tfcompat._src.framework.scopes import name_scope
+from tfcompat._src.framework.shape_inference import unchanged
+
+FLOATS = "bfloat16, float16, float32, float64"
+_INEXACT = "{" + FLOATS + ", complex64, complex128}"
+_SIGNED = "{" + FLOATS + ", int32, int64, complex64, complex128}"
+_REAL_SIGNED = "{" + FLOATS + ", int32, int64}"
+_ROUNDING = NotDifferentiable("the derivative of rounding is zero")
+_PREDICATE = NotDifferentiable("a predicate has no derivative", raises=True)
+
+
+def conjugate(x: Any) -> Any:
+    """Conj of a complex tensor; any other tensor as it is."""
+    return raw.Conj(x) if x.dtype.is_complex else x
+
+
+def number(like: Any, value: Any) -> np.ndarray:
+    """A scalar of the dtype of the tensor `like`."""
+    return np.asarray(value, like.dtype.as_numpy_dtype)
+
+
+def _unary(name: str, types: str, kernel: Callable, gradient: Any, fold: Callable | None = None, output: str = "T") -> None:
+    text = f"(x: T, *, T: {types}) -> (y: {output})"
+    op(name, text, shape=unchanged, kernel=kernel, gradient=gradient, fold=fold, depth=2)
+
+
+def _by_input(derivative: Callable) -> Callable:
+    """The gradient of an op with derivative `derivative(x)`."""
+    return lambda op, g: [raw.Mul(g, conjugate(derivative(op.inputs[0])))]
+
+
+def _zeros(op: Any, g: Any) -> list:
+    return [raw.ZerosLike(op.inputs[0])]
+
+
+# ---- kernels ----
+
+
+def _reciprocal(x):
+    return lax.div(x.dtype.type(1), x)
+
+
+def _reciprocal_numpy(x):
+    return np.divide(x.dtype.type(1), x) if x.dtype.kind in "fcV" else _truncated_reciprocal(x)
+
+
+def _truncated_reciprocal(x):
+    return np.where(np.abs(x) == 1, x, 0).astype(x.dtype)
+
+
+def _sign(x):
+    if x.dtype.kind in "iuc":
+        return lax.sign(x)
+    zero = x.dtype.type(0)
+    return lax.sub(lax.convert_element_type(lax.gt(x, zero), x.dtype), lax.convert_element_type(lax.lt(x, zero), x.dtype))
+
+
+def _round(x):
+    return x if x.dtype.kind in "iu" else lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN)
+
+
+def _round_numpy(x):
+    return x if x.dtype.kind in "iu" else np.rint(x)
+
+
+def _square(x):
+    return lax.mul(x, x)
+
+
+def _expm1(x):
+    return lax.expm1(x)
+
+
+def _is_inf(x):
+    return lax.eq(lax.abs(x), x.dtype.type(np.inf))
+
+
+def _is_nan(x):
+    return lax.ne(x, x)
+
+
+# ---- derivatives ----
+
+
+def _double(x: Any) -> Any:
+    return raw.Mul(x, number(x, 2))
+
+
+def _one_minus_square(x: Any) -> Any:
+    return raw.Sub(number(x, 1), raw.Square(x))
+
+
+def _one_plus_square(x: Any) -> Any:
+    return raw.AddV2(number(x, 1), raw.Square(x))
+
+
+def _asin_grad(op: Any, g: Any) -> list:
+    return [raw.Mul(g, conjugate(raw.Rsqrt(_one_minus_square(op.inputs[0]))))]
+
+
+def _by_output(grad_op: str) -> Callable:
+    """The gradient that TensorFlow's op type `grad_op` computes of (y, dy)."""
+    return lambda op, g: [raw.function(grad_op)(op.outputs[0], g)]
+
+
+_unary("Abs", _REAL_SIGNED, lax.abs, lambda op, g: [raw.Mul(g, raw.Sign(op.inputs[0]))], np.abs)
+_unary("Neg", _SIGNED, lax.neg, lambda op, g: [raw.Neg(g)], np.negative)
+_unary("Reciprocal", _SIGNED, _reciprocal, _by_output("ReciprocalGrad"), _reciprocal_numpy)
+_unary("Inv", _SIGNED, _reciprocal, _by_output("InvGrad"), _reciprocal_numpy)
+_unary("Square", _SIGNED, _square, _by_input(_double), np.square)
+_unary("Sqrt", _INEXACT, lax.sqrt, _by_output("SqrtGrad"), np.sqrt)
+_unary("Rsqrt", _INEXACT, lax.rsqrt, _by_output("RsqrtGrad"))
+_unary("Exp", _INEXACT, lax.exp, lambda op, g: [raw.Mul(g, conjugate(op.outputs[0]))])
+_unary("Expm1", _INEXACT, _expm1, _by_input(lambda x: raw.Exp(x)))
+_unary("Log", _INEXACT, lax.log, _by_input(lambda x: raw.Reciprocal(x)))
+_unary("Log1p", _INEXACT, lax.log1p, _by_input(lambda x: raw.Reciprocal(raw.AddV2(number(x, 1), x))))
+_unary("Sin", _INEXACT, lax.sin, _by_input(lambda x: raw.Cos(x)))
+_unary("Cos", _INEXACT, lax.cos, _by_input(lambda x: raw.Neg(raw.Sin(x))))
+_unary("Tan", _SIGNED, lax.tan, _by_input(lambda x: raw.Square(raw.Reciprocal(raw.Cos(x)))))
+_unary("Asin", _SIGNED, lax.asin, _asin_grad)
+_unary("Acos", _SIGNED, lax.acos, lambda op, g: [raw.Neg(_asin_grad(op, g)[0])])
+_unary("Atan", _SIGNED, lax.atan, _by_input(lambda x: raw.Reciprocal(_one_plus_square(x))))
+_unary("Sinh", _INEXACT, lax.sinh, _by_input(lambda x: raw.Cosh(x)))
+_unary("Cosh", _INEXACT, lax.cosh, _by_input(lambda x: raw.Sinh(x)))
+_unary("Tanh", _INEXACT, lax.tanh, lambda op, g: [raw.TanhGrad(conjugate(op.outputs[0]), g)])
+_unary("Asinh", _INEXACT, lax.asinh, lambda op, g: [raw.RealDiv(g, conjugate(raw.Cosh(op.outputs[0])))])
+_unary("Acosh", _INEXACT, lax.acosh, lambda op, g: [raw.RealDiv(g, conjugate(raw.Sinh(op.outputs[0])))])
+_unary("Atanh", _INEXACT, lax.atanh, _by_input(lambda x: raw.Reciprocal(_one_minus_square(x))))
+_unary("Sigmoid", _INEXACT, lax.logistic, lambda op, g: [raw.SigmoidGrad(conjugate(op.outputs[0]), g)])
+_unary("Sign", _SIGNED, _sign, _zeros)
+_unary("Floor", "FLOAT", lax.floor, _ROUNDING, np.floor)
+_unary("Ceil", "FLOAT", lax.ceil, _ROUNDING, np.ceil)
+_unary("Rint", "FLOAT", _round, _ROUNDING, np.rint)
+_unary("Round", _SIGNED, _round, _ROUNDING, _round_numpy)
+_unary("IsNan", "FLOAT", _is_nan, _PREDICATE, np.isnan, "bool")
+_unary("IsInf", "FLOAT", _is_inf, _PREDICATE, np.isinf, "bool")
+_unary("IsFinite", "FLOAT", lax.is_finite, _PREDICATE, np.isfinite, "bool")
+
+
+# ---- the op types of gradients ----
+
+
+def _gradient_op(name: str, kernel: Callable, gradient: Callable) -> None:
+    text = f"(y: T, dy: T, *, T: {_INEXACT}) -> (z: T)"
+    op(name, text, shape=unchanged, kernel=kernel, gradient=gradient, depth=2)
+
+
+def _tanh_grad(y, dy):
+    return lax.mul(dy, lax.sub(y.dtype.type(1), lax.mul(y, y)))
+
+
+def _tanh_grad_grad(op: Any, g: Any) -> list:
+    y, dy = (conjugate(t) for t in op.inputs)
+    return [raw.Mul(raw.Mul(number(y, -2), raw.Mul(g, dy)), y), raw.TanhGrad(y, g)]
+
+
+def _sigmoid_grad(y, dy):
+    return lax.mul(dy, lax.mul(y, lax.sub(y.dtype.type(1), y)))
+
+
+def _sigmoid_grad_grad(op: Any, g: Any) -> list:
+    y, dy = (conjugate(t) for t in op.inputs)
+    product = raw.Mul(g, dy)
+    return [raw.Sub(product, raw.Mul(raw.Mul(number(y, 2), product), y)), raw.SigmoidGrad(y, g)]
+
+
+def _sqrt_grad(y, dy):
+    return lax.div(lax.mul(dy, y.dtype.type(0.5)), y)
+
+
+def _sqrt_grad_grad(op: Any, g: Any) -> list:
+    y, z = op.inputs[0], op.outputs[0]
+    quotient = raw.RealDiv(g, conjugate(y))
+    return [raw.Neg(raw.Mul(conjugate(z), quotient)), raw.Mul(number(y, 0.5), quotient)]
+
+
+def _rsqrt_grad(y, dy):
+    return lax.mul(lax.mul(y.dtype.type(-0.5), dy), lax.mul(y, lax.mul(y, y)))
+
+
+def _rsqrt_grad_grad(op: Any, g: Any) -> list:
+    y, dy = (conjugate(t) for t in op.inputs)
+    return [raw.Mul(raw.Mul(number(y, -1.5), raw.Mul(g, dy)), raw.Square(y)), raw.RsqrtGrad(y, g)]
+
+
+def _reciprocal_grad(y, dy):
+    return lax.neg(lax.mul(dy, lax.mul(y, y)))
+
+
+def _reciprocal_grad_grad(op: Any, g: Any) -> list:
+    y, dy = (conjugate(t) for t in op.inputs)
+    return [raw.Mul(raw.Mul(number(y, -2), raw.Mul(g, dy)), y), raw.ReciprocalGrad(y, g)]
+
+
+_gradient_op("TanhGrad", _tanh_grad, _tanh_grad_grad)
+_gradient_op("SigmoidGrad", _sigmoid_grad, _sigmoid_grad_grad)
+_gradient_op("SqrtGrad", _sqrt_grad, _sqrt_grad_grad)
+_gradient_op("RsqrtGrad", _rsqrt_grad, _rsqrt_grad_grad)
+_gradient_op("ReciprocalGrad", _reciprocal_grad, _reciprocal_grad_grad)
+_gradient_op("InvGrad", _reciprocal_grad, _reciprocal_grad_grad)
+
+
+# ---- public functions ----
+
+
+def _function(name: str, op_type: str, doc: str) -> Callable:
+    """The public function `name(x, name=None)` that adds one node of `op_type`."""
+    apply = raw.function(op_type)
+
+    def function(x, name=None):
+        return apply(x, name=name)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"{doc}, element by element; a Tensor of the shape of `x`."
+    return function
+
+
+negative = export("negative", "math.negative")(_function("negative", "Neg", "-x"))
+reciprocal = export("reciprocal", "math.reciprocal")(_function("reciprocal", "Reciprocal", "1 / x"))
+square = export("square", "math.square")(_function("square", "Square", "x * x"))
+sqrt = export("sqrt", "math.sqrt")(_function("sqrt", "Sqrt", "The square root"))
+rsqrt = export("rsqrt", "math.rsqrt")(_function("rsqrt", "Rsqrt", "1 / sqrt(x)"))
+exp = export("exp", "math.exp")(_function("exp", "Exp", "e to the power x"))
+expm1 = export("expm1", "math.expm1")(_function("expm1", "Expm1", "exp(x) - 1"))
+log = export("log", "math.log")(_function("log", "Log", "The natural logarithm"))
+log1p = export("log1p", "math.log1p")(_function("log1p", "Log1p", "log(1 + x)"))
+sin = export("sin", "math.sin")(_function("sin", "Sin", "The sine of x radians"))
+cos = export("cos", "math.cos")(_function("cos", "Cos", "The cosine of x radians"))
+tan = export("tan", "math.tan")(_function("tan", "Tan", "The tangent of x radians"))
+asin = export("asin", "math.asin")(_function("asin", "Asin", "The inverse sine in radians"))
+acos = export("acos", "math.acos")(_function("acos", "Acos", "The inverse cosine in radians"))
+atan = export("atan", "math.atan")(_function("atan", "Atan", "The inverse tangent in radians"))
+sinh = export("sinh", "math.sinh")(_function("sinh", "Sinh", "The hyperbolic sine"))
+cosh = export("cosh", "math.cosh")(_function("cosh", "Cosh", "The hyperbolic cosine"))
+tanh = export("tanh", "math.tanh", "nn.tanh")(_function("tanh", "Tanh", "The hyperbolic tangent"))
+asinh = export("asinh", "math.asinh")(_function("asinh", "Asinh", "The inverse hyperbolic sine"))
+acosh = export("acosh", "math.acosh")(_function("acosh", "Acosh", "The inverse hyperbolic cosine"))
+atanh = export("atanh", "math.atanh")(_function("atanh", "Atanh", "The inverse hyperbolic tangent"))
+sign = export("sign", "math.sign")(_function("sign", "Sign", "-1, 0 or 1 by the sign of x; x / |x| where complex"))
+floor = export("floor", "math.floor")(_function("floor", "Floor", "The largest integer not above x"))
+ceil = export("ceil", "math.ceil")(_function("ceil", "Ceil", "The smallest integer not below x"))
+rint = export("rint", "math.rint")(_function("rint", "Rint", "The nearest integer, halves to the even one"))
+is_nan = export("is_nan", "math.is_nan", "debugging.is_nan")(_function("is_nan", "IsNan", "Whether x is NaN"))
+is_inf = export("is_inf", "math.is_inf", "debugging.is_inf")(_function("is_inf", "IsInf", "Whether x is infinite"))
+is_finite = export("is_finite", "math.is_finite", "debugging.is_finite")(
+    _function("is_finite", "IsFinite", "Whether x is neither infinite nor NaN")
+)
+
+
+@export("abs", "math.abs")
+def absolute(x, name=None):
+    """|x|, element by element; a real Tensor of the shape of `x`, which may be complex."""
+    with name_scope(name, "Abs", [x]) as scope:
+        x = to_tensor(x, name="x")
+        if x.dtype.is_complex:
+            return raw.ComplexAbs(x, Tout=x.dtype.real_dtype, name=scope)
+        return raw.Abs(x, name=scope)
+
+
+absolute.__name__ = "abs"
+
+
+@export("round", "math.round")
+def round_half_to_even(x, name=None):
+    """The nearest integer, halves to the even one; integers are returned as they are."""
+    x = to_tensor(x, name="x")
+    return x if x.dtype.is_integer else raw.Round(x, name=name)
+
+
+round_half_to_even.__name__ = "round"
+
+
+@export("sigmoid", "math.sigmoid", "nn.sigmoid")
+def sigmoid(x, name=None):
+    """1 / (1 + exp(-x)), element by element; a Tensor of the shape of `x`."""
+    with name_scope(name, "Sigmoid", [x]) as scope:
+        return raw.Sigmoid(to_tensor(x, name="x"), name=scope)
+
+
+@export("log_sigmoid", "math.log_sigmoid")
+def log_sigmoid(x, name=None):
+    """log(1 / (1 + exp(-x))), computed without overflow as -softplus(-x); a Tensor of the shape of `x`."""
+    with name_scope(name, "LogSigmoid", [x]) as scope:
+        x = to_tensor(x, name="x")
+        return raw.Neg(raw.Softplus(raw.Neg(x)), name=scope)
+
+
+@export("math.reciprocal_no_nan")
+def reciprocal_no_nan(x, name=None):
+    """1 / x, and 0 where `x` is 0, element by element."""
+    with name_scope(name, "reciprocal_no_nan", [x]) as scope:
+        x = to_tensor(x, name="x")
+        return raw.DivNoNan(to_tensor(1, x.dtype.base_dtype, "one"), x, name=scope)

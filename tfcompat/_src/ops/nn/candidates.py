@@ -1,0 +1,282 @@
+"""Candidate samplers for losses over many classes."""
+
+from __future__ import annotations
+
+import functools
+import os
+from typing import Any, Callable
+
+import numpy as np
+
+from tfcompat._src.framework import errors, raw
+from tfcompat._src.framework import shape_inference as si
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.op_spec import HOST, RANDOM, NotDifferentiable, op
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.ops.random import candidate_samplers as samplers
+from tfcompat._src.ops.random.seeds import seed_attrs
+
+_OUTPUTS = "(sampled_candidates: int64, true_expected_count: float32, sampled_expected_count: float32)"
+_NO_GRADIENT = NotDifferentiable("candidates are class numbers")
+
+
+def _sampler_shape(c):
+    sampled, batch = c.attr("num_sampled"), si.with_rank(c.inputs[0], 2)[0]
+    return [(sampled,), (batch, c.attr("num_true")), (sampled,)]
+
+
+def _reserve(outputs, *inputs, num_sampled):
+    return samplers.reserve_candidates(num_sampled)
+
+
+def _check_true_classes(true_classes: np.ndarray, num_true: int) -> None:
+    if true_classes.ndim != 2:
+        raise errors.InvalidArgumentError(None, None, "true_classes must be a matrix")
+    if true_classes.shape[1] != num_true:
+        raise errors.InvalidArgumentError(
+            None, None, f"true_classes must have num_true columns, expected: {num_true} was: {true_classes.shape[1]}"
+        )
+
+
+def _sampler_op(name: str, attrs: str, kernel: Callable, context: bool = False) -> None:
+    op(
+        name, f"(true_classes: int64, *, num_true: int >= 1, num_sampled: int >= 1, unique: bool, {attrs}"
+        f"seed: int = 0, seed2: int = 0) -> {_OUTPUTS}",
+        shape=_sampler_shape, gradient=_NO_GRADIENT, kernel=kernel, effects=RANDOM, place=HOST, reserve=_reserve,
+        context=context, depth=2,
+    )  # fmt: skip
+
+
+def _simple_sampler(name: str, sampler_type: Callable) -> None:
+    """A sampler that knows its range alone."""
+    sampler_of = functools.lru_cache(sampler_type)
+
+    def kernel(true_classes, *, num_true, num_sampled, unique, range_max, rng):
+        _check_true_classes(true_classes, num_true)
+        sampler = sampler_of(range_max)
+        return samplers.sample_candidates(sampler, samplers.WordStream(*rng), true_classes, num_sampled, unique)
+
+    _sampler_op(name, "range_max: int >= 1, ", kernel)
+
+
+_simple_sampler("UniformCandidateSampler", samplers.UniformSampler)
+_simple_sampler("LogUniformCandidateSampler", samplers.LogUniformSampler)
+
+
+def _learned_unigram(context, true_classes, *, num_true, num_sampled, unique, range_max, rng):
+    _check_true_classes(true_classes, num_true)
+    key = f"LearnedUnigramSampler/{context.op.name}"
+    if key not in context.resources:
+        context.resources[key] = samplers.LearnedUnigramSampler(range_max)
+    sampler = context.resources[key]
+    found = samplers.sample_candidates(sampler, samplers.WordStream(*rng), true_classes, num_sampled, unique)
+    sampler.update(true_classes)
+    return found
+
+
+for _name in ("LearnedUnigramCandidateSampler", "ThreadUnsafeUnigramCandidateSampler"):
+    _sampler_op(_name, "range_max: int >= 1, ", _learned_unigram, context=True)
+
+
+@functools.lru_cache(maxsize=16)
+def _fixed_sampler(
+    range_max: int, unigrams: tuple, vocab_file: str, _modified: int | None, distortion: float, reserved: int,
+    shards: int, shard: int,
+) -> samplers.FixedUnigramSampler:
+    weights = _read_weights(vocab_file) if vocab_file else np.array(unigrams, np.float32)
+    sampler = samplers.FixedUnigramSampler(weights, distortion, reserved, shards, shard)
+    if sampler.classes != range_max:
+        raise errors.InvalidArgumentError(
+            None, None, f"range_max is {range_max}, but there are {sampler.classes} weights with the reserved ids."
+        )
+    return sampler
+
+
+def _read_weights(vocab_file: str) -> np.ndarray:
+    """The last comma-separated field of every line."""
+    with open(vocab_file, encoding="utf-8") as lines:
+        fields = [(line.rstrip("\n"), line.rstrip("\n").rpartition(",")[2]) for line in lines]
+    weights = np.empty(len(fields), np.float32)
+    for i, (line, field) in enumerate(fields):
+        try:
+            weights[i] = float(field)
+        except ValueError:
+            raise errors.InvalidArgumentError(None, None, f"Wrong vocabulary format at line: {line}") from None
+    return weights
+
+
+def _fixed_unigram(
+    true_classes, *, num_true, num_sampled, unique, range_max, vocab_file, distortion, num_reserved_ids, num_shards,
+    shard, unigrams, rng,
+):  # fmt: skip
+    _check_true_classes(true_classes, num_true)
+    if bool(vocab_file) == bool(unigrams):
+        wanted = "only provide one of vocab_file and" if unigrams else "provide either vocab_file or"
+        raise errors.InvalidArgumentError(None, None, f"Must {wanted} unigrams.")
+    if vocab_file and not os.path.exists(vocab_file):
+        raise errors.NotFoundError(None, None, f"{vocab_file}; No such file or directory")
+    modified = os.stat(vocab_file).st_mtime_ns if vocab_file else None
+    sampler = _fixed_sampler(
+        range_max, tuple(unigrams), vocab_file, modified, distortion, num_reserved_ids, num_shards, shard
+    )
+    return samplers.sample_candidates(sampler, samplers.WordStream(*rng), true_classes, num_sampled, unique)
+
+
+_sampler_op(
+    "FixedUnigramCandidateSampler",
+    'range_max: int >= 1, vocab_file: string = "", distortion: float = 1.0, num_reserved_ids: int = 0, '
+    "num_shards: int >= 1 = 1, shard: int >= 0 = 0, unigrams: list(float) = [], ",
+    _fixed_unigram,
+)
+
+
+def _all_candidates(true_classes, *, num_true, num_sampled, rng):
+    _check_true_classes(true_classes, num_true)
+    return np.arange(num_sampled), np.ones(true_classes.shape, np.float32), np.ones(num_sampled, np.float32)
+
+
+_sampler_op("AllCandidateSampler", "", _all_candidates)
+
+
+@op(
+    "ComputeAccidentalHits",
+    "(true_classes: int64, sampled_candidates: int64, *, num_true: int, seed: int = 0, seed2: int = 0) -> "
+    "(indices: int32, ids: int64, weights: float32)",
+    shape=si.unknown_vector, gradient=NotDifferentiable("hits are positions"), place=HOST,
+)  # fmt: skip
+def _compute_accidental_hits(true_classes, sampled_candidates, *, num_true):
+    if true_classes.ndim != 2 or true_classes.shape[1] != num_true:
+        raise errors.InvalidArgumentError(None, None, "true_candidates must be a batch_size * num_true matrix")
+    if sampled_candidates.ndim != 1:
+        text = "sampled_candidates must be a vector, which is typically an output from CandidateSampler"
+        raise errors.InvalidArgumentError(None, None, text)
+    order = np.argsort(sampled_candidates, kind="stable")
+    place = np.searchsorted(sampled_candidates, true_classes, side="right", sorter=order) - 1
+    if not sampled_candidates.size:
+        hit = np.zeros(true_classes.shape, np.bool_)
+    else:
+        hit = (place >= 0) & (sampled_candidates[order[place]] == true_classes)
+    rows = np.nonzero(hit)[0].astype(np.int32)
+    return rows, order[place[hit]].astype(np.int64), np.full(rows.size, np.finfo(np.float32).min)
+
+
+# ---- public functions ----
+
+
+@export("random.uniform_candidate_sampler", "nn.uniform_candidate_sampler")
+def uniform_candidate_sampler(
+    true_classes: Any, num_true: int, num_sampled: int, unique: bool, range_max: int, seed: int | None = None,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+    """Candidates from a uniform distribution over [0, range_max).
+
+    Args:
+      true_classes: int64, shape [batch, num_true].
+      num_true: true classes per example.
+      num_sampled: number of candidates.
+      unique: whether all candidates differ.
+      range_max: number of classes.
+      seed: op seed, see `tf.set_random_seed`.
+      name: node name.
+
+    Returns:
+      Candidates int64 [num_sampled]; expected counts, float32, of the true classes and of the candidates.
+    """
+    return raw.UniformCandidateSampler(
+        true_classes, num_true=num_true, num_sampled=num_sampled, unique=unique, range_max=range_max, name=name,
+        **seed_attrs(seed),
+    )  # fmt: skip
+
+
+@export("random.log_uniform_candidate_sampler", "nn.log_uniform_candidate_sampler")
+def log_uniform_candidate_sampler(
+    true_classes: Any, num_true: int, num_sampled: int, unique: bool, range_max: int, seed: int | None = None,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+    """Candidates with P(class) = (log(class + 2) - log(class + 1)) / log(range_max + 1), for classes in falling order.
+
+    Arguments and results are those of `tf.random.uniform_candidate_sampler`.
+    """
+    return raw.LogUniformCandidateSampler(
+        true_classes, num_true=num_true, num_sampled=num_sampled, unique=unique, range_max=range_max, name=name,
+        **seed_attrs(seed),
+    )  # fmt: skip
+
+
+@export("random.learned_unigram_candidate_sampler", "nn.learned_unigram_candidate_sampler")
+def learned_unigram_candidate_sampler(
+    true_classes: Any, num_true: int, num_sampled: int, unique: bool, range_max: int, seed: int | None = None,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+    """Candidates by how often each class was a true class in earlier runs of the session, plus one.
+
+    Arguments and results are those of `tf.random.uniform_candidate_sampler`.
+    """
+    return raw.LearnedUnigramCandidateSampler(
+        true_classes, num_true=num_true, num_sampled=num_sampled, unique=unique, range_max=range_max, name=name,
+        **seed_attrs(seed),
+    )  # fmt: skip
+
+
+@export("random.fixed_unigram_candidate_sampler", "nn.fixed_unigram_candidate_sampler")
+def fixed_unigram_candidate_sampler(
+    true_classes: Any, num_true: int, num_sampled: int, unique: bool, range_max: int, vocab_file: str = "",
+    distortion: float = 1.0, num_reserved_ids: int = 0, num_shards: int = 1, shard: int = 0, unigrams: Any = (),
+    seed: int | None = None, name: str | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+    """Candidates by given weights.
+
+    Args:
+      true_classes: int64, shape [batch, num_true].
+      num_true: true classes per example.
+      num_sampled: number of candidates.
+      unique: whether all candidates differ.
+      range_max: number of classes, reserved ones included.
+      vocab_file: a file whose lines end in a comma and a weight; or `unigrams`.
+      distortion: the power to which weights are raised.
+      num_reserved_ids: classes before the first weight, never drawn.
+      num_shards, shard: only classes that are `shard` modulo `num_shards` are kept.
+      unigrams: the weights.
+      seed: op seed, see `tf.set_random_seed`.
+      name: node name.
+
+    Returns:
+      Candidates int64 [num_sampled]; expected counts, float32, of the true classes and of the candidates.
+    """
+    return raw.FixedUnigramCandidateSampler(
+        true_classes, num_true=num_true, num_sampled=num_sampled, unique=unique, range_max=range_max,
+        vocab_file=vocab_file, distortion=distortion, num_reserved_ids=num_reserved_ids, num_shards=num_shards,
+        shard=shard, unigrams=unigrams, name=name, **seed_attrs(seed),
+    )  # fmt: skip
+
+
+@export("random.all_candidate_sampler", "nn.all_candidate_sampler")
+def all_candidate_sampler(
+    true_classes: Any, num_true: int, num_sampled: int, unique: bool, seed: int | None = None, name: str | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """All classes of [0, num_sampled), each with expected count 1.
+
+    Arguments and results are those of `tf.random.uniform_candidate_sampler`.
+    """
+    return raw.AllCandidateSampler(
+        true_classes, num_true=num_true, num_sampled=num_sampled, unique=unique, name=name, **seed_attrs(seed)
+    )
+
+
+@export("nn.compute_accidental_hits")
+def compute_accidental_hits(
+    true_classes: Any, sampled_candidates: Any, num_true: int, seed: int | None = None, name: str | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Where a candidate is also a true class.
+
+    Args:
+      true_classes: int64, shape [batch, num_true].
+      sampled_candidates: int64, shape [num_sampled].
+      num_true: true classes per example.
+      seed: op seed, see `tf.set_random_seed`.
+      name: node name.
+
+    Returns:
+      For each hit the row int32, the position of the candidate int64, and -FLT_MAX.
+    """
+    return raw.ComputeAccidentalHits(true_classes, sampled_candidates, num_true=num_true, name=name, **seed_attrs(seed))

@@ -1,0 +1,235 @@
+"""Candidate samplers, equal to TensorFlow 1.15's; computed on the host, where sampling without repetition is fast."""
+
+from __future__ import annotations
+
+import math
+from typing import Iterator, Protocol
+
+import numpy as np
+
+from tfcompat._src.framework import errors
+from tfcompat._src.ops.random import philox
+from tfcompat._src.ops.random.distributions import double_from_words
+
+_DRAWS_PER_CANDIDATE = 512
+_SCALAR_BLOCK = 256
+_INT32_MAX = 2**31 - 1
+
+
+def reserve_candidates(num_sampled: int) -> int:
+    """Draws set aside for `num_sampled` candidates."""
+    return _DRAWS_PER_CANDIDATE * num_sampled
+
+
+class WordStream:
+    """The 32-bit words of successive draws, one after another."""
+
+    def __init__(self, key: np.ndarray, counter: np.ndarray):
+        self._key, self._counter = key, counter
+        self._next_draw = 0
+        self._words = np.empty(0, np.uint32)
+        self._scalars = self._iterate()
+
+    def take(self, count: int) -> np.ndarray:
+        """The next `count` words, uint32."""
+        draws = -(-(count - self._words.size) // 4)
+        if draws > 0:
+            index = np.arange(self._next_draw, self._next_draw + draws, dtype=np.uint32)
+            fresh = np.stack(philox.draw(np, self._key, self._counter, index), axis=1).reshape(-1)
+            self._next_draw += draws
+            self._words = np.concatenate([self._words, fresh]) if self._words.size else fresh
+        taken, self._words = self._words[:count], self._words[count:]
+        return taken
+
+    def word(self) -> int:
+        """The next word; not to be mixed with `take`."""
+        return next(self._scalars)
+
+    def _iterate(self) -> Iterator[int]:
+        while True:
+            yield from self.take(_SCALAR_BLOCK).tolist()
+
+    def below(self, limit: int) -> int:
+        """An integer in [0, limit), each equally likely, by masking or rejection."""
+        if limit & (limit - 1) == 0:
+            return self.word() & (limit - 1)
+        rejected = (2**32 - 1) % limit + 1
+        word = self.word()
+        while word < rejected:
+            word = self.word()
+        return word % limit
+
+
+class Sampler(Protocol):
+    """A distribution over the integers in [0, support)."""
+
+    support: int
+
+    def sample(self, stream: WordStream, count: int) -> np.ndarray:
+        """The next `count` values, int64."""
+
+    def probability(self, values: np.ndarray) -> np.ndarray:
+        """The probability of each value, float32."""
+
+
+def sample_candidates(
+    sampler: Sampler, stream: WordStream, true_classes: np.ndarray, num_sampled: int, unique: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Candidates with their expected counts.
+
+    Args:
+      sampler: the distribution.
+      stream: random words.
+      true_classes: int64, any shape.
+      num_sampled: number of candidates.
+      unique: whether a value is drawn at most once.
+
+    Returns:
+      Candidates int64 [num_sampled]; expected counts of the true classes, float32 of their shape; expected counts of
+      the candidates, float32 [num_sampled].
+
+    Raises:
+      InvalidArgumentError: more unique candidates are wanted than there are values.
+    """
+    if not unique:
+        tries, sampled = num_sampled, sampler.sample(stream, num_sampled)
+    elif num_sampled > sampler.support:
+        raise errors.InvalidArgumentError(
+            None, None, f"Sampler's range is too small: {num_sampled} unique of {sampler.support} values."
+        )
+    else:
+        tries, sampled = _sample_unique(sampler, stream, num_sampled)
+
+    def expected_count(values: np.ndarray) -> np.ndarray:
+        p = sampler.probability(values)
+        if tries == num_sampled:
+            return p * np.float32(num_sampled)
+        with np.errstate(divide="ignore"):
+            exponent = np.float32(tries) * np.log1p(-p.astype(np.float64)).astype(np.float32)
+        return -np.expm1(exponent.astype(np.float64)).astype(np.float32)
+
+    return sampled, expected_count(true_classes), expected_count(sampled)
+
+
+def _sample_unique(sampler: Sampler, stream: WordStream, count: int) -> tuple[int, np.ndarray]:
+    """How many values were tried until `count` different ones were found, and these in order."""
+    tries, found = 0, {}
+    while True:
+        for value in sampler.sample(stream, count + count // 2).tolist():
+            if len(found) == count:
+                return tries, np.fromiter(found, np.int64, count)
+            tries += 1
+            found[value] = None
+
+
+class UniformSampler:
+    """Every value of [0, range_max) alike."""
+
+    def __init__(self, range_max: int):
+        self.support = range_max
+
+    def sample(self, stream: WordStream, count: int) -> np.ndarray:
+        accepted = self._numbers(stream, count)
+        while accepted.size < count:
+            accepted = np.concatenate([accepted, self._numbers(stream, count - accepted.size)])
+        return (accepted % np.uint64(self.support)).astype(np.int64)
+
+    def _numbers(self, stream: WordStream, count: int) -> np.ndarray:
+        words = stream.take(2 * count).astype(np.uint64)
+        numbers = words[0::2] | words[1::2] << np.uint64(32)
+        rejected = (2**64 - 1) % self.support + 1
+        return numbers if rejected == self.support else numbers[numbers >= np.uint64(rejected)]
+
+    def probability(self, values: np.ndarray) -> np.ndarray:
+        return np.full(values.shape, 1.0 / self.support, np.float32)
+
+
+class LogUniformSampler:
+    """P(value) = (log(value + 2) - log(value + 1)) / log(range_max + 1)."""
+
+    def __init__(self, range_max: int):
+        self.support = range_max
+        self._log_range = math.log1p(range_max)
+
+    def sample(self, stream: WordStream, count: int) -> np.ndarray:
+        words = stream.take(2 * count)
+        uniform = double_from_words(np, words[0::2], words[1::2])
+        return (np.exp(uniform * self._log_range).astype(np.int64) - 1) % self.support
+
+    def probability(self, values: np.ndarray) -> np.ndarray:
+        return (np.log((values + 2.0) / (values + 1.0)) / self._log_range).astype(np.float32)
+
+
+class FixedUnigramSampler:
+    """Given weights, drawn by the alias method (A. J. Walker, 1977; M. D. Vose, 1991).
+
+    Args:
+      unigrams: one weight for each class after the reserved ones.
+      distortion: the power to which every weight is raised.
+      num_reserved_ids: classes of weight 0 before the first.
+      num_shards, shard: only classes whose number is `shard` modulo `num_shards` are kept.
+    """
+
+    def __init__(
+        self, unigrams: np.ndarray, distortion: float, num_reserved_ids: int = 0, num_shards: int = 1, shard: int = 0
+    ):
+        reserved = len(range(shard, num_reserved_ids, num_shards))
+        kept = np.arange(reserved, reserved + len(unigrams)) % num_shards == shard
+        powers = np.asarray(unigrams, np.float32)[kept].astype(np.float64) ** np.float64(np.float32(distortion))
+        self._weights = np.concatenate([np.zeros(reserved, np.float32), powers.astype(np.float32)])
+        self._total = np.cumsum(self._weights)[-1]
+        self.classes = self._weights.size
+        self.support = int(np.count_nonzero(self._weights))
+        self._threshold, self._alias = _alias_table(self._weights)
+
+    def sample(self, stream: WordStream, count: int) -> np.ndarray:
+        values = np.empty(count, np.int64)
+        for i in range(count):
+            uniform = (stream.word() & 0x7FFFFF) * 2.0**-23
+            bucket = stream.below(self.classes)
+            values[i] = bucket if uniform < self._threshold[bucket] else self._alias[bucket]
+        return values
+
+    def probability(self, values: np.ndarray) -> np.ndarray:
+        inside = (values >= 0) & (values < self.classes)
+        return np.where(inside, self._weights[np.where(inside, values, 0)] / self._total, np.float32(0))
+
+
+def _alias_table(weights: np.ndarray) -> tuple[list[float], list[int]]:
+    """For each bucket the probability of its own value and the value that takes the rest."""
+    count = weights.size
+    total = float(np.cumsum(weights.astype(np.float64))[-1])
+    scaled = ((weights * np.float32(count)).astype(np.float64) / total).tolist()
+    alias = list(range(count))
+    low = [i for i, p in enumerate(scaled) if p < 1.0]
+    high = [i for i, p in enumerate(scaled) if p >= 1.0]
+    while low and high:
+        poor, rich = low.pop(), high.pop()
+        alias[poor] = rich
+        scaled[rich] -= 1.0 - scaled[poor]
+        (low if scaled[rich] < 1.0 else high).append(rich)
+    for i in low + high:
+        scaled[i] = 1.0
+    return np.array(scaled, np.float32).tolist(), alias
+
+
+class LearnedUnigramSampler:
+    """Weights that start at 1 and grow with every true class seen."""
+
+    def __init__(self, range_max: int):
+        self.support = range_max
+        self._weights = np.ones(range_max, np.int32)
+        self._total = range_max
+
+    def sample(self, stream: WordStream, count: int) -> np.ndarray:
+        positions = [stream.below(self._total) for _ in range(count)]
+        return np.searchsorted(np.cumsum(self._weights), positions, side="right")
+
+    def probability(self, values: np.ndarray) -> np.ndarray:
+        return self._weights[values].astype(np.float32) / np.float32(self._total)
+
+    def update(self, true_classes: np.ndarray) -> None:
+        """Counts the true classes of a step."""
+        counted = true_classes.reshape(-1)[: _INT32_MAX - self._total]
+        np.add.at(self._weights, counted, 1)
+        self._total += counted.size

@@ -1,0 +1,131 @@
+"""Philox 4x32-10, the counter-based generator behind every random number of TensorFlow.
+
+Reference: J. Salmon, M. Moraes, R. Dror, D. Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
+Functions take the array namespace `xp`: `numpy` computes on the host, `jax.numpy` is traced. A generator is a key,
+uint32 of shape [2], and a 128-bit counter, uint32 of shape [4], least significant word first. One draw gives four
+words.
+"""
+
+from __future__ import annotations
+
+import secrets
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from jax import lax
+
+Array = Any
+
+_MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
+_WEYL = (0x9E3779B9, 0xBB67AE85)
+_ROUNDS = 10
+_ROUNDS_PER_LOOP_STEP = 5
+_MASK32 = 0xFFFFFFFF
+_STATELESS_KEY = np.array([0x3EC8F720, 0x02461E29], np.uint32)
+
+
+def seed_to_key_counter(seed: int, seed2: int) -> tuple[np.ndarray, np.ndarray]:
+    """The key and first counter of an op with these seed attributes; (0, 0) draws both seeds at random."""
+    if seed == 0 and seed2 == 0:
+        seed, seed2 = secrets.randbits(64), secrets.randbits(64)
+    return _words(seed, 2), np.concatenate([np.zeros(2, np.uint32), _words(seed2, 2)])
+
+
+def advance(counter: np.ndarray, draws: int) -> np.ndarray:
+    """The counter after `draws` draws; computed with Python integers."""
+    value = sum(int(word) << (32 * i) for i, word in enumerate(counter))
+    return _words(value + draws, 4)
+
+
+def _words(value: int, count: int) -> np.ndarray:
+    return np.array([(value >> (32 * i)) & _MASK32 for i in range(count)], np.uint32)
+
+
+def stateless_key_counter(xp: ModuleType, seed: Array) -> tuple[Array, Array]:
+    """The key and counter of the stateless ops: `seed`, integer of shape [2], scrambled by one draw.
+
+    int32 seeds are sign-extended to 64 bits, as 1.15 does.
+    """
+    low = seed.astype(xp.uint32)
+    high = (seed >> 32).astype(xp.uint32) if seed.dtype.itemsize == 8 else (seed >> 31).astype(xp.uint32)
+    counter = xp.stack([low, high], axis=1).reshape(4)
+    mixed = draw(xp, xp.asarray(_STATELESS_KEY), counter, xp.zeros(1, xp.uint32))
+    zero = xp.zeros(1, xp.uint32)
+    return xp.concatenate(mixed[:2]), xp.concatenate([zero, zero, mixed[2], mixed[3]])
+
+
+def draw(
+    xp: ModuleType, key: Array, counter: Array, index: Array, shift: int = 0, step: Array | int = 0
+) -> list[Array]:
+    """The four words of draw number `index * 2**shift + step` after `counter`.
+
+    Args:
+      xp: numpy or jax.numpy.
+      key: uint32, shape [2].
+      counter: uint32, shape [4].
+      index: uint32, shape [n].
+      shift: draws between successive indices, as a power of two.
+      step: uint32 below `2**shift`, a scalar or of shape [n].
+
+    Returns:
+      Four uint32 arrays of shape [n].
+    """
+    if shift:
+        low, high = (index << xp.uint32(shift)) | xp.asarray(step, xp.uint32), index >> xp.uint32(32 - shift)
+    else:
+        low, high = index, None
+    state = _add(xp, counter, low, high)
+    return _numpy_rounds(key, state) if xp is np else _jax_rounds(xp, key, state)
+
+
+def _add(xp: ModuleType, counter: Array, low: Array, high: Array | None) -> list[Array]:
+    """`counter` plus the 64-bit number (low, high), carried through the four words."""
+    c0, c1, c2, c3 = (counter[i : i + 1] for i in range(4))
+    s0 = c0 + low
+    carry = (s0 < low).astype(xp.uint32)
+    s1 = c1 + carry
+    overflow = s1 < carry
+    if high is not None:
+        s1 = s1 + high
+        overflow = overflow | (s1 < high)
+    carry = overflow.astype(xp.uint32)
+    s2 = c2 + carry
+    s3 = c3 + (s2 < carry).astype(xp.uint32)
+    return [s0, s1, s2, s3]
+
+
+def _jax_rounds(xp: ModuleType, key: Array, state: list[Array]) -> list[Array]:
+    """A loop of two steps: without it XLA fuses the rounds into each consumer and computes them several times."""
+
+    def multiply(word: Array, factor: int) -> tuple[Array, Array]:
+        wide = xp.full_like(word, factor)
+        return lax.mulhi(word, wide), word * wide
+
+    def body(_: Array, carry: tuple) -> tuple:
+        k0, k1, c0, c1, c2, c3 = carry
+        for _ in range(_ROUNDS_PER_LOOP_STEP):
+            high0, low0 = multiply(c0, _MULTIPLIERS[0])
+            high1, low1 = multiply(c2, _MULTIPLIERS[1])
+            c0, c1, c2, c3 = high1 ^ c1 ^ k0, low1, high0 ^ c3 ^ k1, low0
+            k0, k1 = k0 + xp.uint32(_WEYL[0]), k1 + xp.uint32(_WEYL[1])
+        return k0, k1, c0, c1, c2, c3
+
+    return list(lax.fori_loop(0, _ROUNDS // _ROUNDS_PER_LOOP_STEP, body, (key[0], key[1], *state))[2:])
+
+
+def _numpy_rounds(key: np.ndarray, state: list[np.ndarray]) -> list[np.ndarray]:
+    """The rounds on (c0, c2) and (c1, c3) as two arrays of 64-bit integers."""
+    size = len(state[0])
+    even, odd, product = (np.empty((2, size), np.uint64) for _ in range(3))
+    even[0], odd[0], even[1], odd[1] = state
+    factors = np.array(_MULTIPLIERS, np.uint64)[:, None]
+    steps = np.arange(_ROUNDS, dtype=np.uint64)[:, None, None]
+    keys = (key.astype(np.uint64)[:, None] + steps * np.array(_WEYL, np.uint64)[:, None]) & np.uint64(_MASK32)
+    for round_key in keys:
+        np.multiply(even, factors, out=product)
+        np.right_shift(product[::-1], np.uint64(32), out=even)
+        even ^= odd
+        even ^= round_key
+        np.bitwise_and(product[::-1], np.uint64(_MASK32), out=odd)
+    return [half.astype(np.uint32) for half in (even[0], odd[0], even[1], odd[1])]

@@ -1,0 +1,124 @@
+"""Variables held by a resource handle: the ops that make, test, read and assign them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfcompat._src.framework import checks, errors, raw
+from tfcompat._src.framework.convert import constant
+from tfcompat._src.framework.op_spec import EXTERNAL, HOST, op, overwrites, reads, updates
+from tfcompat._src.framework.shape_inference import InferenceContext, Sizes, merge, no_outputs, scalar, with_rank
+from tfcompat._src.framework.tensor import Tensor, shape_text
+from tfcompat._src.ops.state.ref_variable import CREATES, NO_GRADIENT, count_up_to, no_kernel
+
+
+def handle_sizes(c: InferenceContext, dtype_attr: str = "dtype") -> Sizes:
+    """The shape of the variable behind input 0; ValueError where it is of another dtype than the attribute says."""
+    found = c.handle(0)
+    if found is None:
+        return None
+    dtype, sizes = found
+    wanted = c.attr(dtype_attr)
+    if dtype is not wanted:
+        raise ValueError(f"Trying to read variable with wrong dtype. Expected {dtype.name} got {wanted.name}")
+    return sizes
+
+
+def _handle_shape(c: InferenceContext) -> list:
+    c.set_handle(0, c.attr("dtype"), c.attr("shape").sizes)
+    return [()]
+
+
+def _assign_shape(c: InferenceContext) -> list:
+    merge(handle_sizes(c), c.inputs[1])
+    return []
+
+
+op(
+    "VarHandleOp", '(*, container: string = "", shared_name: string = "", dtype: type, shape: shape) -> (resource: resource)',
+    shape=_handle_shape, kernel=no_kernel, gradient=NO_GRADIENT, effects=CREATES,
+)  # fmt: skip
+
+
+@op("VarIsInitializedOp", "(resource: resource) -> (is_initialized: bool)", shape=scalar, gradient=NO_GRADIENT, place=HOST, context=True)
+def _is_initialized(context, resource):
+    return np.bool_(context.is_initialized(context.op.inputs[0]))
+
+
+@op("DestroyResourceOp", "(resource: resource, *, ignore_lookup_error: bool = True) -> ()", shape=no_outputs,
+    gradient=NO_GRADIENT, place=HOST, effects=EXTERNAL, context=True)  # fmt: skip
+def _destroy(context, resource, *, ignore_lookup_error):
+    handle = context.op.inputs[0]
+    if not context.is_initialized(handle) and not ignore_lookup_error:
+        raise errors.NotFoundError(None, None, f"Resource localhost/{handle.op.name} does not exist.")
+    context.session.destroy_variable(handle)
+
+
+@op("ReadVariableOp", "(resource: resource, *, dtype: type) -> (value: dtype)", shape=lambda c: [handle_sizes(c)],
+    gradient=lambda op, grad: [grad], effects=reads("resource"), fold=True)  # fmt: skip
+def _read(value):
+    return value
+
+
+@op("AssignVariableOp", "(resource: resource, value: dtype, *, dtype: type) -> ()", shape=_assign_shape, gradient=NO_GRADIENT,
+    effects=overwrites("resource"), fold=True)  # fmt: skip
+def _assign(old, value):
+    return value
+
+
+def _require_same_shape(old: Any, value: Any) -> None:
+    if old.shape != value.shape:
+        raise errors.InvalidArgumentError(
+            None, None, f"Cannot update variable with shape {shape_text(old.shape)} using a Tensor with shape "
+            f"{shape_text(value.shape)}, shapes must be equal.",
+        )  # fmt: skip
+
+
+def _add(old, value):
+    _require_same_shape(old, value)
+    return old + value
+
+
+def _subtract(old, value):
+    _require_same_shape(old, value)
+    return old - value
+
+
+for _name, _kernel in (("AssignAddVariableOp", _add), ("AssignSubVariableOp", _subtract)):
+    op(
+        _name, "(resource: resource, value: dtype, *, dtype: type) -> ()", shape=_assign_shape, kernel=_kernel,
+        gradient=NO_GRADIENT, effects=updates("resource"), fold=True,
+    )  # fmt: skip
+
+
+def _variable_shape_shape(c: InferenceContext) -> list:
+    found = c.handle(0)
+    return [(None,) if found is None or found[1] is None else (len(found[1]),)]
+
+
+@op("VariableShape", "(input: resource, *, out_type: INDEX = int32) -> (output: out_type)", shape=_variable_shape_shape,
+    gradient=NO_GRADIENT, effects=reads("input"), fold=True)  # fmt: skip
+def _variable_shape(value, *, out_type):
+    return np.array(value.shape, out_type)
+
+
+def variable_shape(handle: Tensor, out_type: Any = None, name: str | None = None) -> Tensor:
+    """The shape of the variable behind `handle`: a constant where it is known."""
+    found = handle._handle_data
+    if found is None or found[1] is None or None in found[1]:
+        return raw.VariableShape(handle, name=name) if out_type is None else raw.VariableShape(handle, out_type, name=name)
+    return constant(list(found[1]), dtype=out_type or "int32", name=name or "Const")
+
+
+def _count_shape(c: InferenceContext) -> list:
+    if c.handle(0) is None:
+        raise ValueError("Handle has no shape/type information.")
+    return [with_rank(handle_sizes(c, "T"), 0)]
+
+
+op(
+    "ResourceCountUpTo", "(resource: resource, *, limit: int, T: INDEX) -> (output: T)", shape=_count_shape, kernel=count_up_to,
+    gradient=NO_GRADIENT, effects=updates("resource"), fold=True,
+)  # fmt: skip

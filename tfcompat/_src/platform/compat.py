@@ -1,0 +1,83 @@
+"""`tf.compat`: bytes and text, number types, and the date up to which graphs must be readable."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import numbers
+from typing import Any, Iterator
+
+import numpy as np
+
+from tfcompat._src.framework.export import export
+
+integral_types = export("compat.integral_types")((numbers.Integral, np.integer))
+real_types = export("compat.real_types")((numbers.Real, np.integer, np.floating))
+complex_types = export("compat.complex_types")((numbers.Complex, np.number))
+bytes_or_text_types = export("compat.bytes_or_text_types")((bytes, str))
+
+HORIZON = datetime.date(2019, 8, 21)
+"""TensorFlow 1.15's: a reader of a graph may be as old as this."""
+
+
+@export("compat.as_bytes")
+def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
+    """`bytes_or_text` (bytes, bytearray or str) as bytes.
+
+    Raises:
+      TypeError: it is something else.
+    """
+    if isinstance(bytes_or_text, bytearray):
+        return bytes(bytes_or_text)
+    if isinstance(bytes_or_text, str):
+        return bytes_or_text.encode(encoding)
+    if isinstance(bytes_or_text, bytes):
+        return bytes_or_text
+    raise TypeError(f"Expected binary or unicode string, got {bytes_or_text!r}")
+
+
+@export("compat.as_text", "compat.as_str")
+def as_text(bytes_or_text: Any, encoding: str = "utf-8") -> str:
+    """`bytes_or_text` (bytes or str) as str.
+
+    Raises:
+      TypeError: it is something else.
+    """
+    if isinstance(bytes_or_text, str):
+        return bytes_or_text
+    if isinstance(bytes_or_text, bytes):
+        return bytes_or_text.decode(encoding)
+    raise TypeError(f"Expected binary or unicode string, got {bytes_or_text!r}")
+
+
+as_str = as_text
+
+
+@export("compat.as_str_any")
+def as_str_any(value: Any) -> str:
+    """`value` as str: bytes are decoded, anything else goes through `str`."""
+    return as_text(value) if isinstance(value, bytes) else str(value)
+
+
+@export("compat.path_to_str")
+def path_to_str(path: Any) -> Any:
+    """A path object as its text; anything else as it is."""
+    return as_str_any(path.__fspath__()) if hasattr(path, "__fspath__") else path
+
+
+@export("compat.forward_compatible")
+def forward_compatible(year: int, month: int, day: int) -> bool:
+    """Whether readers of a graph are all newer than the given day."""
+    return HORIZON > datetime.date(year, month, day)
+
+
+@export("compat.forward_compatibility_horizon")
+@contextlib.contextmanager
+def forward_compatibility_horizon(year: int, month: int, day: int) -> Iterator[None]:
+    """A block in which readers of a graph count as being as old as the given day."""
+    global HORIZON
+    before, HORIZON = HORIZON, datetime.date(year, month, day)
+    try:
+        yield
+    finally:
+        HORIZON = before

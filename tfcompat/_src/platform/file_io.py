@@ -1,0 +1,385 @@
+"""`tf.gfile` and `tf.io.gfile` on local files, with TensorFlow's error classes."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import glob as python_glob
+import os
+import shutil
+import stat as python_stat
+from typing import Any, BinaryIO, Callable, Iterator, NamedTuple
+
+from tfcompat._src.framework import errors
+from tfcompat._src.framework.export import export
+from tfcompat._src.platform import compat
+
+MODES = ("r", "w", "a", "r+", "w+", "a+")
+ERROR_OF_ERRNO = {
+    errno.ENOENT: errors.NotFoundError,
+    errno.EEXIST: errors.AlreadyExistsError,
+    errno.EACCES: errors.PermissionDeniedError,
+    errno.EPERM: errors.PermissionDeniedError,
+    errno.EROFS: errors.PermissionDeniedError,
+    errno.EISDIR: errors.FailedPreconditionError,
+    errno.ENOTDIR: errors.FailedPreconditionError,
+    errno.ENOTEMPTY: errors.FailedPreconditionError,
+    errno.EINVAL: errors.InvalidArgumentError,
+    errno.ENOSPC: errors.ResourceExhaustedError,
+    errno.EMFILE: errors.ResourceExhaustedError,
+}
+
+
+class FileStatistics(NamedTuple):
+    """What `stat` returns: size in bytes, time of the last change in ns, whether it is a folder."""
+
+    length: int
+    mtime_nsec: int
+    is_directory: bool
+
+
+@contextlib.contextmanager
+def tensorflow_errors(path: str) -> Iterator[None]:
+    """A block in which an OSError becomes the `tf.errors` class of its number."""
+    try:
+        yield
+    except OSError as error:
+        error_class = ERROR_OF_ERRNO.get(error.errno or 0, errors.UnknownError)
+        raise error_class(None, None, f"{path}; {error.strerror}") from error
+
+
+def local(path: Any) -> str:
+    """The local path that `path` (str, bytes, path object, `file://` address) names.
+
+    Raises:
+      UnimplementedError: it is an address on another file system.
+    """
+    text = compat.as_text(compat.path_to_str(path))
+    scheme, separator, rest = text.partition("://")
+    if not separator or "/" in scheme:
+        return text
+    if scheme != "file":
+        raise errors.UnimplementedError(
+            None, None, f"File system scheme '{scheme}' not implemented (file: '{text}'): copy it to a local folder"
+        )
+    return rest
+
+
+@export("gfile.GFile", "gfile.Open", "io.gfile.GFile")
+class FileIO:
+    """A file that is opened when it is first read or written.
+
+    Args:
+      name: its path.
+      mode: r, w, a, r+, w+ or a+, with b for bytes; without b, reading gives str.
+
+    Raises:
+      InvalidArgumentError: the mode is none of these.
+    """
+
+    def __init__(self, name: Any, mode: str = "r") -> None:
+        self._name = name
+        self._mode = mode
+        self._binary = "b" in mode
+        plain = mode.replace("b", "")
+        if plain not in MODES:
+            raise errors.InvalidArgumentError(None, None, "mode is not 'r' or 'w' or 'a' or 'r+' or 'w+' or 'a+'")
+        self._may_read = plain in ("r", "r+", "w+", "a+")
+        self._may_write = plain in ("w", "a", "r+", "w+", "a+")
+        self._file: BinaryIO | None = None
+
+    @property
+    def name(self) -> Any:
+        """The path that was given."""
+        return self._name
+
+    @property
+    def mode(self) -> str:
+        """The mode that was given."""
+        return self._mode
+
+    def _opened(self) -> BinaryIO:
+        if self._file is None:
+            path = local(self._name)
+            with tensorflow_errors(path):
+                self._file = open(path, self._mode.replace("b", "") + "b")  # noqa: SIM115
+        return self._file
+
+    def _for_reading(self) -> BinaryIO:
+        if not self._may_read:
+            raise errors.PermissionDeniedError(None, None, "File isn't open for reading")
+        return self._opened()
+
+    def _for_writing(self) -> BinaryIO:
+        if not self._may_write:
+            raise errors.PermissionDeniedError(None, None, "File isn't open for writing")
+        return self._opened()
+
+    def _text(self, data: bytes) -> Any:
+        return data if self._binary else compat.as_text(data)
+
+    def size(self) -> int:
+        """The size of the file in bytes."""
+        return stat(self._name).length
+
+    def read(self, n: int = -1) -> Any:
+        """The next `n` bytes (all that follow if negative), as str unless the mode has b."""
+        file = self._for_reading()
+        with tensorflow_errors(local(self._name)):
+            return self._text(file.read(n))
+
+    def readline(self) -> Any:
+        """The next line with its end; empty at the end of the file."""
+        return self._text(self._for_reading().readline())
+
+    def readlines(self) -> list[Any]:
+        """All lines that follow."""
+        return [self._text(line) for line in self._for_reading()]
+
+    def write(self, file_content: Any) -> None:
+        """Appends bytes or str at the current place."""
+        file = self._for_writing()
+        with tensorflow_errors(local(self._name)):
+            file.write(compat.as_bytes(file_content))
+
+    def seek(self, offset: int | None = None, whence: int = 0, position: int | None = None) -> None:
+        """Moves to byte `offset` from the start (`whence` 0), the current place (1) or the end (2).
+
+        Raises:
+          InvalidArgumentError: another `whence`.
+        """
+        file = self._for_reading()
+        offset = position if offset is None else offset
+        if offset is None:
+            raise TypeError("seek(): offset argument required")
+        if whence not in (0, 1, 2):
+            raise errors.InvalidArgumentError(
+                None, None, f"Invalid whence argument: {whence}. Valid values are 0, 1, or 2."
+            )
+        with tensorflow_errors(local(self._name)):
+            file.seek(offset, whence)
+
+    def tell(self) -> int:
+        """The current place, in bytes from the start."""
+        return (self._for_reading() if self._may_read else self._opened()).tell()
+
+    def seekable(self) -> bool:
+        """True: every file can seek."""
+        return True
+
+    def flush(self) -> None:
+        """Hands what was written to the operating system."""
+        if self._file is not None and self._may_write:
+            self._file.flush()
+
+    def close(self) -> None:
+        """Closes the file; a later read or write opens it again."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def __enter__(self) -> FileIO:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.close()
+
+    def __iter__(self) -> FileIO:
+        return self
+
+    def __next__(self) -> Any:
+        line = self.readline()
+        if not line:
+            raise StopIteration
+        return line
+
+    next = __next__
+
+    def __del__(self) -> None:
+        if getattr(self, "_file", None) is not None:
+            self.close()
+
+
+@export("gfile.FastGFile")
+class FastGFile(FileIO):
+    """GFile under the name of programs that wanted no locks."""
+
+
+@export("io.gfile.exists")
+def exists(path: Any) -> bool:
+    """Whether `path` is a file or folder."""
+    return os.path.exists(local(path))
+
+
+@export("io.gfile.isdir")
+def isdir(path: Any) -> bool:
+    """Whether `path` is a folder."""
+    return os.path.isdir(local(path))
+
+
+@export("io.gfile.mkdir")
+def mkdir(path: Any) -> None:
+    """Makes the folder `path`; its parent must exist.
+
+    Raises:
+      NotFoundError: the parent does not exist.
+    """
+    where = local(path)
+    if where and not os.path.isdir(where):
+        with tensorflow_errors(where):
+            os.mkdir(where)
+
+
+@export("io.gfile.makedirs")
+def makedirs(path: Any) -> None:
+    """Makes the folder `path` and those above it."""
+    where = local(path)
+    if where:
+        with tensorflow_errors(where):
+            os.makedirs(where, exist_ok=True)
+
+
+@export("io.gfile.glob")
+def glob(pattern: Any) -> list[str]:
+    """The paths that match a pattern, or any of a list of patterns, each pattern's sorted."""
+    patterns = [pattern] if isinstance(pattern, (str, bytes, os.PathLike)) else pattern
+    return [found for each in patterns for found in sorted(python_glob.glob(local(each)))]
+
+
+@export("io.gfile.listdir")
+def listdir(path: Any) -> list[str]:
+    """The names in the folder `path`, sorted.
+
+    Raises:
+      NotFoundError: it is no folder.
+    """
+    where = local(path)
+    if not os.path.isdir(where):
+        raise errors.NotFoundError(None, None, f"Could not find directory {compat.as_text(compat.path_to_str(path))}")
+    with tensorflow_errors(where):
+        return sorted(os.listdir(where))
+
+
+@export("io.gfile.remove")
+def remove(path: Any) -> None:
+    """Deletes the file `path`.
+
+    Raises:
+      NotFoundError: it does not exist.
+      FailedPreconditionError: it is a folder.
+    """
+    where = local(path)
+    with tensorflow_errors(where):
+        os.unlink(where)
+
+
+@export("io.gfile.rmtree")
+def rmtree(path: Any) -> None:
+    """Deletes the folder `path` and all in it.
+
+    Raises:
+      NotFoundError: it does not exist.
+      FailedPreconditionError: it is a file.
+    """
+    where = local(path)
+    if not os.path.exists(where):
+        raise errors.NotFoundError(None, None, f"{where} not found")
+    with tensorflow_errors(where):
+        shutil.rmtree(where)
+
+
+@export("io.gfile.copy")
+def copy(src: Any, dst: Any, overwrite: bool = False) -> None:
+    """Copies the bytes of file `src` to `dst`.
+
+    Raises:
+      AlreadyExistsError: `dst` exists and `overwrite` is false.
+    """
+    refuse_existing(dst, overwrite)
+    with tensorflow_errors(local(src)):
+        shutil.copyfile(local(src), local(dst))
+
+
+@export("io.gfile.rename")
+def rename(src: Any, dst: Any, overwrite: bool = False) -> None:
+    """Moves a file or folder.
+
+    Raises:
+      AlreadyExistsError: `dst` exists and `overwrite` is false.
+    """
+    refuse_existing(dst, overwrite)
+    with tensorflow_errors(local(src)):
+        os.replace(local(src), local(dst))
+
+
+def refuse_existing(path: Any, overwrite: bool) -> None:
+    if not overwrite and os.path.lexists(local(path)):
+        raise errors.AlreadyExistsError(None, None, "file already exists")
+
+
+@export("io.gfile.stat")
+def stat(path: Any) -> FileStatistics:
+    """Size, time and kind of `path`.
+
+    Raises:
+      NotFoundError: it does not exist.
+    """
+    where = local(path)
+    with tensorflow_errors(where):
+        found = os.stat(where)
+    return FileStatistics(found.st_size, found.st_mtime_ns, python_stat.S_ISDIR(found.st_mode))
+
+
+@export("io.gfile.walk")
+def walk(
+    top: Any, topdown: bool = True, onerror: Callable[[errors.OpError], None] | None = None
+) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Yields (folder, names of folders in it, names of files in it) for `top` and all folders below it.
+
+    Args:
+      top: a folder.
+      topdown: whether a folder comes before those in it.
+      onerror: what to call with the error of a folder that cannot be listed.
+    """
+    folder = compat.as_text(compat.path_to_str(top))
+    try:
+        found = listdir(folder)
+    except errors.NotFoundError as error:
+        if onerror is not None:
+            onerror(error)
+        return
+    folders = [name for name in found if isdir(os.path.join(folder, name))]
+    here = (folder, folders, [name for name in found if name not in folders])
+    if topdown:
+        yield here
+    for name in folders:
+        yield from walk(os.path.join(folder, name), topdown, onerror)
+    if not topdown:
+        yield here
+
+
+def read_file_to_string(filename: Any, binary_mode: bool = False) -> Any:
+    """The whole content of a file, as bytes if `binary_mode`."""
+    with FileIO(filename, "rb" if binary_mode else "r") as file:
+        return file.read()
+
+
+def write_string_to_file(filename: Any, file_content: Any) -> None:
+    """Writes a file of the given content."""
+    with FileIO(filename, "w") as file:
+        file.write(file_content)
+
+
+def atomic_write_string_to_file(filename: Any, contents: Any, overwrite: bool = True) -> None:
+    """Writes a file so that no reader sees a part of it.
+
+    Raises:
+      AlreadyExistsError: the file exists and `overwrite` is false.
+    """
+    temporary = f"{compat.as_text(compat.path_to_str(filename))}.tmp{os.urandom(8).hex()}"
+    write_string_to_file(temporary, contents)
+    try:
+        rename(temporary, filename, overwrite)
+    except errors.OpError:
+        remove(temporary)
+        raise

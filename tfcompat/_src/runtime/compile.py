@@ -1,0 +1,79 @@
+"""Stage 7: a cluster becomes one jitted function of its inputs and state."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from tfcompat._src.framework import checks
+from tfcompat._src.framework.operation import Operation
+from tfcompat._src.runtime.lower import Frame, collecting
+from tfcompat._src.runtime.lower_control import run_item
+from tfcompat._src.runtime.plan import Cluster
+from tfcompat._src.runtime.variable_state import variable_key
+
+
+class Program:
+    """A cluster compiled for one set of compile-time values; `jax.jit` keeps one executable per set of input shapes.
+
+    Calling it with (inputs, large constants, read variables, updated variables, random rows) gives (outputs, new values of
+    the updated and overwritten variables, check results). The updated variables are donated.
+    """
+
+    def __init__(self, cluster: Cluster, known: dict[Any, np.ndarray], statics: list[np.ndarray]) -> None:
+        self.cluster = cluster
+        self.known = {**known, **dict(zip(cluster.statics, statics))}
+        self.checks: dict[tuple, list[checks.Check]] = {}
+        self.reserves: dict[tuple, dict[Operation, int]] = {}
+        self.traces = 0
+        self.call = jax.jit(self._trace, donate_argnums=(3,))
+
+    def _trace(self, inputs: tuple, large: tuple, read: tuple, updated: tuple, rng: Any) -> tuple:
+        cluster = self.cluster
+        self.traces += 1
+        values = dict(self.known)
+        values.update(zip(cluster.inputs, inputs))
+        values.update(zip(cluster.large, large))
+        state = {variable_key(v): a for v, a in zip((*cluster.reads, *cluster.updates), (*read, *updated))}
+        before = dict(state)
+        frame = Frame(values, state, {op: rng[i] for i, op in enumerate(cluster.randoms)})
+        with collecting() as found:
+            for item in cluster.items:
+                run_item(item, frame)
+        shapes = input_shapes(inputs)
+        self.reserves[shapes] = {op: int(n) for op, n in frame.reserves.items()}
+        all_ok = conjunction([c.ok for c in found])
+        new_state = []
+        for v in (*cluster.updates, *cluster.overwrites):
+            key = variable_key(v)
+            new_state.append(self._committed(key, state[key], before.get(key), all_ok, len(found), frame))
+        outputs = tuple(jnp.asarray(frame.values[t]) for t in cluster.outputs)
+        self.checks[shapes] = [c.without_traced_values() for c in found]
+        flags = (all_ok, tuple(c.ok for c in found), tuple(c.traced_values() for c in found)) if found else ()
+        return outputs, tuple(new_state), flags
+
+    @staticmethod
+    def _committed(key: str, new: Any, old: Any, all_ok: Any, count: int, frame: Frame) -> Any:
+        """The new value of a variable, or the old one where a check of the run has failed."""
+        new = jnp.asarray(new)
+        if all_ok is None or old is None or checks.COLLECTOR.guarded.get(id(new)) == count:
+            return new
+        if old.shape != new.shape or old.dtype != new.dtype:
+            return new
+        return jax.lax.select(jnp.broadcast_to(all_ok, new.shape), new, old)
+
+
+def input_shapes(inputs: tuple) -> tuple:
+    """What tells the executables of one program apart."""
+    return tuple([a.shape for a in inputs])
+
+
+def conjunction(flags: list[Any]) -> Any:
+    """One scalar bool that says whether all are true; None for none."""
+    found = None
+    for ok in flags:
+        found = ok if found is None else jnp.logical_and(found, ok)
+    return found

@@ -1,0 +1,156 @@
+"""Stage 8: the steps of a plan, one after another, on real values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+
+from tfcompat._src.framework import checks, constant_value, errors, jax_compat
+from tfcompat._src.framework.host_context import HostContext
+from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.runtime import failure
+from tfcompat._src.runtime.compile import Program, input_shapes
+from tfcompat._src.runtime.lower import Frame, flatten_results, gather_inputs, store_results
+from tfcompat._src.runtime.plan import Cluster, HostStep, Plan
+from tfcompat._src.runtime.variable_state import accesses, variable_key, variable_op
+
+
+def execute(plan: Plan, feeds: list[Any], session: Any) -> list[Any]:
+    """Runs a plan; the values of `plan.fetched` in order, as NumPy arrays.
+
+    Raises:
+      errors.OpError: a variable has no value, a check failed, or a host operation raised. Variables are then as before the
+      step that failed.
+    """
+    state = session.variable_state
+    for op in plan.required:
+        if variable_key(op) not in state.values:
+            state.on_device(op, variable_key(op))
+    values: dict[Tensor, Any] = dict(plan.known)
+    values.update(zip(plan.feeds, feeds))
+    for step in plan.steps:
+        if isinstance(step, Cluster):
+            run_cluster(step, plan.known, values, session)
+        else:
+            run_host_step(step, values, session)
+    return [fetched_value(t, values, session) for t in plan.fetched]
+
+
+def fetched_value(tensor: Tensor, values: dict[Tensor, Any], session: Any) -> Any:
+    """A fetched tensor as NumPy; a ref shows its variable's value at the end of the run."""
+    value = values.get(tensor)
+    if value is None and tensor._dtype._is_ref_dtype:
+        op = variable_op(tensor)
+        value = session.variable_state.read(op, variable_key(op))
+    if isinstance(value, (jax.Array, np.ndarray)):
+        array = jax_compat.to_numpy(value)
+        return array if array.ndim else array[()]
+    return value
+
+
+def run_cluster(cluster: Cluster, known: dict[Tensor, Any], values: dict[Tensor, Any], session: Any) -> None:
+    """One compiled call: gathers inputs and state, calls, files outputs and new state."""
+    program = program_for(cluster, known, values)
+    inputs = tuple([_device_input(values[t]) for t in cluster.inputs])
+    large = tuple([session.large_constant(t, known[t]) for t in cluster.large])
+    state = session.variable_state
+    rng = session.random_state.rows(cluster.randoms) if cluster.randoms else ()
+    with session.state_lock:
+        read = tuple([state.on_device(v, variable_key(v)) for v in cluster.reads])
+        updated = tuple([state.on_device(v, variable_key(v)) for v in cluster.updates])
+        outputs, new_state, flags = program.call(inputs, large, read, updated, rng)
+        written = (*cluster.updates, *cluster.overwrites)
+        failed = bool(flags) and not bool(flags[0])
+        for v, value in zip(written, new_state):
+            if not failed or v in cluster.updates:
+                state.values[variable_key(v)] = value
+    if cluster.randoms:
+        for op, steps in program.reserves[input_shapes(inputs)].items():
+            session.random_state.advance(op, steps)
+    if failed:
+        raise failure.first_failure(program.checks[input_shapes(inputs)], flags)
+    values.update(zip(cluster.outputs, outputs))
+
+
+def program_for(cluster: Cluster, known: dict[Tensor, Any], values: dict[Tensor, Any]) -> Program:
+    """The program for the present values of the cluster's compile-time inputs."""
+    if not cluster.statics:
+        key, statics = (), []
+    else:
+        statics = [np.asarray(values[t]) for t in cluster.statics]
+        key = tuple([(s.shape, s.tobytes()) for s in statics])
+    program = cluster.programs.get(key)
+    if program is None:
+        program = cluster.programs[key] = Program(cluster, known, statics)
+    return program
+
+
+def _device_input(value: Any) -> Any:
+    return value if isinstance(value, (jax.Array, np.ndarray, np.generic)) else np.asarray(value)
+
+
+def run_host_step(step: HostStep, values: dict[Tensor, Any], session: Any) -> None:
+    for op in step.items:
+        run_host_op(op, values, session)
+
+
+def run_host_op(op: Operation, values: dict[Tensor, Any], session: Any) -> None:
+    """Runs one operation in NumPy and files its outputs and the variables it writes."""
+    spec = op.spec
+    reads, writes = accesses(op)
+    state = {variable_key(v): _current(session, v, v in reads) for v in (*reads, *writes)}
+    host_values = {t: _on_host(values[t]) for t in op._inputs if t in values}
+    frame = Frame(host_values, state)
+    arguments, attrs = constant_value.kernel_arguments(op, gather_inputs(op, frame))
+    kernel = spec.kernel if spec.place == "host" or spec.numpy_kernel is None else spec.numpy_kernel
+    names = spec.kernel_attrs if kernel is spec.kernel else spec.fold_attrs
+    keywords = {k: attrs[k] for k in names}
+    if spec.effects.random:
+        row = session.random_state.row(op)
+        keywords["rng"] = (row[:2], row[2:])
+    if spec.context:
+        arguments = [HostContext(session, op), *arguments]
+    results = flatten_results(_call(op, kernel, arguments, keywords))
+    frame.values = {}
+    store_results(op, _as_arrays(op, results), frame)
+    values.update(frame.values)
+    if spec.effects.random:
+        session.random_state.advance(op, spec.reserve(results, *arguments, **{k: attrs[k] for k in constant_value.keyword_names(spec.reserve)}))
+    for v in writes:
+        session.variable_state.values[variable_key(v)] = np.array(frame.state[variable_key(v)])
+
+
+def _current(session: Any, variable: Operation, must_exist: bool) -> Any:
+    key = variable_key(variable)
+    if must_exist or key in session.variable_state.values:
+        return session.variable_state.read(variable, key)
+    return None
+
+
+def _call(op: Operation, kernel: Any, arguments: list, keywords: dict) -> Any:
+    checks.COLLECTOR.op = op
+    try:
+        return kernel(*arguments, **keywords)
+    except errors.OpError as e:
+        if e.op is not None:
+            raise
+        raise type(e)(op.node_def, op, e.message) from None
+
+
+def _on_host(value: Any) -> Any:
+    return np.asarray(value) if isinstance(value, jax.Array) else value
+
+
+def _as_arrays(op: Operation, results: list[Any]) -> list[Any]:
+    """NumPy scalars and Python numbers of the outputs become arrays of the output's dtype."""
+    outputs = [t for t in op._outputs if not t._dtype._is_ref_dtype]
+    offset = len(results) - len(outputs)
+    converted = []
+    for i, value in enumerate(results):
+        if i >= offset and outputs[i - offset]._dtype.is_numpy_compatible and not isinstance(value, np.ndarray):
+            value = np.asarray(value, outputs[i - offset]._dtype.as_numpy_dtype)
+        converted.append(value)
+    return converted

@@ -1,0 +1,188 @@
+"""Stage 1: what the user asked for. Fetch structures become graph elements, feeds become arrays."""
+
+from __future__ import annotations
+
+import collections
+from typing import Any, Callable
+
+import jax
+import numpy as np
+
+from tfcompat._src.framework import dtypes
+from tfcompat._src.framework.graph import Graph
+from tfcompat._src.framework.indexed_slices import IndexedSlices, IndexedSlicesValue
+from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.sparse_tensor import SparseTensor, SparseTensorValue
+from tfcompat._src.framework.tensor import Tensor
+
+Rebuild = Callable[[list], Any]
+
+_conversions: list[tuple[type, Callable, Callable | None, Callable | None]] = []
+
+
+def register_session_run_conversion_functions(
+    tensor_type: type, fetch_function: Callable, feed_function: Callable | None = None,
+    feed_function_for_partial_run: Callable | None = None,
+) -> None:  # fmt: skip
+    """Teaches Session.run a type: `fetch_function(x) -> (tensors, contraction)`, `feed_function(x, value) -> pairs`."""
+    for kind, *_ in _conversions:
+        if issubclass(tensor_type, kind):
+            raise ValueError(f"{tensor_type} has already been registered so ignore it.")
+    _conversions.insert(0, (tensor_type, fetch_function, feed_function, feed_function_for_partial_run))
+
+
+class Fetches:
+    """A fetch structure: its unique graph elements, and how results go back into the structure."""
+
+    def __init__(self, graph: Graph, fetches: Any) -> None:
+        self._graph = graph
+        self._slots: dict[Tensor, int] = {}
+        self.targets: list[Operation] = []
+        self.rebuild = self._mapper(fetches)
+        self.tensors = list(self._slots)
+
+    def _mapper(self, fetch: Any) -> Rebuild:
+        if fetch is None:
+            raise TypeError(f"Fetch argument {fetch!r} has invalid type {type(fetch)}")
+        if isinstance(fetch, (list, tuple)):
+            return self._sequence(fetch)
+        if isinstance(fetch, collections.abc.Mapping):
+            keys, parts = list(fetch), [self._mapper(v) for v in fetch.values()]
+            make = type(fetch) if isinstance(fetch, collections.OrderedDict) else dict
+            return lambda values: make(zip(keys, [p(values) for p in parts]))
+        if hasattr(type(fetch), "__attrs_attrs__"):
+            parts = [self._mapper(getattr(fetch, a.name)) for a in type(fetch).__attrs_attrs__]
+            return lambda values: type(fetch)(*[p(values) for p in parts])
+        if isinstance(fetch, SparseTensor):
+            return self._composite([fetch.indices, fetch.values, fetch.dense_shape], SparseTensorValue)
+        if isinstance(fetch, IndexedSlices):
+            parts = [fetch.values, fetch.indices] + ([] if fetch.dense_shape is None else [fetch.dense_shape])
+            return self._composite(parts, lambda *v: IndexedSlicesValue(*v) if len(v) == 3 else IndexedSlicesValue(*v, None))
+        for kind, fetch_function, _, _ in _conversions:
+            if isinstance(fetch, kind):
+                tensors, contract = fetch_function(fetch)
+                parts = [self._element(t) for t in tensors]
+                return lambda values: contract([p(values) for p in parts])
+        return self._element(fetch)
+
+    def _sequence(self, fetch: Any) -> Rebuild:
+        parts = [self._mapper(f) for f in fetch]
+        if isinstance(fetch, tuple) and hasattr(fetch, "_fields"):
+            return lambda values: type(fetch)(*[p(values) for p in parts])
+        make = tuple if isinstance(fetch, tuple) else list
+        return lambda values: make([p(values) for p in parts])
+
+    def _composite(self, tensors: list, make: Callable) -> Rebuild:
+        parts = [self._element(t) for t in tensors]
+        return lambda values: make(*[p(values) for p in parts])
+
+    def _element(self, fetch: Any) -> Rebuild:
+        try:
+            element = self._graph.as_graph_element(fetch, allow_tensor=True, allow_operation=True)
+        except TypeError as e:
+            raise TypeError(f"Fetch argument {fetch!r} has invalid type {type(fetch)}, must be a string or Tensor. ({e})") from None
+        except ValueError as e:
+            raise ValueError(f"Fetch argument {fetch!r} cannot be interpreted as a Tensor. ({e})") from None
+        except KeyError as e:
+            raise ValueError(f"Fetch argument {fetch!r} cannot be interpreted as a Tensor. ({e})") from None
+        if not self._graph.is_fetchable(element):
+            raise ValueError(f"Operation {element.name!r} has been marked as not fetchable.")
+        if isinstance(element, Operation):
+            self.targets.append(element)
+            return lambda values: None
+        slot = self._slots.setdefault(element, len(self._slots))
+        return lambda values: values[slot]
+
+
+def structure_key(fetch: Any) -> Any:
+    """A hashable key of a fetch structure; TypeError where an element cannot be hashed."""
+    if isinstance(fetch, (list, tuple)):
+        return (type(fetch), tuple([structure_key(f) for f in fetch]))
+    if isinstance(fetch, collections.abc.Mapping):
+        return (type(fetch), tuple([(k, structure_key(v)) for k, v in fetch.items()]))
+    return fetch
+
+
+def expand_feeds(graph: Graph, feed_dict: dict) -> dict[Tensor, Any]:
+    """Resolves the keys of a feed_dict to tensors; composite keys feed each of their parts.
+
+    Raises:
+      TypeError: a key is not a tensor of the graph, or a value is a tensor. ValueError: the tensor may not be fed.
+    """
+    found: dict[Tensor, Any] = {}
+    for key, value in feed_dict.items():
+        for part, part_value in _feed_parts(key, value):
+            try:
+                tensor = graph.as_graph_element(part, allow_tensor=True, allow_operation=False)
+            except Exception as e:
+                raise TypeError(f"Cannot interpret feed_dict key as Tensor: {e.args[0]}") from None
+            if isinstance(part_value, Tensor):
+                raise TypeError(
+                    "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include Python scalars, "
+                    f"strings, lists, numpy ndarrays, or TensorHandles. For reference, the tensor object was {part_value} "
+                    f"which was passed to the feed with key {key}."
+                )
+            if not graph.is_feedable(tensor):
+                raise ValueError(f"Tensor {tensor} may not be fed.")
+            found[tensor] = part_value
+    return found
+
+
+def _feed_parts(key: Any, value: Any) -> list[tuple[Any, Any]]:
+    if isinstance(key, SparseTensor):
+        return list(zip([key.indices, key.values, key.dense_shape], value))
+    if isinstance(key, IndexedSlices):
+        parts = [key.values, key.indices] + ([] if key.dense_shape is None else [key.dense_shape])
+        return list(zip(parts, value))
+    for kind, _, feed_function, _ in _conversions:
+        if isinstance(key, kind) and feed_function is not None:
+            return list(feed_function(key, value))
+    return [(key, value)]
+
+
+def convert_feed(tensor: Tensor, value: Any) -> Any:
+    """A fed value as an array of the tensor's dtype.
+
+    Raises:
+      TypeError: it cannot be of that dtype. ValueError: its shape does not fit.
+    """
+    dtype = tensor._dtype
+    wanted = dtype.as_numpy_dtype
+    if isinstance(value, jax.Array):
+        array = value if value.dtype == wanted else np.asarray(value, wanted)
+    elif type(value) is np.ndarray and value.dtype == wanted and wanted is not object:
+        array = value
+    elif dtype.base_dtype in (dtypes.resource, dtypes.variant):
+        return value
+    else:
+        array = _to_array(tensor, value, wanted)
+    sizes = tensor._sizes
+    if sizes is not None and (
+        len(sizes) != array.ndim or any(s is not None and s != n for s, n in zip(sizes, array.shape))
+    ):
+        raise ValueError(
+            f"Cannot feed value of shape {tuple(array.shape)!r} for Tensor {tensor.name!r}, which has shape {str(tensor.shape)!r}"
+        )
+    return array
+
+
+def _to_array(tensor: Tensor, value: Any, wanted: Any) -> np.ndarray:
+    if isinstance(value, int) and not isinstance(value, bool) and wanted is not object:
+        converted = np.array(value).astype(wanted)
+        if converted != value:
+            raise TypeError(
+                f"Type of feed value {value} with type {type(value)} is not compatible with Tensor type {wanted}. "
+                "Try explicitly setting the type of the feed tensor to a larger type (e.g. int64)."
+            )
+        return converted
+    if wanted is object:
+        array = np.asarray(value, dtype=object)
+        return _as_bytes(array)
+    return np.asarray(value, dtype=wanted)
+
+
+def _as_bytes(array: np.ndarray) -> np.ndarray:
+    found = np.empty(array.shape, object)
+    for index, item in np.ndenumerate(array):
+        found[index] = item.encode() if isinstance(item, str) else bytes(item)
+    return found

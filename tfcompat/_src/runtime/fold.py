@@ -1,0 +1,53 @@
+"""Stage 4: values that are known before anything runs: constants, and what NumPy twins make of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfcompat._src.framework.constant_value import KnownShape, call_numpy_kernel
+from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.tensor import Tensor
+
+MAX_FOLDED_ELEMENTS = 1 << 14
+
+
+def fold(ops: list[Operation], fed: set[Tensor], given: dict[Tensor, np.ndarray] | None = None) -> dict[Tensor, np.ndarray]:
+    """The tensors of `ops` that constants, and the `given` values, alone determine."""
+    known: dict[Tensor, np.ndarray] = dict(given or {})
+    for op in ops:
+        if op.type == "Const":
+            if op._outputs[0] not in fed:
+                known[op._outputs[0]] = op._attrs["value"]
+        elif can_fold(op) and op._inputs:
+            values = [_value(op, i, t, known, fed) for i, t in enumerate(op._inputs)]
+            if all(v is not None for v in values) and not fed.intersection(op._outputs):
+                known.update(zip(op._outputs, call_numpy_kernel(op, values)))
+    return known
+
+
+def can_fold(op: Operation) -> bool:
+    """Whether an operation is pure, has a NumPy twin, and its outputs are not large."""
+    spec = op.spec
+    if spec.numpy_kernel is None or spec.effects.is_stateful or spec.effects.reads or spec.effects.writes:
+        return False
+    return all(_size(t) <= MAX_FOLDED_ELEMENTS for t in op._outputs)
+
+
+def _size(tensor: Tensor) -> int:
+    sizes = tensor._sizes
+    if sizes is None:
+        return 0
+    size = 1
+    for s in sizes:
+        size *= s or 1
+    return size
+
+
+def _value(op: Operation, index: int, tensor: Tensor, known: dict[Tensor, np.ndarray], fed: set[Tensor]) -> Any:
+    if index in op.spec.shape_only_positions and tensor not in fed:
+        sizes = tensor._sizes
+        if sizes is not None and None not in sizes:
+            return KnownShape(sizes, tensor._dtype.base_dtype.as_numpy_dtype)
+    return known.get(tensor)

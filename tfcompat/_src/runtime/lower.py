@@ -1,0 +1,152 @@
+"""Stage 6: operations become calls of their kernels on traced arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import numpy as np
+
+from tfcompat._src.framework import checks, constant_value, errors
+from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.runtime.fold import can_fold
+from tfcompat._src.runtime.variable_state import variable_key, variable_op
+
+
+@dataclass(eq=False)
+class Frame:
+    """What is known at one point of a trace or of a host step.
+
+    `values` by tensor, `state` by variable key, `rng` the row of each random operation, `reserves` how far each has moved on.
+    """
+
+    values: dict[Tensor, Any]
+    state: dict[str, Any]
+    rng: dict[Operation, Any] = field(default_factory=dict)
+    reserves: dict[Operation, int] = field(default_factory=dict)
+
+
+def run_device_op(op: Operation, frame: Frame) -> None:
+    """Traces one operation: outputs go to `frame.values`, written variables to `frame.state`."""
+    spec = op.spec
+    if op.type in ROUTES:
+        ROUTES[op.type](op, frame)
+        return
+    inputs = gather_inputs(op, frame)
+    effects = spec.effects
+    if can_fold(op) and op._inputs and _all_static(spec, inputs):
+        results = constant_value.call_numpy_kernel(op, inputs)
+        frame.values.update(zip(op._outputs, results))
+        return
+    arguments, attrs = constant_value.kernel_arguments(op, inputs)
+    keywords = {k: attrs[k] for k in spec.kernel_attrs}
+    if effects.random:
+        row = frame.rng[op]
+        keywords["rng"] = (row[:2], row[2:])
+    checks.COLLECTOR.op = op
+    try:
+        results = spec.kernel(*arguments, **keywords)
+    except errors.OpError as e:
+        raise _with_node(e, op) from None
+    except (TypeError, ValueError) as e:
+        e.add_note(f"while computing node {op.name!r} (op type {op.type}) made at {op.traceback[-1][:2] if op.traceback else '?'}")
+        raise
+    flat = flatten_results(results)
+    store_results(op, flat, frame)
+    if effects.random:
+        frame.reserves[op] = spec.reserve(flat, *arguments, **{k: attrs[k] for k in _reserve_attrs(spec)})
+
+
+def _switch(op: Operation, frame: Frame) -> None:
+    """A Switch whose predicate is decided: its input goes out on that side."""
+    side = int(bool(frame.values[op.inputs[1]]))
+    if op.inputs[0] in frame.values:
+        frame.values[op.outputs[side]] = frame.values[op.inputs[0]]
+
+
+def _merge(op: Operation, frame: Frame) -> None:
+    """A Merge whose branch is decided: the one input that is there goes out."""
+    for index, tensor in enumerate(op.inputs):
+        if tensor in frame.values:
+            frame.values[op.outputs[0]] = frame.values[tensor]
+            frame.values[op.outputs[1]] = np.array(index, np.int32)
+            return
+    raise RuntimeError(f"no input of {op.name} has a value")
+
+
+ROUTES = {"Switch": _switch, "RefSwitch": _switch, "Merge": _merge, "RefMerge": _merge}
+
+
+def gather_inputs(op: Operation, frame: Frame) -> list[Any]:
+    """Input values in order; refs and variable handles that the op reads or writes are their current values."""
+    args = op.spec.signature.inputs
+    plain = not any(a.is_list for a in args)
+    accessed = set(op.spec.effects.reads + op.spec.effects.writes)
+    found = []
+    for i, tensor in enumerate(op._inputs):
+        kind = tensor._dtype
+        if kind._is_ref_dtype or (plain and args[i].name in accessed):
+            variable = variable_op(tensor) if tensor not in frame.values else None
+            if variable is not None:
+                found.append(frame.state.get(variable_key(variable)))
+                continue
+        found.append(frame.values.get(tensor) if kind.name == "resource" else frame.values[tensor])
+    return found
+
+
+def _all_static(spec: Any, inputs: list[Any]) -> bool:
+    shape_only = spec.shape_only_positions
+    return all(isinstance(v, (np.ndarray, np.generic)) or i in shape_only for i, v in enumerate(inputs))
+
+
+def flatten_results(results: Any) -> list[Any]:
+    """Kernel results as a flat list."""
+    if results is None:
+        return []
+    if not isinstance(results, (tuple, list)):
+        return [results]
+    return [v for r in results for v in (r if isinstance(r, (tuple, list)) else (r,))]
+
+
+def store_results(op: Operation, flat: list[Any], frame: Frame) -> None:
+    """Files kernel results: new variable values first, then the outputs that are not refs."""
+    writes = [h for name in op.spec.effects.writes for h in _variables(op, name)]
+    for variable, value in zip(writes, flat):
+        frame.state[variable_key(variable)] = value
+    outputs = [t for t in op._outputs if not t._dtype._is_ref_dtype]
+    values = flat[len(writes) :]
+    if len(values) != len(outputs):
+        raise RuntimeError(f"the kernel of {op.type} gave {len(flat)} values for {len(writes)} variables and {len(outputs)} outputs")
+    for tensor, value in zip(outputs, values):
+        wanted = tensor._dtype.as_numpy_dtype
+        if getattr(value, "dtype", None) != wanted and wanted is not object and isinstance(value, (jax.Array, np.ndarray, np.generic, int, float, bool)):
+            raise RuntimeError(f"the kernel of {op.type} gave {getattr(value, 'dtype', type(value))} for {tensor.name}, not {np.dtype(wanted)}")
+        frame.values[tensor] = value
+
+
+def _variables(op: Operation, name: str) -> list[Operation]:
+    tensors = op.input_named(name)
+    return [variable_op(t) for t in (tensors if isinstance(tensors, list) else [tensors])]
+
+
+def _reserve_attrs(spec: Any) -> tuple[str, ...]:
+    return constant_value.keyword_names(spec.reserve)
+
+
+def _with_node(error: errors.OpError, op: Operation) -> errors.OpError:
+    return error if error.op is not None else type(error)(op.node_def, op, error.message)
+
+
+class collecting:
+    """Collects the checks that kernels demand inside the block."""
+
+    def __enter__(self) -> list[checks.Check]:
+        collector = checks.COLLECTOR
+        self._outer = (collector.checks, collector.guarded)
+        collector.checks, collector.guarded = [], {}
+        return collector.checks
+
+    def __exit__(self, *exc_info: Any) -> None:
+        checks.COLLECTOR.checks, checks.COLLECTOR.guarded = self._outer

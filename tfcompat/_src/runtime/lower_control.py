@@ -1,0 +1,200 @@
+"""Stage 6 for branches: a conditional unit becomes one `lax.cond`."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from tfcompat._src.framework import checks
+from tfcompat._src.framework.op_spec import DEVICE, PURE
+from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.signature import Signature
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.runtime.lower import Frame, collecting, run_device_op
+from tfcompat._src.runtime.variable_state import accesses, variable_key, variable_op
+
+
+class _UnitSpec:
+    """What the partitioner asks of an op record, for a unit."""
+
+    place, effects, numpy_kernel, shape_only_positions = DEVICE, PURE, None, frozenset()
+    signature = Signature((), (), {}, frozenset(), (), {})
+
+
+class CondUnit:
+    """The operations of both branches of a predicate, with the Merge operations that join them."""
+
+    type = "cond"
+    spec = _UnitSpec
+
+    def __init__(self, predicate: Tensor) -> None:
+        self.predicate = predicate
+        self.name = f"cond on {predicate.name}"
+        self._members: dict[bool, list[Operation]] = {False: [], True: []}
+        self._shared: list[Operation] = []
+        self.merges: list[Operation] = []
+
+    def add(self, op: Operation, guards: dict[Any, Any], base: Any) -> None:
+        """Files an operation under its branch; Switches on the predicate itself stand before both."""
+        if (self.predicate, True) in guards[op]:
+            self._members[True].append(op)
+        elif (self.predicate, False) in guards[op]:
+            self._members[False].append(op)
+        elif op.type in ("Merge", "RefMerge"):
+            self.merges.append(op)
+        else:
+            self._shared.append(op)
+
+    def finish(self, level: list[Operation], guards: dict[Any, Any], base: Any, fetched: list[Tensor], group: Callable) -> None:
+        """Computes inputs and outputs, and groups nested units, when all members are there."""
+        self.branches = {
+            on: group(members, guards, base | {(self.predicate, on)}, fetched) for on, members in self._members.items()
+        }
+        self._guards = guards
+        members = list(self.operations())
+        inside = {t for op in members for t in op._outputs}
+        used = [t for op in members for t in op._inputs if t not in inside]
+        self._inputs = list(dict.fromkeys([self.predicate, *used]))
+        mine = set(members)
+        outside = {t for op in level if op not in mine for t in op._inputs} | set(fetched)
+        self._outputs = [t for op in members for t in op._outputs if t in outside]
+        self._control_inputs = list(dict.fromkeys(c for op in members for c in op._control_inputs if c not in mine))
+        wanted = {op._inputs[p] for op in members for p in op.constant_positions()}
+        self._constants = frozenset(i for i, t in enumerate(self._inputs) if t in wanted)
+
+    def constant_positions(self) -> frozenset[int]:
+        """The positions of the inputs that some kernel inside needs as NumPy values."""
+        return self._constants
+
+    def operations(self) -> list[Operation]:
+        return [*self._shared, *self._members[False], *self._members[True], *self.merges]
+
+    def accesses(self) -> tuple[list[Operation], list[Operation]]:
+        """The variables that either branch reads and writes; a written one is also read, since the other branch keeps it."""
+        reads, writes = [], []
+        for op in self.operations():
+            r, w = accesses(op)
+            reads += r
+            writes += w
+        return reads + writes, writes
+
+    # ---- tracing ----
+
+    def trace(self, frame: Frame) -> None:
+        """Traces the unit as one `lax.cond` into `frame`."""
+        written = list(dict.fromkeys(variable_key(v) for v in self.accesses()[1]))
+        run = {on: self._branch(on, frame, written) for on in (False, True)}
+        found: dict[bool, tuple] = {on: run[on](shapes_only=True) for on in (False, True)}
+        outputs = self._output_shapes(found)
+        all_checks = [c for on in (False, True) for c in found[on][1]]
+        counts = {on: len(found[on][1]) for on in (False, True)}
+        predicate = jnp.asarray(frame.values[self.predicate])
+
+        def branch(on: bool) -> Callable:
+            def call(_: Any) -> tuple:
+                values, branch_checks, state = run[on](shapes_only=False)
+                results = [jnp.asarray(values[t]) if t in values else jnp.zeros(s.shape, s.dtype) for t, s in outputs]
+                flags, shown = self._padded_checks(on, branch_checks, found, counts)
+                return results, flags, shown, state
+
+            return call
+
+        results, flags, shown, state = jax.lax.cond(predicate, branch(True), branch(False), 0)
+        frame.values.update(zip([t for t, _ in outputs], results))
+        frame.state.update(zip(written, state))
+        for check, ok, values in zip(all_checks, flags, shown):
+            merged = check.without_traced_values().merge_values(list(values))
+            checks.COLLECTOR.checks.append(checks.Check(ok, check.text, merged, check.op, check.error))
+
+    def _branch(self, on: bool, outer: Frame, written: list[str]) -> Callable:
+        """A function that traces one branch: (values of outputs, checks, new state)."""
+
+        def body() -> tuple:
+            frame = Frame(dict(outer.values), dict(outer.state), outer.rng, outer.reserves)
+            with collecting() as found:
+                for op in self._shared:
+                    _pass_switch(op, on, frame)
+                for item in self.branches[on]:
+                    run_item(item, frame, on, self.predicate)
+            values = {t: frame.values[t] for t in self._outputs if t in frame.values and self._alive(t, on)}
+            for merge in self.merges:
+                values.update(self._merged(merge, on, frame))
+            return values, found, [jnp.asarray(frame.state[k]) for k in written]
+
+        def run(shapes_only: bool) -> tuple:
+            if not shapes_only:
+                return body()
+            kept: list[checks.Check] = []
+
+            def abstract() -> tuple:
+                values, found, state = body()
+                kept.extend(found)
+                return {t: jnp.asarray(v) for t, v in values.items()}, [tuple(map(jnp.asarray, c.traced_values())) for c in found], state
+
+            tensors: list[Tensor] = []
+
+            def listed() -> tuple:
+                values, shown, state = abstract()
+                tensors.extend(values)
+                return list(values.values()), shown, state
+
+            shapes, shown, _ = jax.eval_shape(listed)
+            return dict(zip(tensors, shapes)), kept, shown
+
+        return run
+
+    def _alive(self, tensor: Tensor, on: bool) -> bool:
+        return (self.predicate, not on) not in self._guards[tensor]
+
+    def _merged(self, merge: Operation, on: bool, frame: Frame) -> dict[Tensor, Any]:
+        """The outputs of a Merge in one branch: the input that is alive there, and its index."""
+        for index, tensor in enumerate(merge.inputs):
+            if self._alive(tensor, on):
+                value = frame.values.get(tensor)
+                if value is None and tensor._dtype._is_ref_dtype:
+                    value = frame.state[variable_key(variable_op(tensor))]
+                return {merge.outputs[0]: value, merge.outputs[1]: np.int32(index)}
+        raise RuntimeError(f"no input of {merge.name} is alive where {self.predicate.name} is {on}")
+
+    def _output_shapes(self, found: dict[bool, tuple]) -> list[tuple[Tensor, Any]]:
+        shapes: dict[Tensor, Any] = {}
+        for on in (False, True):
+            for t, s in found[on][0].items():
+                known = shapes.setdefault(t, s)
+                if known.shape != s.shape:
+                    raise NotImplementedError(
+                        f"the branches of {self.name} give shapes {known.shape} and {s.shape} for {t.name}; "
+                        "branches of different result shapes are not compiled yet"
+                    )
+        return list(shapes.items())
+
+    @staticmethod
+    def _padded_checks(on: bool, mine: list[checks.Check], found: dict[bool, tuple], counts: dict[bool, int]) -> tuple[list, list]:
+        """The checks of both branches: those of the branch not taken hold."""
+        flags, shown = [], []
+        for side in (False, True):
+            if side == on:
+                flags += [jnp.asarray(c.ok) for c in mine]
+                shown += [tuple(map(jnp.asarray, c.traced_values())) for c in mine]
+            else:
+                flags += [jnp.asarray(True)] * counts[side]
+                shown += [tuple(jnp.zeros(s.shape, s.dtype) for s in values) for values in found[side][2]]
+        return flags, shown
+
+
+def run_item(item: Any, frame: Frame, on: bool | None = None, predicate: Tensor | None = None) -> None:
+    """Traces one item: an operation, a Switch or Merge whose side is known, or a nested unit."""
+    if isinstance(item, CondUnit):
+        item.trace(frame)
+    else:
+        run_device_op(item, frame)
+
+
+def _pass_switch(op: Operation, on: bool, frame: Frame) -> None:
+    """A Switch inside the branch of its own predicate: its input is the output on that side."""
+    if op.inputs[0] in frame.values:
+        frame.values[op.outputs[int(on)]] = frame.values[op.inputs[0]]
+

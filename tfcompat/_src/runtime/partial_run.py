@@ -1,0 +1,58 @@
+"""A computation that goes on from one `partial_run` call to the next."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+from tfcompat._src.framework import errors
+from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.runtime.execute import execute
+from tfcompat._src.runtime.prune import prune
+
+
+class PartialRun:
+    """The handle: what may be fetched and fed, what has been, and the values of what has run."""
+
+    def __init__(self, fetched: list[Tensor], targets: list[Operation], fed: list[Tensor]) -> None:
+        self._fetches = set(fetched) | set(targets)
+        self._feeds = set(fed)
+        self._all = prune(fetched, targets, fed)
+        self._fed: set[Tensor] = set()
+        self._values: dict[Tensor, Any] = {}
+        self._ran: set[Operation] = set()
+
+    def go_on(self, wanted: Any, feeds: dict[Tensor, Any], session: Any, make_plan: Callable) -> list[Any]:
+        self._check(wanted, feeds)
+        self._fed.update(feeds)
+        self._values.update(feeds)
+        done = list(self._values)
+        ops = prune(wanted.tensors, [t for t in wanted.targets if t not in self._ran], done)
+        missing = [t for op in ops for t in op._outputs if t in self._feeds and t not in self._fed]
+        if missing:
+            raise errors.InvalidArgumentError(
+                None, None, f"Fetching {wanted.tensors or wanted.targets} needs the feed {missing[0].name!r}, which has not been given."
+            )
+        ran = set(ops)
+        kept = [t for op in ops for t in op._outputs if t not in self._values and self._is_used_later(t, ran)]
+        extra = [t for t in kept if t not in wanted.tensors and not t._dtype._is_ref_dtype]
+        targets = [t for t in wanted.targets if t not in self._ran]
+        fetch = [t for t in wanted.tensors if t not in self._values] + extra
+        plan = make_plan(fetch, targets, done, [self._values[t] for t in done])
+        self._values.update(zip(fetch, execute(plan, [self._values[t] for t in done], session)))
+        self._ran |= ran
+        return [self._values[t] for t in wanted.tensors]
+
+    def _is_used_later(self, tensor: Tensor, ran: set[Operation]) -> bool:
+        return any(tensor in op._inputs for op in self._all if op not in self._ran and op not in ran)
+
+    def _check(self, wanted: Any, feeds: dict[Tensor, Any]) -> None:
+        for tensor in feeds:
+            if tensor not in self._feeds:
+                raise errors.InvalidArgumentError(None, None, f"The tensor {tensor.name!r} was not a feed of partial_run_setup.")
+            if tensor in self._fed:
+                raise errors.InvalidArgumentError(None, None, f"The feed {tensor.name!r} has already been fed.")
+        for element in (*wanted.tensors, *wanted.targets):
+            if element not in self._fetches:
+                raise errors.InvalidArgumentError(None, None, f"{element.name!r} was not a fetch of partial_run_setup.")
+            self._fetches.discard(element)

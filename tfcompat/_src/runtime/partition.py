@@ -1,0 +1,264 @@
+"""Stage 5: which operations are compiled together and which run on the host between, in an order that respects data,
+control edges and effects.
+
+Every operation gets a tick. Even ticks run on the host, odd ticks are compiled clusters; each is as early as its inputs allow.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Iterable
+
+import numpy as np
+
+from tfcompat._src.framework import op_spec
+from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.runtime.fold import MAX_FOLDED_ELEMENTS, can_fold
+from tfcompat._src.runtime.plan import Cluster, HostStep, Plan
+from tfcompat._src.runtime.variable_state import HANDLE_OPS, accesses, variable_key, variable_op
+
+LARGE_CONSTANT_ELEMENTS = 1024
+
+
+class Partitioner:
+    """Assigns ticks to the operations of one plan and collects them into steps."""
+
+    def __init__(self, items: list[Any], fetched: list[Tensor], feeds: list[Tensor], known: dict[Tensor, np.ndarray]) -> None:
+        self.items = [i for i in items if not all(t in known for t in i._outputs) or not i._outputs]
+        self.fetched, self.feeds, self.known = fetched, feeds, known
+        self.fed = set(feeds)
+        self.producer = {t: i for i in self.items for t in i._outputs}
+        self.access = {i: accesses(i) for i in self.items}
+        self.statics: set[Tensor] = set()
+        self.on_host: set[Any] = set()
+        self.tick: dict[Any, int] = {}
+        self.traced_static: dict[Tensor, bool] = {}
+
+    def plan(self) -> Plan:
+        self._choose_places()
+        self._assign_ticks()
+        steps = self._steps()
+        required = self._required()
+        return Plan(self.fetched, self.feeds, self.known, steps, required)
+
+    # ---- places ----
+
+    def _choose_places(self) -> None:
+        initializer = self._is_initializer()
+        for item in self.items:
+            spec = item.spec
+            if spec.place == op_spec.HOST or item.type in HANDLE_OPS or _handles_host_dtype(item):
+                self.on_host.add(item)
+            elif initializer and (spec.numpy_kernel is not None or not item._outputs and not item._inputs):
+                self.on_host.add(item)
+        for item in self.items:
+            if item not in self.on_host:
+                for position in item.constant_positions():
+                    self._demand_static(item._inputs[position])
+
+    def _is_initializer(self) -> bool:
+        """Nothing fed, something written, nothing read that was not written before: runs once, so nothing is worth compiling."""
+        if self.feeds or not any(writes for _, writes in self.access.values()):
+            return False
+        written: set[str] = set()
+        for item in self.items:
+            reads, writes = self.access[item]
+            if any(variable_key(v) not in written for v in reads):
+                return False
+            written.update(map(variable_key, writes))
+        return True
+
+    def _is_traced_static(self, tensor: Tensor) -> bool:
+        """Whether a tensor is a NumPy value while the cluster is traced: made of constants and shapes only."""
+        found = self.traced_static.get(tensor)
+        if found is None:
+            found = self.traced_static[tensor] = self._derive_traced_static(tensor)
+        return found
+
+    def _derive_traced_static(self, tensor: Tensor) -> bool:
+        if tensor in self.known:
+            return True
+        if tensor in self.fed or tensor not in self.producer:
+            return False
+        item = self.producer[tensor]
+        if item in self.on_host or not item._inputs or not can_fold(item):
+            return False
+        shape_only = item.spec.shape_only_positions
+        return all(i in shape_only or self._is_traced_static(t) for i, t in enumerate(item._inputs))
+
+    def _demand_static(self, tensor: Tensor) -> None:
+        """A kernel needs this value as a number: compute it on the host, as far back as NumPy twins and small inputs go."""
+        if self._is_traced_static(tensor) or tensor in self.statics:
+            return
+        self.statics.add(tensor)
+        item = self.producer.get(tensor)
+        if item is None or item in self.on_host or item.spec.numpy_kernel is None or item.spec.effects.is_stateful:
+            return
+        if all(self._is_cheap_on_host(t) for t in item._inputs):
+            self.on_host.add(item)
+            for t in item._inputs:
+                inner = self.producer.get(t)
+                if inner is not None and inner not in self.on_host and inner.spec.numpy_kernel is not None:
+                    self._demand_static(t)
+
+    def _is_cheap_on_host(self, tensor: Tensor) -> bool:
+        if tensor in self.fed or tensor in self.known or self.producer[tensor] in self.on_host:
+            return True
+        size = tensor.shape.num_elements()
+        return (size is not None and size <= MAX_FOLDED_ELEMENTS) or tensor._dtype.is_integer
+
+    # ---- ticks ----
+
+    def _assign_ticks(self) -> None:
+        last_access: dict[str, list[tuple[Any, bool]]] = {}
+        last_external: Any = None
+        for item in self.items:
+            tick = 0 if item in self.on_host else 1
+            constants = item.constant_positions()
+            for position, tensor in enumerate(item._inputs):
+                source = self.producer.get(tensor)
+                if source is not None and not (source.type in HANDLE_OPS):
+                    tick = max(tick, self._after(source, item, tensor in self.statics and position in constants))
+            for source in item._control_inputs:
+                if source in self.tick:
+                    tick = max(tick, self._after(source, item))
+            for before in self._earlier_accesses(item, last_access):
+                tick = max(tick, self._after(before, item))
+            if item.spec.effects.external:
+                if last_external is not None:
+                    tick = max(tick, self._after(last_external, item))
+                last_external = item
+            self.tick[item] = tick
+
+    def _after(self, source: Any, item: Any, static: bool = False) -> int:
+        """The earliest tick of `item` behind `source`."""
+        tick = self.tick.get(source, 0)
+        source_host, item_host = source in self.on_host, item in self.on_host
+        if source_host != item_host:
+            return tick + 1
+        return tick + 2 if static and not source_host else tick
+
+    def _earlier_accesses(self, item: Any, last: dict[str, list[tuple[Any, bool]]]) -> list[Any]:
+        reads, writes = self.access[item]
+        found = []
+        written = {variable_key(v) for v in writes}
+        for key in {variable_key(v) for v in reads} | written:
+            history = last.setdefault(key, [])
+            found.extend(other for other, wrote in history if wrote or key in written)
+            if key in written:
+                history.clear()
+            history.append((item, key in written))
+        return found
+
+    # ---- steps ----
+
+    def _steps(self) -> list[HostStep | Cluster]:
+        by_tick: dict[int, list[Any]] = {}
+        for item in self.items:
+            if item.type not in HANDLE_OPS:
+                by_tick.setdefault(self.tick[item], []).append(item)
+        steps: list[HostStep | Cluster] = []
+        needed_later = self._last_uses()
+        for tick in sorted(by_tick):
+            items = by_tick[tick]
+            if tick % 2 == 0:
+                steps.append(HostStep(items))
+            else:
+                steps.append(self._cluster(items, tick, needed_later))
+        return [s for s in steps if isinstance(s, HostStep) or not _does_nothing(s)]
+
+    def _last_uses(self) -> dict[Tensor, set[int]]:
+        """The ticks at which each tensor is used."""
+        uses: dict[Tensor, set[int]] = {}
+        for item in self.items:
+            for t in item._inputs:
+                uses.setdefault(t, set()).add(self.tick[item])
+        return uses
+
+    def _cluster(self, items: list[Any], tick: int, uses: dict[Tensor, set[int]]) -> Cluster:
+        cluster = Cluster(items)
+        inside = {t for i in items for t in i._outputs}
+        fetched = set(self.fetched)
+        for t in dict.fromkeys(t for i in items for t in i._inputs):
+            if t in inside:
+                continue
+            if t in self.known:
+                if np.size(self.known[t]) > LARGE_CONSTANT_ELEMENTS and self.known[t].dtype != object:
+                    cluster.large.append(t)
+            elif _is_handle(t):
+                continue
+            elif t in self.statics:
+                cluster.statics.append(t)
+            else:
+                cluster.inputs.append(t)
+        large_needed_static = {i._inputs[p] for i in items for p in i.constant_positions()}
+        cluster.large = [t for t in cluster.large if t not in large_needed_static]
+        cluster.outputs = [
+            t for i in items for t in i._outputs
+            if not _is_handle(t) and (t in fetched or any(u != tick for u in uses.get(t, ())))
+        ]  # fmt: skip
+        self._collect_state(cluster)
+        cluster.randoms = [i for i in items for i in leaf_operations(i) if i.spec.effects.random]
+        return cluster
+
+    def _collect_state(self, cluster: Cluster) -> None:
+        first: dict[str, tuple[Operation, str]] = {}
+        written: set[str] = set()
+        for item in cluster.items:
+            reads, writes = self.access[item]
+            for v in reads:
+                first.setdefault(variable_key(v), (v, "read"))
+            for v in writes:
+                first.setdefault(variable_key(v), (v, "write"))
+                written.add(variable_key(v))
+        for t in self._fetched_refs():
+            op = variable_op(t)
+            if variable_key(op) in first:
+                continue
+        for key, (op, kind) in first.items():
+            target = cluster.overwrites if kind == "write" else cluster.updates if key in written else cluster.reads
+            target.append(op)
+
+    def _fetched_refs(self) -> list[Tensor]:
+        return [t for t in self.fetched if t._dtype._is_ref_dtype and variable_op(t) is not None]
+
+    def _required(self) -> list[Operation]:
+        """The variables that are read before anything in the plan writes them."""
+        written: set[str] = set()
+        found: dict[str, Operation] = {}
+        for item in sorted(self.items, key=lambda i: self.tick[i]):
+            reads, writes = self.access[item]
+            for v in reads:
+                if variable_key(v) not in written:
+                    found.setdefault(variable_key(v), v)
+            written.update(map(variable_key, writes))
+        for t in self._fetched_refs():
+            op = variable_op(t)
+            if variable_key(op) not in written and t not in self.fed:
+                found.setdefault(variable_key(op), op)
+        return list(found.values())
+
+
+def leaf_operations(item: Any) -> Iterable[Operation]:
+    return (item,) if isinstance(item, Operation) else item.operations()
+
+
+def _is_handle(tensor: Tensor) -> bool:
+    return variable_op(tensor) is not None if tensor._dtype._is_ref_dtype or tensor._dtype.name == "resource" else False
+
+
+def _handles_host_dtype(item: Any) -> bool:
+    """Strings, variants and resources that are no variables live on the host."""
+    for t in (*item._inputs, *item._outputs):
+        name = t._dtype.base_dtype.name
+        if name in ("string", "variant"):
+            return True
+        if name == "resource" and variable_op(t) is None:
+            return True
+    return False
+
+
+def _does_nothing(cluster: Cluster) -> bool:
+    return not (cluster.outputs or cluster.updates or cluster.overwrites) and all(
+        i.type in ("NoOp", "ControlTrigger") for i in cluster.items
+    )

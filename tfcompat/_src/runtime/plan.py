@@ -1,0 +1,83 @@
+"""What one Session.run does: host steps and compiled clusters, in order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.tensor import Tensor
+
+
+@dataclass(eq=False)
+class HostStep:
+    """Operations that run on the host, one after another."""
+
+    items: list[Any]
+    guard: frozenset = frozenset()
+
+
+@dataclass(eq=False)
+class Cluster:
+    """Operations that are one compiled call.
+
+    `inputs` are arrays that come in; `statics` come in as NumPy values that the compiler sees, so that a new value compiles
+    anew; `large` are constants passed as arguments. `updates` are variables read and written (donated), `reads` read only,
+    `overwrites` written only. `randoms` are the random operations, in order.
+    """
+
+    items: list[Any]
+    inputs: list[Tensor] = field(default_factory=list)
+    statics: list[Tensor] = field(default_factory=list)
+    large: list[Tensor] = field(default_factory=list)
+    outputs: list[Tensor] = field(default_factory=list)
+    reads: list[Operation] = field(default_factory=list)
+    updates: list[Operation] = field(default_factory=list)
+    overwrites: list[Operation] = field(default_factory=list)
+    randoms: list[Operation] = field(default_factory=list)
+    guard: frozenset = frozenset()
+    device: str = ""
+    programs: dict = field(default_factory=dict)
+
+
+@dataclass(eq=False)
+class Plan:
+    """The steps of a run, the values known before it, and the variables that must have a value when it starts."""
+
+    fetched: list[Tensor]
+    feeds: list[Tensor]
+    known: dict[Tensor, np.ndarray]
+    steps: list[HostStep | Cluster]
+    required: list[Operation]
+
+    @property
+    def clusters(self) -> list[Cluster]:
+        return [s for s in self.steps if isinstance(s, Cluster)]
+
+    def compile_count(self) -> int:
+        """How many programs have been traced for this plan so far."""
+        return sum(p.traces for c in self.clusters for p in c.programs.values())
+
+    def describe(self) -> str:
+        """The plan as text: steps, operations, devices, state."""
+        lines = [f"plan: {len(self.clusters)} compiled call(s), {len(self.steps) - len(self.clusters)} host step(s)"]
+        lines += ["feeds: " + (", ".join(t.name for t in self.feeds) or "none")]
+        lines += [f"known before the run: {len(self.known)} tensors"]
+        for number, step in enumerate(self.steps):
+            names = ", ".join(f"{i.name} ({i.type})" for i in step.items[:12])
+            more = f", ... {len(step.items) - 12} more" if len(step.items) > 12 else ""
+            guard = "".join(f" if {'' if on else 'not '}{t.name}" for t, on in sorted(step.guard, key=str))
+            if isinstance(step, HostStep):
+                lines.append(f"step {number}: host{guard}: {names}{more}")
+                continue
+            lines.append(f"step {number}: cluster on {step.device or 'the default device'}{guard}: {names}{more}")
+            for label, ops in (("reads", step.reads), ("updates", step.updates), ("overwrites", step.overwrites), ("random", step.randoms)):
+                if ops:
+                    lines.append(f"  {label}: " + ", ".join(o.name for o in ops))
+            for label, tensors in (("inputs", step.inputs), ("compile-time inputs", step.statics), ("outputs", step.outputs)):
+                if tensors:
+                    lines.append(f"  {label}: " + ", ".join(t.name for t in tensors))
+        lines.append("fetches: " + (", ".join(t.name for t in self.fetched) or "none"))
+        return "\n".join(lines)

@@ -1,0 +1,308 @@
+"""tf.Session: runs parts of a graph. `BaseSession.run` is the whole pipeline; the other files of this folder are its stages."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, Callable
+
+import jax
+
+from tfcompat._src.framework import errors, jax_compat
+from tfcompat._src.framework.default_stack import SESSIONS
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.graph import Graph
+from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.scopes import get_default_graph
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.proto import messages
+from tfcompat._src.runtime import devices, place, structure
+from tfcompat._src.runtime.execute import execute
+from tfcompat._src.runtime.fetch import Fetches, convert_feed, expand_feeds, structure_key
+from tfcompat._src.runtime.fold import fold
+from tfcompat._src.runtime.partial_run import PartialRun
+from tfcompat._src.runtime.partition import Partitioner
+from tfcompat._src.runtime.plan import Plan
+from tfcompat._src.runtime.prune import prune
+from tfcompat._src.runtime.random_state import RandomState
+from tfcompat._src.runtime.variable_state import VariableState, variable_key, variable_op
+
+
+class PreparedRun:
+    """A fetch structure with its plans, kept for the next run of the same fetches and feeds.
+
+    Fed scalars that decide a branch (`training=True`) are part of the plan: there is one for each of their values.
+    """
+
+    def __init__(self, fetches: Fetches, feeds: list[Tensor], graph_changes: int) -> None:
+        self.fetches, self.feeds, self.graph_changes = fetches, feeds, graph_changes
+        ops = prune(fetches.tensors, fetches.targets, feeds)
+        deciding = set(structure.predicate_feeds(ops, set(feeds)))
+        self.deciding = [i for i, t in enumerate(feeds) if t in deciding]
+        self.plans: dict[tuple, Plan] = {}
+
+    def plan_key(self, feeds: list[Any]) -> tuple:
+        return tuple([feeds[i].tobytes() for i in self.deciding]) if self.deciding else ()
+
+
+class BaseSession:
+    """A graph, the values of its variables, and the plans of what was run."""
+
+    def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+        if graph is not None and not isinstance(graph, Graph):
+            raise TypeError(f"graph must be a tf.Graph, but got {type(graph)}")
+        if config is not None and not isinstance(config, messages.ConfigProto):
+            raise TypeError(f"config must be a tf.ConfigProto, but got {type(config)}")
+        if not isinstance(target, (str, bytes)):
+            raise TypeError(f"target must be a string, but got {target!r}")
+        if target not in ("", b"", "local"):
+            raise NotImplementedError(f"tfcompat runs sessions in this process; the target {target!r} is a remote one.")
+        self._graph = get_default_graph() if graph is None else graph
+        self._target = target
+        self._config = config or messages.ConfigProto()
+        self._closed = False
+        self._prepared: dict[Any, PreparedRun] = {}
+        self._large: dict[Tensor, jax.Array] = {}
+        self.devices = devices.session_devices(self._config)
+        self.variable_state = VariableState()
+        self.random_state = RandomState()
+        self.resources: dict[str, Any] = {}
+        self.state_lock = threading.RLock()
+        self._close_hooks: list[Callable[[], None]] = []
+
+    # ---- properties ----
+
+    @property
+    def graph(self) -> Graph:
+        return self._graph
+
+    @property
+    def graph_def(self) -> Any:
+        return self._graph.as_graph_def(add_shapes=True)
+
+    @property
+    def sess_str(self) -> str | bytes:
+        return self._target
+
+    @property
+    def session(self) -> BaseSession:
+        return self
+
+    def list_devices(self) -> list[Any]:
+        """The devices there are; RuntimeError where the session is closed."""
+        self._check_open()
+        return devices.describe(self.devices)
+
+    # ---- running ----
+
+    def run(self, fetches: Any, feed_dict: dict | None = None, options: Any = None, run_metadata: Any = None) -> Any:
+        """Computes `fetches`.
+
+        Args:
+          fetches: a Tensor, Operation, name, variable, or nested lists, tuples and dicts of them.
+          feed_dict: values for tensors, by Tensor or name.
+          options: a RunOptions message. run_metadata: a RunMetadata message that is filled in.
+
+        Returns:
+          NumPy values in the structure of `fetches`; None for an Operation.
+
+        Raises:
+          RuntimeError: the session is closed or the graph empty. TypeError, ValueError: fetches or feeds are not of this graph.
+          errors.OpError: what went wrong while running; variables are then as they were.
+        """
+        self._check_open()
+        with jax_compat.x64():
+            prepared, plan, feeds = self._prepare(fetches, feed_dict)
+            values = execute(plan, feeds, self)
+        if run_metadata is not None:
+            devices.fill_metadata(run_metadata, options, plan)
+        return prepared.fetches.rebuild(values)
+
+    def _prepare(self, fetches: Any, feed_dict: dict | None) -> tuple[PreparedRun, Plan, list[Any]]:
+        """The prepared run, its plan and the converted feeds; made anew where they are not kept."""
+        graph = self._graph
+        try:
+            key = (structure_key(fetches), tuple(feed_dict) if feed_dict else ())
+            prepared = self._prepared.get(key)
+        except TypeError:
+            key = prepared = None
+        if prepared is not None and prepared.graph_changes == graph._changes:
+            feeds = [convert_feed(t, v) for t, v in zip(prepared.feeds, (feed_dict or {}).values())]
+        else:
+            if not graph._nodes:
+                raise RuntimeError("The Session graph is empty.  Add operations to the graph before calling run().")
+            feed_values = expand_feeds(graph, feed_dict or {})
+            feeds = [convert_feed(t, v) for t, v in feed_values.items()]
+            prepared = PreparedRun(Fetches(graph, fetches), list(feed_values), graph._changes)
+            if key is not None and len(feed_values) == len(key[1]):
+                self._prepared[key] = prepared
+        plan_key = prepared.plan_key(feeds)
+        plan = prepared.plans.get(plan_key)
+        if plan is None:
+            wanted = prepared.fetches
+            plan = prepared.plans[plan_key] = self._plan(wanted.tensors, wanted.targets, prepared.feeds, feeds)
+        return prepared, plan, feeds
+
+    def _plan(self, fetched: list[Tensor], targets: list[Operation], fed: list[Tensor], feeds: list[Any]) -> Plan:
+        ops = prune(fetched, targets, fed)
+        place.place(ops, self.devices, self._config)
+        known = fold(ops, set(fed))
+        items, known = structure.structure(ops, fetched, dict(zip(fed, feeds)), known)
+        return Partitioner(items, fetched, fed, known).plan()
+
+    def explain(self, fetches: Any, feed_dict: dict | None = None) -> str:
+        """The plan of a run as text: compiled clusters, host steps, devices, variables read and written.
+
+        `feed_dict` is as for `run`; tensors that it lacks count as not fed.
+        """
+        self._check_open()
+        with jax_compat.x64():
+            return self._prepare(fetches, feed_dict)[1].describe()
+
+    def plan(self, fetches: Any, feed_dict: dict | None = None) -> Plan:
+        """The plan of a run, for tests and tools."""
+        self._check_open()
+        with jax_compat.x64():
+            return self._prepare(fetches, feed_dict)[1]
+
+    def make_callable(self, fetches: Any, feed_list: list | None = None, accept_options: bool = False) -> Callable:
+        """A function of the values of `feed_list`, in order, that computes `fetches` with little overhead."""
+        feed_list = list(feed_list or ())
+        if not isinstance(feed_list, list):
+            raise TypeError("`feed_list` must be a list or None.")
+        Fetches(self._graph, fetches)
+        expand_feeds(self._graph, {t: 0 for t in feed_list})
+
+        def call(*values: Any, **options: Any) -> Any:
+            if len(values) != len(feed_list):
+                raise ValueError(f"Expected {len(feed_list)} feed values, got {len(values)}")
+            if options and not accept_options:
+                raise TypeError(f"unexpected arguments {sorted(options)}; pass accept_options=True to make_callable")
+            return self.run(fetches, dict(zip(feed_list, values)), **options)
+
+        return call
+
+    def partial_run_setup(self, fetches: Any, feeds: list | None = None) -> PartialRun:
+        """Prepares a computation that is run in several `partial_run` calls; gives a handle for them."""
+        self._check_open()
+        wanted = Fetches(self._graph, fetches)
+        fed = list(expand_feeds(self._graph, dict.fromkeys(feeds or (), 0)))
+        return PartialRun(wanted.tensors, wanted.targets, fed)
+
+    def partial_run(self, handle: PartialRun, fetches: Any, feed_dict: dict | None = None) -> Any:
+        """Goes on with a computation: more feeds, more fetches; what ran before is not run again.
+
+        Raises:
+          errors.InvalidArgumentError: a tensor was not named at setup, or was fetched or fed before.
+        """
+        self._check_open()
+        wanted = Fetches(self._graph, fetches)
+        feeds = {t: convert_feed(t, v) for t, v in expand_feeds(self._graph, feed_dict or {}).items()}
+        with jax_compat.x64():
+            values = handle.go_on(wanted, feeds, self, self._plan)
+        return wanted.rebuild(values)
+
+    # ---- state, for the stages and host kernels ----
+
+    def is_initialized(self, handle: Tensor) -> bool:
+        """Whether the variable behind a ref or resource tensor has a value."""
+        return variable_key(variable_op(handle)) in self.variable_state.values
+
+    def destroy_variable(self, handle: Tensor) -> None:
+        """Forgets the value of the variable behind a ref or resource tensor."""
+        with self.state_lock:
+            self.variable_state.values.pop(variable_key(variable_op(handle)), None)
+
+    def large_constant(self, tensor: Tensor, value: Any) -> jax.Array:
+        """A constant as a device array, put there once."""
+        found = self._large.get(tensor)
+        if found is None:
+            found = self._large[tensor] = jax.device_put(value)
+        return found
+
+    def on_close(self, hook: Callable[[], None]) -> None:
+        """Calls `hook` when the session is closed: queues and readers let go of waiting threads."""
+        self._close_hooks.append(hook)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise RuntimeError("Attempted to use a closed Session.")
+
+    def close(self) -> None:
+        """Frees variables and resources; running afterwards raises RuntimeError."""
+        if not self._closed:
+            self._closed = True
+            for hook in self._close_hooks:
+                hook()
+            self._prepared.clear()
+            self._large.clear()
+            self.variable_state.clear()
+            self.resources.clear()
+
+    def as_default(self) -> Any:
+        """Makes this the default session inside the block; leaving it does not close the session."""
+        return SESSIONS.entered(self)
+
+
+@export("Session")
+class Session(BaseSession):
+    """Runs operations of a graph; as a context manager also makes itself and its graph the default.
+
+    Args:
+      target: "" (this process); remote targets raise NotImplementedError.
+      graph: the tf.Graph; by default the default graph.
+      config: a ConfigProto.
+    """
+
+    def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+        super().__init__(target, graph, config)
+        self._contexts: list[tuple] = []
+
+    def __enter__(self) -> Session:
+        graph_context, session_context = self.graph.as_default(), self.as_default()
+        graph_context.__enter__()
+        session_context.__enter__()
+        self._contexts.append((graph_context, session_context))
+        return self
+
+    def __exit__(self, exc_type: Any, exc_value: Any, exc_tb: Any) -> None:
+        graph_context, session_context = self._contexts.pop()
+        session_context.__exit__(exc_type, exc_value, exc_tb)
+        graph_context.__exit__(exc_type, exc_value, exc_tb)
+        self.close()
+
+    @staticmethod
+    def reset(target: str, containers: list | None = None, config: Any = None) -> None:
+        """Clears the containers of a remote target; here each session owns its state, so a target raises."""
+        if target:
+            raise NotImplementedError(f"tfcompat runs sessions in this process; the target {target!r} is a remote one.")
+        raise errors.InvalidArgumentError(None, None, "Session.reset needs a target: the state of a local session ends with it.")
+
+
+@export("InteractiveSession")
+class InteractiveSession(BaseSession):
+    """A Session that makes itself the default when it is made, for interactive use."""
+
+    def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+        super().__init__(target, graph, config)
+        self._explicit_graph = graph
+        self._graph_context = graph.as_default() if graph is not None else None
+        if self._graph_context is not None:
+            self._graph_context.__enter__()
+        self._session_context = self.as_default()
+        SESSIONS.enforce_nesting = False
+        self._session_context.__enter__()
+
+    def close(self) -> None:
+        """Closes the session and takes it from the default stack."""
+        if self._closed:
+            return
+        super().close()
+        self._session_context.__exit__(None, None, None)
+        if self._graph_context is not None:
+            self._graph_context.__exit__(None, None, None)
+
+
+@export("get_default_session")
+def get_default_session() -> BaseSession | None:
+    """The innermost session made the default in this thread, or None."""
+    return SESSIONS.top()

@@ -1,0 +1,177 @@
+"""Between fold and partition: branches. Predicates known before the run cut off the branch not taken; the others become
+conditional units, one `lax.cond` each.
+
+A guard says under which predicate values an operation runs: a set of (predicate, value). Switch adds to it, Merge takes away.
+Operations with the same guard that nothing outside consumes yet form one unit, so that forward and backward branches of one
+`tf.cond` are two units.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.runtime.fold import fold
+from tfcompat._src.runtime.lower_control import CondUnit
+
+SWITCH = frozenset(("Switch", "RefSwitch"))
+MERGE = frozenset(("Merge", "RefMerge"))
+Guard = frozenset
+
+
+def structure(
+    ops: list[Operation], fetched: list[Tensor], feeds: dict[Tensor, Any], known: dict[Tensor, np.ndarray]
+) -> tuple[list[Any], dict[Tensor, np.ndarray]]:
+    """The items of a plan (operations and conditional units), and the known values with those of decided predicates."""
+    if not any(op.type in SWITCH for op in ops):
+        return ops, known
+    decided = fold_with(ops, {t: feeds[t] for t in predicate_feeds(ops, set(feeds))}, set(feeds), known)
+    known = {**known, **{t: v for t, v in decided.items() if t.dtype.name == "bool"}}
+    live = _without_dead(ops, fetched, known, set(feeds))
+    guards = _guards(live, known)
+    if not any(guards[op] for op in live) and not any(op.type in SWITCH and op not in guards for op in live):
+        return live, known
+    return _group(live, guards, frozenset(), fetched), known
+
+
+def predicate_feeds(ops: list[Operation], fed: set[Tensor]) -> list[Tensor]:
+    """The fed scalars that alone decide the predicate of a Switch: a plan is made for each of their values."""
+    found: dict[Tensor, None] = {}
+    for op in ops:
+        if op.type in SWITCH:
+            leaves = _leaves(op.inputs[1], fed)
+            if leaves is not None:
+                found.update(dict.fromkeys(leaves))
+    return list(found)
+
+
+def _leaves(tensor: Tensor, fed: set[Tensor], depth: int = 16) -> list[Tensor] | None:
+    """The fed scalars that determine `tensor` through NumPy twins, or None where something else does."""
+    if tensor in fed:
+        return [tensor] if tensor._sizes in ((), None) else None
+    op = tensor.op
+    if op.type == "Const":
+        return []
+    if op.spec.numpy_kernel is None or op.spec.effects.is_stateful or not op.inputs or not depth:
+        return None
+    found: list[Tensor] = []
+    for t in op.inputs:
+        leaves = _leaves(t, fed, depth - 1)
+        if leaves is None:
+            return None
+        found.extend(leaves)
+    return found
+
+
+def fold_with(ops: list[Operation], values: dict[Tensor, Any], fed: set[Tensor], known: dict[Tensor, np.ndarray]) -> dict[Tensor, np.ndarray]:
+    """Known values when also these feeds are known."""
+    return fold(ops, fed - set(values), {**known, **{t: np.asarray(v) for t, v in values.items()}}) if values else known
+
+
+def _without_dead(
+    ops: list[Operation], fetched: list[Tensor], known: dict[Tensor, np.ndarray], fed: set[Tensor]
+) -> list[Operation]:
+    """Drops what decided predicates switch off, and what only that needed."""
+    dead: set[Any] = set()
+    for op in ops:
+        if op.type in MERGE:
+            if all(t in dead for t in op.inputs):
+                dead.update((op, *op.outputs))
+        elif any(t in dead for t in op.inputs) or any(c in dead for c in op._control_inputs):
+            dead.update((op, *op.outputs))
+        elif op.type in SWITCH and op.inputs[1] in known:
+            dead.add(op.outputs[0 if bool(known[op.inputs[1]]) else 1])
+    if not dead:
+        return ops
+    targets = [op for op in ops if op not in dead]
+    needed = _still_needed(targets, dead, fetched, fed, ops)
+    return [op for op in targets if op in needed]
+
+
+def _still_needed(live: list[Operation], dead: set[Any], fetched: list[Tensor], fed: set[Tensor], ops: list[Operation]) -> set[Operation]:
+    consumed = {t.op for op in ops for t in op.inputs} | {c for op in ops for c in op._control_inputs}
+    pending = [op for op in live if op not in consumed] + [t.op for t in fetched if t not in fed and t.op not in dead]
+    needed: set[Operation] = set()
+    while pending:
+        op = pending.pop()
+        if op not in needed and op not in dead:
+            needed.add(op)
+            pending.extend(t.op for t in op.inputs if t not in fed and t not in dead)
+            pending.extend(op._control_inputs)
+    return needed
+
+
+def root_predicate(tensor: Tensor) -> Tensor:
+    """The tensor behind Identity nodes: one predicate has one name in all guards."""
+    while tensor.op.type == "Identity":
+        tensor = tensor.op.inputs[0]
+    return tensor
+
+
+def _guards(ops: list[Operation], known: dict[Tensor, np.ndarray]) -> dict[Any, Guard]:
+    """The guard of each operation and of each output."""
+    guards: dict[Any, Guard] = {}
+    none: Guard = frozenset()
+    for op in ops:
+        sources = [guards.get(t, none) for t in op._inputs]
+        if op.type in MERGE:
+            present = [guards[t] for t in op._inputs if t in guards]
+            guard = frozenset.intersection(*present) if present else none
+        else:
+            guard = none.union(*sources, *(guards.get(c, none) for c in op._control_inputs))
+        guards[op] = guard
+        for i, t in enumerate(op._outputs):
+            guards[t] = guard
+            if op.type in SWITCH and op.inputs[1] not in known:
+                guards[t] = guard | {(root_predicate(op.inputs[1]), bool(i))}
+    return guards
+
+
+def _group(ops: list[Operation], guards: dict[Any, Guard], base: Guard, fetched: list[Tensor]) -> list[Any]:
+    """Items at one level of nesting: operations whose guard is `base`, and units of the deeper ones."""
+    items: list[Any] = []
+    open_units: dict[Tensor, CondUnit] = {}
+    owner: dict[Operation, CondUnit] = {}
+    for op in ops:
+        predicate = _unit_predicate(op, guards, base)
+        if predicate is None:
+            _close_consumed(op, owner, open_units)
+            items.append(op)
+            continue
+        _close_consumed(op, owner, open_units, keep=open_units.get(predicate))
+        unit = open_units.get(predicate)
+        if unit is None:
+            unit = open_units[predicate] = CondUnit(predicate)
+            items.append(unit)
+        items.remove(unit)
+        items.append(unit)
+        unit.add(op, guards, base)
+        owner[op] = unit
+    for unit in items:
+        if isinstance(unit, CondUnit):
+            unit.finish(ops, guards, base, fetched, _group)
+    return items
+
+
+def _unit_predicate(op: Operation, guards: dict[Any, Guard], base: Guard) -> Tensor | None:
+    """The outermost undecided predicate that an operation stands under beyond `base`, or None."""
+    extra = guards[op] - base
+    if op.type in MERGE:
+        extra = frozenset().union(*(guards[t] for t in op._inputs if t in guards)) - base
+    elif op.type in SWITCH and not extra:
+        extra = (guards[op.outputs[0]] | guards[op.outputs[1]]) - base
+    if not extra:
+        return None
+    return min((p for p, _ in extra), key=lambda p: (len(guards.get(p, ())), p.op._id))
+
+
+def _close_consumed(op: Operation, owner: dict[Operation, CondUnit], open_units: dict[Tensor, CondUnit], keep: CondUnit | None = None) -> None:
+    """A unit takes no more members once something outside uses it, or touches state."""
+    touches_state = op.spec.effects.is_stateful or op.spec.effects.reads or op.spec.effects.writes
+    used = {owner[s] for s in (*[t.op for t in op._inputs], *op._control_inputs) if s in owner}
+    for predicate, unit in list(open_units.items()):
+        if unit is not keep and (unit in used or touches_state):
+            del open_units[predicate]

@@ -1,0 +1,101 @@
+"""The variables of a Session: their values, and which node is which variable."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+
+from tfcompat._src.framework import errors, jax_compat
+from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.tensor import Tensor
+
+HANDLE_OPS = frozenset(("VariableV2", "Variable", "VarHandleOp", "TemporaryVariable"))
+FORWARDS_HANDLE = frozenset(("Identity", "RefIdentity", "Switch", "RefSwitch", "Enter", "RefEnter", "Merge", "RefMerge"))
+
+
+def variable_key(op: Operation) -> str:
+    """The name under which a Session keeps the variable that `op` makes: container and shared name, else the node's name."""
+    shared = op._attrs.get("shared_name") or b""
+    container = op._attrs.get("container") or b""
+    return f"{container.decode()}/{shared.decode() or op._name}"
+
+
+def variable_op(tensor: Tensor) -> Operation | None:
+    """The op that makes the variable behind a ref or resource tensor, or None where it is not one variable."""
+    op = tensor.op
+    while op.type not in HANDLE_OPS:
+        if op.spec.effects.writes and op._inputs and op._inputs[0].dtype._is_ref_dtype:
+            op = op._inputs[0].op
+        elif op.type in FORWARDS_HANDLE:
+            op = op._inputs[0].op
+        else:
+            return None
+    return op
+
+
+class VariableState:
+    """Values by variable key. Arrays here are owned by the Session: nothing else may hold them, so they can be donated."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, np.ndarray | jax.Array] = {}
+
+    def on_device(self, op: Operation, key: str) -> jax.Array:
+        """The value as a device array; FailedPreconditionError where the variable is not initialized."""
+        value = self.values.get(key)
+        if value is None:
+            raise uninitialized(op)
+        if not isinstance(value, jax.Array):
+            value = self.values[key] = jax_compat.own_array(value)
+        return value
+
+    def read(self, op: Operation, key: str) -> np.ndarray:
+        """The value as NumPy; FailedPreconditionError where the variable is not initialized."""
+        value = self.values.get(key)
+        if value is None:
+            raise uninitialized(op)
+        return value if isinstance(value, np.ndarray) else jax_compat.to_numpy(value)
+
+    def clear(self) -> None:
+        self.values.clear()
+
+
+def uninitialized(op: Operation) -> errors.FailedPreconditionError:
+    """What reading a variable without a value raises."""
+    if op.type == "VarHandleOp":
+        text = (
+            f"Error while reading resource variable {op.name} from Container: "
+            f"{(op._attrs.get('container') or b'localhost').decode()}. This could mean that the variable was uninitialized. "
+            f"Not found: Resource localhost/{op.name} does not exist."
+        )
+    else:
+        text = f"Attempting to use uninitialized value {op.name}"
+    return errors.FailedPreconditionError(op.node_def, op, text)
+
+
+def accesses(item: Any) -> tuple[list[Operation], list[Operation]]:
+    """The variables, as their handle ops, that an operation reads and writes, in this order of use: reads, then writes."""
+    if not isinstance(item, Operation):
+        return item.accesses()
+    spec = item.spec
+    reads, writes = [], []
+    effects = spec.effects
+    for name in effects.reads:
+        reads.extend(_handles(item, name))
+    for name in effects.writes:
+        writes.extend(_handles(item, name))
+    inputs = spec.signature.inputs
+    flat_refs = [a.is_ref for a in inputs] if not any(a.is_list for a in inputs) else None
+    for i, tensor in enumerate(item._inputs):
+        if tensor._dtype._is_ref_dtype and not (flat_refs and flat_refs[i]):
+            op = variable_op(tensor)
+            if op is not None:
+                reads.append(op)
+    return reads, writes
+
+
+def _handles(item: Operation, name: str) -> list[Operation]:
+    found = item.input_named(name)
+    found = found if isinstance(found, list) else [found]
+    return [op for op in map(variable_op, found) if op is not None]

@@ -1,0 +1,53 @@
+"""The error for a name of TensorFlow that tfcompat lacks: it says so, and what to use where that is known."""
+
+from __future__ import annotations
+
+RENAMED_BEFORE_1_0 = {
+    "tf.all_variables": "tf.global_variables",
+    "tf.batch_matmul": "tf.matmul",
+    "tf.batch_matrix_inverse": "tf.matrix_inverse",
+    "tf.complex_abs": "tf.abs",
+    "tf.concat_v2": "tf.concat",
+    "tf.fft": "tf.signal.fft",
+    "tf.image.per_image_whitening": "tf.image.per_image_standardization",
+    "tf.image_summary": "tf.summary.image",
+    "tf.histogram_summary": "tf.summary.histogram",
+    "tf.audio_summary": "tf.summary.audio",
+    "tf.scalar_summary": "tf.summary.scalar",
+    "tf.merge_all_summaries": "tf.summary.merge_all",
+    "tf.merge_summary": "tf.summary.merge",
+    "tf.train.SummaryWriter": "tf.summary.FileWriter",
+    "tf.inv": "tf.reciprocal",
+    "tf.listdiff": "tf.setdiff1d",
+    "tf.mul": "tf.multiply",
+    "tf.neg": "tf.negative",
+    "tf.pack": "tf.stack",
+    "tf.unpack": "tf.unstack",
+    "tf.sub": "tf.subtract",
+    "tf.select": "tf.where",
+    "tf.models.rnn": "tf.nn.rnn_cell and tf.nn.static_rnn",
+    "tf.nn.rnn": "tf.nn.static_rnn",
+    "tf.nn.seq2seq": "tf.contrib.legacy_seq2seq",
+    "tf.python.ops.seq2seq": "tf.contrib.legacy_seq2seq",
+    "tf.python.ops.rnn_cell": "tf.nn.rnn_cell",
+}
+ONLY_IN_2 = {
+    "tf.random.Generator": "tf.random.uniform or tf.random.normal with a seed",
+    "tf.random.set_seed": "tf.random.set_random_seed",
+    "tf.keras.utils.set_random_seed": "tf.random.set_random_seed",
+    "tf.data.AUTOTUNE": "tf.data.experimental.AUTOTUNE",
+    "tf.config.list_physical_devices": "tf.config.experimental.list_physical_devices",
+}
+
+
+def message(path: str, public: str | None = None) -> str:
+    """What to say about a lacking `path` ("tensorflow.python.ops.x.y"), which is `public` ("math.y") in TensorFlow 1.15."""
+    short = "tf." + path.partition(".")[2]
+    text = f"tfcompat does not have {path}"
+    if public is not None and "tf." + public != short:
+        text += f" (tf.{public} of TensorFlow 1.15)"
+    if short in RENAMED_BEFORE_1_0:
+        return f"{text}: TensorFlow 1.0 renamed it; use {RENAMED_BEFORE_1_0[short]}"
+    if short in ONLY_IN_2:
+        return f"{text}: it came with TensorFlow 2; use {ONLY_IN_2[short]}"
+    return text

@@ -1,0 +1,63 @@
+"""The modules of the name `tensorflow`: tfcompat's own namespaces, and modules made on import whose names are found when read."""
+
+from __future__ import annotations
+
+import importlib
+import types
+from typing import Any
+
+from tfcompat._src.proto import pool
+from tfcompat._src.shim import missing
+from tfcompat._src.shim.places import REAL_MODULES
+from tfcompat._src.shim.resolve import ABSENT, canonical, known, listed, lookup, public_module
+from tfcompat._src.shim.table import modules, names
+
+
+class InternalModule(types.ModuleType):
+    """A module of TensorFlow's Python package; a name is looked for when it is first read."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path, f"{path} of TensorFlow 1.15, as tfcompat has it.")
+        self.__path__: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        path = self.__name__
+        if name == "__all__":
+            return [each for each in dir(self) if hasattr(self, each)]
+        if name.startswith("__"):
+            raise AttributeError(f"module {path!r} has no attribute {name!r}", name=name, obj=self)
+        found = listed(path, name)
+        if found is ABSENT:
+            found = find(f"{path}.{name}") or lookup(path, name)
+        if found is ABSENT:
+            public = names(path).targets.get(name)
+            text = missing.message(
+                f"{path}.{name}", public if public and public[0] != "@" and ":" not in public else None
+            )
+            raise AttributeError(text, name=name, obj=self)
+        setattr(self, name, found)
+        return found
+
+    def __dir__(self) -> list[str]:
+        return sorted({*names(self.__name__).targets, *(n for n in vars(self) if not n.startswith("__"))})
+
+
+MADE: dict[str, InternalModule] = {}
+"""Modules made so far, by canonical path: all paths of one module give one object."""
+
+
+def find(path: str) -> types.ModuleType | None:
+    """The module that stands for TensorFlow's module `path`, or None if tfcompat has none."""
+    path = canonical(path)
+    if path in REAL_MODULES:
+        return importlib.import_module(REAL_MODULES[path])
+    if path.endswith("_pb2") and path in modules():
+        return pool.module(path.replace(".", "/").removesuffix("_pb2") + ".proto")
+    namespace = public_module(path)
+    if namespace is not None:
+        return namespace
+    if not known(path) and not any(real.startswith(path + ".") for real in REAL_MODULES):
+        return None
+    if path not in MADE:
+        MADE[path] = InternalModule(path)
+    return MADE[path]

@@ -1,0 +1,62 @@
+"""Where the internal names of TensorFlow's modules live here: the only table of them that is written by hand."""
+
+from __future__ import annotations
+
+SHIM = "tfcompat._src.shim."
+
+REAL_MODULES = {
+    "tensorflow.examples.tutorials.mnist.input_data": SHIM + "examples.input_data",
+    "tensorflow.python.platform.googletest": "tfcompat._src.testing.googletest",
+    "tensorflow.python.platform.flags": "tfcompat._src.platform.flags",
+    "tensorflow.python.util.compat": SHIM + "internal.compat",
+}
+"""Modules that are modules of ours, name for name."""
+
+PLACES = {
+    "tensorflow.contrib": ("contrib",),
+    "tensorflow.python.client": ("runtime",),
+    "tensorflow.python.compat": ("platform.compat",),
+    "tensorflow.python.data": ("data",),
+    "tensorflow.python.debug": ("debug",),
+    "tensorflow.python.distribute": ("distribute",),
+    "tensorflow.python.eager": ("eager", "framework"),
+    "tensorflow.python.eager.context": ("shim.internal.context",),
+    "tensorflow.python.estimator": ("estimator",),
+    "tensorflow.python.feature_column": ("feature_column",),
+    "tensorflow.python.framework": ("framework", "ops", "runtime"),
+    "tensorflow.python.framework.test_util": ("testing",),
+    "tensorflow.python.framework.versions": ("platform.versions",),
+    "tensorflow.python.keras": ("keras", "layers"),
+    "tensorflow.python.layers": ("layers",),
+    "tensorflow.python.lib": ("platform", "data"),
+    "tensorflow.python.ops": ("ops", "gradients", "layers", "framework", "train"),
+    "tensorflow.python.platform": ("platform",),
+    "tensorflow.python.platform.test": ("testing",),
+    "tensorflow.python.platform.tf_logging": ("platform.logging",),
+    "tensorflow.python.saved_model": ("saved_model",),
+    "tensorflow.python.summary": ("summary",),
+    "tensorflow.python.tools": ("saved_model",),
+    "tensorflow.python.tf2": ("shim.internal.context",),
+    "tensorflow.python.training": ("train", "runtime"),
+    "tensorflow.python.util": ("framework", "platform"),
+    "tensorflow.python.util.deprecation": ("shim.internal.deprecation",),
+    "tensorflow.python.util.lazy_loader": ("shim.internal.lazy_loader",),
+    "tensorflow.python.util.tf_contextlib": ("shim.internal.decorators",),
+    "tensorflow.python.util.tf_decorator": ("shim.internal.decorators",),
+    "tensorflow.python.util.tf_export": ("shim.internal.tf_export",),
+    "tensorflow.python.util.tf_inspect": ("shim.internal.tf_inspect",),
+    "tensorflow_estimator": ("estimator",),
+}
+"""Module or package of TensorFlow -> modules and packages of `tfcompat._src` in which its internal names are looked for.
+
+The longest path that fits counts.
+"""
+
+
+def places(module: str) -> tuple[str, ...]:
+    """Where internal names of TensorFlow's `module` are looked for, below `tfcompat._src`."""
+    while module not in PLACES:
+        module, _, last = module.rpartition(".")
+        if not last:
+            return ()
+    return PLACES[module]

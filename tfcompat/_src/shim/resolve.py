@@ -1,0 +1,131 @@
+"""Finds the object of tfcompat that stands for a name of a TensorFlow module."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+import inspect
+import pkgutil
+import types
+from typing import Any
+
+from tfcompat._src.shim.places import REAL_MODULES, places
+from tfcompat._src.shim.table import modules, names
+
+ABSENT = object()
+IMPLEMENTATION = "tfcompat._src."
+INTERNAL = (["python"], ["core"], ["examples"], ["tools"], ["_src"])
+ALIASES = (
+    ("tensorflow_core", "tensorflow"),
+    ("tensorflow._api.v1", "tensorflow"),
+    ("tensorflow.compat.v1", "tensorflow"),
+    ("tensorflow._api.v2", "tensorflow.compat.v2"),
+    ("tensorflow_estimator.python.estimator.api._v1.estimator", "tensorflow.estimator"),
+    ("tensorflow.python.keras.api._v1.keras", "tensorflow.keras"),
+    ("tensorflow.python.keras._impl.keras", "tensorflow.python.keras"),
+    ("tensorflow.python.estimator", "tensorflow_estimator.python.estimator"),
+    ("tensorflow.python.training.checkpointable", "tensorflow.python.training.tracking"),
+)
+
+
+def canonical(path: str) -> str:
+    """The one path of a module that TensorFlow 1.15 holds under several."""
+    for alias, meant in ALIASES:
+        if path == alias or path.startswith(alias + "."):
+            return canonical(meant + path[len(alias) :])
+    return path
+
+
+def public(path: str) -> Any:
+    """The object with the public path `path` ("nn.relu"), or ABSENT."""
+    found: Any = importlib.import_module("tfcompat")
+    for name in path.split("."):
+        if isinstance(found, types.ModuleType) and not found.__name__.startswith("tfcompat"):
+            return ABSENT
+        if not hasattr(found, name):
+            inner = importlib.util.find_spec(f"{found.__name__}.{name}") if hasattr(found, "__path__") else None
+            if inner is None:
+                return ABSENT
+            importlib.import_module(inner.name)
+        found = getattr(found, name)
+    return found
+
+
+@functools.cache
+def public_module(path: str) -> types.ModuleType | None:
+    """The public namespace with TensorFlow's path `path` ("tensorflow.nn"), or None."""
+    parts = path.split(".")
+    if parts[0] != "tensorflow" or parts[1:2] in INTERNAL:
+        return None
+    if len(parts) == 1:
+        return importlib.import_module("tfcompat")
+    found = public(".".join(parts[1:]))
+    return found if isinstance(found, types.ModuleType) and found.__name__.startswith("tfcompat") else None
+
+
+def known(path: str) -> bool:
+    """Whether a module with this path is made from the table: contrib packages are not, tfcompat has them or it has not."""
+    return path in modules() and not (path.startswith("tensorflow.contrib.") and path.count(".") == 2)
+
+
+def listed(module: str, name: str) -> Any:
+    """The object that the table gives `name` of TensorFlow's module `module`, or ABSENT."""
+    targets = names(module).targets
+    return target(targets[name]) if name in targets else ABSENT
+
+
+def lookup(module: str, name: str) -> Any:
+    """The object that stands for `name` of TensorFlow's module `module`, or ABSENT."""
+    found = listed(module, name)
+    if found is ABSENT:
+        found = internal(places(module), name)
+    if found is not ABSENT:
+        return found
+    for repeated in () if name.startswith("_") else names(module).repeats:
+        found = lookup(repeated, name)
+        if found is not ABSENT:
+            return found
+    return ABSENT
+
+
+def target(text: str) -> Any:
+    """The object that a word of the table points to, or ABSENT."""
+    if text.startswith("raw:"):
+        return getattr(importlib.import_module(IMPLEMENTATION + "framework.raw"), text[4:], ABSENT)
+    if text.startswith("@"):
+        module, _, name = text[1:].partition(":")
+        real = REAL_MODULES.get(module)
+        return getattr(importlib.import_module(real), name, ABSENT) if real else lookup(module, name)
+    return public(text)
+
+
+def internal(where: tuple[str, ...], name: str) -> Any:
+    """The object that one of the modules `where` (below `tfcompat._src`; a package means all of it) defines as `name`."""
+    for place in where:
+        for path in paths_below(IMPLEMENTATION + place):
+            module = importlib.import_module(path)
+            found = vars(module).get(name, ABSENT)
+            if found is not ABSENT and defined_in(found, module):
+                return found
+    return ABSENT
+
+
+@functools.cache
+def paths_below(path: str) -> tuple[str, ...]:
+    """The paths of a module and of all modules in it, sorted."""
+    spec = importlib.util.find_spec(path)
+    if spec is None:
+        return ()
+    return (
+        path,
+        *sorted(entry.name for entry in pkgutil.walk_packages(spec.submodule_search_locations or (), path + ".")),
+    )
+
+
+def defined_in(value: Any, module: types.ModuleType) -> bool:
+    if isinstance(value, types.ModuleType):
+        return False
+    if inspect.isclass(value) or inspect.isroutine(value):
+        return value.__module__ == module.__name__
+    return True

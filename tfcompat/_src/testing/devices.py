@@ -1,0 +1,97 @@
+"""Which devices a test has, and blocks that put ops on one."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Iterator
+
+import jax
+
+import tfcompat as tf
+from tfcompat._src.framework.export import export
+
+
+def gpus() -> list[jax.Device]:
+    return [device for device in jax.local_devices() if device.platform == "gpu"]
+
+
+@export("test.gpu_device_name")
+def gpu_device_name() -> str:
+    """ "/device:GPU:0", or an empty text where there is no GPU."""
+    return "/device:GPU:0" if gpus() else ""
+
+
+@export("test.is_gpu_available")
+def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: tuple[int, int] | None = None) -> bool:
+    """Whether there is a GPU.
+
+    Args:
+      cuda_only: nothing here: every GPU counts, as in TensorFlow.
+      min_cuda_compute_capability: the lowest (major, minor) that counts, or None.
+    """
+    if min_cuda_compute_capability is None:
+        return bool(gpus())
+    found = [tuple(int(part) for part in str(gpu.compute_capability).split(".")) for gpu in gpus()]
+    return any(capability >= tuple(min_cuda_compute_capability) for capability in found)
+
+
+@export("test.is_built_with_cuda")
+def is_built_with_cuda() -> bool:
+    """Whether a CUDA GPU can be used."""
+    return bool(gpus())
+
+
+@export("test.is_built_with_gpu_support")
+def is_built_with_gpu_support() -> bool:
+    """Whether a GPU can be used."""
+    return is_built_with_cuda() or is_built_with_rocm()
+
+
+@export("test.is_built_with_rocm")
+def is_built_with_rocm() -> bool:
+    """Whether a ROCm GPU can be used."""
+    return any("rocm" in getattr(gpu.client, "platform_version", "").lower() for gpu in gpus())
+
+
+IsGoogleCudaEnabled = is_built_with_cuda
+IsBuiltWithROCm = is_built_with_rocm
+
+
+def GpuSupportsHalfMatMulAndConv() -> bool:  # noqa: N802
+    """Whether matmul and convolution take float16 on a GPU."""
+    return bool(gpus())
+
+
+def IsMklEnabled() -> bool:  # noqa: N802
+    """Whether MKL computes: never."""
+    return False
+
+
+def InstallStackTraceHandler() -> None:  # noqa: N802
+    """Nothing: Python prints its own stack traces."""
+
+
+def device(use_gpu: bool) -> contextlib.AbstractContextManager[None]:
+    """A block whose ops go on the GPU if `use_gpu` and there is one, else on the CPU."""
+    return tf.device(gpu_device_name() if use_gpu and gpus() else "/device:CPU:0")
+
+
+@contextlib.contextmanager
+def use_gpu() -> Iterator[None]:
+    """A block whose ops go on the GPU if there is one, else on the CPU."""
+    with device(use_gpu=True):
+        yield
+
+
+@contextlib.contextmanager
+def force_gpu() -> Iterator[None]:
+    """A block whose ops go on the GPU."""
+    with tf.device("/device:GPU:0"):
+        yield
+
+
+@contextlib.contextmanager
+def force_cpu() -> Iterator[None]:
+    """A block whose ops go on the CPU."""
+    with tf.device("/device:CPU:0"):
+        yield

@@ -1,0 +1,135 @@
+"""tf.assign and its relatives: functions on a reference, a RefVariable or a ResourceVariable."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfcompat._src.framework import raw
+from tfcompat._src.framework.convert import convert_to_tensor
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.tensor import Tensor
+
+
+@export("is_variable_initialized")
+def is_variable_initialized(variable: Any, name: str | None = None) -> Tensor:
+    """A bool scalar: whether a variable has a value."""
+    if variable.dtype._is_ref_dtype:
+        return raw.IsVariableInitialized(variable, name=name)
+    return variable.is_initialized(name=name)
+
+
+@export("assign")
+def assign(ref: Any, value: Any, validate_shape: bool | None = None, use_locking: bool | None = None, name: str | None = None) -> Any:
+    """Replaces the value of a variable.
+
+    Args:
+      ref: a variable or its reference.
+      value: the new value, of the same dtype.
+      validate_shape: whether the shapes must be equal; default True. Only for references.
+      use_locking: no effect: an update is never seen in part. Recorded in the node.
+      name: node name.
+
+    Returns:
+      the reference after the assignment.
+    """
+    if ref.dtype._is_ref_dtype:
+        return raw.Assign(ref, value, use_locking=use_locking, name=name, validate_shape=validate_shape)
+    return ref.assign(value, name=name)
+
+
+@export("assign_add")
+def assign_add(ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None) -> Any:
+    """Adds `value`, of the variable's dtype and shape; the reference after the addition."""
+    if ref.dtype._is_ref_dtype:
+        return raw.AssignAdd(ref, value, use_locking=use_locking, name=name)
+    return ref.assign_add(value)
+
+
+@export("assign_sub")
+def assign_sub(ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None) -> Any:
+    """Subtracts `value`, of the variable's dtype and shape; the reference after the subtraction."""
+    if ref.dtype._is_ref_dtype:
+        return raw.AssignSub(ref, value, use_locking=use_locking, name=name)
+    return ref.assign_sub(value)
+
+
+@export("count_up_to")
+def count_up_to(ref: Any, limit: int, name: str | None = None) -> Tensor:
+    """Adds 1 to an integer scalar variable; the value before. Running it at `limit` raises OutOfRangeError."""
+    if ref.dtype._is_ref_dtype:
+        return raw.CountUpTo(ref, limit=limit, name=name)
+    return raw.ResourceCountUpTo(ref.handle, limit=limit, T=ref.dtype, name=name)
+
+
+def _scatter(kind: str, ref: Any, indices: Any, updates: Any, use_locking: bool, name: str | None) -> Any:
+    if ref.dtype._is_ref_dtype:
+        return raw.function("Scatter" + kind)(ref, indices, updates, use_locking=use_locking, name=name)
+    values = convert_to_tensor(updates, ref.dtype)
+    return ref._lazy_read(raw.function("ResourceScatter" + kind)(ref.handle, indices, values, name=name))
+
+
+@export("scatter_update")
+def scatter_update(ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None) -> Any:
+    """Replaces the rows `indices` of a variable by `updates` (shape `indices.shape + ref.shape[1:]`, or a scalar)."""
+    return _scatter("Update", ref, indices, updates, use_locking, name)
+
+
+@export("scatter_add")
+def scatter_add(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
+    """Adds `updates` to the rows `indices` of a variable; equal indices add up."""
+    return _scatter("Add", ref, indices, updates, use_locking, name)
+
+
+@export("scatter_sub")
+def scatter_sub(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
+    """Subtracts `updates` from the rows `indices` of a variable; equal indices add up."""
+    return _scatter("Sub", ref, indices, updates, use_locking, name)
+
+
+@export("scatter_mul")
+def scatter_mul(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
+    """Multiplies the rows `indices` of a variable by `updates`."""
+    return _scatter("Mul", ref, indices, updates, use_locking, name)
+
+
+@export("scatter_div")
+def scatter_div(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
+    """Divides the rows `indices` of a variable by `updates`."""
+    return _scatter("Div", ref, indices, updates, use_locking, name)
+
+
+@export("scatter_max")
+def scatter_max(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
+    """The larger of the rows `indices` of a variable and `updates`."""
+    return _scatter("Max", ref, indices, updates, use_locking, name)
+
+
+@export("scatter_min")
+def scatter_min(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
+    """The smaller of the rows `indices` of a variable and `updates`."""
+    return _scatter("Min", ref, indices, updates, use_locking, name)
+
+
+def _scatter_nd(kind: str, ref: Any, indices: Any, updates: Any, use_locking: bool, name: str | None) -> Any:
+    if ref.dtype._is_ref_dtype:
+        return raw.function("ScatterNd" + kind)(ref, indices, updates, use_locking, name=name)
+    values = convert_to_tensor(updates, ref.dtype)
+    return ref._lazy_read(raw.function("ResourceScatterNd" + kind)(ref.handle, indices, values, name=name))
+
+
+@export("scatter_nd_update")
+def scatter_nd_update(ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None) -> Any:
+    """Writes `updates` at the index vectors `indices[..., :]` of a variable."""
+    return _scatter_nd("Update", ref, indices, updates, use_locking, name)
+
+
+@export("scatter_nd_add")
+def scatter_nd_add(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
+    """Adds `updates` at the index vectors `indices[..., :]` of a variable; equal indices add up."""
+    return _scatter_nd("Add", ref, indices, updates, use_locking, name)
+
+
+@export("scatter_nd_sub")
+def scatter_nd_sub(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
+    """Subtracts `updates` at the index vectors `indices[..., :]` of a variable; equal indices add up."""
+    return _scatter_nd("Sub", ref, indices, updates, use_locking, name)
