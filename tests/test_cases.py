@@ -186,6 +186,15 @@ def check_error(case, want, aspects):
     )
 
 
+def is_smooth(case, outputs, values):
+    """Whether differences say something: everything in float64, finite, and nothing random."""
+    doubles = [t.dtype == tf.float64 for t in outputs] + [
+        case.arrays[k].dtype == np.float64 for k in case.float_inputs()
+    ]
+    finite = all(np.isfinite(v).all() for v in values if np.asarray(v).dtype.kind in "fc")
+    return case.seed is None and all(doubles) and finite
+
+
 def check_run(case, want, graph, inputs, outputs, aspects, compiles):
     """Values, gradients, a second run, and the way through a GraphDef."""
     tensors = observe.flat_outputs(tf, outputs)
@@ -205,14 +214,8 @@ def check_run(case, want, graph, inputs, outputs, aspects, compiles):
         before = compiles.count
         session.run([fetches, grad_fetches], feed)
         assert compiles.count == before, "the second run compiles"
-        floats = [(i, t) for i, t in enumerate(fetches) if t.dtype.is_floating]
-        if (
-            grad_fetches
-            and not any(t.dtype != tf.float64 for _, t in floats)
-            and case.seed is None
-            and all(case.arrays[k].dtype == np.float64 for k in case.float_inputs())
-            and all(np.isfinite(v).all() for v in values)
-        ):
+        floats = [(i, t) for i, t in enumerate(fetches) if t.dtype.is_floating or t.dtype.is_complex]
+        if grad_fetches and is_smooth(case, [t for _, t in floats], values):
             check_differences(case, session, floats, inputs, grads, fetched)
     if not grads and fetches:
         aspects.check("roundtrip", check_roundtrip, graph, tensors, inputs, case, values)

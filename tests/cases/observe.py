@@ -65,11 +65,18 @@ def flat_outputs(tf, outputs):
     return result
 
 
+def _plain(tf, leaf):
+    if isinstance(leaf, tf.Operation):
+        return "Operation " + leaf.name
+    text = str(leaf)
+    return type(leaf).__name__ if " object at 0x" in text else text
+
+
 def plain_outputs(tf, outputs):
     """(path, text) for the leaves that are no tensors: names of operations, Python values, static shapes."""
     known = (tf.SparseTensor, tf.IndexedSlices)
     return [
-        [path, "Operation " + leaf.name if isinstance(leaf, tf.Operation) else str(leaf)]
+        [path, _plain(tf, leaf)]
         for path, leaf in describe.leaves(outputs)
         if isinstance(leaf, tf.Operation) or not (isinstance(leaf, known) or is_tensor(tf, leaf))
     ]
@@ -146,12 +153,10 @@ def gradient_fetch(grad):
 
 def initialise(tf, session):
     """Runs the initializers that the graph has."""
-    for variables, op in (
-        (tf.global_variables, tf.global_variables_initializer),
-        (tf.local_variables, tf.local_variables_initializer),
-    ):
-        if variables():
-            session.run(op())
+    if tf.global_variables():
+        session.run(tf.global_variables_initializer())
+    if tf.local_variables():
+        session.run(tf.local_variables_initializer())
 
 
 def feed_for(case, inputs):

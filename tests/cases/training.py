@@ -116,9 +116,11 @@ def _name_scoped(tf, x):
 
 
 def _two(tf, x):
-    first = dense_model(tf, x, OPTIMIZERS["adam"], False)
-    second = tf.train.AdamOptimizer(0.02).minimize(-first["loss"])
-    return {"train": tf.group(first["train"], second), "loss": first["loss"]}
+    w, b = tf.Variable(np.ones([2, 2], np.float32), name="w"), tf.Variable([0.5, 0.5], name="b")
+    loss = tf.nn.l2_loss(tf.matmul(x, w) + b)
+    first = tf.train.AdamOptimizer(0.01).minimize(loss, var_list=[w])
+    second = tf.train.AdamOptimizer(0.02).minimize(-loss, var_list=[b])
+    return {"train": tf.group(first, second), "loss": loss}
 
 
 def _var_list(tf, x):

@@ -3,6 +3,7 @@
 import importlib
 
 from tfcompat._src.ops.array.constant import check_numerics as check_numerics
+from tfcompat._src.ops.control.cond import Assert as Assert
 from tfcompat._src.ops.math.unary import is_finite as is_finite
 from tfcompat._src.ops.math.unary import is_inf as is_inf
 from tfcompat._src.ops.math.unary import is_nan as is_nan

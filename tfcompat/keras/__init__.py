@@ -3,6 +3,7 @@
 import importlib
 
 from tfcompat.keras import backend as backend
+from tfcompat.keras import initializers as initializers
 
 _LAZY = {
 }

@@ -2,7 +2,19 @@
 
 import importlib
 
+from tfcompat._src.ops.array.diagonal import matrix_band_part as band_part
+from tfcompat._src.ops.array.diagonal import matrix_diag as diag
+from tfcompat._src.ops.array.diagonal import matrix_diag_part as diag_part
+from tfcompat._src.ops.array.diagonal import matrix_set_diag as set_diag
+from tfcompat._src.ops.array.diagonal import diag as tensor_diag
+from tfcompat._src.ops.array.diagonal import diag_part as tensor_diag_part
+from tfcompat._src.ops.array.reorder import matrix_transpose as matrix_transpose
+from tfcompat._src.ops.array.reorder import matrix_transpose as transpose
 from tfcompat._src.ops.math.clip import global_norm as global_norm
+from tfcompat._src.ops.math.contraction import cross as cross
+from tfcompat._src.ops.math.contraction import tensordot as tensordot
+from tfcompat._src.ops.math.contraction import trace as trace
+from tfcompat._src.ops.math.einsum import einsum as einsum
 from tfcompat._src.ops.math.matmul import matmul as matmul
 from tfcompat._src.ops.math.matmul import matvec as matvec
 

@@ -2,7 +2,12 @@
 
 import importlib
 
+from tfcompat._src.ops.array.blocks import batch_to_space_nd as batch_to_space_nd
+from tfcompat._src.ops.array.blocks import space_to_batch_nd as space_to_batch_nd
 from tfcompat._src.ops.array.join import tile as tile
+from tfcompat._src.ops.array.reorder import reverse as reverse
+from tfcompat._src.ops.array.reorder import roll as roll
+from tfcompat._src.ops.array.scatter import scatter_nd as scatter_nd
 from tfcompat._src.ops.array.shape import reshape as reshape
 
 _LAZY = {

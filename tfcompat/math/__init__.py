@@ -2,6 +2,7 @@
 
 import importlib
 
+from tfcompat._src.ops.array.reorder import invert_permutation as invert_permutation
 from tfcompat._src.ops.math.binary import add as add
 from tfcompat._src.ops.math.binary import atan2 as atan2
 from tfcompat._src.ops.math.binary import divide as divide
@@ -14,6 +15,7 @@ from tfcompat._src.ops.math.binary import floormod as mod
 from tfcompat._src.ops.math.binary import multiply as multiply
 from tfcompat._src.ops.math.binary import multiply_no_nan as multiply_no_nan
 from tfcompat._src.ops.math.binary import nextafter as nextafter
+from tfcompat._src.ops.math.binary import polyval as polyval
 from tfcompat._src.ops.math.binary import power as pow
 from tfcompat._src.ops.math.binary import scalar_mul as scalar_mul
 from tfcompat._src.ops.math.binary import squared_difference as squared_difference
@@ -113,6 +115,10 @@ from tfcompat._src.ops.math.unary import sqrt as sqrt
 from tfcompat._src.ops.math.unary import square as square
 from tfcompat._src.ops.math.unary import tan as tan
 from tfcompat._src.ops.math.unary import tanh as tanh
+from tfcompat._src.ops.nn.activation import softplus as softplus
+from tfcompat._src.ops.nn.activation import softsign as softsign
+from tfcompat._src.ops.nn.softmax import log_softmax as log_softmax
+from tfcompat._src.ops.nn.softmax import softmax as softmax
 
 _LAZY = {
 }

@@ -2,14 +2,43 @@
 
 import importlib
 
+from tfcompat._src.ops.array.blocks import depth_to_space as depth_to_space
+from tfcompat._src.ops.array.blocks import space_to_batch as space_to_batch
+from tfcompat._src.ops.array.blocks import space_to_depth as space_to_depth
 from tfcompat._src.ops.math.unary import sigmoid as sigmoid
 from tfcompat._src.ops.math.unary import tanh as tanh
+from tfcompat._src.ops.nn.activation import crelu as crelu
+from tfcompat._src.ops.nn.activation import elu as elu
+from tfcompat._src.ops.nn.activation import leaky_relu as leaky_relu
+from tfcompat._src.ops.nn.activation import relu as relu
+from tfcompat._src.ops.nn.activation import relu6 as relu6
+from tfcompat._src.ops.nn.activation import selu as selu
+from tfcompat._src.ops.nn.activation import softplus as softplus
+from tfcompat._src.ops.nn.activation import softsign as softsign
+from tfcompat._src.ops.nn.activation import swish as swish
+from tfcompat._src.ops.nn.bias import bias_add as bias_add
+from tfcompat._src.ops.nn.bias import relu_layer as relu_layer
+from tfcompat._src.ops.nn.bias import xw_plus_b as xw_plus_b
 from tfcompat._src.ops.nn.candidates import all_candidate_sampler as all_candidate_sampler
 from tfcompat._src.ops.nn.candidates import compute_accidental_hits as compute_accidental_hits
 from tfcompat._src.ops.nn.candidates import fixed_unigram_candidate_sampler as fixed_unigram_candidate_sampler
 from tfcompat._src.ops.nn.candidates import learned_unigram_candidate_sampler as learned_unigram_candidate_sampler
 from tfcompat._src.ops.nn.candidates import log_uniform_candidate_sampler as log_uniform_candidate_sampler
 from tfcompat._src.ops.nn.candidates import uniform_candidate_sampler as uniform_candidate_sampler
+from tfcompat._src.ops.nn.conv_functions import conv1d as conv1d
+from tfcompat._src.ops.nn.conv_functions import conv1d_transpose as conv1d_transpose
+from tfcompat._src.ops.nn.conv_functions import conv2d as conv2d
+from tfcompat._src.ops.nn.conv_functions import conv2d_backprop_filter as conv2d_backprop_filter
+from tfcompat._src.ops.nn.conv_functions import conv2d_backprop_input as conv2d_backprop_input
+from tfcompat._src.ops.nn.conv_functions import conv2d_transpose as conv2d_transpose
+from tfcompat._src.ops.nn.conv_functions import conv3d as conv3d
+from tfcompat._src.ops.nn.conv_functions import conv3d_transpose as conv3d_transpose
+from tfcompat._src.ops.nn.conv_functions import conv_transpose as conv_transpose
+from tfcompat._src.ops.nn.softmax import log_softmax as log_softmax
+from tfcompat._src.ops.nn.softmax import softmax as softmax
+from tfcompat._src.ops.nn.softmax import softmax_cross_entropy_with_logits as softmax_cross_entropy_with_logits
+from tfcompat._src.ops.nn.softmax import softmax_cross_entropy_with_logits_v2 as softmax_cross_entropy_with_logits_v2
+from tfcompat._src.ops.nn.softmax import sparse_softmax_cross_entropy_with_logits as sparse_softmax_cross_entropy_with_logits
 
 _LAZY = {
 }

@@ -163,7 +163,9 @@ MODULES: dict[str, dict[str, Any]] = {
     ),
     "distutils": {},
     "distutils.dir_util": dict(
-        mkpath=lambda name, *args, **kw: os.makedirs(name, exist_ok=True), remove_tree=shutil.rmtree, copy_tree=copy_tree
+        mkpath=lambda name, *args, **kw: os.makedirs(name, exist_ok=True),
+        remove_tree=shutil.rmtree,
+        copy_tree=copy_tree,
     ),
     "distutils.spawn": dict(find_executable=shutil.which),
     "distutils.util": dict(strtobool=strtobool),

@@ -13,7 +13,7 @@ from tfcompat._src.platform.versions import VERSION
 
 
 class Command(NamedTuple):
-    """A subcommand: what it takes, what it does, and the function that gets its arguments and returns the exit status."""
+    """A subcommand: what it takes, what it does, and the function from its arguments to the exit status."""
 
     arguments: str
     help: str

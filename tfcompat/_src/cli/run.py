@@ -16,8 +16,8 @@ from tfcompat._src.shim.install import install_as_tensorflow
 ARGUMENTS = "[--strict] (SCRIPT | - | -m MODULE | -c CODE) [ARGS...]"
 USAGE = f"""usage: tfcompat run {ARGUMENTS}
 
-Runs a program as python does. `import tensorflow` means tfcompat, an installed TensorFlow is left alone, and what Python
-and NumPy have removed since 2019 is there again, both in this process only.
+Runs a program as python does. `import tensorflow` means tfcompat, an installed TensorFlow is left alone, and what
+Python and NumPy have removed since 2019 is there again, both in this process only.
 
   SCRIPT     a file, or a folder or zip archive that holds a __main__.py
   -          the program is read from standard input
@@ -29,7 +29,7 @@ OWN_FILES = os.path.dirname(__file__) + os.sep
 RUNPY_FILES = (runpy.__file__, "<frozen runpy>")
 PYTHON_2 = re.compile(
     r"Missing parentheses in call to '(print|exec)'|multiple exception types must be parenthesized"
-    r"|leading zeros in decimal integer literals|inconsistent use of tabs|invalid decimal literal|invalid hexadecimal literal"
+    r"|leading zeros in decimal integer literals|inconsistent use of tabs|invalid (decimal|hexadecimal) literal"
 )
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import functools
-from typing import Any, Callable
+from typing import Any, Callable, Iterator
 
 import numpy as np
 
@@ -18,6 +19,8 @@ from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape
 from tfcompat._src.framework import tensor_proto
 from tfcompat._src.proto import messages
+
+_NOWHERE = contextlib.nullcontext()
 
 
 def apply_op(spec: OpSpec, inputs: list[Any], attrs: dict[str, Any], name: str | None, skip_frames: int = 3) -> Any:
@@ -46,8 +49,23 @@ def apply_op(spec: OpSpec, inputs: list[Any], attrs: dict[str, Any], name: str |
     finally:
         graph._name_stack = outer_scope
     _complete_attrs(spec, inside)
-    op = graph.make_op(spec, scope, tensors_in, inside, skip_frames=skip_frames)
+    with _beside_refs(graph, spec, tensors_in):
+        op = graph.make_op(spec, scope, tensors_in, inside, skip_frames=skip_frames)
     return results(op)
+
+
+@contextlib.contextmanager
+def _colocated(graph: Any, tensors: list[Tensor]) -> Iterator[None]:
+    with contextlib.ExitStack() as exits:
+        for tensor in tensors:
+            exits.enter_context(graph.colocate_with(tensor.op))
+        yield
+
+
+def _beside_refs(graph: Any, spec: OpSpec, tensors: list[Tensor]) -> contextlib.AbstractContextManager[None]:
+    """Places a node with the variables that it takes by reference."""
+    refs = [t for t, arg in zip(tensors, spec.signature.inputs) if arg.is_ref]
+    return _colocated(graph, refs) if refs else _NOWHERE
 
 
 def _unique_scope(graph: Any, name: str) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.framework import errors
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import keyword_names
 from tfcompat._src.framework.tensor import Tensor
@@ -66,13 +67,17 @@ def _evaluate_op(op: Any, memo: dict[Tensor, Any], depth: int) -> tuple:
             if value is _UNKNOWN:
                 return unknown
             values.append(value)
-    return call_numpy_kernel(op, values)
+    try:
+        return call_numpy_kernel(op, values)
+    except errors.OpError:
+        return unknown
 
 
 def call_numpy_kernel(op: Any, values: list) -> tuple:
     """Runs the NumPy twin of an op's kernel; the outputs as arrays of the op's dtypes, in order."""
     arguments, attrs = kernel_arguments(op, values)
-    result = op.spec.numpy_kernel(*arguments, **{k: attrs[k] for k in op.spec.fold_attrs})
+    with np.errstate(all="ignore"):
+        result = op.spec.numpy_kernel(*arguments, **{k: attrs[k] for k in op.spec.fold_attrs})
     results = result if isinstance(result, (tuple, list)) else (result,)
     flat = [r for item in results for r in (item if isinstance(item, (tuple, list)) else (item,))]
     return tuple(

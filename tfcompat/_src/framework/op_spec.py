@@ -131,7 +131,15 @@ class OpSpec:
 
     @functools.cached_property
     def numpy_kernel(self) -> Callable | None:
-        return self.kernel if self.fold is True or (self.shape_only and not self.fold) else self.fold or None
+        """The kernel on NumPy values: the twin, or the kernel itself where that is written in NumPy."""
+        if self.fold is True or (not self.fold and (self.shape_only or self.is_pure_on_host)):
+            return self.kernel
+        return self.fold or None
+
+    @property
+    def is_pure_on_host(self) -> bool:
+        """A host op without effects: computed while a cluster is traced where its inputs are known there."""
+        return self.place == HOST and self.effects == PURE and not self.context
 
 
 def keyword_names(function: Callable) -> tuple[str, ...]:

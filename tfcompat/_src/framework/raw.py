@@ -6,7 +6,8 @@ Inputs come first, then the attributes that inputs do not determine (required on
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable
+import typing
+from typing import Callable
 
 from tfcompat._src.framework import op_spec
 from tfcompat._src.framework.apply_op import apply_op
@@ -28,7 +29,7 @@ class RawOp:
         signature = self.spec.signature
         return tuple(a.name for a in signature.inputs) + signature.explicit
 
-    def __call__(self, *args: Any, name: str | None = None, **kwargs: Any) -> Any:
+    def __call__(self, *args: typing.Any, name: str | None = None, **kwargs: typing.Any) -> typing.Any:
         spec = self.spec
         count = len(spec.signature.inputs)
         if len(args) > count:
@@ -61,7 +62,7 @@ def __getattr__(op_type: str) -> Callable:
     return function(op_type)
 
 
-def missing_arguments(signature: Any, given: dict[str, Any]) -> list[str]:
+def missing_arguments(signature: typing.Any, given: dict[str, typing.Any]) -> list[str]:
     """The required inputs and attributes that are not among `given`."""
     needed = [a.name for a in signature.inputs]
     needed += [n for n in signature.explicit if signature.attrs[n].default is REQUIRED]

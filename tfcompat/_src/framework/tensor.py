@@ -173,15 +173,6 @@ class Tensor:
     def __array__(self, *unused_args: Any, **unused_kwargs: Any) -> Any:
         raise NotImplementedError(f"Cannot convert a symbolic Tensor ({self.name}) to a numpy array.")
 
-    def __hash__(self) -> int:
-        return id(self)
-
-    def __eq__(self, other: Any) -> bool:
-        return self is other
-
-    def __ne__(self, other: Any) -> bool:
-        return self is not other
-
     def __copy__(self) -> Tensor:
         copied = Tensor(self._op, self._value_index, self._dtype)
         copied._sizes, copied._handle_data = self._sizes, self._handle_data

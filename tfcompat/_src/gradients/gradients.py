@@ -11,6 +11,7 @@ from tfcompat._src.framework.convert import constant, convert_n_to_tensor_or_ind
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.indexed_slices import IndexedSlices
 from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.ordering import topological
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.array.fill import zeros_like
@@ -150,7 +151,7 @@ class _Walk:
     def run(self, ys: list[Any], xs: list[Tensor], stops: set[Tensor]) -> None:
         graph = xs[0].graph if xs else ys[0].graph
         between = _between([y.op for y in ys], xs, stops)
-        for op in sorted(between, key=lambda op: op._id, reverse=True):
+        for op in reversed(between):
             grads = [self.total(t) for t in op.outputs]
             if all(g is None for g in grads):
                 continue
@@ -182,8 +183,8 @@ class _Walk:
             self.add(tensor, grad)
 
 
-def _between(ends: list[Operation], xs: list[Tensor], stops: set[Tensor]) -> set[Operation]:
-    """The operations on a path from xs to ys that carry gradients."""
+def _between(ends: list[Operation], xs: list[Tensor], stops: set[Tensor]) -> list[Operation]:
+    """The operations on a path from xs to ys that carry gradients, sources first."""
     backward: set[Operation] = set()
     pending = list(ends)
     while pending:
@@ -192,10 +193,10 @@ def _between(ends: list[Operation], xs: list[Tensor], stops: set[Tensor]) -> set
             backward.add(op)
             pending.extend(t.op for t in op.inputs)
     reached: set[Tensor] = set(xs)
-    between: set[Operation] = set()
-    for op in sorted(backward, key=lambda op: op._id):
+    between = []
+    for op in topological(backward):
         if any(t in reached and t not in stops for t in op.inputs):
-            between.add(op)
+            between.append(op)
             reached.update(op.outputs)
     return between
 

@@ -119,8 +119,8 @@ def log_if(level: int, msg: str, condition: Any, *args: Any) -> None:
 def calls_before() -> int:
     """How often the calling place has called `log_every_n` or `log_first_n` before.
 
-    As in TensorFlow 1.15 the place is the line that called into the caller's file; all calls from the program's own file
-    count together.
+    As in TensorFlow 1.15 the place is the line that called into the caller's file; all calls from the program's own
+    file count together.
     """
     frame = sys._getframe(2)
     own_file = frame.f_code.co_filename

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tfcompat._src.framework import checks
+from tfcompat._src.framework import checks, jax_compat
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.runtime.lower import Frame, collecting
 from tfcompat._src.runtime.lower_control import run_item
@@ -29,7 +29,7 @@ class Program:
         self.checks: dict[tuple, list[checks.Check]] = {}
         self.reserves: dict[tuple, dict[Operation, int]] = {}
         self.traces = 0
-        self.call = jax.jit(self._trace, donate_argnums=(3,))
+        self.call = jax_compat.jit(self._trace, donate=(3,))
 
     def _trace(self, inputs: tuple, large: tuple, read: tuple, updated: tuple, rng: Any) -> tuple:
         cluster = self.cluster

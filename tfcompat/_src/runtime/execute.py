@@ -15,7 +15,7 @@ from tfcompat._src.runtime import failure
 from tfcompat._src.runtime.compile import Program, input_shapes
 from tfcompat._src.runtime.lower import Frame, flatten_results, gather_inputs, store_results
 from tfcompat._src.runtime.plan import Cluster, HostStep, Plan
-from tfcompat._src.runtime.variable_state import accesses, variable_key, variable_op
+from tfcompat._src.runtime.variable_state import accesses, uninitialized, variable_key, variable_op
 
 
 def execute(plan: Plan, feeds: list[Any], session: Any) -> list[Any]:
@@ -26,9 +26,9 @@ def execute(plan: Plan, feeds: list[Any], session: Any) -> list[Any]:
       step that failed.
     """
     state = session.variable_state
-    for op in plan.required:
-        if variable_key(op) not in state.values:
-            state.on_device(op, variable_key(op))
+    for key, op in plan.required_keys:
+        if key not in state.values:
+            raise uninitialized(op)
     values: dict[Tensor, Any] = dict(plan.known)
     values.update(zip(plan.feeds, feeds))
     for step in plan.steps:
@@ -59,14 +59,12 @@ def run_cluster(cluster: Cluster, known: dict[Tensor, Any], values: dict[Tensor,
     state = session.variable_state
     rng = session.random_state.rows(cluster.randoms) if cluster.randoms else ()
     with session.state_lock:
-        read = tuple([state.on_device(v, variable_key(v)) for v in cluster.reads])
-        updated = tuple([state.on_device(v, variable_key(v)) for v in cluster.updates])
+        read = tuple([state.on_device(v, key) for key, v in cluster.read_keys])
+        updated = tuple([state.on_device(v, key) for key, v in cluster.update_keys])
         outputs, new_state, flags = program.call(inputs, large, read, updated, rng)
-        written = (*cluster.updates, *cluster.overwrites)
         failed = bool(flags) and not bool(flags[0])
-        for v, value in zip(written, new_state):
-            if not failed or v in cluster.updates:
-                state.values[variable_key(v)] = value
+        kept = zip(cluster.written_keys, new_state[: len(updated)] if failed else new_state)
+        state.values.update(kept)
     if cluster.randoms:
         for op, steps in program.reserves[input_shapes(inputs)].items():
             session.random_state.advance(op, steps)

@@ -37,7 +37,7 @@ class CondUnit:
         self._shared: list[Operation] = []
         self.merges: list[Operation] = []
 
-    def add(self, op: Operation, guards: dict[Any, Any], base: Any) -> None:
+    def add(self, op: Operation, guards: dict[Any, Any]) -> None:
         """Files an operation under its branch; Switches on the predicate itself stand before both."""
         if (self.predicate, True) in guards[op]:
             self._members[True].append(op)
@@ -48,19 +48,18 @@ class CondUnit:
         else:
             self._shared.append(op)
 
-    def finish(self, level: list[Operation], guards: dict[Any, Any], base: Any, fetched: list[Tensor], group: Callable) -> None:
+    def finish(self, grouping: Any, base: Any) -> None:
         """Computes inputs and outputs, and groups nested units, when all members are there."""
         self.branches = {
-            on: group(members, guards, base | {(self.predicate, on)}, fetched) for on, members in self._members.items()
+            on: grouping.group(members, base | {(self.predicate, on)}) for on, members in self._members.items()
         }
-        self._guards = guards
-        members = list(self.operations())
+        self._guards = grouping.guards
+        members = self.operations()
+        mine = set(members)
         inside = {t for op in members for t in op._outputs}
         used = [t for op in members for t in op._inputs if t not in inside]
         self._inputs = list(dict.fromkeys([self.predicate, *used]))
-        mine = set(members)
-        outside = {t for op in level if op not in mine for t in op._inputs} | set(fetched)
-        self._outputs = [t for op in members for t in op._outputs if t in outside]
+        self._outputs = [t for op in members for t in op._outputs if grouping.is_used_outside(t, mine)]
         self._control_inputs = list(dict.fromkeys(c for op in members for c in op._control_inputs if c not in mine))
         wanted = {op._inputs[p] for op in members for p in op.constant_positions()}
         self._constants = frozenset(i for i, t in enumerate(self._inputs) if t in wanted)
@@ -118,7 +117,7 @@ class CondUnit:
                 for op in self._shared:
                     _pass_switch(op, on, frame)
                 for item in self.branches[on]:
-                    run_item(item, frame, on, self.predicate)
+                    run_item(item, frame)
             values = {t: frame.values[t] for t in self._outputs if t in frame.values and self._alive(t, on)}
             for merge in self.merges:
                 values.update(self._merged(merge, on, frame))
@@ -185,8 +184,8 @@ class CondUnit:
         return flags, shown
 
 
-def run_item(item: Any, frame: Frame, on: bool | None = None, predicate: Tensor | None = None) -> None:
-    """Traces one item: an operation, a Switch or Merge whose side is known, or a nested unit."""
+def run_item(item: Any, frame: Frame) -> None:
+    """Traces one item: an operation, or a conditional unit of them."""
     if isinstance(item, CondUnit):
         item.trace(frame)
     else:

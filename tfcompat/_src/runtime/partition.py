@@ -47,8 +47,11 @@ class Partitioner:
         initializer = self._is_initializer()
         for item in self.items:
             spec = item.spec
-            if spec.place == op_spec.HOST or item.type in HANDLE_OPS or _handles_host_dtype(item):
+            if item.type in HANDLE_OPS or _handles_host_dtype(item):
                 self.on_host.add(item)
+            elif spec.place == op_spec.HOST:
+                if not (spec.is_pure_on_host and all(map(self._is_traced_static, item._outputs))):
+                    self.on_host.add(item)
             elif initializer and (spec.numpy_kernel is not None or not item._outputs and not item._inputs):
                 self.on_host.add(item)
         for item in self.items:
@@ -185,7 +188,7 @@ class Partitioner:
             if t in self.known:
                 if np.size(self.known[t]) > LARGE_CONSTANT_ELEMENTS and self.known[t].dtype != object:
                     cluster.large.append(t)
-            elif _is_handle(t):
+            elif _is_handle(t) or (t not in self.producer and t not in self.fed):
                 continue
             elif t in self.statics:
                 cluster.statics.append(t)

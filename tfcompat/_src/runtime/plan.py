@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.runtime.variable_state import variable_key
 
 
 @dataclass(eq=False)
@@ -41,6 +43,18 @@ class Cluster:
     device: str = ""
     programs: dict = field(default_factory=dict)
 
+    @functools.cached_property
+    def read_keys(self) -> list[tuple[str, Operation]]:
+        return [(variable_key(v), v) for v in self.reads]
+
+    @functools.cached_property
+    def update_keys(self) -> list[tuple[str, Operation]]:
+        return [(variable_key(v), v) for v in self.updates]
+
+    @functools.cached_property
+    def written_keys(self) -> list[str]:
+        return [variable_key(v) for v in (*self.updates, *self.overwrites)]
+
 
 @dataclass(eq=False)
 class Plan:
@@ -51,6 +65,10 @@ class Plan:
     known: dict[Tensor, np.ndarray]
     steps: list[HostStep | Cluster]
     required: list[Operation]
+
+    @functools.cached_property
+    def required_keys(self) -> list[tuple[str, Operation]]:
+        return [(variable_key(v), v) for v in self.required]
 
     @property
     def clusters(self) -> list[Cluster]:

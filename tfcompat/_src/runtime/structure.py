@@ -34,7 +34,7 @@ def structure(
     guards = _guards(live, known)
     if not any(guards[op] for op in live) and not any(op.type in SWITCH and op not in guards for op in live):
         return live, known
-    return _group(live, guards, frozenset(), fetched), known
+    return _Grouping(live, guards, fetched).group(live, frozenset()), known
 
 
 def predicate_feeds(ops: list[Operation], fed: set[Tensor]) -> list[Tensor]:
@@ -130,30 +130,44 @@ def _guards(ops: list[Operation], known: dict[Tensor, np.ndarray]) -> dict[Any, 
     return guards
 
 
-def _group(ops: list[Operation], guards: dict[Any, Guard], base: Guard, fetched: list[Tensor]) -> list[Any]:
-    """Items at one level of nesting: operations whose guard is `base`, and units of the deeper ones."""
-    items: list[Any] = []
-    open_units: dict[Tensor, CondUnit] = {}
-    owner: dict[Operation, CondUnit] = {}
-    for op in ops:
-        predicate = _unit_predicate(op, guards, base)
-        if predicate is None:
-            _close_consumed(op, owner, open_units)
-            items.append(op)
-            continue
-        _close_consumed(op, owner, open_units, keep=open_units.get(predicate))
-        unit = open_units.get(predicate)
-        if unit is None:
-            unit = open_units[predicate] = CondUnit(predicate)
-            items.append(unit)
-        items.remove(unit)
-        items.append(unit)
-        unit.add(op, guards, base)
-        owner[op] = unit
-    for unit in items:
-        if isinstance(unit, CondUnit):
-            unit.finish(ops, guards, base, fetched, _group)
-    return items
+class _Grouping:
+    """Turns operations into items, level by level of nesting; knows all consumers of a tensor."""
+
+    def __init__(self, ops: list[Operation], guards: dict[Any, Guard], fetched: list[Tensor]) -> None:
+        self.guards = guards
+        self.fetched = set(fetched)
+        self.consumers: dict[Tensor, list[Operation]] = {}
+        for op in ops:
+            for t in op._inputs:
+                self.consumers.setdefault(t, []).append(op)
+            if op.type in SWITCH:
+                self.consumers.setdefault(root_predicate(op.inputs[1]), []).append(op)
+
+    def is_used_outside(self, tensor: Tensor, members: set[Operation]) -> bool:
+        return tensor in self.fetched or any(op not in members for op in self.consumers.get(tensor, ()))
+
+    def group(self, ops: list[Operation], base: Guard) -> list[Any]:
+        """Items at one level: operations whose guard is `base`, and units of the deeper ones."""
+        items: dict[Any, None] = {}
+        open_units: dict[Tensor, CondUnit] = {}
+        owner: dict[Operation, CondUnit] = {}
+        for op in ops:
+            predicate = _unit_predicate(op, self.guards, base)
+            unit = open_units.get(predicate) if predicate is not None else None
+            _close_consumed(op, owner, open_units, keep=unit)
+            if predicate is None:
+                items[op] = None
+                continue
+            if unit is None:
+                unit = open_units[predicate] = CondUnit(predicate)
+            items.pop(unit, None)
+            items[unit] = None
+            unit.add(op, self.guards)
+            owner[op] = unit
+        for unit in items:
+            if isinstance(unit, CondUnit):
+                unit.finish(self, base)
+        return list(items)
 
 
 def _unit_predicate(op: Operation, guards: dict[Any, Guard], base: Guard) -> Tensor | None:

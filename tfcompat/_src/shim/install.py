@@ -41,7 +41,7 @@ FINDER = Finder()
 
 @export("install_as_tensorflow")
 def install_as_tensorflow() -> None:
-    """Makes `import tensorflow`, and every module path of TensorFlow 1.15's Python package, mean tfcompat in this process.
+    """Makes `import tensorflow`, and every module path of TensorFlow 1.15's package, mean tfcompat in this process.
 
     An installed TensorFlow is neither read nor changed. Calling it again does nothing.
 

@@ -41,7 +41,7 @@ ONLY_IN_2 = {
 
 
 def message(path: str, public: str | None = None) -> str:
-    """What to say about a lacking `path` ("tensorflow.python.ops.x.y"), which is `public` ("math.y") in TensorFlow 1.15."""
+    """What to say about a lacking `path` ("tensorflow.python.ops.x.y"), which is `tf.public` in TensorFlow 1.15."""
     short = "tf." + path.partition(".")[2]
     text = f"tfcompat does not have {path}"
     if public is not None and "tf." + public != short:

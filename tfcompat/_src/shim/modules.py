@@ -1,4 +1,4 @@
-"""The modules of the name `tensorflow`: tfcompat's own namespaces, and modules made on import whose names are found when read."""
+"""The modules of the name `tensorflow`: tfcompat's own namespaces, and modules whose names are found when read."""
 
 from __future__ import annotations
 

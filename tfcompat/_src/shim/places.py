@@ -47,7 +47,7 @@ PLACES = {
     "tensorflow.python.util.tf_inspect": ("shim.internal.tf_inspect",),
     "tensorflow_estimator": ("estimator",),
 }
-"""Module or package of TensorFlow -> modules and packages of `tfcompat._src` in which its internal names are looked for.
+"""Module or package of TensorFlow -> modules and packages of `tfcompat._src` that are searched for its internal names.
 
 The longest path that fits counts.
 """

@@ -65,7 +65,7 @@ def public_module(path: str) -> types.ModuleType | None:
 
 
 def known(path: str) -> bool:
-    """Whether a module with this path is made from the table: contrib packages are not, tfcompat has them or it has not."""
+    """Whether a module with this path is made from the table; contrib packages are tfcompat's own or lacking."""
     return path in modules() and not (path.startswith("tensorflow.contrib.") and path.count(".") == 2)
 
 
@@ -101,7 +101,7 @@ def target(text: str) -> Any:
 
 
 def internal(where: tuple[str, ...], name: str) -> Any:
-    """The object that one of the modules `where` (below `tfcompat._src`; a package means all of it) defines as `name`."""
+    """The object that one of the modules `where` (below `tfcompat._src`; a package: all of it) defines as `name`."""
     for place in where:
         for path in paths_below(IMPLEMENTATION + place):
             module = importlib.import_module(path)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Names:
-    """What a module holds: names with a known target (see `resolve.target`), and modules all of whose names it repeats."""
+    """What a module holds: names with a target (see `resolve.target`), and modules all of whose names it repeats."""
 
     targets: dict[str, str]
     repeats: tuple[str, ...]

@@ -287,7 +287,7 @@ class Assertions(absltest.TestCase):
     def assertRaisesWithPredicateMatch(  # noqa: N802
         self, exception_type: type[Exception], expected_err_re_or_predicate: Any
     ) -> Iterator[None]:
-        """The block raises an error of the class whose message (with the node's name) matches, or that the function takes."""
+        """The block raises an error of the class whose message matches, or that the function takes."""
         wanted = expected_err_re_or_predicate
 
         def matches(error: Exception) -> bool:

@@ -9,8 +9,8 @@ from typing import Any, Callable
 
 import numpy as np
 
-import tfcompat as tf
 from tfcompat._src.framework.export import export
+from tfcompat._src.proto import messages
 
 CLASSES: list[type[Benchmark]] = []
 
@@ -89,7 +89,8 @@ class Benchmark:
         median = float(np.median(timed))
         spread = dict(wall_time_mean=float(np.mean(timed)), wall_time_stdev=float(np.std(timed)))
         result = dict(
-            iters=min_iters, wall_time=median, throughput=mbs / median if median else 0.0, extras={**spread, **(extras or {})},
+            iters=min_iters, wall_time=median, throughput=mbs / median if median else 0.0,
+            extras={**spread, **(extras or {})},
             name=name or f"{type(self).__name__}.{sys._getframe(1).f_code.co_name}",
         )  # fmt: skip
         self.report_benchmark(**result)  # type: ignore[arg-type]
@@ -102,7 +103,7 @@ TensorFlowBenchmark = Benchmark
 @export("test.benchmark_config")
 def benchmark_config() -> Any:
     """A ConfigProto for benchmarks: the graph is not rewritten by a dependency optimizer."""
-    config = tf.ConfigProto()
+    config = messages.ConfigProto()
     config.graph_options.rewrite_options.dependency_optimization = 2
     return config
 

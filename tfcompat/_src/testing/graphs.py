@@ -6,6 +6,7 @@ from typing import Any
 
 import tfcompat as tf
 from tfcompat._src.framework.export import export
+from tfcompat._src.proto import messages
 
 
 def assert_ops_in_graph(expected_ops: dict[str, str], graph: Any) -> dict[str, Any]:
@@ -41,7 +42,7 @@ def assert_equal_graph_def(
     """
     found = {}
     for which, graph_def in (("actual", actual), ("expected", expected)):
-        if not isinstance(graph_def, tf.GraphDef):
+        if not isinstance(graph_def, messages.GraphDef):
             raise TypeError(f"Expected tf.GraphDef for {which}, got {type(graph_def).__name__}")
         nodes = {node.name: normal(node, checkpoint_v2, hash_table_shared_name) for node in graph_def.node}
         if len(nodes) != len(graph_def.node):
@@ -71,7 +72,7 @@ def get_node_def_from_graph(node_name: str, graph_def: Any) -> Any:
 
 def set_producer_version(graph: Any, producer_version: int) -> None:
     """Makes the graph that of an older TensorFlow, before it has nodes."""
-    graph_def = tf.GraphDef()
+    graph_def = messages.GraphDef()
     graph_def.versions.producer = producer_version
     with graph.as_default():
         tf.import_graph_def(graph_def)

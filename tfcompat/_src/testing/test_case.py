@@ -14,6 +14,7 @@ import numpy as np
 import tfcompat as tf
 from tfcompat._src.framework.default_stack import GRAPHS
 from tfcompat._src.framework.export import export
+from tfcompat._src.proto import messages
 from tfcompat._src.testing import googletest
 from tfcompat._src.testing.assertions import Assertions
 from tfcompat._src.testing.devices import gpu_device_name
@@ -191,7 +192,7 @@ class TestCase(Assertions):
         return self._cached_session
 
     def _create_session(self, graph: Any, config: Any, force_gpu: bool) -> Any:
-        own = tf.ConfigProto(allow_soft_placement=True)
+        own = messages.ConfigProto(allow_soft_placement=True)
         if config is not None:
             own.CopyFrom(config)
         if force_gpu:

@@ -14,7 +14,7 @@ from tfcompat._src.framework.scopes import get_default_graph
 from tfcompat._src.framework.tensor import Tensor, TensorReference
 from tfcompat._src.framework.tensor_shape import TensorShape
 from tfcompat._src.ops.array.slicing import slice_variable
-from tfcompat._src.ops.math import operators as tensor_operators
+import tfcompat._src.ops.math.operators  # noqa: F401  (gives Tensor the operators that variables take over)
 from tfcompat._src.proto import messages
 from tfcompat._src.variables.policies import VariableAggregation, VariableSynchronization
 
@@ -379,3 +379,7 @@ def _rows(sparse_delta: Any) -> IndexedSlices:
 def class_attribute(group: str) -> Any:
     """An attribute map that puts nodes in the colocation group of a node that is not made yet."""
     return {"_class": messages.AttrValue(list=messages.AttrValue.ListValue(s=[b"loc:@" + group.encode()]))}
+
+
+
+Variable._OverloadAllOperators()

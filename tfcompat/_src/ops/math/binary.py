@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Callable
 
 import numpy as np
@@ -13,6 +14,7 @@ from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import NotDifferentiable, op
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.shape_inference import broadcast_inputs
+from tfcompat._src.ops.array.fill import zeros_like
 from tfcompat._src.ops.math.broadcast_gradient import sum_to_inputs
 from tfcompat._src.ops.math.unary import FLOATS, conjugate, number
 
@@ -67,8 +69,8 @@ def zero_where(condition: Any, x: Any) -> Any:
     return lax.select(condition, lax.full_like(x, 0), x)
 
 
-def _require_nonzero(y: Any) -> None:
-    if y.dtype.kind in "iu":
+def _require_nonzero(x: Any, y: Any) -> None:
+    if y.dtype.kind in "iu" and 0 not in np.broadcast_shapes(x.shape, y.shape):
         ok = np.all(y) if isinstance(y, np.ndarray) else lax.reduce_and(lax.ne(y, y.dtype.type(0)), range(y.ndim))
         checks.require(ok, "Integer division by zero")
 
@@ -79,14 +81,14 @@ def _differing_signs(x: Any, y: Any) -> Any:
 
 
 def _divide(x, y):
-    _require_nonzero(y)
+    _require_nonzero(x, y)
     return lax.div(x, y)
 
 
 def _floor_divide(x, y):
     if x.dtype.kind not in "iu":
         return lax.floor(lax.div(x, y))
-    _require_nonzero(y)
+    _require_nonzero(x, y)
     quotient = lax.div(x, y)
     if x.dtype.kind == "u":
         return quotient
@@ -96,14 +98,15 @@ def _floor_divide(x, y):
 
 
 def _floor_modulus(x, y):
-    _require_nonzero(y)
+    _require_nonzero(x, y)
     x, y = repeated(x, y)
     rest = lax.rem(x, y)
-    return lax.select(_differing_signs(x, y), lax.rem(lax.add(rest, y), y), rest)
+    wrong_sign = lax.bitwise_and(lax.ne(rest, rest.dtype.type(0)), _differing_signs(rest, y))
+    return lax.select(wrong_sign, lax.add(rest, y), rest)
 
 
 def _truncated_modulus(x, y):
-    _require_nonzero(y)
+    _require_nonzero(x, y)
     return lax.rem(x, y)
 
 
@@ -164,25 +167,25 @@ def _squared_difference(x, y):
 def _numpy_divide(x, y):
     if x.dtype.kind not in "iu":
         return np.divide(x, y)
-    _require_nonzero(y)
+    _require_nonzero(x, y)
     return ((x - np.fmod(x, y)) // y).astype(x.dtype)
 
 
 def _numpy_floor_divide(x, y):
     if x.dtype.kind not in "iu":
         return np.floor(np.divide(x, y))
-    _require_nonzero(y)
+    _require_nonzero(x, y)
     return np.floor_divide(x, y)
 
 
 def _numpy_floor_modulus(x, y):
-    _require_nonzero(y)
+    _require_nonzero(x, y)
     rest = np.fmod(x, y)
-    return np.where((x < 0) != (y < 0), np.fmod(rest + y, y), rest)
+    return np.where((rest != 0) & ((rest < 0) != (y < 0)), rest + y, rest)
 
 
 def _numpy_truncated_modulus(x, y):
-    _require_nonzero(y)
+    _require_nonzero(x, y)
     return np.fmod(x, y)
 
 
@@ -477,3 +480,14 @@ def scalar_mul(scalar, x, name=None):
     if hasattr(x, "dense_shape"):
         return type(x)(values=raw.Mul(scalar, x.values, name=name), indices=x.indices, dense_shape=x.dense_shape)
     return raw.Mul(scalar, x, name=name)
+
+
+@export("math.polyval")
+def polyval(coeffs, x, name=None):
+    """The polynomial with `coeffs`, a list from the highest power to the constant, at `x`, by Horner's rule; a Tensor like `x`."""
+    with name_scope(name, "polyval", [*coeffs, x]) as scope:
+        x = to_tensor(x, name="x")
+        if not len(coeffs):
+            return zeros_like(x, name=scope)
+        terms = [to_tensor(c, name=f"coeff_{i}") for i, c in enumerate(coeffs)]
+        return functools.reduce(lambda total, term: term + total * x, terms)

@@ -34,13 +34,40 @@ def _comparison(name: str, types: str, function: Callable, fold: Callable) -> No
     op(name, text, shape=broadcast_inputs, kernel=broadcasting(function), gradient=_PREDICATE, fold=fold, depth=2)
 
 
+def _equality(name: str, function: Callable, fold: Callable, unlike: bool) -> None:
+    """An op that gives the scalar `unlike` for shapes that do not fit, where incompatible_shape_error is false."""
+
+    def shape(c):
+        if c.attr("incompatible_shape_error"):
+            return broadcast_inputs(c)
+        try:
+            return broadcast_inputs(c) if None not in c.inputs and all(None not in s for s in c.inputs) else [None]
+        except ValueError:
+            return [()]
+
+    def guarded(function: Callable) -> Callable:
+        def kernel(x, y, *, incompatible_shape_error):
+            if not incompatible_shape_error and not _fit(x.shape, y.shape):
+                return np.asarray(unlike)
+            return function(x, y)
+
+        return kernel
+
+    text = f"(x: T, y: T, *, T: {_COMPARABLE}, incompatible_shape_error: bool = True) -> (z: bool)"
+    op(name, text, shape=shape, kernel=guarded(broadcasting(function)), gradient=_PREDICATE, fold=guarded(fold), depth=2)
+
+
+def _fit(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
+    return all(x == y or 1 in (x, y) for x, y in zip(a[::-1], b[::-1]))
+
+
 def _logical(name: str, function: Callable, fold: Callable) -> None:
     text = "(x: bool, y: bool) -> (z: bool)"
     op(name, text, shape=broadcast_inputs, kernel=broadcasting(function), gradient=_PREDICATE, fold=fold, depth=2)
 
 
-_comparison("Equal", _COMPARABLE, lax.eq, np.equal)
-_comparison("NotEqual", _COMPARABLE, lax.ne, np.not_equal)
+_equality("Equal", lax.eq, np.equal, False)
+_equality("NotEqual", lax.ne, np.not_equal, True)
 _comparison("Less", "REAL", lax.lt, np.less)
 _comparison("LessEqual", "REAL", lax.le, np.less_equal)
 _comparison("Greater", "REAL", lax.gt, np.greater)

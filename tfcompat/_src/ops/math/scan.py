@@ -13,7 +13,7 @@ from tfcompat._src.framework.convert import convert_n_to_tensor_or_indexed_slice
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import FROM_KERNEL, op
 from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.shape_inference import merged_inputs, unchanged
+from tfcompat._src.framework.shape_inference import merge, unchanged
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape, as_shape
 
@@ -25,6 +25,16 @@ def _sum_all(values):
     return functools.reduce(lax.add, values)
 
 
+def _summed_shape(c: Any) -> list:
+    sizes = c.inputs[-1]
+    for i in range(len(c.inputs) - 2, -1, -1):
+        try:
+            sizes = merge(c.inputs[i], sizes)
+        except ValueError as e:
+            raise ValueError(f"{e}\n\tFrom merging shape {i} with other shapes.") from None
+    return [sizes]
+
+
 def _repeat_grad(op: Any, g: Any) -> list:
     return [g] * len(op.inputs)
 
@@ -32,7 +42,7 @@ def _repeat_grad(op: Any, g: Any) -> list:
 op("AddN",
    "(inputs: N*T, *, N: int >= 1, T: {float32, float64, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, "
    "bfloat16, uint16, complex128, float16, uint32, uint64, variant}) -> (sum: T)",
-   shape=merged_inputs, kernel=_sum_all, gradient=_repeat_grad, fold=lambda values: functools.reduce(np.add, values))  # fmt: skip
+   shape=_summed_shape, kernel=_sum_all, gradient=_repeat_grad, fold=lambda values: functools.reduce(np.add, values))  # fmt: skip
 op("AccumulateNV2", "(inputs: N*T, *, N: int >= 1, T: NUMBER, shape: shape) -> (sum: T)",
    shape=lambda c: [c.attr("shape").sizes], kernel=_sum_all, gradient=_repeat_grad)  # fmt: skip
 
@@ -104,11 +114,11 @@ def _shifted(x: Any, axis: int, reverse: bool, first: Any) -> Any:
     return lax.pad(x, x.dtype.type(first), padding)
 
 
-def _cumulative(name: str, types: str, function: Callable, identity: float, gradient: Any) -> None:
+def _cumulative(name: str, types: str, function: Callable, identity: Callable, gradient: Any) -> None:
     def kernel(x, axis, *, exclusive, reverse):
         axis = _axis(x, axis)
         if exclusive and x.shape[axis]:
-            x = _shifted(x, axis, reverse, identity)
+            x = _shifted(x, axis, reverse, identity(x.dtype))
         return function(x, axis, reverse)
 
     text = (
@@ -133,9 +143,9 @@ def _cumprod_grad(op: Any, g: Any) -> list:
     return [raw.RealDiv(raw.Cumsum(raw.Mul(product, g), axis, exclusive, not reverse), x), None]
 
 
-_cumulative("Cumsum", "NUMBER", lax.cumsum, 0, _cumsum_grad)
-_cumulative("Cumprod", "NUMBER", lax.cumprod, 1, _cumprod_grad)
-_cumulative("CumulativeLogsumexp", "{float16, float32, float64}", lax.cumlogsumexp, -np.inf, FROM_KERNEL)
+_cumulative("Cumsum", "NUMBER", lax.cumsum, lambda dtype: 0, _cumsum_grad)
+_cumulative("Cumprod", "NUMBER", lax.cumprod, lambda dtype: 1, _cumprod_grad)
+_cumulative("CumulativeLogsumexp", "{float16, float32, float64}", lax.cumlogsumexp, lambda dtype: np.finfo(dtype).min, FROM_KERNEL)
 
 
 def _scan(op_type: str, x: Any, axis: Any, exclusive: bool, reverse: bool, name: str | None) -> Tensor:

@@ -91,11 +91,9 @@ def _segment_mean(data, segment_ids):
 
 
 def _segment_shape(c: Any) -> list:
-    data, ids = with_rank_at_least(c.inputs[0], 1), with_rank(c.inputs[1], 1)
-    if data is None:
-        return [None]
-    merge(data[:1], ids)
-    return [(None,) + data[1:]]
+    data = with_rank_at_least(c.inputs[0], 1)
+    with_rank(c.inputs[1], 1)
+    return [None if data is None else (None,) + data[1:]]
 
 
 def _segment(name: str, types: str, kernel: Callable, gradient: Any) -> None:

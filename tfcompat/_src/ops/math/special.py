@@ -47,10 +47,16 @@ def _i1e_grad(op: Any, g: Any) -> list:
     return [raw.Mul(g, raw.Select(is_zero, raw.Add(raw.ZerosLike(x), number(x, 0.5)), slope))]
 
 
+def _digamma(x):
+    """Infinity at the poles, 0 and the negative integers."""
+    is_pole = lax.bitwise_and(lax.le(x, x.dtype.type(0)), lax.eq(x, lax.floor(x)))
+    return lax.select(is_pole, lax.full_like(x, np.inf), lax.digamma(x))
+
+
 _unary("Erf", lax.erf, _erf_grad(1))
 _unary("Erfc", lax.erfc, _erf_grad(-1))
 _unary("Lgamma", lax.lgamma, lambda op, g: [raw.Mul(g, raw.Digamma(op.inputs[0]))])
-_unary("Digamma", lax.digamma, lambda op, g: [raw.Mul(g, raw.Polygamma(number(g, 1), op.inputs[0]))])
+_unary("Digamma", _digamma, lambda op, g: [raw.Mul(g, raw.Polygamma(number(g, 1), op.inputs[0]))])
 _unary("BesselI0e", lax.bessel_i0e, _i0e_grad)
 _unary("BesselI1e", lax.bessel_i1e, _i1e_grad)
 
@@ -113,7 +119,7 @@ def _betainc_grad(op: Any, g: Any) -> list:
 @op("Betainc", "(a: T, b: T, x: T, *, T: {float32, float64}) -> (z: T)", shape=_betainc_shape, gradient=_betainc_grad)
 def _betainc(a, b, x):
     shape = np.broadcast_shapes(a.shape, b.shape, x.shape)
-    return lax.regularized_incomplete_beta(full(a, shape), full(b, shape), full(x, shape))
+    return lax.betainc(full(a, shape), full(b, shape), full(x, shape))
 
 
 # ---- public functions ----

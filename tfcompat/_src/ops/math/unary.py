@@ -177,32 +177,38 @@ def _sigmoid_grad_grad(op: Any, g: Any) -> list:
     return [raw.Sub(product, raw.Mul(raw.Mul(number(y, 2), product), y)), raw.SigmoidGrad(y, g)]
 
 
+def _conj(y):
+    return lax.conj(y) if y.dtype.kind == "c" else y
+
+
 def _sqrt_grad(y, dy):
-    return lax.div(lax.mul(dy, y.dtype.type(0.5)), y)
+    return lax.div(lax.mul(dy, y.dtype.type(0.5)), _conj(y))
 
 
 def _sqrt_grad_grad(op: Any, g: Any) -> list:
     y, z = op.inputs[0], op.outputs[0]
-    quotient = raw.RealDiv(g, conjugate(y))
-    return [raw.Neg(raw.Mul(conjugate(z), quotient)), raw.Mul(number(y, 0.5), quotient)]
+    quotient = raw.RealDiv(g, y)
+    return [raw.Neg(raw.Mul(conjugate(quotient), z)), raw.Mul(number(y, 0.5), quotient)]
 
 
 def _rsqrt_grad(y, dy):
+    y = _conj(y)
     return lax.mul(lax.mul(y.dtype.type(-0.5), dy), lax.mul(y, lax.mul(y, y)))
 
 
 def _rsqrt_grad_grad(op: Any, g: Any) -> list:
-    y, dy = (conjugate(t) for t in op.inputs)
-    return [raw.Mul(raw.Mul(number(y, -1.5), raw.Mul(g, dy)), raw.Square(y)), raw.RsqrtGrad(y, g)]
+    y, dy = conjugate(op.inputs[0]), op.inputs[1]
+    return [raw.Mul(raw.Mul(number(y, -1.5), raw.Mul(conjugate(g), dy)), raw.Square(y)), raw.RsqrtGrad(y, g)]
 
 
 def _reciprocal_grad(y, dy):
+    y = _conj(y)
     return lax.neg(lax.mul(dy, lax.mul(y, y)))
 
 
 def _reciprocal_grad_grad(op: Any, g: Any) -> list:
-    y, dy = (conjugate(t) for t in op.inputs)
-    return [raw.Mul(raw.Mul(number(y, -2), raw.Mul(g, dy)), y), raw.ReciprocalGrad(y, g)]
+    y, dy = conjugate(op.inputs[0]), op.inputs[1]
+    return [raw.Mul(raw.Mul(number(y, -2), raw.Mul(conjugate(g), dy)), y), raw.ReciprocalGrad(y, g)]
 
 
 _gradient_op("TanhGrad", _tanh_grad, _tanh_grad_grad)

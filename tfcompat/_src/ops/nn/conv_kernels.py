@@ -1,7 +1,7 @@
 """Convolutions and their gradients as functions of arrays.
 
-Two and three spatial dimensions share each function: `strides`, `dilations` and the shapes have one entry per dimension, in
-the order of `data_format`. Filters are [*window, in, out], depthwise filters [height, width, in, multiplier].
+Two and three spatial dimensions share each function: `strides`, `dilations` and shapes have one entry per dimension,
+in the order of `data_format`. Filters are [*window, in, out], depthwise filters [height, width, in, multiplier].
 `platform` is "cpu", "gpu" or "tpu"; None means `jax.default_backend()`.
 
 Everywhere but on CPU `lax.conv_general_dilated` is used. On CPU, by static shape (speed against TensorFlow 1.15.5 on
@@ -10,14 +10,14 @@ Everywhere but on CPU `lax.conv_general_dilated` is used. On CPU, by static shap
 | case | lowering | speed | plain lax |
 |---|---|---|---|
 | forward, more than 1 input channel | lax | 0.95 to 2 | |
-| forward, 1 input channel (28x28, 5x5) | sum over taps | 3.0 | 1.3 |
-| input gradient, more than 8 input channels | lax | 1.0 to 3.2 | |
-| input gradient, at most 8 input channels (28x28x1, 5x5) | matmul, sum over windows | 3.1 | 0.6 |
+| forward, 1 input channel (28x28, 5x5) | sum over taps | 5.3 | 1.3 |
+| input gradient, more than 8 input channels | lax | 1.4 to 2 | |
+| input gradient, at most 8 input channels (28x28x1, 5x5) | matmul, sum over windows | 0.8 to 0.9 | 0.6 |
 | filter gradient | lax | 1.2 to 4 | |
-| filter gradient, 1x1 | matmul | 1.1 to 1.2 | 0.3 |
+| filter gradient, 1x1 | matmul | 1.0 | 0.3 to 0.8 |
 | float64, all three | matmul per tap | | 20 times slower than per tap |
-| depthwise 3x3, forward / input / filter | sums over taps | 5.9 / 2.2 / 1.9 | 0.08 / 0.04 / 0.3 |
-| bias gradient | matmul with ones | 0.8 to 1.8 | 0.2 to 0.75 |
+| depthwise 3x3, forward / input / filter | sums over taps | 6 / 3.8 / 1.2 | 0.08 / 0.04 / 0.3 |
+| bias gradient | matmul with ones | 0.7 | 0.2 to 0.75 |
 """
 
 from collections.abc import Sequence

@@ -1,15 +1,15 @@
 """Pooling and its gradients as functions of arrays, for two and three spatial dimensions.
 
-`ksize`, `strides` and shapes have one entry per dimension, in the order of `data_format`. All platforms share one lowering:
-slices, one per tap of the window, and elementwise arithmetic. Windows of more than 64 taps use `lax.reduce_window`.
+`ksize`, `strides` and shapes have one entry per dimension, in the order of `data_format`. The lowering on all platforms
+is slices, one per tap of the window, and elementwise arithmetic. Windows of more than 64 taps use `lax.reduce_window`.
 
 Speed against TensorFlow 1.15.5 (2 cores, float32; above 1 is faster) and XLA's window operations:
 
 | window | max | max gradient | average | average gradient | XLA: the same four |
 |---|---|---|---|---|---|
-| 2x2 stride 2, 128x28x28x32 | 3.6 | 10 | 4.1 | 4 | 0.5, 0.3, 1.0, 5 |
-| 3x3 stride 2, 64x32x32x64 | 3.8 | 2.3 to 4.5 | 5 | 3.6 | 0.35, 0.25, 1.0, 0.2 |
-| 3x3 stride 1, 16x28x28x64 | 2 to 3.6 | 5 | 6 | 7.5 | 0.3, 0.4, 0.9, 0.9 |
+| 2x2 stride 2, 128x28x28x32 | 2.1 | 11 | 5.3 | 1.3 | 0.5, 0.3, 1.0, 5 |
+| 3x3 stride 2, 64x32x32x64 | 0.8 to 1.5 | 6.8 | 2.9 | 2.9 | 0.35, 0.25, 1.0, 0.2 |
+| 3x3 stride 1, 16x28x28x64 | 1.3 to 1.7 | 7.9 | 5.4 | 6 | 0.3, 0.4, 0.9, 0.9 |
 """
 
 import functools
@@ -90,7 +90,8 @@ def max_pool_3d_grad(x: jax.Array, y: jax.Array, grad: jax.Array, *, ksize: Sequ
     x, y, grad = (channels_last(a, data_format) for a in (x, y, grad))
     zero = jnp.zeros((), grad.dtype)
     hits = jnp.stack([tap == y for tap in tap_slices(x, window, _below_all(x.dtype))], -2)
-    result = sum_over_windows(lambda tap, hit, g: jnp.where(hit[..., tap, :], g, zero), [hits, grad], [False, 0], window)
+    result = sum_over_windows(lambda tap, hit, g: jnp.where(hit[..., tap, :], g, zero),
+                              [hits, grad], [False, 0], window)
     return from_channels_last(result, data_format)
 
 
@@ -126,7 +127,8 @@ def max_pool_with_argmax(x: jax.Array, *, ksize: Sequence[int], strides: Sequenc
                          include_batch_in_index: bool = False, index_dtype=np.int64) -> tuple[jax.Array, jax.Array]:
     """MaxPoolWithArgmax: largest elements and their places in x, [batch, height, width, channels], flattened.
 
-    Unlike `max_pool`, the value is the element itself, also where it is NaN or minus infinity. The place is ((b * height + h) * width + w) * channels + c, without the batch unless include_batch_in_index.
+    Unlike `max_pool`, the value is the element itself, also where it is NaN or minus infinity. The place is
+    ((b * height + h) * width + w) * channels + c, without the batch unless include_batch_in_index.
     """
     window = _pool_window(x.shape, ksize, strides, padding, "NHWC")
     tap = _first_maximum(x, window)

@@ -1,6 +1,6 @@
 """Sliding windows over the spatial dimensions of channels-last arrays: geometry, the elements at each tap, the adjoint.
 
-A window with `size` (k1, ..., kd) has k1*...*kd taps, numbered in row-major order; a tap's elements are a strided slice of
+A window with `size` (k1, ..., kd) has k1*...*kd taps, numbered in row-major order; its elements are a strided slice of
 the input. Sums and comparisons of slices fuse into one loop, which `reduce_window` and `select_and_scatter` do not.
 """
 
@@ -146,7 +146,7 @@ def sum_over_windows(term: Callable[..., jax.Array], arrays: Sequence[jax.Array]
     arrays: [batch, *window.out, ...] each; fills: what each holds outside of the window positions, such that
     `term` is 0 there. Returns [batch, *window.inputs, channels].
 
-    Input positions of equal residue modulo the stride are one dense sum of shifted slices; the residues are interleaved.
+    Input positions of equal residue modulo the stride are one dense sum of shifted slices; they are interleaved.
     """
     rank = len(window.size)
     count = [-(-(n + b) // s) for n, b, s in zip(window.inputs, window.before, window.stride)]

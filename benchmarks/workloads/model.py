@@ -1,0 +1,47 @@
+"""What a workload gives to the worker, and the data that every subject is fed. Runs on Python 3.7 too."""
+
+import collections
+
+import numpy as np
+
+# `feeds` are placeholders, `fetches` what each step runs (the last one is the loss, or None where nothing is read back),
+# `probe` a scalar fetched after the last step of a round so that all work has ended when the clock is read.
+GraphModel = collections.namedtuple("GraphModel", "feeds fetches probe")
+
+# `init(key) -> state` and `step(state, *batch) -> (state, loss)`; both are jitted, `state` is donated to `step`.
+# `reads_loss` says whether each step reads the loss back, as the graph's does.
+JaxModel = collections.namedtuple("JaxModel", "init step reads_loss")
+
+
+def images(count, batch_size, shape):
+    """`count` batches of float32 images `(batch_size, *shape)` in [0, 1) and int32 labels `(batch_size,)` of 10 classes."""
+    rng = np.random.RandomState(0)
+    return [
+        (rng.rand(batch_size, *shape).astype(np.float32), rng.randint(0, 10, batch_size).astype(np.int32))
+        for _ in range(count)
+    ]
+
+
+def scalars(count):
+    """`count` pairs of a float32 scalar x and y = 3 x + 2 with noise."""
+    rng = np.random.RandomState(0)
+    x = rng.rand(count).astype(np.float32)
+    return list(zip(x, (3 * x + 2 + 0.1 * rng.randn(count)).astype(np.float32)))
+
+
+def word_pairs(count, batch_size, vocabulary):
+    """`count` batches of int32 centre words `(batch_size,)` and context words `(batch_size, 1)`, log-uniformly distributed."""
+    rng = np.random.RandomState(0)
+
+    def words(*shape):
+        drawn = np.exp(rng.rand(*shape) * np.log(vocabulary + 1)).astype(np.int32) - 1
+        return np.clip(drawn, 0, vocabulary - 1)
+
+    return [(words(batch_size), words(batch_size, 1)) for _ in range(count)]
+
+
+def token_batches(count, batch_size, positions, vocabulary):
+    """`count` batches of int32 tokens and of the tokens to predict, each `(batch_size, positions)`."""
+    rng = np.random.RandomState(0)
+    shape = (batch_size, positions)
+    return [tuple(rng.randint(0, vocabulary, shape).astype(np.int32) for _ in range(2)) for _ in range(count)]

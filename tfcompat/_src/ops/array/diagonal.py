@@ -1,0 +1,379 @@
+"""Diagonals of tensors and matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from tfcompat._src.framework import raw
+from tfcompat._src.framework import shape_inference as si
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.op_spec import op
+from tfcompat._src.framework.tensor import Tensor, shape_text
+from tfcompat._src.ops.array.shape import invalid
+
+_DIAG_TYPES = "{bfloat16, float16, float32, float64, int32, int64, complex64, complex128}"
+
+# ---- Diag, DiagPart ----
+
+
+def _diag_shape(c):
+    sizes = si.with_rank_at_least(c.inputs[0], 1)
+    return [None if sizes is None else sizes + sizes]
+
+
+@op("Diag", f"(diagonal: T, *, T: {_DIAG_TYPES}) -> (output: T)", shape=_diag_shape,
+    gradient=lambda op, grad: [raw.DiagPart(grad)])  # fmt: skip
+def _diag(x):
+    return jnp.diag(jnp.reshape(x, -1)).reshape(x.shape + x.shape)
+
+
+def _diag_part_shape(c):
+    sizes = c.inputs[0]
+    if sizes is None:
+        return [None]
+    if not sizes or len(sizes) % 2:
+        raise ValueError(f"Input must have even and non-zero rank, input rank is {len(sizes)}")
+    half = len(sizes) // 2
+    return [tuple(si.merge_size(a, b) for a, b in zip(sizes[:half], sizes[half:]))]
+
+
+@op("DiagPart", f"(input: T, *, T: {_DIAG_TYPES}) -> (diagonal: T)", shape=_diag_part_shape,
+    gradient=lambda op, grad: [raw.Diag(grad)])  # fmt: skip
+def _diag_part(x):
+    half = x.ndim // 2
+    for i in range(half):
+        if x.shape[i] != x.shape[half + i]:
+            raise invalid(f"Invalid shape {shape_text(tuple(x.shape))}: dimensions {i} and {half + i} do not match.")
+    count = int(np.prod(x.shape[:half]))
+    return jnp.diagonal(jnp.reshape(x, (count, count))).reshape(x.shape[:half])
+
+
+@export("diag", "linalg.tensor_diag")
+def diag(diagonal: Any, name: str | None = None) -> Tensor:
+    """A tensor of shape `diagonal.shape + diagonal.shape`, zero outside its diagonal."""
+    return raw.Diag(diagonal, name=name)
+
+
+@export("diag_part", "linalg.tensor_diag_part")
+def diag_part(input: Any, name: str | None = None) -> Tensor:
+    """The diagonal of a tensor of shape `s + s`; ValueError where the halves of the shape are known to differ."""
+    return raw.DiagPart(input, name=name)
+
+
+# ---- bands of matrices: every op here moves between a matrix and its diagonals [lower, upper] ----
+
+
+def _band(k: np.ndarray) -> tuple[int, int]:
+    """The lowest and highest diagonal that `k` (scalar, or one or two elements) names."""
+    bounds = [int(b) for b in np.atleast_1d(k)]
+    if len(bounds) not in (1, 2):
+        raise ValueError(f"diag_index must be a vector with one or two elements. It has {len(bounds)} elements.")
+    if bounds[0] > bounds[-1]:
+        raise ValueError("lower_diag_index is greater than upper_diag_index")
+    return bounds[0], bounds[-1]
+
+
+def _longest(rows: int, columns: int, lower: int, upper: int) -> int:
+    """The length of the longest of the diagonals; ValueError where one is outside the matrix."""
+    for label, k in (("lower", lower), ("upper", upper)):
+        if k and not -rows < k < columns:
+            raise ValueError(f"{label}_diag_index is out of bound.")
+    return min(rows + min(upper, 0), columns - max(lower, 0))
+
+
+def _places(rows: int, columns: int, lower: int, upper: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Row, column and validity of each element of the diagonals, as arrays [upper - lower + 1, longest], highest first."""
+    k = np.arange(upper, lower - 1, -1)[:, None]
+    n = np.arange(_longest(rows, columns, lower, upper))[None, :]
+    row, column = n - np.minimum(k, 0), n + np.maximum(k, 0)
+    valid = (row < rows) & (column < columns)
+    return np.where(valid, row, 0), np.where(valid, column, 0), valid
+
+
+def _read(x: Any, lower: int, upper: int, padding: Any) -> Any:
+    try:
+        row, column, valid = _places(*x.shape[-2:], lower, upper)
+    except ValueError as e:
+        raise invalid(str(e)) from None
+    found = jnp.where(valid, jnp.asarray(x)[..., row, column], padding)
+    return found[..., 0, :] if lower == upper else found
+
+
+def _write(x: Any, diagonal: Any, lower: int, upper: int) -> Any:
+    rows, columns = x.shape[-2:]
+    row, column, valid = _places(rows, columns, lower, upper)
+    band = diagonal[..., None, :] if lower == upper else diagonal
+    wanted = x.shape[:-2] + valid.shape
+    if tuple(band.shape) != wanted:
+        raise invalid(
+            f"must have diagonal.shape == {shape_text(wanted[:-2] + (wanted[-2:] if lower != upper else wanted[-1:]))}, "
+            f"received {shape_text(tuple(diagonal.shape))}"
+        )
+    inside = np.zeros((rows, columns), bool)
+    inside[row[valid], column[valid]] = True
+    offset = np.arange(columns)[None, :] - np.arange(rows)[:, None]
+    level = np.clip(upper - offset, 0, upper - lower)
+    along = np.minimum(np.arange(rows)[:, None], np.arange(columns)[None, :])
+    along = np.clip(along, 0, max(valid.shape[1] - 1, 0))
+    return jnp.where(inside, jnp.asarray(band)[..., level, along], x) if inside.any() else jnp.asarray(x)
+
+
+def _band_or_error(k: np.ndarray) -> tuple[int, int]:
+    try:
+        return _band(k)
+    except ValueError as e:
+        raise invalid(str(e)) from None
+
+
+# ---- MatrixDiag ----
+
+
+def _matrix_diag_shape(c):
+    sizes = si.with_rank_at_least(c.inputs[0], 1)
+    return [None if sizes is None else sizes + sizes[-1:]]
+
+
+@op("MatrixDiag", "(diagonal: T, *, T: type) -> (output: T)", shape=_matrix_diag_shape,
+    gradient=lambda op, grad: [raw.MatrixDiagPart(grad)])  # fmt: skip
+def _matrix_diag(x):
+    if not x.ndim:
+        raise invalid("input must be at least 1-dim, received shape: []")
+    return _write(jnp.zeros(x.shape + x.shape[-1:], x.dtype), x, 0, 0)
+
+
+def _matrix_sizes(longest: int, lower: int, upper: int, rows: int, columns: int) -> tuple[int, int]:
+    """The numbers of rows and columns, with -1 worked out; ValueError where they do not fit the diagonals."""
+    least_rows, least_columns = longest - min(upper, 0), longest + max(lower, 0)
+    if rows == columns == -1:
+        return (max(least_rows, least_columns),) * 2
+    found_rows = least_rows if rows == -1 else rows
+    found_columns = least_columns if columns == -1 else columns
+    if found_rows < least_rows:
+        raise ValueError("num_rows is too small")
+    if found_columns < least_columns:
+        raise ValueError("num_cols is too small.")
+    if found_rows != least_rows and found_columns != least_columns:
+        raise ValueError("num_rows and num_cols are not consistent with lower_diag_index, upper_diag_index, "
+                         "and the length of the given diagonals.")  # fmt: skip
+    return found_rows, found_columns
+
+
+def _matrix_diag_v2_shape(c):
+    sizes, k = si.with_rank_at_least(c.inputs[0], 1), c.value(1)
+    si.with_rank_at_most(c.inputs[1], 1)
+    for i in (2, 3, 4):
+        si.with_rank(c.inputs[i], 0)
+    if sizes is None or k is None:
+        return [None]
+    lower, upper = _band(k)
+    if lower < upper and sizes[-2] not in (None, upper - lower + 1):
+        raise ValueError("The number of rows of `diagonal` doesn't match the number of diagonals implied from `d_lower` and "
+                         f"`d_upper`.\nnum_diags = {sizes[-2]}, d_lower = {lower}, d_upper = {upper}")  # fmt: skip
+    batch = sizes[: -1 if lower == upper else -2]
+    rows, columns = c.value(2), c.value(3)
+    if rows is None or columns is None or sizes[-1] is None:
+        return [batch + (None, None)]
+    return [batch + _matrix_sizes(sizes[-1], lower, upper, int(rows), int(columns))]
+
+
+@op(
+    "MatrixDiagV2", "(diagonal: T, k: int32, num_rows: int32, num_cols: int32, padding_value: T, *, T: type) -> (output: T)",
+    shape=_matrix_diag_v2_shape, constants=("k", "num_rows", "num_cols"),
+    gradient=lambda op, grad: [raw.MatrixDiagPartV2(grad, op.inputs[1], np.zeros((), grad.dtype.as_numpy_dtype)), None, None, None, None],
+)  # fmt: skip
+def _matrix_diag_v2(x, k, rows, columns, padding):
+    lower, upper = _band_or_error(k)
+    try:
+        sizes = _matrix_sizes(x.shape[-1], lower, upper, int(rows), int(columns))
+    except ValueError as e:
+        raise invalid(str(e)) from None
+    batch = x.shape[: -1 if lower == upper else -2]
+    return _write(jnp.broadcast_to(jnp.asarray(padding, x.dtype), batch + sizes), x, lower, upper)
+
+
+@export("linalg.diag", "matrix_diag")
+def matrix_diag(
+    diagonal: Any, name: str = "diag", k: Any = 0, num_rows: Any = -1, num_cols: Any = -1, padding_value: Any = 0
+) -> Tensor:
+    """Matrices with the given diagonals.
+
+    Args:
+      diagonal: [..., n], or [..., count, n] for several diagonals, the highest first.
+      name: node name.
+      k: which diagonal, or (lowest, highest); 0 is the main one, positive ones lie above it.
+      num_rows, num_cols: size of the matrices; -1 is the smallest that holds the diagonals.
+      padding_value: scalar, every other element.
+
+    Returns:
+      [..., rows, columns].
+    """
+    if _is_plain(k, padding_value) and _is_plain(num_rows, num_cols, plain=-1):
+        return raw.MatrixDiag(diagonal, name=name)
+    return raw.MatrixDiagV2(diagonal, k, num_rows, num_cols, _padding_for(diagonal, padding_value), name=name)
+
+
+def _is_plain(*values: Any, plain: int = 0) -> bool:
+    return all(isinstance(v, (int, float)) and v == plain for v in values)
+
+
+def _padding_for(tensor: Any, value: Any) -> Any:
+    dtype = getattr(tensor, "dtype", None)
+    return value if dtype is None or isinstance(value, Tensor) else np.array(value, dtype.as_numpy_dtype if hasattr(dtype, "as_numpy_dtype") else dtype)
+
+
+# ---- MatrixDiagPart ----
+
+
+def _matrix_diag_part_shape(c):
+    sizes = si.with_rank_at_least(c.inputs[0], 2)
+    if sizes is None:
+        return [None]
+    return [sizes[:-2] + (_smaller(*sizes[-2:]),)]
+
+
+def _smaller(a: int | None, b: int | None) -> int | None:
+    if 0 in (a, b):
+        return 0
+    return None if a is None or b is None else min(a, b)
+
+
+def _matrix_diag_part_gradient(op, grad):
+    sizes = op.inputs[0]._sizes
+    if sizes is not None and sizes[-1] is not None and sizes[-1] == sizes[-2]:
+        return [raw.MatrixDiag(grad)]
+    return [raw.MatrixSetDiag(raw.ZerosLike(op.inputs[0]), grad)]
+
+
+@op("MatrixDiagPart", "(input: T, *, T: type) -> (diagonal: T)", shape=_matrix_diag_part_shape, gradient=_matrix_diag_part_gradient)
+def _matrix_diag_part(x):
+    _require_matrix(x)
+    return _read(x, 0, 0, np.zeros((), x.dtype))
+
+
+def _require_matrix(x: Any) -> None:
+    if x.ndim < 2:
+        raise invalid(f"input must be at least 2-dim, received shape: {shape_text(tuple(x.shape))}")
+
+
+def _matrix_diag_part_v2_shape(c):
+    sizes, k = si.with_rank_at_least(c.inputs[0], 2), c.value(1)
+    si.with_rank_at_most(c.inputs[1], 1), si.with_rank(c.inputs[2], 0)
+    if sizes is None or k is None:
+        return [None]
+    lower, upper = _band(k)
+    count = () if lower == upper else (upper - lower + 1,)
+    known = sizes[-1] is not None and sizes[-2] is not None
+    return [sizes[:-2] + count + (_longest(sizes[-2], sizes[-1], lower, upper) if known else None,)]
+
+
+def _matrix_diag_part_v2_gradient(op, grad):
+    return [raw.MatrixSetDiagV2(raw.ZerosLike(op.inputs[0]), grad, op.inputs[1]), None, None]
+
+
+@op("MatrixDiagPartV2", "(input: T, k: int32, padding_value: T, *, T: type) -> (diagonal: T)",
+    shape=_matrix_diag_part_v2_shape, gradient=_matrix_diag_part_v2_gradient, constants=("k",))  # fmt: skip
+def _matrix_diag_part_v2(x, k, padding):
+    _require_matrix(x)
+    return _read(x, *_band_or_error(k), padding)
+
+
+@export("linalg.diag_part", "matrix_diag_part")
+def matrix_diag_part(input: Any, name: str = "diag_part", k: Any = 0, padding_value: Any = 0) -> Tensor:
+    """The diagonals of matrices; arguments as in `matrix_diag`, `padding_value` fills up the shorter ones."""
+    if _is_plain(k, padding_value):
+        return raw.MatrixDiagPart(input, name=name)
+    return raw.MatrixDiagPartV2(input, k, _padding_for(input, padding_value), name=name)
+
+
+# ---- MatrixSetDiag ----
+
+
+def _matrix_set_diag_shape(c):
+    sizes, diagonal = si.with_rank_at_least(c.inputs[0], 2), si.with_rank_at_least(c.inputs[1], 1)
+    if sizes is not None:
+        diagonal = si.with_rank(diagonal, len(sizes) - 1)
+        si.merge_size(_smaller(*sizes[-2:]), diagonal[-1])
+    return [sizes if diagonal is None else si.merge(sizes, diagonal[:-1] + (None, None))]
+
+
+def _matrix_set_diag_gradient(op, grad):
+    return [raw.MatrixSetDiag(grad, raw.ZerosLike(op.inputs[1])), raw.MatrixDiagPart(grad)]
+
+
+@op("MatrixSetDiag", "(input: T, diagonal: T, *, T: type) -> (output: T)", shape=_matrix_set_diag_shape,
+    gradient=_matrix_set_diag_gradient)  # fmt: skip
+def _matrix_set_diag(x, diagonal):
+    _require_matrix(x)
+    return _write(x, diagonal, 0, 0)
+
+
+def _matrix_set_diag_v2_shape(c):
+    sizes, diagonal, k = si.with_rank_at_least(c.inputs[0], 2), si.with_rank_at_least(c.inputs[1], 1), c.value(2)
+    si.with_rank_at_most(c.inputs[2], 1)
+    if k is None:
+        return [sizes]
+    lower, upper = _band(k)
+    if sizes is not None:
+        diagonal = si.with_rank(diagonal, len(sizes) - (lower == upper))
+        if None not in sizes[-2:]:
+            _longest(sizes[-2], sizes[-1], lower, upper)
+    return [sizes if diagonal is None else si.merge(sizes, diagonal[: -1 if lower == upper else -2] + (None, None))]
+
+
+def _matrix_set_diag_v2_gradient(op, grad):
+    zero = np.zeros((), grad.dtype.as_numpy_dtype)
+    return [raw.MatrixSetDiagV2(grad, raw.ZerosLike(op.inputs[1]), op.inputs[2]), raw.MatrixDiagPartV2(grad, op.inputs[2], zero), None]
+
+
+@op("MatrixSetDiagV2", "(input: T, diagonal: T, k: int32, *, T: type) -> (output: T)", shape=_matrix_set_diag_v2_shape,
+    gradient=_matrix_set_diag_v2_gradient, constants=("k",))  # fmt: skip
+def _matrix_set_diag_v2(x, diagonal, k):
+    _require_matrix(x)
+    lower, upper = _band_or_error(k)
+    try:
+        return _write(x, diagonal, lower, upper)
+    except ValueError as e:
+        raise invalid(str(e)) from None
+
+
+@export("linalg.set_diag", "matrix_set_diag")
+def matrix_set_diag(input: Any, diagonal: Any, name: str = "set_diag", k: Any = 0) -> Tensor:
+    """`input` with its diagonals `k` replaced; arguments as in `matrix_diag`."""
+    if _is_plain(k):
+        return raw.MatrixSetDiag(input, diagonal, name=name)
+    return raw.MatrixSetDiagV2(input, diagonal, k, name=name)
+
+
+# ---- MatrixBandPart ----
+
+
+def _band_part_gradient(op, grad):
+    return [raw.MatrixBandPart(grad, op.inputs[1], op.inputs[2]), None, None]
+
+
+@op("MatrixBandPart", "(input: T, num_lower: Tindex, num_upper: Tindex, *, T: type, Tindex: INDEX = int64) -> (band: T)",
+    shape=si.unchanged, gradient=_band_part_gradient, constants=("num_lower", "num_upper"))  # fmt: skip
+def _matrix_band_part(x, num_lower, num_upper):
+    _require_matrix(x)
+    rows, columns = x.shape[-2:]
+    for label, count, what, limit in (("lower", num_lower, "rows", rows), ("upper", num_upper, "columns", columns)):
+        if count > limit:
+            raise invalid(f"num_{label} must be negative or less or equal to number of {what} ({limit}) got: {count}")
+    below = np.arange(rows)[:, None] - np.arange(columns)[None, :]
+    inside = ((num_lower < 0) | (below <= num_lower)) & ((num_upper < 0) | (-below <= num_upper))
+    return jnp.where(inside, x, jnp.zeros((), x.dtype))
+
+
+@export("linalg.band_part", "matrix_band_part")
+def matrix_band_part(input: Any, num_lower: Any, num_upper: Any, name: str | None = None) -> Tensor:
+    """Matrices with everything set to zero but a band: `num_lower` diagonals below the main one and `num_upper` above it.
+
+    Args:
+      input: [..., rows, columns].
+      num_lower, num_upper: scalar int32 or int64; a negative number keeps the whole triangle.
+      name: node name.
+    """
+    return raw.MatrixBandPart(input, num_lower, num_upper, name=name)

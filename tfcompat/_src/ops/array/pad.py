@@ -1,0 +1,157 @@
+"""Padding with a value or with mirrored elements."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from tfcompat._src.framework import raw
+from tfcompat._src.framework import shape_inference as si
+from tfcompat._src.framework.constant_value import constant_value
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.op_spec import op
+from tfcompat._src.framework.tensor import Tensor, shape_text
+from tfcompat._src.ops.array.shape import invalid, shape
+
+
+def _checked_rank(c) -> tuple[Any, int | None, Any]:
+    """The input's sizes and rank, and the paddings where they are known."""
+    table, known = si.with_rank(c.inputs[1], 2), c.value(1)
+    si.merge(table, (None, 2))
+    sizes = c.inputs[0]
+    if table[0] is not None:
+        sizes = si.with_rank(sizes, table[0])
+    if known is not None and (known < 0).any():
+        raise ValueError("Paddings must be non-negative")
+    return sizes, None if sizes is None else len(sizes), known
+
+
+def _pad_shape(c, sign: int = 1):
+    sizes, rank, paddings = _checked_rank(c)
+    if rank is None or paddings is None:
+        return [None if rank is None else (None,) * rank]
+    return [tuple(None if s is None else s + sign * int(sum(p)) for s, p in zip(sizes, paddings))]
+
+
+def _pairs(x: Any, paddings: np.ndarray) -> list[tuple[int, int]]:
+    if paddings.ndim != 2 or paddings.shape[1] != 2:
+        raise invalid(f"paddings must be a matrix with 2 columns: {shape_text(paddings.shape)}")
+    if len(paddings) != x.ndim:
+        raise invalid(
+            f"The first dimension of paddings must be the rank of inputs{shape_text(paddings.shape)} {shape_text(tuple(x.shape))}"
+        )
+    for before, after in paddings:
+        if before < 0 or after < 0:
+            raise invalid(f"Paddings must be non-negative: {before} {after}")
+    return [(int(b), int(a)) for b, a in paddings]
+
+
+def _pad_gradient(op, grad):
+    begin = raw.Reshape(raw.Slice(op.inputs[1], [0, 0], raw.Pack([raw.Rank(op.inputs[0]), 1])), [-1])
+    sizes = shape(op.inputs[0], out_type=op.inputs[1].dtype)
+    return [raw.Slice(grad, begin, sizes)] + [None] * (len(op.inputs) - 1)
+
+
+def _padded(x, paddings, value):
+    return lax.pad(jnp.asarray(x), jnp.asarray(value, x.dtype), [(b, a, 0) for b, a in _pairs(x, paddings)])
+
+
+def _numpy_padded(x, paddings, value):
+    return np.pad(x, _pairs(x, paddings), constant_values=value)
+
+
+def _zero(dtype: np.dtype) -> Any:
+    return b"" if dtype == object else np.zeros((), dtype)
+
+
+op(
+    "Pad", "(input: T, paddings: Tpaddings, *, T: type, Tpaddings: INDEX = int32) -> (output: T)", shape=_pad_shape,
+    gradient=_pad_gradient, constants=("paddings",), kernel=lambda x, paddings: _padded(x, paddings, 0),
+    fold=lambda x, paddings: _numpy_padded(x, paddings, _zero(x.dtype)),
+)  # fmt: skip
+
+op(
+    "PadV2", "(input: T, paddings: Tpaddings, constant_values: T, *, T: type, Tpaddings: INDEX = int32) -> (output: T)",
+    shape=_pad_shape, gradient=_pad_gradient, constants=("paddings",), kernel=_padded, fold=_numpy_padded,
+)  # fmt: skip
+
+# ---- MirrorPad ----
+
+
+def _mirrored(x: Any, pairs: list[tuple[int, int]], mode: str) -> Any:
+    return jnp.pad(x, pairs, mode="reflect" if mode == "REFLECT" else "symmetric")
+
+
+def _check_mirror(sizes: tuple, pairs: list[tuple[int, int]], mode: str) -> None:
+    for size, (before, after) in zip(sizes, pairs):
+        if mode == "SYMMETRIC" and max(before, after) > size:
+            raise invalid(f"paddings must be no greater than the dimension size: {before}, {after} greater than {size}")
+        if mode == "REFLECT" and max(before, after) >= size:
+            raise invalid(f"paddings must be less than the dimension size: {before}, {after} not less than {size}")
+
+
+_MIRROR = '(input: T, paddings: Tpaddings, *, T: type, Tpaddings: INDEX = int32, mode: {"REFLECT", "SYMMETRIC"}) -> (output: T)'
+
+
+@op(
+    "MirrorPad", _MIRROR, shape=_pad_shape, constants=("paddings",),
+    gradient=lambda op, grad: [raw.MirrorPadGrad(grad, op.inputs[1], mode=op.get_attr("mode")), None],
+)  # fmt: skip
+def _mirror_pad(x, paddings, *, mode):
+    pairs = _pairs(x, paddings)
+    _check_mirror(x.shape, pairs, mode)
+    return _mirrored(x, pairs, mode)
+
+
+@op(
+    "MirrorPadGrad", _MIRROR, shape=functools.partial(_pad_shape, sign=-1), constants=("paddings",),
+    gradient=lambda op, grad: [raw.MirrorPad(grad, op.inputs[1], mode=op.get_attr("mode")), None],
+)  # fmt: skip
+def _mirror_pad_grad(x, paddings, *, mode):
+    pairs = _pairs(x, paddings)
+    sizes = tuple(s - b - a for s, (b, a) in zip(x.shape, pairs))
+    _check_mirror(sizes, pairs, mode)
+    spread = jax.linear_transpose(lambda t: _mirrored(t, pairs, mode), jax.ShapeDtypeStruct(sizes, x.dtype))
+    return spread(jnp.asarray(x))[0]
+
+
+@export("pad")
+def pad(tensor: Any, paddings: Any, mode: str = "CONSTANT", name: str | None = None, constant_values: Any = 0) -> Tensor:
+    """`tensor` with elements added before and after it in each dimension.
+
+    Args:
+      tensor: a tensor of rank n.
+      paddings: int [n, 2], how many elements before and after.
+      mode: "CONSTANT", "REFLECT" (mirrored without the border) or "SYMMETRIC" (with it), in any case.
+      name: node name.
+      constant_values: scalar, the value of added elements in "CONSTANT" mode.
+
+    Raises:
+      ValueError: another mode, or negative paddings.
+    """
+    kind = mode.upper()
+    if kind == "CONSTANT":
+        if not isinstance(constant_values, Tensor) and np.ndim(constant_values) == 0 and constant_values == 0:
+            result = raw.Pad(tensor, paddings, name=name)
+        else:
+            result = raw.PadV2(tensor, paddings, constant_values, name=name)
+    elif kind in ("REFLECT", "SYMMETRIC"):
+        result = raw.MirrorPad(tensor, paddings, mode=kind, name=name)
+    else:
+        raise ValueError(f"Unknown padding mode: {kind}")
+    _set_partly_known_shape(result)
+    return result
+
+
+def _set_partly_known_shape(result: Tensor) -> None:
+    """Uses the rows of the paddings that are known where others are not."""
+    sizes, paddings = result.op.inputs[0]._sizes, result.op.inputs[1]
+    if sizes is None or result.shape.is_fully_defined() or paddings.op.type != "Pack":
+        return
+    rows = constant_value(paddings, partial=True)
+    result.set_shape([None if row is None or size is None else size + int(np.sum(row)) for row, size in zip(rows, sizes)])

@@ -1,0 +1,372 @@
+"""tf.cond and tf.case: branches as Switch and Merge nodes, in TensorFlow 1's flat form."""
+
+from __future__ import annotations
+
+import collections
+import functools
+from typing import Any, Callable
+
+from tfcompat._src.framework import dtypes, nest, raw
+from tfcompat._src.framework.composite_tensor import CompositeTensor
+from tfcompat._src.framework.constant_value import constant_value
+from tfcompat._src.framework.convert import convert_to_tensor
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.graph_collections import GraphKeys
+from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.scopes import get_default_graph, name_scope
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.ops.control.branch_ops import merge, switch, switch_ref_or_tensor
+from tfcompat._src.ops.control.context import LOOP_EXITS, ControlFlowContext
+from tfcompat._src.ops.control.groups import with_dependencies
+
+
+class CondContext(ControlFlowContext):
+    """One branch of a cond: outer tensors come in through Switch nodes on its predicate.
+
+    Args:
+      pred: scalar bool tensor. pivot: a tensor that is alive in this branch. branch: 1 for the true one, 0 for the false one.
+    """
+
+    def __init__(self, pred: Tensor, pivot: Tensor, branch: int, name: str = "cond_text") -> None:
+        super().__init__()
+        self._name = get_default_graph().unique_name(name, mark_as_used=False)
+        self._pred, self._pivot, self._branch = pred, pivot, branch
+        self._values.update((pred.name, pivot.name))
+        self._external_values.update({pred.name: pred, pivot.name: pivot})
+
+    @property
+    def pred(self) -> Tensor:
+        return self._pred
+
+    @property
+    def pivot(self) -> Tensor:
+        return self._pivot
+
+    @property
+    def branch(self) -> int:
+        return self._branch
+
+    @property
+    def grad_state(self) -> Any:
+        loop = self.GetWhileContext()
+        return loop.grad_state if loop is not None else None
+
+    @property
+    def back_prop(self) -> bool:
+        loop = self.GetWhileContext()
+        return loop.back_prop if loop is not None else False
+
+    def IsCondContext(self) -> bool:
+        return True
+
+    def GetControlPivot(self) -> Operation:
+        return self._pivot.op
+
+    def AddValue(self, tensor: Tensor) -> Tensor:
+        if tensor.name in self._values:
+            return self._external_values.get(tensor.name, tensor)
+        self._values.add(tensor.name)
+        outer = tensor
+        if self._outer_context is not None:
+            outer = self._outer_context.AddValue(tensor)
+            self._values.add(outer.name)
+            self._external_values[outer.name] = outer
+        graph = tensor.graph
+        with graph.control_dependencies(None):
+            inner = switch_ref_or_tensor(outer, self._pred)[self._branch]
+            if self._outer_context is not None:
+                self._outer_context.AddOp(inner.op)
+        graph.prevent_fetching(inner.op)
+        inner.op._control_flow_context = self
+        for stack_entry in graph._control_dependencies_stack:
+            stack_entry.made.add(inner.op)
+        self._values.add(inner.name)
+        self._external_values[tensor.name] = inner
+        return inner
+
+    def AddOp(self, op: Operation) -> None:
+        if not op._inputs:
+            self._remove_external_controls(op)
+            op._add_control_input(self._pivot.op)
+        else:
+            for index, tensor in enumerate(op._inputs):
+                inner = self.AddValue(tensor)
+                if inner is not tensor:
+                    op._update_input(index, inner)
+            self._remove_external_controls(op)
+            if op.graph._is_function(op.type) or op.type == "SymbolicGradient":
+                op._add_control_input(self._pivot.op)
+        self._values.update(t.name for t in op._outputs)
+        if self._outer_context is not None or op.type not in LOOP_EXITS:
+            op.graph.prevent_fetching(op)
+            for tensor in op._outputs:
+                op.graph.prevent_feeding(tensor)
+        if self._outer_context is not None:
+            self._outer_context._values.update(t.name for t in op._outputs)
+
+    def build_branch(self, fn: Callable) -> tuple[Any, Any]:
+        """Calls a branch function; its result as it is, and with tensors that live in this branch."""
+        graph = get_default_graph()
+        summaries_before = graph.get_collection(GraphKeys._SUMMARY_COLLECTION)
+        original = fn()
+        added = graph.get_collection_ref(GraphKeys._SUMMARY_COLLECTION)[len(summaries_before) :]
+        if added:
+            del graph.get_collection_ref(GraphKeys._SUMMARY_COLLECTION)[len(summaries_before) :]
+            with graph.control_dependencies(added):
+                if original is None:
+                    return raw.NoOp(), None
+                if not isinstance(original, Operation):
+                    original = nest.map_structure(raw.Identity, original, expand_composites=True)
+        if original is None:
+            return None, None
+        result = nest.map_structure(self._branch_tensor, original, expand_composites=True)
+        return original, result if isinstance(result, (list, tuple)) or not nest.is_nested(result) else result
+
+    def _branch_tensor(self, value: Any) -> Any:
+        if isinstance(value, Operation):
+            return with_dependencies([value], self._pivot)
+        if not isinstance(value, CompositeTensor):
+            value = convert_to_tensor(value)
+        return self._output(value)
+
+    def _output(self, value: Tensor) -> Tensor:
+        """A result made outside the branch comes in through a Switch, and out again."""
+        if value.name not in self._values:
+            self._values.add(value.name)
+            if self._outer_context is not None:
+                outer = self._outer_context.AddValue(value)
+                self._values.add(outer.name)
+            else:
+                outer = value
+            inner = switch_ref_or_tensor(outer, self._pred)[self._branch]
+            self._external_values[value.name] = inner
+            return inner
+        return self._external_values.get(value.name, value)
+
+
+@export("cond")
+def cond(
+    pred: Any, true_fn: Callable | None = None, false_fn: Callable | None = None, strict: bool = False, name: str | None = None,
+    fn1: Callable | None = None, fn2: Callable | None = None,
+) -> Any:  # fmt: skip
+    """The result of `true_fn()` where `pred` is true, else of `false_fn()`; only that branch runs.
+
+    Args:
+      pred: scalar bool tensor.
+      true_fn, false_fn: functions that make the branch; both give the same structure of tensors of the same dtypes.
+      strict: keeps lists of one element, which are unpacked otherwise.
+      name: name scope, "cond" by default.
+      fn1, fn2: deprecated names of `true_fn` and `false_fn`.
+
+    Raises:
+      TypeError: an argument is missing, not callable, or `pred` is a Python bool. ValueError: the branches do not match.
+    """
+    true_fn, false_fn = _one_of(true_fn, fn1, "fn1"), _one_of(false_fn, fn2, "fn2")
+    for role, fn in (("true_fn", true_fn), ("false_fn", false_fn)):
+        if fn is None:
+            raise TypeError(f"cond(): {role} argument required")
+    for role, fn in (("true_fn", true_fn), ("false_fn", false_fn)):
+        if not callable(fn):
+            raise TypeError(f"{role} must be callable.")
+    if isinstance(pred, bool):
+        raise TypeError("pred must not be a Python bool")
+    with name_scope(name, "cond", [pred]):
+        side_false, side_true = switch(pred, pred)
+        pivot_true, pivot_false = raw.Identity(side_true, name="switch_t"), raw.Identity(side_false, name="switch_f")
+        pred = raw.Identity(pred, name="pred_id")
+        for tensor in (side_true, side_false, pivot_true, pivot_false, pred):
+            tensor.graph.prevent_fetching(tensor.op)
+        contexts, results = [], []
+        for role, fn, pivot, branch in (("true_fn", true_fn, pivot_true, 1), ("false_fn", false_fn, pivot_false, 0)):
+            context = CondContext(pred, pivot, branch)
+            original, result = _build(context, fn)
+            if original is None:
+                raise ValueError(f"{role} must have a return value.")
+            contexts.append(context)
+            results.append((original, result))
+        return _merged(pred, contexts, results, strict)
+
+
+def _one_of(value: Any, deprecated: Any, deprecated_name: str) -> Any:
+    if deprecated is None:
+        return value
+    if value is not None:
+        raise TypeError(f"cond(): true_fn and false_fn may not be set together with {deprecated_name}.")
+    return deprecated
+
+
+def _build(context: CondContext, fn: Callable) -> tuple[Any, Any]:
+    context.Enter()
+    try:
+        original, result = context.build_branch(fn)
+        if result is not None:
+            context.ExitResult(nest.flatten(result, expand_composites=True))
+    finally:
+        context.Exit()
+    return original, result
+
+
+def _merged(pred: Tensor, contexts: list[CondContext], results: list[tuple], strict: bool) -> Any:
+    (original_true, true), (original_false, false) = results
+    if not strict:
+        original_true, true = _unpacked(original_true, true)
+        original_false, false = _unpacked(original_false, false)
+    try:
+        nest.assert_same_structure(original_true, original_false, expand_composites=True)
+    except TypeError as e:
+        raise TypeError(f"Incompatible return types of true_fn and false_fn: {e}") from None
+    flat_true, flat_false = nest.flatten(true, expand_composites=True), nest.flatten(false, expand_composites=True)
+    for t, f in zip(flat_true, flat_false):
+        if t.dtype.base_dtype != f.dtype.base_dtype:
+            raise ValueError(
+                f"Outputs of true_fn and false_fn must have the same type: {t.dtype.name}, {f.dtype.name}"
+            )
+    merges = [merge(pair)[0] for pair in zip(flat_false, flat_true)]
+    for joined, t, f in zip(merges, flat_true, flat_false):
+        if joined.dtype == dtypes.resource and t._handle_data == f._handle_data:
+            joined._handle_data = t._handle_data
+    graph = get_default_graph()
+    for context in contexts:
+        graph.add_to_collection(GraphKeys.COND_CONTEXT, context)
+    structure = nest.map_structure(lambda x: x, original_true, expand_composites=True)
+    packed = nest.pack_sequence_as(structure, merges, expand_composites=True)
+    return _unpacked(packed, packed)[0] if not strict else packed
+
+
+def _unpacked(original: Any, result: Any) -> tuple[Any, Any]:
+    """A list of one element becomes that element."""
+    if isinstance(original, (list, tuple)) and len(original) == 1 and not hasattr(original, "_fields"):
+        return _unpacked(original[0], result[0])
+    return original, result
+
+
+def smart_constant_value(pred: Any) -> bool | None:
+    """The value of a predicate that is known while the graph is built, else None; TypeError where it is no bool."""
+    if isinstance(pred, Tensor):
+        value = constant_value(pred)
+        return None if value is None else bool(value)
+    if pred in (0, 1):
+        return bool(pred)
+    if isinstance(pred, bool):
+        return pred
+    raise TypeError(f"`pred` must be a Tensor, or a Python bool, or 1 or 0. Found instead: {type(pred)}")
+
+
+def smart_cond(pred: Any, true_fn: Callable | None = None, false_fn: Callable | None = None, name: str | None = None) -> Any:
+    """`cond`, or just one of the functions where the predicate is known."""
+    if not callable(true_fn):
+        raise TypeError("`true_fn` must be callable.")
+    if not callable(false_fn):
+        raise TypeError("`false_fn` must be callable.")
+    value = smart_constant_value(pred)
+    if value is None:
+        return cond(pred, true_fn=true_fn, false_fn=false_fn, name=name)
+    return true_fn() if value else false_fn()
+
+
+@export("case")
+def case(
+    pred_fn_pairs: Any, default: Callable | None = None, exclusive: bool = False, strict: bool = False, name: str = "case"
+) -> Any:
+    """The result of the function whose predicate is the first true one, else of `default`.
+
+    Args:
+      pred_fn_pairs: list of (scalar bool tensor, function) pairs, or a dict of them.
+      default: function for when no predicate is true; without it, the last function, and that is asserted.
+      exclusive: asserts that at most one predicate is true.
+      strict: see `cond`.
+
+    Raises:
+      TypeError: the pairs are no list or dict of pairs, or a function is not callable.
+    """
+    pairs = _checked_pairs(pred_fn_pairs)
+    predicates, actions = [p for p, _ in pairs], [f for _, f in pairs]
+    with name_scope(name, "case", [predicates]):
+        if default is None:
+            default, guarded = _default_action(predicates, actions, exclusive)
+        else:
+            guarded = actions
+            if not callable(default):
+                raise TypeError("default must be callable.")
+        if exclusive:
+            return _exclusive_case(predicates, guarded, default, strict)
+        return _chain(list(zip(predicates, guarded))[: len(guarded)], default, strict)
+
+
+def _checked_pairs(pairs: Any) -> list[tuple[Any, Callable]]:
+    if isinstance(pairs, collections.abc.Mapping):
+        pairs = list(pairs.items()) if isinstance(pairs, collections.OrderedDict) else sorted(
+            pairs.items(), key=lambda item: item[0].name
+        )  # fmt: skip
+    elif not isinstance(pairs, (list, tuple)):
+        raise TypeError("pred_fn_pairs must be a list, tuple, or dict")
+    for pair in pairs:
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise TypeError("Each entry in pred_fn_pairs must be a 2-tuple")
+        if isinstance(pair[0], Tensor) and pair[0].dtype != dtypes.bool:
+            raise TypeError(f"pred must be Tensor of type bool: {pair[0].name}")
+        if not callable(pair[1]):
+            raise TypeError(f"fn for pred {getattr(pair[0], 'name', pair[0])} must be callable.")
+    return list(pairs)
+
+
+def _default_action(predicates: list[Any], actions: list[Callable], exclusive: bool) -> tuple[Callable, list[Callable]]:
+    """Without a default the last function is it, after an assertion that its predicate holds."""
+    names = ", ".join(getattr(p, "name", str(p)) for p in predicates)
+    message = f"None of conditions evaluated as True. Conditions: ({names}), Values:"
+    guard, last = predicates[-1], actions[-1]
+
+    def asserted() -> Any:
+        with get_default_graph().control_dependencies([assert_op(guard, [message, guard])]):
+            return last()
+
+    return asserted, actions[:-1]
+
+
+def assert_op(condition: Any, data: list[Any]) -> Operation:
+    """A plain Assert node."""
+    return raw.Assert(condition, data, summarize=3)
+
+
+def _exclusive_case(predicates: list[Any], actions: list[Callable], default: Callable, strict: bool) -> Any:
+    stacked = raw.Pack(predicates, name="preds_c")
+    true_count = raw.Sum(raw.Cast(stacked, DstT=dtypes.int32), [0], name="num_true_conds")
+    at_most_one = raw.Less(true_count, 2, name="at_most_one_true_cond")
+    message = "More than one condition evaluated as True but exclusive=True.  Conditions: (%s), Values:" % ", ".join(
+        getattr(p, "name", str(p)) for p in predicates
+    )
+    with get_default_graph().control_dependencies([assert_op(at_most_one, [message, stacked])]):
+        return _chain(list(zip(predicates, actions)), default, strict)
+
+
+def _chain(pairs: list[tuple[Any, Callable]], default: Callable, strict: bool) -> Any:
+    fn = default
+    for pred, action in reversed(pairs):
+        fn = functools.partial(cond, pred, true_fn=action, false_fn=fn, strict=strict)
+    return fn()
+
+
+@export("Assert", "debugging.Assert")
+def Assert(condition: Any, data: list[Any], summarize: int | None = None, name: str | None = None) -> Operation:
+    """An operation that raises InvalidArgumentError with `data` where `condition` is false.
+
+    Args:
+      condition: scalar bool tensor.
+      data: tensors to show.
+      summarize: how many entries of each to show, 3 by default.
+
+    Returns:
+      an Operation that raises when it runs and the condition does not hold.
+    """
+    with name_scope(name, "Assert", [condition, data]):
+        values = [convert_to_tensor(v) for v in data]
+        if all(v.dtype in (dtypes.string, dtypes.int32) for v in values):
+            condition = convert_to_tensor(condition, name="Const" if not isinstance(condition, Tensor) else None)
+            return raw.Assert(condition, values, summarize=3 if summarize is None else summarize, name="Assert")
+        condition = convert_to_tensor(condition, name="Const")
+
+        def fail() -> Operation:
+            return raw.Assert(condition, values, summarize=3 if summarize is None else summarize, name="Assert")
+
+        guarded = cond(condition, true_fn=raw.NoOp, false_fn=fail, name="AssertGuard")
+        return guarded.op

@@ -1,0 +1,110 @@
+"""Control-flow contexts: which branch or loop a node belongs to while the graph is built."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.scopes import get_default_graph
+from tfcompat._src.framework.tensor import Tensor
+
+LOOP_EXITS = frozenset(("Exit", "RefExit"))
+
+
+class ControlFlowContext:
+    """A branch of a cond or the body of a loop; nodes made while it is entered belong to it."""
+
+    def __init__(self) -> None:
+        self._outer_context: ControlFlowContext | None = get_default_graph()._control_flow_context
+        self._entered: list[ControlFlowContext | None] = []
+        self._values: set[str] = set()
+        self._external_values: dict[str, Tensor] = {}
+        self._name = ""
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def outer_context(self) -> ControlFlowContext | None:
+        return self._outer_context
+
+    @property
+    def grad_state(self) -> Any:
+        raise NotImplementedError(f"{type(self).__name__} has no gradient state")
+
+    @property
+    def back_prop(self) -> bool:
+        raise NotImplementedError(f"{type(self).__name__} has no back_prop")
+
+    def Enter(self) -> None:
+        """Makes this the context of new nodes."""
+        graph = get_default_graph()
+        self._entered.append(graph._control_flow_context)
+        graph._control_flow_context = self
+
+    def Exit(self) -> None:
+        """Goes back to the context before Enter."""
+        get_default_graph()._control_flow_context = self._entered.pop()
+
+    def EnterGradientColocation(self, op: Operation, gradient_uid: Any) -> None:
+        """Nothing to do: gradients are placed by their own devices."""
+
+    def ExitGradientColocation(self, op: Operation, gradient_uid: Any) -> None:
+        """Nothing to do: gradients are placed by their own devices."""
+
+    def ExitResult(self, result: list[Any]) -> None:
+        """Tells the outer context that it knows these tensors."""
+        if self._outer_context is not None:
+            for tensor in result:
+                if isinstance(tensor, Tensor):
+                    self._outer_context._values.add(tensor.name)
+
+    def GetWhileContext(self) -> Any:
+        return self._outer_context.GetWhileContext() if self._outer_context is not None else None
+
+    def GetControlPivot(self) -> Operation | None:
+        return None
+
+    def IsCondContext(self) -> bool:
+        return False
+
+    def IsWhileContext(self) -> bool:
+        return False
+
+    def IsXLAContext(self) -> bool:
+        return False
+
+    def AddOp(self, op: Operation) -> None:
+        """Adds a node made inside."""
+        raise NotImplementedError
+
+    def AddValue(self, tensor: Tensor) -> Tensor:
+        """The tensor that stands for `tensor` inside."""
+        raise NotImplementedError
+
+    def AddName(self, name: str) -> None:
+        self._values.add(name)
+
+    def _remove_external_controls(self, op: Operation) -> list[Operation]:
+        """Drops control inputs from outside the context; gives those from inside."""
+        inside = [c for c in op._control_inputs if contains(self, c)]
+        if len(inside) != len(op._control_inputs):
+            op._control_inputs = inside
+        return inside
+
+
+def contains(context: ControlFlowContext, op: Operation) -> bool:
+    """Whether a node was made in `context` or in one nested in it."""
+    inner = output_context(op)
+    while inner is not None:
+        if inner is context:
+            return True
+        inner = inner._outer_context
+    return False
+
+
+def output_context(op: Operation) -> ControlFlowContext | None:
+    """The context of a node's outputs: an Exit leaves its loop."""
+    context = op._control_flow_context
+    return context._outer_context if op.type in LOOP_EXITS and context is not None else context

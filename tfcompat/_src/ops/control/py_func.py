@@ -1,0 +1,125 @@
+"""Python functions as operations: py_func, numpy_function."""
+
+from __future__ import annotations
+
+import itertools
+import traceback
+import weakref
+from typing import Any, Callable
+
+import numpy as np
+
+from tfcompat._src.framework import dtypes, errors, raw
+from tfcompat._src.framework import shape_inference as si
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.op_spec import EXTERNAL, HOST, PURE, NotDifferentiable, op
+from tfcompat._src.framework.scopes import get_default_graph
+
+_KERNEL_NAMES = {"float64": "double", "float32": "float", "float16": "half"}
+_ERRORS = (
+    ((ValueError, TypeError), errors.InvalidArgumentError), (StopIteration, errors.OutOfRangeError),
+    (MemoryError, errors.ResourceExhaustedError), (NotImplementedError, errors.UnimplementedError),
+)  # fmt: skip
+
+
+class _Registered:
+    """A function that a graph calls; the graph keeps it alive."""
+
+    def __init__(self, function: Callable) -> None:
+        self.function = function
+
+
+_functions: weakref.WeakValueDictionary[str, _Registered] = weakref.WeakValueDictionary()
+_numbers = itertools.count()
+
+
+def _as_array(value: Any) -> np.ndarray:
+    array = np.asarray(value, order="C")
+    if array.dtype.kind == "U":
+        flat = [v.encode() for v in array.reshape(-1).tolist()]
+    elif array.dtype.kind == "S":
+        flat = array.reshape(-1).tolist()
+    else:
+        return array
+    found = np.empty(len(flat), object)
+    found[:] = flat
+    return found.reshape(array.shape)
+
+
+def _returned(value: Any) -> list[np.ndarray]:
+    if value is None:
+        return []
+    if isinstance(value, (list, tuple)):
+        return [_as_array(v) for v in value]
+    return [_as_array(value)]
+
+
+def _kernel_name(dtype: Any) -> str:
+    try:
+        name = dtypes.as_dtype(dtype).name
+    except TypeError:
+        name = str(dtype)
+    return _KERNEL_NAMES.get(name, name)
+
+
+def _call(context, inputs, *, token, Tout):
+    node = context.op.node_def, context.op
+    registered = _functions.get(token)
+    if registered is None:
+        raise errors.InvalidArgumentError(*node, f"ValueError: callback {token} is not found")
+    try:
+        results = _returned(registered.function(*(np.asarray(x)[()] for x in inputs)))
+    except Exception as e:
+        error = next((kind for causes, kind in _ERRORS if isinstance(e, causes)), errors.UnknownError)
+        raise error(*node, f"{type(e).__name__}: {e}\n{traceback.format_exc()}") from e
+    if len(results) != len(Tout):
+        raise errors.InvalidArgumentError(*node, f"{token} returns {len(results)} values, but expects to see {len(Tout)} values.")
+    for i, (result, wanted) in enumerate(zip(results, Tout)):
+        if result.dtype != wanted:
+            raise errors.InvalidArgumentError(
+                *node, f"{i}-th value returned by {token} is {_kernel_name(result.dtype)}, but expects {_kernel_name(wanted)}"
+            )
+    return tuple(results)
+
+
+for _name, _effects in (("PyFunc", EXTERNAL), ("PyFuncStateless", PURE)):
+    op(
+        _name, "(input: Tin, *, token: string, Tin: list(type) >= 0, Tout: list(type) >= 0) -> (output: Tout)", shape=si.unknown,
+        gradient=NotDifferentiable("a Python function has no gradient"), kernel=_call, effects=_effects, place=HOST, context=True,
+    )  # fmt: skip
+
+
+@export("py_func")
+def py_func(func: Callable, inp: list, Tout: Any, stateful: bool = True, name: str | None = None) -> Any:
+    """Calls a Python function on NumPy arrays each time the operation runs.
+
+    Args:
+      func: takes one array (or NumPy scalar) per input; returns one array or a list of them.
+      inp: list of tensors.
+      Tout: DType of the result, or list of them.
+      stateful: whether the function must be called in every run, even with equal inputs.
+      name: node name.
+
+    Returns:
+      a Tensor of unknown shape, a list of them where `Tout` is a list, or the Operation where it is empty.
+
+    Raises:
+      ValueError: `func` cannot be called. When run: InvalidArgumentError for results of other number or dtype, and for
+        ValueError and TypeError in `func`; OutOfRangeError, ResourceExhaustedError, UnimplementedError, UnknownError for others.
+    """
+    if not callable(func):
+        raise ValueError(f"Expected func to be callable, got func of type {type(func)}")
+    kinds = list(Tout) if isinstance(Tout, (list, tuple)) else [Tout]
+    token, registered = f"pyfunc_{next(_numbers)}", _Registered(func)
+    _functions[token] = registered
+    graph = get_default_graph()
+    graph.__dict__.setdefault("_py_funcs_used_in_graph", []).append(registered)
+    make = raw.PyFunc if stateful else raw.PyFuncStateless
+    result = make(inp, token=token, Tout=kinds, name=name)
+    return result if isinstance(Tout, (list, tuple)) else result[0]
+
+
+@export("numpy_function")
+def numpy_function(func: Callable, inp: list, Tout: Any, name: str | None = None) -> Any:
+    """`py_func` of a stateful function."""
+    return py_func(func, inp, Tout, stateful=True, name=name)

@@ -1,0 +1,143 @@
+"""Adding a vector along the channels, and layers made of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jax import lax
+
+from tfcompat._src.framework import errors, raw
+from tfcompat._src.framework import shape_inference as si
+from tfcompat._src.framework.convert import to_tensor
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.op_spec import op
+from tfcompat._src.framework.scopes import name_scope
+from tfcompat._src.framework.tensor import Tensor, shape_text
+from tfcompat._src.ops.math.matmul import matmul
+from tfcompat._src.ops.nn.conv_kernels import bias_add_grad
+
+_FORMAT = 'data_format: {"NHWC", "NCHW"} = "NHWC"'
+
+
+
+def _is_nchw(c) -> bool:
+    return "data_format" in c.op._attrs and c.attr("data_format") == b"NCHW"
+
+
+def _bias_add_shape(c):
+    value = si.with_rank_at_least(c.inputs[0], 3 if _is_nchw(c) else 2)
+    (size,) = si.with_rank(c.inputs[1], 1)
+    if value is None:
+        return [None]
+    axis = 1 if _is_nchw(c) else len(value) - 1
+    return [value[:axis] + (si.merge_size(value[axis], size),) + value[axis + 1 :]]
+
+
+def _bias_add_grad_shape(c):
+    value = si.with_rank_at_least(c.inputs[0], 3 if _is_nchw(c) else 2)
+    return [(None,) if value is None else (value[1 if _is_nchw(c) else -1],)]
+
+
+def _bias_add_gradient(op, g):
+    return [g, raw.BiasAddGrad(g, data_format=op.get_attr("data_format"))]
+
+
+def _bias_add_v1_gradient(op, g):
+    return [g, raw.BiasAddGrad(g)]
+
+
+def _bias_add_grad_gradient(op, g):
+    """`g` along the channels of every position."""
+    nchw = op.get_attr("data_format") == b"NCHW"
+    zeros = raw.ZerosLike(op.inputs[0])
+    return [raw.BiasAdd(zeros, g, data_format="NCHW" if nchw else "NHWC")]
+
+
+def _add_along(value, bias, axis: int):
+    if bias.ndim != 1 or value.ndim < 2 or value.shape[axis] != bias.shape[0]:
+        raise errors.InvalidArgumentError(
+            None, None,
+            f"Must provide as many biases as the last dimension of the input tensor: {shape_text(bias.shape)} vs. "
+            f"{shape_text(value.shape)}",
+        )  # fmt: skip
+    sizes = [1] * value.ndim
+    sizes[axis] = bias.shape[0]
+    return lax.add(value, lax.reshape(bias, sizes))
+
+
+@op(
+    "BiasAdd", f"(value: T, bias: T, *, T: NUMBER, {_FORMAT}) -> (output: T)", shape=_bias_add_shape,
+    gradient=_bias_add_gradient,
+)  # fmt: skip
+def _bias_add(value, bias, *, data_format):
+    return _add_along(value, bias, 1 if data_format == "NCHW" else value.ndim - 1)
+
+
+@op("BiasAddV1", "(value: T, bias: T, *, T: NUMBER) -> (output: T)", shape=_bias_add_shape, gradient=_bias_add_v1_gradient)
+def _bias_add_v1(value, bias):
+    return _add_along(value, bias, value.ndim - 1)
+
+
+@op(
+    "BiasAddGrad", f"(out_backprop: T, *, T: NUMBER, {_FORMAT}) -> (output: T)", shape=_bias_add_grad_shape,
+    gradient=_bias_add_grad_gradient,
+)  # fmt: skip
+def _bias_add_grad(out_backprop, *, data_format):
+    return bias_add_grad(out_backprop, data_format=data_format)
+
+
+# ---- public functions ----
+
+
+def short_data_format(data_format: str | None) -> str | None:
+    """NHWC or NCHW for any format of channels last or first; ValueError for another."""
+    if data_format is None:
+        return None
+    if data_format.startswith("NC"):
+        return "NCHW"
+    if data_format.startswith("N") and data_format.endswith("C"):
+        return "NHWC"
+    raise ValueError("data_format must be of the form `N...C` or `NC...`")
+
+
+@export("nn.bias_add")
+def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | None = None) -> Tensor:
+    """Adds a vector along the channels.
+
+    Args:
+      value: numeric Tensor of at least two dimensions.
+      bias: vector of its dtype, one element per channel.
+      data_format: `N...C` (channels last, the default) or `NC...`.
+      name: node name.
+
+    Returns:
+      a Tensor of the shape of `value`.
+
+    Raises:
+      ValueError: the sizes do not fit, or another data format.
+    """
+    with name_scope(name, "BiasAdd", [value, bias]) as name:
+        data_format = short_data_format(data_format)
+        value = to_tensor(value, name="input")
+        bias = to_tensor(bias, value.dtype.base_dtype, "bias")
+        return raw.BiasAdd(value, bias, data_format=data_format, name=name)
+
+
+def _converted(x: Any, weights: Any, biases: Any) -> tuple[Tensor, Tensor, Tensor]:
+    return to_tensor(x, name="x"), to_tensor(weights, name="weights"), to_tensor(biases, name="biases")
+
+
+@export("nn.xw_plus_b")
+def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
+    """matmul(x, weights) + biases for `x` [batch, in], `weights` [in, out] and `biases` [out]."""
+    with name_scope(name, "xw_plus_b", [x, weights, biases]) as name:
+        x, weights, biases = _converted(x, weights, biases)
+        return bias_add(matmul(x, weights), biases, name=name)
+
+
+@export("nn.relu_layer")
+def relu_layer(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
+    """relu(matmul(x, weights) + biases) for `x` [batch, in], `weights` [in, out] and `biases` [out]."""
+    with name_scope(name, "relu_layer", [x, weights, biases]) as name:
+        x, weights, biases = _converted(x, weights, biases)
+        return raw.Relu(bias_add(matmul(x, weights), biases), name=name)

@@ -1,0 +1,264 @@
+"""tf.nn.conv1d, conv2d, conv3d, their transposes and gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Sized
+from typing import Any
+
+from tfcompat._src.framework import raw
+from tfcompat._src.framework.deprecation import deprecated_argument_lookup
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.scopes import name_scope
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.ops.array.join import concat
+from tfcompat._src.ops.array.shape import expand_dims, squeeze
+from tfcompat._src.ops.nn.window_sizes import per_dimension
+
+_ONES_2D = (1, 1, 1, 1)
+_ONES_3D = (1, 1, 1, 1, 1)
+
+
+def _padding_attrs(padding: Any) -> dict[str, Any]:
+    """The attributes `padding` and `explicit_paddings` of a name or a list of four pairs; ValueError for anything else."""
+    if padding == "EXPLICIT":
+        raise ValueError(
+            '"EXPLICIT" is not a valid value for the padding parameter. To use explicit padding, the padding parameter must be '
+            "a list."
+        )
+    if not isinstance(padding, (list, tuple)):
+        return {"padding": padding, "explicit_paddings": []}
+    for i, pair in enumerate(padding):
+        if not isinstance(pair, (list, tuple)) or len(pair) != 2:
+            raise ValueError(
+                f"When padding is a list, each element of padding must be a list/tuple of size 2. Element {i} is {pair!r}"
+            )
+    if len(padding) != 4:
+        raise ValueError(f"When padding is a list, it must be of size 4. Got padding of size: {len(padding)}")
+    return {"padding": "EXPLICIT", "explicit_paddings": [n for pair in padding for n in pair]}
+
+
+@export("nn.conv2d")
+def conv2d(
+    input: Any, filter: Any = None, strides: Any = None, padding: Any = None, use_cudnn_on_gpu: bool = True,
+    data_format: str = "NHWC", dilations: Any = _ONES_2D, name: str | None = None, filters: Any = None,
+) -> Tensor:  # fmt: skip
+    """2-D convolution (cross-correlation).
+
+    Args:
+      input: floating Tensor [batch, height, width, in] in `data_format` order.
+      filter: Tensor [height, width, in, out] of its dtype.
+      strides: steps of the window, 1, 2 or 4 ints.
+      padding: "SAME", "VALID", or (before, after) for each dimension.
+      use_cudnn_on_gpu: kept in the graph.
+      data_format: "NHWC" or "NCHW".
+      dilations: spacing of the window's elements, 1, 2 or 4 ints.
+      name: node name.
+      filters: alias of `filter`.
+
+    Returns:
+      a Tensor [batch, out height, out width, out] in `data_format` order.
+
+    Raises:
+      ValueError: shapes or arguments that do not fit.
+    """
+    filter = deprecated_argument_lookup("filters", filters, "filter", filter)
+    attrs = _padding_attrs(padding)
+    data_format = data_format or "NHWC"
+    return raw.Conv2D(
+        input, filter, strides=per_dimension(strides, 2, data_format, "strides"), use_cudnn_on_gpu=use_cudnn_on_gpu,
+        data_format=data_format, dilations=per_dimension(dilations, 2, data_format, "dilations"), name=name, **attrs,
+    )  # fmt: skip
+
+
+@export("nn.conv2d_backprop_filter")
+def conv2d_backprop_filter(
+    input: Any, filter_sizes: Any, out_backprop: Any, strides: Any, padding: Any, use_cudnn_on_gpu: bool = True,
+    data_format: str = "NHWC", dilations: Any = _ONES_2D, name: str | None = None,
+) -> Tensor:  # fmt: skip
+    """The gradient of `tf.nn.conv2d` to its filter, of shape `filter_sizes`, from that to its result."""
+    return raw.Conv2DBackpropFilter(
+        input, filter_sizes, out_backprop, strides=strides, use_cudnn_on_gpu=use_cudnn_on_gpu, data_format=data_format,
+        dilations=dilations, name=name, **_padding_attrs(padding),
+    )  # fmt: skip
+
+
+@export("nn.conv2d_backprop_input")
+def conv2d_backprop_input(
+    input_sizes: Any, filter: Any = None, out_backprop: Any = None, strides: Any = None, padding: Any = None,
+    use_cudnn_on_gpu: bool = True, data_format: str = "NHWC", dilations: Any = _ONES_2D, name: str | None = None,
+    filters: Any = None,
+) -> Tensor:  # fmt: skip
+    """The gradient of `tf.nn.conv2d` to its input, of shape `input_sizes`, from that to its result."""
+    filter = deprecated_argument_lookup("filters", filters, "filter", filter)
+    return raw.Conv2DBackpropInput(
+        input_sizes, filter, out_backprop, strides=strides, use_cudnn_on_gpu=use_cudnn_on_gpu, data_format=data_format,
+        dilations=dilations, name=name, **_padding_attrs(padding),
+    )  # fmt: skip
+
+
+@export("nn.conv2d_transpose")
+def conv2d_transpose(
+    value: Any = None, filter: Any = None, output_shape: Any = None, strides: Any = None, padding: str = "SAME",
+    data_format: str = "NHWC", name: str | None = None, input: Any = None, filters: Any = None, dilations: Any = None,
+) -> Tensor:  # fmt: skip
+    """The transpose of `tf.nn.conv2d`.
+
+    Args:
+      value: floating Tensor [batch, height, width, in] in `data_format` order.
+      filter: Tensor [height, width, out, in].
+      output_shape: shape of the result, four ints.
+      strides, padding, data_format, dilations: of the convolution whose gradient this is.
+      name: node name.
+      input, filters: aliases of `value` and `filter`.
+
+    Raises:
+      ValueError: shapes or arguments that do not fit.
+    """
+    value = deprecated_argument_lookup("input", input, "value", value)
+    filter = deprecated_argument_lookup("filters", filters, "filter", filter)
+    with name_scope(name, "conv2d_transpose", [value, filter, output_shape]) as name:
+        return _conv2d_transpose(value, filter, output_shape, strides, padding, data_format, dilations, name)
+
+
+def _conv2d_transpose(input, filters, output_shape, strides, padding, data_format, dilations, name):
+    data_format = data_format or "NHWC"
+    return raw.Conv2DBackpropInput(
+        output_shape, filters, input, strides=per_dimension(strides, 2, data_format, "strides"), padding=padding,
+        data_format=data_format, dilations=per_dimension(dilations, 2, data_format, "dilations"), name=name,
+    )  # fmt: skip
+
+
+# ---- three dimensions ----
+
+
+@export("nn.conv3d")
+def conv3d(
+    input: Any, filter: Any = None, strides: Any = None, padding: str | None = None, data_format: str = "NDHWC",
+    dilations: Any = _ONES_3D, name: str | None = None, filters: Any = None,
+) -> Tensor:  # fmt: skip
+    """3-D convolution (cross-correlation).
+
+    Args:
+      input: floating Tensor [batch, depth, height, width, in] in `data_format` order.
+      filter: Tensor [depth, height, width, in, out] of its dtype.
+      strides, dilations: five ints each.
+      padding: "SAME" or "VALID".
+      data_format: "NDHWC" or "NCDHW".
+      name: node name.
+      filters: alias of `filter`.
+    """
+    filter = deprecated_argument_lookup("filters", filters, "filter", filter)
+    return raw.Conv3D(input, filter, strides, padding, data_format, dilations, name=name)
+
+
+@export("nn.conv3d_transpose")
+def conv3d_transpose(
+    value: Any, filter: Any = None, output_shape: Any = None, strides: Any = None, padding: str = "SAME",
+    data_format: str = "NDHWC", name: str | None = None, input: Any = None, filters: Any = None, dilations: Any = None,
+) -> Tensor:  # fmt: skip
+    """The transpose of `tf.nn.conv3d`; arguments as in `tf.nn.conv2d_transpose`, for one dimension more."""
+    filter = deprecated_argument_lookup("filters", filters, "filter", filter)
+    value = deprecated_argument_lookup("input", input, "value", value)
+    return _conv3d_transpose(value, filter, output_shape, strides, padding, data_format, dilations, name)
+
+
+def _conv3d_transpose(input, filters, output_shape, strides, padding, data_format, dilations, name):
+    with name_scope(name, "conv3d_transpose", [input, filters, output_shape]) as name:
+        data_format = data_format or "NDHWC"
+        return raw.Conv3DBackpropInputV2(
+            output_shape, filters, input, strides=per_dimension(strides, 3, data_format, "strides"), padding=padding,
+            data_format=data_format, dilations=per_dimension(dilations, 3, data_format, "dilations"), name=name,
+        )  # fmt: skip
+
+
+# ---- one dimension, computed in two ----
+
+_FORMATS_1D = {None: "NHWC", "NWC": "NHWC", "NHWC": "NHWC", "NCW": "NCHW", "NCHW": "NCHW"}
+
+
+def _format_as_2d(data_format: str | None, *excluded: str) -> str:
+    if data_format not in _FORMATS_1D or data_format in excluded:
+        raise ValueError('data_format must be "NWC" or "NCW".')
+    return _FORMATS_1D[data_format]
+
+
+@export("nn.conv1d")
+def conv1d(
+    value: Any = None, filters: Any = None, stride: Any = None, padding: str | None = None,
+    use_cudnn_on_gpu: bool | None = None, data_format: str | None = None, name: str | None = None, input: Any = None,
+    dilations: Any = None,
+) -> Tensor:  # fmt: skip
+    """1-D convolution (cross-correlation).
+
+    Args:
+      value: floating Tensor [batch, width, in] in `data_format` order.
+      filters: Tensor [width, in, out] of its dtype.
+      stride, dilations: an int, or a list of 1 or 3.
+      padding: "SAME" or "VALID".
+      use_cudnn_on_gpu: kept in the graph.
+      data_format: "NWC" or "NCW".
+      name: node name.
+      input: alias of `value`.
+
+    Returns:
+      a Tensor [batch, out width, out] in `data_format` order.
+    """
+    value = deprecated_argument_lookup("input", input, "value", value)
+    with name_scope(name, "conv1d", [value, filters]) as name:
+        data_format = _format_as_2d(data_format)
+        axis = 2 if data_format == "NCHW" else 1
+        strides = [1, *per_dimension(stride, 1, data_format, "stride")]
+        dilations = [1, *per_dimension(dilations, 1, data_format, "dilations")]
+        value, filters = expand_dims(value, axis), expand_dims(filters, 0)
+        result = raw.Conv2D(
+            value, filters, strides=strides, padding=padding, use_cudnn_on_gpu=use_cudnn_on_gpu, data_format=data_format,
+            dilations=dilations, name=name,
+        )  # fmt: skip
+        return squeeze(result, [axis])
+
+
+@export("nn.conv1d_transpose")
+def conv1d_transpose(
+    input: Any, filters: Any, output_shape: Any, strides: Any, padding: str = "SAME", data_format: str | None = "NWC",
+    dilations: Any = None, name: str | None = None,
+) -> Tensor:  # fmt: skip
+    """The transpose of `tf.nn.conv1d`; arguments as in `tf.nn.conv2d_transpose`, for one dimension."""
+    with name_scope(name, "conv1d_transpose", [input, filters, output_shape]) as name:
+        data_format = _format_as_2d(data_format, "NHWC", "NCHW")
+        axis = 2 if data_format == "NCHW" else 1
+        strides = [1, *per_dimension(strides, 1, data_format, "stride")]
+        dilations = [1, *per_dimension(dilations, 1, data_format, "dilations")]
+        input, filters = expand_dims(input, axis), expand_dims(filters, 0)
+        sizes = output_shape if isinstance(output_shape, Tensor) else list(output_shape)
+        sizes = concat([sizes[:axis], [1], sizes[axis:]], 0)
+        result = raw.Conv2DBackpropInput(
+            sizes, filters, input, strides=strides, padding=padding, data_format=data_format, dilations=dilations, name=name
+        )
+        return squeeze(result, axis)
+
+
+@export("nn.conv_transpose")
+def conv_transpose(
+    input: Any, filters: Any, output_shape: Any, strides: Any, padding: str = "SAME", data_format: str | None = None,
+    dilations: Any = None, name: str | None = None,
+) -> Tensor:  # fmt: skip
+    """`tf.nn.conv1d_transpose`, `conv2d_transpose` or `conv3d_transpose`, by the length of `output_shape`.
+
+    Raises:
+      ValueError: `output_shape` has not 3, 4 or 5 entries.
+    """
+    with name_scope(name, "conv_transpose", [input, filters, output_shape]) as name:
+        if isinstance(output_shape, Tensor):
+            count = output_shape._sizes[0] - 2
+        elif isinstance(output_shape, Sized):
+            count = len(output_shape) - 2
+        else:
+            raise ValueError("output_shape must be a tensor or sized collection.")
+        if not 1 <= count <= 3:
+            raise ValueError(f"output_shape must be of length 3, 4 or 5 but was {count + 2}.")
+        if count == 1:
+            return conv1d_transpose(input, filters, output_shape, strides, padding, data_format, dilations, name)
+        if count == 3:
+            return _conv3d_transpose(input, filters, output_shape, strides, padding, data_format, dilations, name)
+        with name_scope(name, "conv2d_transpose") as name:
+            return _conv2d_transpose(input, filters, output_shape, strides, padding, data_format, dilations, name)

@@ -1,0 +1,361 @@
+"""Variables by resource handle (VarHandleOp): reads are operations, in their place among the writes."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+from tfcompat._src.framework import dtypes, raw
+from tfcompat._src.framework.convert import convert_to_tensor, register_tensor_conversion_function
+from tfcompat._src.framework.graph_collections import GraphKeys
+from tfcompat._src.framework.indexed_slices import IndexedSlices
+from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.scopes import colocate_with, control_dependencies, device, get_default_graph, init_scope, name_scope
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.framework.tensor_shape import TensorShape, as_shape
+from tfcompat._src.variables import assign, policies
+from tfcompat._src.variables.guard import guard_initial_value
+from tfcompat._src.variables.variable import SaveSliceInfo, Variable, class_attribute, prepend_name_scope
+
+
+class BaseResourceVariable(Variable):
+    """What a resource variable and its value after an assignment share."""
+
+    _handle: Tensor
+    _handle_name: str
+    _graph_element: Tensor
+    _shape: TensorShape
+    _dtype: dtypes.DType
+    _cached_value: Tensor | None = None
+    _initial_value: Tensor | None = None
+    _initializer_op: Operation | None = None
+
+    @property
+    def handle(self) -> Tensor:
+        """The resource tensor."""
+        return self._handle
+
+    @property
+    def op(self) -> Operation:
+        return self._handle.op
+
+    @property
+    def create(self) -> Operation | None:
+        """The operation that initializes the variable."""
+        return self._initializer_op
+
+    @property
+    def name(self) -> str:
+        return self._handle_name
+
+    @property
+    def dtype(self) -> dtypes.DType:
+        return self._dtype
+
+    @property
+    def shape(self) -> TensorShape:
+        return self._shape
+
+    @property
+    def _unique_id(self) -> str:
+        return self._shared_name
+
+    def _shape_as_list(self) -> list | None:
+        return None if self._shape.sizes is None else list(self._shape.sizes)
+
+    def _shape_tuple(self) -> tuple | None:
+        return self._shape.sizes
+
+    def set_shape(self, shape: Any) -> None:
+        raise NotImplementedError("ResourceVariable does not implement set_shape()")
+
+    def numpy(self) -> Any:
+        raise NotImplementedError("numpy() is only available when eager execution is enabled.")
+
+    def _as_graph_element(self) -> Tensor:
+        return self._graph_element
+
+    def _as_handle(self) -> Tensor:
+        return self._handle
+
+    def _snapshot_tensor(self) -> Tensor:
+        return self._graph_element if self._cached_value is None else self._cached_value
+
+    def _is_initialized_test(self) -> Tensor:
+        return self.is_initialized()
+
+    def is_initialized(self, name: str | None = None) -> Tensor:
+        """A bool scalar: whether the variable has a value."""
+        return raw.VarIsInitializedOp(self._handle, name=name)
+
+    # ---- reads ----
+
+    def _read_variable_op(self) -> Tensor:
+        return raw.ReadVariableOp(self._handle, self._dtype)
+
+    def value(self) -> Tensor:
+        if self._cached_value is not None:
+            return self._cached_value
+        with colocate_with(None, ignore_existing=True), device(self._handle.device):
+            return self._read_variable_op()
+
+    def read_value(self) -> Tensor:
+        with name_scope("Read"), device(self._handle.device):
+            value = self._read_variable_op()
+        return raw.Identity(value)
+
+    def sparse_read(self, indices: Any, name: str | None = None) -> Tensor:
+        """The rows `indices`."""
+        with name_scope("Gather" if name is None else name) as scope:
+            value = raw.ResourceGather(self._handle, indices, dtype=self._dtype, name=scope)
+        return raw.Identity(value)
+
+    def gather_nd(self, indices: Any, name: str | None = None) -> Tensor:
+        """The slices at the index vectors `indices[..., :]`."""
+        with name_scope("GatherNd" if name is None else name) as scope:
+            value = raw.ResourceGatherNd(self._handle, indices, dtype=self._dtype, name=scope)
+        return raw.Identity(value)
+
+    # ---- writes ----
+
+    def _assign_dependencies(self) -> contextlib.AbstractContextManager:
+        """An update waits for the cached read, so that the two are ordered."""
+        return contextlib.nullcontext() if self._cached_value is None else control_dependencies([self._cached_value])
+
+    def _lazy_read(self, op: Operation) -> UnreadVariable:
+        return UnreadVariable(self, op)
+
+    def assign(self, value: Any, use_locking: bool | None = None, name: str | None = None, read_value: bool = True) -> Any:
+        """Replaces the value.
+
+        Args:
+          value: of the variable's dtype and shape.
+          use_locking: no effect on resource variables.
+          name: node name.
+          read_value: whether to return the variable as it is afterwards, or the operation.
+
+        Raises:
+          ValueError: the shapes cannot be equal.
+        """
+        with self._handle.graph.as_default():
+            tensor = convert_to_tensor(value, dtype=self._dtype)
+            self._shape.assert_is_compatible_with(tensor.shape)
+            op = raw.AssignVariableOp(self._handle, tensor, name=name)
+            return self._lazy_read(op) if read_value else op
+
+    def assign_add(self, delta: Any, use_locking: bool | None = None, name: str | None = None, read_value: bool = True) -> Any:
+        """Adds to the value; the variable afterwards, or the operation where `read_value` is false."""
+        return self._update(raw.AssignAddVariableOp, delta, name, read_value)
+
+    def assign_sub(self, delta: Any, use_locking: bool | None = None, name: str | None = None, read_value: bool = True) -> Any:
+        """Subtracts from the value; the variable afterwards, or the operation where `read_value` is false."""
+        return self._update(raw.AssignSubVariableOp, delta, name, read_value)
+
+    def _update(self, make: Any, delta: Any, name: str | None, read_value: bool) -> Any:
+        with self._handle.graph.as_default(), self._assign_dependencies():
+            op = make(self._handle, convert_to_tensor(delta, dtype=self._dtype), name=name)
+        return self._lazy_read(op) if read_value else op
+
+    def count_up_to(self, limit: int) -> Tensor:
+        """Adds 1; the value before. Running it at `limit` raises OutOfRangeError."""
+        return raw.ResourceCountUpTo(self._handle, limit=limit, T=self._dtype)
+
+    def _scatter(self, kind: str, sparse_delta: IndexedSlices, use_locking: bool, name: str | None) -> UnreadVariable:
+        values = convert_to_tensor(sparse_delta.values, self._dtype)
+        return self._lazy_read(raw.function("ResourceScatter" + kind)(self._handle, sparse_delta.indices, values, name=name))
+
+    def _scatter_nd(self, kind: str, indices: Any, updates: Any, name: str | None) -> UnreadVariable:
+        values = convert_to_tensor(updates, self._dtype)
+        return self._lazy_read(raw.function("ResourceScatterNd" + kind)(self._handle, indices, values, name=name))
+
+    def batch_scatter_update(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
+        """Replaces rows of the last index dimension, for each position of the dimensions before it."""
+        if not isinstance(sparse_delta, IndexedSlices):
+            raise TypeError(f"sparse_delta is not IndexedSlices: {sparse_delta}")
+        updated = assign.batch_scatter_update(self, sparse_delta.indices, sparse_delta.values, use_locking=use_locking, name=name)
+        return self._lazy_read(updated.op)
+
+    def _strided_slice_assign(
+        self, begin, end, strides, value, name, begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask
+    ) -> UnreadVariable:
+        with self._handle.graph.as_default(), self._assign_dependencies():
+            op = raw.ResourceStridedSliceAssign(
+                self._handle, begin, end, strides, convert_to_tensor(value, dtype=self._dtype), name=name, begin_mask=begin_mask,
+                end_mask=end_mask, ellipsis_mask=ellipsis_mask, new_axis_mask=new_axis_mask, shrink_axis_mask=shrink_axis_mask,
+            )  # fmt: skip
+            return self._lazy_read(op)
+
+    # ---- Python ----
+
+    def __bool__(self) -> bool:
+        return bool(self.read_value())
+
+    def __copy__(self) -> BaseResourceVariable:
+        return self
+
+    def __deepcopy__(self, memo: dict) -> Any:
+        raise NotImplementedError("__deepcopy__() is only available when eager execution is enabled.")
+
+    def to_proto(self, export_scope: str | None = None) -> Any:
+        found = super().to_proto(export_scope)
+        if found is not None:
+            found.is_resource = True
+        return found
+
+
+def _refuse(symbol: str, advice: str) -> Any:
+    def refuse(self: BaseResourceVariable, other: Any) -> Any:
+        raise RuntimeError(f"Variable {symbol} value not supported. Use {advice}")
+
+    return refuse
+
+
+_ADVICE = "`var.assign(var {0} value)` to modify the variable or `var = var {0} value` to get a new Tensor object."
+for _name, _symbol, _advice in (
+    ("iadd", "+=", "variable.assign_add(value) to modify the variable value and variable = variable + value to get a new Tensor object."),
+    ("isub", "-=", "variable.assign_sub(value) to modify the variable value and variable = variable - value to get a new Tensor object."),
+    ("imul", "*=", _ADVICE.format("*")), ("itruediv", "/=", _ADVICE.format("/")), ("ipow", "**=", _ADVICE.format("**")),
+):  # fmt: skip
+    setattr(BaseResourceVariable, f"__{_name}__", _refuse(_symbol, _advice))
+
+
+class ResourceVariable(BaseResourceVariable):
+    """A variable behind a resource handle; see tf.Variable for the arguments."""
+
+    def __init__(
+        self, initial_value=None, trainable=None, collections=None, validate_shape=True, caching_device=None, name=None,
+        dtype=None, variable_def=None, import_scope=None, constraint=None, distribute_strategy=None, synchronization=None,
+        aggregation=None, shape=None,
+    ) -> None:  # fmt: skip
+        if distribute_strategy is not None:
+            raise NotImplementedError("ResourceVariable(distribute_strategy=) is not there yet.")
+        if variable_def is not None:
+            if initial_value is not None:
+                raise ValueError("variable_def and initial_value are mutually exclusive.")
+            self._init_from_proto(variable_def, import_scope)
+            return
+        self._synchronization, self._aggregation, self._trainable = policies.validate(
+            synchronization, aggregation, trainable, name
+        )
+        collections = [GraphKeys.GLOBAL_VARIABLES] if collections is None else collections
+        policies.check_arguments(initial_value, collections, constraint)
+        if self._trainable and GraphKeys.TRAINABLE_VARIABLES not in collections:
+            collections = [*collections, GraphKeys.TRAINABLE_VARIABLES]
+        self._constraint = constraint
+        self._caching_device = caching_device
+        with init_scope():
+            with name_scope(name, "Variable", [] if callable(initial_value) else [initial_value]) as scope:
+                self._make_nodes(scope, initial_value, dtype, shape)
+                get_default_graph().add_to_collections(collections, self)
+
+    def _make_nodes(self, scope: str, initial_value: Any, dtype: Any, shape: Any) -> None:
+        handle_name = scope[:-1]
+        with get_default_graph()._attr_scope(class_attribute(handle_name)):
+            with name_scope("Initializer"), device(None):
+                value = initial_value() if callable(initial_value) else initial_value
+                initial = self._initial_value = convert_to_tensor(value, name="initial_value", dtype=dtype)
+            if shape is not None and not initial.shape.is_compatible_with(shape):
+                raise ValueError(
+                    f"The initial value's shape ({initial.shape}) is not compatible with the explicitly supplied `shape` argument ({shape})."
+                )
+            self._shape = initial.shape if shape is None else as_shape(shape)
+            self._dtype = initial._dtype.base_dtype
+            handle = self._handle = raw.VarHandleOp(
+                shape=self._shape, dtype=self._dtype, shared_name=handle_name, name=scope
+            )
+            self._handle_name = handle.name
+        if initial.op._control_flow_context is not None:
+            raise ValueError(
+                f"Initializer for variable {scope} is from inside a control-flow construct, such as a loop or conditional. "
+                "When creating a variable inside a loop or conditional, use a lambda as the initializer."
+            )
+        with name_scope("IsInitialized"):
+            self._is_initialized_op = raw.VarIsInitializedOp(handle)
+        with name_scope("Assign") as assign_scope, colocate_with(None, ignore_existing=True), device(handle.device):
+            self._initializer_op = raw.AssignVariableOp(handle, guard_initial_value(scope, initial), name=assign_scope)
+        with name_scope("Read"):
+            with device(handle.device):
+                self._graph_element = self._read_variable_op()
+            if self._caching_device is not None:
+                with colocate_with(None, ignore_existing=True), device(self._caching_device):
+                    self._cached_value = raw.Identity(self._graph_element)
+
+    def _init_from_proto(self, variable_def: Any, import_scope: str | None) -> None:
+        if not variable_def.is_resource:
+            raise ValueError("Trying to restore Variable as ResourceVariable.")
+
+        def element(name: str) -> Any:
+            return get_default_graph().as_graph_element(prepend_name_scope(name, import_scope))
+
+        self._handle = element(variable_def.variable_name)
+        self._shape = self._handle.op._attrs["shape"]
+        self._dtype = self._handle.op._attrs["dtype"]
+        self._handle_name = self._handle.name
+        self._initializer_op = element(variable_def.initializer_name)
+        self._initial_value = element(variable_def.initial_value_name) if variable_def.initial_value_name else None
+        self._synchronization, self._aggregation, self._trainable = policies.validate(
+            variable_def.synchronization, variable_def.aggregation, variable_def.trainable, variable_def.variable_name
+        )
+        self._constraint = None
+        snapshot = element(variable_def.snapshot_name or self._handle.op.name + "/Read/ReadVariableOp:0")
+        if snapshot.op.type != "ReadVariableOp":
+            self._cached_value = snapshot
+        while snapshot.op.type != "ReadVariableOp":
+            snapshot = snapshot.op.inputs[0]
+        self._graph_element = snapshot
+        if variable_def.HasField("save_slice_info_def"):
+            self._save_slice_info = SaveSliceInfo(save_slice_info_def=variable_def.save_slice_info_def, import_scope=import_scope)
+
+    @staticmethod
+    def from_proto(variable_def: Any, import_scope: str | None = None) -> ResourceVariable:
+        return ResourceVariable(variable_def=variable_def, import_scope=import_scope)
+
+
+class UnreadVariable(BaseResourceVariable):
+    """A resource variable as it is after `parent_op`; reads wait for that operation."""
+
+    def __init__(self, variable: BaseResourceVariable, parent_op: Operation) -> None:
+        self._handle, self._shape, self._dtype = variable._handle, variable._shape, variable._dtype
+        self._handle_name = self._handle.name + ":0"
+        self._parent_op = parent_op
+        self._constraint = None
+        self._synchronization, self._aggregation, self._trainable = policies.validate(None, None, None, None)
+        self._graph_element = self._read_variable_op()
+
+    @property
+    def name(self) -> str:
+        return self._parent_op.name
+
+    @property
+    def _shared_name(self) -> str:
+        return self._handle.op.name
+
+    @property
+    def op(self) -> Operation:
+        return self._parent_op
+
+    def _read_variable_op(self) -> Tensor:
+        with control_dependencies([self._parent_op]):
+            return raw.ReadVariableOp(self._handle, self._dtype)
+
+    def value(self) -> Tensor:
+        return self._read_variable_op()
+
+    def read_value(self) -> Tensor:
+        return self._read_variable_op()
+
+
+def _convert(variable: BaseResourceVariable, dtype: Any = None, name: str | None = None, as_ref: bool = False) -> Tensor:
+    if dtype is not None and not dtype.is_compatible_with(variable._dtype):
+        raise ValueError(
+            f"Incompatible type conversion requested to type {dtype.name!r} for variable of type {variable._dtype.name!r}"
+        )
+    return variable.read_value().op.inputs[0] if as_ref else variable.value()
+
+
+register_tensor_conversion_function(BaseResourceVariable, _convert)
+
+
+def is_resource_variable(var: Any) -> bool:
+    """Whether `var` is a variable behind a resource handle."""
+    return isinstance(var, BaseResourceVariable) or hasattr(var, "_should_act_as_resource_variable")
