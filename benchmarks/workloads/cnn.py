@@ -1,4 +1,4 @@
-"""LeNet with dropout in tf.layers: two 5x5 convolutions (32, 64) with 2x2 pooling, 1,024 units, 10 classes; Adam, batch 128."""
+"""LeNet with dropout in tf.layers: 5x5 convolutions (32, 64), 2x2 pooling, 1,024 units, 10 classes; Adam, batch 128."""
 
 from benchmarks.workloads.model import GraphModel, images
 

@@ -1,6 +1,5 @@
 """The JAX twin of linear.py."""
 
-import jax
 import jax.numpy as jnp
 import optax
 

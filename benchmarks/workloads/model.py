@@ -4,8 +4,8 @@ import collections
 
 import numpy as np
 
-# `feeds` are placeholders, `fetches` what each step runs (the last one is the loss, or None where nothing is read back),
-# `probe` a scalar fetched after the last step of a round so that all work has ended when the clock is read.
+# `feeds` are placeholders, `fetches` what each step runs: the last is the loss, or an operation where nothing is read
+# back. `probe` is a scalar that is then fetched after the last step of a round, so that all work is in the time.
 GraphModel = collections.namedtuple("GraphModel", "feeds fetches probe")
 
 # `init(key) -> state` and `step(state, *batch) -> (state, loss)`; both are jitted, `state` is donated to `step`.
@@ -14,7 +14,7 @@ JaxModel = collections.namedtuple("JaxModel", "init step reads_loss")
 
 
 def images(count, batch_size, shape):
-    """`count` batches of float32 images `(batch_size, *shape)` in [0, 1) and int32 labels `(batch_size,)` of 10 classes."""
+    """`count` batches of float32 images `(batch_size, *shape)` in [0, 1) and int32 labels `(batch_size,)` below 10."""
     rng = np.random.RandomState(0)
     return [
         (rng.rand(batch_size, *shape).astype(np.float32), rng.randint(0, 10, batch_size).astype(np.int32))
@@ -30,7 +30,7 @@ def scalars(count):
 
 
 def word_pairs(count, batch_size, vocabulary):
-    """`count` batches of int32 centre words `(batch_size,)` and context words `(batch_size, 1)`, log-uniformly distributed."""
+    """`count` batches of int32 centre words `(batch_size,)` and context words `(batch_size, 1)`, log-uniform."""
     rng = np.random.RandomState(0)
 
     def words(*shape):

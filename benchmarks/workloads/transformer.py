@@ -1,4 +1,4 @@
-"""A transformer language model of tf.layers.dense, tf.matmul and tf.nn.softmax; Adam. Matmuls are on `[tokens, width]`."""
+"""A transformer language model of tf.layers.dense, tf.matmul and tf.nn.softmax on `[batch, positions, width]`; Adam."""
 
 import collections
 import math
@@ -28,13 +28,13 @@ def gelu(tf, x):
 def attention(tf, x, size):
     def heads(name):
         projected = tf.layers.dense(x, size.width, name=name)
-        split = tf.reshape(projected, [size.batch, size.positions, size.heads, size.width // size.heads])
+        split = tf.reshape(projected, [-1, size.positions, size.heads, size.width // size.heads])
         return tf.transpose(split, [0, 2, 1, 3])
 
     query, key, value = heads("query"), heads("key"), heads("value")
     scores = tf.matmul(query, key, transpose_b=True) / math.sqrt(size.width // size.heads)
     mixed = tf.transpose(tf.matmul(tf.nn.softmax(scores), value), [0, 2, 1, 3])
-    return tf.layers.dense(tf.reshape(mixed, [-1, size.width]), size.width, name="output")
+    return tf.layers.dense(tf.reshape(mixed, [-1, size.positions, size.width]), size.width, name="output")
 
 
 def feed_forward(tf, x, size):
@@ -43,11 +43,11 @@ def feed_forward(tf, x, size):
 
 
 def build(tf, size=SMALL):
-    tokens = tf.placeholder(tf.int32, [size.batch, size.positions])
-    targets = tf.placeholder(tf.int32, [size.batch, size.positions])
+    tokens = tf.placeholder(tf.int32, [None, size.positions])
+    targets = tf.placeholder(tf.int32, [None, size.positions])
     table = tf.get_variable("tokens", [size.vocabulary, size.width])
     places = tf.get_variable("positions", [size.positions, size.width])
-    x = tf.reshape(tf.nn.embedding_lookup(table, tokens) + places, [-1, size.width])
+    x = tf.nn.embedding_lookup(table, tokens) + places
     for i in range(size.layers):
         with tf.variable_scope("layer%d" % i):
             for name, part in (("attention", attention), ("feed_forward", feed_forward)):
@@ -56,8 +56,6 @@ def build(tf, size=SMALL):
     with tf.variable_scope("final"):
         x = layer_norm(tf, x, size.width)
     logits = tf.layers.dense(x, size.vocabulary, name="logits")
-    loss = tf.reduce_mean(
-        tf.nn.sparse_softmax_cross_entropy_with_logits(labels=tf.reshape(targets, [-1]), logits=logits)
-    )
+    loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=targets, logits=logits))
     train = tf.train.AdamOptimizer(1e-4).minimize(loss)
     return GraphModel((tokens, targets), [train, loss], loss)

@@ -2,6 +2,9 @@
 
 import importlib
 
+from tfcompat._src.variables.collections import global_variables_initializer as global_variables
+from tfcompat._src.variables.collections import local_variables_initializer as local_variables
+from tfcompat._src.variables.collections import variables_initializer as variables
 from tfcompat._src.variables.initializers import Constant as constant
 from tfcompat._src.variables.initializers import GlorotNormal as glorot_normal
 from tfcompat._src.variables.initializers import GlorotUniform as glorot_uniform

@@ -4,6 +4,7 @@ import importlib
 
 from tfcompat.keras import backend as backend
 from tfcompat.keras import initializers as initializers
+from tfcompat.keras import layers as layers
 
 _LAZY = {
 }

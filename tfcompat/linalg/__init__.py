@@ -17,6 +17,7 @@ from tfcompat._src.ops.math.contraction import trace as trace
 from tfcompat._src.ops.math.einsum import einsum as einsum
 from tfcompat._src.ops.math.matmul import matmul as matmul
 from tfcompat._src.ops.math.matmul import matvec as matvec
+from tfcompat._src.ops.nn.moments import l2_normalize as l2_normalize
 
 _LAZY = {
 }

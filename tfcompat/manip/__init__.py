@@ -9,6 +9,7 @@ from tfcompat._src.ops.array.reorder import reverse as reverse
 from tfcompat._src.ops.array.reorder import roll as roll
 from tfcompat._src.ops.array.scatter import scatter_nd as scatter_nd
 from tfcompat._src.ops.array.shape import reshape as reshape
+from tfcompat._src.ops.composed.indexing import gather_nd as gather_nd
 
 _LAZY = {
 }

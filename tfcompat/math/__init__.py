@@ -117,6 +117,7 @@ from tfcompat._src.ops.math.unary import tan as tan
 from tfcompat._src.ops.math.unary import tanh as tanh
 from tfcompat._src.ops.nn.activation import softplus as softplus
 from tfcompat._src.ops.nn.activation import softsign as softsign
+from tfcompat._src.ops.nn.moments import l2_normalize as l2_normalize
 from tfcompat._src.ops.nn.softmax import log_softmax as log_softmax
 from tfcompat._src.ops.nn.softmax import softmax as softmax
 

@@ -4,6 +4,7 @@ import importlib
 
 from tfcompat._src.framework.sparse_tensor import SparseTensor as SparseTensor
 from tfcompat._src.ops.composed.masks import sparse_mask as mask
+from tfcompat._src.ops.composed.sparse_placeholder import sparse_placeholder as placeholder
 from tfcompat._src.ops.math.sparse_segment import sparse_segment_mean as segment_mean
 from tfcompat._src.ops.math.sparse_segment import sparse_segment_sqrt_n as segment_sqrt_n
 from tfcompat._src.ops.math.sparse_segment import sparse_segment_sum as segment_sum

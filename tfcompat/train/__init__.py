@@ -2,6 +2,22 @@
 
 import importlib
 
+from tfcompat._src.train.adadelta import AdadeltaOptimizer as AdadeltaOptimizer
+from tfcompat._src.train.adagrad import AdagradDAOptimizer as AdagradDAOptimizer
+from tfcompat._src.train.adagrad import AdagradOptimizer as AdagradOptimizer
+from tfcompat._src.train.adagrad import ProximalAdagradOptimizer as ProximalAdagradOptimizer
+from tfcompat._src.train.adam import AdamOptimizer as AdamOptimizer
+from tfcompat._src.train.ftrl import FtrlOptimizer as FtrlOptimizer
+from tfcompat._src.train.gradient_descent import GradientDescentOptimizer as GradientDescentOptimizer
+from tfcompat._src.train.gradient_descent import ProximalGradientDescentOptimizer as ProximalGradientDescentOptimizer
+from tfcompat._src.train.momentum import MomentumOptimizer as MomentumOptimizer
+from tfcompat._src.train.optimizer import Optimizer as Optimizer
+from tfcompat._src.train.rmsprop import RMSPropOptimizer as RMSPropOptimizer
+from tfcompat._src.train.training_util import assert_global_step as assert_global_step
+from tfcompat._src.train.training_util import create_global_step as create_global_step
+from tfcompat._src.train.training_util import get_global_step as get_global_step
+from tfcompat._src.train.training_util import get_or_create_global_step as get_or_create_global_step
+from tfcompat._src.train.training_util import global_step as global_step
 
 _LAZY = {
     "BytesList": "tfcompat._src.proto.messages:tensorflow.BytesList",

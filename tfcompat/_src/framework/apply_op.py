@@ -46,11 +46,11 @@ def apply_op(spec: OpSpec, inputs: list[Any], attrs: dict[str, Any], name: str |
     outer_scope, graph._name_stack = graph._name_stack, scope
     try:
         tensors_in = _convert_inputs(spec, inputs, inside)
+        _complete_attrs(spec, inside)
+        with _beside_refs(graph, spec, tensors_in):
+            op = graph.make_op(spec, scope, tensors_in, inside, skip_frames=skip_frames)
     finally:
         graph._name_stack = outer_scope
-    _complete_attrs(spec, inside)
-    with _beside_refs(graph, spec, tensors_in):
-        op = graph.make_op(spec, scope, tensors_in, inside, skip_frames=skip_frames)
     return results(op)
 
 

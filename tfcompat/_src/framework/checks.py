@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Callable
 
 import jax
 import jax.numpy as jnp
@@ -18,7 +18,7 @@ class Check:
     """One requirement: `ok` is a scalar bool; `values` go into `text` when it fails. `op` is the node that asked."""
 
     ok: Any
-    text: str
+    text: str | Callable[..., str]
     values: tuple
     op: Any
     error: type[errors.OpError] = errors.InvalidArgumentError
@@ -39,7 +39,8 @@ class Check:
 
     def failure(self, values: tuple) -> errors.OpError:
         node_def = self.op.node_def if self.op is not None else None
-        return self.error(node_def, self.op, self.text.format(*values))
+        text = self.text(*values) if callable(self.text) else self.text.format(*values)
+        return self.error(node_def, self.op, text)
 
 
 class _Collector(threading.local):
@@ -54,12 +55,12 @@ class _Collector(threading.local):
 COLLECTOR = _Collector()
 
 
-def require(ok: Any, text: str, *values: Any, error: type[errors.OpError] = errors.InvalidArgumentError) -> None:
+def require(ok: Any, text: str | Callable[..., str], *values: Any, error: type[errors.OpError] = errors.InvalidArgumentError) -> None:
     """Demands that the scalar `ok` is true when the kernel runs.
 
     Args:
       ok: scalar bool, traced or concrete.
-      text: message with `{}` for each of `values`.
+      text: message with `{}` for each of `values`, or a function of them.
       values: arrays to show.
       error: class to raise.
 

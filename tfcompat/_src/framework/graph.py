@@ -302,7 +302,7 @@ class Graph(Collections):
             if entry.op.device:
                 node._device = entry.op.device
         if groups:
-            node._attrs["_class"] = sorted(set(node._attrs.get("_class", ())) | set(groups))
+            node._attrs["_class"] = sorted(set(groups))
 
     @contextlib.contextmanager
     def container(self, container_name: str) -> Iterator[str]:

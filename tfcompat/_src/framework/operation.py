@@ -217,7 +217,10 @@ class Operation:
 
     def constant_positions(self) -> frozenset[int]:
         """The flat positions of the inputs that the kernel needs as NumPy values."""
-        names = self.spec.constants
+        names, traceable = self.spec.constants, self.spec.traceable
+        if traceable is not None:
+            free = traceable(self)
+            names = tuple(n for n in names if n not in free)
         if not names:
             return frozenset()
         found, start = set(), 0

@@ -8,13 +8,16 @@ import tfcompat._src.ops.array.gather  # noqa: F401
 import tfcompat._src.ops.array.join  # noqa: F401
 import tfcompat._src.ops.array.pad  # noqa: F401
 import tfcompat._src.ops.array.partition  # noqa: F401
+import tfcompat._src.ops.array.patches  # noqa: F401
 import tfcompat._src.ops.array.reorder  # noqa: F401
 import tfcompat._src.ops.array.scatter  # noqa: F401
 import tfcompat._src.ops.array.search  # noqa: F401
 import tfcompat._src.ops.array.shape  # noqa: F401
 import tfcompat._src.ops.array.slice  # noqa: F401
 import tfcompat._src.ops.array.slicing  # noqa: F401
+import tfcompat._src.ops.composed.indexing  # noqa: F401
 import tfcompat._src.ops.composed.masks  # noqa: F401
+import tfcompat._src.ops.composed.sparse_placeholder  # noqa: F401
 import tfcompat._src.ops.control.branch_ops  # noqa: F401
 import tfcompat._src.ops.control.cond  # noqa: F401
 import tfcompat._src.ops.control.context  # noqa: F401
@@ -49,6 +52,10 @@ import tfcompat._src.ops.nn.candidates  # noqa: F401
 import tfcompat._src.ops.nn.conv  # noqa: F401
 import tfcompat._src.ops.nn.conv_functions  # noqa: F401
 import tfcompat._src.ops.nn.conv_kernels  # noqa: F401
+import tfcompat._src.ops.nn.dropout  # noqa: F401
+import tfcompat._src.ops.nn.moments  # noqa: F401
+import tfcompat._src.ops.nn.pool  # noqa: F401
+import tfcompat._src.ops.nn.pool_functions  # noqa: F401
 import tfcompat._src.ops.nn.pool_kernels  # noqa: F401
 import tfcompat._src.ops.nn.softmax  # noqa: F401
 import tfcompat._src.ops.nn.window_sizes  # noqa: F401
@@ -66,4 +73,5 @@ import tfcompat._src.ops.random.stateless  # noqa: F401
 import tfcompat._src.ops.state.index_checks  # noqa: F401
 import tfcompat._src.ops.state.ref_variable  # noqa: F401
 import tfcompat._src.ops.state.resource_variable  # noqa: F401
+import tfcompat._src.ops.state.scatter  # noqa: F401
 import tfcompat._src.ops.state.update_rules  # noqa: F401

@@ -13,7 +13,9 @@ from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.runtime import failure
 from tfcompat._src.runtime.compile import Program, input_shapes
-from tfcompat._src.runtime.lower import Frame, flatten_results, gather_inputs, store_results
+from tfcompat._src.runtime.lower import ROUTES, Frame, flatten_results, gather_inputs, store_results
+from tfcompat._src.runtime.lower_control import CondUnit, root_predicate
+from tfcompat._src.runtime.partition import Partitioner
 from tfcompat._src.runtime.plan import Cluster, HostStep, Plan
 from tfcompat._src.runtime.variable_state import accesses, uninitialized, variable_key, variable_op
 
@@ -31,12 +33,36 @@ def execute(plan: Plan, feeds: list[Any], session: Any) -> list[Any]:
             raise uninitialized(op)
     values: dict[Tensor, Any] = dict(plan.known)
     values.update(zip(plan.feeds, feeds))
+    run_steps(plan, values, session)
+    return [fetched_value(t, values, session) for t in plan.fetched]
+
+
+def run_steps(plan: Plan, values: dict[Tensor, Any], session: Any) -> None:
     for step in plan.steps:
         if isinstance(step, Cluster):
             run_cluster(step, plan.known, values, session)
         else:
             run_host_step(step, values, session)
-    return [fetched_value(t, values, session) for t in plan.fetched]
+
+
+def run_unit(unit: CondUnit, values: dict[Tensor, Any], session: Any) -> None:
+    """Runs the branch that the predicate chooses, by a plan of its own."""
+    on = bool(np.asarray(values[unit.predicate]))
+    plan = unit.plans.get(on)
+    if plan is None:
+        plan = unit.plans[on] = _branch_plan(unit, on, values)
+    inner = {**plan.known, **{t: values[t] for t in plan.feeds}}
+    run_steps(plan, inner, session)
+    for t in unit.joined(on):
+        if t._dtype._is_ref_dtype and t not in inner:
+            inner[t] = fetched_value(t, inner, session)
+    values.update(unit.results(on, inner))
+
+
+def _branch_plan(unit: CondUnit, on: bool, values: dict[Tensor, Any]) -> Plan:
+    decided = {t: np.array(on) for t in unit._inputs if root_predicate(t) is unit.predicate}
+    feeds = [t for t in unit._inputs if t in values and t not in decided]
+    return Partitioner(unit.on_side(on), unit.joined(on), feeds, decided).plan()
 
 
 def fetched_value(tensor: Tensor, values: dict[Tensor, Any], session: Any) -> Any:
@@ -91,8 +117,13 @@ def _device_input(value: Any) -> Any:
 
 
 def run_host_step(step: HostStep, values: dict[Tensor, Any], session: Any) -> None:
-    for op in step.items:
-        run_host_op(op, values, session)
+    for item in step.items:
+        if isinstance(item, CondUnit):
+            run_unit(item, values, session)
+        elif item.type in ROUTES:
+            ROUTES[item.type](item, Frame(values, {}))
+        else:
+            run_host_op(item, values, session)
 
 
 def run_host_op(op: Operation, values: dict[Tensor, Any], session: Any) -> None:

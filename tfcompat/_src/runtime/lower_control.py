@@ -36,6 +36,7 @@ class CondUnit:
         self._members: dict[bool, list[Operation]] = {False: [], True: []}
         self._shared: list[Operation] = []
         self.merges: list[Operation] = []
+        self.plans: dict[bool, Any] = {}
 
     def add(self, op: Operation, guards: dict[Any, Any]) -> None:
         """Files an operation under its branch; Switches on the predicate itself stand before both."""
@@ -82,6 +83,31 @@ class CondUnit:
 
     # ---- tracing ----
 
+    def on_side(self, on: bool) -> list[Any]:
+        """The items of one branch, after the Switches on the predicate itself."""
+        return [*self._shared, *self.branches[on]]
+
+    def results(self, on: bool, values: dict[Tensor, Any]) -> dict[Tensor, Any]:
+        """What the unit gives out where one branch has run and left `values`."""
+        found = {t: values[t] for t in self._outputs if t in values and self.is_alive(t, on)}
+        for merge in self.merges:
+            for index, tensor in enumerate(merge.inputs):
+                if self.is_alive(tensor, on) and tensor in values:
+                    found.update({merge.outputs[0]: values[tensor], merge.outputs[1]: np.array(index, np.int32)})
+        return found
+
+    def joined(self, on: bool) -> list[Tensor]:
+        """The tensors of one branch that go out, by themselves or through a Merge."""
+        found = [t for t in self._outputs if self.is_alive(t, on) and t.op not in self.merges]
+        return found + [t for m in self.merges for t in m.inputs if self.is_alive(t, on)]
+
+    def is_guarded(self, tensor: Tensor) -> bool:
+        """Whether a tensor that goes out has a value only where its branch was taken."""
+        return any(p is self.predicate for p, _ in self._guards[tensor])
+
+    def is_alive(self, tensor: Tensor, on: bool) -> bool:
+        return (self.predicate, not on) not in self._guards[tensor]
+
     def trace(self, frame: Frame) -> None:
         """Traces the unit as one `lax.cond` into `frame`."""
         written = list(dict.fromkeys(variable_key(v) for v in self.accesses()[1]))
@@ -118,7 +144,7 @@ class CondUnit:
                     _pass_switch(op, on, frame)
                 for item in self.branches[on]:
                     run_item(item, frame)
-            values = {t: frame.values[t] for t in self._outputs if t in frame.values and self._alive(t, on)}
+            values = {t: frame.values[t] for t in self._outputs if t in frame.values and self.is_alive(t, on)}
             for merge in self.merges:
                 values.update(self._merged(merge, on, frame))
             return values, found, [jnp.asarray(frame.state[k]) for k in written]
@@ -145,13 +171,10 @@ class CondUnit:
 
         return run
 
-    def _alive(self, tensor: Tensor, on: bool) -> bool:
-        return (self.predicate, not on) not in self._guards[tensor]
-
     def _merged(self, merge: Operation, on: bool, frame: Frame) -> dict[Tensor, Any]:
         """The outputs of a Merge in one branch: the input that is alive there, and its index."""
         for index, tensor in enumerate(merge.inputs):
-            if self._alive(tensor, on):
+            if self.is_alive(tensor, on):
                 value = frame.values.get(tensor)
                 if value is None and tensor._dtype._is_ref_dtype:
                     value = frame.state[variable_key(variable_op(tensor))]
@@ -197,3 +220,9 @@ def _pass_switch(op: Operation, on: bool, frame: Frame) -> None:
     if op.inputs[0] in frame.values:
         frame.values[op.outputs[int(on)]] = frame.values[op.inputs[0]]
 
+
+def root_predicate(tensor: Tensor) -> Tensor:
+    """The tensor behind Identity nodes: one predicate has one name in all guards."""
+    while tensor.op.type == "Identity":
+        tensor = tensor.op.inputs[0]
+    return tensor

@@ -14,6 +14,7 @@ from tfcompat._src.framework import op_spec
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.runtime.fold import MAX_FOLDED_ELEMENTS, can_fold
+from tfcompat._src.runtime.lower_control import CondUnit
 from tfcompat._src.runtime.plan import Cluster, HostStep, Plan
 from tfcompat._src.runtime.variable_state import HANDLE_OPS, accesses, variable_key, variable_op
 
@@ -47,7 +48,10 @@ class Partitioner:
         initializer = self._is_initializer()
         for item in self.items:
             spec = item.spec
-            if item.type in HANDLE_OPS or _handles_host_dtype(item):
+            if isinstance(item, CondUnit):
+                if self._needs_host(item):
+                    self.on_host.add(item)
+            elif item.type in HANDLE_OPS or self._handles_host_dtype(item):
                 self.on_host.add(item)
             elif spec.place == op_spec.HOST:
                 if not (spec.is_pure_on_host and all(map(self._is_traced_static, item._outputs))):
@@ -58,6 +62,32 @@ class Partitioner:
             if item not in self.on_host:
                 for position in item.constant_positions():
                     self._demand_static(item._inputs[position])
+
+    def _handles_host_dtype(self, item: Any) -> bool:
+        """Strings, variants and resources that are no variables live on the host."""
+        for t in (*item._inputs, *item._outputs):
+            name = t._dtype.base_dtype.name
+            if name in ("string", "variant") and t not in self.known:
+                return True
+            if name == "resource":
+                variable = variable_op(t)
+                if variable is None or variable._attrs["dtype"].name in ("string", "variant"):
+                    return True
+        return False
+
+    def _needs_host(self, unit: CondUnit) -> bool:
+        """Whether a branch holds host work, or the predicate or a value of a branch comes from the host."""
+        source = self.producer.get(unit.predicate)
+        if source in self.on_host:
+            return True
+        for t in unit._inputs:
+            source = self.producer.get(t)
+            if isinstance(source, CondUnit) and source in self.on_host and source.is_guarded(t):
+                return True
+        return any(
+            op.spec.effects.external or op.spec.place == op_spec.HOST or self._handles_host_dtype(op)
+            for op in unit.operations()
+        )
 
     def _is_initializer(self) -> bool:
         """Nothing fed, something written, nothing read that was not written before: runs once, so nothing is worth compiling."""
@@ -127,7 +157,7 @@ class Partitioner:
                     tick = max(tick, self._after(source, item))
             for before in self._earlier_accesses(item, last_access):
                 tick = max(tick, self._after(before, item))
-            if item.spec.effects.external:
+            if item.spec.effects.external or (isinstance(item, CondUnit) and item in self.on_host):
                 if last_external is not None:
                     tick = max(tick, self._after(last_external, item))
                 last_external = item
@@ -214,10 +244,6 @@ class Partitioner:
             for v in writes:
                 first.setdefault(variable_key(v), (v, "write"))
                 written.add(variable_key(v))
-        for t in self._fetched_refs():
-            op = variable_op(t)
-            if variable_key(op) in first:
-                continue
         for key, (op, kind) in first.items():
             target = cluster.overwrites if kind == "write" else cluster.updates if key in written else cluster.reads
             target.append(op)
@@ -231,7 +257,7 @@ class Partitioner:
         found: dict[str, Operation] = {}
         for item in sorted(self.items, key=lambda i: self.tick[i]):
             reads, writes = self.access[item]
-            for v in reads:
+            for v in () if isinstance(item, CondUnit) and item in self.on_host else reads:
                 if variable_key(v) not in written:
                     found.setdefault(variable_key(v), v)
             written.update(map(variable_key, writes))
@@ -248,17 +274,6 @@ def leaf_operations(item: Any) -> Iterable[Operation]:
 
 def _is_handle(tensor: Tensor) -> bool:
     return variable_op(tensor) is not None if tensor._dtype._is_ref_dtype or tensor._dtype.name == "resource" else False
-
-
-def _handles_host_dtype(item: Any) -> bool:
-    """Strings, variants and resources that are no variables live on the host."""
-    for t in (*item._inputs, *item._outputs):
-        name = t._dtype.base_dtype.name
-        if name in ("string", "variant"):
-            return True
-        if name == "resource" and variable_op(t) is None:
-            return True
-    return False
 
 
 def _does_nothing(cluster: Cluster) -> bool:

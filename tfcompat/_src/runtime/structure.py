@@ -15,7 +15,7 @@ import numpy as np
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.runtime.fold import fold
-from tfcompat._src.runtime.lower_control import CondUnit
+from tfcompat._src.runtime.lower_control import CondUnit, root_predicate
 
 SWITCH = frozenset(("Switch", "RefSwitch"))
 MERGE = frozenset(("Merge", "RefMerge"))
@@ -102,13 +102,6 @@ def _still_needed(live: list[Operation], dead: set[Any], fetched: list[Tensor], 
             pending.extend(t.op for t in op.inputs if t not in fed and t not in dead)
             pending.extend(op._control_inputs)
     return needed
-
-
-def root_predicate(tensor: Tensor) -> Tensor:
-    """The tensor behind Identity nodes: one predicate has one name in all guards."""
-    while tensor.op.type == "Identity":
-        tensor = tensor.op.inputs[0]
-    return tensor
 
 
 def _guards(ops: list[Operation], known: dict[Tensor, np.ndarray]) -> dict[Any, Guard]:

@@ -7,7 +7,12 @@ from typing import Any
 from tfcompat._src.framework import raw
 from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.export import export
+from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.ops.array.fill import ones_like
+from tfcompat._src.ops.array.join import concat
+from tfcompat._src.ops.array.shape import expand_dims, reshape
+from tfcompat._src.ops.array.shape import shape as shape_of
 
 
 @export("is_variable_initialized")
@@ -133,3 +138,38 @@ def scatter_nd_add(ref: Any, indices: Any, updates: Any, use_locking: bool = Fal
 def scatter_nd_sub(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
     """Subtracts `updates` at the index vectors `indices[..., :]` of a variable; equal indices add up."""
     return _scatter_nd("Sub", ref, indices, updates, use_locking, name)
+
+
+@export("batch_scatter_update")
+def batch_scatter_update(ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None) -> Any:
+    """Writes `updates` at `indices` of the last index dimension, at each position of the dimensions before it.
+
+    Args:
+      ref: a variable.
+      indices: tensor of known rank k; its first k - 1 dimensions are those of `ref`.
+      updates: shape `indices.shape + ref.shape[k:]`.
+      use_locking: no effect; recorded in the node.
+      name: name scope.
+
+    Raises:
+      ValueError: the rank of `indices` is not known.
+    """
+    with name_scope(name):
+        indices = convert_to_tensor(indices, name="indices")
+        sizes = shape_of(indices)
+        rank = indices.shape.ndims
+        if rank is None:
+            raise ValueError("batch_gather does not allow indices with unknown shape.")
+        last = expand_dims(indices, axis=-1)
+        columns = [_positions_along(dim, sizes[dim], rank, last) for dim in range(rank - 1)]
+        return scatter_nd_update(ref, concat([*columns, last], axis=-1), updates, use_locking=use_locking)
+
+
+def _positions_along(dim: int, size: Tensor, rank: int, like: Tensor) -> Tensor:
+    """The index along `dim` of each entry of `like`, which has `rank + 1` dimensions."""
+    target = [1] * (rank + 1)
+    target[dim] = size
+    positions = reshape(raw.Range(0, size, 1), target)
+    if positions.dtype.base_dtype != like.dtype:
+        positions = raw.Cast(positions, DstT=like.dtype)
+    return positions * ones_like(like)

@@ -124,6 +124,22 @@ class VariableScope:
             )  # fmt: skip
 
 
+    def get_partitioned_variable(self, var_store, name, shape, dtype, initializer, partitioner, **options) -> Any:
+        """The parts of a whole called `name` below this scope; ValueError where the scope has a custom getter."""
+        if self._custom_getter is not None:
+            raise ValueError(
+                "Private access to _get_partitioned_variable is not allowed when a custom getter is set.  Current custom getter: "
+                f"{self._custom_getter}.  It is likely that you're using create_partitioned_variables.  If so, consider instead "
+                "using get_variable with a non-empty partitioner parameter instead."
+            )
+        with name_scope(None):
+            return var_store._get_partitioned_variable(
+                "/".join(n for n in (self._name, name) if n), partitioner, shape, dtype, _first(initializer, self._initializer),
+                self._regularizer, self._reuse, caching_device=self._caching_device, use_resource=self._use_resource,
+                constraint=self._constraint, **options,
+            )  # fmt: skip
+
+
 def _first(given: Any, default: Any) -> Any:
     return default if given is None else given
 
@@ -390,6 +406,38 @@ def variable_op_scope(
         use_resource=use_resource, constraint=constraint,
     ) as scope:  # fmt: skip
         yield scope
+
+
+@export("create_partitioned_variables")
+def create_partitioned_variables(
+    shape: list[int], slicing: list[int], initializer: Any, dtype: Any = dtypes.float32, trainable: bool = True,
+    collections: list | None = None, name: str | None = None, reuse: Any = None,
+) -> list:  # fmt: skip
+    """The parts of a variable, as a list.
+
+    Args:
+      shape: of the whole.
+      slicing: number of parts per dimension; at most one is more than 1.
+      initializer: a Tensor of the whole shape, or an initializer that is called for each part.
+      dtype: element type, where `initializer` is no Tensor.
+      trainable, collections: as in tf.get_variable.
+      name: name of the whole; by default "PartitionedVariable", made unique.
+      reuse: whether the parts must exist.
+
+    Raises:
+      ValueError: `shape` and `slicing` do not fit.
+    """
+    if len(shape) != len(slicing):
+        raise ValueError(
+            f"The 'shape' and 'slicing' of a partitioned Variable must have the length: shape: {shape}, slicing: {slicing}"
+        )
+    if len(shape) < 1:
+        raise ValueError(f"A partitioned Variable must have rank at least 1: shape: {shape}")
+    with variable_scope(name, "PartitionedVariable", reuse=reuse) as scope:
+        return list(scope.get_partitioned_variable(
+            get_variable_store(), None, shape, dtype, initializer, lambda **unused: slicing, trainable=trainable,
+            collections=collections,
+        ))  # fmt: skip
 
 
 def default_variable_creator(next_creator: Callable | None = None, use_resource: bool | None = None, expected_shape: Any = None, **arguments: Any) -> Any:

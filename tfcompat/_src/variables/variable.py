@@ -10,10 +10,11 @@ from tfcompat._src.framework.default_stack import SESSIONS
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph import Graph
 from tfcompat._src.framework.indexed_slices import IndexedSlices
-from tfcompat._src.framework.scopes import get_default_graph
+from tfcompat._src.framework.scopes import get_default_graph, init_scope
 from tfcompat._src.framework.tensor import Tensor, TensorReference
 from tfcompat._src.framework.tensor_shape import TensorShape
 from tfcompat._src.ops.array.slicing import slice_variable
+from tfcompat._src.ops.control.cond import cond
 import tfcompat._src.ops.math.operators  # noqa: F401  (gives Tensor the operators that variables take over)
 from tfcompat._src.proto import messages
 from tfcompat._src.variables.policies import VariableAggregation, VariableSynchronization
@@ -243,7 +244,8 @@ class Variable(metaclass=VariableMetaclass):
 
     def initialized_value(self) -> Tensor:
         """The value if the variable has one when this runs, else the initial value."""
-        raise NotImplementedError("Variable.initialized_value needs tf.cond, which tfcompat has not yet.")
+        with init_scope():
+            return cond(self._is_initialized_test(), self.read_value, lambda: self.initial_value)
 
     def _is_initialized_test(self) -> Tensor:
         raise NotImplementedError

@@ -232,6 +232,7 @@ def _bitcast_shape(c):
 
 
 def _numpy_bitcast(x, *, type):
+    _check_bitcast(x, type)
     x = np.ascontiguousarray(x).reshape(np.shape(x))
     if x.dtype.itemsize == type.itemsize:
         return x.view(type)
@@ -240,11 +241,18 @@ def _numpy_bitcast(x, *, type):
     return x.view(type)[..., 0]
 
 
+def _check_bitcast(x: Any, type: np.dtype) -> None:
+    ratio = type.itemsize // x.dtype.itemsize
+    if ratio > 1 and (not x.ndim or x.shape[-1] != ratio):
+        raise errors.InvalidArgumentError(None, None, f"Cannot bitcast from {x.shape[-1] if x.ndim else 1} to {ratio}")
+
+
 @op(
     "Bitcast", f"(input: T, *, T: {_BITCAST_TYPES}, type: {_BITCAST_TYPES}) -> (output: type)", shape=_bitcast_shape,
     gradient=NotDifferentiable("it reads bits"), fold=_numpy_bitcast,
 )  # fmt: skip
 def _bitcast(x, *, type):
+    _check_bitcast(x, type)
     return jnp.asarray(x).view(type) if x.dtype.itemsize == type.itemsize else _bitcast_resized(x, type)
 
 

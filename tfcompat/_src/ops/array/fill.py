@@ -15,7 +15,7 @@ from tfcompat._src.framework.convert import constant, convert_to_tensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import NotDifferentiable, op
 from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.framework.tensor import Tensor, shape_text
 from tfcompat._src.framework.tensor_shape import TensorShape
 from tfcompat._src.ops.array.shape import invalid, shape_internal
 
@@ -35,6 +35,8 @@ def _fill_gradient(op, grad):
 
 
 def _filled(xp: Any, dims: np.ndarray, value: Any) -> Any:
+    if dims.ndim != 1:
+        raise invalid(f"dims must be a vector, got shape {shape_text(dims.shape)}")
     sizes = tuple(int(d) for d in dims)
     for size in sizes:
         if size < 0:

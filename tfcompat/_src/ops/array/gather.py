@@ -182,8 +182,9 @@ def gather(
 # ---- GatherNd ----
 
 
-def _gather_nd_shape(c):
-    params, indices = c.inputs[0], si.with_rank_at_least(c.inputs[1], 1)
+def gather_nd_sizes(params: si.Sizes, indices: si.Sizes) -> list:
+    """The shape of `params` gathered at the index vectors `indices`."""
+    indices = si.with_rank_at_least(indices, 1)
     if params is None or indices is None or indices[-1] is None:
         return [None]
     if indices[-1] > len(params):
@@ -224,7 +225,7 @@ def _gather_nd_gradient(op, grad):
 
 @op(
     "GatherNd", "(params: Tparams, indices: Tindices, *, Tparams: type, Tindices: INDEX) -> (output: Tparams)",
-    shape=_gather_nd_shape, gradient=_gather_nd_gradient, fold=_numpy_gather_nd,
+    shape=lambda c: gather_nd_sizes(c.inputs[0], c.inputs[1]), gradient=_gather_nd_gradient, fold=_numpy_gather_nd,
 )  # fmt: skip
 def _gather_nd(params, indices):
     depth = indices.shape[-1]
@@ -305,7 +306,7 @@ def one_hot(
             dtype = dtypes.as_dtype(dtype)
             for label, found in (("on_value", on_dtype), ("off_value", off_dtype)):
                 if found is not None and found != dtype:
-                    raise TypeError(f"dtype {found!r} of {label} does not match dtype parameter {dtype!r}")
+                    raise TypeError(f"dtype {found} of {label} does not match dtype parameter {dtype}")
         else:
             dtype = on_dtype or off_dtype or dtypes.float32
         if on_value is None:
@@ -313,5 +314,5 @@ def one_hot(
         if off_value is None:
             off_value = convert_to_tensor(0, dtype, name="off_value")
         if (on_dtype or dtype) != (off_dtype or dtype):
-            raise TypeError(f"dtype {on_dtype or dtype!r} of on_value does not match dtype {off_dtype or dtype!r} of off_value")
+            raise TypeError(f"dtype {on_dtype or dtype} of on_value does not match dtype {off_dtype or dtype} of off_value")
         return raw.OneHot(indices, depth, on_value, off_value, axis=-1 if axis is None else axis, name=scope)

@@ -173,10 +173,10 @@ def parallel_stack(values: Any, name: str = "parallel_stack") -> Tensor:
 
 def _concat_sizes(shapes: list, axis: int | None) -> Any:
     """The shape of a concatenation, as far as the shapes and the axis are known."""
+    if all(s == () for s in shapes):
+        raise ValueError("Can't concatenate scalars (use tf.stack instead)")
     if axis is None:
         known = next((s for s in shapes if s is not None), None)
-        if known == ():
-            raise ValueError("Can't concatenate scalars (use tf.stack instead)")
         if known is None:
             return None
         for s in shapes:
@@ -188,11 +188,9 @@ def _concat_sizes(shapes: list, axis: int | None) -> Any:
     if not known:
         return None
     at = axis % len(known[0])
-    merged = _merged([s[:at] + (None,) + s[at + 1 :] for s in known])
-    if len(known) < len(shapes):
-        return merged
-    total = functools.reduce(si.add_sizes, (s[at] for s in known))
-    return merged[:at] + (total,) + merged[at + 1 :]
+    before, after = _merged([s[:at] for s in known]), _merged([s[at + 1 :] for s in known])
+    total = functools.reduce(si.add_sizes, (s[at] for s in known)) if len(known) == len(shapes) else None
+    return before + (total,) + after
 
 
 def _concat_shape(c, values: list, axis_index: int) -> list:
@@ -387,8 +385,15 @@ def _split_v_shape(c):
 
 def _split_by_sizes(xp: Any, value: Any, sizes: np.ndarray, axis: np.ndarray) -> tuple:
     at = _checked_axis(axis, value.ndim)
+    given, total = [int(s) for s in sizes], value.shape[at]
+    known = sum(g for g in given if g != -1)
+    if known > total or known != total and -1 not in given:
+        raise invalid(
+            "Determined shape must either match input shape along split_dim exactly if fully specified, or be less than the "
+            f"size of the input along split_dim if not fully specified.  Got: {known}"
+        )
     try:
-        return _parts(xp, value, _lengths([int(s) for s in sizes], value.shape[at]), at)
+        return _parts(xp, value, _lengths(given, total), at)
     except ValueError as e:
         raise invalid(str(e)) from None
 
@@ -440,6 +445,7 @@ def _tile_shape(c):
     counts, sizes = c.shape_value(1), c.inputs[0]
     if counts is None:
         return [None if sizes is None else (None,) * len(sizes)]
+    counts = counts if sizes is None else si.with_rank(counts, len(sizes))
     sizes = si.with_rank(sizes, len(counts))
     return [tuple(0 if 0 in (s, m) else None if s is None or m is None else s * m for s, m in zip(sizes, counts))]
 

@@ -242,8 +242,8 @@ def _expand_dims_shape(c):
 def _expanded_at_run(x: Any, dim: np.ndarray) -> tuple:
     try:
         return _expanded(tuple(x.shape), int(dim.reshape(())))
-    except ValueError as e:
-        raise invalid(str(e)) from None
+    except ValueError:
+        raise invalid(f"Tried to expand dim index {dim} for tensor with {x.ndim} dimensions.") from None
 
 
 @op(

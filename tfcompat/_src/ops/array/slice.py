@@ -15,6 +15,7 @@ from tfcompat._src.framework.constant_value import known_value
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import NotDifferentiable, op, updates
 from tfcompat._src.framework.tensor import Tensor, shape_text
+from tfcompat._src.ops.array.fill import ones_like
 from tfcompat._src.ops.array.shape import invalid, shape
 
 # ---- Slice ----
@@ -47,7 +48,7 @@ def _slice_gradient(op, grad):
     x, begin = op.inputs[0], op.inputs[1]
     size = shape(op.outputs[0], out_type=begin.dtype)
     if known_value(begin) is None:
-        ones = raw.OnesLike(begin)
+        ones = raw.OnesLike(begin) if x.shape.ndims is None else np.ones(x.shape.ndims, begin.dtype.as_numpy_dtype)
         return [raw.StridedSliceGrad(shape(x, out_type=begin.dtype), begin, raw.AddV2(begin, size), ones, grad), None, None]
     after = raw.Sub(raw.Sub(shape(x, out_type=begin.dtype), size), begin)
     return [raw.Pad(grad, raw.Pack([begin, after], axis=1)), None, None]
@@ -329,7 +330,7 @@ def strided_slice(
         "shrink_axis_mask": shrink_axis_mask,
     }  # fmt: skip
     if strides is None:
-        strides = raw.OnesLike(begin)
+        strides = ones_like(begin)
     result = raw.StridedSlice(input_, begin, end, strides, **masks, name=name)
 
     def assign(val: Any, name: str | None = name and f"{name}_assign") -> Any:

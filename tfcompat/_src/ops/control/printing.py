@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import errors, nest, raw
+from tfcompat._src.framework import checks, errors, nest, raw
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework import dtypes
 from tfcompat._src.framework.export import export
@@ -26,17 +26,13 @@ from tfcompat._src.platform import logging
 _NO_OUTPUT = NotDifferentiable("it has no numeric output")
 
 
-@op(
-    "Assert", "(condition: bool, data: T, *, T: list(type) >= 1, summarize: int = 3) -> ()", shape=si.no_outputs,
-    gradient=_NO_OUTPUT, effects=EXTERNAL, place=HOST, context=True,
-)  # fmt: skip
-def _assert(context, condition, data, *, summarize):
+@op("Assert", "(condition: bool, data: T, *, T: list(type) >= 1, summarize: int = 3) -> ()", shape=si.no_outputs, gradient=_NO_OUTPUT)
+def _assert(condition, data, *, summarize):
     if condition.ndim > 1 or condition.size != 1:
-        raise errors.InvalidArgumentError(context.op.node_def, context.op, f"In[0] should be a scalar: {list(condition.shape)}")
-    if not condition.reshape(()):
-        raise errors.InvalidArgumentError(
-            context.op.node_def, context.op, "assertion failed: " + " ".join(_bracketed(data, summarize))
-        )
+        raise errors.InvalidArgumentError(None, None, f"In[0] should be a scalar: {list(condition.shape)}")
+    checks.require(
+        condition.reshape(()), lambda *values: "assertion failed: " + " ".join(_bracketed(values, summarize)), *data
+    )
     return ()
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from jax import lax
 
-from tfcompat._src.framework import checks, dtypes, raw
+from tfcompat._src.framework import checks, dtypes, errors, raw
 from tfcompat._src.framework.convert import to_tensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import NotDifferentiable, op
@@ -18,9 +19,9 @@ from tfcompat._src.ops.array.fill import zeros_like
 from tfcompat._src.ops.math.broadcast_gradient import sum_to_inputs
 from tfcompat._src.ops.math.unary import FLOATS, conjugate, number
 
-_SMALL = "uint8, int8, int16, int32, int64, complex64, complex128}"
-_ADD = "{" + FLOATS + ", " + _SMALL[:-1] + ", string}"
-_ADD_V2 = "{" + FLOATS + ", " + _SMALL
+_SMALL = "uint8, int8, int16, int32, int64, complex64, complex128"
+_ADD = "{" + FLOATS + ", " + _SMALL + ", string}"
+_ADD_V2 = "{" + FLOATS + ", " + _SMALL + "}"
 _MUL = "{" + FLOATS + ", uint8, int8, uint16, int16, int32, int64, complex64, complex128}"
 _NO_NAN = "{float16, float32, float64, complex64, complex128}"
 _MOD = "{int32, int64, " + FLOATS + "}"
@@ -40,11 +41,20 @@ def same_rank(x: Any, y: Any) -> tuple[Any, Any]:
     return x, lax.expand_dims(y, range(x.ndim - y.ndim))
 
 
+def common_shape(x: tuple[int, ...], y: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape to which both can be repeated; InvalidArgumentError where there is none."""
+    try:
+        return np.broadcast_shapes(x, y)
+    except ValueError:
+        raise errors.InvalidArgumentError(None, None, f"Incompatible shapes: {list(x)} vs. {list(y)}") from None
+
+
 def broadcasting(function: Callable) -> Callable:
     """A kernel of two arrays with NumPy broadcasting, from an elementwise lax function."""
 
     def kernel(x, y):
-        if x.ndim != y.ndim and x.ndim and y.ndim:
+        if x.shape != y.shape and x.ndim and y.ndim:
+            common_shape(x.shape, y.shape)
             x, y = same_rank(x, y)
         return function(x, y)
 
@@ -60,7 +70,7 @@ def full(x: Any, shape: tuple[int, ...]) -> Any:
 
 def repeated(x: Any, y: Any) -> tuple[Any, Any]:
     """Both repeated to their common shape."""
-    shape = np.broadcast_shapes(x.shape, y.shape)
+    shape = common_shape(x.shape, y.shape)
     return full(x, shape), full(y, shape)
 
 
@@ -133,7 +143,9 @@ def _xlogy(x, y):
 def _power(x, y):
     if x.dtype.kind not in "iu":
         return lax.pow(x, y)
-    nonnegative = np.all(y >= 0) if isinstance(y, np.ndarray) else lax.reduce_and(lax.ge(y, y.dtype.type(0)), range(y.ndim))
+    nonnegative = (
+        np.all(y >= 0) if isinstance(y, np.ndarray) else lax.reduce_and(lax.ge(y, y.dtype.type(0)), range(y.ndim))
+    )
     checks.require(nonnegative, "Integers to negative integer powers are not allowed")
     if isinstance(y, np.ndarray) and y.ndim == 0:
         return lax.integer_pow(x, int(y))
@@ -158,7 +170,7 @@ def _integer_power(x, y):
 
 def _squared_difference(x, y):
     difference = lax.sub(x, y)
-    return lax.mul(difference, difference)
+    return lax.mul(difference, lax.conj(difference) if difference.dtype.kind == "c" else difference)
 
 
 # ---- the same in NumPy ----
@@ -249,7 +261,7 @@ def _selecting_grad(chooses_x: str) -> Callable:
 
 def _squared_difference_grad(op: Any, g: Any) -> list:
     x, y = op.inputs
-    gx = raw.Mul(raw.Mul(number(g, 2), g), conjugate(raw.Sub(x, y)))
+    gx = raw.Mul(raw.Mul(number(g, 2), g), raw.Sub(x, y))
     gx, gy = sum_to_inputs(op, gx, gx)
     return [gx, raw.Neg(gy)]
 
@@ -331,7 +343,9 @@ floormod = export("floormod", "mod", "math.floormod", "math.mod")(
 )
 realdiv = export("realdiv")(_function("realdiv", "RealDiv", "x / y of real numbers"))
 truncatediv = export("truncatediv")(_function("truncatediv", "TruncateDiv", "x / y rounded towards zero, of integers"))
-truncatemod = export("truncatemod")(_function("truncatemod", "TruncateMod", "The remainder of x / y with the sign of x"))
+truncatemod = export("truncatemod")(
+    _function("truncatemod", "TruncateMod", "The remainder of x / y with the sign of x")
+)
 squared_difference = export("squared_difference", "math.squared_difference")(
     _function("squared_difference", "SquaredDifference", "(x - y)(x - y)")
 )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from jax import lax
@@ -65,7 +66,9 @@ def _function(name: str, op_type: str, doc: str) -> Callable:
 
 bitwise_and = export("bitwise.bitwise_and")(_function("bitwise_and", "BitwiseAnd", "The bits set in x and in y"))
 bitwise_or = export("bitwise.bitwise_or")(_function("bitwise_or", "BitwiseOr", "The bits set in x or in y"))
-bitwise_xor = export("bitwise.bitwise_xor")(_function("bitwise_xor", "BitwiseXor", "The bits set in exactly one of x and y"))
+bitwise_xor = export("bitwise.bitwise_xor")(
+    _function("bitwise_xor", "BitwiseXor", "The bits set in exactly one of x and y")
+)
 left_shift = export("bitwise.left_shift")(_function("left_shift", "LeftShift", "x shifted left by y bits"))
 right_shift = export("bitwise.right_shift")(
     _function("right_shift", "RightShift", "x shifted right by y bits, keeping the sign")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from jax import lax
 
-from tfcompat._src.framework import dtypes, raw
+from tfcompat._src.framework import dtypes, errors, raw
 from tfcompat._src.framework.convert import to_tensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import op
@@ -27,18 +27,26 @@ def _cast_grad(op: Any, g: Any) -> list:
     return [raw.Cast(g, DstT=source)]
 
 
+def _require_numeric(source: np.dtype, target: Any) -> None:
+    if "O" in (source.kind, getattr(target, "kind", "O")):
+        names = (dtypes.as_dtype(t).name for t in (source, target))
+        names = tuple({"float32": "float", "float64": "double", "float16": "half"}.get(n, n) for n in names)
+        raise errors.UnimplementedError(None, None, f"Cast {names[0]} to {names[1]} is not supported")
+
+
 def _cast_numpy(x, *, DstT):
+    _require_numeric(x.dtype, DstT)
     if x.dtype.kind == "c" and DstT.kind != "c":
         x = x.real
     if DstT.kind == "b":
         return x != 0
-    with np.errstate(all="ignore"):
-        return x.astype(DstT)
+    return x.astype(DstT)
 
 
 @op("Cast", "(x: SrcT, *, SrcT: type, DstT: type, Truncate: bool = False) -> (y: DstT)",
     shape=unchanged, gradient=_cast_grad, fold=_cast_numpy)  # fmt: skip
 def _cast(x, *, DstT):
+    _require_numeric(x.dtype, DstT)
     if x.dtype == DstT:
         return x
     if DstT.kind == "b":

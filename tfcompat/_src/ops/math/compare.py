@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from jax import lax
@@ -54,7 +55,15 @@ def _equality(name: str, function: Callable, fold: Callable, unlike: bool) -> No
         return kernel
 
     text = f"(x: T, y: T, *, T: {_COMPARABLE}, incompatible_shape_error: bool = True) -> (z: bool)"
-    op(name, text, shape=shape, kernel=guarded(broadcasting(function)), gradient=_PREDICATE, fold=guarded(fold), depth=2)
+    op(
+        name,
+        text,
+        shape=shape,
+        kernel=guarded(broadcasting(function)),
+        gradient=_PREDICATE,
+        fold=guarded(fold),
+        depth=2,
+    )
 
 
 def _fit(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
@@ -74,7 +83,14 @@ _comparison("Greater", "REAL", lax.gt, np.greater)
 _comparison("GreaterEqual", "REAL", lax.ge, np.greater_equal)
 _logical("LogicalAnd", lax.bitwise_and, np.logical_and)
 _logical("LogicalOr", lax.bitwise_or, np.logical_or)
-op("LogicalNot", "(x: bool) -> (y: bool)", shape=unchanged, kernel=lax.bitwise_not, gradient=_PREDICATE, fold=np.logical_not)
+op(
+    "LogicalNot",
+    "(x: bool) -> (y: bool)",
+    shape=unchanged,
+    kernel=lax.bitwise_not,
+    gradient=_PREDICATE,
+    fold=np.logical_not,
+)
 
 
 @op("ApproximateEqual", "(x: T, y: T, *, T: NUMBER, tolerance: float = 1e-05) -> (z: bool)",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from jax import lax
@@ -24,7 +25,7 @@ def _zero(g: Any) -> np.ndarray:
 
 
 def _complex(real: Any, imag: Any) -> Any:
-    dtype = dtypes.complex64 if real.dtype.base_dtype is dtypes.float32 else dtypes.complex128
+    dtype = dtypes.complex64 if real.dtype == np.float32 else dtypes.complex128
     return raw.Complex(real, imag, Tout=dtype)
 
 
@@ -44,7 +45,9 @@ def _angle_grad(op: Any, g: Any) -> list:
     return [raw.Mul(_complex(raw.Neg(g), _zero(g)), raw.Reciprocal(swapped))]
 
 
-def _part(name: str, argument: str, kernel: Callable, gradient: Callable, fold: Callable, output: str = "output") -> None:
+def _part(
+    name: str, argument: str, kernel: Callable, gradient: Callable, fold: Callable, output: str = "output"
+) -> None:
     text = f"({argument}: T, *, T: COMPLEX = complex64, Tout: {{float32, float64}} = float32) -> ({output}: Tout)"
     op(name, text, shape=unchanged, kernel=kernel, gradient=gradient, fold=fold, depth=2)
 

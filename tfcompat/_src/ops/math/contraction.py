@@ -21,7 +21,6 @@ from tfcompat._src.ops.math.matmul import matmul
 from tfcompat._src.ops.math.reduce import reduce_prod, reduce_sum
 from tfcompat._src.ops.math.sequence import arange
 
-
 # ---- Cross ----
 
 
@@ -41,7 +40,9 @@ def _cross_grad(op: Any, g: Any) -> list:
 @op("Cross", "(a: T, b: T, *, T: REAL) -> (product: T)", shape=_cross_shape, gradient=_cross_grad)
 def _cross(a, b):
     if a.shape[-1:] != (3,):
-        raise errors.InvalidArgumentError(None, None, f"Cross-products are only defined for 3-element vectors, not {list(a.shape)}")
+        raise errors.InvalidArgumentError(
+            None, None, f"Cross-products are only defined for 3-element vectors, not {list(a.shape)}"
+        )
     axis = a.ndim - 1
 
     def rolled(x, by):

@@ -39,7 +39,9 @@ def _bincount(arr, size, weights):
     if np.any(arr < 0):
         raise errors.InvalidArgumentError(None, None, "Input arr must be non-negative!")
     if weights.size and weights.shape != arr.shape:
-        raise errors.InvalidArgumentError(None, None, f"weights must have the shape of arr: {weights.shape} and {arr.shape}")
+        raise errors.InvalidArgumentError(
+            None, None, f"weights must have the shape of arr: {weights.shape} and {arr.shape}"
+        )
     flat = arr.ravel()
     inside = flat < size
     bins = np.zeros(int(size), weights.dtype)
@@ -92,7 +94,9 @@ def _histogram_fixed_width(values, value_range, nbins, *, dtype):
     if bins <= 0:
         raise errors.InvalidArgumentError(None, None, f"nbins should be a positive number, but got '{bins}'")
     low, high = value_range[0], value_range[1]
-    checks.require(lax.lt(low, high), "value_range should satisfy value_range[0] < value_range[1], but got '[{}, {}]'", low, high)
+    checks.require(
+        lax.lt(low, high), "value_range should satisfy value_range[0] < value_range[1], but got '[{}, {}]'", low, high
+    )
     width = lax.div(lax.convert_element_type(lax.sub(high, low), np.float64), np.float64(bins))
     above = lax.convert_element_type(lax.sub(lax.max(values, low), low), np.float64)
     index = lax.min(lax.div(above, width), np.float64(bins - 1))

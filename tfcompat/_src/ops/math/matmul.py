@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from jax import lax
 
-from tfcompat._src.framework import dtypes, raw
+from tfcompat._src.framework import dtypes, errors, raw
 from tfcompat._src.framework.convert import to_tensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import op
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.shape_inference import broadcast, merge, merge_size, with_rank, with_rank_at_least
-from tfcompat._src.ops.math.binary import full
+from tfcompat._src.ops.math.binary import common_shape, full
 from tfcompat._src.ops.math.broadcast_gradient import sum_batch_to_shape
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.complex import conj
@@ -63,6 +63,10 @@ def _matmul_grad(op: Any, g: Any) -> list:
 @op("MatMul", f"(a: T, b: T, *, transpose_a: bool = False, transpose_b: bool = False, T: {_TYPES}) -> (product: T)",
     shape=_matmul_shape, gradient=_matmul_grad)  # fmt: skip
 def _matmul(a, b, *, transpose_a, transpose_b):
+    if a.ndim != 2 or b.ndim != 2 or a.shape[0 if transpose_a else 1] != b.shape[1 if transpose_b else 0]:
+        raise errors.InvalidArgumentError(
+            None, None, f"Matrix size-incompatible: In[0]: {list(a.shape)}, In[1]: {list(b.shape)}"
+        )
     return lax.dot_general(a, b, (((0 if transpose_a else 1,), (1 if transpose_b else 0,)), ((), ())))
 
 
@@ -99,9 +103,14 @@ def _batch_matmul(x, y, *, adj_x, adj_y):
         x = lax.conj(x)
     if adj_y and y.dtype.kind == "c":
         y = lax.conj(y)
+    inner_x, inner_y = x.shape[-2 if adj_x else -1], y.shape[-1 if adj_y else -2]
+    if inner_x != inner_y:
+        raise errors.InvalidArgumentError(
+            None, None, f"In[0] mismatch In[1] shape: {inner_x} vs. {inner_y}: {list(x.shape)} {list(y.shape)}"
+        )
     if y.ndim == 2 and x.ndim > 2 and not adj_x:
         return lax.dot_general(x, y, (((x.ndim - 1,), (1 if adj_y else 0,)), ((), ())))
-    batch = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    batch = common_shape(x.shape[:-2], y.shape[:-2])
     x, y = full(x, batch + x.shape[-2:]), full(y, batch + y.shape[-2:])
     n = len(batch)
     contracted = ((n if adj_x else n + 1,), (n + 1 if adj_y else n,))
@@ -132,7 +141,10 @@ def _sparse_matmul_grad(op: Any, g: Any) -> list:
 
 
 def _sparse_product(op: Any, g: Any) -> Any:
-    sparse = {op.inputs[0].experimental_ref(): op.get_attr("a_is_sparse"), op.inputs[1].experimental_ref(): op.get_attr("b_is_sparse")}
+    sparse = {
+        op.inputs[0].experimental_ref(): op.get_attr("a_is_sparse"),
+        op.inputs[1].experimental_ref(): op.get_attr("b_is_sparse"),
+    }
 
     def apply(a: Any, b: Any, **transposes: bool) -> Any:
         flags = [sparse.get(t.experimental_ref(), False) for t in (a, b)]
@@ -161,7 +173,15 @@ def sparse_matmul(a, b, transpose_a=False, transpose_b=False, a_is_sparse=False,
 
 @export("matmul", "linalg.matmul")
 def matmul(
-    a, b, transpose_a=False, transpose_b=False, adjoint_a=False, adjoint_b=False, a_is_sparse=False, b_is_sparse=False, name=None
+    a,
+    b,
+    transpose_a=False,
+    transpose_b=False,
+    adjoint_a=False,
+    adjoint_b=False,
+    a_is_sparse=False,
+    b_is_sparse=False,
+    name=None,
 ):
     """The product of two matrices, or of batches of them.
 
@@ -207,7 +227,7 @@ def _use_sparse_matmul(a: dtypes.DType, b: dtypes.DType, is_sparse: bool) -> boo
 def matvec(a, b, transpose_a=False, adjoint_a=False, a_is_sparse=False, b_is_sparse=False, name=None):
     """The product of a matrix [..., m, k] and a vector [..., k]; a Tensor [..., m]. Flags are those of `matmul`."""
     with name_scope(name, "MatVec", [a, b]):
-        column = raw.ExpandDims(b, -1, name="ExpandDims")
+        column = raw.ExpandDims(b, -1)
         product = matmul(
             a, column, transpose_a=transpose_a, adjoint_a=adjoint_a, a_is_sparse=a_is_sparse, b_is_sparse=b_is_sparse
         )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -64,7 +65,9 @@ def _function(name: str, op_type: str, doc: str) -> Callable:
 
 
 reduce_sum = export("reduce_sum", "math.reduce_sum")(_function("reduce_sum", "Sum", "The sum"))
-reduce_mean = export("reduce_mean", "math.reduce_mean")(_function("reduce_mean", "Mean", "The mean, truncated for integers,"))
+reduce_mean = export("reduce_mean", "math.reduce_mean")(
+    _function("reduce_mean", "Mean", "The mean, truncated for integers,")
+)
 reduce_prod = export("reduce_prod", "math.reduce_prod")(_function("reduce_prod", "Prod", "The product"))
 reduce_max = export("reduce_max", "math.reduce_max")(_function("reduce_max", "Max", "The largest element"))
 reduce_min = export("reduce_min", "math.reduce_min")(_function("reduce_min", "Min", "The smallest element"))
@@ -113,7 +116,14 @@ def reduce_logsumexp(input_tensor, axis=None, keepdims=None, name=None, reductio
 
 @export("count_nonzero", "math.count_nonzero")
 def count_nonzero(
-    input_tensor=None, axis=None, keepdims=None, dtype=dtypes.int64, name=None, reduction_indices=None, keep_dims=None, input=None
+    input_tensor=None,
+    axis=None,
+    keepdims=None,
+    dtype=dtypes.int64,
+    name=None,
+    reduction_indices=None,
+    keep_dims=None,
+    input=None,
 ):
     """The number of elements other than 0 (or the empty string) over dimensions; a Tensor of `dtype`."""
     keepdims = deprecated_argument_lookup("keepdims", keepdims, "keep_dims", keep_dims)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from jax import lax
@@ -29,7 +30,7 @@ def _reduced_shape(c: Any) -> list:
     with_rank_at_most(c.inputs[1], 1)
     keep_dims = c.attr("keep_dims")
     if sizes is None:
-        return [() if not keep_dims and axes is None and c.inputs[1] is None and False else None]
+        return [None]
     if axes is None:
         return [(None,) * len(sizes) if keep_dims else None]
     reduced = {_reduction_axis(int(a), len(sizes)) for a in np.atleast_1d(axes)}
@@ -187,9 +188,7 @@ def _extreme_grad(op: Any, g: Any) -> list:
 
 def _reduction(name: str, types: str, function: Callable, gradient: Any, fold: Callable | None = None) -> None:
     value, attr = ("bool", "") if types == "bool" else ("T", f"T: {types}, ")
-    text = (
-        f"(input: {value}, reduction_indices: Tidx, *, keep_dims: bool = False, {attr}Tidx: INDEX = int32) -> (output: {value})"
-    )
+    text = f"(input: {value}, reduction_indices: Tidx, *, keep_dims: bool = False, {attr}Tidx: INDEX = int32) -> (output: {value})"
     op(name, text, shape=_reduced_shape, kernel=_reducing(function), gradient=gradient, constants=("reduction_indices",),
        fold=fold, depth=2)  # fmt: skip
 

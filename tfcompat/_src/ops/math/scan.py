@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from jax import lax
@@ -16,7 +17,6 @@ from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.shape_inference import merge, unchanged
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape, as_shape
-
 
 # ---- AddN ----
 
@@ -121,9 +121,7 @@ def _cumulative(name: str, types: str, function: Callable, identity: Callable, g
             x = _shifted(x, axis, reverse, identity(x.dtype))
         return function(x, axis, reverse)
 
-    text = (
-        f"(x: T, axis: Tidx, *, exclusive: bool = False, reverse: bool = False, T: {types}, Tidx: INDEX = int32) -> (out: T)"
-    )
+    text = f"(x: T, axis: Tidx, *, exclusive: bool = False, reverse: bool = False, T: {types}, Tidx: INDEX = int32) -> (out: T)"
     op(name, text, shape=unchanged, kernel=kernel, gradient=gradient, constants=("axis",), depth=2)
 
 
@@ -145,7 +143,13 @@ def _cumprod_grad(op: Any, g: Any) -> list:
 
 _cumulative("Cumsum", "NUMBER", lax.cumsum, lambda dtype: 0, _cumsum_grad)
 _cumulative("Cumprod", "NUMBER", lax.cumprod, lambda dtype: 1, _cumprod_grad)
-_cumulative("CumulativeLogsumexp", "{float16, float32, float64}", lax.cumlogsumexp, lambda dtype: np.finfo(dtype).min, FROM_KERNEL)
+_cumulative(
+    "CumulativeLogsumexp",
+    "{float16, float32, float64}",
+    lax.cumlogsumexp,
+    lambda dtype: np.finfo(dtype).min,
+    FROM_KERNEL,
+)
 
 
 def _scan(op_type: str, x: Any, axis: Any, exclusive: bool, reverse: bool, name: str | None) -> Tensor:

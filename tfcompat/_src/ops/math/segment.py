@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from jax import lax
@@ -67,7 +68,9 @@ def segment_starts(ids: np.ndarray, rows: int) -> np.ndarray:
     return np.concatenate([[0], np.flatnonzero(steps) + 1]) if len(ids) else np.zeros(0, np.int64)
 
 
-def reduce_sorted(function: np.ufunc, data: np.ndarray, ids: np.ndarray, gap: Any, length: int | None = None) -> np.ndarray:
+def reduce_sorted(
+    function: np.ufunc, data: np.ndarray, ids: np.ndarray, gap: Any, length: int | None = None
+) -> np.ndarray:
     """Reduces runs of equal `ids`; rows without an id hold `gap`. `length` is the number of rows, by default the last id + 1."""
     starts = segment_starts(ids, len(data))
     if length is None:
@@ -285,7 +288,9 @@ def _unsorted_function(name: str, op_type: str, doc: str) -> Callable:
 
 segment_sum = export("segment_sum", "math.segment_sum")(_sorted_function("segment_sum", "SegmentSum", "The sum"))
 segment_mean = export("segment_mean", "math.segment_mean")(_sorted_function("segment_mean", "SegmentMean", "The mean"))
-segment_prod = export("segment_prod", "math.segment_prod")(_sorted_function("segment_prod", "SegmentProd", "The product"))
+segment_prod = export("segment_prod", "math.segment_prod")(
+    _sorted_function("segment_prod", "SegmentProd", "The product")
+)
 segment_max = export("segment_max", "math.segment_max")(_sorted_function("segment_max", "SegmentMax", "The maximum"))
 segment_min = export("segment_min", "math.segment_min")(_sorted_function("segment_min", "SegmentMin", "The minimum"))
 unsorted_segment_sum = export("unsorted_segment_sum", "math.unsorted_segment_sum")(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from jax import lax
@@ -36,7 +37,9 @@ def _divisor(kind: str, ids: np.ndarray, length: int, dtype: np.dtype, rank: int
 def _reduced(kind: str, data: Any, indices: Any, segment_ids: Any, length: int | None) -> np.ndarray:
     rows = _rows(data, indices, segment_ids)
     if length is not None and len(segment_ids) and segment_ids[-1] >= length:
-        raise invalid(f"Segment id {segment_ids[-1]} out of range [0, {length}), possibly because 'segment_ids' input is not sorted.")
+        raise invalid(
+            f"Segment id {segment_ids[-1]} out of range [0, {length}), possibly because 'segment_ids' input is not sorted."
+        )
     total = reduce_sorted(np.add, rows, segment_ids, 0, length)
     if kind == "Sum":
         return total

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from jax import lax
@@ -32,7 +33,9 @@ def number(like: Any, value: Any) -> np.ndarray:
     return np.asarray(value, like.dtype.as_numpy_dtype)
 
 
-def _unary(name: str, types: str, kernel: Callable, gradient: Any, fold: Callable | None = None, output: str = "T") -> None:
+def _unary(
+    name: str, types: str, kernel: Callable, gradient: Any, fold: Callable | None = None, output: str = "T"
+) -> None:
     text = f"(x: T, *, T: {types}) -> (y: {output})"
     op(name, text, shape=unchanged, kernel=kernel, gradient=gradient, fold=fold, depth=2)
 
@@ -65,7 +68,8 @@ def _sign(x):
     if x.dtype.kind in "iuc":
         return lax.sign(x)
     zero = x.dtype.type(0)
-    return lax.sub(lax.convert_element_type(lax.gt(x, zero), x.dtype), lax.convert_element_type(lax.lt(x, zero), x.dtype))
+    positive, negative = (lax.convert_element_type(compare(x, zero), x.dtype) for compare in (lax.gt, lax.lt))
+    return lax.sub(positive, negative)
 
 
 def _round(x):
@@ -78,10 +82,6 @@ def _round_numpy(x):
 
 def _square(x):
     return lax.mul(x, x)
-
-
-def _expm1(x):
-    return lax.expm1(x)
 
 
 def _is_inf(x):
@@ -124,7 +124,7 @@ _unary("Square", _SIGNED, _square, _by_input(_double), np.square)
 _unary("Sqrt", _INEXACT, lax.sqrt, _by_output("SqrtGrad"), np.sqrt)
 _unary("Rsqrt", _INEXACT, lax.rsqrt, _by_output("RsqrtGrad"))
 _unary("Exp", _INEXACT, lax.exp, lambda op, g: [raw.Mul(g, conjugate(op.outputs[0]))])
-_unary("Expm1", _INEXACT, _expm1, _by_input(lambda x: raw.Exp(x)))
+_unary("Expm1", _INEXACT, lax.expm1, _by_input(lambda x: raw.Exp(x)))
 _unary("Log", _INEXACT, lax.log, _by_input(lambda x: raw.Reciprocal(x)))
 _unary("Log1p", _INEXACT, lax.log1p, _by_input(lambda x: raw.Reciprocal(raw.AddV2(number(x, 1), x))))
 _unary("Sin", _INEXACT, lax.sin, _by_input(lambda x: raw.Cos(x)))

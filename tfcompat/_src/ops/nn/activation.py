@@ -226,7 +226,10 @@ def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Te
         return raw.LeakyRelu(features, alpha=alpha.item() if isinstance(alpha, np.ndarray) else alpha, name=name)
 
 
-@RegisterGradient("tf.nn.swish")
+_SWISH = "CustomGradient-0"
+
+
+@RegisterGradient(_SWISH)
 def _swish_gradient(op: Any, g: Any, _: Any) -> list:
     features = op.inputs[1]
     with control_dependencies([g]):
@@ -240,5 +243,5 @@ def swish(features: Any) -> Tensor:
     features = to_tensor(features, name="features")
     product = features * sigmoid(features)
     raw.Identity(product)
-    with features.graph.gradient_override_map({"IdentityN": "tf.nn.swish"}):
+    with features.graph.gradient_override_map({"IdentityN": _SWISH}):
         return raw.IdentityN([product, features])[0]

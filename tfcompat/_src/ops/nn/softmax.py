@@ -17,6 +17,7 @@ from tfcompat._src.framework.op_spec import op
 from tfcompat._src.framework.scopes import control_dependencies, name_scope
 from tfcompat._src.framework.tensor import Tensor, shape_text
 from tfcompat._src.ops.array.join import concat
+from tfcompat._src.ops.array.reorder import transpose
 from tfcompat._src.ops.array.shape import rank, reshape, shape
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.sequence import arange
@@ -194,7 +195,7 @@ def _sparse_softmax_cross_entropy(features, labels):
 def _exchanged(x: Tensor, dim: Any, last: Tensor, name: str | None = None) -> Tensor:
     """`x` with dimension `dim` and the last one exchanged."""
     order = concat([arange(dim), [last], arange(dim + 1, last), [dim]], 0)
-    return raw.Transpose(x, order, name=name)
+    return transpose(x, order, name=name or "transpose")
 
 
 def _along(op_type: str, logits: Any, axis: Any, name: str | None) -> Tensor:
@@ -271,7 +272,8 @@ def check_cross_entropy_arguments(function: str, sentinel: Any, labels: Any, log
 
 def _to_matrix(x: Tensor) -> Tensor:
     """`x` with all dimensions but the last flattened into one."""
-    last_size = raw.Slice(shape(x), [raw.Sub(rank(x), 1)], [1])
+    dims, sizes = rank(x), shape(x)
+    last_size = raw.Slice(sizes, [raw.Sub(dims, 1)], [1])
     rows = raw.Reshape(x, concat([[-1], last_size], 0))
     if x._sizes is not None:
         count = si.num_elements(x._sizes[:-1])
@@ -281,7 +283,7 @@ def _to_matrix(x: Tensor) -> Tensor:
 
 
 def _axis_moved_to_end(x: Tensor, axis: Any, input_rank: Tensor) -> Tensor:
-    return raw.Transpose(x, concat([arange(axis), arange(axis + 1, input_rank), [axis]], 0))
+    return transpose(x, concat([arange(axis), arange(axis + 1, input_rank), [axis]], 0))
 
 
 @export("nn.softmax_cross_entropy_with_logits_v2")

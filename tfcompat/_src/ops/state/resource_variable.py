@@ -6,11 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import checks, errors, raw
+from tfcompat._src.framework import errors, raw
 from tfcompat._src.framework.convert import constant
+from tfcompat._src.framework.indexed_slices import IndexedSlices
 from tfcompat._src.framework.op_spec import EXTERNAL, HOST, op, overwrites, reads, updates
-from tfcompat._src.framework.shape_inference import InferenceContext, Sizes, merge, no_outputs, scalar, with_rank
+from tfcompat._src.framework.shape_inference import (
+    InferenceContext, Sizes, merge, no_outputs, scalar, with_rank, with_rank_at_least,
+)  # fmt: skip
 from tfcompat._src.framework.tensor import Tensor, shape_text
+from tfcompat._src.ops.array import gather
 from tfcompat._src.ops.state.ref_variable import CREATES, NO_GRADIENT, count_up_to, no_kernel
 
 
@@ -110,6 +114,55 @@ def variable_shape(handle: Tensor, out_type: Any = None, name: str | None = None
     if found is None or found[1] is None or None in found[1]:
         return raw.VariableShape(handle, name=name) if out_type is None else raw.VariableShape(handle, out_type, name=name)
     return constant(list(found[1]), dtype=out_type or "int32", name=name or "Const")
+
+
+# ---- reading rows ----
+
+
+def _gather_shape(c: InferenceContext) -> list:
+    batch = c.attr("batch_dims")
+    if batch < 0:
+        raise ValueError(f"batch_dims is negative ({batch})")
+    sizes, indices = with_rank_at_least(handle_sizes(c), batch + 1), with_rank_at_least(c.inputs[1], batch)
+    if sizes is None or indices is None:
+        return [None]
+    return [sizes[:batch] + indices[batch:] + sizes[batch + 1 :]]
+
+
+def _gather_gradient(op, grad):
+    handle, indices = op.inputs
+    sizes = variable_shape(handle)
+    count = raw.ExpandDims(raw.Size(indices), 0)
+    values = raw.Reshape(grad, raw.ConcatV2([count, sizes[1:]], 0))
+    return [IndexedSlices(values, raw.Reshape(indices, count), sizes), None]
+
+
+@op(
+    "ResourceGather",
+    "(resource: resource, indices: Tindices, *, batch_dims: int = 0, validate_indices: bool = True, dtype: type, Tindices: INDEX) "
+    "-> (output: dtype)",
+    shape=_gather_shape, gradient=_gather_gradient, effects=reads("resource"),
+)  # fmt: skip
+def _resource_gather(value, indices, *, batch_dims):
+    return gather._gather_v2(value, indices, batch_dims, batch_dims=batch_dims)
+
+
+def _gather_nd_shape(c: InferenceContext) -> list:
+    return gather.gather_nd_sizes(handle_sizes(c), c.inputs[1])
+
+
+def _gather_nd_gradient(op, grad):
+    handle, indices = op.inputs
+    sizes = variable_shape(handle, indices.dtype)
+    if indices.shape.ndims == 2 and indices.shape.as_list()[-1] == 1:
+        return [IndexedSlices(grad, raw.Squeeze(indices, squeeze_dims=[-1]), sizes), None]
+    return [raw.ScatterNd(indices, grad, sizes), None]
+
+
+op(
+    "ResourceGatherNd", "(resource: resource, indices: Tindices, *, dtype: type, Tindices: INDEX) -> (output: dtype)",
+    shape=_gather_nd_shape, kernel=gather._gather_nd, gradient=_gather_nd_gradient, effects=reads("resource"),
+)  # fmt: skip
 
 
 def _count_shape(c: InferenceContext) -> list:

@@ -202,7 +202,7 @@ def _by_rows(rule: Callable, names: list[str], count: int) -> Callable:
         if not indices.size:
             return values[:count]
         limit = values[0].shape[0]
-        indices = _guarded(indices, limit)
+        indices = _checked(indices, limit)
         occurrence = _occurrence(indices)
         rounds = jnp.max(jnp.where(indices < limit, occurrence + 1, 0))
 
@@ -220,7 +220,7 @@ def _by_rows(rule: Callable, names: list[str], count: int) -> Callable:
     return kernel
 
 
-def _guarded(indices: Any, limit: int) -> Any:
+def _checked(indices: Any, limit: int) -> Any:
     indices = jnp.asarray(indices)
     bad = (indices < 0) | (indices >= limit)
     first = jnp.argmax(bad)

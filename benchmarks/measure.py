@@ -1,0 +1,146 @@
+"""The measurements: every subject in turn within a round, several rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from benchmarks.subjects import Subject, SubjectError, Worker
+
+Log = Callable[[str], None]
+
+STEPS = {"linear": 1000, "mlp": 100, "cnn": 5, "word2vec": 100, "transformer": 3, "elementwise": 40}
+"""Steps of a training workload in one round."""
+COLD = ("mlp", "cnn", "transformer")
+"""Workloads whose first run and peak memory are measured."""
+SCRIPTS = {"hello": "hello", "mlp_1000": "train_mlp"}
+WORKLOADS = (*STEPS, *(f"{name}_cold" for name in COLD), "big_graph", "import", *SCRIPTS)
+
+
+@dataclass
+class Measure:
+    """One quantity of one workload: a list of values by subject, entry i of each list from round i."""
+
+    workload: str
+    name: str
+    unit: str
+    values: dict[str, list[float]] = field(default_factory=dict)
+
+    def add(self, subject: str, value: float | None) -> None:
+        if value is not None:
+            self.values.setdefault(subject, []).append(value)
+
+
+@dataclass
+class Outcome:
+    """The measures of a workload, the loss after its first step and why a subject is missing, by subject."""
+
+    measures: list[Measure]
+    first_losses: dict[str, float] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
+
+
+def measure(workload: str, subjects: list[Subject], rounds: int, log: Log) -> Outcome:
+    """Measures one of `WORKLOADS`."""
+    if workload in STEPS:
+        return _steps(workload, subjects, rounds, log)
+    if workload.endswith("_cold"):
+        return _cold(workload, subjects, rounds, log)
+    if workload == "big_graph":
+        return _big_graph(subjects, rounds, log)
+    if workload == "import":
+        kept = Measure(workload, "import", "s")
+        return _processes([kept], subjects, rounds, log, lambda s: [s.import_seconds()])
+    kept = Measure(workload, "whole process", "s")
+    return _processes([kept], subjects, rounds, log, lambda s: [s.script_seconds(SCRIPTS[workload])])
+
+
+def rotated(items: list, by: int) -> list:
+    """The items from another start, so that no subject is always the first of a round."""
+    by %= max(len(items), 1)
+    return items[by:] + items[:by]
+
+
+def _steps(workload: str, subjects: list[Subject], rounds: int, log: Log) -> Outcome:
+    count = STEPS[workload]
+    kept = Measure(workload, "step", "ms")
+    outcome = Outcome([kept])
+    workers: dict[Subject, Worker] = {}
+    try:
+        for subject in subjects:
+            workers[subject] = subject.start()
+            try:
+                workers[subject].ask("build", workload=workload)
+                workers[subject].ask("initialize")
+                outcome.first_losses[subject.name] = workers[subject].ask("steps", count=1)["loss"]
+                workers[subject].ask("steps", count=count)
+            except SubjectError as e:
+                _fail(outcome, subject, e, log)
+        for number in range(rounds):
+            for subject in rotated(_working(subjects, outcome), number):
+                seconds = workers[subject].ask("steps", count=count)["seconds"]
+                kept.add(subject.name, 1e3 * seconds / count)
+    finally:
+        for worker in workers.values():
+            worker.close()
+    return outcome
+
+
+def _cold(workload: str, subjects: list[Subject], rounds: int, log: Log) -> Outcome:
+    name = workload[: -len("_cold")]
+    kept = [
+        Measure(workload, "initializer, first run", "s"),
+        Measure(workload, "first step", "s"),
+        Measure(workload, "peak memory", "MiB"),
+    ]
+
+    def one(subject: Subject) -> list[float]:
+        worker = subject.start()
+        try:
+            worker.ask("build", workload=name)
+            initialized = worker.ask("initialize")["seconds"]
+            first = worker.ask("steps", count=1)["seconds"]
+            worker.ask("steps", count=STEPS[name])
+            return [initialized, first, worker.ask("peak")["mebibytes"]]
+        finally:
+            worker.close()
+
+    return _processes(kept, subjects, rounds, log, one)
+
+
+def _big_graph(subjects: list[Subject], rounds: int, log: Log) -> Outcome:
+    kept = [Measure("big_graph", "build", "s"), Measure("big_graph", "nodes", "")]
+
+    def one(subject: Subject) -> list[float | None]:
+        worker = subject.start()
+        try:
+            built = worker.ask("build", workload="big_graph")
+            return [built["seconds"], built["nodes"]]
+        finally:
+            worker.close()
+
+    return _processes(kept, subjects, rounds, log, one)
+
+
+def _processes(
+    kept: list[Measure], subjects: list[Subject], rounds: int, log: Log, one: Callable[[Subject], list]
+) -> Outcome:
+    """Rounds of `one(subject)`, which starts fresh processes and gives a value for each of `kept`."""
+    outcome = Outcome(kept)
+    for number in range(rounds):
+        for subject in rotated(_working(subjects, outcome), number):
+            try:
+                for quantity, value in zip(kept, one(subject)):
+                    quantity.add(subject.name, value)
+            except SubjectError as e:
+                _fail(outcome, subject, e, log)
+    return outcome
+
+
+def _working(subjects: list[Subject], outcome: Outcome) -> list[Subject]:
+    return [s for s in subjects if s.name not in outcome.failures]
+
+
+def _fail(outcome: Outcome, subject: Subject, error: SubjectError, log: Log) -> None:
+    outcome.failures[subject.name] = str(error)
+    log(f"  {subject.name} is left out: {error}")

@@ -1,0 +1,117 @@
+"""One subject in a process of its own: `python -m benchmarks.worker SUBJECT` obeys JSON lines on stdin.
+
+A request is `{"do": COMMAND, ...}`, the reply one JSON line on the stdout that the process was started with.
+Runs on Python 3.7 too.
+"""
+
+import importlib
+import itertools
+import json
+import os
+import resource
+import sys
+import time
+
+import numpy as np
+
+
+class GraphRunner:
+    """A workload's TF1 graph on tfcompat, TensorFlow 1.15 or tensorflow.compat.v1."""
+
+    MODULES = {"tfcompat": "tfcompat", "tf1": "tensorflow", "tf2": "tensorflow.compat.v1"}
+
+    def __init__(self, subject):
+        self.tf = importlib.import_module(self.MODULES[subject])
+        if subject == "tf2":
+            self.tf.disable_v2_behavior()
+
+    def version(self):
+        return self.tf.__version__
+
+    def build(self, workload):
+        module = importlib.import_module("benchmarks.workloads." + workload)
+        self.feeds = itertools.cycle(module.batches())
+        start = time.perf_counter()
+        self.tf.set_random_seed(1)
+        self.model = module.build(self.tf)
+        self.initializer = self.tf.global_variables_initializer()
+        seconds = time.perf_counter() - start
+        return {"seconds": seconds, "nodes": len(self.tf.get_default_graph().get_operations())}
+
+    def initialize(self):
+        start = time.perf_counter()
+        self.session = self.tf.Session()
+        self.session.run(self.initializer)
+        return {"seconds": time.perf_counter() - start}
+
+    def steps(self, count):
+        run, fetches, placeholders = self.session.run, self.model.fetches, self.model.feeds
+        start = time.perf_counter()
+        for batch in itertools.islice(self.feeds, count):
+            values = run(fetches, feed_dict=dict(zip(placeholders, batch)))
+        last = values[-1]
+        if last is None:
+            last = run(self.model.probe)
+        return {"seconds": time.perf_counter() - start, "loss": float(last)}
+
+
+class JaxRunner:
+    """The hand-written JAX twin of a workload."""
+
+    def __init__(self, subject):
+        self.jax = importlib.import_module("jax")
+        self.optax = importlib.import_module("optax")
+
+    def version(self):
+        return self.jax.__version__
+
+    def build(self, workload):
+        """Makes the model and traces its step. Only big_graph traces: elsewhere the first step is to pay for it."""
+        self.model = importlib.import_module("benchmarks.workloads.%s_jax" % workload).model()
+        batches = importlib.import_module("benchmarks.workloads." + workload).batches()
+        self.feeds = itertools.cycle(batches)
+        start = time.perf_counter()
+        nodes = None
+        if workload == "big_graph":
+            state = self.jax.eval_shape(self.model.init, self.jax.random.key(1))
+            nodes = len(self.model.step.trace(state, *batches[0]).jaxpr.eqns)
+        return {"seconds": time.perf_counter() - start, "nodes": nodes}
+
+    def initialize(self):
+        start = time.perf_counter()
+        self.state = self.jax.block_until_ready(self.model.init(self.jax.random.key(1)))
+        return {"seconds": time.perf_counter() - start}
+
+    def steps(self, count):
+        step, reads_loss, state = self.model.step, self.model.reads_loss, self.state
+        start = time.perf_counter()
+        for batch in itertools.islice(self.feeds, count):
+            state, loss = step(state, *batch)
+            if reads_loss:
+                loss = np.asarray(loss)
+        last = float(loss)
+        self.state = state
+        return {"seconds": time.perf_counter() - start, "loss": last}
+
+
+def answer(runner, request):
+    command = request.pop("do")
+    if command == "peak":
+        return {"mebibytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0}
+    if command == "version":
+        return {"version": runner.version(), "python": sys.version.split()[0], "numpy": np.__version__}
+    return getattr(runner, command)(**request)
+
+
+def main():
+    replies = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    subject = sys.argv[1]
+    runner = (JaxRunner if subject == "jax" else GraphRunner)(subject)
+    for line in sys.stdin:
+        replies.write(json.dumps(answer(runner, json.loads(line))) + "\n")
+        replies.flush()
+
+
+if __name__ == "__main__":
+    main()

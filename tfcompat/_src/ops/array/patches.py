@@ -1,0 +1,113 @@
+"""Sliding patches of images and volumes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from tfcompat._src.framework import raw
+from tfcompat._src.framework import shape_inference as si
+from tfcompat._src.framework.deprecation import deprecated_argument_lookup
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.op_spec import FROM_KERNEL, op
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.ops.array.shape import invalid
+
+
+def _windows(size: int, window: int, stride: int, rate: int, padding: str) -> tuple[int, int, int]:
+    """How many windows there are, and how many zeros stand before and after the elements."""
+    reach = (window - 1) * rate + 1
+    if padding == "VALID":
+        return max(-(-(size - reach + 1) // stride), 0), 0, 0
+    count = -(-size // stride)
+    missing = max((count - 1) * stride + reach - size, 0)
+    return count, missing // 2, missing - missing // 2
+
+
+def _patches_shape(spatial: int):
+    def sizes(c):
+        source = si.with_rank(c.inputs[0], spatial + 2)
+        windows, strides = c.attr("ksizes"), c.attr("strides")
+        rates = c.attr("rates") if spatial == 2 else [1] * 5
+        padding = c.attr("padding").decode()
+        inner = [
+            None if s is None else _windows(s, k, t, r, padding)[0]
+            for s, k, t, r in zip(source[1:-1], windows[1:-1], strides[1:-1], rates[1:-1])
+        ]
+        depth = None if source[-1] is None else source[-1] * math.prod(windows[1:-1])
+        return [(source[0], *inner, depth)]
+
+    return sizes
+
+
+def _extract(x: Any, ksizes: tuple, strides: tuple, rates: tuple, padding: str) -> Any:
+    if x.ndim != len(ksizes):
+        raise invalid(f"input must be {len(ksizes)}-dimensional")
+    if {ksizes[0], ksizes[-1], strides[0], strides[-1], rates[0], rates[-1]} != {1}:
+        raise NotImplementedError("Only support ksizes, strides and rates across space.")
+    inner = [_windows(*v, padding) for v in zip(x.shape[1:-1], ksizes[1:-1], strides[1:-1], rates[1:-1])]
+    zero = jnp.zeros((), x.dtype)
+    padded = lax.pad(jnp.asarray(x), zero, [(0, 0, 0), *((b, a, 0) for _, b, a in inner), (0, 0, 0)])
+    taps = []
+    for tap in np.ndindex(*ksizes[1:-1]):
+        begin = [t * r for t, r in zip(tap, rates[1:-1])]
+        end = [b + (n - 1) * s + 1 if n else b for b, (n, _, _), s in zip(begin, inner, strides[1:-1])]
+        taps.append(lax.slice(padded, [0, *begin, 0], [x.shape[0], *end, x.shape[-1]], [1, *strides[1:-1], 1]))
+    return jnp.concatenate(taps, -1)
+
+
+@op(
+    "ExtractImagePatches",
+    '(images: T, *, ksizes: list(int) >= 4, strides: list(int) >= 4, rates: list(int) >= 4, T: REAL, padding: {"SAME", "VALID"}) '
+    "-> (patches: T)",
+    shape=_patches_shape(2), gradient=FROM_KERNEL,
+)  # fmt: skip
+def _extract_image_patches(x, *, ksizes, strides, rates, padding):
+    return _extract(x, ksizes, strides, rates, padding)
+
+
+@op(
+    "ExtractVolumePatches",
+    '(input: T, *, ksizes: list(int) >= 5, strides: list(int) >= 5, T: REAL, padding: {"SAME", "VALID"}) -> (patches: T)',
+    shape=_patches_shape(3), gradient=FROM_KERNEL,
+)  # fmt: skip
+def _extract_volume_patches(x, *, ksizes, strides, padding):
+    return _extract(x, ksizes, strides, (1,) * 5, padding)
+
+
+@export("image.extract_image_patches", "extract_image_patches")
+def extract_image_patches(
+    images: Any, ksizes: Any = None, strides: Any = None, rates: Any = None, padding: Any = None, name: str | None = None,
+    sizes: Any = None,
+) -> Tensor:  # fmt: skip
+    """Puts the elements of sliding windows of images into the depth dimension.
+
+    Args:
+      images: [batch, height, width, depth].
+      ksizes: window [1, rows, columns, 1] (`sizes` is its new name).
+      strides: distance of windows [1, rows, columns, 1].
+      rates: distance of elements in a window [1, rows, columns, 1].
+      padding: "SAME" or "VALID".
+      name: node name.
+
+    Returns:
+      [batch, windows in height, windows in width, rows * columns * depth].
+    """
+    window = deprecated_argument_lookup("sizes", sizes, "ksizes", ksizes)
+    return raw.ExtractImagePatches(images, ksizes=window, strides=strides, rates=rates, padding=padding, name=name)
+
+
+@export("image.extract_patches")
+def extract_patches(images: Any, sizes: Any, strides: Any, rates: Any, padding: Any, name: str | None = None) -> Tensor:
+    """`extract_image_patches` under its new name."""
+    return raw.ExtractImagePatches(images, ksizes=sizes, strides=strides, rates=rates, padding=padding, name=name)
+
+
+@export("extract_volume_patches")
+def extract_volume_patches(input: Any, ksizes: Any, strides: Any, padding: Any, name: str | None = None) -> Tensor:
+    """Puts the elements of sliding windows of volumes [batch, planes, rows, columns, depth] into the depth dimension."""
+    return raw.ExtractVolumePatches(input, ksizes=ksizes, strides=strides, padding=padding, name=name)

@@ -1,0 +1,111 @@
+"""Adam."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+from tfcompat._src.framework import raw
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.indexed_slices import IndexedSlices
+from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.scopes import colocate_with, control_dependencies, get_default_graph, init_scope
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.ops.control.groups import group
+from tfcompat._src.ops.math.cast import cast
+from tfcompat._src.train.optimizer import FusedOptimizer
+from tfcompat._src.variables import assign
+
+
+@export("train.AdamOptimizer")
+class AdamOptimizer(FusedOptimizer):
+    """Steps by the ratio of averages of the gradient and of its square (Kingma & Ba 2015, the form before section 2.1).
+
+    Args:
+      learning_rate: a number, scalar tensor, or function that gives one.
+      beta1, beta2: decay of the average of the gradient and of its square; likewise.
+      epsilon: added to the root of the second average; likewise ("epsilon hat" of the paper).
+      use_locking: passed on to the update operations.
+      name: name of the training operation and of the slots.
+    """
+
+    def __init__(
+        self, learning_rate: Any = 0.001, beta1: Any = 0.9, beta2: Any = 0.999, epsilon: Any = 1e-8, use_locking: bool = False,
+        name: str = "Adam",
+    ) -> None:  # fmt: skip
+        super().__init__(use_locking, name)
+        self._lr, self._beta1, self._beta2, self._epsilon = learning_rate, beta1, beta2, epsilon
+        self._lr_t = self._beta1_t = self._beta2_t = self._epsilon_t = None
+
+    def _get_beta_accumulators(self) -> tuple[Any, Any]:
+        """The variables that hold the powers of beta1 and beta2."""
+        with init_scope():
+            graph = get_default_graph()
+        return self._get_non_slot_variable("beta1_power", graph), self._get_non_slot_variable("beta2_power", graph)
+
+    def _create_slots(self, var_list: list[Any]) -> None:
+        first = min(var_list, key=lambda v: v.name)
+        self._create_non_slot_variable(self._beta1, "beta1_power", first)
+        self._create_non_slot_variable(self._beta2, "beta2_power", first)
+        for v in var_list:
+            self._zeros_slot(v, "m", self._name)
+            self._zeros_slot(v, "v", self._name)
+
+    def _prepare(self) -> None:
+        self._lr_t = self._hyperparameter(self._lr, "learning_rate")
+        self._beta1_t = self._hyperparameter(self._beta1, "beta1")
+        self._beta2_t = self._hyperparameter(self._beta2, "beta2")
+        self._epsilon_t = self._hyperparameter(self._epsilon, "epsilon")
+
+    def _rule(self, var: Any, as_type: Callable[[Any], Tensor]) -> tuple[str, dict[str, str], dict[str, Any]]:
+        beta1_power, beta2_power = self._get_beta_accumulators()
+        return "Adam", {"m": "m", "v": "v"}, {
+            "beta1_power": as_type(beta1_power),
+            "beta2_power": as_type(beta2_power),
+            "lr": as_type(self._lr_t),
+            "beta1": as_type(self._beta1_t),
+            "beta2": as_type(self._beta2_t),
+            "epsilon": as_type(self._epsilon_t),
+        }
+
+    def _apply_sparse_shared(self, grad: Tensor, var: Any, indices: Tensor, scatter_add: Callable) -> Operation:
+        """The same update from rows of the gradient: the averages decay everywhere and every row of `var` moves.
+
+        Args:
+          scatter_add: function of slot, indices and rows that adds the rows and gives the slot's new value.
+        """
+        rule = self._rule(var, lambda value: cast(value, var.dtype.base_dtype))[2]
+        rate = rule["lr"] * raw.Sqrt(1 - rule["beta2_power"]) / (1 - rule["beta1_power"])
+        m = self._averaged(self.get_slot(var, "m"), rule["beta1"], grad, indices, scatter_add)
+        v = self._averaged(self.get_slot(var, "v"), rule["beta2"], grad * grad, indices, scatter_add)
+        root = raw.Sqrt(v)
+        update = assign.assign_sub(var, rate * m / (root + rule["epsilon"]), use_locking=self._use_locking)
+        return group(update, m, v)
+
+    def _averaged(self, slot: Any, beta: Tensor, rows: Tensor, indices: Tensor, scatter_add: Callable) -> Tensor:
+        new = rows * (1 - beta)
+        decayed = assign.assign(slot, slot * beta, use_locking=self._use_locking)
+        with control_dependencies([decayed]):
+            return scatter_add(slot, indices, new)
+
+    def _apply_sparse(self, grad: IndexedSlices, var: Any) -> Operation:
+        def scatter_add(slot: Any, indices: Tensor, rows: Tensor) -> Tensor:
+            return assign.scatter_add(slot, indices, rows, use_locking=self._use_locking)
+
+        return self._apply_sparse_shared(grad.values, var, grad.indices, scatter_add)
+
+    def _resource_scatter_add(self, x: Any, i: Tensor, v: Tensor) -> Tensor:
+        with control_dependencies([raw.ResourceScatterAdd(x.handle, i, v)]):
+            return x.value()
+
+    def _resource_apply_sparse(self, grad: Tensor, handle: Any, indices: Tensor) -> Operation:
+        return self._apply_sparse_shared(grad, handle, indices, self._resource_scatter_add)
+
+    def _finish(self, update_ops: list[Any], name_scope: str) -> Operation:
+        with control_dependencies(update_ops):
+            beta1_power, beta2_power = self._get_beta_accumulators()
+            with colocate_with(beta1_power):
+                powers = [
+                    power.assign(power * beta, use_locking=self._use_locking)
+                    for power, beta in ((beta1_power, self._beta1_t), (beta2_power, self._beta2_t))
+                ]
+        return group(*update_ops, *powers, name=name_scope)

@@ -1,0 +1,366 @@
+"""tf.train.Optimizer: gradients of a loss, and the operation that applies them to variables."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Iterable
+
+from tfcompat._src.framework import dtypes, nest, raw
+from tfcompat._src.framework.convert import convert_to_tensor
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.graph_collections import GraphKeys
+from tfcompat._src.framework.indexed_slices import IndexedSlices, convert_to_tensor_or_indexed_slices
+from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.scopes import (
+    colocate_with, control_dependencies, get_collection, get_collection_ref, get_default_graph, init_scope, name_scope,
+)  # fmt: skip
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.gradients.gradients import gradients
+from tfcompat._src.ops.array.search import unique
+from tfcompat._src.ops.array.shape import shape as shape_of
+from tfcompat._src.ops.control.groups import group
+from tfcompat._src.ops.control.groups import tuple_ as gated
+from tfcompat._src.ops.math.cast import cast
+from tfcompat._src.train import slot_creator
+from tfcompat._src.variables.resource_variable import is_resource_variable
+from tfcompat._src.variables.variable import Variable
+
+
+def _deduplicate_indexed_slices(values: Any, indices: Any) -> tuple[Any, Any]:
+    """The sums of `values` with equal `indices`, and the distinct indices in order of appearance."""
+    distinct, positions = unique(indices)
+    return raw.UnsortedSegmentSum(values, positions, shape_of(distinct)[0]), distinct
+
+
+def _var_key(var: Any) -> tuple:
+    return (var.op.graph, var.op.name)
+
+
+def _is_resource(var: Any) -> bool:
+    return var.op.type == "VarHandleOp"
+
+
+def _target(var: Any) -> Any:
+    """What gradients are taken for."""
+    if not isinstance(var, (Tensor, Variable)):
+        raise NotImplementedError("Trying to optimize unsupported type ", var)
+    return var if isinstance(var, Tensor) or _is_resource(var) else var._ref()
+
+
+@export("train.Optimizer")
+class Optimizer:
+    """Base class of the optimizers.
+
+    A subclass defines `_prepare`, `_create_slots`, `_apply_dense`, `_apply_sparse`, `_resource_apply_dense`,
+    `_resource_apply_sparse` and `_finish` as far as it needs them.
+
+    Args:
+      use_locking: passed on to the update operations, where it has no further effect: a run updates each variable once.
+      name: name of the training operation and of the slots.
+
+    Raises:
+      ValueError: the name is empty.
+    """
+
+    GATE_NONE = 0
+    GATE_OP = 1
+    GATE_GRAPH = 2
+
+    def __init__(self, use_locking: bool, name: str) -> None:
+        if not name:
+            raise ValueError("Must specify the optimizer name")
+        self._use_locking, self._name = use_locking, name
+        self._slots: dict[str, dict[tuple, Any]] = {}
+        self._non_slot_dict: dict[tuple, Any] = {}
+
+    def get_name(self) -> str:
+        return self._name
+
+    def minimize(
+        self, loss: Any, global_step: Any = None, var_list: Any = None, gate_gradients: int = GATE_OP,
+        aggregation_method: Any = None, colocate_gradients_with_ops: bool = False, name: str | None = None, grad_loss: Any = None,
+    ) -> Operation:  # fmt: skip
+        """The operation that makes one step down the gradient of `loss`: `compute_gradients`, then `apply_gradients`.
+
+        Args:
+          loss: a tensor, or a function without arguments that makes one.
+          global_step: a variable to add 1 to afterwards.
+          var_list: the variables to change; by default all trainable ones.
+          gate_gradients: GATE_NONE, GATE_OP or GATE_GRAPH.
+          aggregation_method: one of tf.AggregationMethod.
+          colocate_gradients_with_ops: places each gradient where its operation is.
+          name: node name; by default the optimizer's.
+          grad_loss: the gradient of `loss`; by default ones.
+
+        Raises:
+          ValueError: there is no variable, or none that `loss` depends on, or one of a type that is not floating.
+        """
+        grads_and_vars = self.compute_gradients(
+            loss, var_list=var_list, gate_gradients=gate_gradients, aggregation_method=aggregation_method,
+            colocate_gradients_with_ops=colocate_gradients_with_ops, grad_loss=grad_loss,
+        )  # fmt: skip
+        if all(g is None for g, _ in grads_and_vars):
+            raise ValueError(
+                "No gradients provided for any variable, check your graph for ops that do not support gradients, "
+                f"between variables {[str(v) for _, v in grads_and_vars]} and loss {loss}."
+            )
+        return self.apply_gradients(grads_and_vars, global_step=global_step, name=name)
+
+    def compute_gradients(
+        self, loss: Any, var_list: Any = None, gate_gradients: int = GATE_OP, aggregation_method: Any = None,
+        colocate_gradients_with_ops: bool = False, grad_loss: Any = None,
+    ) -> list[tuple[Any, Any]]:  # fmt: skip
+        """(gradient, variable) pairs; a gradient is a Tensor, IndexedSlices, or None. See `minimize` for the arguments."""
+        if callable(loss):
+            return _gradients_of_function(loss, var_list, grad_loss)
+        if gate_gradients not in (Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH):
+            raise ValueError(
+                f"gate_gradients must be one of: Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH.  Not {gate_gradients}"
+            )
+        self._assert_valid_dtypes([loss] if grad_loss is None else [loss, grad_loss])
+        if var_list is None:
+            found = get_collection(GraphKeys.TRAINABLE_VARIABLES) + get_collection(GraphKeys.TRAINABLE_RESOURCE_VARIABLES)
+        else:
+            found = nest.flatten(var_list)
+        found += get_collection(GraphKeys._STREAMING_MODEL_PORTS)
+        targets = [_target(v) for v in found]
+        if not found:
+            raise ValueError("No variables to optimize.")
+        grads = gradients(
+            loss, targets, grad_ys=grad_loss, gate_gradients=gate_gradients == Optimizer.GATE_OP,
+            aggregation_method=aggregation_method, colocate_gradients_with_ops=colocate_gradients_with_ops,
+        )  # fmt: skip
+        if gate_gradients == Optimizer.GATE_GRAPH:
+            grads = tuple_(grads)
+        self._assert_valid_dtypes([v for g, v in zip(grads, found) if g is not None and v.dtype != dtypes.resource])
+        return list(zip(grads, found))
+
+    def apply_gradients(self, grads_and_vars: Iterable[tuple[Any, Any]], global_step: Any = None, name: str | None = None) -> Operation:
+        """The operation that applies gradients to variables.
+
+        Args:
+          grads_and_vars: pairs as `compute_gradients` gives them.
+          global_step: a variable to add 1 to afterwards.
+          name: node name; by default the optimizer's.
+
+        Raises:
+          TypeError: a gradient is no Tensor, IndexedSlices or None. ValueError: there is no variable or no gradient.
+        """
+        pairs = [(_as_gradient(g), v) for g, v in grads_and_vars]
+        if not pairs:
+            raise ValueError("No variables provided.")
+        for _, variable in pairs:
+            _target(variable)
+        updated = [v for g, v in pairs if g is not None]
+        if not updated:
+            raise ValueError(f"No gradients provided for any variable: {[str(v) for _, v in pairs]}.")
+        with init_scope():
+            self._create_slots(updated)
+        updates = []
+        with name_scope(name, self._name) as scope:
+            self._prepare()
+            for grad, variable in pairs:
+                if grad is not None:
+                    with name_scope("update_" + variable.op.name), colocate_with(variable):
+                        updates.append(self._update(grad, variable))
+            if global_step is None:
+                train_op = self._finish(updates, scope)
+            else:
+                with control_dependencies([self._finish(updates, "update")]), colocate_with(global_step):
+                    train_op = _increment(global_step, scope)
+        if isinstance(train_op, Tensor):
+            train_op = train_op.op
+        collection = get_collection_ref(GraphKeys.TRAIN_OP)
+        if train_op not in collection:
+            collection.append(train_op)
+        return train_op
+
+    def _update(self, grad: Any, var: Any) -> Any:
+        """The operation that changes one variable, and keeps its constraint."""
+        if isinstance(var, Tensor):
+            raise NotImplementedError("Trying to update a Tensor ", var)
+        resource = _is_resource(var)
+        if isinstance(grad, IndexedSlices):
+            if var.constraint is not None:
+                raise RuntimeError("Cannot use a constraint function on a sparse variable.")
+            if resource:
+                return self._resource_apply_sparse_duplicate_indices(grad.values, var, grad.indices)
+            return self._apply_sparse_duplicate_indices(grad, var)
+        update = self._resource_apply_dense(grad, var) if resource else self._apply_dense(grad, var)
+        if var.constraint is None:
+            return update
+        with control_dependencies([update]):
+            return var.assign(var.constraint(var))
+
+    # ---- slots ----
+
+    def get_slot(self, var: Any, name: str) -> Any:
+        """The slot `name` of a variable, or None where there is none."""
+        return self._slots.get(name, {}).get(_var_key(var))
+
+    def get_slot_names(self) -> list[str]:
+        """The names of the slots that exist, sorted."""
+        return sorted(self._slots)
+
+    def variables(self) -> list[Any]:
+        """The variables in the default graph that this optimizer made, sorted by name."""
+        graph = get_default_graph()
+        made = [*self._non_slot_variables(), *[s for slots in self._slots.values() for s in slots.values()]]
+        return sorted((v for v in made if v.op.graph is graph), key=lambda v: v.name)
+
+    def _slot_dict(self, slot_name: str) -> dict[tuple, Any]:
+        return self._slots.setdefault(slot_name, {})
+
+    def _slot(self, var: Any, slot_name: str, make: Callable[[], Any]) -> Any:
+        slots, key = self._slot_dict(slot_name), _var_key(var)
+        if key not in slots:
+            slots[key] = make()
+        return slots[key]
+
+    def _get_or_make_slot(self, var: Any, val: Any, slot_name: str, op_name: str) -> Any:
+        """The slot of a variable, made with the value `val` at first."""
+        return self._slot(var, slot_name, lambda: slot_creator.create_slot(var, val, op_name))
+
+    def _get_or_make_slot_with_initializer(self, var: Any, initializer: Any, shape: Any, dtype: Any, slot_name: str, op_name: str) -> Any:
+        """The slot of a variable, made with `initializer` at first."""
+        return self._slot(
+            var, slot_name, lambda: slot_creator.create_slot_with_initializer(var, initializer, shape, dtype, op_name)
+        )
+
+    def _zeros_slot(self, var: Any, slot_name: str, op_name: str) -> Any:
+        """The slot of a variable, made as zeros at first."""
+        return self._slot(var, slot_name, lambda: slot_creator.create_zeros_slot(var, op_name))
+
+    def _create_non_slot_variable(self, initial_value: Any, name: str, colocate_with: Any) -> Any:
+        """A variable of the optimizer that belongs to no one variable, one per graph."""
+        key = (name, colocate_with.graph)
+        if key not in self._non_slot_dict:
+            with get_default_graph().colocate_with(colocate_with.op):
+                self._non_slot_dict[key] = Variable(
+                    initial_value, name=name, trainable=False, use_resource=is_resource_variable(colocate_with)
+                )
+        return self._non_slot_dict[key]
+
+    def _get_non_slot_variable(self, name: str, graph: Any = None) -> Any:
+        return self._non_slot_dict.get((name, graph))
+
+    def _non_slot_variables(self) -> Iterable[Any]:
+        return self._non_slot_dict.values()
+
+    # ---- types ----
+
+    def _assert_valid_dtypes(self, tensors: Iterable[Any]) -> None:
+        valid = self._valid_dtypes()
+        for t in tensors:
+            if t.dtype.base_dtype not in valid:
+                raise ValueError(f"Invalid type {t.dtype.base_dtype!r} for {t.name}, expected: {list(valid)}.")
+
+    def _valid_dtypes(self) -> set:
+        """The types that losses, variables and gradients may have."""
+        return {dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64}
+
+    # ---- what subclasses define ----
+
+    def _create_slots(self, var_list: list[Any]) -> None:
+        """Makes the slots of the variables."""
+
+    def _prepare(self) -> None:
+        """Makes the tensors of the hyperparameters, inside the name scope of the training operation."""
+
+    def _apply_dense(self, grad: Tensor, var: Any) -> Any:
+        """The update of a reference variable by a Tensor."""
+        raise NotImplementedError(f"{type(self).__name__} defines no _apply_dense.")
+
+    def _resource_apply_dense(self, grad: Tensor, handle: Any) -> Any:
+        """The update of a resource variable by a Tensor."""
+        raise NotImplementedError(f"{type(self).__name__} defines no _resource_apply_dense.")
+
+    def _apply_sparse(self, grad: IndexedSlices, var: Any) -> Any:
+        """The update of a reference variable by IndexedSlices with distinct indices."""
+        raise NotImplementedError(f"{type(self).__name__} defines no _apply_sparse.")
+
+    def _resource_apply_sparse(self, grad: Tensor, handle: Any, indices: Tensor) -> Any:
+        """The update of a resource variable by rows with distinct indices."""
+        raise NotImplementedError(f"{type(self).__name__} defines no _resource_apply_sparse.")
+
+    def _apply_sparse_duplicate_indices(self, grad: IndexedSlices, var: Any) -> Any:
+        """As `_apply_sparse`; equal indices are added up first."""
+        values, indices = _deduplicate_indexed_slices(grad.values, grad.indices)
+        return self._apply_sparse(IndexedSlices(values, indices, grad.dense_shape), var)
+
+    def _resource_apply_sparse_duplicate_indices(self, grad: Tensor, handle: Any, indices: Tensor) -> Any:
+        """As `_resource_apply_sparse`; equal indices are added up first."""
+        values, distinct = _deduplicate_indexed_slices(grad, indices)
+        return self._resource_apply_sparse(values, handle, distinct)
+
+    def _finish(self, update_ops: list[Any], name_scope: str) -> Any:
+        """The operation, of the name `name_scope`, that is done when the updates are."""
+        return group(*update_ops, name=name_scope)
+
+    def _call_if_callable(self, param: Any) -> Any:
+        return param() if callable(param) else param
+
+    def _hyperparameter(self, value: Any, name: str) -> Tensor:
+        """The tensor of a hyperparameter: a number, a Tensor, or a function that gives one."""
+        return convert_to_tensor(self._call_if_callable(value), name=name)
+
+
+class FusedOptimizer(Optimizer):
+    """An optimizer whose update is one op type in four variants, as `_rule` says."""
+
+    def _rule(self, var: Any, as_type: Callable[[Any], Tensor]) -> tuple[str, dict[str, str], dict[str, Any]]:
+        """The op type without its prefix, the slot of each of its slot inputs, and its other arguments without the gradient.
+
+        Args:
+          var: the variable. as_type: casts a hyperparameter to the type of the update.
+        """
+        raise NotImplementedError(f"{type(self).__name__} defines no _rule.")
+
+    def _apply(self, variant: str, var: Any, dtype: dtypes.DType, **gradient: Any) -> Any:
+        op_type, slots, settings = self._rule(var, lambda value: cast(value, dtype))
+        variables = {"var": var, **{key: self.get_slot(var, name) for key, name in slots.items()}}
+        if variant.startswith("Resource"):
+            variables = {key: v.handle for key, v in variables.items()}
+        return raw.function(variant + op_type)(**variables, **settings, **gradient, use_locking=self._use_locking)
+
+    def _apply_dense(self, grad: Tensor, var: Any) -> Operation:
+        return self._apply("Apply", var, var.dtype.base_dtype, grad=grad).op
+
+    def _resource_apply_dense(self, grad: Tensor, handle: Any) -> Operation:
+        return self._apply("ResourceApply", handle, grad.dtype.base_dtype, grad=grad)
+
+    def _apply_sparse(self, grad: IndexedSlices, var: Any) -> Operation:
+        return self._apply("SparseApply", var, var.dtype.base_dtype, grad=grad.values, indices=grad.indices).op
+
+    def _resource_apply_sparse(self, grad: Tensor, handle: Any, indices: Tensor) -> Operation:
+        return self._apply("ResourceSparseApply", handle, grad.dtype.base_dtype, grad=grad, indices=indices)
+
+
+def _as_gradient(grad: Any) -> Any:
+    if grad is None:
+        return None
+    try:
+        return convert_to_tensor_or_indexed_slices(grad)
+    except TypeError:
+        raise TypeError(f"Gradient must be convertible to a Tensor or IndexedSlices, or None: {grad}") from None
+
+
+def _increment(global_step: Any, scope: str) -> Any:
+    """Adds 1 to a variable, by an operation called as `scope` is."""
+    if is_resource_variable(global_step):
+        return raw.AssignAddVariableOp(global_step.handle, convert_to_tensor(1, dtype=global_step.dtype), name=scope)
+    return raw.AssignAdd(getattr(global_step, "_variable", global_step), 1, name=scope)
+
+
+def _gradients_of_function(loss: Callable[[], Any], var_list: Any, grad_loss: Any) -> list[tuple[Any, Any]]:
+    """As `compute_gradients`, for a loss that a function makes; by default for the resource variables that it reads."""
+    graph = get_default_graph()
+    before = len(graph.get_operations())
+    value = loss()
+    if var_list is None:
+        used = {t for op in graph.get_operations()[before:] for t in op.inputs}
+        found = [v for v in get_collection(GraphKeys.TRAINABLE_VARIABLES) if is_resource_variable(v) and v.handle in used]
+    else:
+        found = nest.flatten(var_list)
+    with control_dependencies([value]):
+        grads = gradients(value, found, grad_ys=grad_loss) if found else []
+    return list(zip(grads, found))

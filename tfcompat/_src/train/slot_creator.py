@@ -1,0 +1,83 @@
+"""Slots: variables that an optimizer or an average keeps for another variable."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+from tfcompat._src.framework.scopes import colocate_with
+from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.ops.array.fill import zeros
+from tfcompat._src.ops.array.shape import shape as shape_of
+from tfcompat._src.variables.initializers import Zeros
+from tfcompat._src.variables.ref_variable import RefVariable
+from tfcompat._src.variables.resource_variable import is_resource_variable
+from tfcompat._src.variables.scope import get_variable, get_variable_scope, variable_scope
+from tfcompat._src.variables.variable import SaveSliceInfo, Variable
+
+
+def create_slot(primary: Any, val: Any, name: str, colocate_with_primary: bool = True) -> Any:
+    """A variable called `<primary>/<name>`, not trainable, that starts as `val`.
+
+    Args:
+      primary: the variable or tensor that the slot belongs to.
+      val: the initial value, a Tensor.
+      name: last part of the slot's name.
+      colocate_with_primary: whether it is placed where `primary` is.
+    """
+    return _slot(primary, val, val.shape.is_fully_defined(), name, colocate_with_primary)
+
+
+def create_slot_with_initializer(
+    primary: Any, initializer: Any, shape: TensorShape, dtype: Any, name: str, colocate_with_primary: bool = True
+) -> Any:
+    """As `create_slot`, with the initial value that `initializer` makes for `shape` and `dtype`."""
+    arguments = {"shape": shape if callable(initializer) else None, "dtype": dtype}
+    return _slot(primary, initializer, shape.is_fully_defined(), name, colocate_with_primary, **arguments)
+
+
+def create_zeros_slot(primary: Any, name: str, dtype: Any = None, colocate_with_primary: bool = True) -> Any:
+    """As `create_slot`, with zeros of the primary's shape; `dtype` is the primary's by default."""
+    dtype = primary.dtype if dtype is None else dtype
+    if primary.shape.is_fully_defined():
+        return create_slot_with_initializer(primary, Zeros(), primary.shape, dtype, name, colocate_with_primary)
+    value = primary.initialized_value() if isinstance(primary, Variable) else primary
+    return create_slot(primary, zeros(shape_of(value), dtype=dtype), name, colocate_with_primary)
+
+
+def _slot(primary: Any, value: Any, validate_shape: bool, name: str, colocate: bool, **arguments: Any) -> Any:
+    with variable_scope(None, f"{primary.op.name}/{name}"):
+        with colocate_with(primary) if colocate else contextlib.nullcontext(), _without_partitioner():
+            slot = get_variable(
+                "", initializer=value, trainable=False, use_resource=_kind_of(primary), validate_shape=validate_shape, **arguments
+            )
+    _describe_slice(primary, slot)
+    return slot
+
+
+def _kind_of(primary: Any) -> bool | None:
+    """The `use_resource` that makes a variable of the primary's kind; None where it is no variable."""
+    if is_resource_variable(primary):
+        return True
+    return False if isinstance(primary, RefVariable) else None
+
+
+@contextlib.contextmanager
+def _without_partitioner():
+    scope = get_variable_scope()
+    partitioner = scope.partitioner
+    scope.set_partitioner(None)
+    try:
+        yield
+    finally:
+        scope.set_partitioner(partitioner)
+
+
+def _describe_slice(primary: Any, slot: Any) -> None:
+    """Says of the slot of a partition which part of the whole slot it is."""
+    info = primary._get_save_slice_info() if isinstance(primary, Variable) else None
+    if info is not None:
+        name = slot.op.name[len(primary.op.name) + 1 :]
+        slot._set_save_slice_info(
+            SaveSliceInfo(f"{info.full_name}/{name}", list(info.full_shape), list(info.var_offset), list(info.var_shape))
+        )
