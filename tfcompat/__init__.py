@@ -77,6 +77,9 @@ from tfcompat._src.framework.tensor_shape import disable_v2_tensorshape as disab
 from tfcompat._src.framework.tensor_shape import enable_v2_tensorshape as enable_v2_tensorshape
 from tfcompat._src.framework.tensor_spec import TensorSpec as TensorSpec
 from tfcompat._src.framework.type_spec import TypeSpec as TypeSpec
+from tfcompat._src.gradients.custom_gradient import custom_gradient as custom_gradient
+from tfcompat._src.gradients.custom_gradient import grad_pass_through as grad_pass_through
+from tfcompat._src.gradients.custom_gradient import recompute_grad as recompute_grad
 from tfcompat._src.gradients.gradients import AggregationMethod as AggregationMethod
 from tfcompat._src.gradients.gradients import UnconnectedGradients as UnconnectedGradients
 from tfcompat._src.gradients.gradients import gradients as gradients
@@ -153,6 +156,7 @@ from tfcompat._src.ops.array.shape import squeeze as squeeze
 from tfcompat._src.ops.array.slice import slice_ as slice
 from tfcompat._src.ops.array.slice import strided_slice as strided_slice
 from tfcompat._src.ops.array.slicing import newaxis as newaxis
+from tfcompat._src.ops.composed.eye import eye as eye
 from tfcompat._src.ops.composed.indexing import batch_gather as batch_gather
 from tfcompat._src.ops.composed.indexing import gather_nd as gather_nd
 from tfcompat._src.ops.composed.indexing import meshgrid as meshgrid
@@ -375,6 +379,7 @@ from tfcompat._src.variables.initializers import TruncatedNormal as truncated_no
 from tfcompat._src.variables.initializers import UniformUnitScaling as uniform_unit_scaling_initializer
 from tfcompat._src.variables.initializers import VarianceScaling as variance_scaling_initializer
 from tfcompat._src.variables.initializers import Zeros as zeros_initializer
+from tfcompat._src.variables.orthogonal import Orthogonal as orthogonal_initializer
 from tfcompat._src.variables.partitioners import fixed_size_partitioner as fixed_size_partitioner
 from tfcompat._src.variables.partitioners import min_max_variable_partitioner as min_max_variable_partitioner
 from tfcompat._src.variables.partitioners import variable_axis_size_partitioner as variable_axis_size_partitioner
@@ -408,6 +413,7 @@ from tfcompat import io as io
 from tfcompat import layers as layers
 from tfcompat import linalg as linalg
 from tfcompat import logging as logging
+from tfcompat import losses as losses
 from tfcompat import manip as manip
 from tfcompat import math as math
 from tfcompat import nest as nest

@@ -2,6 +2,7 @@
 
 import importlib
 
+from tfcompat.contrib import framework as framework
 from tfcompat.contrib import util as util
 
 _LAZY = {

@@ -19,6 +19,8 @@ from tfcompat._src.variables.initializers import TruncatedNormal as truncated_no
 from tfcompat._src.variables.initializers import UniformUnitScaling as uniform_unit_scaling
 from tfcompat._src.variables.initializers import VarianceScaling as variance_scaling
 from tfcompat._src.variables.initializers import Zeros as zeros
+from tfcompat._src.variables.orthogonal import Identity as identity
+from tfcompat._src.variables.orthogonal import Orthogonal as orthogonal
 
 _LAZY = {
 }

@@ -3,8 +3,10 @@
 import importlib
 
 from tfcompat.keras import backend as backend
+from tfcompat.keras import experimental as experimental
 from tfcompat.keras import initializers as initializers
 from tfcompat.keras import layers as layers
+from tfcompat.keras import optimizers as optimizers
 
 _LAZY = {
 }

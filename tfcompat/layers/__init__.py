@@ -3,6 +3,12 @@
 import importlib
 
 from tfcompat._src.layers.input_spec import InputSpec as InputSpec
+from tfcompat._src.layers.legacy_core import Dense as Dense
+from tfcompat._src.layers.legacy_core import Dropout as Dropout
+from tfcompat._src.layers.legacy_core import Flatten as Flatten
+from tfcompat._src.layers.legacy_core import dense as dense
+from tfcompat._src.layers.legacy_core import dropout as dropout
+from tfcompat._src.layers.legacy_core import flatten as flatten
 from tfcompat._src.layers.scoped_layer import Layer as Layer
 from tfcompat.layers import experimental as experimental
 

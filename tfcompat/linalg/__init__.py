@@ -10,6 +10,7 @@ from tfcompat._src.ops.array.diagonal import diag as tensor_diag
 from tfcompat._src.ops.array.diagonal import diag_part as tensor_diag_part
 from tfcompat._src.ops.array.reorder import matrix_transpose as matrix_transpose
 from tfcompat._src.ops.array.reorder import matrix_transpose as transpose
+from tfcompat._src.ops.composed.eye import eye as eye
 from tfcompat._src.ops.math.clip import global_norm as global_norm
 from tfcompat._src.ops.math.contraction import cross as cross
 from tfcompat._src.ops.math.contraction import tensordot as tensordot

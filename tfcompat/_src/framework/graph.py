@@ -338,7 +338,7 @@ class Graph(Collections):
             return None
         found: list[Operation] = []
         for element in control_inputs:
-            element = self.as_graph_element(element.op if hasattr(element, "dense_shape") else element)
+            element = self.as_graph_element(element.op if hasattr(element, "dense_shape") or hasattr(element, "_handle") else element)
             element = element.op if isinstance(element, Tensor) else element
             if element not in found:
                 found.append(element)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import collections
 import warnings
-from typing import Any, Iterable
+from collections.abc import Iterable
+from typing import Any
 
 from tfcompat._src.framework import convert, dtypes, raw
 from tfcompat._src.framework.composite_tensor import CompositeTensor
@@ -118,8 +119,8 @@ class IndexedSlicesSpec(TypeSpec):
     __slots__ = ("_shape", "_values_dtype", "_indices_dtype", "_dense_shape_dtype", "_indices_shape")
 
     def __init__(
-        self, shape: Any = None, dtype: Any = dtypes.float32, indices_dtype: Any = dtypes.int64, dense_shape_dtype: Any = None,
-        indices_shape: Any = None,
+        self, shape: Any = None, dtype: Any = dtypes.float32, indices_dtype: Any = dtypes.int64,
+        dense_shape_dtype: Any = None, indices_shape: Any = None,
     ) -> None:  # fmt: skip
         self._shape = as_shape(shape)
         self._values_dtype, self._indices_dtype = dtypes.as_dtype(dtype), dtypes.as_dtype(indices_dtype)
@@ -159,12 +160,16 @@ def convert_to_tensor_or_indexed_slices(value: Any, dtype: Any = None, name: str
     return internal_convert_to_tensor_or_indexed_slices(value, dtype, name)
 
 
-def internal_convert_to_tensor_or_indexed_slices(value: Any, dtype: Any = None, name: str | None = None, as_ref: bool = False) -> Any:
+def internal_convert_to_tensor_or_indexed_slices(
+    value: Any, dtype: Any = None, name: str | None = None, as_ref: bool = False
+) -> Any:
     wanted = None if dtype is None else dtypes.as_dtype(dtype)
     if not isinstance(value, IndexedSlices):
         return convert.to_tensor(value, wanted, name, as_ref)
     if wanted is not None and not wanted.is_compatible_with(value.dtype):
-        raise ValueError(f"Tensor conversion requested dtype {wanted.name} for Tensor with dtype {value.dtype.name}: {str(value)!r}")
+        raise ValueError(
+            f"Tensor conversion requested dtype {wanted.name} for Tensor with dtype {value.dtype.name}: {str(value)!r}"
+        )
     return value
 
 
@@ -179,16 +184,21 @@ def internal_convert_n_to_tensor_or_indexed_slices(
     ]
 
 
-def _to_dense(value: IndexedSlices, dtype: dtypes.DType | None = None, name: str | None = None, as_ref: bool = False) -> Tensor:
+def _to_dense(
+    value: IndexedSlices, dtype: dtypes.DType | None = None, name: str | None = None, as_ref: bool = False
+) -> Tensor:
     """The whole tensor; warns where it is large or of unknown size."""
     if dtype is not None and not dtype.is_compatible_with(value.dtype):
-        raise ValueError(f"Tensor conversion requested dtype {dtype.name} for IndexedSlices with dtype {value.dtype.name}")
+        raise ValueError(
+            f"Tensor conversion requested dtype {dtype.name} for IndexedSlices with dtype {value.dtype.name}"
+        )
     if value.dense_shape is None:
         raise ValueError(f"Tensor conversion requested for IndexedSlices without dense_shape: {value}")
     shape = constant_value(value.dense_shape) if graph_element_of(value.dense_shape) is not None else None
     if shape is None:
         warnings.warn(
-            "Converting sparse IndexedSlices to a dense Tensor of unknown shape. This may consume a large amount of memory.",
+            "Converting sparse IndexedSlices to a dense Tensor of unknown shape. This may consume a large amount "
+            "of memory.",
             stacklevel=2,
         )
     elif shape.astype(float).prod() >= _LARGE:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import collections
-from typing import Any, Callable, Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 
@@ -88,7 +89,9 @@ class SparseTensor(CompositeTensor):
 
     def eval(self, feed_dict: dict | None = None, session: Any = None) -> SparseTensorValue:
         """Runs the three parts in `session`, or in the default session; ValueError where there is none."""
-        return SparseTensorValue(*eval_in_session([self.indices, self.values, self.dense_shape], feed_dict, self.graph, session))
+        return SparseTensorValue(
+            *eval_in_session([self.indices, self.values, self.dense_shape], feed_dict, self.graph, session)
+        )
 
     @staticmethod
     def _override_operator(operator: str, func: Callable) -> None:
@@ -143,7 +146,11 @@ class SparseTensorSpec(TypeSpec):
     @property
     def _component_specs(self) -> list:
         rank = self._shape.ndims
-        return [TensorSpec([None, rank], dtypes.int64), TensorSpec([None], self._dtype), TensorSpec([rank], dtypes.int64)]
+        return [
+            TensorSpec([None, rank], dtypes.int64),
+            TensorSpec([None], self._dtype),
+            TensorSpec([rank], dtypes.int64),
+        ]
 
     def _to_components(self, value: Any) -> list:
         return [value.indices, value.values, value.dense_shape]

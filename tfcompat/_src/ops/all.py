@@ -12,9 +12,11 @@ import tfcompat._src.ops.array.patches  # noqa: F401
 import tfcompat._src.ops.array.reorder  # noqa: F401
 import tfcompat._src.ops.array.scatter  # noqa: F401
 import tfcompat._src.ops.array.search  # noqa: F401
+import tfcompat._src.ops.array.sets  # noqa: F401
 import tfcompat._src.ops.array.shape  # noqa: F401
 import tfcompat._src.ops.array.slice  # noqa: F401
 import tfcompat._src.ops.array.slicing  # noqa: F401
+import tfcompat._src.ops.composed.eye  # noqa: F401
 import tfcompat._src.ops.composed.indexing  # noqa: F401
 import tfcompat._src.ops.composed.masks  # noqa: F401
 import tfcompat._src.ops.composed.sparse_placeholder  # noqa: F401
@@ -52,7 +54,10 @@ import tfcompat._src.ops.nn.candidates  # noqa: F401
 import tfcompat._src.ops.nn.conv  # noqa: F401
 import tfcompat._src.ops.nn.conv_functions  # noqa: F401
 import tfcompat._src.ops.nn.conv_kernels  # noqa: F401
+import tfcompat._src.ops.nn.depthwise  # noqa: F401
+import tfcompat._src.ops.nn.dilated  # noqa: F401
 import tfcompat._src.ops.nn.dropout  # noqa: F401
+import tfcompat._src.ops.nn.lrn  # noqa: F401
 import tfcompat._src.ops.nn.moments  # noqa: F401
 import tfcompat._src.ops.nn.pool  # noqa: F401
 import tfcompat._src.ops.nn.pool_functions  # noqa: F401

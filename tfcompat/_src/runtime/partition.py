@@ -218,7 +218,7 @@ class Partitioner:
             if t in self.known:
                 if np.size(self.known[t]) > LARGE_CONSTANT_ELEMENTS and self.known[t].dtype != object:
                     cluster.large.append(t)
-            elif _is_handle(t) or (t not in self.producer and t not in self.fed):
+            elif (_is_handle(t) and t not in self.fed) or (t not in self.producer and t not in self.fed):
                 continue
             elif t in self.statics:
                 cluster.statics.append(t)

@@ -24,6 +24,10 @@ from tfcompat._src.variables.initializers import KerasRandomUniform as random_un
 from tfcompat._src.variables.initializers import KerasTruncatedNormal as truncated_normal
 from tfcompat._src.variables.initializers import KerasRandomUniform as uniform
 from tfcompat._src.variables.initializers import Zeros as zeros
+from tfcompat._src.variables.orthogonal import Identity as Identity
+from tfcompat._src.variables.orthogonal import Orthogonal as Orthogonal
+from tfcompat._src.variables.orthogonal import Identity as identity
+from tfcompat._src.variables.orthogonal import Orthogonal as orthogonal
 
 _LAZY = {
 }

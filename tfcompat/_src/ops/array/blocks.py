@@ -114,7 +114,8 @@ op(
 )  # fmt: skip
 op(
     "BatchToSpaceND",
-    "(input: T, block_shape: Tblock_shape, crops: Tcrops, *, T: type, Tblock_shape: INDEX = int32, Tcrops: INDEX = int32) -> "
+    "(input: T, block_shape: Tblock_shape, crops: Tcrops, *, T: type, Tblock_shape: INDEX = int32, Tcrops: INDEX = "
+    "int32) -> "
     "(output: T)",
     shape=_nd_shape(False), kernel=_batch_to_space, constants=("block_shape", "crops"),
     gradient=lambda op, grad: [raw.SpaceToBatchND(grad, op.inputs[1], op.inputs[2]), None, None],
@@ -122,7 +123,8 @@ op(
 
 
 @op(
-    "SpaceToBatch", "(input: T, paddings: Tpaddings, *, T: type, Tpaddings: INDEX = int32, block_size: int >= 2) -> (output: T)",
+    "SpaceToBatch", "(input: T, paddings: Tpaddings, *, T: type, Tpaddings: INDEX = int32, block_size: int >= 2) "
+    "-> (output: T)",
     shape=_square_shape(True), constants=("paddings",),
     gradient=lambda op, grad: [raw.BatchToSpace(grad, op.inputs[1], block_size=op.get_attr("block_size")), None],
 )  # fmt: skip
@@ -163,8 +165,10 @@ def _square(block_size: Any) -> np.ndarray:
 
 
 @export("space_to_batch", "nn.space_to_batch")
-def space_to_batch(input: Any, paddings: Any, block_size: Any = None, name: str | None = None, block_shape: Any = None) -> Tensor:
-    """`space_to_batch_nd` of [batch, height, width, depth] with square blocks of `block_size` (also named `block_shape`)."""
+def space_to_batch(
+    input: Any, paddings: Any, block_size: Any = None, name: str | None = None, block_shape: Any = None
+) -> Tensor:
+    """`space_to_batch_nd` of [batch, height, width, depth] with square blocks of `block_size` (or `block_shape`)."""
     block_size = deprecated_argument_lookup("block_shape", block_shape, "block_size", block_size)
     result = space_to_batch_nd(input, paddings=paddings, block_shape=_square(block_size), name=name)
     result.set_shape(result.shape.with_rank(4))
@@ -173,7 +177,7 @@ def space_to_batch(input: Any, paddings: Any, block_size: Any = None, name: str 
 
 @export("batch_to_space")
 def batch_to_space(input: Any, crops: Any, block_size: Any, name: str | None = None, block_shape: Any = None) -> Tensor:
-    """`batch_to_space_nd` of [batch, height, width, depth] with square blocks of `block_size` (also named `block_shape`)."""
+    """`batch_to_space_nd` of [batch, height, width, depth] with square blocks of `block_size` (or `block_shape`)."""
     block_size = deprecated_argument_lookup("block_shape", block_shape, "block_size", block_size)
     result = batch_to_space_nd(input, crops=crops, block_shape=_square(block_size), name=name)
     result.set_shape(result.shape.with_rank(4))
@@ -209,7 +213,10 @@ def _gradient(other: str):
 
 
 @op(
-    "SpaceToDepth", f"(input: T, *, {_DEPTH_ATTRS}) -> (output: T)", shape=_depth_shape(True), gradient=_gradient("DepthToSpace")
+    "SpaceToDepth",
+    f"(input: T, *, {_DEPTH_ATTRS}) -> (output: T)",
+    shape=_depth_shape(True),
+    gradient=_gradient("DepthToSpace"),
 )
 def _space_to_depth(x, *, block_size, data_format):
     first = data_format == "NCHW"
@@ -224,7 +231,10 @@ def _space_to_depth(x, *, block_size, data_format):
 
 
 @op(
-    "DepthToSpace", f"(input: T, *, {_DEPTH_ATTRS}) -> (output: T)", shape=_depth_shape(False), gradient=_gradient("SpaceToDepth")
+    "DepthToSpace",
+    f"(input: T, *, {_DEPTH_ATTRS}) -> (output: T)",
+    shape=_depth_shape(False),
+    gradient=_gradient("SpaceToDepth"),
 )
 def _depth_to_space(x, *, block_size, data_format):
     first = data_format == "NCHW"

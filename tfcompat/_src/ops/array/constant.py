@@ -106,7 +106,12 @@ def _pass_shape(c):
     return [c.inputs[0]]
 
 
-def _identity(name: str, gradient: Any = _pass_gradient, fold: bool | None = True, text: str = "(input: T, *, T: type) -> (output: T)") -> None:
+def _identity(
+    name: str,
+    gradient: Any = _pass_gradient,
+    fold: bool | None = True,
+    text: str = "(input: T, *, T: type) -> (output: T)",
+) -> None:
     op(name, text, shape=_pass_shape, gradient=gradient, kernel=_pass, fold=fold, depth=2)
 
 
@@ -119,7 +124,12 @@ _identity("Snapshot")
 _identity("StopGradient", NotDifferentiable("StopGradient stops it"))
 _identity("PreventGradient", _no_gradient_allowed, text='(input: T, *, T: type, message: string = "") -> (output: T)')
 _identity("GuaranteeConst", fold=None)
-_identity("DeepCopy", NotDifferentiable("DeepCopy copies a variable's buffer", raises=True), fold=None, text="(x: T, *, T: type) -> (y: T)")
+_identity(
+    "DeepCopy",
+    NotDifferentiable("DeepCopy copies a variable's buffer", raises=True),
+    fold=None,
+    text="(x: T, *, T: type) -> (y: T)",
+)
 
 op(
     "IdentityN", "(input: T, *, T: list(type) >= 1) -> (output: T)", shape=lambda c: list(c.inputs),
@@ -184,7 +194,7 @@ def _check_numerics(x, *, message):
 
 @export("check_numerics", "debugging.check_numerics")
 def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor:
-    """The value of `tensor`; a run in which it holds a NaN or an infinity raises InvalidArgumentError with `message`."""
+    """The value of `tensor`; a run where it holds a NaN or an infinity raises InvalidArgumentError with `message`."""
     return raw.CheckNumerics(tensor, message=message, name=name)
 
 
@@ -199,14 +209,17 @@ def _ensure_shape_gradient(op, grad):
 def _ensure_shape(x, *, shape):
     if not shape.is_compatible_with(x.shape):
         raise errors.InvalidArgumentError(
-            None, None, f"Shape of tensor {shape_text(tuple(x.shape))} is not compatible with expected shape {shape_text(shape.sizes)}."
+            None,
+            None,
+            f"Shape of tensor {shape_text(tuple(x.shape))} is not compatible with expected shape "
+            f"{shape_text(shape.sizes)}.",
         )
     return x
 
 
 @export("ensure_shape")
 def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
-    """The value of `x`, whose static shape is merged with `shape`; a run with another shape raises InvalidArgumentError."""
+    """The value of `x`, with `shape` merged into its static shape; InvalidArgumentError in a run with another."""
     wanted = shape if isinstance(shape, TensorShape) else TensorShape(shape)
     return raw.EnsureShape(x, shape=wanted, name=name)
 

@@ -85,7 +85,7 @@ def _longest(rows: int, columns: int, lower: int, upper: int) -> int:
 
 
 def _places(rows: int, columns: int, lower: int, upper: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Row, column and validity of each element of the diagonals, as arrays [upper - lower + 1, longest], highest first."""
+    """Row, column and validity of each element of the diagonals: arrays [upper - lower + 1, longest], highest first."""
     k = np.arange(upper, lower - 1, -1)[:, None]
     n = np.arange(_longest(rows, columns, lower, upper))[None, :]
     row, column = n - np.minimum(k, 0), n + np.maximum(k, 0)
@@ -109,7 +109,8 @@ def _write(x: Any, diagonal: Any, lower: int, upper: int) -> Any:
     wanted = x.shape[:-2] + valid.shape
     if tuple(band.shape) != wanted:
         raise invalid(
-            f"must have diagonal.shape == {shape_text(wanted[:-2] + (wanted[-2:] if lower != upper else wanted[-1:]))}, "
+            f"must have diagonal.shape == "
+            f"{shape_text(wanted[:-2] + (wanted[-2:] if lower != upper else wanted[-1:]))}, "
             f"received {shape_text(tuple(diagonal.shape))}"
         )
     inside = np.zeros((rows, columns), bool)
@@ -170,7 +171,8 @@ def _matrix_diag_v2_shape(c):
         return [None]
     lower, upper = _band(k)
     if lower < upper and sizes[-2] not in (None, upper - lower + 1):
-        raise ValueError("The number of rows of `diagonal` doesn't match the number of diagonals implied from `d_lower` and "
+        raise ValueError("The number of rows of `diagonal` doesn't match the number of diagonals implied from "
+                         "`d_lower` and "
                          f"`d_upper`.\nnum_diags = {sizes[-2]}, d_lower = {lower}, d_upper = {upper}")  # fmt: skip
     batch = sizes[: -1 if lower == upper else -2]
     rows, columns = c.value(2), c.value(3)
@@ -179,10 +181,15 @@ def _matrix_diag_v2_shape(c):
     return [batch + _matrix_sizes(sizes[-1], lower, upper, int(rows), int(columns))]
 
 
+def _read_back(grad: Tensor, k: Any) -> Tensor:
+    return raw.MatrixDiagPartV2(grad, k, np.zeros((), grad.dtype.as_numpy_dtype))
+
+
 @op(
-    "MatrixDiagV2", "(diagonal: T, k: int32, num_rows: int32, num_cols: int32, padding_value: T, *, T: type) -> (output: T)",
+    "MatrixDiagV2", "(diagonal: T, k: int32, num_rows: int32, num_cols: int32, padding_value: T, *, T: type) -> "
+    "(output: T)",
     shape=_matrix_diag_v2_shape, constants=("k", "num_rows", "num_cols"),
-    gradient=lambda op, grad: [raw.MatrixDiagPartV2(grad, op.inputs[1], np.zeros((), grad.dtype.as_numpy_dtype)), None, None, None, None],
+    gradient=lambda op, grad: [_read_back(grad, op.inputs[1]), None, None, None, None],
 )  # fmt: skip
 def _matrix_diag_v2(x, k, rows, columns, padding):
     lower, upper = _band_or_error(k)
@@ -221,7 +228,11 @@ def _is_plain(*values: Any, plain: int = 0) -> bool:
 
 def _padding_for(tensor: Any, value: Any) -> Any:
     dtype = getattr(tensor, "dtype", None)
-    return value if dtype is None or isinstance(value, Tensor) else np.array(value, dtype.as_numpy_dtype if hasattr(dtype, "as_numpy_dtype") else dtype)
+    return (
+        value
+        if dtype is None or isinstance(value, Tensor)
+        else np.array(value, dtype.as_numpy_dtype if hasattr(dtype, "as_numpy_dtype") else dtype)
+    )
 
 
 # ---- MatrixDiagPart ----
@@ -247,7 +258,12 @@ def _matrix_diag_part_gradient(op, grad):
     return [raw.MatrixSetDiag(raw.ZerosLike(op.inputs[0]), grad)]
 
 
-@op("MatrixDiagPart", "(input: T, *, T: type) -> (diagonal: T)", shape=_matrix_diag_part_shape, gradient=_matrix_diag_part_gradient)
+@op(
+    "MatrixDiagPart",
+    "(input: T, *, T: type) -> (diagonal: T)",
+    shape=_matrix_diag_part_shape,
+    gradient=_matrix_diag_part_gradient,
+)
 def _matrix_diag_part(x):
     _require_matrix(x)
     return _read(x, 0, 0, np.zeros((), x.dtype))
@@ -324,8 +340,11 @@ def _matrix_set_diag_v2_shape(c):
 
 
 def _matrix_set_diag_v2_gradient(op, grad):
-    zero = np.zeros((), grad.dtype.as_numpy_dtype)
-    return [raw.MatrixSetDiagV2(grad, raw.ZerosLike(op.inputs[1]), op.inputs[2]), raw.MatrixDiagPartV2(grad, op.inputs[2], zero), None]
+    return [
+        raw.MatrixSetDiagV2(grad, raw.ZerosLike(op.inputs[1]), op.inputs[2]),
+        _read_back(grad, op.inputs[2]),
+        None,
+    ]
 
 
 @op("MatrixSetDiagV2", "(input: T, diagonal: T, k: int32, *, T: type) -> (output: T)", shape=_matrix_set_diag_v2_shape,
@@ -354,7 +373,8 @@ def _band_part_gradient(op, grad):
     return [raw.MatrixBandPart(grad, op.inputs[1], op.inputs[2]), None, None]
 
 
-@op("MatrixBandPart", "(input: T, num_lower: Tindex, num_upper: Tindex, *, T: type, Tindex: INDEX = int64) -> (band: T)",
+@op("MatrixBandPart", "(input: T, num_lower: Tindex, num_upper: Tindex, *, T: type, Tindex: INDEX = int64) -> "
+                      "(band: T)",
     shape=si.unchanged, gradient=_band_part_gradient, constants=("num_lower", "num_upper"))  # fmt: skip
 def _matrix_band_part(x, num_lower, num_upper):
     _require_matrix(x)
@@ -369,7 +389,7 @@ def _matrix_band_part(x, num_lower, num_upper):
 
 @export("linalg.band_part", "matrix_band_part")
 def matrix_band_part(input: Any, num_lower: Any, num_upper: Any, name: str | None = None) -> Tensor:
-    """Matrices with everything set to zero but a band: `num_lower` diagonals below the main one and `num_upper` above it.
+    """Matrices set to zero outside a band: `num_lower` diagonals below the main one and `num_upper` above it.
 
     Args:
       input: [..., rows, columns].

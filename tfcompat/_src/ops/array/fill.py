@@ -46,7 +46,8 @@ def _filled(xp: Any, dims: np.ndarray, value: Any) -> Any:
 
 op(
     "Fill", "(dims: index_type, value: T, *, T: type, index_type: INDEX = int32) -> (output: T)", shape=_fill_shape,
-    gradient=_fill_gradient, constants=("dims",), kernel=functools.partial(_filled, jnp), fold=functools.partial(_filled, np),
+    gradient=_fill_gradient, constants=("dims",), kernel=functools.partial(_filled, jnp),
+    fold=functools.partial(_filled, np),
 )  # fmt: skip
 
 
@@ -64,7 +65,8 @@ def _zeros_like(x):
 
 @op(
     "OnesLike",
-    "(x: T, *, T: {bfloat16, float16, float32, float64, int8, uint8, int16, uint16, int32, int64, complex64, complex128, "
+    "(x: T, *, T: {bfloat16, float16, float32, float64, int8, uint8, int16, uint16, int32, int64, complex64, "
+    "complex128, "
     "bool}) -> (y: T)",
     shape=si.unchanged, gradient=NotDifferentiable("it is constant"), fold=np.ones_like,
 )  # fmt: skip

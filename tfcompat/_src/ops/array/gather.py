@@ -62,7 +62,9 @@ def _checked_axes(params: Any, indices: Any, axis: Any, batch_dims: int) -> tupl
     batch = batch_dims + indices.ndim if batch_dims < 0 else batch_dims
     at = int(axis) % params.ndim
     if not 0 <= batch <= min(indices.ndim, at):
-        raise invalid(f"batch_dims ({batch_dims}) must be less than or equal to axis ({at}) and rank(indices) ({indices.ndim})")
+        raise invalid(
+            f"batch_dims ({batch_dims}) must be less than or equal to axis ({at}) and rank(indices) ({indices.ndim})"
+        )
     if params.shape[:batch] != indices.shape[:batch]:
         raise invalid(
             f"params.shape[:{batch}] {shape_text(tuple(params.shape))} should be equal to indices.shape[:{batch}] "
@@ -106,12 +108,14 @@ def _gather_v2_gradient(op, grad):
 
 
 def _dense_gather_gradient(params: Tensor, indices: Tensor, axis: Tensor, batch: int, grad: Tensor) -> Tensor:
-    """Sums the rows of `grad` into zeros of the shape of `params`: batch and gathered dimension in front, as one segment id."""
+    """Sums the rows of `grad` into zeros like `params`: batch and gathered dimensions in front, as one segment id."""
     sizes = shape(params)
     at = raw.FloorMod(raw.Cast(axis, DstT=dtypes.int32), raw.Rank(params))
     lead, rest = raw.Range(0, batch, 1), raw.Rank(params)
     middle, tail = raw.Range(batch, at, 1), raw.Range(raw.AddV2(at, 1), rest, 1)
-    rows = raw.Reshape(grad, raw.ConcatV2([raw.GatherV2(sizes, raw.Range(0, at, 1), 0), [-1], raw.GatherV2(sizes, tail, 0)], 0))
+    rows = raw.Reshape(
+        grad, raw.ConcatV2([raw.GatherV2(sizes, raw.Range(0, at, 1), 0), [-1], raw.GatherV2(sizes, tail, 0)], 0)
+    )
     to_front = raw.ConcatV2([lead, raw.Reshape(at, [1]), middle, tail], 0)
     rows = raw.Transpose(rows, to_front)
     width = raw.GatherV2(sizes, at, 0)
@@ -119,7 +123,9 @@ def _dense_gather_gradient(params: Tensor, indices: Tensor, axis: Tensor, batch:
     batches = raw.Prod(raw.GatherV2(sizes, lead, 0), [0])
     rows = raw.Reshape(rows, raw.ConcatV2([[-1], inner], 0))
     offsets = raw.Mul(raw.Range(0, batches, 1), width)
-    flat = raw.AddV2(raw.Reshape(raw.Cast(indices, DstT=dtypes.int32), raw.Pack([batches, -1])), raw.ExpandDims(offsets, 1))
+    flat = raw.AddV2(
+        raw.Reshape(raw.Cast(indices, DstT=dtypes.int32), raw.Pack([batches, -1])), raw.ExpandDims(offsets, 1)
+    )
     summed = raw.UnsortedSegmentSum(rows, raw.Reshape(flat, [-1]), raw.Mul(batches, width))
     summed = raw.Reshape(summed, raw.GatherV2(sizes, to_front, 0))
     return raw.Transpose(summed, raw.InvertPermutation(to_front))
@@ -127,7 +133,8 @@ def _dense_gather_gradient(params: Tensor, indices: Tensor, axis: Tensor, batch:
 
 @op(
     "Gather",
-    "(params: Tparams, indices: Tindices, *, validate_indices: bool = True, Tparams: type, Tindices: INDEX) -> (output: Tparams)",
+    "(params: Tparams, indices: Tindices, *, validate_indices: bool = True, Tparams: type, Tindices: INDEX) -> "
+    "(output: Tparams)",
     shape=_gather_shape, gradient=lambda op, grad: [_embedding_gradient(op, grad), None],
     fold=lambda params, indices: _numpy_gather_v2(params, indices, 0, batch_dims=0),
 )  # fmt: skip
@@ -137,7 +144,8 @@ def _gather(params, indices):
 
 @op(
     "GatherV2",
-    "(params: Tparams, indices: Tindices, axis: Taxis, *, batch_dims: int = 0, Tparams: type, Tindices: INDEX, Taxis: INDEX) "
+    "(params: Tparams, indices: Tindices, axis: Taxis, *, batch_dims: int = 0, Tparams: type, Tindices: INDEX, "
+    "Taxis: INDEX) "
     "-> (output: Tparams)",
     shape=_gather_v2_shape, gradient=_gather_v2_gradient, constants=("axis",), fold=_numpy_gather_v2,
 )  # fmt: skip
@@ -152,7 +160,12 @@ def _gather_v2(params, indices, axis, *, batch_dims):
 
 @export("gather")
 def gather(
-    params: Any, indices: Any, validate_indices: Any = None, name: str | None = None, axis: Any = None, batch_dims: int = 0
+    params: Any,
+    indices: Any,
+    validate_indices: Any = None,
+    name: str | None = None,
+    axis: Any = None,
+    batch_dims: int = 0,
 ) -> Tensor:
     """The slices of `params` at `indices` along `axis`.
 
@@ -189,7 +202,8 @@ def gather_nd_sizes(params: si.Sizes, indices: si.Sizes) -> list:
         return [None]
     if indices[-1] > len(params):
         raise ValueError(
-            f"indices.shape[-1] must be <= params.rank, but saw indices shape: {shape_text(indices)} and params shape: {shape_text(params)}"
+            f"indices.shape[-1] must be <= params.rank, but saw indices shape: {shape_text(indices)} and params "
+            f"shape: {shape_text(params)}"
         )
     return [indices[:-1] + params[indices[-1] :]]
 
@@ -272,7 +286,8 @@ def _one_hot_in(xp: Any, indices: Any, depth: Any, on: Any, off: Any, axis: int)
 
 @op(
     "OneHot",
-    "(indices: TI, depth: int32, on_value: T, off_value: T, *, axis: int = -1, T: type, TI: {uint8, int32, int64} = int64) -> "
+    "(indices: TI, depth: int32, on_value: T, off_value: T, *, axis: int = -1, T: type, TI: {uint8, int32, int64} "
+    "= int64) -> "
     "(output: T)",
     shape=_one_hot_shape, gradient=NotDifferentiable("its values are constants"), constants=("depth",),
     fold=lambda indices, depth, on, off, *, axis: _one_hot_in(np, indices, depth, on, off, axis),
@@ -314,5 +329,7 @@ def one_hot(
         if off_value is None:
             off_value = convert_to_tensor(0, dtype, name="off_value")
         if (on_dtype or dtype) != (off_dtype or dtype):
-            raise TypeError(f"dtype {on_dtype or dtype} of on_value does not match dtype {off_dtype or dtype} of off_value")
+            raise TypeError(
+                f"dtype {on_dtype or dtype} of on_value does not match dtype {off_dtype or dtype} of off_value"
+            )
         return raw.OneHot(indices, depth, on_value, off_value, axis=-1 if axis is None else axis, name=scope)

@@ -55,7 +55,10 @@ def _stacked(xp: Any, values: tuple, *, axis: int) -> Any:
     first = tuple(values[0].shape)
     for i, v in enumerate(values):
         if tuple(v.shape) != first:
-            raise invalid(f"Shapes of all inputs must match: values[0].shape = {shape_text(first)} != values[{i}].shape = {shape_text(tuple(v.shape))}")
+            raise invalid(
+                f"Shapes of all inputs must match: values[0].shape = {shape_text(first)} != values[{i}].shape = "
+                f"{shape_text(tuple(v.shape))}"
+            )
     return xp.stack(values, axis)
 
 
@@ -88,7 +91,9 @@ def _numpy_unpack(value, *, num, axis):
 
 def _check_unpack(value: Any, num: int, axis: int) -> None:
     if value.shape[axis] != num:
-        raise invalid(f"Input shape axis {axis % value.ndim} must equal {num}, got shape {shape_text(tuple(value.shape))}")
+        raise invalid(
+            f"Input shape axis {axis % value.ndim} must equal {num}, got shape {shape_text(tuple(value.shape))}"
+        )
 
 
 @op(
@@ -152,7 +157,8 @@ def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unst
 
 
 @op(
-    "ParallelConcat", "(values: N*T, *, N: int >= 1, T: type, shape: shape) -> (output: T)", shape=si.from_attr("shape"),
+    "ParallelConcat", "(values: N*T, *, N: int >= 1, T: type, shape: shape) -> (output: "
+    "T)", shape=si.from_attr("shape"),
     gradient=NotDifferentiable("ParallelConcat has none", raises=True), fold=lambda values: np.concatenate(values),
 )  # fmt: skip
 def _parallel_concat(values):
@@ -209,7 +215,9 @@ def _concatenated(xp: Any, values: tuple, axis: np.ndarray) -> Any:
         if v.ndim != rank or v.shape[:at] + v.shape[at + 1 :] != rest:
             first, other = shape_text(tuple(values[0].shape)), shape_text(tuple(v.shape))
             if v.ndim != rank:
-                raise invalid(f"ConcatOp : Ranks of all input tensors should match: shape[0] = {first} vs. shape[{i}] = {other}")
+                raise invalid(
+                    f"ConcatOp : Ranks of all input tensors should match: shape[0] = {first} vs. shape[{i}] = {other}"
+                )
             raise invalid(f"ConcatOp : Dimensions of inputs should match: shape[0] = {first} vs. shape[{i}] = {other}")
     return xp.concatenate(values, at)
 
@@ -231,7 +239,9 @@ def _sparse_slices(sizes: list, axis: Tensor, grad: Any) -> list:
         raise ValueError("Can only compute IndexedSlices gradient with statically-known concat_dim")
     if known_value(axis) > 0:
         offsets = raw.ConcatOffset(axis, sizes)
-        parts = [raw.Slice(grad.values, b, raw.ConcatV2([[-1], raw.Slice(s, [1], [-1])], 0)) for b, s in zip(offsets, sizes)]
+        parts = [
+            raw.Slice(grad.values, b, raw.ConcatV2([[-1], raw.Slice(s, [1], [-1])], 0)) for b, s in zip(offsets, sizes)
+        ]
         return [kind(part, grad.indices, size) for part, size in zip(parts, sizes)]
     found, start = [], constant(0, grad.indices.dtype)
     for size in sizes:
@@ -343,7 +353,8 @@ def _split_evenly(xp: Any, axis: np.ndarray, value: Any, *, num_split: int) -> t
 
 
 @op(
-    "Split", "(split_dim: int32, value: T, *, num_split: int >= 1, T: type) -> (output: num_split*T)", shape=_split_shape,
+    "Split", "(split_dim: int32, value: T, *, num_split: int >= 1, T: type) -> (output: "
+    "num_split*T)", shape=_split_shape,
     gradient=lambda op, *grads: [None, concat(list(grads), op.inputs[0])], constants=("split_dim",),
     fold=lambda axis, value, *, num_split: _split_evenly(np, axis, value, num_split=num_split),
 )  # fmt: skip
@@ -389,7 +400,8 @@ def _split_by_sizes(xp: Any, value: Any, sizes: np.ndarray, axis: np.ndarray) ->
     known = sum(g for g in given if g != -1)
     if known > total or known != total and -1 not in given:
         raise invalid(
-            "Determined shape must either match input shape along split_dim exactly if fully specified, or be less than the "
+            "Determined shape must either match input shape along split_dim exactly if fully specified, or be less "
+            "than the "
             f"size of the input along split_dim if not fully specified.  Got: {known}"
         )
     try:
@@ -409,7 +421,9 @@ op(
 
 
 @export("split")
-def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: int | None = None, name: str = "split") -> list[Tensor]:
+def split(
+    value: Any, num_or_size_splits: Any, axis: Any = 0, num: int | None = None, name: str = "split"
+) -> list[Tensor]:
     """Cuts a tensor into parts along `axis`.
 
     Args:
@@ -462,13 +476,17 @@ def _tiled(xp: Any, x: Any, multiples: np.ndarray) -> Any:
     if len(counts) != x.ndim:
         raise invalid(f"Expected multiples argument to be a vector of length {x.ndim} but got length {len(counts)}")
     if any(m < 0 for m in counts):
-        raise invalid(f"Expected multiples[{next(i for i, m in enumerate(counts) if m < 0)}] >= 0, but got {min(counts)}")
+        raise invalid(
+            f"Expected multiples[{next(i for i, m in enumerate(counts) if m < 0)}] >= 0, but got {min(counts)}"
+        )
     return xp.tile(x, counts)
 
 
 op(
-    "Tile", "(input: T, multiples: Tmultiples, *, T: type, Tmultiples: INDEX = int32) -> (output: T)", shape=_tile_shape,
-    gradient=_tile_gradient, constants=("multiples",), kernel=functools.partial(_tiled, jnp), fold=functools.partial(_tiled, np),
+    "Tile", "(input: T, multiples: Tmultiples, *, T: type, Tmultiples: INDEX = int32) -> (output: "
+    "T)", shape=_tile_shape,
+    gradient=_tile_gradient, constants=("multiples",), kernel=functools.partial(_tiled, jnp),
+    fold=functools.partial(_tiled, np),
 )  # fmt: skip
 
 
@@ -512,15 +530,21 @@ def _packed(values: Any, dtype: dtypes.DType, name: str) -> Any:
         for i, value in enumerate(values):
             if is_dense_tensor_like(value) and value.dtype.base_dtype != dtype:
                 raise TypeError(
-                    f"Cannot convert a list containing a tensor of dtype {value.dtype} to {dtype} (Tensor is: {value!r})"
+                    f"Cannot convert a list containing a tensor of dtype {value.dtype} to {dtype} (Tensor is: "
+                    f"{value!r})"
                 )
             found.append(_packed(value, dtype, str(i)) if isinstance(value, (list, tuple)) else value)
         if not any(is_dense_tensor_like(v) for v in found):
             return found
-        return raw.Pack([v if is_dense_tensor_like(v) else constant(v, dtype=dtype, name=str(i)) for i, v in enumerate(found)], name=scope)
+        return raw.Pack(
+            [v if is_dense_tensor_like(v) else constant(v, dtype=dtype, name=str(i)) for i, v in enumerate(found)],
+            name=scope,
+        )
 
 
-def _pack_conversion(values: Any, dtype: dtypes.DType | None = None, name: str | None = None, as_ref: bool = False) -> Any:
+def _pack_conversion(
+    values: Any, dtype: dtypes.DType | None = None, name: str | None = None, as_ref: bool = False
+) -> Any:
     inferred = None if as_ref else _first_dtype(values)
     if inferred is None:
         return NotImplemented

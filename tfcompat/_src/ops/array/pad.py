@@ -43,7 +43,8 @@ def _pairs(x: Any, paddings: np.ndarray) -> list[tuple[int, int]]:
         raise invalid(f"paddings must be a matrix with 2 columns: {shape_text(paddings.shape)}")
     if len(paddings) != x.ndim:
         raise invalid(
-            f"The first dimension of paddings must be the rank of inputs{shape_text(paddings.shape)} {shape_text(tuple(x.shape))}"
+            f"The first dimension of paddings must be the rank of inputs{shape_text(paddings.shape)} "
+            f"{shape_text(tuple(x.shape))}"
         )
     for before, after in paddings:
         if before < 0 or after < 0:
@@ -66,7 +67,7 @@ def _numpy_padded(x, paddings, value):
 
 
 def _zero(dtype: np.dtype) -> Any:
-    return b"" if dtype == object else np.zeros((), dtype)
+    return b"" if dtype.kind == "O" else np.zeros((), dtype)
 
 
 op(
@@ -95,7 +96,10 @@ def _check_mirror(sizes: tuple, pairs: list[tuple[int, int]], mode: str) -> None
             raise invalid(f"paddings must be less than the dimension size: {before}, {after} not less than {size}")
 
 
-_MIRROR = '(input: T, paddings: Tpaddings, *, T: type, Tpaddings: INDEX = int32, mode: {"REFLECT", "SYMMETRIC"}) -> (output: T)'
+_MIRROR = (
+    '(input: T, paddings: Tpaddings, *, T: type, Tpaddings: INDEX = int32, mode: {"REFLECT", "SYMMETRIC"}) '
+    "-> (output: T)"
+)
 
 
 @op(
@@ -121,7 +125,9 @@ def _mirror_pad_grad(x, paddings, *, mode):
 
 
 @export("pad")
-def pad(tensor: Any, paddings: Any, mode: str = "CONSTANT", name: str | None = None, constant_values: Any = 0) -> Tensor:
+def pad(
+    tensor: Any, paddings: Any, mode: str = "CONSTANT", name: str | None = None, constant_values: Any = 0
+) -> Tensor:
     """`tensor` with elements added before and after it in each dimension.
 
     Args:
@@ -154,4 +160,6 @@ def _set_partly_known_shape(result: Tensor) -> None:
     if sizes is None or result.shape.is_fully_defined() or paddings.op.type != "Pack":
         return
     rows = constant_value(paddings, partial=True)
-    result.set_shape([None if row is None or size is None else size + int(np.sum(row)) for row, size in zip(rows, sizes)])
+    result.set_shape(
+        [None if row is None or size is None else size + int(np.sum(row)) for row, size in zip(rows, sizes)]
+    )

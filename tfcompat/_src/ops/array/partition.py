@@ -32,7 +32,8 @@ def _partition_gradient(op, *grads):
 
 
 @op(
-    "DynamicPartition", "(data: T, partitions: int32, *, num_partitions: int >= 1, T: type) -> (outputs: num_partitions*T)",
+    "DynamicPartition", "(data: T, partitions: int32, *, num_partitions: int >= 1, T: type) -> (outputs: "
+    "num_partitions*T)",
     shape=_partition_shape, gradient=_partition_gradient, place=HOST, fold=True,
 )  # fmt: skip
 def _dynamic_partition(data, partitions, *, num_partitions):

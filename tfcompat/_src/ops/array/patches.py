@@ -62,7 +62,8 @@ def _extract(x: Any, ksizes: tuple, strides: tuple, rates: tuple, padding: str) 
 
 @op(
     "ExtractImagePatches",
-    '(images: T, *, ksizes: list(int) >= 4, strides: list(int) >= 4, rates: list(int) >= 4, T: REAL, padding: {"SAME", "VALID"}) '
+    '(images: T, *, ksizes: list(int) >= 4, strides: list(int) >= 4, rates: list(int) >= 4, T: REAL, padding: '
+    '{"SAME", "VALID"}) '
     "-> (patches: T)",
     shape=_patches_shape(2), gradient=FROM_KERNEL,
 )  # fmt: skip
@@ -72,7 +73,8 @@ def _extract_image_patches(x, *, ksizes, strides, rates, padding):
 
 @op(
     "ExtractVolumePatches",
-    '(input: T, *, ksizes: list(int) >= 5, strides: list(int) >= 5, T: REAL, padding: {"SAME", "VALID"}) -> (patches: T)',
+    '(input: T, *, ksizes: list(int) >= 5, strides: list(int) >= 5, T: REAL, padding: {"SAME", "VALID"}) -> '
+    '(patches: T)',
     shape=_patches_shape(3), gradient=FROM_KERNEL,
 )  # fmt: skip
 def _extract_volume_patches(x, *, ksizes, strides, padding):
@@ -81,8 +83,8 @@ def _extract_volume_patches(x, *, ksizes, strides, padding):
 
 @export("image.extract_image_patches", "extract_image_patches")
 def extract_image_patches(
-    images: Any, ksizes: Any = None, strides: Any = None, rates: Any = None, padding: Any = None, name: str | None = None,
-    sizes: Any = None,
+    images: Any, ksizes: Any = None, strides: Any = None, rates: Any = None, padding: Any = None,
+    name: str | None = None, sizes: Any = None,
 ) -> Tensor:  # fmt: skip
     """Puts the elements of sliding windows of images into the depth dimension.
 
@@ -109,5 +111,5 @@ def extract_patches(images: Any, sizes: Any, strides: Any, rates: Any, padding: 
 
 @export("extract_volume_patches")
 def extract_volume_patches(input: Any, ksizes: Any, strides: Any, padding: Any, name: str | None = None) -> Tensor:
-    """Puts the elements of sliding windows of volumes [batch, planes, rows, columns, depth] into the depth dimension."""
+    """Puts the elements of windows of volumes [batch, planes, rows, columns, depth] into the depth dimension."""
     return raw.ExtractVolumePatches(input, ksizes=ksizes, strides=strides, padding=padding, name=name)

@@ -62,7 +62,8 @@ def _inverse(perm: Tensor) -> Any:
 op(
     "Transpose", "(x: T, perm: Tperm, *, T: type, Tperm: INDEX = int32) -> (y: T)", shape=_transpose_shape,
     gradient=lambda op, grad: [raw.Transpose(grad, _inverse(op.inputs[1])), None], constants=("perm",),
-    kernel=lambda x, perm: jnp.transpose(x, _checked_perm(x, perm)), fold=lambda x, perm: np.transpose(x, _checked_perm(x, perm)),
+    kernel=lambda x, perm: jnp.transpose(x, _checked_perm(x, perm)),
+    fold=lambda x, perm: np.transpose(x, _checked_perm(x, perm)),
 )  # fmt: skip
 
 op(
@@ -138,7 +139,9 @@ def invert_permutation(x: Any, name: str | None = None) -> Tensor:
 
 # ---- Reverse ----
 
-_REVERSE_TYPES = "uint8, int8, uint16, int16, int32, int64, bool, float16, float32, float64, complex64, complex128, string"
+_REVERSE_TYPES = (
+    "uint8, int8, uint16, int16, int32, int64, bool, float16, float32, float64, complex64, complex128, string"
+)
 
 
 def _reverse_v1_shape(c):

@@ -33,7 +33,8 @@ def _scatter_sizes(output: Any, indices: Any, updates: Any, what: str) -> list:
         si.merge(indices[:outer], updates[:outer])
     except ValueError as e:
         raise ValueError(
-            f"The outer {outer} dimensions of indices.shape={shape_text(indices)} must match the outer {outer} dimensions of "
+            f"The outer {outer} dimensions of indices.shape={shape_text(indices)} must match the outer {outer} "
+            "dimensions of "
             f"updates.shape={shape_text(updates)}: {e}"
         ) from None
     try:
@@ -56,7 +57,8 @@ def check_scatter(sizes: tuple, indices: Any, updates: Any) -> None:
         )
     if depth > len(sizes) or tuple(updates.shape[outer:]) != tuple(sizes[depth:]):
         raise invalid(
-            f"Inner dimensions of output shape must match inner dimensions of updates shape. Output: {shape_text(tuple(sizes))} "
+            f"Inner dimensions of output shape must match inner dimensions of updates shape. Output: "
+            f"{shape_text(tuple(sizes))} "
             f"updates: {shape_text(tuple(updates.shape))}"
         )
     require_index_rows(indices, tuple(sizes), f"shape {shape_text(tuple(sizes))}")
@@ -71,7 +73,11 @@ def scatter(combine: Any, target: Any, indices: Any, updates: Any) -> Any:
         scatter_dims_to_operand_dims=tuple(range(depth)),
     )  # fmt: skip
     return combine(
-        jnp.asarray(target), jnp.asarray(indices), jnp.asarray(updates), numbers, mode=lax.GatherScatterMode.FILL_OR_DROP
+        jnp.asarray(target),
+        jnp.asarray(indices),
+        jnp.asarray(updates),
+        numbers,
+        mode=lax.GatherScatterMode.FILL_OR_DROP,
     )
 
 
@@ -87,7 +93,9 @@ def _scatter_nd_gradient(op, grad):
 def _scatter_nd(indices, updates, shape):
     sizes = tuple(int(s) for s in shape)
     if updates.dtype == bool:
-        return scatter(lax.scatter_max, jnp.zeros(sizes, np.uint8), indices, jnp.asarray(updates).astype(np.uint8)).astype(bool)
+        return scatter(
+            lax.scatter_max, jnp.zeros(sizes, np.uint8), indices, jnp.asarray(updates).astype(np.uint8)
+        ).astype(bool)
     return scatter(lax.scatter_add, jnp.zeros(sizes, updates.dtype), indices, updates)
 
 
@@ -131,9 +139,11 @@ _tensor_scatter("TensorScatterSub", _subtracted, _subtracted_gradient)
 
 op(
     "ScatterNdNonAliasingAdd",
-    "(input: T, indices: Tindices, updates: T, *, T: {float32, float64, int32, uint8, int16, int8, complex64, int64, qint8, "
+    "(input: T, indices: Tindices, updates: T, *, T: {float32, float64, int32, uint8, int16, int8, complex64, "
+    "int64, qint8, "
     "quint8, qint32, bfloat16, uint16, complex128, float16, uint32, uint64, bool}, Tindices: INDEX) -> (output: T)",
-    shape=lambda c: _scatter_sizes(c.inputs[0], c.inputs[1], c.inputs[2], "input"), gradient=_added_gradient, kernel=_added,
+    shape=lambda c: _scatter_sizes(c.inputs[0], c.inputs[1], c.inputs[2], "input"), gradient=_added_gradient,
+    kernel=_added,
 )  # fmt: skip
 
 

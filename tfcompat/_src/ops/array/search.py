@@ -1,4 +1,4 @@
-"""Ops whose result size depends on the values: where, unique, list_diff; and bounds in sorted rows. They run in NumPy."""
+"""Ops whose result size depends on the values (where, unique, list_diff), and bounds in sorted rows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ def _where_shape(c):
 
 @op(
     "Where",
-    "(input: T, *, T: {float32, float64, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, uint16, "
+    "(input: T, *, T: {float32, float64, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, "
+    "bfloat16, uint16, "
     "complex128, float16, uint32, uint64, bool} = bool) -> (index: int64)",
     shape=_where_shape, gradient=_INDICES, place=HOST, fold=True,
 )  # fmt: skip
@@ -75,7 +76,12 @@ def _first_seen(x: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray, np.nd
     rows = np.moveaxis(x, axis, 0)
     keys = rows if x.ndim == 1 else rows.reshape(rows.shape[0], -1)
     _, first, inverse, counts = np.unique(
-        keys, return_index=True, return_inverse=True, return_counts=True, axis=0 if keys.ndim > 1 else None, equal_nan=False
+        keys,
+        return_index=True,
+        return_inverse=True,
+        return_counts=True,
+        axis=0 if keys.ndim > 1 else None,
+        equal_nan=False,
     )
     order = np.argsort(first)
     rank = np.empty_like(order)
@@ -115,7 +121,8 @@ _IDX = "out_idx: INDEX = int32"
 _AXIS = "Taxis: INDEX = int64"
 
 
-@op("Unique", f"(x: T, *, T: type, {_IDX}) -> (y: T, idx: out_idx)", shape=_unique_shape(False, True), gradient=_INDICES,
+@op("Unique", f"(x: T, *, T: type, {_IDX}) -> (y: T, idx: "
+              "out_idx)", shape=_unique_shape(False, True), gradient=_INDICES,
     place=HOST)  # fmt: skip
 def _unique(x, *, out_idx):
     y, idx, _ = _unique_vector(x)
@@ -145,7 +152,7 @@ def _unique_with_counts_v2(x, axis, *, out_idx):
 
 @export("unique")
 def unique(x: Any, out_idx: Any = dtypes.int32, name: str | None = None) -> Any:
-    """The distinct elements of a vector in order of appearance, and for each element of `x` which of them it is: (y, idx)."""
+    """The distinct elements of a vector as they appear, and for each element of `x` which of them it is: (y, idx)."""
     return raw.Unique(x, out_idx=out_idx, name=name)
 
 
@@ -163,7 +170,8 @@ def _list_diff_shape(c):
     return [(None,), (None,)]
 
 
-@op("ListDiff", f"(x: T, y: T, *, T: type, {_IDX}) -> (out: T, idx: out_idx)", shape=_list_diff_shape, gradient=_INDICES,
+@op("ListDiff", f"(x: T, y: T, *, T: type, {_IDX}) -> (out: T, idx: "
+                "out_idx)", shape=_list_diff_shape, gradient=_INDICES,
     place=HOST, fold=True)  # fmt: skip
 def _list_diff(x, y, *, out_idx):
     if x.ndim != 1 or y.ndim != 1:
@@ -195,7 +203,8 @@ def _bound(name: str, side: str) -> None:
         return find(jnp.asarray(rows), jnp.asarray(values)).astype(out_type)
 
     op(
-        name, "(sorted_inputs: T, values: T, *, T: type, out_type: INDEX = int32) -> (output: out_type)", shape=_bound_shape,
+        name, "(sorted_inputs: T, values: T, *, T: type, out_type: INDEX = int32) -> (output: "
+              "out_type)", shape=_bound_shape,
         gradient=_INDICES, kernel=kernel, depth=2,
     )  # fmt: skip
 

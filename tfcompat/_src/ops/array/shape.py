@@ -155,7 +155,9 @@ def _reshape_shape(c):
         return [target]
     if not open_in and not open_out:
         if have != want:
-            raise ValueError(f"Cannot reshape a tensor with {have} elements to shape {shape_text(target)} ({want} elements)")
+            raise ValueError(
+                f"Cannot reshape a tensor with {have} elements to shape {shape_text(target)} ({want} elements)"
+            )
     elif not open_in and want > 0:
         missing = _divided(have, want)
         return [tuple(missing if s is None else s for s in target)]
@@ -182,9 +184,15 @@ def _resolved(x: Any, wanted: np.ndarray) -> tuple[int, ...]:
     known = int(np.prod([s for s in sizes if s >= 0], dtype=np.int64))
     if -1 in sizes:
         if not known:
-            raise invalid("reshape cannot infer the missing input size for an empty tensor unless all specified input sizes are non-zero")
+            raise invalid(
+                "reshape cannot infer the missing input size for an empty tensor unless all specified input sizes "
+                "are non-zero"
+            )
         if total % known:
-            raise invalid(f"Input to reshape is a tensor with {total} values, but the requested shape requires a multiple of {known}")
+            raise invalid(
+                f"Input to reshape is a tensor with {total} values, but the requested shape requires a multiple of "
+                f"{known}"
+            )
         sizes[sizes.index(-1)] = total // known
     elif known != total:
         raise invalid(f"Input to reshape is a tensor with {total} values, but the requested shape has {known}")
@@ -304,7 +312,7 @@ def _squeeze(x, *, squeeze_dims):
 
 @export("squeeze")
 def squeeze(input: Any, axis: Any = None, name: str | None = None, squeeze_dims: Any = None) -> Tensor:
-    """`input` without the dimensions of size 1: all of them, or those named by `axis` (an int or list; old name `squeeze_dims`).
+    """`input` without the dimensions of size 1: all, or those in `axis` (int or list; old name `squeeze_dims`).
 
     Raises:
       ValueError: a named dimension is known to be of another size or does not exist.
@@ -408,4 +416,3 @@ def broadcast_static_shape(shape_x: Any, shape_y: Any) -> TensorShape:
         return TensorShape.of(si.broadcast(a.sizes, b.sizes))
     except ValueError:
         raise ValueError(f"Incompatible shapes for broadcasting: {a} and {b}") from None
-

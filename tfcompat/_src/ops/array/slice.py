@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable, NamedTuple, Sequence
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -49,7 +50,11 @@ def _slice_gradient(op, grad):
     size = shape(op.outputs[0], out_type=begin.dtype)
     if known_value(begin) is None:
         ones = raw.OnesLike(begin) if x.shape.ndims is None else np.ones(x.shape.ndims, begin.dtype.as_numpy_dtype)
-        return [raw.StridedSliceGrad(shape(x, out_type=begin.dtype), begin, raw.AddV2(begin, size), ones, grad), None, None]
+        return [
+            raw.StridedSliceGrad(shape(x, out_type=begin.dtype), begin, raw.AddV2(begin, size), ones, grad),
+            None,
+            None,
+        ]
     after = raw.Sub(raw.Sub(shape(x, out_type=begin.dtype), size), begin)
     return [raw.Pad(grad, raw.Pack([begin, after], axis=1)), None, None]
 
@@ -87,7 +92,9 @@ def _slice(x, begin, size):
         starts = [int(b) for b in begin]
         return lax.slice(x, starts, [b + s for b, s in zip(starts, sizes)])
     last = np.array(x.shape, begin.dtype) - np.array(sizes, begin.dtype)
-    checks.require(jnp.all((begin >= 0) & (begin <= last)), f"Expected begin in [0, {last.tolist()}], but got {{}}", begin)
+    checks.require(
+        jnp.all((begin >= 0) & (begin <= last)), f"Expected begin in [0, {last.tolist()}], but got {{}}", begin
+    )
     return lax.dynamic_slice(x, list(begin), sizes)
 
 
@@ -137,7 +144,7 @@ def _bit(mask: int, entry: int) -> bool:
 
 
 def layout(rank: int, count: int, masks: Masks) -> tuple[list[int | None], list[int]]:
-    """The entry that belongs to each input dimension (None: all of it), and the input dimension of each result dimension.
+    """The entry for each input dimension (None: all of it), and the input dimension of each result dimension.
 
     Args:
       rank: rank of the input.
@@ -166,7 +173,9 @@ def layout(rank: int, count: int, masks: Masks) -> tuple[list[int | None], list[
     return entries, result
 
 
-def _interval(dim: int, size: int | None, entry: int | None, begin: Any, end: Any, strides: Any, masks: Masks) -> Interval:
+def _interval(
+    dim: int, size: int | None, entry: int | None, begin: Any, end: Any, strides: Any, masks: Masks
+) -> Interval:
     if entry is None:
         return Interval(0, 1, size)
     stride, shrink = int(strides[entry]), _bit(masks.shrink, entry)
@@ -271,7 +280,9 @@ def _traced_starts(sizes: tuple, begin: Any, entries: list, masks: Masks) -> lis
             continue
         given = begin[entry]
         if _bit(masks.shrink, entry):
-            checks.require((given >= -size) & (given < size), f"slice index {{}} of dimension {len(starts)} out of bounds.", given)
+            checks.require(
+                (given >= -size) & (given < size), f"slice index {{}} of dimension {len(starts)} out of bounds.", given
+            )
         starts.append(jnp.where(given < 0, given + size, given))
     return starts
 
@@ -309,8 +320,8 @@ def _strided_slice(x, begin, end, strides, masks):
 
 @export("strided_slice")
 def strided_slice(
-    input_: Any, begin: Any, end: Any, strides: Any = None, begin_mask: int = 0, end_mask: int = 0, ellipsis_mask: int = 0,
-    new_axis_mask: int = 0, shrink_axis_mask: int = 0, var: Any = None, name: str | None = None,
+    input_: Any, begin: Any, end: Any, strides: Any = None, begin_mask: int = 0, end_mask: int = 0,
+    ellipsis_mask: int = 0, new_axis_mask: int = 0, shrink_axis_mask: int = 0, var: Any = None, name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """A Python-like slice of a tensor, written as vectors; `tensor[...]` is the readable form.
 
@@ -318,7 +329,7 @@ def strided_slice(
       input_: a tensor.
       begin, end, strides: vectors of one length, an entry per index; strides are 1 by default.
       begin_mask, end_mask: bits of the entries whose begin or end is ignored (the whole range).
-      ellipsis_mask, new_axis_mask, shrink_axis_mask: bits of the entries that stand for `...`, a new dimension, one index.
+      ellipsis_mask, new_axis_mask, shrink_axis_mask: bits of the entries for `...`, a new dimension, one index.
       var: the variable that `input_` is the value of; the result's `assign` writes to it.
       name: node name.
 
@@ -365,7 +376,8 @@ def _block_shape(dy: Any, sizes: tuple, entries: list, result: list) -> tuple:
 
 
 @op(
-    "StridedSliceGrad", f"(shape: Index, {_SLICE_INPUTS}, dy: T, *, T: type, Index: INDEX, {_MASK_ATTRS}) -> (output: T)",
+    "StridedSliceGrad", f"(shape: Index, {_SLICE_INPUTS}, dy: T, *, T: type, Index: INDEX, {_MASK_ATTRS}) -> "
+                        "(output: T)",
     shape=si.from_shape_input(0), gradient=_grad_gradient, constants=("shape", "begin", "end", "strides"),
     traceable=_all_steps_one,
 )  # fmt: skip
@@ -405,7 +417,9 @@ def _updated(x, begin, end, strides, value, masks):
         return lax.dynamic_update_slice(x, block, _traced_starts(sizes, begin, entries, masks))
     taken, expected = _resolve_at_run(sizes, begin, end, strides, masks)
     if tuple(value.shape) != expected:
-        raise invalid(f"Expected a value of shape {shape_text(expected)} for the slice, got {shape_text(tuple(value.shape))}")
+        raise invalid(
+            f"Expected a value of shape {shape_text(expected)} for the slice, got {shape_text(tuple(value.shape))}"
+        )
     block = jnp.reshape(value, tuple(t.count for t in taken))
     if all(t.stride == 1 for t in taken):
         return lax.dynamic_update_slice(x, block, [t.start for t in taken])
@@ -413,17 +427,20 @@ def _updated(x, begin, end, strides, value, masks):
 
 
 op(
-    "StridedSliceAssign", f"(ref: Ref(T), {_SLICE_INPUTS}, value: T, *, T: type, Index: INDEX, {_MASK_ATTRS}) -> (output_ref: Ref(T))",
+    "StridedSliceAssign", f"(ref: Ref(T), {_SLICE_INPUTS}, value: T, *, T: type, Index: INDEX, {_MASK_ATTRS}) -> "
+                          "(output_ref: Ref(T))",
     shape=si.unchanged, gradient=_NO_ASSIGN_GRADIENT, kernel=_updated, constants=("begin", "end", "strides"),
     traceable=_index_is_free, effects=updates("ref"),
 )  # fmt: skip
 op(
-    "ResourceStridedSliceAssign", f"(ref: resource, {_SLICE_INPUTS}, value: T, *, T: type, Index: INDEX, {_MASK_ATTRS}) -> ()",
+    "ResourceStridedSliceAssign", f"(ref: resource, {_SLICE_INPUTS}, value: T, *, T: type, Index: INDEX, "
+                                  f"{_MASK_ATTRS}) -> ()",
     shape=si.no_outputs, gradient=_NO_ASSIGN_GRADIENT, kernel=_updated, constants=("begin", "end", "strides"),
     traceable=_index_is_free, effects=updates("ref"),
 )  # fmt: skip
 op(
-    "TensorStridedSliceUpdate", f"(input: T, {_SLICE_INPUTS}, value: T, *, T: type, Index: INDEX, {_MASK_ATTRS}) -> (output: T)",
+    "TensorStridedSliceUpdate", f"(input: T, {_SLICE_INPUTS}, value: T, *, T: type, Index: INDEX, {_MASK_ATTRS}) "
+                                "-> (output: T)",
     shape=si.unchanged, gradient=_NO_ASSIGN_GRADIENT, kernel=_updated, constants=("begin", "end", "strides"),
     traceable=_index_is_free,
 )  # fmt: skip

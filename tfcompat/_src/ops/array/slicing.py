@@ -20,7 +20,8 @@ from tfcompat._src.ops.composed.masks import boolean_mask
 newaxis = export("newaxis")(None)
 
 _INDEX_ERROR = (
-    "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 tensors are valid indices"
+    "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 "
+    "tensors are valid indices"
 )
 
 
@@ -44,7 +45,11 @@ def _is_bound(value: Any) -> bool:
 
 
 def _is_mask(spec: Any) -> bool:
-    return isinstance(spec, bool) or getattr(spec, "dtype", None) in (dtypes.bool, np.bool_) and isinstance(spec, (Tensor, np.ndarray))
+    return (
+        isinstance(spec, bool)
+        or getattr(spec, "dtype", None) in (dtypes.bool, np.bool_)
+        and isinstance(spec, (Tensor, np.ndarray))
+    )
 
 
 class _Entries:

@@ -234,7 +234,9 @@ def _tile_along(data: Tensor, axis: int, multiple: Tensor) -> Tensor:
 
 
 @export("required_space_to_batch_paddings")
-def required_space_to_batch_paddings(input_shape: Any, block_shape: Any, base_paddings: Any = None, name: str | None = None) -> tuple:
+def required_space_to_batch_paddings(
+    input_shape: Any, block_shape: Any, base_paddings: Any = None, name: str | None = None
+) -> tuple:
     """The paddings and crops that make `input_shape` divisible by `block_shape`.
 
     Args:

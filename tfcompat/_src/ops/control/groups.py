@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterable
+from collections.abc import Iterable
+from typing import Any
 
 from tfcompat._src.framework import nest, raw
 from tfcompat._src.framework.convert import convert_to_tensor
@@ -48,7 +49,9 @@ def group(*inputs: Any, **kwargs: Any) -> Operation:
         by_device: dict[str, list] = {}
         for value in nest.flatten(inputs, expand_composites=True):
             if not hasattr(value, "device"):
-                raise TypeError(f"Expected tf.group() expected Tensor arguments not '{value}' with type '{type(value)}'")
+                raise TypeError(
+                    f"Expected tf.group() expected Tensor arguments not '{value}' with type '{type(value)}'"
+                )
             by_device.setdefault(value.device, []).append(value)
         if len(by_device) == 1:
             ((where, members),) = by_device.items()

@@ -1,5 +1,7 @@
 """The gradient of ops that have no gradient op type of their own: the vjp of their kernel.
 
+TensorFlow's gradient of a complex tensor is the conjugate of JAX's, hence the conjugations.
+
 `KernelGradient` is tfcompat's own op type; a GraphDef that holds it cannot be run by TensorFlow.
 """
 
@@ -64,7 +66,7 @@ def _kernel_gradient(inputs, static, grads, *, forward, static_positions, wanted
         return [r for r in flat if jnp.issubdtype(r.dtype, jnp.inexact)]
 
     _, pull = jax.vjp(run, *[jnp.asarray(values[i]) for i in wanted])
-    return tuple(pull(list(grads)))
+    return tuple(map(jnp.conj, pull([jnp.conj(g) for g in grads])))
 
 
 def kernel_gradient(op: Any, *grads: Any) -> list:

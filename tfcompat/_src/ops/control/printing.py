@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import checks, errors, nest, raw
+from tfcompat._src.framework import checks, dtypes, errors, nest, raw
 from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework import dtypes
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import EXTERNAL, HOST, NotDifferentiable, op
 from tfcompat._src.framework.operation import Operation
@@ -26,7 +25,12 @@ from tfcompat._src.platform import logging
 _NO_OUTPUT = NotDifferentiable("it has no numeric output")
 
 
-@op("Assert", "(condition: bool, data: T, *, T: list(type) >= 1, summarize: int = 3) -> ()", shape=si.no_outputs, gradient=_NO_OUTPUT)
+@op(
+    "Assert",
+    "(condition: bool, data: T, *, T: list(type) >= 1, summarize: int = 3) -> ()",
+    shape=si.no_outputs,
+    gradient=_NO_OUTPUT,
+)
 def _assert(condition, data, *, summarize):
     if condition.ndim > 1 or condition.size != 1:
         raise errors.InvalidArgumentError(None, None, f"In[0] should be a scalar: {list(condition.shape)}")
@@ -42,8 +46,10 @@ def _bracketed(data: tuple, count: int) -> list[str]:
 
 @op(
     "Print",
-    '(input: T, data: U, *, T: type, U: list(type) >= 0, message: string = "", first_n: int = -1, summarize: int = 3) -> (output: T)',
-    shape=lambda c: [c.inputs[0]], gradient=lambda op, grad: [grad] + [None] * (len(op.inputs) - 1), effects=EXTERNAL, place=HOST,
+    '(input: T, data: U, *, T: type, U: list(type) >= 0, message: string = "", first_n: int = -1, summarize: int = '
+    '3) -> (output: T)',
+    shape=lambda c: [c.inputs[0]], gradient=lambda op, grad: [grad] + [None] * (len(op.inputs) - 1), effects=EXTERNAL,
+    place=HOST,
     context=True,
 )  # fmt: skip
 def _print(context, x, data, *, message, first_n, summarize):
@@ -76,7 +82,8 @@ def Print(
 
 @op(
     "StringFormat",
-    '(inputs: T, *, T: list(type) >= 0, template: string = "%s", placeholder: string = "%s", summarize: int = 3) -> (output: string)',
+    '(inputs: T, *, T: list(type) >= 0, template: string = "%s", placeholder: string = "%s", summarize: int = 3) '
+    '-> (output: string)',
     shape=si.scalar, gradient=_NO_OUTPUT, place=HOST,
 )  # fmt: skip
 def _string_format(inputs, *, template, placeholder, summarize):
@@ -186,12 +193,15 @@ def print_v2(*inputs: Any, **kwargs: Any) -> Operation:
         text = first
     else:
         template, mark, tensors = _template(inputs, sep)
-        text = raw.StringFormat(tensors, template=template, placeholder=mark, summarize=count, name=name and f"{name}_format")
+        text = raw.StringFormat(
+            tensors, template=template, placeholder=mark, summarize=count, name=name and f"{name}_format"
+        )
     return raw.PrintV2(text, output_stream=target, end=end, name=name)
 
 
 op(
-    "Timestamp", "() -> (ts: float64)", shape=si.scalar, gradient=NotDifferentiable("time does not depend on the graph"),
+    "Timestamp", "() -> (ts: float64)", shape=si.scalar, gradient=NotDifferentiable("time does not depend on the "
+    "graph"),
     kernel=lambda: np.float64(time.time()), effects=EXTERNAL, place=HOST,
 )  # fmt: skip
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import traceback
 import weakref
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -73,19 +74,24 @@ def _call(context, inputs, *, token, Tout):
         error = next((kind for causes, kind in _ERRORS if isinstance(e, causes)), errors.UnknownError)
         raise error(*node, f"{type(e).__name__}: {e}\n{traceback.format_exc()}") from e
     if len(results) != len(Tout):
-        raise errors.InvalidArgumentError(*node, f"{token} returns {len(results)} values, but expects to see {len(Tout)} values.")
+        raise errors.InvalidArgumentError(
+            *node, f"{token} returns {len(results)} values, but expects to see {len(Tout)} values."
+        )
     for i, (result, wanted) in enumerate(zip(results, Tout)):
         if result.dtype != wanted:
             raise errors.InvalidArgumentError(
-                *node, f"{i}-th value returned by {token} is {_kernel_name(result.dtype)}, but expects {_kernel_name(wanted)}"
+                *node,
+                f"{i}-th value returned by {token} is {_kernel_name(result.dtype)}, but expects {_kernel_name(wanted)}",
             )
     return tuple(results)
 
 
 for _name, _effects in (("PyFunc", EXTERNAL), ("PyFuncStateless", PURE)):
     op(
-        _name, "(input: Tin, *, token: string, Tin: list(type) >= 0, Tout: list(type) >= 0) -> (output: Tout)", shape=si.unknown,
-        gradient=NotDifferentiable("a Python function has no gradient"), kernel=_call, effects=_effects, place=HOST, context=True,
+        _name, "(input: Tin, *, token: string, Tin: list(type) >= 0, Tout: list(type) >= 0) -> (output: "
+               "Tout)", shape=si.unknown,
+        gradient=NotDifferentiable("a Python function has no "
+                                   "gradient"), kernel=_call, effects=_effects, place=HOST, context=True,
     )  # fmt: skip
 
 
@@ -105,7 +111,8 @@ def py_func(func: Callable, inp: list, Tout: Any, stateful: bool = True, name: s
 
     Raises:
       ValueError: `func` cannot be called. When run: InvalidArgumentError for results of other number or dtype, and for
-        ValueError and TypeError in `func`; OutOfRangeError, ResourceExhaustedError, UnimplementedError, UnknownError for others.
+        ValueError and TypeError in `func`; OutOfRangeError, ResourceExhaustedError,
+        UnimplementedError or UnknownError for others.
     """
     if not callable(func):
         raise ValueError(f"Expected func to be callable, got func of type {type(func)}")

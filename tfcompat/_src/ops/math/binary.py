@@ -316,7 +316,8 @@ _binary("Xlogy", _NO_NAN, _xlogy, _xlogy_grad)
 op("Atan2", "(y: T, x: T, *, T: FLOAT) -> (z: T)",
    shape=broadcast_inputs, kernel=broadcasting(lax.atan2), gradient=_atan2_grad)  # fmt: skip
 op("NextAfter", "(x1: T, x2: T, *, T: {float64, float32} = float32) -> (output: T)", shape=broadcast_inputs,
-   kernel=broadcasting(lax.nextafter), gradient=lambda op, g: sum_to_inputs(op, g, None), fold=np.nextafter)  # fmt: skip
+   kernel=broadcasting(lax.nextafter), gradient=lambda op, g: sum_to_inputs(op, g, None),
+    fold=np.nextafter)  # fmt: skip
 
 
 # ---- public functions ----
@@ -400,7 +401,8 @@ def divide(x, y, name=None):
 
 
 _QUOTIENT_DTYPE = {
-    dtypes.uint8: dtypes.float32, dtypes.int8: dtypes.float32, dtypes.uint16: dtypes.float32, dtypes.int16: dtypes.float32,
+    dtypes.uint8: dtypes.float32, dtypes.int8: dtypes.float32,
+    dtypes.uint16: dtypes.float32, dtypes.int16: dtypes.float32,
     dtypes.int32: dtypes.float64, dtypes.int64: dtypes.float64,
     dtypes.bfloat16: None, dtypes.float16: None, dtypes.float32: None, dtypes.float64: None,
     dtypes.complex64: None, dtypes.complex128: None,
@@ -498,7 +500,7 @@ def scalar_mul(scalar, x, name=None):
 
 @export("math.polyval")
 def polyval(coeffs, x, name=None):
-    """The polynomial with `coeffs`, a list from the highest power to the constant, at `x`, by Horner's rule; a Tensor like `x`."""
+    """The polynomial with `coeffs`, a list from the highest power down, at `x`, by Horner's rule; a Tensor like `x`."""
     with name_scope(name, "polyval", [*coeffs, x]) as scope:
         x = to_tensor(x, name="x")
         if not len(coeffs):

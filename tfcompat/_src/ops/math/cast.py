@@ -59,7 +59,7 @@ def _cast(x, *, DstT):
 
 
 def _float_to_integer(x, target):
-    """Truncation; a value outside the range gives what x86 gives: the lowest integer of the converting instruction, cut to size."""
+    """Truncation; a value outside the range gives the lowest integer of the converting x86 instruction, cut to size."""
     wide = np.dtype(np.int32 if target.itemsize < 4 or target == np.int32 else np.int64)
     if x.dtype.itemsize < 4:
         x = lax.convert_element_type(x, np.float32)

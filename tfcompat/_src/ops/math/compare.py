@@ -25,8 +25,8 @@ from tfcompat._src.ops.math.broadcast_gradient import sum_to_shape
 _PREDICATE = NotDifferentiable("a predicate has no derivative")
 _UNDEFINED = NotDifferentiable("no gradient is defined", raises=True)
 _COMPARABLE = (
-    "{bfloat16, float16, float32, float64, uint8, int8, int16, int32, int64, complex64, quint8, qint8, qint32, string, bool, "
-    "complex128}"
+    "{bfloat16, float16, float32, float64, uint8, int8, int16, int32, int64, complex64, quint8, qint8, qint32, string, "
+    "bool, complex128}"
 )
 
 
@@ -140,7 +140,8 @@ def _select_v2_grad(op: Any, g: Any) -> list:
 
 
 @op("SelectV2", "(condition: bool, t: T, e: T, *, T: type) -> (output: T)",
-    shape=lambda c: [broadcast(c.inputs[0], broadcast(c.inputs[1], c.inputs[2]))], gradient=_select_v2_grad, fold=np.where)  # fmt: skip
+    shape=lambda c: [broadcast(c.inputs[0], broadcast(c.inputs[1], c.inputs[2]))], gradient=_select_v2_grad,
+    fold=np.where)  # fmt: skip
 def _select_v2(condition, t, e):
     shape = np.broadcast_shapes(condition.shape, t.shape, e.shape)
     return lax.select(full(condition, shape), full(t, shape), full(e, shape))

@@ -20,12 +20,12 @@ from tfcompat._src.ops.math.binary import broadcasting
 from tfcompat._src.ops.math.broadcast_gradient import sum_to_inputs
 
 
-def _zero(g: Any) -> np.ndarray:
-    return np.zeros((), g.dtype.as_numpy_dtype)
+def _zero(g: Any) -> Tensor:
+    return to_tensor(0, g.dtype.base_dtype)
 
 
 def _complex(real: Any, imag: Any) -> Any:
-    dtype = dtypes.complex64 if real.dtype == np.float32 else dtypes.complex128
+    dtype = dtypes.complex64 if real.dtype == dtypes.float32 else dtypes.complex128
     return raw.Complex(real, imag, Tout=dtype)
 
 
@@ -66,7 +66,7 @@ op("Conj", "(input: T, *, T: {complex64, complex128, variant} = complex64) -> (o
 
 def _complex_numpy(real, imag):
     real, imag = np.broadcast_arrays(real, imag)
-    found = np.empty(real.shape, np.complex64 if real.dtype == np.float32 else np.complex128)
+    found = np.empty(real.shape, np.complex64 if real.dtype == dtypes.float32 else np.complex128)
     found.real, found.imag = real, imag
     return found
 

@@ -25,8 +25,8 @@ def einsum(equation, *inputs, **kwargs):
     """The sum of products that an equation such as "ij,jk->ik" states.
 
     Args:
-      equation: one label per axis of each input, after "->" those of the result (by default, in alphabetical order, those that
-        occur once). "..." stands for any number of axes. No label may occur twice in one input.
+      equation: one label per axis of each input, after "->" those of the result (by default, those
+        that occur once, in alphabetical order). "..." stands for any number of axes. No label may occur twice in one input.
       *inputs: Tensors of one dtype.
       name: node name.
 

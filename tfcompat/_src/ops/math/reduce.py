@@ -142,13 +142,13 @@ def _extreme_index(op_type: str, input: Any, axis: Any, dimension: Any, output_t
 
 @export("argmax", "math.argmax")
 def argmax(input, axis=None, name=None, dimension=None, output_type=dtypes.int64):
-    """The index of the largest element along `axis` (0 by default), the first of equal ones; a Tensor of `output_type`."""
+    """The index of the largest element along `axis` (0 by default), the first of equals; of `output_type`."""
     return _extreme_index("ArgMax", input, axis, dimension, output_type, name)
 
 
 @export("argmin", "math.argmin")
 def argmin(input, axis=None, name=None, dimension=None, output_type=dtypes.int64):
-    """The index of the smallest element along `axis` (0 by default), the first of equal ones; a Tensor of `output_type`."""
+    """The index of the smallest element along `axis` (0 by default), the first of equals; of `output_type`."""
     return _extreme_index("ArgMin", input, axis, dimension, output_type, name)
 
 

@@ -1,4 +1,4 @@
-"""Reductions over segments: rows that share an id. Sorted ids give a data-dependent number of rows and run on the host."""
+"""Reductions over segments, rows that share an id; with sorted ids the number of rows is data and the op runs on the host."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def segment_starts(ids: np.ndarray, rows: int) -> np.ndarray:
 def reduce_sorted(
     function: np.ufunc, data: np.ndarray, ids: np.ndarray, gap: Any, length: int | None = None
 ) -> np.ndarray:
-    """Reduces runs of equal `ids`; rows without an id hold `gap`. `length` is the number of rows, by default the last id + 1."""
+    """Reduces runs of equal `ids` to `length` rows, by default the last id + 1; rows without an id hold `gap`."""
     starts = segment_starts(ids, len(data))
     if length is None:
         length = int(ids[-1]) + 1 if len(ids) else 0
@@ -160,7 +160,7 @@ def _require_in_range(ids: Any, num: int) -> None:
 
 
 def scatter_rows(scatter: Callable, ids: Any, rows: Any, num: int, initial: Any) -> Any:
-    """Combines `rows` into an array [num, ...] filled with `initial`, each at its id; rows with an id outside are dropped."""
+    """Combines `rows`, each at its id, into an array [num, ...] of `initial`; rows with an id outside are dropped."""
     rank = rows.ndim - ids.ndim
     shape = (num,) + rows.shape[ids.ndim :]
     flat = lax.reshape(rows, (ids.size,) + shape[1:])
@@ -224,7 +224,7 @@ def _unsorted_extreme_grad(op: Any, g: Any) -> list:
 
 
 def _unsorted_prod_grad(op: Any, g: Any) -> list:
-    """Each element gets the product of the others: without the zero where it is the only one, 0 where there are more."""
+    """Each element gets the product of the others, which is 0 where one of them is 0."""
     data, ids, num = op.inputs
     is_zero = raw.Equal(data, number_of(data, 0))
     zeros = raw.UnsortedSegmentSum(raw.Cast(is_zero, DstT=dtypes.int32), ids, num)

@@ -37,7 +37,8 @@ def _range_shape(c: Any) -> list:
     return [(None,)] if any(v is None for v in values) else [(_range_length(*values),)]
 
 
-@op("Range", "(start: Tidx, limit: Tidx, delta: Tidx, *, Tidx: {bfloat16, float32, float64, int32, int64} = int32) -> (output: Tidx)",
+@op("Range",
+    "(start: Tidx, limit: Tidx, delta: Tidx, *, Tidx: {bfloat16, float32, float64, int32, int64} = int32) -> (output: Tidx)",
     shape=_range_shape, gradient=_NO_GRADIENT, constants=("start", "limit", "delta"), fold=True)  # fmt: skip
 def _range(start, limit, delta):
     try:
@@ -60,7 +61,8 @@ def _linspace_shape(c: Any) -> list:
     return [(None if num is None else int(num),)]
 
 
-@op("LinSpace", "(start: T, stop: T, num: Tidx, *, T: {bfloat16, float32, float64}, Tidx: INDEX = int32) -> (output: T)",
+@op("LinSpace",
+    "(start: T, stop: T, num: Tidx, *, T: {bfloat16, float32, float64}, Tidx: INDEX = int32) -> (output: T)",
     shape=_linspace_shape, gradient=_NO_GRADIENT, constants=("start", "stop", "num"), fold=True)  # fmt: skip
 def _linspace(start, stop, num):
     if num <= 0:

@@ -1,0 +1,103 @@
+"""The rules of the code base: imports go one way, files stay small, generated files are current."""
+
+import ast
+import json
+import pathlib
+
+import pytest
+
+from tfcompat._src import namespaces
+from tfcompat._src.framework import op_spec, signature
+
+ROOT = pathlib.Path(namespaces.__file__).parent
+FILES = sorted(ROOT.rglob("*.py"))
+MAX_LINES = 650
+LAYERS = [
+    {"proto"},
+    {"framework", "platform"},
+    {"ops"},
+    {"variables", "gradients"},
+    {"runtime", "losses", "layers", "train", "metrics", "summary", "data"},
+    {"contrib", "keras", "estimator", "distribute", "interop", "saved_model"},
+    {"testing", "shim", "cli"},
+]
+RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
+BELOW = {"platform": {"framework.errors", "framework.export"}}
+
+
+def layer(path):
+    return path.relative_to(ROOT).parts[0]
+
+
+def imports(tree):
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tfcompat._src."):
+            yield node, node.module.removeprefix("tfcompat._src.")
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name.startswith("tfcompat._src."):
+                    yield node, alias.name.removeprefix("tfcompat._src.")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_imports_go_one_way_and_stand_at_the_top(path):
+    tree = ast.parse(path.read_text())
+    for function in ast.walk(tree):
+        if isinstance(function, (ast.FunctionDef, ast.Lambda)):
+            hidden = [n for n in ast.walk(function) if isinstance(n, (ast.Import, ast.ImportFrom))]
+            assert not hidden, f"line {hidden[0].lineno}: an import inside a function"
+    if layer(path) not in RANK:
+        return
+    for node, module in imports(tree):
+        target = module.split(".")[0]
+        assert RANK[target] <= RANK[layer(path)], f"line {node.lineno}: {layer(path)} imports {module}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_files_are_small(path):
+    assert len(path.read_text().splitlines()) <= MAX_LINES
+
+
+def test_implementation_packages_have_empty_inits():
+    assert [p for p in ROOT.rglob("__init__.py") if p.read_text()] == []
+
+
+def test_namespaces_are_current():
+    stale = [str(path) for path, text in namespaces.generate().items() if not path.exists() or path.read_text() != text]
+    assert not stale, "run python tfcompat/_src/namespaces.py"
+
+
+def test_every_raw_op_is_registered():
+    missing = set()
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "raw":
+                if node.attr[0].isupper() and node.attr != "RawOp" and op_spec.find(node.attr) is None:
+                    missing.add(f"{node.attr} in {path.relative_to(ROOT)}")
+    assert not missing
+
+
+@pytest.mark.parametrize("name", op_spec.registered_names())
+def test_kernels_take_declared_attributes(name):
+    spec = op_spec.get(name)
+    declared = set(spec.signature.attrs)
+    assert set(spec.kernel_attrs) <= declared
+    if spec.numpy_kernel is not None:
+        assert set(spec.fold_attrs) <= declared
+    inputs = {a.name for a in spec.signature.inputs}
+    assert set(spec.constants) | set(spec.shape_only) | set(spec.effects.reads) | set(spec.effects.writes) <= inputs
+    assert spec.gradient is not None
+    assert spec.effects.random == (spec.reserve is not None)
+
+
+SIGNATURES = json.loads((pathlib.Path(__file__).parent.parent / "golden" / "op_signatures.json").read_text())
+
+
+@pytest.mark.parametrize("name", [n for n in op_spec.registered_names() if n in SIGNATURES])
+def test_signatures_are_tensorflows(name):
+    ours, theirs = op_spec.get(name).signature, signature.parse(SIGNATURES[name])
+    assert ours.inputs == theirs.inputs
+    assert ours.outputs == theirs.outputs
+    for attr, wanted in theirs.attrs.items():
+        got = ours.attrs[attr]
+        assert (got.kind, got.minimum, got.default) == (wanted.kind, wanted.minimum, wanted.default), attr

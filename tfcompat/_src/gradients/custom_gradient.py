@@ -1,0 +1,164 @@
+"""tf.custom_gradient: functions that bring their own gradient."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import itertools
+from typing import Any, Callable
+
+from tfcompat._src.framework import nest, raw
+from tfcompat._src.framework.convert import convert_to_tensor
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.gradient_registry import RegisterGradient
+from tfcompat._src.framework.graph_collections import GraphKeys
+from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.scopes import control_dependencies, get_collection, get_default_graph
+from tfcompat._src.gradients.gradients import gradients
+from tfcompat._src.platform import logging
+from tfcompat._src.variables.resource_variable import is_resource_variable
+from tfcompat._src.variables.scope import get_variable_scope
+
+_NUMBERS = itertools.count()
+
+
+@export("custom_gradient")
+def custom_gradient(f: Callable) -> Callable:
+    """Decorates a function so that its gradient is what the function says.
+
+    Args:
+      f: function of tensors `(*x) -> (y, grad_fn)`. `grad_fn(*grad_ys)` gives one gradient per x; where f uses variables,
+        `grad_fn(*grad_ys, variables=None)` gives the list of these and a list with one gradient per variable.
+
+    Returns:
+      a function `h(*x) -> y`.
+
+    Raises (when h is called):
+      ValueError: keyword arguments are given. TypeError: f uses a variable and `grad_fn` takes no `variables`, or it is no
+        resource variable.
+    """
+
+    @functools.wraps(f)
+    def decorated(*args: Any, **kwargs: Any) -> Any:
+        if kwargs:
+            raise ValueError(
+                "The custom_gradient decorator currently supports keywords arguments only when eager execution is enabled."
+            )
+        return _call(f, [convert_to_tensor(x) for x in args])
+
+    return decorated
+
+
+def _call(f: Callable, args: list[Any]) -> Any:
+    graph = get_default_graph()
+    name = f"CustomGradient-{next(_NUMBERS)}"
+    first_op = len(graph.get_operations())
+    known = set(_scope_variables())
+    result, grad_fn = f(*args)
+    for variable in _scope_variables():
+        if variable not in known and not is_resource_variable(variable):
+            raise TypeError(
+                "All variables used by a function wrapped with @custom_gradient must be `ResourceVariable`s. "
+                "Ensure that no `variable_scope` is created with `use_resource=False`."
+            )
+    outputs = nest.flatten(result)
+    variables = _variables_of(graph.get_operations()[first_op:], args, outputs)
+    _check_signature(grad_fn, bool(variables))
+
+    @RegisterGradient(name)
+    def gradient(op: Operation, *grads: Any) -> list[Any]:
+        grads = grads[: len(outputs)]
+        if not variables:
+            return [None] * len(outputs) + nest.flatten(grad_fn(*grads))
+        input_grads, variable_grads = grad_fn(*grads, variables=variables)
+        if len(variable_grads) != len(variables):
+            raise ValueError("Must return gradient for each variable from @custom_gradient grad_fn.")
+        return [None] * len(outputs) + nest.flatten(input_grads) + list(variable_grads)
+
+    with graph.gradient_override_map({"IdentityN": name}):
+        copies = raw.IdentityN([*outputs, *args, *variables])
+    return nest.pack_sequence_as(result, copies[: len(outputs)])
+
+
+def _scope_variables() -> list[Any]:
+    scope = get_variable_scope()
+    return scope.global_variables() + scope.local_variables()
+
+
+def _variables_of(made: list[Operation], args: list[Any], outputs: list[Any]) -> list[Any]:
+    """The trainable variables that the new operations read, or that outputs depend on otherwise than through `args`."""
+    handles = {t for op in made for t in op.inputs} | _sources(outputs, args)
+    return [v for v in get_collection(GraphKeys.TRAINABLE_VARIABLES) if v.op.outputs[0] in handles]
+
+
+def _sources(outputs: list[Any], stops: list[Any]) -> set:
+    """The tensors from which `outputs` are computed, going back as far as `stops`."""
+    seen = {id(t) for t in stops}
+    found = set()
+    pending = [convert_to_tensor(t) for t in outputs]
+    while pending:
+        tensor = pending.pop()
+        if id(tensor) not in seen:
+            seen.add(id(tensor))
+            found.add(tensor)
+            pending.extend(tensor.op.inputs)
+    return found
+
+
+def _check_signature(grad_fn: Callable, uses_variables: bool) -> None:
+    spec = inspect.getfullargspec(grad_fn)
+    takes_variables = "variables" in spec.args or "variables" in spec.kwonlyargs or spec.varkw is not None
+    if uses_variables and not takes_variables:
+        raise TypeError(
+            "If using @custom_gradient with a function that uses variables, then grad_fn must accept a keyword argument 'variables'."
+        )
+    if takes_variables and not uses_variables:
+        if not get_variable_scope().use_resource:
+            raise TypeError(
+                "If using @custom_gradient with a function that uses variables, the enclosing variable scope must have use_resource=True."
+            )
+        logging.warn("@custom_gradient grad_fn has 'variables' in signature, but no ResourceVariables were used on the forward pass.")
+
+
+@export("recompute_grad")
+def recompute_grad(f: Callable) -> Callable:
+    """Decorates a function so that its gradient computes the function again instead of keeping what it computed.
+
+    Args:
+      f: function of tensors that gives one tensor.
+
+    Returns:
+      a function with the same values and gradients.
+    """
+
+    @custom_gradient
+    def inner(*args: Any) -> tuple[Any, Callable]:
+        def grad(dresult: Any, variables: Any = None) -> tuple[list[Any], list[Any]]:
+            with control_dependencies([dresult]):
+                result = f(*args)
+            sources = [*args, *(variables or ())]
+            grads = gradients(result, sources, grad_ys=[dresult], stop_gradients=list(args))
+            return grads[: len(args)], grads[len(args) :]
+
+        return f(*args), grad
+
+    return inner
+
+
+@export("grad_pass_through")
+def grad_pass_through(f: Callable) -> Callable:
+    """Decorates a function so that its gradient is that of the identity: gradients of the outputs pass to the inputs.
+
+    Args:
+      f: function of tensors.
+    """
+
+    @custom_gradient
+    def inner(*args: Any) -> tuple[Any, Callable]:
+        def grad(*grads: Any, **kwargs: Any) -> Any:
+            variables = kwargs.get("variables")
+            return grads if variables is None else (grads, [None] * len(variables))
+
+        return f(*args), grad
+
+    return functools.wraps(f)(inner)

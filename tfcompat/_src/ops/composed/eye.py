@@ -1,0 +1,49 @@
+"""Identity matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfcompat._src.framework import dtypes
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.scopes import name_scope
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.ops.array.diagonal import matrix_diag, matrix_set_diag
+from tfcompat._src.ops.array.fill import ones, zeros
+from tfcompat._src.ops.array.join import concat
+from tfcompat._src.ops.math.binary import minimum
+
+
+@export("eye", "linalg.eye")
+def eye(
+    num_rows: Any, num_columns: Any = None, batch_shape: Any = None, dtype: Any = dtypes.float32, name: str | None = None
+) -> Tensor:
+    """Ones on the diagonal, zeros elsewhere.
+
+    Args:
+      num_rows: an int or an int32 scalar.
+      num_columns: as `num_rows`, which is the default.
+      batch_shape: list of int or int32 vector: leading dimensions of the result.
+      dtype: element type.
+      name: name scope.
+
+    Returns:
+      a tensor of shape `batch_shape + [num_rows, num_columns]`.
+    """
+    with name_scope(name, "eye", [num_rows, num_columns, batch_shape]):
+        columns = num_rows if num_columns is None else num_columns
+        batch = [] if batch_shape is None else batch_shape
+        if isinstance(num_rows, Tensor) or isinstance(columns, Tensor):
+            is_square, length = num_columns is None, minimum(num_rows, columns)
+        else:
+            is_square, length = num_rows == columns, min(int(num_rows), int(columns))
+
+        def joined(*sizes: Any) -> Any:
+            if any(isinstance(s, Tensor) for s in (batch, *sizes)):
+                return concat((batch, list(sizes)), axis=0)
+            return (*batch, *sizes)
+
+        diagonal_shape = joined(length)
+        shape = None if is_square else joined(num_rows, columns)
+        diagonal = ones(diagonal_shape, dtype)
+        return matrix_diag(diagonal) if is_square else matrix_set_diag(zeros(shape, dtype), diagonal)
