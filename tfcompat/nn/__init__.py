@@ -16,6 +16,7 @@ from tfcompat._src.ops.nn.activation import selu as selu
 from tfcompat._src.ops.nn.activation import softplus as softplus
 from tfcompat._src.ops.nn.activation import softsign as softsign
 from tfcompat._src.ops.nn.activation import swish as swish
+from tfcompat._src.ops.nn.batch_norm import fused_batch_norm as fused_batch_norm
 from tfcompat._src.ops.nn.bias import bias_add as bias_add
 from tfcompat._src.ops.nn.bias import relu_layer as relu_layer
 from tfcompat._src.ops.nn.bias import xw_plus_b as xw_plus_b
@@ -47,6 +48,10 @@ from tfcompat._src.ops.nn.dilated import convolution as convolution
 from tfcompat._src.ops.nn.dilated import pool as pool
 from tfcompat._src.ops.nn.dilated import with_space_to_batch as with_space_to_batch
 from tfcompat._src.ops.nn.dropout import dropout as dropout
+from tfcompat._src.ops.nn.loss import l2_loss as l2_loss
+from tfcompat._src.ops.nn.loss import log_poisson_loss as log_poisson_loss
+from tfcompat._src.ops.nn.loss import sigmoid_cross_entropy_with_logits as sigmoid_cross_entropy_with_logits
+from tfcompat._src.ops.nn.loss import weighted_cross_entropy_with_logits as weighted_cross_entropy_with_logits
 from tfcompat._src.ops.nn.lrn import lrn as local_response_normalization
 from tfcompat._src.ops.nn.lrn import lrn as lrn
 from tfcompat._src.ops.nn.moments import batch_norm_with_global_normalization as batch_norm_with_global_normalization

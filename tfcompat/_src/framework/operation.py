@@ -32,10 +32,6 @@ class Operation:
     `device`, `graph`, `node_def`, `op_def`, `traceback`.
     """
 
-    __slots__ = (
-        "_name", "type", "_graph", "_inputs", "_outputs", "_control_inputs", "_attrs", "_device", "_id", "_id_value",
-        "_stack", "_control_flow_context", "_original_op", "_gradient_function", "spec", "_attributes", "__weakref__",
-    )  # fmt: skip
 
     def __init__(
         self, graph: Any, spec: op_spec.OpSpec, name: str, inputs: Iterable[Tensor], output_dtypes: Iterable[dtypes.DType],
@@ -55,25 +51,6 @@ class Operation:
         self._original_op = None
         self._gradient_function = None
         self._outputs = [Tensor(self, i, dtype) for i, dtype in enumerate(output_dtypes)]
-
-    def __getattr__(self, name: str) -> Any:
-        if name != "_attributes" and not name.startswith("__"):
-            extra = getattr(self, "_attributes", None)
-            if extra is not None and name in extra:
-                return extra[name]
-        raise AttributeError(f"'Operation' object has no attribute '{name}'")
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        """Scripts hang attributes of their own on operations; they are kept apart from the slots."""
-        try:
-            object.__setattr__(self, name, value)
-        except AttributeError:
-            if isinstance(getattr(type(self), name, None), property):
-                raise
-            try:
-                self._attributes[name] = value
-            except AttributeError:
-                object.__setattr__(self, "_attributes", {name: value})
 
     @property
     def name(self) -> str:
@@ -147,7 +124,7 @@ class Operation:
         """A NodeDef message of this node."""
         node = messages.NodeDef(name=self._name, op=self.type, device=self._device)
         node.input.extend(t._as_node_def_input() for t in self._inputs)
-        node.input.extend("^" + c._name for c in self._control_inputs)
+        node.input.extend(sorted("^" + c._name for c in self._control_inputs))
         for key, value in self._attrs.items():
             attr_values.fill(node.attr[key], value)
         return node

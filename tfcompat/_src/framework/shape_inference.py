@@ -20,11 +20,12 @@ class InferenceContext:
     sizes, one per output, and raises ValueError where the input shapes cannot be.
     """
 
-    __slots__ = ("op", "inputs")
+    __slots__ = ("op", "inputs", "asked")
 
     def __init__(self, op: Operation) -> None:
         self.op = op
         self.inputs: list[Sizes] = [t._sizes for t in op._inputs]
+        self.asked: set[int] = set()
 
     def attr(self, name: str) -> Any:
         """An attribute as the graph holds it (strings are bytes)."""
@@ -32,10 +33,12 @@ class InferenceContext:
 
     def value(self, index: int) -> np.ndarray | None:
         """The value of input `index`, where it is known."""
+        self.asked.add(index)
         return known_value(self.op._inputs[index])
 
     def shape_value(self, index: int) -> Sizes:
         """Input `index` read as a shape, as far as known."""
+        self.asked.add(index)
         return known_shape(self.op._inputs[index])
 
     def handle(self, index: int) -> tuple | None:
@@ -54,19 +57,18 @@ def infer(op: Operation) -> None:
         shapes = op.spec.shape(context)
     except ValueError as e:
         inputs = ", ".join(shape_text(s) for s in context.inputs)
-        raise ValueError(f"{e} for '{op.name}' (op: '{op.type}') with input shapes: {inputs}{_computed(op)}.") from None
+        raise ValueError(f"{e} for '{op.name}' (op: '{op.type}') with input shapes: {inputs}{_computed(context)}.") from None
     for tensor, sizes in zip(op._outputs, shapes):
         tensor._sizes = sizes
 
 
-def _computed(op: Operation) -> str:
-    """The small constant inputs, as 1.15 appends them to shape errors."""
+def _computed(context: InferenceContext) -> str:
+    """The known inputs that the shape function asked for, as 1.15 appends them to shape errors."""
     found = []
-    for i, tensor in enumerate(op.inputs):
-        value = tensor.op._attrs["value"] if tensor.op.type == "Const" else None
-        if value is not None and value.size <= 16 and value.dtype.kind in "iu" and op.spec.constants:
-            text = " ".join(str(v) for v in np.atleast_1d(value)) if value.ndim < 2 else "..."
-            found.append(f"input[{i}] = <{text}>")
+    for i in sorted(context.asked):
+        value = known_value(context.op._inputs[i])
+        if value is not None and value.dtype.kind in "iu" and value.ndim < 2 and value.size <= 16:
+            found.append(f"input[{i}] = <{' '.join(str(v) for v in np.atleast_1d(value))}>")
     return " and with computed input tensors: " + ", ".join(found) if found else ""
 
 

@@ -34,7 +34,6 @@ class Tensor:
       dtype: its DType (a `_ref` dtype for a variable's handle).
     """
 
-    __slots__ = ("_op", "_value_index", "_dtype", "_sizes", "_handle_data", "_attributes", "__weakref__")
     OVERLOADABLE_OPERATORS: set[str] = set()
     __array_priority__ = 100
 
@@ -46,25 +45,6 @@ class Tensor:
         self._dtype = dtypes.as_dtype(dtype)
         self._sizes: tuple | None = None
         self._handle_data: tuple | None = None
-
-    def __getattr__(self, name: str) -> Any:
-        if name != "_attributes" and not name.startswith("__"):
-            extra = getattr(self, "_attributes", None)
-            if extra is not None and name in extra:
-                return extra[name]
-        raise AttributeError(f"'Tensor' object has no attribute '{name}'")
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        """Scripts and Keras hang attributes of their own on tensors; they are kept apart from the slots."""
-        try:
-            object.__setattr__(self, name, value)
-        except AttributeError:
-            if isinstance(getattr(type(self), name, None), property):
-                raise
-            try:
-                self._attributes[name] = value
-            except AttributeError:
-                object.__setattr__(self, "_attributes", {name: value})
 
     @property
     def op(self) -> Operation:

@@ -14,12 +14,14 @@ from tfcompat._src.framework.gradient_registry import RegisterGradient
 from tfcompat._src.framework.graph_collections import GraphKeys
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.scopes import control_dependencies, get_collection, get_default_graph
+from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.gradients.gradients import gradients
 from tfcompat._src.platform import logging
 from tfcompat._src.variables.resource_variable import is_resource_variable
 from tfcompat._src.variables.scope import get_variable_scope
 
-_NUMBERS = itertools.count()
+_NUMBERS = itertools.count(1)
+_READS = ("ReadVariableOp", "ResourceGather", "ResourceGatherNd")
 
 
 @export("custom_gradient")
@@ -62,7 +64,8 @@ def _call(f: Callable, args: list[Any]) -> Any:
                 "Ensure that no `variable_scope` is created with `use_resource=False`."
             )
     outputs = nest.flatten(result)
-    variables = _variables_of(graph.get_operations()[first_op:], args, outputs)
+    ends = [raw.Identity(y) for y in outputs]
+    variables = _variables_of(graph.get_operations()[first_op:], args, ends)
     _check_signature(grad_fn, bool(variables))
 
     @RegisterGradient(name)
@@ -77,6 +80,8 @@ def _call(f: Callable, args: list[Any]) -> Any:
 
     with graph.gradient_override_map({"IdentityN": name}):
         copies = raw.IdentityN([*outputs, *args, *variables])
+    for variable in variables:
+        convert_to_tensor(variable)
     return nest.pack_sequence_as(result, copies[: len(outputs)])
 
 
@@ -85,21 +90,21 @@ def _scope_variables() -> list[Any]:
     return scope.global_variables() + scope.local_variables()
 
 
-def _variables_of(made: list[Operation], args: list[Any], outputs: list[Any]) -> list[Any]:
-    """The trainable variables that the new operations read, or that outputs depend on otherwise than through `args`."""
-    handles = {t for op in made for t in op.inputs} | _sources(outputs, args)
-    return [v for v in get_collection(GraphKeys.TRAINABLE_VARIABLES) if v.op.outputs[0] in handles]
+def _variables_of(made: list[Operation], args: list[Tensor], ends: list[Tensor]) -> list[Any]:
+    """The trainable variables that the new operations read, or that `ends` depend on otherwise than through `args`."""
+    trainable = get_collection(GraphKeys.TRAINABLE_VARIABLES)
+    snapshots = {v._snapshot_tensor().op for v in trainable}
+    read = {op.inputs[0] for op in made if op.type in _READS and op not in snapshots} | _sources(ends, args)
+    return [v for v in trainable if v.op.outputs[0] in read]
 
 
-def _sources(outputs: list[Any], stops: list[Any]) -> set:
-    """The tensors from which `outputs` are computed, going back as far as `stops`."""
-    seen = {id(t) for t in stops}
-    found = set()
-    pending = [convert_to_tensor(t) for t in outputs]
+def _sources(ends: list[Tensor], stops: list[Tensor]) -> set[Tensor]:
+    """The tensors from which `ends` are computed, going back as far as `stops`."""
+    found: set[Tensor] = set()
+    pending = list(ends)
     while pending:
         tensor = pending.pop()
-        if id(tensor) not in seen:
-            seen.add(id(tensor))
+        if tensor not in found and tensor not in stops:
             found.add(tensor)
             pending.extend(tensor.op.inputs)
     return found

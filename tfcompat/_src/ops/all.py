@@ -49,6 +49,7 @@ import tfcompat._src.ops.math.sparse_segment  # noqa: F401
 import tfcompat._src.ops.math.special  # noqa: F401
 import tfcompat._src.ops.math.unary  # noqa: F401
 import tfcompat._src.ops.nn.activation  # noqa: F401
+import tfcompat._src.ops.nn.batch_norm  # noqa: F401
 import tfcompat._src.ops.nn.bias  # noqa: F401
 import tfcompat._src.ops.nn.candidates  # noqa: F401
 import tfcompat._src.ops.nn.conv  # noqa: F401
@@ -57,6 +58,7 @@ import tfcompat._src.ops.nn.conv_kernels  # noqa: F401
 import tfcompat._src.ops.nn.depthwise  # noqa: F401
 import tfcompat._src.ops.nn.dilated  # noqa: F401
 import tfcompat._src.ops.nn.dropout  # noqa: F401
+import tfcompat._src.ops.nn.loss  # noqa: F401
 import tfcompat._src.ops.nn.lrn  # noqa: F401
 import tfcompat._src.ops.nn.moments  # noqa: F401
 import tfcompat._src.ops.nn.pool  # noqa: F401

@@ -190,23 +190,33 @@ class Partitioner:
         for item in self.items:
             if item.type not in HANDLE_OPS:
                 by_tick.setdefault(self.tick[item], []).append(item)
-        steps: list[HostStep | Cluster] = []
-        needed_later = self._last_uses()
-        for tick in sorted(by_tick):
-            items = by_tick[tick]
-            if tick % 2 == 0:
-                steps.append(HostStep(items))
-            else:
-                steps.append(self._cluster(items, tick, needed_later))
+        for tick, items in by_tick.items():
+            if tick % 2:
+                by_tick[tick] = self._with_shapes(items)
+        uses: dict[Tensor, set[int]] = {}
+        for tick, items in by_tick.items():
+            for t in (t for item in items for t in item._inputs):
+                uses.setdefault(t, set()).add(tick)
+        steps = [
+            self._cluster(items, tick, uses) if tick % 2 else HostStep(items) for tick, items in sorted(by_tick.items())
+        ]
         return [s for s in steps if isinstance(s, HostStep) or not _does_nothing(s)]
 
-    def _last_uses(self) -> dict[Tensor, set[int]]:
-        """The ticks at which each tensor is used."""
-        uses: dict[Tensor, set[int]] = {}
-        for item in self.items:
+    def _with_shapes(self, items: list[Any]) -> list[Any]:
+        """Items of a cluster, after those that compute shapes for it in other clusters: shapes are found anew in each."""
+        inside = set(items)
+        pulled: dict[Any, None] = {}
+
+        def pull(item: Any) -> None:
             for t in item._inputs:
-                uses.setdefault(t, set()).add(self.tick[item])
-        return uses
+                source = self.producer.get(t)
+                if source is not None and source not in inside and source not in pulled and self._is_traced_static(t):
+                    pull(source)
+                    pulled[source] = None
+
+        for item in items:
+            pull(item)
+        return [*pulled, *items]
 
     def _cluster(self, items: list[Any], tick: int, uses: dict[Tensor, set[int]]) -> Cluster:
         cluster = Cluster(items)

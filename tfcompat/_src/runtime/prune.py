@@ -24,5 +24,10 @@ def prune(fetched: Iterable[Tensor], targets: Iterable[Operation], fed: Iterable
             continue
         needed.add(op)
         pending.extend(t.op for t in op._inputs if t not in fed)
-        pending.extend(op._control_inputs)
+        pending.extend(c for c in op._control_inputs if not _is_fed(c, fed))
     return topological(needed, fed)
+
+
+def _is_fed(op: Operation, fed: set[Tensor]) -> bool:
+    """Whether waiting for an operation means waiting for a feed."""
+    return op.type in ("Placeholder", "PlaceholderV2") and op._outputs[0] in fed

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Iterable
 
-from tfcompat._src.framework import dtypes
+from tfcompat._src.framework import dtypes, raw
 from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework import raw
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.scopes import add_to_collection, colocate_with, get_collection, get_default_graph, init_scope, name_scope
 from tfcompat._src.framework.tensor import Tensor
@@ -42,8 +41,7 @@ def assign_moving_average(variable: Any, value: Any, decay: Any, zero_debias: bo
         rate = cast(convert_to_tensor(1.0 - decay, name="decay"), variable.dtype.base_dtype)
         if zero_debias:
             return _zero_debias(variable, value, rate)
-        with colocate_with(variable):
-            return assign.assign_sub(variable, (variable - value) * rate, name=scope)
+        return assign.assign_sub(variable, (variable - value) * rate, name=scope)
 
 
 def weighted_moving_average(
@@ -76,17 +74,15 @@ _truediv = truediv
 
 def _zero_debias(average: Any, value: Any, rate: Tensor) -> Any:
     """`average` becomes the biased average, kept beside it, divided by `1 - (1 - rate) ** updates`."""
-    with variable_scope(average.name[: -len(":0")], values=[average, value, rate]):
-        with colocate_with(average):
-            biased, steps = (
-                get_variable(_free_name(label), shape=shape, dtype=average.dtype, initializer=Zeros(), trainable=False)
-                for label, shape in (("biased", average.shape), ("local_step", []))
-            )
-        with colocate_with(average):
-            new_biased = assign.assign_sub(biased, (biased - value) * rate)
-            new_steps = steps.assign_add(1)
-            factor = 1 - power(1.0 - rate, new_steps)
-            return assign.assign(average, new_biased / factor, name=get_default_graph().get_name_scope() + "/")
+    with variable_scope(average.name[: -len(":0")], values=[average, value, rate]), colocate_with(average):
+        biased, steps = (
+            get_variable(_free_name(label), shape=shape, dtype=average.dtype, initializer=Zeros(), trainable=False)
+            for label, shape in (("biased", average.shape), ("local_step", []))
+        )
+    new_biased = assign.assign_sub(biased, (biased - value) * rate)
+    new_steps = steps.assign_add(1)
+    factor = 1 - power(1.0 - rate, new_steps)
+    return assign.assign(average, new_biased / factor, name=get_default_graph().get_name_scope() + "/")
 
 
 def _free_name(name: str) -> str:

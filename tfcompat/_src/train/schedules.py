@@ -218,7 +218,8 @@ class LinearCosineDecay(LearningRateSchedule):
             )
             step = raw.Minimum(step, steps)
             linear = (steps - step) / steps
-            cosine = _half_cosine(2.0 * periods * (step / steps))
+            done = step / steps
+            cosine = _half_cosine(2.0 * periods * done)
             return multiply(rate, (alpha + linear) * cosine + beta, name=scope)
 
 
@@ -249,7 +250,8 @@ class NoisyLinearCosineDecay(LearningRateSchedule):
             linear = (steps - step) / steps
             variance = first_variance / power(1.0 + step, decay)
             noisy = linear + random_normal(linear.shape, stddev=raw.Sqrt(variance))
-            cosine = _half_cosine(2.0 * periods * (step / steps))
+            done = step / steps
+            cosine = _half_cosine(2.0 * periods * done)
             return multiply(rate, (alpha + noisy) * cosine + beta, name=scope)
 
 

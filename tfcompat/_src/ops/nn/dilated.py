@@ -86,6 +86,48 @@ def _sizes_along(x: Tensor, dims: list[int]) -> Any:
     return stack([sizes[d] for d in dims])
 
 
+class SpaceToBatch:
+    """Applies an operation to every phase of a dilated grid; what does not depend on the input is made beforehand.
+
+    Args:
+      input_shape: TensorShape of the inputs.
+      dilation_rate, padding, filter_shape, spatial_dims, data_format: see `with_space_to_batch`.
+    """
+
+    def __init__(
+        self, input_shape: TensorShape, dilation_rate: Any, padding: str, filter_shape: Any = None, spatial_dims: Any = None,
+        data_format: str | None = None,
+    ) -> None:  # fmt: skip
+        self.rate, self.padding = to_tensor(dilation_rate, dtypes.int32, "dilation_rate"), padding
+        if self.rate._sizes is None or len(self.rate._sizes) != 1:
+            raise ValueError("rate must be rank 1")
+        if self.rate._sizes[0] is None:
+            raise ValueError("rate must have known shape")
+        self.count = self.rate._sizes[0]
+        self.dims = _spatial_dims(spatial_dims, self.count, data_format)
+        channels_first = data_format is not None and data_format.startswith("NC")
+        least = self.dims[-1] if channels_first else self.dims[-1] + 1
+        if input_shape.ndims is not None and input_shape.ndims < least:
+            raise ValueError(f"input tensor must have rank {least} at least")
+        known = constant_value(self.rate)
+        if known is not None and np.any(known < 1):
+            raise ValueError("dilation_rate must be positive")
+        self.is_plain = known is not None and bool(np.all(known == 1))
+        if not self.is_plain:
+            self.base = _base_paddings(padding, filter_shape, self.count, self.rate if known is None else known)
+
+    def __call__(self, input: Tensor, op: Callable) -> Tensor:
+        if self.is_plain:
+            return op(input, self.count, self.padding)
+        paddings, crops = required_space_to_batch_paddings(
+            input_shape=_sizes_along(input, self.dims), base_paddings=self.base, block_shape=self.rate
+        )
+        rate = _with_gaps(self.rate, 1, self.dims)
+        paddings, crops = _with_gaps(paddings, 0, self.dims), _with_gaps(crops, 0, self.dims)
+        converted = raw.SpaceToBatchND(input, rate, paddings)
+        return raw.BatchToSpaceND(op(converted, self.count, "VALID"), rate, crops)
+
+
 @export("nn.with_space_to_batch")
 def with_space_to_batch(
     input: Any, dilation_rate: Any, padding: str, op: Callable, filter_shape: Any = None, spatial_dims: Any = None,
@@ -106,31 +148,7 @@ def with_space_to_batch(
       ValueError: a rate below 1, or arguments that do not fit.
     """
     input = to_tensor(input, name="input")
-    rate = to_tensor(dilation_rate, dtypes.int32, "dilation_rate")
-    if rate._sizes is None or len(rate._sizes) != 1:
-        raise ValueError("rate must be rank 1")
-    if rate._sizes[0] is None:
-        raise ValueError("rate must have known shape")
-    count = rate._sizes[0]
-    dims = _spatial_dims(spatial_dims, count, data_format)
-    channels_first = data_format is not None and data_format.startswith("NC")
-    least = dims[-1] if channels_first else dims[-1] + 1
-    if input._sizes is not None and len(input._sizes) < least:
-        raise ValueError(f"input tensor must have rank {least} at least")
-    known = constant_value(rate)
-    if known is not None:
-        if np.any(known < 1):
-            raise ValueError("dilation_rate must be positive")
-        if np.all(known == 1):
-            return op(input, count, padding)
-    base = _base_paddings(padding, filter_shape, count, rate if known is None else known)
-    paddings, crops = required_space_to_batch_paddings(
-        input_shape=_sizes_along(input, dims), base_paddings=base, block_shape=rate
-    )
-    rate = _with_gaps(rate, 1, dims)
-    paddings, crops = _with_gaps(paddings, 0, dims), _with_gaps(crops, 0, dims)
-    converted = raw.SpaceToBatchND(input, rate, paddings)
-    return raw.BatchToSpaceND(op(converted, count, "VALID"), rate, crops)
+    return SpaceToBatch(input.shape, dilation_rate, padding, filter_shape, spatial_dims, data_format)(input, op)
 
 
 def _strides_and_rates(count: int, strides: Any, rates: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -190,6 +208,28 @@ def _check_dilated(input: Any, filters: Any, count: int, channel_axis: int) -> N
     if channels is not None and wanted is not None and channels != wanted:
         raise ValueError(
             f"number of input channels does not match corresponding dimension of filter, {channels} != {wanted}"
+        )
+
+
+class Convolution:
+    """A convolution whose strides, padding and dilation are fixed before its inputs are known.
+
+    Args:
+      input_shape: TensorShape of the inputs.
+      filter_shape: TensorShape of the filters, of known sizes.
+      padding, strides, dilation_rate, data_format: see `convolution`; one int per spatial dimension.
+    """
+
+    def __init__(
+        self, input_shape: TensorShape, filter_shape: TensorShape, padding: str, strides: Any, dilation_rate: Any, data_format: str
+    ) -> None:
+        self.data_format = data_format
+        self.strides, rates = _strides_and_rates(len(strides), strides, dilation_rate)
+        self.phases = SpaceToBatch(input_shape, rates, padding, filter_shape, data_format=data_format)
+
+    def __call__(self, input: Tensor, filters: Any) -> Tensor:
+        return self.phases(
+            input, lambda x, _, padding: _plain_convolution(x, filters, self.strides, padding, self.data_format, None)
         )
 
 
