@@ -125,12 +125,13 @@ def _big_graph(subjects: list[Subject], rounds: int, log: Log) -> Outcome:
 def _processes(
     kept: list[Measure], subjects: list[Subject], rounds: int, log: Log, one: Callable[[Subject], list]
 ) -> Outcome:
-    """Rounds of `one(subject)`, which starts fresh processes and gives a value for each of `kept`."""
+    """Rounds of `one(subject)`, which starts fresh processes and gives a value for each of `kept`; one before is dropped."""
     outcome = Outcome(kept)
-    for number in range(rounds):
+    for number in range(-1, rounds):
         for subject in rotated(_working(subjects, outcome), number):
             try:
-                for quantity, value in zip(kept, one(subject)):
+                values = one(subject)
+                for quantity, value in zip(kept, values if number >= 0 else ()):
                     quantity.add(subject.name, value)
             except SubjectError as e:
                 _fail(outcome, subject, e, log)

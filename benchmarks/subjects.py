@@ -97,8 +97,9 @@ class Worker:
 
 
 def environment() -> dict[str, str]:
-    """The environment of every process: the project importable, TensorFlow's log quiet."""
-    return {**os.environ, "PYTHONPATH": str(ROOT), "TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONWARNINGS": "ignore"}
+    """The environment of every process: the project importable, byte code kept as after an installation, logs quiet."""
+    quiet = {"PYTHONWARNINGS": "ignore", "TF_CPP_MIN_LOG_LEVEL": "3"}
+    return {**os.environ, **quiet, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": ""}
 
 
 def last_lines(text: str, count: int = 3) -> str:

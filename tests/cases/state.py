@@ -119,7 +119,7 @@ both("scatter_update_strings", lambda tf, v: tf.scatter_update(v, [1], ["x"]), [
 both("scatter_update_bool", lambda tf, v: tf.scatter_update(v, [1], [True]), [False, False])
 both("scatter_nd_rows", lambda tf, v: tf.scatter_nd_add(v, [[1], [1]], [[1.0, 2.0], [3.0, 4.0]]), FLOATS)
 both("scatter_nd_elements", lambda tf, v: tf.scatter_nd_sub(v, [[[1, 1], [0, 0]]], [[1.0, 2.0]]), FLOATS)
-both("scatter_nd_strings", lambda tf, v: tf.scatter_nd_update(v, [[0]], ["x"]), ["a", "b"])
+both("scatter_nd_update", lambda tf, v: tf.scatter_nd_update(v, [[3], [0]], [[1.0, 2.0], [3.0, 4.0]]), FLOATS)
 both("count_up_to", lambda tf, v: tf.count_up_to(v, 5), 3)
 both("assign_slice", lambda tf, v: v[1:3, 0].assign([7.0, 8.0]), FLOATS)
 both("batch_scatter_update", lambda tf, v: v.batch_scatter_update(tf.IndexedSlices(tf.constant([[5.0], [6.0], [7.0], [8.0]]), tf.constant([[0], [1], [1], [0]]))), FLOATS)
@@ -161,13 +161,13 @@ def _late(tf, value):
 
 for _label, _resource in (("", False), ("resource_", True)):
     error_case(_label + "assign_add_late", lambda tf, r=_resource: tf.assign_add(tf.Variable([1.0, 2.0], use_resource=r), _late(tf, [1.0])))
-    error_case(_label + "scatter_late", lambda tf, r=_resource: tf.scatter_add(tf.Variable([[1.0, 2.0]], use_resource=r), [0], _late(tf, [[1.0]])))
     error_case(_label + "scatter_range", lambda tf, r=_resource: tf.scatter_add(tf.Variable([[1.0, 2.0]], use_resource=r), [[0, -1]], [[[1.0, 2.0], [3.0, 4.0]]]))
     error_case(_label + "scatter_nd_range", lambda tf, r=_resource: tf.scatter_nd_add(tf.Variable([1.0, 2.0], use_resource=r), [[2]], [1.0]))
     error_case(_label + "scatter_nd_late", lambda tf, r=_resource: tf.scatter_nd_add(tf.Variable([1.0, 2.0], use_resource=r), _late(tf, [[0]]), [1.0, 2.0]))
     error_case(_label + "count_at_limit", lambda tf, r=_resource: tf.count_up_to(tf.Variable(3, use_resource=r), 3))
     error_case(_label + "rule_range", lambda tf, r=_resource: _bad_rule(tf, r, [0, 9]), run=_run)
     error_case(_label + "rule_shape", lambda tf, r=_resource: _bad_rule(tf, r, [0]), run=_run)
+error_case("scatter_late", lambda tf: tf.scatter_add(tf.Variable([[1.0, 2.0]]), [0], _late(tf, [[1.0]])))
 error_case("assign_late", lambda tf: tf.assign(tf.Variable([1.0, 2.0]), _late(tf, [1.0])))
 error_case("ftrl_rate", lambda tf: _rule(tf, "Ftrl", "var accum linear", "grad lr l1 l2 lr_power", {}, False, False, (4,), "float32", dict(SCALARS, lr=-1.0))[1])
 error_case("rule_scalar", lambda tf: tf.raw_ops.ApplyGradientDescent(var=tf.Variable([1.0]), alpha=_late(tf, [0.1]), delta=[1.0]))

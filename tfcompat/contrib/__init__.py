@@ -4,6 +4,7 @@ import importlib
 
 from tfcompat.contrib import framework as framework
 from tfcompat.contrib import layers as layers
+from tfcompat.contrib import nn as nn
 from tfcompat.contrib import slim as slim
 from tfcompat.contrib import util as util
 

@@ -3,6 +3,30 @@
 import importlib
 
 from tfcompat._src.ops.array.constant import check_numerics as check_numerics
+from tfcompat._src.ops.composed.check_ops import assert_equal as assert_equal
+from tfcompat._src.ops.composed.check_ops import assert_greater as assert_greater
+from tfcompat._src.ops.composed.check_ops import assert_greater_equal as assert_greater_equal
+from tfcompat._src.ops.composed.check_ops import assert_integer as assert_integer
+from tfcompat._src.ops.composed.check_ops import assert_less as assert_less
+from tfcompat._src.ops.composed.check_ops import assert_less_equal as assert_less_equal
+from tfcompat._src.ops.composed.check_ops import assert_near as assert_near
+from tfcompat._src.ops.composed.check_ops import assert_negative as assert_negative
+from tfcompat._src.ops.composed.check_ops import assert_non_negative as assert_non_negative
+from tfcompat._src.ops.composed.check_ops import assert_non_positive as assert_non_positive
+from tfcompat._src.ops.composed.check_ops import assert_none_equal as assert_none_equal
+from tfcompat._src.ops.composed.check_ops import assert_positive as assert_positive
+from tfcompat._src.ops.composed.check_ops import assert_proper_iterable as assert_proper_iterable
+from tfcompat._src.ops.composed.check_ops import assert_same_float_dtype as assert_same_float_dtype
+from tfcompat._src.ops.composed.check_ops import assert_scalar as assert_scalar
+from tfcompat._src.ops.composed.check_ops import assert_type as assert_type
+from tfcompat._src.ops.composed.check_ops import is_non_decreasing as is_non_decreasing
+from tfcompat._src.ops.composed.check_ops import is_numeric_tensor as is_numeric_tensor
+from tfcompat._src.ops.composed.check_ops import is_strictly_increasing as is_strictly_increasing
+from tfcompat._src.ops.composed.finite import verify_tensor_all_finite as assert_all_finite
+from tfcompat._src.ops.composed.rank_checks import assert_rank as assert_rank
+from tfcompat._src.ops.composed.rank_checks import assert_rank_at_least as assert_rank_at_least
+from tfcompat._src.ops.composed.rank_checks import assert_rank_in as assert_rank_in
+from tfcompat._src.ops.composed.rank_checks import assert_shapes as assert_shapes
 from tfcompat._src.ops.control.cond import Assert as Assert
 from tfcompat._src.ops.math.unary import is_finite as is_finite
 from tfcompat._src.ops.math.unary import is_inf as is_inf

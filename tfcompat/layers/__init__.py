@@ -3,12 +3,40 @@
 import importlib
 
 from tfcompat._src.layers.input_spec import InputSpec as InputSpec
+from tfcompat._src.layers.legacy_conv import Conv1D as Conv1D
+from tfcompat._src.layers.legacy_conv import Conv2D as Conv2D
+from tfcompat._src.layers.legacy_conv import Conv2DTranspose as Conv2DTranspose
+from tfcompat._src.layers.legacy_conv import Conv3D as Conv3D
+from tfcompat._src.layers.legacy_conv import Conv3DTranspose as Conv3DTranspose
+from tfcompat._src.layers.legacy_conv import SeparableConv1D as SeparableConv1D
+from tfcompat._src.layers.legacy_conv import SeparableConv2D as SeparableConv2D
+from tfcompat._src.layers.legacy_conv import conv1d as conv1d
+from tfcompat._src.layers.legacy_conv import conv2d as conv2d
+from tfcompat._src.layers.legacy_conv import conv2d_transpose as conv2d_transpose
+from tfcompat._src.layers.legacy_conv import conv3d as conv3d
+from tfcompat._src.layers.legacy_conv import conv3d_transpose as conv3d_transpose
+from tfcompat._src.layers.legacy_conv import separable_conv1d as separable_conv1d
+from tfcompat._src.layers.legacy_conv import separable_conv2d as separable_conv2d
 from tfcompat._src.layers.legacy_core import Dense as Dense
 from tfcompat._src.layers.legacy_core import Dropout as Dropout
 from tfcompat._src.layers.legacy_core import Flatten as Flatten
 from tfcompat._src.layers.legacy_core import dense as dense
 from tfcompat._src.layers.legacy_core import dropout as dropout
 from tfcompat._src.layers.legacy_core import flatten as flatten
+from tfcompat._src.layers.legacy_normalization import BatchNormalization as BatchNormalization
+from tfcompat._src.layers.legacy_normalization import batch_normalization as batch_normalization
+from tfcompat._src.layers.legacy_pooling import AveragePooling1D as AveragePooling1D
+from tfcompat._src.layers.legacy_pooling import AveragePooling2D as AveragePooling2D
+from tfcompat._src.layers.legacy_pooling import AveragePooling3D as AveragePooling3D
+from tfcompat._src.layers.legacy_pooling import MaxPooling1D as MaxPooling1D
+from tfcompat._src.layers.legacy_pooling import MaxPooling2D as MaxPooling2D
+from tfcompat._src.layers.legacy_pooling import MaxPooling3D as MaxPooling3D
+from tfcompat._src.layers.legacy_pooling import average_pooling1d as average_pooling1d
+from tfcompat._src.layers.legacy_pooling import average_pooling2d as average_pooling2d
+from tfcompat._src.layers.legacy_pooling import average_pooling3d as average_pooling3d
+from tfcompat._src.layers.legacy_pooling import max_pooling1d as max_pooling1d
+from tfcompat._src.layers.legacy_pooling import max_pooling2d as max_pooling2d
+from tfcompat._src.layers.legacy_pooling import max_pooling3d as max_pooling3d
 from tfcompat._src.layers.scoped_layer import Layer as Layer
 from tfcompat.layers import experimental as experimental
 

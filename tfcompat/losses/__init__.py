@@ -16,6 +16,7 @@ from tfcompat._src.losses.losses import huber_loss as huber_loss
 from tfcompat._src.losses.losses import log_loss as log_loss
 from tfcompat._src.losses.losses import mean_pairwise_squared_error as mean_pairwise_squared_error
 from tfcompat._src.losses.losses import mean_squared_error as mean_squared_error
+from tfcompat._src.losses.losses import sigmoid_cross_entropy as sigmoid_cross_entropy
 from tfcompat._src.losses.losses import softmax_cross_entropy as softmax_cross_entropy
 from tfcompat._src.losses.losses import sparse_softmax_cross_entropy as sparse_softmax_cross_entropy
 

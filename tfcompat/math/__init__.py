@@ -3,6 +3,9 @@
 import importlib
 
 from tfcompat._src.ops.array.reorder import invert_permutation as invert_permutation
+from tfcompat._src.ops.composed.check_ops import is_non_decreasing as is_non_decreasing
+from tfcompat._src.ops.composed.check_ops import is_strictly_increasing as is_strictly_increasing
+from tfcompat._src.ops.composed.confusion_matrix import confusion_matrix as confusion_matrix
 from tfcompat._src.ops.math.binary import add as add
 from tfcompat._src.ops.math.binary import atan2 as atan2
 from tfcompat._src.ops.math.binary import divide as divide
@@ -120,6 +123,9 @@ from tfcompat._src.ops.nn.activation import softsign as softsign
 from tfcompat._src.ops.nn.moments import l2_normalize as l2_normalize
 from tfcompat._src.ops.nn.softmax import log_softmax as log_softmax
 from tfcompat._src.ops.nn.softmax import softmax as softmax
+from tfcompat._src.ops.nn.top_k import in_top_k as in_top_k
+from tfcompat._src.ops.nn.top_k import top_k as top_k
+from tfcompat._src.ops.nn.zero_fraction import zero_fraction as zero_fraction
 
 _LAZY = {
 }

@@ -47,7 +47,11 @@ from tfcompat._src.ops.nn.dilated import atrous_conv2d_transpose as atrous_conv2
 from tfcompat._src.ops.nn.dilated import convolution as convolution
 from tfcompat._src.ops.nn.dilated import pool as pool
 from tfcompat._src.ops.nn.dilated import with_space_to_batch as with_space_to_batch
+from tfcompat._src.ops.nn.dilation import dilation2d as dilation2d
+from tfcompat._src.ops.nn.dilation import erosion2d as erosion2d
 from tfcompat._src.ops.nn.dropout import dropout as dropout
+from tfcompat._src.ops.nn.embedding import embedding_lookup as embedding_lookup
+from tfcompat._src.ops.nn.embedding import embedding_lookup_sparse as embedding_lookup_sparse
 from tfcompat._src.ops.nn.loss import l2_loss as l2_loss
 from tfcompat._src.ops.nn.loss import log_poisson_loss as log_poisson_loss
 from tfcompat._src.ops.nn.loss import sigmoid_cross_entropy_with_logits as sigmoid_cross_entropy_with_logits
@@ -61,6 +65,8 @@ from tfcompat._src.ops.nn.moments import moments as moments
 from tfcompat._src.ops.nn.moments import normalize_moments as normalize_moments
 from tfcompat._src.ops.nn.moments import sufficient_statistics as sufficient_statistics
 from tfcompat._src.ops.nn.moments import weighted_moments as weighted_moments
+from tfcompat._src.ops.nn.nce import nce_loss as nce_loss
+from tfcompat._src.ops.nn.nce import sampled_softmax_loss as sampled_softmax_loss
 from tfcompat._src.ops.nn.pool_functions import avg_pool as avg_pool
 from tfcompat._src.ops.nn.pool_functions import avg_pool1d as avg_pool1d
 from tfcompat._src.ops.nn.pool_functions import avg_pool as avg_pool2d
@@ -77,6 +83,9 @@ from tfcompat._src.ops.nn.softmax import softmax as softmax
 from tfcompat._src.ops.nn.softmax import softmax_cross_entropy_with_logits as softmax_cross_entropy_with_logits
 from tfcompat._src.ops.nn.softmax import softmax_cross_entropy_with_logits_v2 as softmax_cross_entropy_with_logits_v2
 from tfcompat._src.ops.nn.softmax import sparse_softmax_cross_entropy_with_logits as sparse_softmax_cross_entropy_with_logits
+from tfcompat._src.ops.nn.top_k import in_top_k as in_top_k
+from tfcompat._src.ops.nn.top_k import top_k as top_k
+from tfcompat._src.ops.nn.zero_fraction import zero_fraction as zero_fraction
 
 _LAZY = {
 }

@@ -13,6 +13,8 @@ from tfcompat._src.testing.googletest import StubOutForTesting as StubOutForTest
 from tfcompat._src.testing.googletest import get_temp_dir as get_temp_dir
 from tfcompat._src.testing.googletest import main as main
 from tfcompat._src.testing.googletest import test_src_dir_path as test_src_dir_path
+from tfcompat._src.testing.gradient_checker import compute_gradient as compute_gradient
+from tfcompat._src.testing.gradient_checker import compute_gradient_error as compute_gradient_error
 from tfcompat._src.testing.graphs import assert_equal_graph_def as assert_equal_graph_def
 from tfcompat._src.testing.test_case import TestCase as TestCase
 

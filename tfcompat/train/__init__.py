@@ -2,6 +2,7 @@
 
 import importlib
 
+from tfcompat._src.ops.composed.confusion_matrix import confusion_matrix as confusion_matrix
 from tfcompat._src.train.adadelta import AdadeltaOptimizer as AdadeltaOptimizer
 from tfcompat._src.train.adagrad import AdagradDAOptimizer as AdagradDAOptimizer
 from tfcompat._src.train.adagrad import AdagradOptimizer as AdagradOptimizer

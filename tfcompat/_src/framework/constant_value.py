@@ -59,14 +59,13 @@ def _evaluate_op(op: Any, memo: dict[Tensor, Any], depth: int) -> tuple:
     values = []
     for i, t in enumerate(op.inputs):
         if i in spec.shape_only_positions:
-            if t._sizes is None or None in t._sizes:
-                return unknown
-            values.append(KnownShape(t._sizes, t.dtype.as_numpy_dtype))
-        else:
-            value = _evaluate(t, memo, depth - 1)
-            if value is _UNKNOWN:
-                return unknown
-            values.append(value)
+            if t._sizes is not None and None not in t._sizes:
+                values.append(KnownShape(t._sizes, t.dtype.as_numpy_dtype))
+                continue
+        value = _evaluate(t, memo, depth - 1)
+        if value is _UNKNOWN:
+            return unknown
+        values.append(value)
     try:
         return call_numpy_kernel(op, values)
     except errors.OpError:

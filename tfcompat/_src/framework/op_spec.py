@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
+from collections.abc import Container
 from dataclasses import dataclass
 from typing import Any, Callable, Literal
 
@@ -126,8 +127,11 @@ class OpSpec:
         return keyword_names(self.numpy_kernel)
 
     @functools.cached_property
-    def shape_only_positions(self) -> frozenset[int]:
-        return frozenset(self.signature.input_index[n] for n in self.shape_only)
+    def shape_only_positions(self) -> Container[int]:
+        """The flat positions of the `shape_only` inputs; a list among them is the op's only input."""
+        found = frozenset(self.signature.input_index[n] for n in self.shape_only)
+        is_list = any(self.signature.inputs[i].is_list for i in found)
+        return range(sys.maxsize) if is_list else found
 
     @functools.cached_property
     def numpy_kernel(self) -> Callable | None:

@@ -194,10 +194,12 @@ def _between(ends: list[Operation], xs: list[Tensor], stops: set[Tensor]) -> lis
             pending.extend(t.op for t in op.inputs)
     reached: set[Tensor] = set(xs)
     between = []
+    stopped = {t.op for t in stops}
     for op in topological(backward):
-        if any(t in reached and t not in stops for t in op.inputs):
-            between.append(op)
+        if any(t in reached for t in op.inputs):
             reached.update(op.outputs)
+            if op not in stopped:
+                between.append(op)
     return between
 
 

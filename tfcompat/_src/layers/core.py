@@ -150,11 +150,7 @@ class Flatten(Layer):
         rank = inputs.shape.ndims
         if self.data_format == "channels_first" and rank > 1:
             inputs = transpose(inputs, perm=[0, *range(2, rank), 1])
-        sizes = inputs.shape.as_list()
-        if None not in sizes[1:]:
-            outputs = reshape(inputs, (-1, math.prod(sizes[1:])))
-        else:
-            outputs = reshape(inputs, (sizes[0] or shape_of(inputs)[0], -1))
+        outputs = reshape(inputs, (inputs.shape.as_list()[0] or shape_of(inputs)[0], -1))
         outputs.set_shape(self.compute_output_shape(inputs.shape))
         return outputs
 

@@ -12,13 +12,13 @@ from tfcompat._src.framework.graph_collections import GraphKeys
 from tfcompat._src.framework.scopes import control_dependencies, get_default_graph, name_scope
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.losses.collected import add_loss
-from tfcompat._src.losses.weights import (
-    assert_broadcastable, broadcast_weights, remove_squeezable_dimensions, squeeze_weights,
-)  # fmt: skip
+from tfcompat._src.losses.weights import squeeze_weights
 from tfcompat._src.ops.array.constant import stop_gradient
 from tfcompat._src.ops.array.fill import ones_like, zeros_like
 from tfcompat._src.ops.array.search import where
 from tfcompat._src.ops.array.shape import rank, shape, size
+from tfcompat._src.ops.composed.confusion_matrix import remove_squeezable_dimensions
+from tfcompat._src.ops.composed.weights_broadcast import assert_broadcastable, broadcast_weights
 from tfcompat._src.ops.math import binary, unary
 from tfcompat._src.ops.math.binary import div_no_nan, multiply, subtract
 from tfcompat._src.ops.math.cast import cast
@@ -26,6 +26,7 @@ from tfcompat._src.ops.math.compare import equal
 from tfcompat._src.ops.math.reduce import reduce_sum
 from tfcompat._src.ops.math.sequence import arange
 from tfcompat._src.ops.nn.activation import relu
+from tfcompat._src.ops.nn.loss import sigmoid_cross_entropy_with_logits
 from tfcompat._src.ops.nn.softmax import softmax_cross_entropy_with_logits_v2, sparse_softmax_cross_entropy_with_logits
 
 
@@ -245,6 +246,30 @@ def mean_pairwise_squared_error(labels, predictions, weights=1.0, scope=None, lo
             mean_loss = where(reduce_sum(count) > 0, loss, zeros_like(loss), name="value")
             add_loss(mean_loss, loss_collection)
             return mean_loss
+
+
+@export("losses.sigmoid_cross_entropy")
+def sigmoid_cross_entropy(
+    multi_class_labels, logits, weights=1.0, label_smoothing=0, scope=None, loss_collection=GraphKeys.LOSSES,
+    reduction=_BY_NONZERO,
+) -> Tensor:  # fmt: skip
+    """The mean cross entropy of independent classes.
+
+    Args:
+      multi_class_labels: 0 or 1 for each class, of the shape of `logits`.
+      logits: floating Tensor.
+      label_smoothing: how far labels are moved to 0.5.
+      weights, scope, loss_collection, reduction: see `compute_weighted_loss`.
+    """
+    _require(multi_class_labels=multi_class_labels, logits=logits)
+    with name_scope(scope, "sigmoid_cross_entropy_loss", (logits, multi_class_labels, weights)) as scope:
+        logits = convert_to_tensor(logits)
+        labels = cast(multi_class_labels, logits.dtype)
+        logits.get_shape().assert_is_compatible_with(labels.get_shape())
+        if label_smoothing > 0:
+            labels = labels * (1 - label_smoothing) + 0.5 * label_smoothing
+        losses = sigmoid_cross_entropy_with_logits(labels=labels, logits=logits, name="xentropy")
+        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction=reduction)
 
 
 @export("losses.softmax_cross_entropy")

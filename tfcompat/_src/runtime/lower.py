@@ -92,8 +92,19 @@ def gather_inputs(op: Operation, frame: Frame) -> list[Any]:
             if variable is not None:
                 found.append(frame.state.get(variable_key(variable)))
                 continue
-        found.append(frame.values.get(tensor) if kind.name == "resource" else frame.values[tensor])
+        found.append(frame.values.get(tensor) if kind.name == "resource" else _current(tensor, frame))
     return found
+
+
+def _current(tensor: Tensor, frame: Frame) -> Any:
+    """The value of a tensor; a read of a ref shares the variable's memory, so it is what the variable holds by now."""
+    producer = tensor.op
+    if producer.type == "Identity" and producer.inputs[0]._dtype._is_ref_dtype:
+        variable = variable_op(producer.inputs[0])
+        now = None if variable is None else frame.state.get(variable_key(variable))
+        if now is not None:
+            return now
+    return frame.values[tensor]
 
 
 def _all_static(spec: Any, inputs: list[Any]) -> bool:

@@ -109,14 +109,18 @@ class CondUnit:
         return (self.predicate, not on) not in self._guards[tensor]
 
     def trace(self, frame: Frame) -> None:
-        """Traces the unit as one `lax.cond` into `frame`."""
+        """Traces the unit into `frame`: as one `lax.cond`, or one branch where the predicate is known."""
+        known = frame.values[self.predicate]
+        if isinstance(known, (np.ndarray, np.generic)):
+            self._trace_side(bool(known), frame)
+            return
         written = list(dict.fromkeys(variable_key(v) for v in self.accesses()[1]))
         run = {on: self._branch(on, frame, written) for on in (False, True)}
         found: dict[bool, tuple] = {on: run[on](shapes_only=True) for on in (False, True)}
         outputs = self._output_shapes(found)
         all_checks = [c for on in (False, True) for c in found[on][1]]
         counts = {on: len(found[on][1]) for on in (False, True)}
-        predicate = jnp.asarray(frame.values[self.predicate])
+        predicate = jnp.asarray(known)
 
         def branch(on: bool) -> Callable:
             def call(_: Any) -> tuple:
@@ -133,6 +137,14 @@ class CondUnit:
         for check, ok, values in zip(all_checks, flags, shown):
             merged = check.without_traced_values().merge_values(list(values))
             checks.COLLECTOR.checks.append(checks.Check(ok, check.text, merged, check.op, check.error))
+
+    def _trace_side(self, on: bool, frame: Frame) -> None:
+        for op in self._shared:
+            _pass_switch(op, on, frame)
+        for item in self.branches[on]:
+            run_item(item, frame)
+        for merge in self.merges:
+            frame.values.update(self._merged(merge, on, frame))
 
     def _branch(self, on: bool, outer: Frame, written: list[str]) -> Callable:
         """A function that traces one branch: (values of outputs, checks, new state)."""

@@ -30,7 +30,8 @@ def structure(
         return ops, known
     decided = fold_with(ops, {t: feeds[t] for t in predicate_feeds(ops, set(feeds))}, set(feeds), known)
     known = {**known, **{t: v for t, v in decided.items() if t.dtype.name == "bool"}}
-    live = _without_dead(ops, fetched, known, set(feeds))
+    live, dead = _without_dead(ops, fetched, known, set(feeds))
+    known = {t: v for t, v in known.items() if t not in dead}
     guards = _guards(live, known)
     if not any(guards[op] for op in live) and not any(op.type in SWITCH and op not in guards for op in live):
         return live, known
@@ -73,8 +74,8 @@ def fold_with(ops: list[Operation], values: dict[Tensor, Any], fed: set[Tensor],
 
 def _without_dead(
     ops: list[Operation], fetched: list[Tensor], known: dict[Tensor, np.ndarray], fed: set[Tensor]
-) -> list[Operation]:
-    """Drops what decided predicates switch off, and what only that needed."""
+) -> tuple[list[Operation], set[Any]]:
+    """The operations that decided predicates leave and that are still needed; and what they switch off."""
     dead: set[Any] = set()
     for op in ops:
         if op.type in MERGE:
@@ -85,10 +86,10 @@ def _without_dead(
         elif op.type in SWITCH and op.inputs[1] in known:
             dead.add(op.outputs[0 if bool(known[op.inputs[1]]) else 1])
     if not dead:
-        return ops
+        return ops, dead
     targets = [op for op in ops if op not in dead]
     needed = _still_needed(targets, dead, fetched, fed, ops)
-    return [op for op in targets if op in needed]
+    return [op for op in targets if op in needed], dead
 
 
 def _still_needed(live: list[Operation], dead: set[Any], fetched: list[Tensor], fed: set[Tensor], ops: list[Operation]) -> set[Operation]:

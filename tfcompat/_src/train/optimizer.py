@@ -17,8 +17,7 @@ from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.gradients.gradients import gradients
 from tfcompat._src.ops.array.search import unique
 from tfcompat._src.ops.array.shape import shape as shape_of
-from tfcompat._src.ops.control.groups import group
-from tfcompat._src.ops.control.groups import tuple_ as gated
+from tfcompat._src.ops.control.groups import group, tuple_
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.train import slot_creator
 from tfcompat._src.variables.resource_variable import is_resource_variable

@@ -24,7 +24,9 @@ def is_variable_initialized(variable: Any, name: str | None = None) -> Tensor:
 
 
 @export("assign")
-def assign(ref: Any, value: Any, validate_shape: bool | None = None, use_locking: bool | None = None, name: str | None = None) -> Any:
+def assign(
+    ref: Any, value: Any, validate_shape: bool | None = None, use_locking: bool | None = None, name: str | None = None
+) -> Any:
     """Replaces the value of a variable.
 
     Args:
@@ -141,7 +143,9 @@ def scatter_nd_sub(ref: Any, indices: Any, updates: Any, use_locking: bool = Fal
 
 
 @export("batch_scatter_update")
-def batch_scatter_update(ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None) -> Any:
+def batch_scatter_update(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
+) -> Any:
     """Writes `updates` at `indices` of the last index dimension, at each position of the dimensions before it.
 
     Args:

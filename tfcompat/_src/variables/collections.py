@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 from tfcompat._src.framework.convert import constant
 from tfcompat._src.framework.dtypes import string
@@ -105,7 +104,8 @@ def _all_variables_or_refs() -> list:
 
 @export("assert_variables_initialized")
 def assert_variables_initialized(var_list: list | None = None) -> Tensor | None:
-    """A tensor whose run raises FailedPreconditionError where one of the variables has no value; None for no variables."""
+    """A tensor whose run raises FailedPreconditionError where one of the variables has no value; None for no
+    variables."""
     var_list = _all_variables_or_refs() if var_list is None else var_list
     if not var_list:
         return None
@@ -117,7 +117,9 @@ def assert_variables_initialized(var_list: list | None = None) -> Tensor | None:
 
 
 @export("report_uninitialized_variables")
-def report_uninitialized_variables(var_list: list | None = None, name: str = "report_uninitialized_variables") -> Tensor:
+def report_uninitialized_variables(
+    var_list: list | None = None, name: str = "report_uninitialized_variables"
+) -> Tensor:
     """A string vector: the names of those variables that have no value when it runs.
 
     Args:

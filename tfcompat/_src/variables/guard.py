@@ -1,4 +1,5 @@
-"""Initial values that are made of other variables use those variables' initialized values, so the order of initializers is free."""
+"""Initial values that are made of other variables use those variables' initialized values, so the order of
+initializers is free."""
 
 from __future__ import annotations
 
@@ -61,7 +62,9 @@ def _safe_op(name: str, op: Operation, replaced: dict[Operation, Operation]) -> 
         return op
     op_type = "Switch" if op.type == "RefSwitch" else op.type
     dtypes = [t._dtype.base_dtype if op_type != op.type else t._dtype for t in op._outputs]
-    return op.graph.create_op(op_type, inputs, dtypes, name=f"{op.name}_{name}".replace(":", "_"), attrs=dict(op._attrs))
+    return op.graph.create_op(
+        op_type, inputs, dtypes, name=f"{op.name}_{name}".replace(":", "_"), attrs=dict(op._attrs)
+    )
 
 
 def _initialized_value(variable_op: Operation) -> Any:

@@ -101,11 +101,14 @@ class Constant(Initializer):
     def __init__(self, value: Any = 0, dtype: Any = dtypes.float32, verify_shape: bool = False) -> None:
         if not (np.isscalar(value) or isinstance(value, (list, tuple, np.ndarray))):
             raise TypeError(
-                f"Invalid type for initial value: {type(value)} (expected Python scalar, list or tuple of values, or numpy.ndarray)."
+                f"Invalid type for initial value: {type(value)} (expected Python scalar, list or tuple of values, "
+                "or numpy.ndarray)."
             )
         self.value, self.dtype, self._verify_shape = value, dtypes.as_dtype(dtype), verify_shape
 
-    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None, verify_shape: bool | None = None) -> Tensor:
+    def __call__(
+        self, shape: Any, dtype: Any = None, partition_info: Any = None, verify_shape: bool | None = None
+    ) -> Tensor:
         verify = self._verify_shape if verify_shape is None else verify_shape
         return constant(self.value, dtype=dtype or self.dtype, shape=shape, verify_shape=verify)
 
@@ -123,7 +126,9 @@ class RandomUniform(Initializer):
       dtype: element type.
     """
 
-    def __init__(self, minval: Any = 0, maxval: Any = None, seed: int | None = None, dtype: Any = dtypes.float32) -> None:
+    def __init__(
+        self, minval: Any = 0, maxval: Any = None, seed: int | None = None, dtype: Any = dtypes.float32
+    ) -> None:
         self.minval, self.maxval, self.seed, self.dtype = minval, maxval, seed, dtypes.as_dtype(dtype)
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
@@ -137,7 +142,9 @@ class RandomUniform(Initializer):
 class RandomNormal(Initializer):
     """Normal with the given mean and standard deviation; ValueError where `dtype` is not floating."""
 
-    def __init__(self, mean: Any = 0.0, stddev: Any = 1.0, seed: int | None = None, dtype: Any = dtypes.float32) -> None:
+    def __init__(
+        self, mean: Any = 0.0, stddev: Any = 1.0, seed: int | None = None, dtype: Any = dtypes.float32
+    ) -> None:
         self.mean, self.stddev, self.seed, self.dtype = mean, stddev, seed, float_dtype(dtype)
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
@@ -151,7 +158,9 @@ class RandomNormal(Initializer):
 class TruncatedNormal(Initializer):
     """Normal, drawn again beyond two standard deviations; ValueError where `dtype` is not floating."""
 
-    def __init__(self, mean: Any = 0.0, stddev: Any = 1.0, seed: int | None = None, dtype: Any = dtypes.float32) -> None:
+    def __init__(
+        self, mean: Any = 0.0, stddev: Any = 1.0, seed: int | None = None, dtype: Any = dtypes.float32
+    ) -> None:
         self.mean, self.stddev, self.seed, self.dtype = mean, stddev, seed, float_dtype(dtype)
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
@@ -165,7 +174,9 @@ class TruncatedNormal(Initializer):
 class KerasRandomUniform(RandomUniform):
     """RandomUniform with Keras's default range."""
 
-    def __init__(self, minval: Any = -0.05, maxval: Any = 0.05, seed: int | None = None, dtype: Any = dtypes.float32) -> None:
+    def __init__(
+        self, minval: Any = -0.05, maxval: Any = 0.05, seed: int | None = None, dtype: Any = dtypes.float32
+    ) -> None:
         super().__init__(minval, maxval, seed, dtype)
 
 
@@ -173,7 +184,9 @@ class KerasRandomUniform(RandomUniform):
 class KerasRandomNormal(RandomNormal):
     """RandomNormal with Keras's default deviation."""
 
-    def __init__(self, mean: Any = 0.0, stddev: Any = 0.05, seed: int | None = None, dtype: Any = dtypes.float32) -> None:
+    def __init__(
+        self, mean: Any = 0.0, stddev: Any = 0.05, seed: int | None = None, dtype: Any = dtypes.float32
+    ) -> None:
         super().__init__(mean, stddev, seed, dtype)
 
 
@@ -181,13 +194,16 @@ class KerasRandomNormal(RandomNormal):
 class KerasTruncatedNormal(TruncatedNormal):
     """TruncatedNormal with Keras's default deviation."""
 
-    def __init__(self, mean: Any = 0.0, stddev: Any = 0.05, seed: int | None = None, dtype: Any = dtypes.float32) -> None:
+    def __init__(
+        self, mean: Any = 0.0, stddev: Any = 0.05, seed: int | None = None, dtype: Any = dtypes.float32
+    ) -> None:
         super().__init__(mean, stddev, seed, dtype)
 
 
 @export("initializers.uniform_unit_scaling", "uniform_unit_scaling_initializer")
 class UniformUnitScaling(Initializer):
-    """Uniform in +-factor * sqrt(3 / input size), which keeps the scale of inputs; ValueError where `dtype` is not floating."""
+    """Uniform in +-factor * sqrt(3 / input size), which keeps the scale of inputs; ValueError where `dtype` is not
+    floating."""
 
     def __init__(self, factor: float = 1.0, seed: int | None = None, dtype: Any = dtypes.float32) -> None:
         self.factor, self.seed, self.dtype = factor, seed, float_dtype(dtype)
@@ -202,7 +218,8 @@ class UniformUnitScaling(Initializer):
 
 
 def compute_fans(shape: Any) -> tuple[float, float]:
-    """Number of inputs and outputs of a unit of a weight: rows and columns, times the kernel's size for convolutions."""
+    """Number of inputs and outputs of a unit of a weight: rows and columns, times the kernel's size for
+    convolutions."""
     if len(shape) < 1:
         return 1, 1
     if len(shape) == 1:
@@ -237,7 +254,13 @@ class VarianceScaling(Initializer):
         distribution = distribution.lower()
         if distribution not in ("normal", "uniform", "truncated_normal", "untruncated_normal"):
             raise ValueError("Invalid `distribution` argument:", distribution)
-        self.scale, self.mode, self.distribution, self.seed, self.dtype = scale, mode, distribution, seed, float_dtype(dtype)
+        self.scale, self.mode, self.distribution, self.seed, self.dtype = (
+            scale,
+            mode,
+            distribution,
+            seed,
+            float_dtype(dtype),
+        )
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
         dtype = dtype or self.dtype

@@ -40,7 +40,12 @@ class _WithGain(Initializer):
         return {"gain": self.gain, "seed": self.seed, "dtype": self.dtype.name}
 
 
-@export("initializers.orthogonal", "orthogonal_initializer", "keras.initializers.Orthogonal", "keras.initializers.orthogonal")
+@export(
+    "initializers.orthogonal",
+    "orthogonal_initializer",
+    "keras.initializers.Orthogonal",
+    "keras.initializers.orthogonal",
+)
 class Orthogonal(_WithGain):
     """A random matrix with orthonormal rows or columns (Saxe et al. 2013); more dimensions are flattened to rows.
 
@@ -97,7 +102,8 @@ def _require_channels(shape: Any) -> None:
 
 @export("contrib.framework.convolutional_delta_orthogonal")
 class ConvolutionDeltaOrthogonal(_WithGain):
-    """A convolution kernel that is orthogonal in its middle and zero elsewhere (Xiao et al. 2018), of 1 to 3 dimensions."""
+    """A convolution kernel that is orthogonal in its middle and zero elsewhere (Xiao et al. 2018), of 1 to 3
+    dimensions."""
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
         if not 3 <= len(shape) <= 5:
@@ -178,7 +184,9 @@ class _ConvolutionOrthogonal(_WithGain):
         kernel = self._block(outputs)
         for size in range(3, width + 1):
             kernel = self._convolved(kernel, self._block(outputs), size, outputs)
-        elements = {place: matmul(orthogonal, kernel[place]) for place in itertools.product(range(width), repeat=self.rank)}
+        elements = {
+            place: matmul(orthogonal, kernel[place]) for place in itertools.product(range(width), repeat=self.rank)
+        }
         return self._stacked(elements, (), width)
 
     def _stacked(self, elements: dict, place: tuple[int, ...], width: int) -> Tensor:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from tfcompat._src.framework import dtypes, raw
 from tfcompat._src.framework.convert import register_tensor_conversion_function
@@ -30,11 +31,15 @@ class PartitionInfo:
                 raise TypeError(f"`{name}` must be a sequence (like tuple or list) instead of {type(value).__name__}")
         if len(full_shape) != len(var_offset):
             raise ValueError(
-                f"Expected equal length, but `var_offset` is of length {len(var_offset)} while full_shape is of length {len(full_shape)}."
+                f"Expected equal length, but `var_offset` is of length {len(var_offset)} while full_shape is of "
+                f"length {len(full_shape)}."
             )
         for i, (offset, size) in enumerate(zip(var_offset, full_shape)):
             if offset < 0 or offset >= size:
-                raise ValueError(f"Expected 0 <= offset < shape but found offset={offset}, shape={size} for var_offset={var_offset}, dimension {i}")
+                raise ValueError(
+                    f"Expected 0 <= offset < shape but found offset={offset}, shape={size} for "
+                    f"var_offset={var_offset}, dimension {i}"
+                )
         self._full_shape, self._var_offset = full_shape, var_offset
 
     @property
@@ -58,15 +63,23 @@ class PartitionInfo:
         """
         if not isinstance(shape, (list, tuple)):
             raise TypeError(f"`shape` must be a sequence (like tuple or list) instead of {type(shape).__name__}")
-        if len(shape) != len(self._full_shape):
-            raise ValueError(f"Expected equal length, but received shape={shape} of length {len(shape)} while self.full_shape="
-                             f"{self._full_shape} is of length {len(self._full_shape)}.")  # fmt: skip
-        if any(o + s > f for o, s, f in zip(self._var_offset, shape, self._full_shape)):
-            raise ValueError(f"With self.var_offset={self._var_offset}, a partition of shape={shape} would exceed self.full_shape={self._full_shape}.")
-        found = [i for i, (s, f) in enumerate(zip(shape, self._full_shape)) if s != f]
+        whole = self._full_shape
+        if len(shape) != len(whole):
+            raise ValueError(
+                f"Expected equal length, but received shape={shape} of length {len(shape)} while "
+                f"self.full_shape={whole} is of length {len(whole)}."
+            )
+        if any(o + s > f for o, s, f in zip(self._var_offset, shape, whole)):
+            raise ValueError(
+                f"With self.var_offset={self._var_offset}, a partition of shape={shape} would exceed "
+                f"self.full_shape={whole}."
+            )
+        found = [i for i, (s, f) in enumerate(zip(shape, whole)) if s != f]
         if len(found) > 1:
-            raise ValueError(f"Cannot use single_slice_dim() with shape={shape} and self.full_shape={self._full_shape} since slice dim could be "
-                             f"either dimension {found[1]} or {found[0]}.")  # fmt: skip
+            raise ValueError(
+                f"Cannot use single_slice_dim() with shape={shape} and self.full_shape={whole} since slice dim could "
+                f"be either dimension {found[1]} or {found[0]}."
+            )
         return found[0] if found else None
 
 
@@ -80,7 +93,9 @@ def call_partitioner(partitioner: Callable, shape: TensorShape, dtype: dtypes.DT
     if not isinstance(slicing, (list, tuple)):
         raise ValueError(f"Partitioner must return a sequence, but saw: {slicing}")
     if len(slicing) != shape.ndims:
-        raise ValueError(f"Partitioner returned a partition list that does not match the Variable's rank: {slicing} vs. {shape}")
+        raise ValueError(
+            f"Partitioner returned a partition list that does not match the Variable's rank: {slicing} vs. {shape}"
+        )
     if any(p < 1 for p in slicing):
         raise ValueError(f"Partitioner returned zero partitions for some axes: {slicing}")
     if sum(p > 1 for p in slicing) > 1:
@@ -96,7 +111,10 @@ def parts(full_shape: list[int], slicing: Any) -> Iterator[tuple[list[int], list
     start = 0
     for i in range(count):
         size = short + (i < longer)
-        yield [start if d == dim else 0 for d in range(len(full_shape))], [size if d == dim else s for d, s in enumerate(full_shape)]
+        yield (
+            [start if d == dim else 0 for d in range(len(full_shape))],
+            [size if d == dim else s for d, s in enumerate(full_shape)],
+        )
         start += size
 
 
@@ -114,7 +132,9 @@ class PartitionedVariable:
       TypeError: `variable_list` or `partitions` is no list. ValueError: they do not fit the shape.
     """
 
-    def __init__(self, name: str, shape: Any, dtype: dtypes.DType, variable_list: list[Variable], partitions: list[int]) -> None:
+    def __init__(
+        self, name: str, shape: Any, dtype: dtypes.DType, variable_list: list[Variable], partitions: list[int]
+    ) -> None:
         if not isinstance(variable_list, (list, tuple)):
             raise TypeError(f"variable_list is not a list or tuple: {variable_list}")
         if not isinstance(partitions, (list, tuple)):
@@ -130,7 +150,8 @@ class PartitionedVariable:
             raise ValueError(f"len(shape) != len(partitions): {shape} vs. {partitions}")
         if any(s.full_shape != shape for s in slices):
             raise ValueError(
-                f"All variables' full shapes must match shape: {shape}; but full shapes were: {[s.full_shape for s in slices]}"
+                f"All variables' full shapes must match shape: {shape}; but full shapes were: "
+                f"{[s.full_shape for s in slices]}"
             )
         self._variable_list = sorted(variable_list, key=lambda v: v._get_save_slice_info().var_offset)
         self._name, self._shape, self._dtype, self._partitions = name, shape, dtype, partitions
@@ -191,14 +212,19 @@ class PartitionedVariable:
         return self._partitions
 
     def assign(self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> list:
-        """Replaces the value; `value` is a whole, a list of parts or a PartitionedVariable. A list, one entry per part."""
+        """Replaces the value; `value` is a whole, a list of parts or a PartitionedVariable. A list, one entry per
+        part."""
         return self._each("assign", value, use_locking, name, read_value)
 
-    def assign_add(self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> list:
+    def assign_add(
+        self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> list:
         """Adds to the value; see `assign`."""
         return self._each("assign_add", value, use_locking, name, read_value)
 
-    def assign_sub(self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> list:
+    def assign_sub(
+        self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> list:
         """Subtracts from the value; see `assign`."""
         return self._each("assign_sub", value, use_locking, name, read_value)
 
@@ -207,7 +233,9 @@ class PartitionedVariable:
         if isinstance(value, (list, PartitionedVariable)):
             pieces = list(value)
             if len(pieces) != len(self._variable_list):
-                raise ValueError(f"{self._name} has {len(self._variable_list)} parts, but {len(pieces)} values were given.")
+                raise ValueError(
+                    f"{self._name} has {len(self._variable_list)} parts, but {len(pieces)} values were given."
+                )
         else:
             sizes = [v.shape.as_list()[axis] for v in self._variable_list]
             pieces = join.split(value, sizes, axis=axis)
@@ -221,7 +249,8 @@ class PartitionedVariable:
 def _convert(variable: PartitionedVariable, dtype: Any = None, name: str | None = None, as_ref: bool = False) -> Tensor:
     if dtype is not None and not dtype.is_compatible_with(variable.dtype):
         raise ValueError(
-            f"Incompatible type conversion requested to type '{dtype.name}' for variable of type '{variable.dtype.name}'"
+            f"Incompatible type conversion requested to type '{dtype.name}' for variable of type "
+            f"'{variable.dtype.name}'"
         )
     if as_ref:
         raise NotImplementedError("PartitionedVariable doesn't support being used as a reference.")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from tfcompat._src.framework.dtypes import DType, string
 from tfcompat._src.framework.export import export
@@ -73,7 +74,9 @@ def min_max_variable_partitioner(
             raise ValueError(f"Can not partition variable along axis {axis} when shape is only {shape}")
         sizes = shape.as_list()
         total = math.prod(sizes) * _element_bytes(dtype, bytes_per_string_element)
-        return _single_axis(len(sizes), axis, max(1, min(sizes[axis], max_partitions, math.ceil(total / min_slice_size))))
+        return _single_axis(
+            len(sizes), axis, max(1, min(sizes[axis], max_partitions, math.ceil(total / min_slice_size)))
+        )
 
     return partitioner
 
@@ -86,4 +89,3 @@ def fixed_size_partitioner(num_shards: int, axis: int = 0) -> Callable:
         return _single_axis(shape.ndims, axis, min(num_shards, shape.dims[axis].value))
 
     return partitioner
-

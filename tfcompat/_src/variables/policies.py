@@ -59,7 +59,8 @@ def check_arguments(initial_value: Any, collections: Any, constraint: Any) -> No
         raise ValueError("initial_value must be specified.")
     if not isinstance(collections, (list, tuple, set)):
         raise ValueError(
-            f"collections argument to Variable constructor must be a list, tuple, or set. Got {collections} of type {type(collections)}"
+            f"collections argument to Variable constructor must be a list, tuple, or set. Got {collections} of type "
+            f"{type(collections)}"
         )
     if constraint is not None and not callable(constraint):
         raise ValueError("The `constraint` argument must be a callable.")

@@ -55,7 +55,8 @@ class RefVariable(Variable):
             self._initial_value = convert_to_tensor(initial_value, name="initial_value", dtype=dtype)
             if self._initial_value.op._control_flow_context is not None:
                 raise ValueError(
-                    f"Initializer for variable {scope} is from inside a control-flow construct, such as a loop or conditional. "
+                    f"Initializer for variable {scope} is from inside a control-flow construct, such as a loop or "
+                    "conditional. "
                     "When creating a variable inside a loop or conditional, use a lambda as the initializer."
                 )
             self._variable = self._variable_node(scope, validate_shape, shape)
@@ -87,7 +88,9 @@ class RefVariable(Variable):
         )
         self._constraint = None
         if variable_def.HasField("save_slice_info_def"):
-            self._save_slice_info = SaveSliceInfo(save_slice_info_def=variable_def.save_slice_info_def, import_scope=import_scope)
+            self._save_slice_info = SaveSliceInfo(
+                save_slice_info_def=variable_def.save_slice_info_def, import_scope=import_scope
+            )
 
     def _as_graph_element(self) -> Tensor:
         return self._variable
@@ -131,11 +134,15 @@ class RefVariable(Variable):
         """Replaces the value; the updated reference, or the operation where `read_value` is false."""
         return _result(assign.assign(self._variable, value, use_locking=use_locking, name=name), read_value)
 
-    def assign_add(self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
+    def assign_add(
+        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
         """Adds to the value; the updated reference, or the operation where `read_value` is false."""
         return _result(assign.assign_add(self._variable, delta, use_locking=use_locking, name=name), read_value)
 
-    def assign_sub(self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
+    def assign_sub(
+        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
         """Subtracts from the value; the updated reference, or the operation where `read_value` is false."""
         return _result(assign.assign_sub(self._variable, delta, use_locking=use_locking, name=name), read_value)
 
@@ -150,9 +157,13 @@ class RefVariable(Variable):
     def _scatter_nd(self, kind: str, indices: Any, updates: Any, name: str | None) -> Tensor:
         return raw.function("ScatterNd" + kind)(self._variable, indices, updates, use_locking=True, name=name)
 
-    def batch_scatter_update(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
+    def batch_scatter_update(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Any:
         """Replaces rows of the last index dimension, for each position of the dimensions before it."""
-        return assign.batch_scatter_update(self, sparse_delta.indices, sparse_delta.values, use_locking=use_locking, name=name)
+        return assign.batch_scatter_update(
+            self, sparse_delta.indices, sparse_delta.values, use_locking=use_locking, name=name
+        )
 
     def _strided_slice_assign(
         self, begin, end, strides, value, name, begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask
@@ -170,7 +181,8 @@ def _result(updated: Tensor, read_value: bool) -> Any:
 def _convert(variable: RefVariable, dtype: Any = None, name: str | None = None, as_ref: bool = False) -> Tensor:
     if dtype is not None and not dtype.is_compatible_with(variable.dtype):
         raise ValueError(
-            f"Incompatible type conversion requested to type '{dtype.name}' for variable of type '{variable.dtype.name}'"
+            f"Incompatible type conversion requested to type '{dtype.name}' for variable of type "
+            f"'{variable.dtype.name}'"
         )
     return variable._variable if as_ref else variable._snapshot
 

@@ -10,7 +10,14 @@ from tfcompat._src.framework.convert import convert_to_tensor, register_tensor_c
 from tfcompat._src.framework.graph_collections import GraphKeys
 from tfcompat._src.framework.indexed_slices import IndexedSlices
 from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import colocate_with, control_dependencies, device, get_default_graph, init_scope, name_scope
+from tfcompat._src.framework.scopes import (
+    colocate_with,
+    control_dependencies,
+    device,
+    get_default_graph,
+    init_scope,
+    name_scope,
+)
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape, as_shape
 from tfcompat._src.variables import assign, policies
@@ -125,7 +132,9 @@ class BaseResourceVariable(Variable):
     def _lazy_read(self, op: Operation) -> UnreadVariable:
         return UnreadVariable(self, op)
 
-    def assign(self, value: Any, use_locking: bool | None = None, name: str | None = None, read_value: bool = True) -> Any:
+    def assign(
+        self, value: Any, use_locking: bool | None = None, name: str | None = None, read_value: bool = True
+    ) -> Any:
         """Replaces the value.
 
         Args:
@@ -143,11 +152,15 @@ class BaseResourceVariable(Variable):
             op = raw.AssignVariableOp(self._handle, tensor, name=name)
             return self._lazy_read(op) if read_value else op
 
-    def assign_add(self, delta: Any, use_locking: bool | None = None, name: str | None = None, read_value: bool = True) -> Any:
+    def assign_add(
+        self, delta: Any, use_locking: bool | None = None, name: str | None = None, read_value: bool = True
+    ) -> Any:
         """Adds to the value; the variable afterwards, or the operation where `read_value` is false."""
         return self._update(raw.AssignAddVariableOp, delta, name, read_value)
 
-    def assign_sub(self, delta: Any, use_locking: bool | None = None, name: str | None = None, read_value: bool = True) -> Any:
+    def assign_sub(
+        self, delta: Any, use_locking: bool | None = None, name: str | None = None, read_value: bool = True
+    ) -> Any:
         """Subtracts from the value; the variable afterwards, or the operation where `read_value` is false."""
         return self._update(raw.AssignSubVariableOp, delta, name, read_value)
 
@@ -162,17 +175,23 @@ class BaseResourceVariable(Variable):
 
     def _scatter(self, kind: str, sparse_delta: IndexedSlices, use_locking: bool, name: str | None) -> UnreadVariable:
         values = convert_to_tensor(sparse_delta.values, self._dtype)
-        return self._lazy_read(raw.function("ResourceScatter" + kind)(self._handle, sparse_delta.indices, values, name=name))
+        return self._lazy_read(
+            raw.function("ResourceScatter" + kind)(self._handle, sparse_delta.indices, values, name=name)
+        )
 
     def _scatter_nd(self, kind: str, indices: Any, updates: Any, name: str | None) -> UnreadVariable:
         values = convert_to_tensor(updates, self._dtype)
         return self._lazy_read(raw.function("ResourceScatterNd" + kind)(self._handle, indices, values, name=name))
 
-    def batch_scatter_update(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
+    def batch_scatter_update(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Any:
         """Replaces rows of the last index dimension, for each position of the dimensions before it."""
         if not isinstance(sparse_delta, IndexedSlices):
             raise TypeError(f"sparse_delta is not IndexedSlices: {sparse_delta}")
-        updated = assign.batch_scatter_update(self, sparse_delta.indices, sparse_delta.values, use_locking=use_locking, name=name)
+        updated = assign.batch_scatter_update(
+            self, sparse_delta.indices, sparse_delta.values, use_locking=use_locking, name=name
+        )
         return self._lazy_read(updated.op)
 
     def _strided_slice_assign(
@@ -180,8 +199,10 @@ class BaseResourceVariable(Variable):
     ) -> UnreadVariable:
         with self._handle.graph.as_default(), self._assign_dependencies():
             op = raw.ResourceStridedSliceAssign(
-                self._handle, begin, end, strides, convert_to_tensor(value, dtype=self._dtype), name=name, begin_mask=begin_mask,
-                end_mask=end_mask, ellipsis_mask=ellipsis_mask, new_axis_mask=new_axis_mask, shrink_axis_mask=shrink_axis_mask,
+                self._handle, begin, end, strides, convert_to_tensor(value, dtype=self._dtype), name=name,
+                begin_mask=begin_mask,
+                end_mask=end_mask, ellipsis_mask=ellipsis_mask, new_axis_mask=new_axis_mask,
+                shrink_axis_mask=shrink_axis_mask,
             )  # fmt: skip
             return self._lazy_read(op)
 
@@ -210,10 +231,13 @@ def _refuse(symbol: str, advice: str) -> Any:
     return refuse
 
 
+_UPDATE_ADVICE = (
+    "variable.assign_{0}(value) to modify the variable value and variable = variable {1} value to get a new "
+    "Tensor object."
+)
 _ADVICE = "`var.assign(var {0} value)` to modify the variable or `var = var {0} value` to get a new Tensor object."
 for _name, _symbol, _advice in (
-    ("iadd", "+=", "variable.assign_add(value) to modify the variable value and variable = variable + value to get a new Tensor object."),
-    ("isub", "-=", "variable.assign_sub(value) to modify the variable value and variable = variable - value to get a new Tensor object."),
+    ("iadd", "+=", _UPDATE_ADVICE.format("add", "+")), ("isub", "-=", _UPDATE_ADVICE.format("sub", "-")),
     ("imul", "*=", _ADVICE.format("*")), ("itruediv", "/=", _ADVICE.format("/")), ("ipow", "**=", _ADVICE.format("**")),
 ):  # fmt: skip
     setattr(BaseResourceVariable, f"__{_name}__", _refuse(_symbol, _advice))
@@ -224,8 +248,8 @@ class ResourceVariable(BaseResourceVariable):
 
     def __init__(
         self, initial_value=None, trainable=None, collections=None, validate_shape=True, caching_device=None, name=None,
-        dtype=None, variable_def=None, import_scope=None, constraint=None, distribute_strategy=None, synchronization=None,
-        aggregation=None, shape=None,
+        dtype=None, variable_def=None, import_scope=None, constraint=None, distribute_strategy=None,
+        synchronization=None, aggregation=None, shape=None,
     ) -> None:  # fmt: skip
         if distribute_strategy is not None:
             raise NotImplementedError("ResourceVariable(distribute_strategy=) is not there yet.")
@@ -256,7 +280,8 @@ class ResourceVariable(BaseResourceVariable):
                 initial = self._initial_value = convert_to_tensor(value, name="initial_value", dtype=dtype)
             if shape is not None and not initial.shape.is_compatible_with(shape):
                 raise ValueError(
-                    f"The initial value's shape ({initial.shape}) is not compatible with the explicitly supplied `shape` argument ({shape})."
+                    f"The initial value's shape ({initial.shape}) is not compatible with the explicitly supplied "
+                    f"`shape` argument ({shape})."
                 )
             self._shape = initial.shape if shape is None else as_shape(shape)
             self._dtype = initial._dtype.base_dtype
@@ -266,7 +291,8 @@ class ResourceVariable(BaseResourceVariable):
             self._handle_name = handle.name
         if initial.op._control_flow_context is not None:
             raise ValueError(
-                f"Initializer for variable {scope} is from inside a control-flow construct, such as a loop or conditional. "
+                f"Initializer for variable {scope} is from inside a control-flow construct, such as a loop or "
+                "conditional. "
                 "When creating a variable inside a loop or conditional, use a lambda as the initializer."
             )
         with name_scope("IsInitialized"):
@@ -304,7 +330,9 @@ class ResourceVariable(BaseResourceVariable):
             snapshot = snapshot.op.inputs[0]
         self._graph_element = snapshot
         if variable_def.HasField("save_slice_info_def"):
-            self._save_slice_info = SaveSliceInfo(save_slice_info_def=variable_def.save_slice_info_def, import_scope=import_scope)
+            self._save_slice_info = SaveSliceInfo(
+                save_slice_info_def=variable_def.save_slice_info_def, import_scope=import_scope
+            )
 
     @staticmethod
     def from_proto(variable_def: Any, import_scope: str | None = None) -> ResourceVariable:
@@ -345,10 +373,13 @@ class UnreadVariable(BaseResourceVariable):
         return self._read_variable_op()
 
 
-def _convert(variable: BaseResourceVariable, dtype: Any = None, name: str | None = None, as_ref: bool = False) -> Tensor:
+def _convert(
+    variable: BaseResourceVariable, dtype: Any = None, name: str | None = None, as_ref: bool = False
+) -> Tensor:
     if dtype is not None and not dtype.is_compatible_with(variable._dtype):
         raise ValueError(
-            f"Incompatible type conversion requested to type {dtype.name!r} for variable of type {variable._dtype.name!r}"
+            f"Incompatible type conversion requested to type {dtype.name!r} for variable of type "
+            f"{variable._dtype.name!r}"
         )
     return variable.read_value().op.inputs[0] if as_ref else variable.value()
 

@@ -5,14 +5,20 @@ from __future__ import annotations
 import contextlib
 import functools
 import threading
-from typing import Any, Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from tfcompat._src.framework import dtypes
 from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph_collections import GraphKeys
 from tfcompat._src.framework.scopes import (
-    add_to_collection, get_collection, get_collection_ref, get_default_graph, graph_from_inputs, name_scope,
+    add_to_collection,
+    get_collection,
+    get_collection_ref,
+    get_default_graph,
+    graph_from_inputs,
+    name_scope,
 )  # fmt: skip
 from tfcompat._src.platform import logging
 from tfcompat._src.variables.policies import VariableAggregation, VariableSynchronization
@@ -38,14 +44,15 @@ class VariableScope:
     Args:
       reuse: True (variables must exist), AUTO_REUSE (they may), or None/False (they must not).
       name: prefix of variable names.
-      initializer, regularizer, caching_device, partitioner, custom_getter, dtype, use_resource, constraint: defaults of the
+      initializer, regularizer, caching_device, partitioner, custom_getter, dtype, use_resource, constraint: defaults
+      of the
         arguments of tf.get_variable.
       name_scope: the name scope of the operations made in this scope.
     """
 
     def __init__(
-        self, reuse, name="", initializer=None, regularizer=None, caching_device=None, partitioner=None, custom_getter=None,
-        name_scope="", dtype=dtypes.float32, use_resource=None, constraint=None,
+        self, reuse, name="", initializer=None, regularizer=None, caching_device=None, partitioner=None,
+        custom_getter=None, name_scope="", dtype=dtypes.float32, use_resource=None, constraint=None,
     ) -> None:  # fmt: skip
         self._name, self._reuse, self._name_scope = name, reuse, name_scope
         self._initializer, self._regularizer, self._constraint = initializer, regularizer, constraint
@@ -104,37 +111,44 @@ class VariableScope:
 
     def get_variable(
         self, var_store, name, shape=None, dtype=None, initializer=None, regularizer=None, reuse=None, trainable=None,
-        collections=None, caching_device=None, partitioner=None, validate_shape=True, use_resource=None, custom_getter=None,
+        collections=None, caching_device=None, partitioner=None, validate_shape=True, use_resource=None,
+        custom_getter=None,
         constraint=None, synchronization=VariableSynchronization.AUTO, aggregation=VariableAggregation.NONE,
     ) -> Any:  # fmt: skip
-        """The variable `name` of this scope in `var_store`; arguments left out come from the scope. See tf.get_variable."""
+        """The variable `name` of this scope in `var_store`; arguments left out come from the scope. See
+        tf.get_variable."""
         with name_scope(None):
             if dtype is not None and initializer is not None and not callable(initializer):
                 given = convert_to_tensor(initializer).dtype.base_dtype
                 if given != dtype:
                     raise ValueError(f"Initializer type '{given}' and explicit dtype '{dtype}' don't match.")
             return var_store.get_variable(
-                f"{self._name}/{name}" if self._name else name, shape=shape, trainable=trainable, collections=collections,
+                f"{self._name}/{name}" if self._name else name, shape=shape, trainable=trainable,
+                collections=collections,
                 validate_shape=validate_shape, synchronization=synchronization, aggregation=aggregation,
                 dtype=_first(dtype, self._dtype), initializer=_first(initializer, self._initializer),
                 regularizer=_first(regularizer, self._regularizer), reuse=_first(reuse, self._reuse),
                 caching_device=_first(caching_device, self._caching_device),
-                partitioner=_first(partitioner, self._partitioner), use_resource=_first(use_resource, self._use_resource),
-                custom_getter=_first(custom_getter, self._custom_getter), constraint=_first(constraint, self._constraint),
+                partitioner=_first(partitioner, self._partitioner),
+                use_resource=_first(use_resource, self._use_resource),
+                custom_getter=_first(custom_getter, self._custom_getter),
+                constraint=_first(constraint, self._constraint),
             )  # fmt: skip
-
 
     def get_partitioned_variable(self, var_store, name, shape, dtype, initializer, partitioner, **options) -> Any:
         """The parts of a whole called `name` below this scope; ValueError where the scope has a custom getter."""
         if self._custom_getter is not None:
             raise ValueError(
-                "Private access to _get_partitioned_variable is not allowed when a custom getter is set.  Current custom getter: "
-                f"{self._custom_getter}.  It is likely that you're using create_partitioned_variables.  If so, consider instead "
+                "Private access to _get_partitioned_variable is not allowed when a custom getter is set.  Current "
+                "custom getter: "
+                f"{self._custom_getter}.  It is likely that you're using create_partitioned_variables.  If so, "
+                "consider instead "
                 "using get_variable with a non-empty partitioner parameter instead."
             )
         with name_scope(None):
             return var_store._get_partitioned_variable(
-                "/".join(n for n in (self._name, name) if n), partitioner, shape, dtype, _first(initializer, self._initializer),
+                "/".join(n for n in (self._name, name) if n), partitioner, shape, dtype,
+                _first(initializer, self._initializer),
                 self._regularizer, self._reuse, caching_device=self._caching_device, use_resource=self._use_resource,
                 constraint=self._constraint, **options,
             )  # fmt: skip
@@ -211,7 +225,8 @@ def get_variable_scope() -> VariableScope:
 
 @export("get_variable")
 def get_variable(
-    name, shape=None, dtype=None, initializer=None, regularizer=None, trainable=None, collections=None, caching_device=None,
+    name, shape=None, dtype=None, initializer=None, regularizer=None, trainable=None, collections=None,
+    caching_device=None,
     partitioner=None, validate_shape=True, use_resource=None, custom_getter=None, constraint=None,
     synchronization=VariableSynchronization.AUTO, aggregation=VariableAggregation.NONE,
 ) -> Any:  # fmt: skip
@@ -221,8 +236,8 @@ def get_variable(
       name: name below the scope's.
       shape: of a new variable, or what a found one must be compatible with.
       dtype: element type; by default the scope's (float32).
-      initializer: function `(shape, dtype, partition_info)`, its class, or a value; by default the scope's, else Glorot's
-        uniform for floating types and zeros for others.
+      initializer: function `(shape, dtype, partition_info)`, its class, or a value; by default the scope's, else
+        Glorot's uniform for floating types and zeros for others.
       regularizer: function of the variable that gives a loss for REGULARIZATION_LOSSES.
       trainable: whether optimizers change it; by default True.
       collections: graph collections to join; by default GLOBAL_VARIABLES.
@@ -238,7 +253,8 @@ def get_variable(
       a variable, or a PartitionedVariable.
 
     Raises:
-      ValueError: it exists and the scope does not reuse, it does not exist and the scope reuses, or shape or dtype differ.
+      ValueError: it exists and the scope does not reuse, it does not exist and the scope reuses, or shape or dtype
+      differ.
     """
     return get_variable_scope().get_variable(
         get_variable_store(), name, shape=shape, dtype=dtype, initializer=initializer, regularizer=regularizer,
@@ -250,14 +266,16 @@ def get_variable(
 
 @export("get_local_variable")
 def get_local_variable(
-    name, shape=None, dtype=None, initializer=None, regularizer=None, trainable=False, collections=None, caching_device=None,
+    name, shape=None, dtype=None, initializer=None, regularizer=None, trainable=False, collections=None,
+    caching_device=None,
     partitioner=None, validate_shape=True, use_resource=None, custom_getter=None, constraint=None,
     synchronization=VariableSynchronization.AUTO, aggregation=VariableAggregation.NONE,
 ) -> Any:  # fmt: skip
     """As tf.get_variable, for the collection LOCAL_VARIABLES; never trainable, as in 1.15."""
     return get_variable(
         name, shape=shape, dtype=dtype, initializer=initializer, regularizer=regularizer, trainable=False,
-        collections=[*(collections or ()), GraphKeys.LOCAL_VARIABLES], caching_device=caching_device, partitioner=partitioner,
+        collections=[*(collections or ()), GraphKeys.LOCAL_VARIABLES], caching_device=caching_device,
+        partitioner=partitioner,
         validate_shape=validate_shape, use_resource=use_resource, custom_getter=custom_getter, constraint=constraint,
         synchronization=synchronization, aggregation=aggregation,
     )  # fmt: skip
@@ -280,7 +298,9 @@ _SETTINGS = ("initializer", "regularizer", "caching_device", "partitioner", "cus
 class pure_variable_scope:
     """The variable scope without a name scope; `settings` are the arguments of variable_scope that are given."""
 
-    def __init__(self, name_or_scope: Any, reuse: Any, old_name_scope: str | None, constraint: Any, settings: dict[str, Any]) -> None:
+    def __init__(
+        self, name_or_scope: Any, reuse: Any, old_name_scope: str | None, constraint: Any, settings: dict[str, Any]
+    ) -> None:
         self._name_or_scope, self._reuse, self._old_name_scope = name_or_scope, reuse, old_name_scope
         self._constraint, self._settings = constraint, settings
         self._store = get_variable_scope_store()
@@ -394,12 +414,16 @@ class variable_scope:
 @export("variable_op_scope")
 @contextlib.contextmanager
 def variable_op_scope(
-    values: Iterable[Any], name_or_scope: Any, default_name: str | None = None, initializer: Any = None, regularizer: Any = None,
-    caching_device: Any = None, partitioner: Any = None, custom_getter: Any = None, reuse: Any = None, dtype: Any = None,
-    use_resource: bool | None = None, constraint: Any = None,
+    values: Iterable[Any], name_or_scope: Any, default_name: str | None = None, initializer: Any = None,
+    regularizer: Any = None,
+    caching_device: Any = None, partitioner: Any = None, custom_getter: Any = None, reuse: Any = None,
+    dtype: Any = None, use_resource: bool | None = None, constraint: Any = None,
 ) -> Iterator[VariableScope]:  # fmt: skip
     """Deprecated order of arguments of `variable_scope`."""
-    logging.warn("tf.variable_op_scope(values, name, default_name) is deprecated, use tf.variable_scope(name, default_name, values)")
+    logging.warn(
+        "tf.variable_op_scope(values, name, default_name) is deprecated, use tf.variable_scope(name, default_name, "
+        "values)"
+    )
     with variable_scope(
         name_or_scope, default_name=default_name, values=values, initializer=initializer, regularizer=regularizer,
         caching_device=caching_device, partitioner=partitioner, custom_getter=custom_getter, reuse=reuse, dtype=dtype,
@@ -429,7 +453,8 @@ def create_partitioned_variables(
     """
     if len(shape) != len(slicing):
         raise ValueError(
-            f"The 'shape' and 'slicing' of a partitioned Variable must have the length: shape: {shape}, slicing: {slicing}"
+            f"The 'shape' and 'slicing' of a partitioned Variable must have the length: shape: {shape}, slicing: "
+            f"{slicing}"
         )
     if len(shape) < 1:
         raise ValueError(f"A partitioned Variable must have rank at least 1: shape: {shape}")
@@ -440,7 +465,9 @@ def create_partitioned_variables(
         ))  # fmt: skip
 
 
-def default_variable_creator(next_creator: Callable | None = None, use_resource: bool | None = None, expected_shape: Any = None, **arguments: Any) -> Any:
+def default_variable_creator(
+    next_creator: Callable | None = None, use_resource: bool | None = None, expected_shape: Any = None, **arguments: Any
+) -> Any:
     """Makes the variable: a ResourceVariable or a RefVariable, as the argument, the scope or the default says."""
     if next_creator is not None:
         raise ValueError("default_variable_creator is the last creator: it has no next one.")

@@ -6,7 +6,8 @@ import enum
 import functools
 import inspect
 import traceback
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from tfcompat._src.framework import dtypes, raw
 from tfcompat._src.framework.convert import convert_to_tensor
@@ -63,8 +64,10 @@ class VariableStore:
 
     def get_variable(
         self, name, shape=None, dtype=dtypes.float32, initializer=None, regularizer=None, reuse=None, trainable=None,
-        collections=None, caching_device=None, partitioner=None, validate_shape=True, use_resource=None, custom_getter=None,
-        constraint=None, synchronization=policies.VariableSynchronization.AUTO, aggregation=policies.VariableAggregation.NONE,
+        collections=None, caching_device=None, partitioner=None, validate_shape=True, use_resource=None,
+        custom_getter=None,
+        constraint=None, synchronization=policies.VariableSynchronization.AUTO,
+        aggregation=policies.VariableAggregation.NONE,
     ) -> Any:  # fmt: skip
         """The variable called `name`, found or made; `reuse` says which of the two is allowed. See tf.get_variable."""
         if custom_getter is not None and not callable(custom_getter):
@@ -72,8 +75,10 @@ class VariableStore:
         dtype = getattr(dtype, "base_dtype", dtype)
         synchronization, aggregation, trainable = policies.validate(synchronization, aggregation, trainable, name)
         arguments = dict(
-            shape=shape, dtype=dtype, initializer=initializer, regularizer=regularizer, reuse=reuse, trainable=trainable,
-            collections=collections, caching_device=caching_device, partitioner=partitioner, validate_shape=validate_shape,
+            shape=shape, dtype=dtype, initializer=initializer, regularizer=regularizer, reuse=reuse,
+            trainable=trainable,
+            collections=collections, caching_device=caching_device, partitioner=partitioner,
+            validate_shape=validate_shape,
             use_resource=use_resource, synchronization=synchronization, aggregation=aggregation,
         )  # fmt: skip
         if custom_getter is None:
@@ -84,7 +89,8 @@ class VariableStore:
 
     def _true_getter(
         self, name, shape=None, dtype=dtypes.float32, initializer=None, regularizer=None, reuse=None, trainable=None,
-        collections=None, caching_device=None, partitioner=None, validate_shape=True, use_resource=None, constraint=None,
+        collections=None, caching_device=None, partitioner=None, validate_shape=True, use_resource=None,
+        constraint=None,
         synchronization=policies.VariableSynchronization.AUTO, aggregation=policies.VariableAggregation.NONE,
     ) -> Any:  # fmt: skip
         options = dict(
@@ -96,7 +102,9 @@ class VariableStore:
             if not callable(partitioner):
                 raise ValueError(f"Partitioner must be callable, but received: {partitioner}")
             with name_scope(None):
-                return self._get_partitioned_variable(name, partitioner, shape, dtype, initializer, regularizer, reuse, **options)
+                return self._get_partitioned_variable(
+                    name, partitioner, shape, dtype, initializer, regularizer, reuse, **options
+                )
         if reuse is True and partitioner is None and name in self._partitioned_vars:
             return self._get_partitioned_variable(name, None, shape, dtype, initializer, regularizer, reuse, **options)
         if f"{name}/part_0" in self._vars:
@@ -109,8 +117,10 @@ class VariableStore:
     # ---- one variable ----
 
     def _get_single_variable(
-        self, name: str, shape: Any = None, dtype: Any = dtypes.float32, initializer: Any = None, regularizer: Any = None,
-        partition_info: PartitionInfo | None = None, reuse: Any = None, use_resource: bool | None = None, **options: Any,
+        self, name: str, shape: Any = None, dtype: Any = dtypes.float32, initializer: Any = None,
+        regularizer: Any = None,
+        partition_info: PartitionInfo | None = None, reuse: Any = None, use_resource: bool | None = None,
+        **options: Any,
     ) -> Any:  # fmt: skip
         from_value = initializer is not None and not callable(initializer)
         if shape is not None and from_value:
@@ -141,23 +151,28 @@ class VariableStore:
         found = self._vars[name]
         if reuse is False:
             text = (
-                f"Variable {name} already exists, disallowed. Did you mean to set reuse=True or reuse=tf.AUTO_REUSE in VarScope?"
+                f"Variable {name} already exists, disallowed. "
+                "Did you mean to set reuse=True or reuse=tf.AUTO_REUSE in VarScope?"
             )
             if not isinstance(found, ResourceVariable):
                 frames = [f for f in found.op.traceback[::-1] if "tfcompat/_src" not in f[0]][:5]
                 text += " Originally defined at:\n\n" + "".join(traceback.format_list(frames))
             raise ValueError(text)
         if not shape.is_compatible_with(found.get_shape()):
-            raise ValueError(f"Trying to share variable {name}, but specified shape {shape} and found shape {found.get_shape()}.")
+            raise ValueError(
+                f"Trying to share variable {name}, but specified shape {shape} and found shape {found.get_shape()}."
+            )
         if not dtype.is_compatible_with(found.dtype):
-            raise ValueError(f"Trying to share variable {name}, but specified dtype {dtype.name} and found dtype {found.dtype.name}.")
+            raise ValueError(
+                f"Trying to share variable {name}, but specified dtype {dtype.name} and found dtype {found.dtype.name}."
+            )
         return found
 
     # ---- partitioned ----
 
     def _get_partitioned_variable(
-        self, name: str, partitioner: Callable | None, shape: Any = None, dtype: Any = dtypes.float32, initializer: Any = None,
-        regularizer: Any = None, reuse: Any = None, **options: Any,
+        self, name: str, partitioner: Callable | None, shape: Any = None, dtype: Any = dtypes.float32,
+        initializer: Any = None, regularizer: Any = None, reuse: Any = None, **options: Any,
     ) -> PartitionedVariable:  # fmt: skip
         if name in self._vars:
             raise ValueError(
@@ -183,17 +198,27 @@ class VariableStore:
                 init, part_shape, part_dtype = _part_initializer(name, initializer, offset, size, dtype)
             with name_scope(None):
                 variable = self._get_single_variable(
-                    part_name, part_shape, part_dtype, init, regularizer, PartitionInfo(full_shape, offset), reuse, **options
+                    part_name,
+                    part_shape,
+                    part_dtype,
+                    init,
+                    regularizer,
+                    PartitionInfo(full_shape, offset),
+                    reuse,
+                    **options,
                 )
             variable._set_save_slice_info(SaveSliceInfo(name, full_shape, offset, size))
             made.append(variable)
         whole = self._partitioned_vars[name] = PartitionedVariable(name, shape, made[0].dtype.base_dtype, made, slicing)
         return whole
 
-    def _found_partitioned(self, name: str, shape: TensorShape, dtype: dtypes.DType, slicing: Any, reuse: Any) -> PartitionedVariable:
+    def _found_partitioned(
+        self, name: str, shape: TensorShape, dtype: dtypes.DType, slicing: Any, reuse: Any
+    ) -> PartitionedVariable:
         if reuse is False:
             raise ValueError(
-                f"Partitioned variable with name {name} already exists. Did you mean to set reuse=True or reuse=tf.AUTO_REUSE in VarScope?"
+                f"Partitioned variable with name {name} already exists. Did you mean to set reuse=True or "
+                "reuse=tf.AUTO_REUSE in VarScope?"
             )
         found = self._partitioned_vars[name]
         for what, wanted, is_same in (
@@ -202,9 +227,12 @@ class VariableStore:
             ("partitions", slicing, slicing is None or found._get_partitions() == slicing),
         ):
             if not is_same:
-                have = {"shape": found.get_shape(), "dtype": found.dtype.name, "partitions": found._get_partitions()}[what]
+                have = {"shape": found.get_shape(), "dtype": found.dtype.name, "partitions": found._get_partitions()}[
+                    what
+                ]
                 raise ValueError(
-                    f"Trying to reuse partitioned variable {name}, but specified {what} {wanted} and found {what} {have}."
+                    f"Trying to reuse partitioned variable {name}, but specified {what} {wanted} and found {what} "
+                    f"{have}."
                 )
         return found
 
@@ -214,11 +242,14 @@ def _initial_value(initializer: Any, shape: TensorShape, dtype: dtypes.DType, pa
     if inspect.isclass(initializer):
         initializer = initializer()
     if shape.is_fully_defined():
-        return functools.partial(initializer, shape.as_list(), dtype=dtype, partition_info=partition_info), dtype.base_dtype
+        return functools.partial(
+            initializer, shape.as_list(), dtype=dtype, partition_info=partition_info
+        ), dtype.base_dtype
     required = [p for p in inspect.signature(initializer).parameters.values() if p.default is p.empty]
     if required:
         raise ValueError(
-            "The initializer passed is not valid. It should be a callable with no arguments and the shape should not be provided "
+            "The initializer passed is not valid. It should be a callable with no arguments and the shape should "
+            "not be provided "
             "or an instance of `tf.keras.initializers.*' and `shape` should be fully defined."
         )
     return initializer, None

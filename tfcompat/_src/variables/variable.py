@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from typing import Any, Callable, Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
+import tfcompat._src.ops.math.operators  # noqa: F401  (gives Tensor the operators that variables take over)
 from tfcompat._src.framework.default_stack import SESSIONS
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph import Graph
@@ -15,7 +17,6 @@ from tfcompat._src.framework.tensor import Tensor, TensorReference
 from tfcompat._src.framework.tensor_shape import TensorShape
 from tfcompat._src.ops.array.slicing import slice_variable
 from tfcompat._src.ops.control.cond import cond
-import tfcompat._src.ops.math.operators  # noqa: F401  (gives Tensor the operators that variables take over)
 from tfcompat._src.proto import messages
 from tfcompat._src.variables.policies import VariableAggregation, VariableSynchronization
 
@@ -65,8 +66,10 @@ class VariableMetaclass(type):
             creator = functools.partial(outer, creator)
         return creator(
             initial_value=initial_value, trainable=trainable, collections=collections, validate_shape=validate_shape,
-            caching_device=caching_device, name=name, variable_def=variable_def, dtype=dtype, expected_shape=expected_shape,
-            import_scope=import_scope, constraint=constraint, use_resource=use_resource, synchronization=synchronization,
+            caching_device=caching_device, name=name, variable_def=variable_def, dtype=dtype,
+            expected_shape=expected_shape,
+            import_scope=import_scope, constraint=constraint, use_resource=use_resource,
+            synchronization=synchronization,
             aggregation=VariableAggregation.NONE if aggregation is None else aggregation, shape=shape,
         )  # fmt: skip
 
@@ -83,7 +86,15 @@ class SaveSliceInfo:
       import_scope: name scope to put before the name of the message.
     """
 
-    def __init__(self, full_name=None, full_shape=None, var_offset=None, var_shape=None, save_slice_info_def=None, import_scope=None):
+    def __init__(
+        self,
+        full_name=None,
+        full_shape=None,
+        var_offset=None,
+        var_shape=None,
+        save_slice_info_def=None,
+        import_scope=None,
+    ):
         if save_slice_info_def is not None:
             full_name = prepend_name_scope(save_slice_info_def.full_name, import_scope)
             full_shape = list(save_slice_info_def.full_shape)
@@ -258,7 +269,8 @@ class Variable(metaclass=VariableMetaclass):
         raise NotImplementedError
 
     def load(self, value: Any, session: Any = None) -> None:
-        """Sets the value in `session` or the default session, without adding nodes; ValueError where there is no session."""
+        """Sets the value in `session` or the default session, without adding nodes; ValueError where there is no
+        session."""
         session = session or SESSIONS.top()
         if session is None:
             raise ValueError("Either session argument should be provided or default session should be established")
@@ -381,7 +393,6 @@ def _rows(sparse_delta: Any) -> IndexedSlices:
 def class_attribute(group: str) -> Any:
     """An attribute map that puts nodes in the colocation group of a node that is not made yet."""
     return {"_class": messages.AttrValue(list=messages.AttrValue.ListValue(s=[b"loc:@" + group.encode()]))}
-
 
 
 Variable._OverloadAllOperators()

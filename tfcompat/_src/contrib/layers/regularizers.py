@@ -5,7 +5,6 @@ from __future__ import annotations
 import numbers
 from typing import Any, Callable
 
-from tfcompat._src.framework import raw
 from tfcompat._src.framework.convert import constant, convert_to_tensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph_collections import GraphKeys
@@ -15,6 +14,7 @@ from tfcompat._src.ops.math.binary import multiply
 from tfcompat._src.ops.math.reduce import reduce_sum
 from tfcompat._src.ops.math.scan import add_n
 from tfcompat._src.ops.math.unary import absolute
+from tfcompat._src.ops.nn.loss import l2_loss
 from tfcompat._src.platform import logging
 
 
@@ -63,7 +63,7 @@ def l1_regularizer(scale: Any, scope: str | None = None) -> Callable:
 @export("contrib.layers.l2_regularizer", "contrib.slim.l2_regularizer")
 def l2_regularizer(scale: Any, scope: str | None = None) -> Callable:
     """A regularizer `scale * sum(weights^2) / 2`; arguments as in `l1_regularizer`."""
-    return _regularizer(scale, scope, "l2", raw.L2Loss)
+    return _regularizer(scale, scope, "l2", l2_loss)
 
 
 @export("contrib.layers.l1_l2_regularizer", "contrib.slim.l1_l2_regularizer")

@@ -123,7 +123,7 @@ _AXIS = "Taxis: INDEX = int64"
 
 @op("Unique", f"(x: T, *, T: type, {_IDX}) -> (y: T, idx: "
               "out_idx)", shape=_unique_shape(False, True), gradient=_INDICES,
-    place=HOST)  # fmt: skip
+    place=HOST, fold=True)  # fmt: skip
 def _unique(x, *, out_idx):
     y, idx, _ = _unique_vector(x)
     return y, idx.astype(out_idx)

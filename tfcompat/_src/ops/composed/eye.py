@@ -16,7 +16,11 @@ from tfcompat._src.ops.math.binary import minimum
 
 @export("eye", "linalg.eye")
 def eye(
-    num_rows: Any, num_columns: Any = None, batch_shape: Any = None, dtype: Any = dtypes.float32, name: str | None = None
+    num_rows: Any,
+    num_columns: Any = None,
+    batch_shape: Any = None,
+    dtype: Any = dtypes.float32,
+    name: str | None = None,
 ) -> Tensor:
     """Ones on the diagonal, zeros elsewhere.
 

@@ -359,14 +359,15 @@ def Assert(condition: Any, data: list[Any], summarize: int | None = None, name: 
       an Operation that raises when it runs and the condition does not hold.
     """
     with name_scope(name, "Assert", [condition, data]):
-        values = [convert_to_tensor(v) for v in data]
-        if all(v.dtype in (dtypes.string, dtypes.int32) for v in values):
-            condition = convert_to_tensor(condition, name="Const" if not isinstance(condition, Tensor) else None)
-            return raw.Assert(condition, values, summarize=3 if summarize is None else summarize, name="Assert")
-        condition = convert_to_tensor(condition, name="Const")
-
-        def fail() -> Operation:
-            return raw.Assert(condition, values, summarize=3 if summarize is None else summarize, name="Assert")
-
-        guarded = cond(condition, true_fn=raw.NoOp, false_fn=fail, name="AssertGuard")
+        shown = [convert_to_tensor(v).dtype for v in data]
+        limit = 3 if summarize is None else summarize
+        if all(dtype in (dtypes.string, dtypes.int32) for dtype in shown):
+            return raw.Assert(condition, data, summarize=limit, name="Assert")
+        condition = convert_to_tensor(condition, name="Condition")
+        guarded = cond(
+            condition,
+            true_fn=raw.NoOp,
+            false_fn=lambda: raw.Assert(condition, data, summarize=limit, name="Assert"),
+            name="AssertGuard",
+        )
         return guarded.op

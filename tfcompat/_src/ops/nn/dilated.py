@@ -76,10 +76,10 @@ def _base_paddings(padding: str, window: Any, count: int, rate: Any) -> Any:
     return _window_paddings(window if known is None else known, count, rate)
 
 
-def _sizes_along(x: Tensor, dims: list[int]) -> Any:
-    """The sizes of `x` along `dims`, as a list where all are known."""
-    if x._sizes is not None:
-        sizes = [x._sizes[d] for d in dims]
+def _sizes_along(x: Tensor, known: TensorShape, dims: list[int]) -> Any:
+    """The sizes of `x` along `dims`, as a list where `known` has them all."""
+    if known.ndims is not None:
+        sizes = [known.sizes[d] for d in dims]
         if None not in sizes:
             return sizes
     sizes = shape(x)
@@ -98,7 +98,8 @@ class SpaceToBatch:
         self, input_shape: TensorShape, dilation_rate: Any, padding: str, filter_shape: Any = None, spatial_dims: Any = None,
         data_format: str | None = None,
     ) -> None:  # fmt: skip
-        self.rate, self.padding = to_tensor(dilation_rate, dtypes.int32, "dilation_rate"), padding
+        self.input_shape, self.padding = input_shape, padding
+        self.rate = to_tensor(dilation_rate, dtypes.int32, "dilation_rate")
         if self.rate._sizes is None or len(self.rate._sizes) != 1:
             raise ValueError("rate must be rank 1")
         if self.rate._sizes[0] is None:
@@ -120,7 +121,7 @@ class SpaceToBatch:
         if self.is_plain:
             return op(input, self.count, self.padding)
         paddings, crops = required_space_to_batch_paddings(
-            input_shape=_sizes_along(input, self.dims), base_paddings=self.base, block_shape=self.rate
+            input_shape=_sizes_along(input, self.input_shape, self.dims), base_paddings=self.base, block_shape=self.rate
         )
         rate = _with_gaps(self.rate, 1, self.dims)
         paddings, crops = _with_gaps(paddings, 0, self.dims), _with_gaps(crops, 0, self.dims)

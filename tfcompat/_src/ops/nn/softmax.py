@@ -207,7 +207,7 @@ def _along(op_type: str, logits: Any, axis: Any, name: str | None) -> Tensor:
         return apply(logits, name=name)
     known = constant_value(axis) if isinstance(axis, Tensor) else axis
     if sizes is None:
-        raise ValueError(f"{op_type} along dimension {known} needs a known rank: give logits a static shape.")
+        raise TypeError(f"{op_type} along dimension {known} needs a known rank: give logits a static shape.")
     ndims = len(sizes)
     if known is not None and not -ndims <= known < ndims:
         raise errors.InvalidArgumentError(
@@ -246,7 +246,7 @@ def _softmax_function(name: str, op_type: str, doc: str) -> Callable:
       a Tensor of the shape and dtype of `logits`.
 
     Raises:
-      InvalidArgumentError: `axis` is outside the rank.
+      InvalidArgumentError: `axis` is outside the rank. TypeError: it is not the last one and the rank is unknown.
     """
     return function
 

@@ -8,7 +8,15 @@ import numpy as np
 
 from tfcompat._src.framework import checks, errors
 from tfcompat._src.framework.op_spec import HOST, Effects, NotDifferentiable, op, overwrites, reads, updates
-from tfcompat._src.framework.shape_inference import InferenceContext, from_attr, merge, merged_inputs, scalar, unchanged, with_rank
+from tfcompat._src.framework.shape_inference import (
+    InferenceContext,
+    from_attr,
+    merge,
+    merged_inputs,
+    scalar,
+    unchanged,
+    with_rank,
+)
 from tfcompat._src.framework.tensor import shape_text
 
 NO_GRADIENT = NotDifferentiable("state has no gradient")
@@ -45,13 +53,12 @@ def _is_initialized(context, ref):
     return np.bool_(context.is_initialized(context.op.inputs[0]))
 
 
-
-
 def _assign_shape(c: InferenceContext) -> list:
     return [merge(c.inputs[0], c.inputs[1]) if c.attr("validate_shape") else c.inputs[1]]
 
 
-@op("Assign", "(ref: Ref(T), value: T, *, T: type, validate_shape: bool = True, use_locking: bool = True) -> (output_ref: Ref(T))",
+@op("Assign", "(ref: Ref(T), value: T, *, T: type, validate_shape: bool = True, use_locking: bool = True) "
+    "-> (output_ref: Ref(T))",
     shape=_assign_shape, gradient=NO_GRADIENT, effects=overwrites("ref"), fold=True)  # fmt: skip
 def _assign(ref, value, *, validate_shape):
     if validate_shape:

@@ -11,7 +11,13 @@ from tfcompat._src.framework.convert import constant
 from tfcompat._src.framework.indexed_slices import IndexedSlices
 from tfcompat._src.framework.op_spec import EXTERNAL, HOST, op, overwrites, reads, updates
 from tfcompat._src.framework.shape_inference import (
-    InferenceContext, Sizes, merge, no_outputs, scalar, with_rank, with_rank_at_least,
+    InferenceContext,
+    Sizes,
+    merge,
+    no_outputs,
+    scalar,
+    with_rank,
+    with_rank_at_least,
 )  # fmt: skip
 from tfcompat._src.framework.tensor import Tensor, shape_text
 from tfcompat._src.ops.array import gather
@@ -41,12 +47,20 @@ def _assign_shape(c: InferenceContext) -> list:
 
 
 op(
-    "VarHandleOp", '(*, container: string = "", shared_name: string = "", dtype: type, shape: shape) -> (resource: resource)',
+    "VarHandleOp",
+    '(*, container: string = "", shared_name: string = "", dtype: type, shape: shape) -> (resource: resource)',
     shape=_handle_shape, kernel=no_kernel, gradient=NO_GRADIENT, effects=CREATES,
 )  # fmt: skip
 
 
-@op("VarIsInitializedOp", "(resource: resource) -> (is_initialized: bool)", shape=scalar, gradient=NO_GRADIENT, place=HOST, context=True)
+@op(
+    "VarIsInitializedOp",
+    "(resource: resource) -> (is_initialized: bool)",
+    shape=scalar,
+    gradient=NO_GRADIENT,
+    place=HOST,
+    context=True,
+)
 def _is_initialized(context, resource):
     return np.bool_(context.is_initialized(context.op.inputs[0]))
 
@@ -66,7 +80,8 @@ def _read(value):
     return value
 
 
-@op("AssignVariableOp", "(resource: resource, value: dtype, *, dtype: type) -> ()", shape=_assign_shape, gradient=NO_GRADIENT,
+@op("AssignVariableOp", "(resource: resource, value: dtype, *, dtype: type) -> ()", shape=_assign_shape,
+    gradient=NO_GRADIENT,
     effects=overwrites("resource"), fold=True)  # fmt: skip
 def _assign(old, value):
     return value
@@ -112,7 +127,9 @@ def variable_shape(handle: Tensor, out_type: Any = None, name: str | None = None
     """The shape of the variable behind `handle`: a constant where it is known."""
     found = handle._handle_data
     if found is None or found[1] is None or None in found[1]:
-        return raw.VariableShape(handle, name=name) if out_type is None else raw.VariableShape(handle, out_type, name=name)
+        return (
+            raw.VariableShape(handle, name=name) if out_type is None else raw.VariableShape(handle, out_type, name=name)
+        )
     return constant(list(found[1]), dtype=out_type or "int32", name=name or "Const")
 
 
@@ -139,7 +156,8 @@ def _gather_gradient(op, grad):
 
 @op(
     "ResourceGather",
-    "(resource: resource, indices: Tindices, *, batch_dims: int = 0, validate_indices: bool = True, dtype: type, Tindices: INDEX) "
+    "(resource: resource, indices: Tindices, *, batch_dims: int = 0, validate_indices: bool = True, dtype: type, "
+    "Tindices: INDEX) "
     "-> (output: dtype)",
     shape=_gather_shape, gradient=_gather_gradient, effects=reads("resource"),
 )  # fmt: skip
@@ -172,6 +190,6 @@ def _count_shape(c: InferenceContext) -> list:
 
 
 op(
-    "ResourceCountUpTo", "(resource: resource, *, limit: int, T: INDEX) -> (output: T)", shape=_count_shape, kernel=count_up_to,
-    gradient=NO_GRADIENT, effects=updates("resource"), fold=True,
+    "ResourceCountUpTo", "(resource: resource, *, limit: int, T: INDEX) -> (output: T)", shape=_count_shape,
+    kernel=count_up_to, gradient=NO_GRADIENT, effects=updates("resource"), fold=True,
 )  # fmt: skip

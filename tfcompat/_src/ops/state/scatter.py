@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -27,7 +28,8 @@ def _fail(text: str) -> None:
 
 
 def _write(combine: Callable, old: Any, positions: Any, values: Any) -> Any:
-    """`old` with `values` combined in at index vectors `positions[..., :]`; unchanged where a check of the run has failed."""
+    """`old` with `values` combined in at index vectors `positions[..., :]`; unchanged where a check of the run has
+    failed."""
     outer, depth = positions.ndim - 1, positions.shape[-1]
     positions = dropped_on_failure(jnp.asarray(positions), max(old.shape, default=1))
     numbers = lax.ScatterDimensionNumbers(
@@ -49,12 +51,6 @@ def _divide(old: Any, positions: Any, values: Any, numbers: Any, mode: Any) -> A
     return lax.fori_loop(0, rows.size, divide_row, old)
 
 
-def _written_numpy(old: Any, positions: Any, values: Any) -> Any:
-    new = np.array(old)
-    new[tuple(np.moveaxis(positions, -1, 0))] = values
-    return new
-
-
 # ---- by rows ----
 
 
@@ -64,7 +60,8 @@ def _row_values(old: Any, indices: Any, values: Any) -> Any:
     if values.shape not in ((), wanted):
         _fail(
             "Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [], got updates.shape "
-            f"{shape_text(values.shape)}, indices.shape {shape_text(indices.shape)}, params.shape {shape_text(old.shape)}"
+            f"{shape_text(values.shape)}, indices.shape {shape_text(indices.shape)}, params.shape "
+            f"{shape_text(old.shape)}"
         )
     require_rows(indices, old.shape[0])
     return (np if isinstance(old, np.ndarray) else jnp).broadcast_to(values, wanted)
@@ -81,7 +78,9 @@ def _row_kernel(combine: Callable) -> Callable:
 
 
 def _numpy_rows(old, indices, values):
-    return _written_numpy(old, indices[..., None], _row_values(old, indices, values))
+    new = np.array(old)
+    new[indices] = _row_values(old, indices, values)
+    return new
 
 
 def _row_shape(c: InferenceContext, variable: Any) -> None:
@@ -113,7 +112,8 @@ def _check_positions(old: Any, indices: Any, values: Any) -> None:
     if depth > old.ndim or values.shape != (*indices.shape[:-1], *old.shape[depth:]):
         _fail(
             "Must have updates.shape = indices.shape[:batch_dim] + params_shape[slice_dim:], got updates.shape: "
-            f"{shape_text(values.shape)}, indices.shape: {shape_text(indices.shape)}, params_shape: {shape_text(old.shape)}, "
+            f"{shape_text(values.shape)}, indices.shape: {shape_text(indices.shape)}, params_shape: "
+            f"{shape_text(old.shape)}, "
             f"slice_dim: {depth}, and batch_dim: {outer}"
         )
     require_index_rows(indices, old.shape, f"shape {shape_text(old.shape)}")
@@ -125,11 +125,6 @@ def _position_kernel(combine: Callable) -> Callable:
         return _write(combine, old, indices, values)
 
     return kernel
-
-
-def _numpy_positions(old, indices, values):
-    _check_positions(old, indices, values)
-    return _written_numpy(old, indices, values)
 
 
 def _ref_position_shape(c: InferenceContext) -> list:
@@ -145,24 +140,25 @@ def _resource_position_shape(c: InferenceContext) -> list:
 
 
 def _register(kind: str, combine: Callable, types: str, resource_types: str, positions: bool) -> None:
-    """The two ops of one combination; only plain writing keeps to NumPy, for variables of strings."""
+    """The two ops of one combination; writing rows has a NumPy twin, for variables of strings."""
     is_write = combine is lax.scatter
-    shared = dict(gradient=NO_GRADIENT, depth=2)
-    if positions:
-        shared.update(kernel=_position_kernel(combine), fold=_numpy_positions if is_write else None)
-    else:
-        shared.update(kernel=_row_kernel(combine), fold=_numpy_rows if is_write else None)
+    shared = dict(
+        kernel=_position_kernel(combine) if positions else _row_kernel(combine), gradient=NO_GRADIENT, depth=2,
+        fold=_numpy_rows if is_write and not positions else None,
+    )  # fmt: skip
     name = ("ScatterNd" if positions else "Scatter") + kind
     op(
-        name, f"(ref: Ref(T), indices: Tindices, updates: T, *, T: {types}, Tindices: INDEX, use_locking: bool = {is_write}) "
-        "-> (output_ref: Ref(T))",
+        name, f"(ref: Ref(T), indices: Tindices, updates: T, *, T: {types}, Tindices: INDEX, "
+        f"use_locking: bool = {is_write}) -> (output_ref: Ref(T))",
         shape=_ref_position_shape if positions else _ref_row_shape, effects=updates("ref"), **shared,
     )  # fmt: skip
     if positions:
-        text = "(ref: resource, indices: Tindices, updates: T, *, T: type, Tindices: INDEX, use_locking: bool = True) -> ()"
+        attrs = "T: type, Tindices: INDEX, use_locking: bool = True"
+        text = f"(ref: resource, indices: Tindices, updates: T, *, {attrs}) -> ()"
         op("Resource" + name, text, shape=_resource_position_shape, effects=updates("ref"), **shared)
     else:
-        text = f"(resource: resource, indices: Tindices, updates: dtype, *, dtype: {resource_types}, Tindices: INDEX) -> ()"
+        attrs = f"dtype: {resource_types}, Tindices: INDEX"
+        text = f"(resource: resource, indices: Tindices, updates: dtype, *, {attrs}) -> ()"
         op("Resource" + name, text, shape=_resource_row_shape, effects=updates("resource"), **shared)
 
 

@@ -1,13 +1,15 @@
 """The update rules of 1.15's optimizers: each row is an op on references and one on resources, dense and by rows.
 
-Formulas and the order of operations are those of TensorFlow's CPU kernels. A rule takes the variables, then the other inputs in
+Formulas and the order of operations are those of TensorFlow's CPU kernels. A rule takes the variables, then the
+other inputs in
 the order of the op, and returns the new variables.
 """
 
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -159,7 +161,8 @@ def _power_sign(var, m, lr, logbase, sign_decay, beta, grad):
 
 
 def _require_fitting(names: list[str], count: int, values: tuple, rows: bool) -> None:
-    """InvalidArgumentError where shapes or dtypes of the first `count` inputs, the variables, and of the others do not fit."""
+    """InvalidArgumentError where shapes or dtypes of the first `count` inputs, the variables, and of the others do
+    not fit."""
     var = values[0]
     for name, value in zip(names, values):
         is_gradient = name in _GRADIENTS
@@ -189,7 +192,8 @@ def _dense(rule: Callable, names: list[str], count: int) -> Callable:
 
 
 def _by_rows(rule: Callable, names: list[str], count: int) -> Callable:
-    """The kernel that applies `rule` to the rows that `indices` names, one after another where an index is there twice."""
+    """The kernel that applies `rule` to the rows that `indices` names, one after another where an index is there
+    twice."""
     position = next(i for i, n in enumerate(names) if n in _GRADIENTS) + 1
 
     @functools.wraps(rule)
@@ -198,7 +202,9 @@ def _by_rows(rule: Callable, names: list[str], count: int) -> Callable:
         values = (*values[:position], *values[position + 1 :])
         _require_fitting(names, count, values, rows=True)
         if values[position - 1].shape[:1] != indices.shape:
-            raise errors.InvalidArgumentError(None, None, "grad must be the same size as indices in the first dimension.")
+            raise errors.InvalidArgumentError(
+                None, None, "grad must be the same size as indices in the first dimension."
+            )
         if not indices.size:
             return values[:count]
         limit = values[0].shape[0]
@@ -274,7 +280,9 @@ def _variable_sizes(c: InferenceContext, index: int) -> Sizes:
 # ---- the table ----
 
 
-def _register(name: str, rule: Callable, variables: list[str], others: list[str], attrs: str, rows: bool, resource: bool) -> None:
+def _register(
+    name: str, rule: Callable, variables: list[str], others: list[str], attrs: str, rows: bool, resource: bool
+) -> None:
     names = variables + others
     kind = "resource" if resource else "Ref(T)"
     inputs = [f"{v}: {kind}" for v in variables]
@@ -293,7 +301,16 @@ def _register(name: str, rule: Callable, variables: list[str], others: list[str]
     )  # fmt: skip
 
 
-def _rule(name: str, rule: Callable, variables: str, others: str, attrs: str = "", refs: bool = True, sparse: bool = True, rows: str = "") -> None:
+def _rule(
+    name: str,
+    rule: Callable,
+    variables: str,
+    others: str,
+    attrs: str = "",
+    refs: bool = True,
+    sparse: bool = True,
+    rows: str = "",
+) -> None:
     """Registers the ops of one rule; `rows` are the other inputs of the sparse ops where their names differ."""
     for resource in (False, True) if refs else (True,):
         _register(name, rule, variables.split(), others.split(), attrs, False, resource)
@@ -313,7 +330,14 @@ _rule("FtrlV2", _ftrl_v2, "var accum linear", "grad lr l1 l2 l2_shrinkage lr_pow
 _rule("Momentum", _momentum, "var accum", "lr grad momentum", _NESTEROV)
 _rule("KerasMomentum", _keras_momentum, "var accum", "lr grad momentum", _NESTEROV, refs=False)
 _rule("Adam", _adam, "var m v", "beta1_power beta2_power lr beta1 beta2 epsilon grad", _NESTEROV, sparse=False)
-_rule("AdamWithAmsgrad", _adam_with_amsgrad, "var m v vhat", "beta1_power beta2_power lr beta1 beta2 epsilon grad", refs=False, sparse=False)
+_rule(
+    "AdamWithAmsgrad",
+    _adam_with_amsgrad,
+    "var m v vhat",
+    "beta1_power beta2_power lr beta1 beta2 epsilon grad",
+    refs=False,
+    sparse=False,
+)
 _rule("AdaMax", _ada_max, "var m v", "beta1_power lr beta1 beta2 epsilon grad", sparse=False)
 _rule("RMSProp", _rms_prop, "var ms mom", "lr rho momentum epsilon grad")
 _rule("CenteredRMSProp", _centered_rms_prop, "var mg ms mom", "lr rho momentum epsilon grad")

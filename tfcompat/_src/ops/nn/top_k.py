@@ -1,0 +1,220 @@
+"""The largest elements of each row: top_k, in_top_k, nth_element."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from tfcompat._src.framework import errors, raw
+from tfcompat._src.framework import shape_inference as si
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.op_spec import NotDifferentiable, op
+from tfcompat._src.framework.scopes import name_scope
+from tfcompat._src.framework.tensor import Tensor, shape_text
+
+_LAST = np.array(-1, np.int32)
+
+
+def _invalid(text: str) -> errors.InvalidArgumentError:
+    return errors.InvalidArgumentError(None, None, text)
+
+
+def _scalar_input(c: Any, index: int) -> int | None:
+    """The value of a scalar input that is a size, where known."""
+    si.with_rank(c.inputs[index], 0)
+    value = c.value(index)
+    if value is None:
+        return None
+    if value < 0:
+        raise ValueError(f"Dimension size, given by scalar input {index}, must be non-negative but is {int(value)}")
+    return int(value)
+
+
+# ---- top_k ----
+
+
+def _top_k_shape(c):
+    k = _scalar_input(c, 1) if len(c.inputs) > 1 else c.attr("k")
+    sizes = si.with_rank_at_least(c.inputs[0], 1)
+    if sizes is None:
+        return [None, None]
+    if sizes[-1] is not None and k is not None and sizes[-1] < k:
+        raise ValueError(f"input must have last dimension >= k = {k} but is {sizes[-1]}")
+    return [sizes[:-1] + (k,)] * 2
+
+
+def _top_k_gradient(op, g, _):
+    """`g` scattered to the places that were taken."""
+    sizes = raw.Shape(op.inputs[0])
+    last = raw.StridedSlice(sizes, [-1], [0], [1], shrink_axis_mask=1)
+    places = raw.Reshape(op.outputs[1], raw.Pack([-1, raw.StridedSlice(raw.Shape(op.outputs[1]), [-1], [0], [1], shrink_axis_mask=1)]))
+    rows = raw.StridedSlice(raw.Shape(places), [0], [1], [1], shrink_axis_mask=1)
+    starts = raw.ExpandDims(raw.Mul(raw.Range(0, rows, 1), last), _LAST)
+    flat = raw.Reshape(raw.AddV2(places, starts), [-1, 1])
+    count = raw.ExpandDims(raw.Mul(rows, last), 0)
+    found = raw.Reshape(raw.ScatterNd(flat, raw.Reshape(g, [-1]), count), sizes)
+    return [found] if len(op.inputs) == 1 else [found, None]
+
+
+def _largest(x: Any, k: int) -> tuple:
+    if x.ndim < 1:
+        raise _invalid(f"input must be >= 1-D, got shape {shape_text(x.shape)}")
+    if x.shape[-1] < k:
+        raise _invalid(f"input must have at least k columns. Had {x.shape[-1]}, needed {k}")
+    if k == 0 or 0 in x.shape:
+        return jnp.zeros((*x.shape[:-1], k), x.dtype), jnp.zeros((*x.shape[:-1], k), np.int32)
+    values, places = lax.top_k(x, k)
+    return values, lax.convert_element_type(places, np.int32)
+
+
+@op(
+    "TopKV2", "(input: T, k: int32, *, sorted: bool = True, T: REAL) -> (values: T, indices: int32)", shape=_top_k_shape,
+    gradient=_top_k_gradient, constants=("k",),
+)  # fmt: skip
+def _top_k_v2(x, k):
+    if k.ndim:
+        raise _invalid(f"k must be scalar, got shape {shape_text(k.shape)}")
+    if k < 0:
+        raise _invalid(f"Need k >= 0, got {int(k)}")
+    return _largest(x, int(k))
+
+
+@op(
+    "TopK", "(input: T, *, k: int >= 0, sorted: bool = True, T: REAL) -> (values: T, indices: int32)",
+    shape=_top_k_shape, gradient=_top_k_gradient,
+)  # fmt: skip
+def _top_k(x, *, k):
+    return _largest(x, k)
+
+
+@export("math.top_k", "nn.top_k")
+def top_k(input: Any, k: Any = 1, sorted: bool = True, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """The `k` largest elements of each row of the last dimension, and their places.
+
+    Args:
+      input: real Tensor of at least one dimension.
+      k: int32 scalar, at most the size of the last dimension.
+      sorted: asks for falling order, which the result always has; of equal elements the first comes first.
+      name: node name.
+
+    Returns:
+      values of the dtype of `input` and indices int32, both [..., k].
+
+    Raises:
+      ValueError, InvalidArgumentError: `k` is negative or too large.
+    """
+    return raw.TopKV2(input, k=k, sorted=sorted, name=name)
+
+
+# ---- in_top_k ----
+
+
+def _in_top_k_shape(c):
+    batch = si.with_rank(c.inputs[0], 2)[0]
+    return [(si.merge_size(batch, si.with_rank(c.inputs[1], 1)[0]),)]
+
+
+_NO_GRADIENT = NotDifferentiable("a predicate has no derivative")
+
+
+def _in_largest(predictions: Any, targets: Any, k: Any) -> Any:
+    if predictions.ndim != 2:
+        raise _invalid("predictions must be 2-dimensional")
+    if targets.ndim != 1:
+        raise _invalid("targets must be 1-dimensional")
+    if predictions.shape[0] != targets.shape[0]:
+        text = f"First dimension of predictions {predictions.shape[0]} must match length of targets {targets.shape[0]}"
+        raise _invalid(text)
+    classes = predictions.shape[1]
+    inside = (targets >= 0) & (targets < classes)
+    columns = lax.broadcasted_iota(targets.dtype, predictions.shape, 1)
+    chosen = jnp.where(columns == targets[:, None], predictions, np.float32(0)).sum(1, keepdims=True, dtype=np.float32)
+    larger = (predictions > chosen).sum(1, dtype=np.int32)
+    return inside & jnp.isfinite(predictions).all(1) & (larger < k)
+
+
+@op(
+    "InTopKV2", "(predictions: float32, targets: T, k: T, *, T: INDEX = int32) -> (precision: bool)",
+    shape=_in_top_k_shape, gradient=_NO_GRADIENT,
+)  # fmt: skip
+def _in_top_k_v2(predictions, targets, k):
+    if k.ndim:
+        raise _invalid(f"k must be 0-D, got shape {shape_text(k.shape)}")
+    return _in_largest(predictions, targets, k)
+
+
+@op(
+    "InTopK", "(predictions: float32, targets: T, *, k: int, T: INDEX = int32) -> (precision: bool)",
+    shape=_in_top_k_shape, gradient=_NO_GRADIENT,
+)  # fmt: skip
+def _in_top_k(predictions, targets, *, k):
+    return _in_largest(predictions, targets, k)
+
+
+@export("math.in_top_k", "nn.in_top_k")
+def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) -> Tensor:
+    """Whether fewer than `k` classes of a row are larger than the target class.
+
+    Args:
+      predictions: float32 Tensor [batch, classes]; a row that is not finite gives false.
+      targets: int32 or int64 vector; a class outside [0, classes) gives false.
+      k: scalar of the dtype of `targets`.
+      name: node name.
+
+    Returns:
+      a bool vector.
+    """
+    with name_scope(name, "in_top_k"):
+        return raw.InTopKV2(predictions, targets, k, name=name)
+
+
+# ---- nth_element ----
+
+
+def _nth_shape(c):
+    sizes, n = si.with_rank_at_least(c.inputs[0], 1), _scalar_input(c, 1)
+    if sizes is None:
+        return [None]
+    if sizes[-1] is not None and n is not None and sizes[-1] <= n:
+        raise ValueError(f"Input must have last dimension > n = {n} but is {sizes[-1]}")
+    return [sizes[:-1]]
+
+
+def _nth_gradient(op, g):
+    """`g` in equal shares to the elements that equal the one that was found."""
+    x = op.inputs[0]
+    equal = raw.Cast(raw.Equal(raw.ExpandDims(op.outputs[0], _LAST), x), DstT=g.dtype)
+    count = raw.Sum(equal, _LAST, keep_dims=True)
+    return [raw.Mul(raw.RealDiv(equal, count), raw.ExpandDims(g, _LAST)), None]
+
+
+@op(
+    "NthElement", "(input: T, n: int32, *, reverse: bool = False, T: REAL) -> (values: T)", shape=_nth_shape,
+    gradient=_nth_gradient, constants=("n",),
+)  # fmt: skip
+def _nth_element(x, n, *, reverse):
+    if n.ndim or n < 0:
+        raise _invalid(f"N must be a non-negative scalar, got {n.tolist()}")
+    if x.shape[-1] <= n:
+        raise _invalid("Input must have at least n+1 columns")
+    place = x.shape[-1] - 1 - int(n) if reverse else int(n)
+    return lax.index_in_dim(lax.sort(x, dimension=x.ndim - 1), place, x.ndim - 1, keepdims=False)
+
+
+@export("contrib.nn.nth_element")
+def nth_element(input: Any, n: Any, reverse: bool = False, name: str | None = None) -> Tensor:
+    """The element at place `n` of each sorted row.
+
+    Args:
+      input: real Tensor of at least one dimension.
+      n: int32 scalar, below the size of the last dimension.
+      reverse: whether rows are sorted in falling order.
+      name: node name.
+
+    Returns:
+      a Tensor without the last dimension.
+    """
+    return raw.NthElement(input, n, reverse=reverse, name=name)

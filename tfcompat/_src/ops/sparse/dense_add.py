@@ -1,0 +1,38 @@
+"""SparseTensorDenseAdd: a sparse tensor and a dense one of its shape, added."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+from jax import lax
+
+from tfcompat._src.framework import checks, errors, raw
+from tfcompat._src.framework import shape_inference as si
+from tfcompat._src.framework.op_spec import op
+
+
+def _gradient(op, grad):
+    return [None, raw.GatherNd(grad, op.inputs[0]), None, grad]
+
+
+@op(
+    "SparseTensorDenseAdd",
+    "(a_indices: Tindices, a_values: T, a_shape: Tindices, b: T, *, T: NUMBER, Tindices: INDEX) -> (output: T)",
+    shape=si.unchanged_from(3), gradient=_gradient,
+)  # fmt: skip
+def _sparse_tensor_dense_add(indices, values, sizes, dense):
+    if sizes.shape != (dense.ndim,) or indices.shape != (values.size, dense.ndim):
+        raise errors.InvalidArgumentError(
+            None,
+            None,
+            f"Dimensions of the sparse operand do not fit: indices {list(indices.shape)}, values {list(values.shape)}, "
+            f"shape of {sizes.size} sizes, for a dense operand of rank {dense.ndim}",
+        )
+    limits = jnp.array(dense.shape, sizes.dtype)
+    same = jnp.all(sizes == limits)
+    checks.require(same, f"Dimensions of the sparse operand are {{}}, of the dense one {list(dense.shape)}", sizes)
+    inside = jnp.all((indices >= 0) & (indices < limits))
+    checks.require(inside, "Sparse tensor has an invalid index")
+    numbers = lax.ScatterDimensionNumbers((), tuple(range(dense.ndim)), tuple(range(dense.ndim)))
+    return lax.scatter_add(
+        jnp.asarray(dense), jnp.asarray(indices), jnp.asarray(values), numbers, mode=lax.GatherScatterMode.FILL_OR_DROP
+    )

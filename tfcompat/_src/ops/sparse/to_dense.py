@@ -1,0 +1,95 @@
+"""SparseToDense: a dense tensor from positions and values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfcompat._src.framework import errors, raw
+from tfcompat._src.framework import shape_inference as si
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.op_spec import HOST, op
+from tfcompat._src.framework.tensor import Tensor, shape_text
+
+
+def _invalid(text: str) -> errors.InvalidArgumentError:
+    return errors.InvalidArgumentError(None, None, text)
+
+
+def _gradient(op, g):
+    to_values = raw.GatherNd(g, op.inputs[0])
+    return [None, None, to_values, raw.Sub(_total(g), _total(to_values))]
+
+
+def _total(x: Tensor) -> Tensor:
+    return raw.Sum(x, raw.Range(0, raw.Rank(x), 1))
+
+
+def _positions(indices: np.ndarray, rank: int) -> np.ndarray:
+    """Indices as a matrix of one row per element."""
+    if indices.ndim > 2:
+        raise _invalid(f"sparse_indices should be a scalar, vector, or matrix, got shape {shape_text(indices.shape)}")
+    rows = indices if indices.ndim == 2 else indices.reshape(-1, 1)
+    if rows.shape[1] != rank:
+        raise _invalid(f"output_shape has incorrect number of elements: {rank} should be: {rows.shape[1]}")
+    return rows
+
+
+def _check_positions(rows: np.ndarray, sizes: tuple, ordered: bool) -> None:
+    outside = np.flatnonzero(((rows < 0) | (rows >= np.array(sizes))).any(1))
+    if outside.size:
+        i = outside[0]
+        raise _invalid(f"indices[{i}] = {rows[i].tolist()} is out of bounds: need 0 <= index < {list(sizes)}")
+    if not ordered or len(rows) < 2:
+        return
+    flat = np.ravel_multi_index(rows.T, sizes)
+    wrong = np.flatnonzero(np.diff(flat) <= 0)
+    if wrong.size:
+        i = wrong[0] + 1
+        what = "repeated" if flat[i] == flat[i - 1] else "out of order"
+        raise _invalid(f"indices[{i}] = {rows[i].tolist()} is {what}")
+
+
+@op(
+    "SparseToDense",
+    "(sparse_indices: Tindices, output_shape: Tindices, sparse_values: T, default_value: T, *, "
+    "validate_indices: bool = True, T: type, Tindices: INDEX) -> (dense: T)",
+    shape=si.from_shape_input(1), gradient=_gradient, fold=True, place=HOST,
+)  # fmt: skip
+def _sparse_to_dense(indices, output_shape, values, default_value, *, validate_indices):
+    if output_shape.ndim != 1:
+        raise _invalid(f"output_shape should be a vector, got shape {shape_text(output_shape.shape)}")
+    sizes = tuple(int(n) for n in output_shape)
+    rows = _positions(indices, len(sizes))
+    if values.ndim > 1 or values.ndim == 1 and len(values) != len(rows):
+        raise _invalid(f"sparse_values has incorrect shape {shape_text(values.shape)}, should be [] or [{len(rows)}]")
+    if default_value.ndim:
+        raise _invalid("default_value should be a scalar.")
+    _check_positions(rows, sizes, validate_indices)
+    dense = np.full(sizes, default_value, values.dtype)
+    dense[tuple(rows.T)] = values
+    return dense
+
+
+@export("sparse_to_dense")
+def sparse_to_dense(
+    sparse_indices: Any, output_shape: Any, sparse_values: Any, default_value: Any = 0, validate_indices: bool = True,
+    name: str | None = None,
+) -> Tensor:  # fmt: skip
+    """A tensor that holds `sparse_values` at `sparse_indices` and `default_value` elsewhere.
+
+    Args:
+      sparse_indices: int32 or int64 scalar, vector [n] or matrix [n, rank].
+      output_shape: vector of the same dtype, the shape of the result.
+      sparse_values: vector [n], or a scalar for all positions.
+      default_value: scalar of its dtype.
+      validate_indices: whether indices must rise in row-major order without repeats.
+      name: node name.
+
+    Raises:
+      InvalidArgumentError: when it runs, an index outside the shape, or one that does not rise.
+    """
+    return raw.SparseToDense(
+        sparse_indices, output_shape, sparse_values, default_value, validate_indices=validate_indices, name=name
+    )
