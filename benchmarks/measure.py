@@ -125,7 +125,7 @@ def _big_graph(subjects: list[Subject], rounds: int, log: Log) -> Outcome:
 def _processes(
     kept: list[Measure], subjects: list[Subject], rounds: int, log: Log, one: Callable[[Subject], list]
 ) -> Outcome:
-    """Rounds of `one(subject)`, which starts fresh processes and gives a value for each of `kept`; one before is dropped."""
+    """Rounds of `one(subject)`, in fresh processes, that give a value for each of `kept`; one before does not count."""
     outcome = Outcome(kept)
     for number in range(-1, rounds):
         for subject in rotated(_working(subjects, outcome), number):

@@ -25,11 +25,12 @@ HELPERS = ("run_folder.py", "__init__.py")
 
 def sample(array):
     """Shape, digest and at most MAX_KEPT evenly spaced elements of an array."""
+    shape = list(np.shape(array))
     array = np.ascontiguousarray(array)
     flat = array.ravel()
     step = max(1, -(-flat.size // MAX_KEPT))
     return {
-        "shape": list(array.shape),
+        "shape": shape,
         "sha1": hashlib.sha1(array.tobytes()).hexdigest(),
         "step": step,
         "values": flat[::step],

@@ -43,12 +43,15 @@ def make_mnist(folder):
         _write_idx(os.path.join(target, prefix + "-labels-idx1-ubyte.gz"), labels[rows])
 
 
+CLASS_PATH = re.compile(r"<class '(?:\w+\.)*(\w+)'>")
+
+
 def parts(text):
     """The text between the numbers of an output with its white space evened out, and the numbers.
 
-    The lines of log_device_placement are left out: they name the devices of the machine.
+    The lines of log_device_placement are left out: they name the devices of the machine. Classes go without their modules.
     """
-    text = PLACEMENT.sub("", text)
+    text = CLASS_PATH.sub(r"<class '\1'>", PLACEMENT.sub("", text))
     return " ".join(NUMBER.sub(" # ", text).split()), [float(n) for n in NUMBER.findall(text)]
 
 

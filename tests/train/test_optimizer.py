@@ -124,3 +124,16 @@ def test_sparse_gradients_stay_sparse_and_add_up():
             session.run(train)
             np.testing.assert_array_equal(session.run(w)[:, 0], [1.0, 0.5, 1.0, 0.75])
             assert len(session.plan(train).clusters) == 1
+
+
+def test_gate_graph_waits_for_all_gradients():
+    with tf.Graph().as_default():
+        a, b = tf.Variable(2.0), tf.Variable(3.0)
+        optimizer = tf.train.GradientDescentOptimizer(0.5)
+        pairs = optimizer.compute_gradients(a * b, gate_gradients=tf.train.Optimizer.GATE_GRAPH)
+        assert [g.op.name for g, _ in pairs] == ["tuple/control_dependency", "tuple/control_dependency_1"]
+        train = optimizer.apply_gradients(pairs)
+        with tf.Session() as session:
+            initialised(session)
+            session.run(train)
+            assert session.run([a, b]) == [0.5, 2.0]

@@ -200,7 +200,8 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def restore() -> None:
-    """Applies the table to this process."""
+    """Applies the table to this process, and lets NumPy print scalars as it did."""
+    np.set_printoptions(legacy="1.21")
     for owner, names in ATTRIBUTES.items():
         for name, value in names.items():
             if name not in vars(owner):

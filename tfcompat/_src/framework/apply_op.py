@@ -75,6 +75,8 @@ def _unique_scope(graph: Any, name: str) -> str:
 
 def _foreign_graph(inputs: list[Any], default: Any) -> Any:
     """The graph of the inputs where it is not the default one; ValueError where they are of several."""
+    if default.building_function:
+        return None
     for value in inputs:
         for element in value if isinstance(value, (list, tuple)) else (value,):
             graph = getattr(element, "graph", None)

@@ -178,6 +178,10 @@ def _shape_conversion(value: TensorShape, dtype: dtypes.DType | None = None, nam
         dtype = dtypes.int64 if any(s >= 2**31 for s in sizes) else dtypes.int32
     elif dtype not in (dtypes.int32, dtypes.int64):
         raise TypeError(f"Cannot convert a TensorShape to dtype: {dtype.name}")
+    elif dtype == dtypes.int32 and any(s >= 2**31 for s in sizes):
+        raise ValueError(
+            f"Cannot convert a TensorShape to dtype int32; a dimension is too large ({max(sizes)})"
+        )
     return add_constant(np.array(sizes, dtype.as_numpy_dtype), dtype, name or "shape_as_tensor")
 
 

@@ -138,10 +138,10 @@ class Graph(Collections):
         with self._lock:
             control_inputs = self._control_inputs_for(inputs) if self._control_dependencies_stack else ()
             self._next_id += 1
-            node = Operation(
+            node = (spec.node_class or Operation)(
                 self, spec, name, inputs, dtypes_out, attrs, control_inputs, self._next_id, creation_stack(skip_frames)
             )
-            if infer_shapes:
+            if infer_shapes and spec.node_class is None:
                 shape_inference.infer(node)
             self._nodes.append(node)
             self._nodes_by_name[name] = node
@@ -493,7 +493,7 @@ class Graph(Collections):
         if self._consumer_cache[0] != stamp:
             found: dict[Tensor, list[Operation]] = {}
             for node in self._nodes:
-                for t in dict.fromkeys(node._inputs):
+                for t in dict.fromkeys(node.inputs):
                     found.setdefault(t, []).append(node)
             self._consumer_cache = (stamp, found)
         return list(self._consumer_cache[1].get(tensor, ()))
@@ -543,6 +543,8 @@ class Graph(Collections):
                 attr_values.fill(node_def.attr["_output_shapes"], [t.shape for t in node.outputs])
         for function in self._functions.values():
             graph_def.library.function.add().CopyFrom(function.definition)
+            if function.grad_func_name:
+                graph_def.library.gradient.add(function_name=function.name, gradient_func=function.grad_func_name)
         return graph_def
 
     def __deepcopy__(self, memo: dict) -> Graph:

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import heapq
 import re
 from typing import Any, Iterable
 
-from tfcompat._src.framework import attr_values, errors, op_spec
+from tfcompat._src.framework import attr_values, dtypes, errors, op_spec
 from tfcompat._src.framework.convert import to_tensor
 from tfcompat._src.framework.export import export
+from tfcompat._src.framework.function_body import FuncGraph, GraphFunction, call_spec
+from tfcompat._src.framework.function_def import output_name
 from tfcompat._src.framework.graph import Graph
 from tfcompat._src.framework.operation import Operation, arg_length, output_dtypes
 from tfcompat._src.framework.scopes import get_default_graph, name_scope
-from tfcompat._src.framework.signature import REQUIRED
+from tfcompat._src.framework.signature import REQUIRED, Arg
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape
 from tfcompat._src.proto import messages
 
 _BACK_EDGE_TYPES = frozenset(("NextIteration", "RefNextIteration"))
-_INPUT = re.compile(r"^\^?[A-Za-z0-9.][A-Za-z0-9_.\-/]*(:\d+)?$")
 
 
 @export("import_graph_def", "graph_util.import_graph_def")
@@ -74,6 +76,8 @@ def _as_tensors(input_map: dict) -> dict[str, Any]:
 class _Importer:
     """One import: made nodes by their names in the GraphDef, and the inputs that close loops, set last."""
 
+    _input_pattern = re.compile(r"^\^?[A-Za-z0-9.][A-Za-z0-9_.\-/]*(:\d+)?$")
+
     def __init__(self, graph: Graph, graph_def: Any, scope: str, input_map: dict[str, Any], producer_op_list: Any) -> None:
         self._graph, self._scope, self._input_map = graph, scope, input_map
         self._defaults = {o.name: o for o in producer_op_list.op} if producer_op_list is not None else {}
@@ -85,16 +89,15 @@ class _Importer:
         self._made: dict[str, Operation] = {}
         self._open: list[tuple[str, int, str]] = []
         self._used: set[str] = set()
-        for function in graph_def.library.function:
-            graph._add_function(_ImportedFunction(function))
+        add_functions(graph, graph_def.library)
 
-    def run(self) -> None:
+    def run(self, all_used: bool = True) -> None:
         for name in self._order():
             self._made[name] = self._make(self._nodes[name])
         for name, position, source in self._open:
             self._made[name]._update_input(position, self._tensor(name, source))
         unused = [k for k in self._input_map if k not in self._used]
-        if unused:
+        if unused and all_used:
             raise ValueError(f"Attempted to map inputs that were not found in graph_def: [{', '.join(unused)}]")
 
     def _order(self) -> list[str]:
@@ -122,7 +125,7 @@ class _Importer:
     def _sources(self, node: Any) -> set[str]:
         found = set()
         for source in node.input:
-            if not _INPUT.match(source):
+            if not self._input_pattern.match(source):
                 raise ValueError(f"Node {node.name!r}: input {source!r} is not a valid name")
             name = source.lstrip("^").partition(":")[0]
             if self._mapped(source) is not None:
@@ -141,7 +144,8 @@ class _Importer:
         return None
 
     def _make(self, node: Any) -> Operation:
-        spec = op_spec.find(node.op)
+        function = self._graph._get_function(node.op)
+        spec = op_spec.find(node.op) if function is None else function.spec
         if spec is None:
             raise errors.NotFoundError(
                 node, None, f"Op type not registered '{node.op}' in tfcompat: node {node.name!r} cannot be imported."
@@ -155,7 +159,7 @@ class _Importer:
             self._graph._names_in_use[final.lower()] = 1
         with self._graph.control_dependencies(controls) if controls else contextlib.nullcontext():
             op = self._graph.make_op(spec, final, inputs, attrs, output_dtypes(spec.signature, attrs))
-        op._control_inputs = list(dict.fromkeys([*controls, *op._control_inputs]))
+        op._control_inputs = list(dict.fromkeys([*controls, *op.control_inputs]))
         if node.device:
             op._device = self._merged_device(op, node.device)
         self._prefix_colocation(op)
@@ -264,11 +268,76 @@ class _Importer:
         return op.outputs[int(index)]
 
 
-class _ImportedFunction:
-    """A function of a GraphDef's library."""
+class _BodyImporter(_Importer):
+    """The import of a function's nodes, whose inputs are `argument` or `node:output:index`."""
 
-    def __init__(self, definition: Any) -> None:
-        self.name, self.definition = definition.signature.name, definition
+    _input_pattern = re.compile(r"^\^?[A-Za-z0-9.][A-Za-z0-9_.\-/]*(:[a-zA-Z0-9_]+:\d+|:\d+)?$")
+
+    def _tensor(self, consumer: str, source: str) -> Tensor:
+        mapped = self._mapped(source)
+        if mapped is not None or source.count(":") != 2:
+            return mapped if mapped is not None else super()._tensor(consumer, source)
+        name, output, index = source.split(":")
+        for tensor in self._made[name].outputs:
+            if output_name(tensor) == (output, int(index)):
+                return tensor
+        raise ValueError(f"Node {consumer!r}: node {name!r} has no output {output!r} with index {index}")
+
+
+class ImportedFunction(GraphFunction):
+    """A function of a GraphDef's library; its body is made when it is first asked for.
+
+    Args:
+      definition: a FunctionDef message.
+      graph: the graph that holds the function.
+    """
+
+    def __init__(self, definition: Any, graph: Graph) -> None:
+        self.name, self._definition, self._graph = definition.signature.name, definition, graph
+        self.attrs = {k: attr_values.from_proto(v) for k, v in definition.attr.items()}
+        self.arg_names = [a.name for a in definition.signature.input_arg]
+        self.out_names = [a.name for a in definition.signature.output_arg]
+
+    @property
+    def definition(self) -> Any:
+        return self._definition
+
+    @property
+    def is_stateful(self) -> bool:
+        return self._definition.signature.is_stateful
+
+    @property
+    def spec(self) -> op_spec.OpSpec:
+        signature = self._definition.signature
+        inputs, outputs = (tuple(map(self._arg, args)) for args in (signature.input_arg, signature.output_arg))
+        return call_spec(self.name, inputs, outputs, op_spec.Effects(external=signature.is_stateful))
+
+    def _arg(self, arg: Any) -> Arg:
+        if arg.type_attr or arg.number_attr or arg.type_list_attr:
+            raise NotImplementedError(f"function {self.name}: argument {arg.name!r} has no fixed type")
+        return Arg(arg.name, dtype=dtypes.as_dtype(arg.type), is_ref=arg.is_ref)
+
+    @functools.cached_property
+    def body(self) -> FuncGraph:  # type: ignore[override]
+        definition = self._definition
+        found = FuncGraph(self._graph)
+        with found.as_default():
+            arguments = {
+                f"{a.name}:0": found.add_input(dtypes.as_dtype(a.type), None, a.name) for a in definition.signature.input_arg
+            }
+            importer = _BodyImporter(found, messages.GraphDef(node=definition.node_def), "", arguments, None)
+            importer.run(all_used=False)
+        found.outputs = [importer._tensor("a result", definition.ret[name]) for name in self.out_names]
+        return found
+
+
+def add_functions(graph: Graph, library: Any) -> None:
+    """Gives a graph the functions of a FunctionDefLibrary message, and what it says of their gradients."""
+    for definition in library.function:
+        if not graph._is_function(definition.signature.name):
+            graph._add_function(ImportedFunction(definition, graph))
+    for entry in library.gradient:
+        graph._get_function(entry.function_name).grad_func_name = entry.gradient_func
 
 
 _CPP_NAMES = {"float32": "float", "float64": "double", "float16": "half"}

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any, Callable
 
 import jax
 import numpy as np
+
+# JAX reports each backend that is not there at the level INFO, which TensorFlow programs often turn on.
+logging.getLogger("jax._src.xla_bridge").setLevel(logging.WARNING)
 
 # By default XLA CPU gives convolutions to a library that runs most large ones on one core.
 _CPU_OPTIONS = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_DOT"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from typing import Any, Callable, Literal
 
@@ -95,6 +95,7 @@ class OpSpec:
       reserve: for random ops, `reserve(outputs, *inputs, **attrs) -> int`: how far the counter moves.
       context: whether a host kernel takes the run's HostContext as its first argument.
       where: file and line of the registration.
+      node_class: the class of its nodes, where that is not Operation.
     """
 
     name: str
@@ -111,6 +112,7 @@ class OpSpec:
     context: bool = False
     traceable: Callable | None = None
     where: str = ""
+    node_class: Any = None
 
     @functools.cached_property
     def signature(self) -> signature_lib.Signature:
@@ -183,6 +185,11 @@ def op(name: str, text: str, *, shape: Callable, gradient: Gradient, kernel: Cal
 
 def find(name: str) -> OpSpec | None:
     return _REGISTRY.get(name)
+
+
+def registered() -> Iterable[OpSpec]:
+    """The records of all op types."""
+    return _REGISTRY.values()
 
 
 def get(name: str) -> OpSpec:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from typing import Collection
+from typing import Any, Collection, Mapping
 
 from tfcompat._src.framework import errors
 from tfcompat._src.framework.operation import Operation
@@ -12,17 +12,19 @@ from tfcompat._src.framework.tensor import Tensor
 BACK_EDGE = frozenset(("NextIteration", "RefNextIteration"))
 
 
-def topological(ops: Collection[Operation], cut: Collection[Tensor] = ()) -> list[Operation]:
+def topological(ops: Collection[Any], cut: Collection[Tensor] = (), owner: Mapping[Operation, Any] = {}) -> list[Any]:
     """`ops` with sources before consumers, otherwise by creation; edges through `cut` tensors do not count.
+
+    `owner` says which item of `ops` stands for an operation that is not itself among them.
 
     Raises:
       errors.InvalidArgumentError: there is a cycle that no NextIteration closes.
     """
     by_creation = sorted(ops, key=lambda op: op._id)
     inside = set(ops)
-    if _is_topological(by_creation, inside, cut):
+    if _is_topological(by_creation, inside, cut, owner):
         return by_creation
-    waiting = {op: _sources(op, inside, cut) for op in by_creation}
+    waiting = {op: _sources(op, inside, cut, owner) for op in by_creation}
     consumers: dict[Operation, list[Operation]] = {op: [] for op in by_creation}
     for op, sources in waiting.items():
         for source in sources:
@@ -43,20 +45,22 @@ def topological(ops: Collection[Operation], cut: Collection[Tensor] = ()) -> lis
     return order
 
 
-def _is_topological(order: list[Operation], inside: set[Operation], cut: Collection[Tensor]) -> bool:
-    seen: set[Operation] = set()
+def _is_topological(order: list[Any], inside: set[Any], cut: Collection[Tensor], owner: Mapping[Operation, Any]) -> bool:
+    seen: set[Any] = set()
     for op in order:
         for t in op._inputs:
-            if t.op not in seen and t.op in inside and t not in cut and t.op.type not in BACK_EDGE:
+            source = owner.get(t.op, t.op)
+            if source not in seen and source in inside and t not in cut and t.op.type not in BACK_EDGE:
                 return False
         for c in op._control_inputs:
-            if c not in seen and c in inside:
+            source = owner.get(c, c)
+            if source not in seen and source in inside:
                 return False
         seen.add(op)
     return True
 
 
-def _sources(op: Operation, inside: set[Operation], cut: Collection[Tensor]) -> set[Operation]:
-    found = {t.op for t in op._inputs if t not in cut and t.op.type not in BACK_EDGE}
-    found.update(op._control_inputs)
+def _sources(op: Any, inside: set[Any], cut: Collection[Tensor], owner: Mapping[Operation, Any]) -> set[Any]:
+    found = {owner.get(t.op, t.op) for t in op._inputs if t not in cut and t.op.type not in BACK_EDGE}
+    found.update(owner.get(c, c) for c in op._control_inputs)
     return found & inside

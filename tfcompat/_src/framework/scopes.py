@@ -48,6 +48,8 @@ def graph_from_inputs(values: Iterable[Any], graph: Graph | None = None) -> Grap
     Raises:
       ValueError: two of them are of different graphs.
     """
+    if graph is None and get_default_graph().building_function:
+        return get_default_graph()
     first = None
     for value in values:
         element = graph_element_of(value)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import inspect
 import itertools
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from tfcompat._src.framework import nest, raw
 from tfcompat._src.framework.convert import convert_to_tensor
@@ -29,14 +30,16 @@ def custom_gradient(f: Callable) -> Callable:
     """Decorates a function so that its gradient is what the function says.
 
     Args:
-      f: function of tensors `(*x) -> (y, grad_fn)`. `grad_fn(*grad_ys)` gives one gradient per x; where f uses variables,
+      f: function of tensors `(*x) -> (y, grad_fn)`. `grad_fn(*grad_ys)` gives one gradient per x; where f uses
+        variables,
         `grad_fn(*grad_ys, variables=None)` gives the list of these and a list with one gradient per variable.
 
     Returns:
       a function `h(*x) -> y`.
 
     Raises (when h is called):
-      ValueError: keyword arguments are given. TypeError: f uses a variable and `grad_fn` takes no `variables`, or it is no
+      ValueError: keyword arguments are given. TypeError: f uses a variable and `grad_fn` takes no `variables`, or
+        it is no
         resource variable.
     """
 
@@ -44,7 +47,8 @@ def custom_gradient(f: Callable) -> Callable:
     def decorated(*args: Any, **kwargs: Any) -> Any:
         if kwargs:
             raise ValueError(
-                "The custom_gradient decorator currently supports keywords arguments only when eager execution is enabled."
+                "The custom_gradient decorator currently supports keywords arguments only when eager execution "
+                "is enabled."
             )
         return _call(f, [convert_to_tensor(x) for x in args])
 
@@ -115,14 +119,19 @@ def _check_signature(grad_fn: Callable, uses_variables: bool) -> None:
     takes_variables = "variables" in spec.args or "variables" in spec.kwonlyargs or spec.varkw is not None
     if uses_variables and not takes_variables:
         raise TypeError(
-            "If using @custom_gradient with a function that uses variables, then grad_fn must accept a keyword argument 'variables'."
+            "If using @custom_gradient with a function that uses variables, then grad_fn must accept a keyword "
+            "argument 'variables'."
         )
     if takes_variables and not uses_variables:
         if not get_variable_scope().use_resource:
             raise TypeError(
-                "If using @custom_gradient with a function that uses variables, the enclosing variable scope must have use_resource=True."
+                "If using @custom_gradient with a function that uses variables, the enclosing variable scope "
+                "must have use_resource=True."
             )
-        logging.warn("@custom_gradient grad_fn has 'variables' in signature, but no ResourceVariables were used on the forward pass.")
+        logging.warn(
+            "@custom_gradient grad_fn has 'variables' in signature, but no ResourceVariables were used on the "
+            "forward pass."
+        )
 
 
 @export("recompute_grad")

@@ -16,6 +16,7 @@ from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.array.fill import zeros_like
 from tfcompat._src.ops.array.join import concat
+from tfcompat._src.ops.array.shape import shape
 from tfcompat._src.ops.control.kernel_gradient import kernel_gradient
 
 
@@ -98,28 +99,47 @@ def _initial_gradients(grad_ys: list[Any], ys: list[Any]) -> list[Any]:
     if len(grad_ys) != len(ys):
         raise ValueError(f"Passed {len(grad_ys)} grad_ys for {len(ys)} ys")
     found = []
-    for i, (grad, y) in enumerate(zip(grad_ys, ys)):
+    for i, (grad, y) in enumerate(zip(convert_n_to_tensor_or_indexed_slices(grad_ys, name="grad_y"), ys)):
+        name = f"grad_ys_{i}"
         if grad is None:
             if y.dtype.is_complex:
                 raise TypeError(f"Gradients of complex tensors must set grad_ys (y.dtype = {y.dtype!r})")
-            found.append(_ones(y, i))
+            values = y.values if isinstance(y, IndexedSlices) else y
+            sizes = shape(values)
+            found.append(raw.Fill(sizes, constant(1, dtype=values.dtype.base_dtype, name=name)))
             continue
-        grad = convert_n_to_tensor_or_indexed_slices([grad], name=f"grad_ys_{i}")[0]
         _check_gradient_dtype(grad, y)
-        found.append(grad)
+        found.append(_named(grad, name))
     return found
 
 
-def _ones(y: Any, index: int) -> Tensor:
-    with name_scope(f"grad_ys_{index}"):
-        values = y.values if isinstance(y, IndexedSlices) else y
-        return raw.Fill(raw.Shape(values), constant(1.0, dtype=values.dtype.base_dtype, name="grad_ys"))
+def _named(grad: Any, name: str) -> Any:
+    """A gradient that was given, in nodes of the gradients' name scope."""
+    if not isinstance(grad, IndexedSlices):
+        return raw.Identity(grad, name=name)
+    indices, values = raw.Identity(grad.indices, name=f"{name}_indices"), raw.Identity(grad.values, name=f"{name}_values")
+    dense_shape = None if grad.dense_shape is None else raw.Identity(grad.dense_shape, name=f"{name}_shape")
+    return IndexedSlices(values, indices, dense_shape)
 
 
 def _check_gradient_dtype(grad: Any, y: Any) -> None:
-    for kind, fits in (("floating", "is_floating"), ("integer", "is_integer"), ("complex", "is_complex")):
-        if getattr(y.dtype, fits) and not getattr(grad.dtype, fits):
-            raise TypeError(f"Gradient type {grad.dtype!r} generated for {kind} tensor {y} with type {y.dtype!r} must be {kind}")
+    given, wanted = grad.dtype, y.dtype.base_dtype
+    if wanted.is_floating or wanted.is_integer:
+        fits, kind, needed = given.is_floating or given.is_integer, "real or integer-valued", "real or integer"
+    elif wanted.is_complex:
+        fits, kind, needed = given.is_complex, "complex-valued", "real"
+    elif wanted == dtypes.variant:
+        fits, kind, needed = given == dtypes.variant, "variant", "variant"
+    elif wanted == dtypes.resource:
+        if given == dtypes.resource:
+            raise TypeError(f"Input gradient {grad} for resource tensor {y} should not be a resource")
+        return
+    else:
+        raise TypeError(f"Tensor {y} with type {wanted.name} must be numeric to obtain a default gradient")
+    if not fits:
+        raise TypeError(
+            f"Gradient type {given.name} generated for {kind} tensor {y} with type {wanted.name} must be {needed}"
+        )
 
 
 def _result(grad: Any, tensor: Tensor, x: Any, unconnected: UnconnectedGradients) -> Any:
@@ -192,12 +212,12 @@ def _between(ends: list[Operation], xs: list[Tensor], stops: set[Tensor]) -> lis
         if op not in backward:
             backward.add(op)
             pending.extend(t.op for t in op.inputs)
-    reached: set[Tensor] = set(xs)
+    reached = {x for x in xs if _is_trainable(x)}
     between = []
     stopped = {t.op for t in stops}
     for op in topological(backward):
         if any(t in reached for t in op.inputs):
-            reached.update(op.outputs)
+            reached.update(t for t in op.outputs if _is_trainable(t))
             if op not in stopped:
                 between.append(op)
     return between

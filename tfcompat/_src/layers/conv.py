@@ -31,7 +31,8 @@ class Conv(Layer):
       data_format: "channels_last" or "channels_first".
       activation: function of the result, its name, or None.
       use_bias: whether to add a bias.
-      kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, kernel_constraint, bias_constraint: of the weights.
+      kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, kernel_constraint,
+        bias_constraint: of the weights.
       activity_regularizer: function of the output that gives a loss.
 
     Raises:
@@ -45,10 +46,10 @@ class Conv(Layer):
     )  # fmt: skip
 
     def __init__(
-        self, rank, filters, kernel_size, strides=1, padding="valid", data_format=None, dilation_rate=1, activation=None,
-        use_bias=True, kernel_initializer="glorot_uniform", bias_initializer="zeros", kernel_regularizer=None,
-        bias_regularizer=None, activity_regularizer=None, kernel_constraint=None, bias_constraint=None, trainable=True, name=None,
-        **kwargs,
+        self, rank, filters, kernel_size, strides=1, padding="valid", data_format=None, dilation_rate=1,
+        activation=None, use_bias=True, kernel_initializer="glorot_uniform", bias_initializer="zeros",
+        kernel_regularizer=None, bias_regularizer=None, activity_regularizer=None, kernel_constraint=None,
+        bias_constraint=None, trainable=True, name=None, **kwargs,
     ) -> None:  # fmt: skip
         regularizer = identifiers.get_regularizer(activity_regularizer)
         super().__init__(trainable=trainable, name=name, activity_regularizer=regularizer, **kwargs)
@@ -105,7 +106,12 @@ class Conv(Layer):
         self.bias = self._add_bias()
         self.input_spec = InputSpec(ndim=self.rank + 2, axes={self._channel_axis: channels})
         self._convolution = Convolution(
-            TensorShape(input_shape), self.kernel.shape, self._op_padding, self.strides, self.dilation_rate, self._op_format
+            TensorShape(input_shape),
+            self.kernel.shape,
+            self._op_padding,
+            self.strides,
+            self.dilation_rate,
+            self._op_format,
         )
         self.built = True
 
@@ -114,7 +120,9 @@ class Conv(Layer):
         if self.use_bias and self.data_format == "channels_first" and self.rank == 1:
             outputs += reshape(self.bias, (1, self.filters, 1))
         elif self.use_bias:
-            outputs = bias_add(outputs, self.bias, data_format="NCHW" if self.data_format == "channels_first" else "NHWC")
+            outputs = bias_add(
+                outputs, self.bias, data_format="NCHW" if self.data_format == "channels_first" else "NHWC"
+            )
         return self.activation(outputs)
 
     def _causal(self, inputs: Any) -> Any:
@@ -122,14 +130,18 @@ class Conv(Layer):
         if self.padding != "causal":
             return inputs
         paddings = [[0, 0], [0, 0], [0, 0]]
-        paddings[2 if self.data_format == "channels_first" else 1][0] = self.dilation_rate[0] * (self.kernel_size[0] - 1)
+        paddings[2 if self.data_format == "channels_first" else 1][0] = self.dilation_rate[0] * (
+            self.kernel_size[0] - 1
+        )
         return pad(inputs, paddings)
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
         sizes = TensorShape(input_shape).as_list()
         padding = "same" if self.padding == "causal" else self.padding
         for i, axis in enumerate(windows.spatial_axes(self.data_format, self.rank)):
-            sizes[axis] = windows.output_length(sizes[axis], self.kernel_size[i], padding, self.strides[i], self.dilation_rate[i])
+            sizes[axis] = windows.output_length(
+                sizes[axis], self.kernel_size[i], padding, self.strides[i], self.dilation_rate[i]
+            )
         sizes[self._channel_axis] = self.filters
         return TensorShape(sizes)
 
@@ -166,7 +178,12 @@ class ConvTranspose(Conv):
         output_padding = self.output_padding or (None,) * self.rank
         for i, axis in enumerate(windows.spatial_axes(self.data_format, self.rank)):
             sizes[axis] = windows.transposed_output_length(
-                sizes[axis], self.kernel_size[i], self.padding, output_padding[i], self.strides[i], self.dilation_rate[i]
+                sizes[axis],
+                self.kernel_size[i],
+                self.padding,
+                output_padding[i],
+                self.strides[i],
+                self.dilation_rate[i],
             )
         sizes[self._channel_axis] = self.filters
         return sizes
@@ -180,7 +197,9 @@ class ConvTranspose(Conv):
         outputs = self._transpose_2d(inputs, wanted) if self.rank == 2 else self._transpose_3d(inputs, wanted)
         outputs.set_shape(self.compute_output_shape(inputs.shape))
         if self.use_bias:
-            outputs = bias_add(outputs, self.bias, data_format="NCHW" if self.data_format == "channels_first" else "NHWC")
+            outputs = bias_add(
+                outputs, self.bias, data_format="NCHW" if self.data_format == "channels_first" else "NHWC"
+            )
         return self.activation(outputs)
 
     def _transpose_2d(self, inputs: Tensor, wanted: Tensor) -> Tensor:
@@ -213,22 +232,23 @@ class SeparableConv(Conv):
     """
 
     _config = (
-        "filters", "kernel_size", "strides", "padding", "data_format", "depth_multiplier", "dilation_rate", "activation",
-        "use_bias", "depthwise_initializer", "pointwise_initializer", "bias_initializer", "depthwise_regularizer",
-        "pointwise_regularizer", "bias_regularizer", "activity_regularizer", "depthwise_constraint", "pointwise_constraint",
-        "bias_constraint",
+        "filters", "kernel_size", "strides", "padding", "data_format", "depth_multiplier", "dilation_rate",
+        "activation", "use_bias", "depthwise_initializer", "pointwise_initializer", "bias_initializer",
+        "depthwise_regularizer", "pointwise_regularizer", "bias_regularizer", "activity_regularizer",
+        "depthwise_constraint", "pointwise_constraint", "bias_constraint",
     )  # fmt: skip
 
     def __init__(
-        self, rank, filters, kernel_size, strides=1, padding="valid", data_format=None, dilation_rate=1, depth_multiplier=1,
-        activation=None, use_bias=True, depthwise_initializer="glorot_uniform", pointwise_initializer="glorot_uniform",
-        bias_initializer="zeros", depthwise_regularizer=None, pointwise_regularizer=None, bias_regularizer=None,
-        activity_regularizer=None, depthwise_constraint=None, pointwise_constraint=None, bias_constraint=None, **kwargs,
+        self, rank, filters, kernel_size, strides=1, padding="valid", data_format=None, dilation_rate=1,
+        depth_multiplier=1, activation=None, use_bias=True, depthwise_initializer="glorot_uniform",
+        pointwise_initializer="glorot_uniform", bias_initializer="zeros", depthwise_regularizer=None,
+        pointwise_regularizer=None, bias_regularizer=None, activity_regularizer=None, depthwise_constraint=None,
+        pointwise_constraint=None, bias_constraint=None, **kwargs,
     ) -> None:  # fmt: skip
         super().__init__(
             rank, filters, kernel_size, strides, padding, data_format, dilation_rate, activation, use_bias,
-            bias_initializer=bias_initializer, bias_regularizer=bias_regularizer, activity_regularizer=activity_regularizer,
-            bias_constraint=bias_constraint, **kwargs,
+            bias_initializer=bias_initializer, bias_regularizer=bias_regularizer,
+            activity_regularizer=activity_regularizer, bias_constraint=bias_constraint, **kwargs,
         )  # fmt: skip
         self.depth_multiplier = depth_multiplier
         self.depthwise_initializer = identifiers.get_initializer(depthwise_initializer)

@@ -32,19 +32,20 @@ class Dense(Layer):
       units: number of outputs.
       activation: function of the result, its name, or None.
       use_bias: whether to add a bias.
-      kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, kernel_constraint, bias_constraint: of the weights.
+      kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, kernel_constraint,
+        bias_constraint: of the weights.
       activity_regularizer: function of the output that gives a loss.
     """
 
     _config = (
-        "units", "activation", "use_bias", "kernel_initializer", "bias_initializer", "kernel_regularizer", "bias_regularizer",
-        "activity_regularizer", "kernel_constraint", "bias_constraint",
+        "units", "activation", "use_bias", "kernel_initializer", "bias_initializer", "kernel_regularizer",
+        "bias_regularizer", "activity_regularizer", "kernel_constraint", "bias_constraint",
     )  # fmt: skip
 
     def __init__(
         self, units, activation=None, use_bias=True, kernel_initializer="glorot_uniform", bias_initializer="zeros",
-        kernel_regularizer=None, bias_regularizer=None, activity_regularizer=None, kernel_constraint=None, bias_constraint=None,
-        **kwargs,
+        kernel_regularizer=None, bias_regularizer=None, activity_regularizer=None, kernel_constraint=None,
+        bias_constraint=None, **kwargs,
     ) -> None:  # fmt: skip
         if "input_shape" not in kwargs and "input_dim" in kwargs:
             kwargs["input_shape"] = (kwargs.pop("input_dim"),)
@@ -69,13 +70,15 @@ class Dense(Layer):
             raise ValueError("The last dimension of the inputs to `Dense` should be defined. Found `None`.")
         self.input_spec = InputSpec(min_ndim=2, axes={-1: last})
         self.kernel = self.add_weight(
-            "kernel", shape=[last, self.units], initializer=self.kernel_initializer, regularizer=self.kernel_regularizer,
-            constraint=self.kernel_constraint, dtype=self.dtype, trainable=True,
+            "kernel", shape=[last, self.units], initializer=self.kernel_initializer,
+            regularizer=self.kernel_regularizer, constraint=self.kernel_constraint, dtype=self.dtype, trainable=True,
         )  # fmt: skip
-        self.bias = self.use_bias and self.add_weight(
-            "bias", shape=[self.units], initializer=self.bias_initializer, regularizer=self.bias_regularizer,
-            constraint=self.bias_constraint, dtype=self.dtype, trainable=True,
-        ) or None  # fmt: skip
+        self.bias = None
+        if self.use_bias:
+            self.bias = self.add_weight(
+                "bias", shape=[self.units], initializer=self.bias_initializer, regularizer=self.bias_regularizer,
+                constraint=self.bias_constraint, dtype=self.dtype, trainable=True,
+            )  # fmt: skip
         self.built = True
 
     def call(self, inputs: Any) -> Tensor:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from tfcompat._src.ops.math import unary
 from tfcompat._src.ops.nn import activation as activations
 from tfcompat._src.ops.nn.softmax import softmax
-from tfcompat._src.variables import initializers
+from tfcompat._src.variables import initializers, orthogonal
 
 
 def linear(x: Any) -> Any:
@@ -36,6 +37,8 @@ INITIALIZERS: dict[str, Callable] = {
     **dict.fromkeys(("truncated_normal", "TruncatedNormal"), initializers.KerasTruncatedNormal),
     **dict.fromkeys(("glorot_uniform", "GlorotUniform"), initializers.GlorotUniform),
     **dict.fromkeys(("glorot_normal", "GlorotNormal"), initializers.GlorotNormal),
+    **dict.fromkeys(("orthogonal", "Orthogonal"), orthogonal.Orthogonal),
+    **dict.fromkeys(("identity", "Identity"), orthogonal.Identity),
     "VarianceScaling": initializers.VarianceScaling,
     "he_normal": initializers.he_normal,
     "he_uniform": initializers.he_uniform,
@@ -73,7 +76,9 @@ def get_initializer(identifier: Any) -> Any:
 def get_regularizer(identifier: Any) -> Any:
     """A function of a weight that gives a loss, or None; ValueError for anything else."""
     if isinstance(identifier, (str, dict)):
-        raise NotImplementedError(f"The regularizer {identifier!r}: tf.keras.regularizers is not built yet; give a function.")
+        raise NotImplementedError(
+            f"The regularizer {identifier!r}: tf.keras.regularizers is not built yet; give a function."
+        )
     if identifier is not None and not callable(identifier):
         raise ValueError("Could not interpret regularizer identifier:", identifier)
     return identifier
@@ -82,7 +87,9 @@ def get_regularizer(identifier: Any) -> Any:
 def get_constraint(identifier: Any) -> Any:
     """A function that projects a weight, or None; ValueError for anything else."""
     if isinstance(identifier, (str, dict)):
-        raise NotImplementedError(f"The constraint {identifier!r}: tf.keras.constraints is not built yet; give a function.")
+        raise NotImplementedError(
+            f"The constraint {identifier!r}: tf.keras.constraints is not built yet; give a function."
+        )
     if identifier is not None and not callable(identifier):
         raise ValueError(f"Could not interpret constraint identifier: {identifier}")
     return identifier
@@ -95,7 +102,7 @@ def _named(table: dict[str, Callable], name: str, kind: str) -> Callable:
 
 
 def serialize(value: Any) -> Any:
-    """A layer's setting as a value that JSON can hold: a function by its name, an object by its class and configuration."""
+    """A layer's setting as a value that JSON can hold: a function by its name, an object by its class."""
     if hasattr(value, "get_config"):
         return {"class_name": type(value).__name__, "config": value.get_config()}
     if inspect.isfunction(value):

@@ -56,7 +56,8 @@ def assert_input_compatibility(input_spec: Any, inputs: Any, layer_name: str) ->
     inputs, specs = nest.flatten(inputs), nest.flatten(input_spec)
     if len(inputs) != len(specs):
         raise ValueError(
-            f"Layer {layer_name} expects {len(specs)} inputs, but it received {len(inputs)} input tensors. Inputs received: {inputs}"
+            f"Layer {layer_name} expects {len(specs)} inputs, but it received {len(inputs)} input tensors. "
+            f"Inputs received: {inputs}"
         )
     for i, (x, spec) in enumerate(zip(inputs, specs)):
         if spec is not None:
@@ -90,7 +91,10 @@ def _check_sizes(x: Any, spec: InputSpec, index: int, layer_name: str) -> None:
         wanted = getattr(wanted, "value", wanted)
         if wanted is not None and shape[axis] not in (wanted, None):
             raise ValueError(
-                f"{prefix}expected axis {axis} of input shape to have value {wanted} but received input with shape {shape}"
+                f"{prefix}expected axis {axis} of input shape to have value {wanted} but received input with "
+                f"shape {shape}"
             )
     if spec.shape is not None and any(None not in (w, s) and w != s for w, s in zip(spec.shape, shape)):
-        raise ValueError(f"Input {index} is incompatible with layer {layer_name}: expected shape={spec.shape}, found shape={shape}")
+        raise ValueError(
+            f"Input {index} is incompatible with layer {layer_name}: expected shape={spec.shape}, found shape={shape}"
+        )

@@ -9,7 +9,8 @@ import inspect
 import re
 import threading
 import weakref
-from typing import Any, Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -107,9 +108,9 @@ def make_variable(
         from_value = initializer is not None and not callable(initializer)
         value = initializer if from_value else functools.partial(initializer, shape, dtype=dtype)
     return Variable(
-        initial_value=value, name=name, trainable=trainable, dtype=None if from_value else dtype.base_dtype, constraint=constraint,
-        use_resource=True if use_resource is None else use_resource, collections=collections, synchronization=synchronization,
-        aggregation=aggregation, shape=TensorShape(shape) or None,
+        initial_value=value, name=name, trainable=trainable, dtype=None if from_value else dtype.base_dtype,
+        constraint=constraint, use_resource=True if use_resource is None else use_resource, collections=collections,
+        synchronization=synchronization, aggregation=aggregation, shape=TensorShape(shape) or None,
     )  # fmt: skip
 
 
@@ -132,7 +133,9 @@ class Layer:
 
     _config: tuple[str, ...] = ()
 
-    def __init__(self, trainable: bool = True, name: str | None = None, dtype: Any = None, dynamic: bool = False, **kwargs: Any) -> None:
+    def __init__(
+        self, trainable: bool = True, name: str | None = None, dtype: Any = None, dynamic: bool = False, **kwargs: Any
+    ) -> None:
         for keyword in kwargs:
             if keyword not in _KEYWORDS:
                 raise TypeError("Keyword argument not understood:", keyword)
@@ -178,10 +181,12 @@ class Layer:
         raise NotImplementedError
 
     def compute_output_signature(self, input_signature: Any) -> Any:
-        """The TensorSpecs of the outputs for inputs with the TensorSpecs `input_signature`; TypeError for anything else."""
+        """The TensorSpecs of the outputs for inputs with those of `input_signature`; TypeError for anything else."""
         for spec in nest.flatten(input_signature):
             if not isinstance(spec, TensorSpec):
-                raise TypeError(f"Only TensorSpec signature types are supported, but saw signature signature entry: {spec}.")
+                raise TypeError(
+                    f"Only TensorSpec signature types are supported, but saw signature signature entry: {spec}."
+                )
         shapes = self.compute_output_shape(nest.map_structure(lambda s: s.shape, input_signature))
         dtype = self._dtype or nest.flatten(input_signature)[0].dtype
         return nest.map_structure(lambda s: TensorSpec(shape=s, dtype=dtype), shapes)
@@ -216,9 +221,10 @@ class Layer:
     # ---- weights ----
 
     def add_weight(
-        self, name: str | None = None, shape: Any = None, dtype: Any = None, initializer: Any = None, regularizer: Any = None,
-        trainable: bool | None = None, constraint: Any = None, partitioner: Any = None, use_resource: bool | None = None,
-        synchronization: Any = VariableSynchronization.AUTO, aggregation: Any = VariableAggregation.NONE, **kwargs: Any,
+        self, name: str | None = None, shape: Any = None, dtype: Any = None, initializer: Any = None,
+        regularizer: Any = None, trainable: bool | None = None, constraint: Any = None, partitioner: Any = None,
+        use_resource: bool | None = None, synchronization: Any = VariableSynchronization.AUTO,
+        aggregation: Any = VariableAggregation.NONE, **kwargs: Any,
     ) -> Any:  # fmt: skip
         """Makes a weight of the layer.
 
@@ -241,9 +247,9 @@ class Layer:
         trainable = check_trainable(trainable, synchronization)
         variable = kwargs.get("getter", make_variable)(
             name=name, shape=() if shape is None else shape, dtype=dtype, trainable=trainable,
-            initializer=self._initializer_for(initializer, name, dtype), constraint=identifiers.get_constraint(constraint),
-            partitioner=partitioner, use_resource=use_resource, collections=kwargs.get("collections"),
-            synchronization=synchronization, aggregation=aggregation,
+            initializer=self._initializer_for(initializer, name, dtype),
+            constraint=identifiers.get_constraint(constraint), partitioner=partitioner, use_resource=use_resource,
+            collections=kwargs.get("collections"), synchronization=synchronization, aggregation=aggregation,
         )  # fmt: skip
         regularizer = identifiers.get_regularizer(regularizer)
         if regularizer is not None:
@@ -261,7 +267,9 @@ class Layer:
             return identifiers.get_initializer("glorot_uniform")
         if dtype.is_integer or dtype.is_unsigned or dtype.is_bool:
             return identifiers.get_initializer("zeros")
-        raise ValueError(f"An initializer for variable {name} of type {dtype.base_dtype} is required for layer {self.name}")
+        raise ValueError(
+            f"An initializer for variable {name} of type {dtype.base_dtype} is required for layer {self.name}"
+        )
 
     def _handle_weight_regularization(self, name: str, variable: Any, regularizer: Callable) -> None:
         def loss_of(part: Any) -> Any:
@@ -299,18 +307,23 @@ class Layer:
         """Sets the weights in the default session; ValueError where number or shapes of the arrays differ."""
         if len(weights) != len(self.weights):
             raise ValueError(
-                f'You called `set_weights(weights)` on layer "{self.name}" with a  weight list of length {len(weights)}, '
+                f'You called `set_weights(weights)` on layer "{self.name}" with a  weight list of length '
+                f"{len(weights)}, "
                 f"but the layer was expecting {len(self.weights)} weights. Provided weights: {str(weights)[:50]}..."
             )
         for variable, value in zip(self.weights, weights):
             if not variable.shape.is_compatible_with(np.shape(value)):
-                raise ValueError(f"Layer weight shape {variable.shape} not compatible with provided weight shape {np.shape(value)}")
+                raise ValueError(
+                    f"Layer weight shape {variable.shape} not compatible with provided weight shape {np.shape(value)}"
+                )
         for variable, value in zip(self.weights, weights):
             variable.load(value, self._session())
 
     def _session(self) -> Any:
         if not SESSIONS.stack:
-            raise NotImplementedError("Weights are read and set in the default session: use `with session.as_default():`.")
+            raise NotImplementedError(
+                "Weights are read and set in the default session: use `with session.as_default():`."
+            )
         return SESSIONS.stack[-1]
 
     # ---- losses and updates ----
@@ -347,7 +360,10 @@ class Layer:
         return [loss.value for loss in self._made_losses()]
 
     def _made_losses(self) -> list[_Kept]:
-        made = [_Kept(k.value() if callable(k.value) else k.value, k.inputs) for k in sorted(self._losses, key=lambda k: callable(k.value))]
+        made = [
+            _Kept(k.value() if callable(k.value) else k.value, k.inputs)
+            for k in sorted(self._losses, key=lambda k: callable(k.value))
+        ]
         return [_Kept(convert_to_tensor(k.value), k.inputs) for k in made if k.value is not None]
 
     def get_updates_for(self, inputs: Any) -> list[Any]:
@@ -376,7 +392,9 @@ class Layer:
         Raises:
           ValueError: the inputs do not fit, or `call` returns None.
         """
-        inputs = nest.map_structure(lambda x: convert_to_tensor(x) if isinstance(x, (np.ndarray, float, int)) else x, inputs)
+        inputs = nest.map_structure(
+            lambda x: convert_to_tensor(x) if isinstance(x, (np.ndarray, float, int)) else x, inputs
+        )
         training = self._training_value(args, kwargs)
         with _entered(_Call(inputs, training)):
             assert_input_compatibility(self.input_spec, inputs, self.name)
@@ -385,7 +403,8 @@ class Layer:
                 outputs = self.call(inputs, *args, **kwargs)
                 if outputs is None:
                     raise ValueError(
-                        f"A layer's `call` method should return a Tensor or a list of Tensors, not None (layer: {self.name})."
+                        f"A layer's `call` method should return a Tensor or a list of Tensors, not None "
+                        f"(layer: {self.name})."
                     )
                 self._handle_activity_regularization(inputs, outputs)
         return outputs
@@ -472,7 +491,8 @@ class Layer:
             raise RuntimeError(f"The layer has never been called and thus has no defined {what}.")
         if node_index >= len(self._inbound_nodes):
             raise ValueError(
-                f"Asked to get {what} at node {node_index}, but the layer has only {len(self._inbound_nodes)} inbound nodes."
+                f"Asked to get {what} at node {node_index}, but the layer has only "
+                f"{len(self._inbound_nodes)} inbound nodes."
             )
         values = getattr(self._inbound_nodes[node_index], attribute)
         return values[0] if isinstance(values, list) and len(values) == 1 else values

@@ -8,6 +8,8 @@ from tfcompat._src.layers import conv
 from tfcompat._src.layers.scoped_layer import Layer
 from tfcompat._src.variables.initializers import Zeros
 
+_ZEROS = Zeros()
+
 
 @export("layers.Conv1D")
 class Conv1D(conv.Conv, Layer):
@@ -15,7 +17,7 @@ class Conv1D(conv.Conv, Layer):
 
     def __init__(
         self, filters, kernel_size, strides=1, padding="valid", data_format="channels_last", dilation_rate=1,
-        activation=None, use_bias=True, kernel_initializer=None, bias_initializer=Zeros(), kernel_regularizer=None,
+        activation=None, use_bias=True, kernel_initializer=None, bias_initializer=_ZEROS, kernel_regularizer=None,
         bias_regularizer=None, activity_regularizer=None, kernel_constraint=None, bias_constraint=None, trainable=True,
         name=None, **kwargs,
     ) -> None:  # fmt: skip
@@ -29,15 +31,15 @@ class Conv1D(conv.Conv, Layer):
 @export("layers.conv1d")
 def conv1d(
     inputs, filters, kernel_size, strides=1, padding="valid", data_format="channels_last", dilation_rate=1,
-    activation=None, use_bias=True, kernel_initializer=None, bias_initializer=Zeros(), kernel_regularizer=None,
+    activation=None, use_bias=True, kernel_initializer=None, bias_initializer=_ZEROS, kernel_regularizer=None,
     bias_regularizer=None, activity_regularizer=None, kernel_constraint=None, bias_constraint=None, trainable=True,
     name=None, reuse=None,
 ) -> Tensor:  # fmt: skip
     """Convolution of [batch, steps, channels]; arguments as in `conv2d`, for 1 dimension."""
     return Conv1D(
         filters, kernel_size, strides, padding, data_format, dilation_rate, activation, use_bias, kernel_initializer,
-        bias_initializer, kernel_regularizer, bias_regularizer, activity_regularizer, kernel_constraint, bias_constraint,
-        trainable, name, _reuse=reuse, _scope=name,
+        bias_initializer, kernel_regularizer, bias_regularizer, activity_regularizer, kernel_constraint,
+        bias_constraint, trainable, name, _reuse=reuse, _scope=name,
     ).apply(inputs)  # fmt: skip
 
 
@@ -47,7 +49,7 @@ class Conv2D(conv.Conv, Layer):
 
     def __init__(
         self, filters, kernel_size, strides=(1, 1), padding="valid", data_format="channels_last", dilation_rate=(1, 1),
-        activation=None, use_bias=True, kernel_initializer=None, bias_initializer=Zeros(), kernel_regularizer=None,
+        activation=None, use_bias=True, kernel_initializer=None, bias_initializer=_ZEROS, kernel_regularizer=None,
         bias_regularizer=None, activity_regularizer=None, kernel_constraint=None, bias_constraint=None, trainable=True,
         name=None, **kwargs,
     ) -> None:  # fmt: skip
@@ -61,7 +63,7 @@ class Conv2D(conv.Conv, Layer):
 @export("layers.conv2d")
 def conv2d(
     inputs, filters, kernel_size, strides=(1, 1), padding="valid", data_format="channels_last", dilation_rate=(1, 1),
-    activation=None, use_bias=True, kernel_initializer=None, bias_initializer=Zeros(), kernel_regularizer=None,
+    activation=None, use_bias=True, kernel_initializer=None, bias_initializer=_ZEROS, kernel_regularizer=None,
     bias_regularizer=None, activity_regularizer=None, kernel_constraint=None, bias_constraint=None, trainable=True,
     name=None, reuse=None,
 ) -> Tensor:  # fmt: skip
@@ -75,7 +77,8 @@ def conv2d(
       data_format: "channels_last" or "channels_first".
       activation: function of the result, its name, or None.
       use_bias: whether to add a bias.
-      kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, kernel_constraint, bias_constraint: of the weights.
+      kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, kernel_constraint,
+        bias_constraint: of the weights.
       activity_regularizer: function of the output that gives a loss.
       trainable: whether the weights are trained.
       name: variable scope, "conv2d" by default.
@@ -86,8 +89,8 @@ def conv2d(
     """
     return Conv2D(
         filters, kernel_size, strides, padding, data_format, dilation_rate, activation, use_bias, kernel_initializer,
-        bias_initializer, kernel_regularizer, bias_regularizer, activity_regularizer, kernel_constraint, bias_constraint,
-        trainable, name, _reuse=reuse, _scope=name,
+        bias_initializer, kernel_regularizer, bias_regularizer, activity_regularizer, kernel_constraint,
+        bias_constraint, trainable, name, _reuse=reuse, _scope=name,
     ).apply(inputs)  # fmt: skip
 
 
@@ -97,7 +100,7 @@ class Conv3D(conv.Conv, Layer):
 
     def __init__(
         self, filters, kernel_size, strides=(1, 1, 1), padding="valid", data_format="channels_last",
-        dilation_rate=(1, 1, 1), activation=None, use_bias=True, kernel_initializer=None, bias_initializer=Zeros(),
+        dilation_rate=(1, 1, 1), activation=None, use_bias=True, kernel_initializer=None, bias_initializer=_ZEROS,
         kernel_regularizer=None, bias_regularizer=None, activity_regularizer=None, kernel_constraint=None,
         bias_constraint=None, trainable=True, name=None, **kwargs,
     ) -> None:  # fmt: skip
@@ -110,35 +113,35 @@ class Conv3D(conv.Conv, Layer):
 
 @export("layers.conv3d")
 def conv3d(
-    inputs, filters, kernel_size, strides=(1, 1, 1), padding="valid", data_format="channels_last", dilation_rate=(1, 1, 1),
-    activation=None, use_bias=True, kernel_initializer=None, bias_initializer=Zeros(), kernel_regularizer=None,
-    bias_regularizer=None, activity_regularizer=None, kernel_constraint=None, bias_constraint=None, trainable=True,
-    name=None, reuse=None,
+    inputs, filters, kernel_size, strides=(1, 1, 1), padding="valid", data_format="channels_last",
+    dilation_rate=(1, 1, 1), activation=None, use_bias=True, kernel_initializer=None, bias_initializer=_ZEROS,
+    kernel_regularizer=None, bias_regularizer=None, activity_regularizer=None, kernel_constraint=None,
+    bias_constraint=None, trainable=True, name=None, reuse=None,
 ) -> Tensor:  # fmt: skip
     """Convolution of [batch, depth, height, width, channels]; arguments as in `conv2d`, for 3 dimensions."""
     return Conv3D(
         filters, kernel_size, strides, padding, data_format, dilation_rate, activation, use_bias, kernel_initializer,
-        bias_initializer, kernel_regularizer, bias_regularizer, activity_regularizer, kernel_constraint, bias_constraint,
-        trainable, name, _reuse=reuse, _scope=name,
+        bias_initializer, kernel_regularizer, bias_regularizer, activity_regularizer, kernel_constraint,
+        bias_constraint, trainable, name, _reuse=reuse, _scope=name,
     ).apply(inputs)  # fmt: skip
 
 
 @export("layers.SeparableConv1D")
 class SeparableConv1D(conv.SeparableConv, Layer):
-    """Convolution of each channel, then over the channels, of [batch, steps, channels]; arguments as in `separable_conv1d`."""
+    """Convolution of each channel, then over the channels, of rank 3; arguments as in `separable_conv1d`."""
 
     def __init__(
         self, filters, kernel_size, strides=1, padding="valid", data_format="channels_last", dilation_rate=1,
         depth_multiplier=1, activation=None, use_bias=True, depthwise_initializer=None, pointwise_initializer=None,
-        bias_initializer=Zeros(), depthwise_regularizer=None, pointwise_regularizer=None, bias_regularizer=None,
+        bias_initializer=_ZEROS, depthwise_regularizer=None, pointwise_regularizer=None, bias_regularizer=None,
         activity_regularizer=None, depthwise_constraint=None, pointwise_constraint=None, bias_constraint=None,
         trainable=True, name=None, **kwargs,
     ) -> None:  # fmt: skip
         super().__init__(
-            1, filters, kernel_size, strides, padding, data_format, dilation_rate, depth_multiplier, activation, use_bias,
-            depthwise_initializer, pointwise_initializer, bias_initializer, depthwise_regularizer, pointwise_regularizer,
-            bias_regularizer, activity_regularizer, depthwise_constraint, pointwise_constraint, bias_constraint,
-            trainable=trainable, name=name, **kwargs,
+            1, filters, kernel_size, strides, padding, data_format, dilation_rate, depth_multiplier, activation,
+            use_bias, depthwise_initializer, pointwise_initializer, bias_initializer, depthwise_regularizer,
+            pointwise_regularizer, bias_regularizer, activity_regularizer, depthwise_constraint, pointwise_constraint,
+            bias_constraint, trainable=trainable, name=name, **kwargs,
         )  # fmt: skip
 
 
@@ -146,11 +149,11 @@ class SeparableConv1D(conv.SeparableConv, Layer):
 def separable_conv1d(
     inputs, filters, kernel_size, strides=1, padding="valid", data_format="channels_last", dilation_rate=1,
     depth_multiplier=1, activation=None, use_bias=True, depthwise_initializer=None, pointwise_initializer=None,
-    bias_initializer=Zeros(), depthwise_regularizer=None, pointwise_regularizer=None, bias_regularizer=None,
-    activity_regularizer=None, depthwise_constraint=None, pointwise_constraint=None, bias_constraint=None, trainable=True,
-    name=None, reuse=None,
+    bias_initializer=_ZEROS, depthwise_regularizer=None, pointwise_regularizer=None, bias_regularizer=None,
+    activity_regularizer=None, depthwise_constraint=None, pointwise_constraint=None, bias_constraint=None,
+    trainable=True, name=None, reuse=None,
 ) -> Tensor:  # fmt: skip
-    """Convolution of each channel, then over the channels, of [batch, steps, channels]; arguments as in `separable_conv2d`, for 1 dimension."""
+    """Convolution of each channel, then over the channels, of rank 3; arguments as in `separable_conv2d`."""
     return SeparableConv1D(
         filters, kernel_size, strides, padding, data_format, dilation_rate, depth_multiplier, activation, use_bias,
         depthwise_initializer, pointwise_initializer, bias_initializer, depthwise_regularizer, pointwise_regularizer,
@@ -166,15 +169,15 @@ class SeparableConv2D(conv.SeparableConv, Layer):
     def __init__(
         self, filters, kernel_size, strides=(1, 1), padding="valid", data_format="channels_last", dilation_rate=(1, 1),
         depth_multiplier=1, activation=None, use_bias=True, depthwise_initializer=None, pointwise_initializer=None,
-        bias_initializer=Zeros(), depthwise_regularizer=None, pointwise_regularizer=None, bias_regularizer=None,
+        bias_initializer=_ZEROS, depthwise_regularizer=None, pointwise_regularizer=None, bias_regularizer=None,
         activity_regularizer=None, depthwise_constraint=None, pointwise_constraint=None, bias_constraint=None,
         trainable=True, name=None, **kwargs,
     ) -> None:  # fmt: skip
         super().__init__(
-            2, filters, kernel_size, strides, padding, data_format, dilation_rate, depth_multiplier, activation, use_bias,
-            depthwise_initializer, pointwise_initializer, bias_initializer, depthwise_regularizer, pointwise_regularizer,
-            bias_regularizer, activity_regularizer, depthwise_constraint, pointwise_constraint, bias_constraint,
-            trainable=trainable, name=name, **kwargs,
+            2, filters, kernel_size, strides, padding, data_format, dilation_rate, depth_multiplier, activation,
+            use_bias, depthwise_initializer, pointwise_initializer, bias_initializer, depthwise_regularizer,
+            pointwise_regularizer, bias_regularizer, activity_regularizer, depthwise_constraint, pointwise_constraint,
+            bias_constraint, trainable=trainable, name=name, **kwargs,
         )  # fmt: skip
 
 
@@ -182,9 +185,9 @@ class SeparableConv2D(conv.SeparableConv, Layer):
 def separable_conv2d(
     inputs, filters, kernel_size, strides=(1, 1), padding="valid", data_format="channels_last", dilation_rate=(1, 1),
     depth_multiplier=1, activation=None, use_bias=True, depthwise_initializer=None, pointwise_initializer=None,
-    bias_initializer=Zeros(), depthwise_regularizer=None, pointwise_regularizer=None, bias_regularizer=None,
-    activity_regularizer=None, depthwise_constraint=None, pointwise_constraint=None, bias_constraint=None, trainable=True,
-    name=None, reuse=None,
+    bias_initializer=_ZEROS, depthwise_regularizer=None, pointwise_regularizer=None, bias_regularizer=None,
+    activity_regularizer=None, depthwise_constraint=None, pointwise_constraint=None, bias_constraint=None,
+    trainable=True, name=None, reuse=None,
 ) -> Tensor:  # fmt: skip
     """Convolution of each channel, then over the channels with new weights of the variable scope `name`.
 
@@ -197,7 +200,8 @@ def separable_conv2d(
       depth_multiplier: number of outputs of each channel.
       activation: function of the result, its name, or None.
       use_bias: whether to add a bias.
-      depthwise_initializer, pointwise_initializer, bias_initializer and the regularizers and constraints: of the weights.
+      depthwise_initializer, pointwise_initializer, bias_initializer, and the regularizers and constraints: of the
+        weights.
       activity_regularizer: function of the output that gives a loss.
       trainable: whether the weights are trained.
       name: variable scope, "separable_conv2d" by default.
@@ -220,7 +224,7 @@ class Conv2DTranspose(conv.ConvTranspose, Layer):
 
     def __init__(
         self, filters, kernel_size, strides=(1, 1), padding="valid", data_format="channels_last", activation=None,
-        use_bias=True, kernel_initializer=None, bias_initializer=Zeros(), kernel_regularizer=None, bias_regularizer=None,
+        use_bias=True, kernel_initializer=None, bias_initializer=_ZEROS, kernel_regularizer=None, bias_regularizer=None,
         activity_regularizer=None, kernel_constraint=None, bias_constraint=None, trainable=True, name=None, **kwargs,
     ) -> None:  # fmt: skip
         super().__init__(
@@ -233,7 +237,7 @@ class Conv2DTranspose(conv.ConvTranspose, Layer):
 @export("layers.conv2d_transpose")
 def conv2d_transpose(
     inputs, filters, kernel_size, strides=(1, 1), padding="valid", data_format="channels_last", activation=None,
-    use_bias=True, kernel_initializer=None, bias_initializer=Zeros(), kernel_regularizer=None, bias_regularizer=None,
+    use_bias=True, kernel_initializer=None, bias_initializer=_ZEROS, kernel_regularizer=None, bias_regularizer=None,
     activity_regularizer=None, kernel_constraint=None, bias_constraint=None, trainable=True, name=None, reuse=None,
 ) -> Tensor:  # fmt: skip
     """The transpose of a convolution of [batch, height, width, channels] with new weights of the variable scope `name`.
@@ -246,7 +250,8 @@ def conv2d_transpose(
       data_format: "channels_last" or "channels_first".
       activation: function of the result, its name, or None.
       use_bias: whether to add a bias.
-      kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, kernel_constraint, bias_constraint: of the weights.
+      kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, kernel_constraint,
+        bias_constraint: of the weights.
       activity_regularizer: function of the output that gives a loss.
       trainable: whether the weights are trained.
       name: variable scope, "conv2d_transpose" by default.
@@ -268,7 +273,7 @@ class Conv3DTranspose(conv.ConvTranspose, Layer):
 
     def __init__(
         self, filters, kernel_size, strides=(1, 1, 1), padding="valid", data_format="channels_last", activation=None,
-        use_bias=True, kernel_initializer=None, bias_initializer=Zeros(), kernel_regularizer=None, bias_regularizer=None,
+        use_bias=True, kernel_initializer=None, bias_initializer=_ZEROS, kernel_regularizer=None, bias_regularizer=None,
         activity_regularizer=None, kernel_constraint=None, bias_constraint=None, trainable=True, name=None, **kwargs,
     ) -> None:  # fmt: skip
         super().__init__(
@@ -281,10 +286,10 @@ class Conv3DTranspose(conv.ConvTranspose, Layer):
 @export("layers.conv3d_transpose")
 def conv3d_transpose(
     inputs, filters, kernel_size, strides=(1, 1, 1), padding="valid", data_format="channels_last", activation=None,
-    use_bias=True, kernel_initializer=None, bias_initializer=Zeros(), kernel_regularizer=None, bias_regularizer=None,
+    use_bias=True, kernel_initializer=None, bias_initializer=_ZEROS, kernel_regularizer=None, bias_regularizer=None,
     activity_regularizer=None, kernel_constraint=None, bias_constraint=None, trainable=True, name=None, reuse=None,
 ) -> Tensor:  # fmt: skip
-    """The transpose of a convolution of [batch, depth, height, width, channels]; arguments as in `conv2d_transpose`, for 3 dimensions."""
+    """The transpose of a convolution of rank 5; arguments as in `conv2d_transpose`."""
     return Conv3DTranspose(
         filters, kernel_size, strides, padding, data_format, activation, use_bias, kernel_initializer, bias_initializer,
         kernel_regularizer, bias_regularizer, activity_regularizer, kernel_constraint, bias_constraint, trainable, name,

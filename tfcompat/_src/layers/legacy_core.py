@@ -10,15 +10,17 @@ from tfcompat._src.layers import core
 from tfcompat._src.layers.scoped_layer import Layer
 from tfcompat._src.variables.initializers import Zeros
 
+_ZEROS = Zeros()
+
 
 @export("layers.Dense")
 class Dense(core.Dense, Layer):
     __doc__ = core.Dense.__doc__
 
     def __init__(
-        self, units, activation=None, use_bias=True, kernel_initializer=None, bias_initializer=Zeros(), kernel_regularizer=None,
-        bias_regularizer=None, activity_regularizer=None, kernel_constraint=None, bias_constraint=None, trainable=True, name=None,
-        **kwargs,
+        self, units, activation=None, use_bias=True, kernel_initializer=None, bias_initializer=_ZEROS,
+        kernel_regularizer=None, bias_regularizer=None, activity_regularizer=None, kernel_constraint=None,
+        bias_constraint=None, trainable=True, name=None, **kwargs,
     ) -> None:  # fmt: skip
         super().__init__(
             units, activation, use_bias, kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer,
@@ -28,9 +30,9 @@ class Dense(core.Dense, Layer):
 
 @export("layers.dense")
 def dense(
-    inputs, units, activation=None, use_bias=True, kernel_initializer=None, bias_initializer=Zeros(), kernel_regularizer=None,
-    bias_regularizer=None, activity_regularizer=None, kernel_constraint=None, bias_constraint=None, trainable=True, name=None,
-    reuse=None,
+    inputs, units, activation=None, use_bias=True, kernel_initializer=None, bias_initializer=_ZEROS,
+    kernel_regularizer=None, bias_regularizer=None, activity_regularizer=None, kernel_constraint=None,
+    bias_constraint=None, trainable=True, name=None, reuse=None,
 ) -> Tensor:  # fmt: skip
     """`activation(inputs @ kernel + bias)` with new weights of the variable scope `name`.
 
@@ -39,7 +41,8 @@ def dense(
       units: number of outputs.
       activation: function of the result, its name, or None.
       use_bias: whether to add a bias.
-      kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, kernel_constraint, bias_constraint: of the weights.
+      kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, kernel_constraint,
+        bias_constraint: of the weights.
       activity_regularizer: function of the output that gives a loss.
       trainable: whether the weights are trained.
       name: variable scope, "dense" by default.

@@ -10,16 +10,20 @@ from tfcompat._src.layers import normalization
 from tfcompat._src.layers.scoped_layer import Layer
 from tfcompat._src.variables.initializers import Ones, Zeros
 
+_ZEROS = Zeros()
+_ONES = Ones()
+
 
 @export("layers.BatchNormalization")
 class BatchNormalization(normalization.BatchNormalization, Layer):
     __doc__ = normalization.BatchNormalization.__doc__
 
     def __init__(
-        self, axis=-1, momentum=0.99, epsilon=1e-3, center=True, scale=True, beta_initializer=Zeros(), gamma_initializer=Ones(),
-        moving_mean_initializer=Zeros(), moving_variance_initializer=Ones(), beta_regularizer=None, gamma_regularizer=None,
-        beta_constraint=None, gamma_constraint=None, renorm=False, renorm_clipping=None, renorm_momentum=0.99, fused=None,
-        trainable=True, virtual_batch_size=None, adjustment=None, name=None, **kwargs,
+        self, axis=-1, momentum=0.99, epsilon=1e-3, center=True, scale=True, beta_initializer=_ZEROS,
+        gamma_initializer=_ONES, moving_mean_initializer=_ZEROS, moving_variance_initializer=_ONES,
+        beta_regularizer=None, gamma_regularizer=None, beta_constraint=None, gamma_constraint=None, renorm=False,
+        renorm_clipping=None, renorm_momentum=0.99, fused=None, trainable=True, virtual_batch_size=None,
+        adjustment=None, name=None, **kwargs,
     ) -> None:  # fmt: skip
         super().__init__(
             axis, momentum, epsilon, center, scale, beta_initializer, gamma_initializer, moving_mean_initializer,
@@ -33,10 +37,11 @@ class BatchNormalization(normalization.BatchNormalization, Layer):
 
 @export("layers.batch_normalization")
 def batch_normalization(
-    inputs, axis=-1, momentum=0.99, epsilon=1e-3, center=True, scale=True, beta_initializer=Zeros(), gamma_initializer=Ones(),
-    moving_mean_initializer=Zeros(), moving_variance_initializer=Ones(), beta_regularizer=None, gamma_regularizer=None,
-    beta_constraint=None, gamma_constraint=None, training=False, trainable=True, name=None, reuse=None, renorm=False,
-    renorm_clipping=None, renorm_momentum=0.99, fused=None, virtual_batch_size=None, adjustment=None,
+    inputs, axis=-1, momentum=0.99, epsilon=1e-3, center=True, scale=True, beta_initializer=_ZEROS,
+    gamma_initializer=_ONES, moving_mean_initializer=_ZEROS, moving_variance_initializer=_ONES, beta_regularizer=None,
+    gamma_regularizer=None, beta_constraint=None, gamma_constraint=None, training=False, trainable=True, name=None,
+    reuse=None, renorm=False, renorm_clipping=None, renorm_momentum=0.99, fused=None, virtual_batch_size=None,
+    adjustment=None,
 ) -> Tensor:  # fmt: skip
     """Normalizes `inputs` by the statistics of the batch where `training` is true, and by their moving averages else.
 
@@ -63,10 +68,11 @@ def batch_normalization(
       a Tensor like `inputs`.
 
     Raises:
-      TypeError: `axis` is neither an int nor a list. ValueError: another argument does not fit, or a size along `axis` is unknown.
+      TypeError: `axis` is neither an int nor a list. ValueError: another argument does not fit, or a size is unknown.
     """
     return BatchNormalization(
         axis, momentum, epsilon, center, scale, beta_initializer, gamma_initializer, moving_mean_initializer,
         moving_variance_initializer, beta_regularizer, gamma_regularizer, beta_constraint, gamma_constraint, renorm,
-        renorm_clipping, renorm_momentum, fused, trainable, virtual_batch_size, adjustment, name, _reuse=reuse, _scope=name,
+        renorm_clipping, renorm_momentum, fused, trainable, virtual_batch_size, adjustment, name, _reuse=reuse,
+        _scope=name,
     ).apply(inputs, training=training)  # fmt: skip

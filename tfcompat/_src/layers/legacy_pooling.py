@@ -73,7 +73,7 @@ def max_pooling1d(inputs, pool_size, strides, padding="valid", data_format="chan
 
 @export("layers.max_pooling2d")
 def max_pooling2d(inputs, pool_size, strides, padding="valid", data_format="channels_last", name=None) -> Tensor:
-    """The largest element of each window of [batch, height, width, channels]; arguments as in `max_pooling1d`, for 2 dimensions."""
+    """The largest element of each window of rank 4; arguments as in `max_pooling1d`."""
     return MaxPooling2D(pool_size, strides, padding, data_format, name).apply(inputs)
 
 
@@ -91,7 +91,7 @@ def average_pooling1d(inputs, pool_size, strides, padding="valid", data_format="
 
 @export("layers.average_pooling2d")
 def average_pooling2d(inputs, pool_size, strides, padding="valid", data_format="channels_last", name=None) -> Tensor:
-    """The mean of each window of [batch, height, width, channels]; arguments as in `max_pooling1d`, for 2 dimensions."""
+    """The mean of each window of rank 4; arguments as in `max_pooling1d`."""
     return AveragePooling2D(pool_size, strides, padding, data_format, name).apply(inputs)
 
 

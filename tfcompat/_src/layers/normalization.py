@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from tfcompat._src.framework import dtypes
 from tfcompat._src.framework.convert import constant, convert_to_tensor
@@ -53,15 +54,17 @@ class BatchNormalization(Layer):
     """
 
     _base_config = (
-        "axis", "momentum", "epsilon", "center", "scale", "beta_initializer", "gamma_initializer", "moving_mean_initializer",
-        "moving_variance_initializer", "beta_regularizer", "gamma_regularizer", "beta_constraint", "gamma_constraint",
+        "axis", "momentum", "epsilon", "center", "scale", "beta_initializer", "gamma_initializer",
+        "moving_mean_initializer", "moving_variance_initializer", "beta_regularizer", "gamma_regularizer",
+        "beta_constraint", "gamma_constraint",
     )  # fmt: skip
 
     def __init__(
-        self, axis=-1, momentum=0.99, epsilon=1e-3, center=True, scale=True, beta_initializer="zeros", gamma_initializer="ones",
-        moving_mean_initializer="zeros", moving_variance_initializer="ones", beta_regularizer=None, gamma_regularizer=None,
-        beta_constraint=None, gamma_constraint=None, renorm=False, renorm_clipping=None, renorm_momentum=0.99, fused=None,
-        trainable=True, virtual_batch_size=None, adjustment=None, name=None, **kwargs,
+        self, axis=-1, momentum=0.99, epsilon=1e-3, center=True, scale=True, beta_initializer="zeros",
+        gamma_initializer="ones", moving_mean_initializer="zeros", moving_variance_initializer="ones",
+        beta_regularizer=None, gamma_regularizer=None, beta_constraint=None, gamma_constraint=None, renorm=False,
+        renorm_clipping=None, renorm_momentum=0.99, fused=None, trainable=True, virtual_batch_size=None,
+        adjustment=None, name=None, **kwargs,
     ) -> None:  # fmt: skip
         super().__init__(name=name, **kwargs)
         if not isinstance(axis, (int, list)):
@@ -131,9 +134,13 @@ class BatchNormalization(Layer):
         if self.virtual_batch_size is None:
             return
         if self.virtual_batch_size <= 0:
-            raise ValueError("virtual_batch_size must be a positive integer that divides the true batch size of the input Tensor")
+            raise ValueError(
+                "virtual_batch_size must be a positive integer that divides the true batch size of the input Tensor"
+            )
         if 0 in self.axis:
-            raise ValueError("When using virtual_batch_size, the batch dimension must be 0 and thus axis cannot include 0")
+            raise ValueError(
+                "When using virtual_batch_size, the batch dimension must be 0 and thus axis cannot include 0"
+            )
         if self.adjustment is not None:
             raise ValueError("When using virtual_batch_size, adjustment cannot be specified")
 
@@ -149,8 +156,8 @@ class BatchNormalization(Layer):
     def _add_param(self, name: str, shape: list[int]) -> Any:
         return self.add_weight(
             name=name, shape=shape, dtype=self._param_dtype, initializer=getattr(self, f"{name}_initializer"),
-            regularizer=getattr(self, f"{name}_regularizer"), constraint=getattr(self, f"{name}_constraint"), trainable=True,
-            experimental_autocast=False,
+            regularizer=getattr(self, f"{name}_regularizer"), constraint=getattr(self, f"{name}_constraint"),
+            trainable=True, experimental_autocast=False,
         )  # fmt: skip
 
     def _add_statistics(self, shape: list[int]) -> None:
@@ -182,7 +189,8 @@ class BatchNormalization(Layer):
     def _add_statistic(self, name: str, shape: list[int], initializer: Any) -> Any:
         return self.add_weight(
             name=name, shape=shape, dtype=self._param_dtype, initializer=initializer, trainable=False,
-            synchronization=VariableSynchronization.ON_READ, aggregation=VariableAggregation.MEAN, experimental_autocast=False,
+            synchronization=VariableSynchronization.ON_READ, aggregation=VariableAggregation.MEAN,
+            experimental_autocast=False,
         )  # fmt: skip
 
     # ---- call ----
@@ -252,7 +260,9 @@ class BatchNormalization(Layer):
         if constant_value(training) is False:
             mean, variance = self.moving_mean, self.moving_variance
         else:
-            mean, variance, scale, offset = self._batch_statistics(inputs, training, reduction_axes, broadcast, scale, offset)
+            mean, variance, scale, offset = self._batch_statistics(
+                inputs, training, reduction_axes, broadcast, scale, offset
+            )
         mean, variance = cast(mean, inputs.dtype), cast(variance, inputs.dtype)
         offset = None if offset is None else cast(offset, inputs.dtype)
         scale = None if scale is None else cast(scale, inputs.dtype)
@@ -324,7 +334,9 @@ class BatchNormalization(Layer):
     def _update_renorm(self, variable: Any, value: Any, training: Any) -> Any:
         value = identity(value)
         return smart_cond(
-            training, lambda: self._assign_moving_average(variable, value, self.renorm_momentum), lambda: identity(variable)
+            training,
+            lambda: self._assign_moving_average(variable, value, self.renorm_momentum),
+            lambda: identity(variable),
         )
 
     def compute_output_shape(self, input_shape: Any) -> Any:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import copy
-from typing import Any, Iterator
+from collections.abc import Iterator
+from typing import Any
 
 from tfcompat._src.framework import nest
 from tfcompat._src.framework.export import export
@@ -62,7 +63,9 @@ class Layer(layer.Layer):
         if self._keras_style:
             for what, value in (("scope", scope), ("reuse", self._reuse)):
                 if value is not None:
-                    raise ValueError(f"{what} argument not allowed when keras style layers are enabled, but saw: {value}")
+                    raise ValueError(
+                        f"{what} argument not allowed when keras style layers are enabled, but saw: {value}"
+                    )
         self._call_has_scope_arg = "scope" in self._call_fn_args
         self._scope: VariableScope | None = None
         self._current_scope: VariableScope | None = None
@@ -86,9 +89,9 @@ class Layer(layer.Layer):
         """The name of the variable scope; ValueError before the first call."""
         if not self._scope:
             raise ValueError(
-                f'No name available for layer scope because the layer "{self._name}" has not been used yet. The scope name  is '
-                "determined the first time the layer instance is called. You must therefore call the layer before querying "
-                "`scope_name`."
+                f'No name available for layer scope because the layer "{self._name}" has not been used yet. '
+                "The scope name  is determined the first time the layer instance is called. You must therefore call "
+                "the layer before querying `scope_name`."
             )
         return self._scope.name
 
@@ -116,8 +119,8 @@ class Layer(layer.Layer):
     def add_weight(
         self, name: str, shape: Any, dtype: Any = None, initializer: Any = None, regularizer: Any = None,
         trainable: bool | None = None, constraint: Any = None, use_resource: bool | None = None,
-        synchronization: Any = VariableSynchronization.AUTO, aggregation: Any = VariableAggregation.NONE, partitioner: Any = None,
-        **kwargs: Any,
+        synchronization: Any = VariableSynchronization.AUTO, aggregation: Any = VariableAggregation.NONE,
+        partitioner: Any = None, **kwargs: Any,
     ) -> Any:  # fmt: skip
         """Makes a weight of the layer, or finds it where the layer reuses variables.
 
@@ -130,7 +133,7 @@ class Layer(layer.Layer):
           partitioner, use_resource, synchronization, aggregation: as in tf.get_variable.
 
         Raises:
-          TypeError: another keyword. ValueError: `trainable` with ON_READ, or the variable exists and may not be reused.
+          TypeError: another keyword. ValueError: `trainable` with ON_READ, or the variable may not be reused.
         """
         for keyword in kwargs:
             if keyword != "experimental_autocast":
@@ -138,7 +141,8 @@ class Layer(layer.Layer):
         if self._keras_style:
             return super().add_weight(
                 name, shape, dtype=dtype, initializer=initializer, regularizer=regularizer,
-                trainable=trainable and self.trainable, constraint=constraint, use_resource=use_resource, partitioner=partitioner,
+                trainable=trainable and self.trainable, constraint=constraint, use_resource=use_resource,
+                partitioner=partitioner,
             )  # fmt: skip
         trainable = layer.check_trainable(trainable, synchronization) and self.trainable
         existing = {id(v) for v in global_variables()} if regularizer else set()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import weakref
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from tfcompat._src.framework.scopes import get_default_graph, name_scope
 from tfcompat._src.framework.tensor import Tensor

@@ -27,15 +27,17 @@ def normalize_tuple(value: Any, n: int, name: str) -> tuple[int, ...]:
 
 
 def normalize_data_format(value: str | None) -> str:
-    """"channels_last" (the default) or "channels_first" in lower case; ValueError for anything else."""
+    """ "channels_last" (the default) or "channels_first" in lower case; ValueError for anything else."""
     found = "channels_last" if value is None else value.lower()
     if found not in ("channels_first", "channels_last"):
-        raise ValueError(f'The `data_format` argument must be one of "channels_first", "channels_last". Received: {value}')
+        raise ValueError(
+            f'The `data_format` argument must be one of "channels_first", "channels_last". Received: {value}'
+        )
     return found
 
 
 def normalize_padding(value: Any) -> Any:
-    """"valid", "same" or "causal" in lower case, or a list as it is; ValueError for anything else."""
+    """ "valid", "same" or "causal" in lower case, or a list as it is; ValueError for anything else."""
     if isinstance(value, (list, tuple)):
         return value
     padding = value.lower()

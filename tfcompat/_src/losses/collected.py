@@ -39,7 +39,9 @@ def get_regularization_loss(scope: str | None = None, name: str = "total_regular
 
 
 @export("losses.get_total_loss")
-def get_total_loss(add_regularization_losses: bool = True, name: str = "total_loss", scope: str | None = None) -> Tensor:
+def get_total_loss(
+    add_regularization_losses: bool = True, name: str = "total_loss", scope: str | None = None
+) -> Tensor:
     """The sum of the collected losses, with those of regularizers by default.
 
     Raises:

@@ -45,7 +45,8 @@ class Reduction:
     def all(cls) -> tuple[str, ...]:
         """Every reduction."""
         return (
-            cls.NONE, cls.SUM, cls.MEAN, cls.SUM_OVER_BATCH_SIZE, cls.SUM_OVER_NONZERO_WEIGHTS, cls.SUM_BY_NONZERO_WEIGHTS,
+            cls.NONE, cls.SUM, cls.MEAN, cls.SUM_OVER_BATCH_SIZE, cls.SUM_OVER_NONZERO_WEIGHTS,
+            cls.SUM_BY_NONZERO_WEIGHTS,
         )  # fmt: skip
 
     @classmethod
@@ -81,7 +82,9 @@ def _safe_mean(losses: Tensor, num_present: Tensor) -> Tensor:
 
 
 @export("losses.compute_weighted_loss")
-def compute_weighted_loss(losses, weights=1.0, scope=None, loss_collection=GraphKeys.LOSSES, reduction=_BY_NONZERO) -> Tensor:
+def compute_weighted_loss(
+    losses, weights=1.0, scope=None, loss_collection=GraphKeys.LOSSES, reduction=_BY_NONZERO
+) -> Tensor:
     """Weights `losses`, reduces them and collects the result.
 
     Args:
@@ -145,7 +148,14 @@ def absolute_difference(
 
 @export("losses.cosine_distance")
 def cosine_distance(
-    labels, predictions, axis=None, weights=1.0, scope=None, loss_collection=GraphKeys.LOSSES, reduction=_BY_NONZERO, dim=None
+    labels,
+    predictions,
+    axis=None,
+    weights=1.0,
+    scope=None,
+    loss_collection=GraphKeys.LOSSES,
+    reduction=_BY_NONZERO,
+    dim=None,
 ) -> Tensor:
     """1 less the sum of predictions * labels along `axis`, both of unit length; see `compute_weighted_loss`.
 
@@ -163,7 +173,9 @@ def cosine_distance(
 
 
 @export("losses.hinge_loss")
-def hinge_loss(labels, logits, weights=1.0, scope=None, loss_collection=GraphKeys.LOSSES, reduction=_BY_NONZERO) -> Tensor:
+def hinge_loss(
+    labels, logits, weights=1.0, scope=None, loss_collection=GraphKeys.LOSSES, reduction=_BY_NONZERO
+) -> Tensor:
     """The mean of max(0, 1 - (2 labels - 1) logits), for labels 0 and 1; see `compute_weighted_loss`."""
     _require(labels=labels, logits=logits)
     with name_scope(scope, "hinge_loss", (logits, labels, weights)) as scope:
@@ -216,7 +228,9 @@ def mean_squared_error(
 
 
 @export("losses.mean_pairwise_squared_error")
-def mean_pairwise_squared_error(labels, predictions, weights=1.0, scope=None, loss_collection=GraphKeys.LOSSES) -> Tensor:
+def mean_pairwise_squared_error(
+    labels, predictions, weights=1.0, scope=None, loss_collection=GraphKeys.LOSSES
+) -> Tensor:
     """The mean over all pairs of elements of a row of the squared difference of their errors.
 
     Args:
@@ -274,7 +288,13 @@ def sigmoid_cross_entropy(
 
 @export("losses.softmax_cross_entropy")
 def softmax_cross_entropy(
-    onehot_labels, logits, weights=1.0, label_smoothing=0, scope=None, loss_collection=GraphKeys.LOSSES, reduction=_BY_NONZERO
+    onehot_labels,
+    logits,
+    weights=1.0,
+    label_smoothing=0,
+    scope=None,
+    loss_collection=GraphKeys.LOSSES,
+    reduction=_BY_NONZERO,
 ) -> Tensor:
     """The mean cross entropy of classes that exclude each other.
 

@@ -139,12 +139,17 @@ class CondUnit:
             checks.COLLECTOR.checks.append(checks.Check(ok, check.text, merged, check.op, check.error))
 
     def _trace_side(self, on: bool, frame: Frame) -> None:
+        """Traces one branch; what the other would give to units of the same predicate is zeros of its shapes."""
         for op in self._shared:
             _pass_switch(op, on, frame)
         for item in self.branches[on]:
             run_item(item, frame)
         for merge in self.merges:
             frame.values.update(self._merged(merge, on, frame))
+        dead = [t for t in self._outputs if t not in frame.values]
+        if dead:
+            shapes = self._branch(not on, frame, [])(shapes_only=True)[0]
+            frame.values.update({t: jnp.zeros(shapes[t].shape, shapes[t].dtype) for t in dead if t in shapes})
 
     def _branch(self, on: bool, outer: Frame, written: list[str]) -> Callable:
         """A function that traces one branch: (values of outputs, checks, new state)."""

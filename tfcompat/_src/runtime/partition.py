@@ -58,6 +58,8 @@ class Partitioner:
                     self.on_host.add(item)
             elif initializer and (spec.numpy_kernel is not None or not item._outputs and not item._inputs):
                 self.on_host.add(item)
+            elif self._is_integer_work_on_host_values(item):
+                self.on_host.add(item)
         for item in self.items:
             if item not in self.on_host:
                 for position in item.constant_positions():
@@ -74,6 +76,15 @@ class Partitioner:
                 if variable is None or variable._attrs["dtype"].name in ("string", "variant"):
                     return True
         return False
+
+    def _is_integer_work_on_host_values(self, item: Any) -> bool:
+        """Index arithmetic on what a host step gave: its shapes vary from run to run, so it is not worth compiling."""
+        if item.spec.numpy_kernel is None or item.spec.effects != op_spec.PURE or isinstance(item, CondUnit):
+            return False
+        if not all(t._dtype.is_integer or t._dtype.is_bool for t in item._outputs):
+            return False
+        sources = [self.producer.get(t) for t in item._inputs if t not in self.known]
+        return bool(sources) and all(s in self.on_host and s.type not in HANDLE_OPS for s in sources)
 
     def _needs_host(self, unit: CondUnit) -> bool:
         """Whether a branch holds host work, or the predicate or a value of a branch comes from the host."""

@@ -12,6 +12,12 @@ REAL_MODULES = {
 }
 """Modules that are modules of ours, name for name."""
 
+NAMES = {
+    "tensorflow.python.ops.math_ops._bucketize": "raw:Bucketize",
+    "tensorflow.python.ops.variables.Variable": "Variable",
+}
+"""Names of TensorFlow's modules without a public path that mean something of ours under another name (`resolve.target`)."""
+
 PLACES = {
     "tensorflow.contrib": ("contrib",),
     "tensorflow.python.client": ("runtime",),

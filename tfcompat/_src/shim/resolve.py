@@ -10,7 +10,8 @@ import pkgutil
 import types
 from typing import Any
 
-from tfcompat._src.shim.places import REAL_MODULES, places
+from tfcompat._src.framework import op_spec
+from tfcompat._src.shim.places import NAMES, REAL_MODULES, places
 from tfcompat._src.shim.table import modules, names
 
 ABSENT = object()
@@ -78,6 +79,8 @@ def listed(module: str, name: str) -> Any:
 def lookup(module: str, name: str) -> Any:
     """The object that stands for `name` of TensorFlow's module `module`, or ABSENT."""
     found = listed(module, name)
+    if found is ABSENT and f"{module}.{name}" in NAMES:
+        found = target(NAMES[f"{module}.{name}"])
     if found is ABSENT:
         found = internal(places(module), name)
     if found is not ABSENT:
@@ -106,9 +109,14 @@ def internal(where: tuple[str, ...], name: str) -> Any:
         for path in paths_below(IMPLEMENTATION + place):
             module = importlib.import_module(path)
             found = vars(module).get(name, ABSENT)
-            if found is not ABSENT and defined_in(found, module):
+            if found is not ABSENT and defined_in(found, module) and not is_kernel(found):
                 return found
     return ABSENT
+
+
+def is_kernel(value: Any) -> bool:
+    """Whether the object computes an op on arrays, which no name of TensorFlow's Python modules means."""
+    return inspect.isroutine(value) and any(value is spec.kernel for spec in op_spec.registered())
 
 
 @functools.cache

@@ -196,11 +196,11 @@ class Assertions(absltest.TestCase):
             return
         a, b = self._GetNdArray(a), self._GetNdArray(b)
         self._assertSameShape(a, b, msg)
-        same = np.asarray(a == b)
+        same = np.asarray(a == b if a.size else np.ones(a.shape, bool))
         if a.dtype.name in ("float16", "float32", "float64", "bfloat16"):
             same = same | (np.isnan(a) & np.isnan(b))
         if not np.all(same):
-            where = np.where(~same)
+            where = np.where(np.atleast_1d(~same))
             lines = (
                 f"not equal lhs:\n{listed(where, a)}\nnot equal rhs:\n{listed(where, b)}" if a.ndim else f"{a} != {b}"
             )

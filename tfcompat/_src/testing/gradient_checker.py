@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,8 @@ _ALLOWED = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64, dty
 
 @export("test.compute_gradient")
 def compute_gradient(
-    x: Any, x_shape: Any, y: Tensor, y_shape: Any, x_init_value: Any = None, delta: float = 1e-3, init_targets: Any = None,
+    x: Any, x_shape: Any, y: Tensor, y_shape: Any, x_init_value: Any = None, delta: float = 1e-3,
+    init_targets: Any = None,
     extra_feed_dict: dict | None = None,
 ) -> Any:  # fmt: skip
     """The Jacobian of `y` with respect to `x`, by tf.gradients and by central differences, in the default session.
@@ -36,13 +38,15 @@ def compute_gradient(
       extra_feed_dict: what else is fed.
 
     Returns:
-      two arrays of shape [elements of x, elements of y], or a list of such pairs; a complex number counts as two elements.
+      two arrays of shape [elements of x, elements of y], or a list of such pairs; a complex number counts as two
+      elements.
 
     Raises:
-      AssertionError: a dtype is not floating, or `x_init_value` has another shape. ValueError: a gradient has a wrong shape.
+      AssertionError: a dtype is not floating, or `x_init_value` has another shape. ValueError: a gradient has a
+        wrong shape.
     """
-    if init_targets is not None:
-        assert isinstance(init_targets, (list, tuple))
+    if not isinstance(init_targets, (list, tuple, type(None))):
+        raise AssertionError(f"init_targets must be a list or tuple of operations, not {init_targets!r}")
     is_list = isinstance(x, list)
     xs, x_shapes = (x, x_shape) if is_list else ([x], [x_shape])
     values = [None] * len(xs) if x_init_value is None else x_init_value if is_list else [x_init_value]
@@ -59,7 +63,8 @@ def compute_gradient(
 
 @export("test.compute_gradient_error")
 def compute_gradient_error(
-    x: Any, x_shape: Any, y: Tensor, y_shape: Any, x_init_value: Any = None, delta: float = 1e-3, init_targets: Any = None,
+    x: Any, x_shape: Any, y: Tensor, y_shape: Any, x_init_value: Any = None, delta: float = 1e-3,
+    init_targets: Any = None,
     extra_feed_dict: dict | None = None,
 ) -> Any:  # fmt: skip
     """The largest absolute difference of the two Jacobians of `compute_gradient`, which see."""
@@ -77,16 +82,19 @@ def _slope(x: Tensor, y: Tensor, y_shape: Any) -> tuple[Any, Tensor]:
     with x.graph.as_default():
         dy = constant(1.0, shape=y_shape, dtype=y.dtype)
         dx = gradients(y, x, identity(dy))[0]
-        assert dx is not None, f"{y} does not depend on {x}"
+        if dx is None:
+            raise AssertionError(f"{y} does not depend on {x}")
         return dx, dy
 
 
 def _jacobians(x, x_shape, y, y_shape, dx, dy, value, delta, feed) -> tuple[np.ndarray, np.ndarray]:
     for tensor, label in ((x, "x"), (y, "y")):
-        assert tensor.dtype.base_dtype in _ALLOWED, f"Don't support type {tensor.dtype.name} for {label}"
+        if tensor.dtype.base_dtype not in _ALLOWED:
+            raise AssertionError(f"Don't support type {tensor.dtype.name} for {label}")
     if value is None:
         value = random_values(x_shape, x.dtype)
-    assert list(x_shape) == list(value.shape), f"x_shape = {x_shape}, init_data shape = {value.shape}"
+    if list(x_shape) != list(value.shape):
+        raise AssertionError(f"x_shape = {x_shape}, init_data shape = {value.shape}")
     run = SESSIONS.top().run
     by_rule = theoretical_jacobian(
         lambda dy_value: run(dx, {**feed, x: value, dy: dy_value}), value.shape, x.dtype, y_shape, y.dtype
@@ -112,7 +120,9 @@ def _parts(shape: Any, dtype: dtypes.DType) -> int:
 def theoretical_jacobian(
     backprop: Callable[[np.ndarray], Any], x_shape: Any, x_dtype: dtypes.DType, y_shape: Any, y_dtype: dtypes.DType
 ) -> np.ndarray:
-    """The Jacobian column by column: `backprop(dy)` is an array, or IndexedSlices of arrays, for a dy with a single 1."""
+    """The Jacobian column by column: `backprop(dy)` is an array, or IndexedSlices of arrays, for a dy with a
+    single 1.
+    """
     real = x_dtype.real_dtype.as_numpy_dtype
     jacobian = np.zeros((_parts(x_shape, x_dtype), _parts(y_shape, y_dtype)), real)
     dy = np.zeros(y_shape, y_dtype.as_numpy_dtype)
@@ -139,7 +149,12 @@ def _whole(grad: Any, shape: Any, dtype: dtypes.DType) -> np.ndarray:
 
 
 def numeric_jacobian(
-    f: Callable[[np.ndarray], Any], value: np.ndarray, x_dtype: dtypes.DType, y_shape: Any, y_dtype: dtypes.DType, delta: float
+    f: Callable[[np.ndarray], Any],
+    value: np.ndarray,
+    x_dtype: dtypes.DType,
+    y_shape: Any,
+    y_dtype: dtypes.DType,
+    delta: float,
 ) -> np.ndarray:
     """The Jacobian row by row: `(f(x + delta) - f(x - delta)) / (2 * delta)` for each element of x."""
     step_dtype = np.float32 if x_dtype == dtypes.bfloat16 else x_dtype.as_numpy_dtype

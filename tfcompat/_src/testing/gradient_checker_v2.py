@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,9 @@ from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.testing.gradient_checker import largest_difference, numeric_jacobian, theoretical_jacobian
 
 
-def compute_gradient(f: Callable, x: list[Any], delta: float = 1e-3) -> tuple[Sequence[np.ndarray], Sequence[np.ndarray]]:
+def compute_gradient(
+    f: Callable, x: list[Any], delta: float = 1e-3
+) -> tuple[Sequence[np.ndarray], Sequence[np.ndarray]]:
     """The Jacobians of `f(*x)` with respect to each of `x`, in the default session.
 
     Args:
@@ -25,7 +28,8 @@ def compute_gradient(f: Callable, x: list[Any], delta: float = 1e-3) -> tuple[Se
       delta: half the distance of the two points of a difference.
 
     Returns:
-      a pair: the Jacobians by tf.gradients and those by differences, one of shape [elements of x[i], elements of y] for each i.
+      a pair: the Jacobians by tf.gradients and those by differences, one of shape [elements of x[i], elements of
+        y] for each i.
 
     Raises:
       ValueError: `x` is no list, or a gradient has a wrong shape.

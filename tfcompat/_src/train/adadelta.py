@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.tensor import Tensor
@@ -22,7 +23,12 @@ class AdadeltaOptimizer(FusedOptimizer):
     """
 
     def __init__(
-        self, learning_rate: Any = 0.001, rho: Any = 0.95, epsilon: Any = 1e-8, use_locking: bool = False, name: str = "Adadelta"
+        self,
+        learning_rate: Any = 0.001,
+        rho: Any = 0.95,
+        epsilon: Any = 1e-8,
+        use_locking: bool = False,
+        name: str = "Adadelta",
     ) -> None:
         super().__init__(use_locking, name)
         self._lr, self._rho, self._epsilon = learning_rate, rho, epsilon
@@ -39,8 +45,12 @@ class AdadeltaOptimizer(FusedOptimizer):
         self._epsilon_t = self._hyperparameter(self._epsilon, "epsilon")
 
     def _rule(self, var: Any, as_type: Callable[[Any], Tensor]) -> tuple[str, dict[str, str], dict[str, Any]]:
-        return "Adadelta", {"accum": "accum", "accum_update": "accum_update"}, {
-            "lr": as_type(self._lr_t),
-            "rho": as_type(self._rho_t),
-            "epsilon": as_type(self._epsilon_t),
-        }
+        return (
+            "Adadelta",
+            {"accum": "accum", "accum_update": "accum_update"},
+            {
+                "lr": as_type(self._lr_t),
+                "rho": as_type(self._rho_t),
+                "epsilon": as_type(self._epsilon_t),
+            },
+        )

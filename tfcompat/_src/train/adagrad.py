@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from tfcompat._src.framework import raw
 from tfcompat._src.framework.convert import constant
@@ -36,7 +37,11 @@ class AdagradOptimizer(FusedOptimizer):
     """
 
     def __init__(
-        self, learning_rate: Any, initial_accumulator_value: float = 0.1, use_locking: bool = False, name: str = "Adagrad"
+        self,
+        learning_rate: Any,
+        initial_accumulator_value: float = 0.1,
+        use_locking: bool = False,
+        name: str = "Adagrad",
     ) -> None:
         _require_positive(initial_accumulator_value, "initial_accumulator_value")
         super().__init__(use_locking, name)
@@ -103,16 +108,21 @@ class ProximalAdagradOptimizer(FusedOptimizer):
         )
 
     def _rule(self, var: Any, as_type: Callable[[Any], Tensor]) -> tuple[str, dict[str, str], dict[str, Any]]:
-        return "ProximalAdagrad", {"accum": "accumulator"}, {
-            "lr": as_type(self._learning_rate_tensor),
-            "l1": as_type(self._l1_regularization_strength_tensor),
-            "l2": as_type(self._l2_regularization_strength_tensor),
-        }
+        return (
+            "ProximalAdagrad",
+            {"accum": "accumulator"},
+            {
+                "lr": as_type(self._learning_rate_tensor),
+                "l1": as_type(self._l1_regularization_strength_tensor),
+                "l2": as_type(self._l2_regularization_strength_tensor),
+            },
+        )
 
 
 @export("train.AdagradDAOptimizer")
 class AdagradDAOptimizer(FusedOptimizer):
-    """Adagrad by dual averaging, for sparse linear models: `var` follows from the sums of gradients and of their squares.
+    """Adagrad by dual averaging, for sparse linear models: `var` follows from the sums of gradients and of their
+    squares.
 
     Args:
       learning_rate: a number or scalar tensor.
@@ -143,7 +153,9 @@ class AdagradDAOptimizer(FusedOptimizer):
         for v in var_list:
             with colocate_with(v):
                 total = constant(0.0, shape=v.shape, dtype=v.dtype.base_dtype)
-                squares = constant(self._initial_gradient_squared_accumulator_value, shape=v.shape, dtype=v.dtype.base_dtype)
+                squares = constant(
+                    self._initial_gradient_squared_accumulator_value, shape=v.shape, dtype=v.dtype.base_dtype
+                )
             self._get_or_make_slot(v, total, "gradient_accumulator", self._name)
             self._get_or_make_slot(v, squares, "gradient_squared_accumulator", self._name)
 
@@ -156,9 +168,13 @@ class AdagradDAOptimizer(FusedOptimizer):
         with device(var.device):
             global_step = identity(self._global_step_on_worker)
         slots = {name: name for name in ("gradient_accumulator", "gradient_squared_accumulator")}
-        return "AdagradDA", slots, {
-            "lr": as_type(self._learning_rate_tensor),
-            "l1": as_type(self._l1_regularization_strength),
-            "l2": as_type(self._l2_regularization_strength),
-            "global_step": global_step,
-        }
+        return (
+            "AdagradDA",
+            slots,
+            {
+                "lr": as_type(self._learning_rate_tensor),
+                "l1": as_type(self._l1_regularization_strength),
+                "l2": as_type(self._l2_regularization_strength),
+                "global_step": global_step,
+            },
+        )

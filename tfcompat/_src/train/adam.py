@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from tfcompat._src.framework import raw
 from tfcompat._src.framework.export import export
@@ -29,7 +30,8 @@ class AdamOptimizer(FusedOptimizer):
     """
 
     def __init__(
-        self, learning_rate: Any = 0.001, beta1: Any = 0.9, beta2: Any = 0.999, epsilon: Any = 1e-8, use_locking: bool = False,
+        self, learning_rate: Any = 0.001, beta1: Any = 0.9, beta2: Any = 0.999, epsilon: Any = 1e-8,
+        use_locking: bool = False,
         name: str = "Adam",
     ) -> None:  # fmt: skip
         super().__init__(use_locking, name)
@@ -58,14 +60,18 @@ class AdamOptimizer(FusedOptimizer):
 
     def _rule(self, var: Any, as_type: Callable[[Any], Tensor]) -> tuple[str, dict[str, str], dict[str, Any]]:
         beta1_power, beta2_power = self._get_beta_accumulators()
-        return "Adam", {"m": "m", "v": "v"}, {
-            "beta1_power": as_type(beta1_power),
-            "beta2_power": as_type(beta2_power),
-            "lr": as_type(self._lr_t),
-            "beta1": as_type(self._beta1_t),
-            "beta2": as_type(self._beta2_t),
-            "epsilon": as_type(self._epsilon_t),
-        }
+        return (
+            "Adam",
+            {"m": "m", "v": "v"},
+            {
+                "beta1_power": as_type(beta1_power),
+                "beta2_power": as_type(beta2_power),
+                "lr": as_type(self._lr_t),
+                "beta1": as_type(self._beta1_t),
+                "beta2": as_type(self._beta2_t),
+                "epsilon": as_type(self._epsilon_t),
+            },
+        )
 
     def _apply_sparse_shared(self, grad: Tensor, var: Any, indices: Tensor, scatter_add: Callable) -> Operation:
         """The same update from rows of the gradient: the averages decay everywhere and every row of `var` moves.

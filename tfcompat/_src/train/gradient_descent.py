@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from tfcompat._src.framework import raw
 from tfcompat._src.framework.export import export
@@ -76,11 +77,15 @@ class ProximalGradientDescentOptimizer(FusedOptimizer):
         )
 
     def _rule(self, var: Any, as_type: Callable[[Any], Tensor]) -> tuple[str, dict[str, str], dict[str, Any]]:
-        return "ProximalGradientDescent", {}, {
-            "alpha": as_type(self._learning_rate_tensor),
-            "l1": as_type(self._l1_regularization_strength_tensor),
-            "l2": as_type(self._l2_regularization_strength_tensor),
-        }
+        return (
+            "ProximalGradientDescent",
+            {},
+            {
+                "alpha": as_type(self._learning_rate_tensor),
+                "l1": as_type(self._l1_regularization_strength_tensor),
+                "l2": as_type(self._l2_regularization_strength_tensor),
+            },
+        )
 
     def _apply(self, variant: str, var: Any, dtype: Any, **gradient: Any) -> Any:
         if "Sparse" not in variant:

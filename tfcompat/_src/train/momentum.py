@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.tensor import Tensor
@@ -22,7 +23,12 @@ class MomentumOptimizer(FusedOptimizer):
     """
 
     def __init__(
-        self, learning_rate: Any, momentum: Any, use_locking: bool = False, name: str = "Momentum", use_nesterov: bool = False
+        self,
+        learning_rate: Any,
+        momentum: Any,
+        use_locking: bool = False,
+        name: str = "Momentum",
+        use_nesterov: bool = False,
     ) -> None:
         super().__init__(use_locking, name)
         self._learning_rate, self._momentum, self._use_nesterov = learning_rate, momentum, use_nesterov
@@ -36,8 +42,12 @@ class MomentumOptimizer(FusedOptimizer):
         self._momentum_tensor = self._hyperparameter(self._momentum, "momentum")
 
     def _rule(self, var: Any, as_type: Callable[[Any], Tensor]) -> tuple[str, dict[str, str], dict[str, Any]]:
-        return "Momentum", {"accum": "momentum"}, {
-            "lr": as_type(self._learning_rate_tensor),
-            "momentum": as_type(self._momentum_tensor),
-            "use_nesterov": self._use_nesterov,
-        }
+        return (
+            "Momentum",
+            {"accum": "momentum"},
+            {
+                "lr": as_type(self._learning_rate_tensor),
+                "momentum": as_type(self._momentum_tensor),
+                "use_nesterov": self._use_nesterov,
+            },
+        )

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterable
+from collections.abc import Iterable
+from typing import Any
 
 from tfcompat._src.framework import dtypes, raw
 from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph_collections import GraphKeys
 from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import add_to_collection, colocate_with, get_collection, get_default_graph, init_scope, name_scope
+from tfcompat._src.framework.scopes import (
+    add_to_collection,
+    colocate_with,
+    get_collection,
+    get_default_graph,
+    init_scope,
+    name_scope,
+)
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.control.groups import group
 from tfcompat._src.ops.math.binary import div, power, truediv
@@ -24,7 +32,9 @@ _FLOATING = (dtypes.bfloat16, dtypes.float16, dtypes.float32, dtypes.float64)
 _VARIABLE_OPS = ("Variable", "VariableV2", "VarHandleOp")
 
 
-def assign_moving_average(variable: Any, value: Any, decay: Any, zero_debias: bool = True, name: str | None = None) -> Any:
+def assign_moving_average(
+    variable: Any, value: Any, decay: Any, zero_debias: bool = True, name: str | None = None
+) -> Any:
     """Moves `variable` towards `value`: `variable -= (1 - decay) * (variable - value)`.
 
     Args:
@@ -62,7 +72,8 @@ def weighted_moving_average(
         averages = []
         for label, like in (("value_x_weight", value), ("weight", weight)):
             averages.append(get_variable(
-                label, shape=like.shape, dtype=like.dtype, initializer=Zeros(), trainable=False, collections=collections,
+                label, shape=like.shape, dtype=like.dtype, initializer=Zeros(), trainable=False,
+                collections=collections,
             ))  # fmt: skip
         numerator = assign_moving_average(averages[0], value * weight, decay, zero_debias=False)
         denominator = assign_moving_average(averages[1], weight, decay, zero_debias=False)
@@ -170,7 +181,8 @@ class ExponentialMovingAverage:
         """Names in a checkpoint, to the variables to restore from them: the averages where there are any.
 
         Args:
-          moving_avg_variables: the variables to restore from their averages; by default all trainable and all averaged ones.
+          moving_avg_variables: the variables to restore from their averages; by default all trainable and all
+            averaged ones.
         """
         if moving_avg_variables is None:
             moving_avg_variables = get_collection(GraphKeys.TRAINABLE_VARIABLES) + get_collection(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from tfcompat._src.framework import dtypes, nest, raw
 from tfcompat._src.framework.convert import convert_to_tensor
@@ -11,7 +12,13 @@ from tfcompat._src.framework.graph_collections import GraphKeys
 from tfcompat._src.framework.indexed_slices import IndexedSlices, convert_to_tensor_or_indexed_slices
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.scopes import (
-    colocate_with, control_dependencies, get_collection, get_collection_ref, get_default_graph, init_scope, name_scope,
+    colocate_with,
+    control_dependencies,
+    get_collection,
+    get_collection_ref,
+    get_default_graph,
+    init_scope,
+    name_scope,
 )  # fmt: skip
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.gradients.gradients import gradients
@@ -76,7 +83,8 @@ class Optimizer:
 
     def minimize(
         self, loss: Any, global_step: Any = None, var_list: Any = None, gate_gradients: int = GATE_OP,
-        aggregation_method: Any = None, colocate_gradients_with_ops: bool = False, name: str | None = None, grad_loss: Any = None,
+        aggregation_method: Any = None, colocate_gradients_with_ops: bool = False, name: str | None = None,
+        grad_loss: Any = None,
     ) -> Operation:  # fmt: skip
         """The operation that makes one step down the gradient of `loss`: `compute_gradients`, then `apply_gradients`.
 
@@ -108,16 +116,21 @@ class Optimizer:
         self, loss: Any, var_list: Any = None, gate_gradients: int = GATE_OP, aggregation_method: Any = None,
         colocate_gradients_with_ops: bool = False, grad_loss: Any = None,
     ) -> list[tuple[Any, Any]]:  # fmt: skip
-        """(gradient, variable) pairs; a gradient is a Tensor, IndexedSlices, or None. See `minimize` for the arguments."""
+        """(gradient, variable) pairs; a gradient is a Tensor, IndexedSlices, or None. See `minimize` for the
+        arguments.
+        """
         if callable(loss):
             return _gradients_of_function(loss, var_list, grad_loss)
         if gate_gradients not in (Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH):
             raise ValueError(
-                f"gate_gradients must be one of: Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH.  Not {gate_gradients}"
+                f"gate_gradients must be one of: Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH.  "
+                f"Not {gate_gradients}"
             )
         self._assert_valid_dtypes([loss] if grad_loss is None else [loss, grad_loss])
         if var_list is None:
-            found = get_collection(GraphKeys.TRAINABLE_VARIABLES) + get_collection(GraphKeys.TRAINABLE_RESOURCE_VARIABLES)
+            found = get_collection(GraphKeys.TRAINABLE_VARIABLES) + get_collection(
+                GraphKeys.TRAINABLE_RESOURCE_VARIABLES
+            )
         else:
             found = nest.flatten(var_list)
         found += get_collection(GraphKeys._STREAMING_MODEL_PORTS)
@@ -133,7 +146,9 @@ class Optimizer:
         self._assert_valid_dtypes([v for g, v in zip(grads, found) if g is not None and v.dtype != dtypes.resource])
         return list(zip(grads, found))
 
-    def apply_gradients(self, grads_and_vars: Iterable[tuple[Any, Any]], global_step: Any = None, name: str | None = None) -> Operation:
+    def apply_gradients(
+        self, grads_and_vars: Iterable[tuple[Any, Any]], global_step: Any = None, name: str | None = None
+    ) -> Operation:
         """The operation that applies gradients to variables.
 
         Args:
@@ -219,7 +234,9 @@ class Optimizer:
         """The slot of a variable, made with the value `val` at first."""
         return self._slot(var, slot_name, lambda: slot_creator.create_slot(var, val, op_name))
 
-    def _get_or_make_slot_with_initializer(self, var: Any, initializer: Any, shape: Any, dtype: Any, slot_name: str, op_name: str) -> Any:
+    def _get_or_make_slot_with_initializer(
+        self, var: Any, initializer: Any, shape: Any, dtype: Any, slot_name: str, op_name: str
+    ) -> Any:
         """The slot of a variable, made with `initializer` at first."""
         return self._slot(
             var, slot_name, lambda: slot_creator.create_slot_with_initializer(var, initializer, shape, dtype, op_name)
@@ -307,7 +324,8 @@ class FusedOptimizer(Optimizer):
     """An optimizer whose update is one op type in four variants, as `_rule` says."""
 
     def _rule(self, var: Any, as_type: Callable[[Any], Tensor]) -> tuple[str, dict[str, str], dict[str, Any]]:
-        """The op type without its prefix, the slot of each of its slot inputs, and its other arguments without the gradient.
+        """The op type without its prefix, the slot of each of its slot inputs, and its other arguments without the
+        gradient.
 
         Args:
           var: the variable. as_type: casts a hyperparameter to the type of the update.
@@ -357,7 +375,9 @@ def _gradients_of_function(loss: Callable[[], Any], var_list: Any, grad_loss: An
     value = loss()
     if var_list is None:
         used = {t for op in graph.get_operations()[before:] for t in op.inputs}
-        found = [v for v in get_collection(GraphKeys.TRAINABLE_VARIABLES) if is_resource_variable(v) and v.handle in used]
+        found = [
+            v for v in get_collection(GraphKeys.TRAINABLE_VARIABLES) if is_resource_variable(v) and v.handle in used
+        ]
     else:
         found = nest.flatten(var_list)
     with control_dependencies([value]):

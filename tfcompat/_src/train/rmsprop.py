@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.tensor import Tensor
@@ -21,12 +22,14 @@ class RMSPropOptimizer(FusedOptimizer):
       momentum: likewise.
       epsilon: added under the root; likewise.
       use_locking: passed on to the update operations.
-      centered: divides by the standard deviation: subtracts the square of the average gradient under the root (Graves 2013).
+      centered: divides by the standard deviation: subtracts the square of the average gradient under the root
+        (Graves 2013).
       name: name of the training operation and of the slots.
     """
 
     def __init__(
-        self, learning_rate: Any, decay: Any = 0.9, momentum: Any = 0.0, epsilon: Any = 1e-10, use_locking: bool = False,
+        self, learning_rate: Any, decay: Any = 0.9, momentum: Any = 0.0, epsilon: Any = 1e-10,
+        use_locking: bool = False,
         centered: bool = False, name: str = "RMSProp",
     ) -> None:  # fmt: skip
         super().__init__(use_locking, name)
@@ -53,9 +56,13 @@ class RMSPropOptimizer(FusedOptimizer):
         slots = {"ms": "rms", "mom": "momentum"}
         if self._centered:
             slots["mg"] = "mg"
-        return "CenteredRMSProp" if self._centered else "RMSProp", slots, {
-            "lr": as_type(self._learning_rate_tensor),
-            "rho": as_type(self._decay_tensor),
-            "momentum": as_type(self._momentum_tensor),
-            "epsilon": as_type(self._epsilon_tensor),
-        }
+        return (
+            "CenteredRMSProp" if self._centered else "RMSProp",
+            slots,
+            {
+                "lr": as_type(self._learning_rate_tensor),
+                "rho": as_type(self._decay_tensor),
+                "momentum": as_type(self._momentum_tensor),
+                "epsilon": as_type(self._epsilon_tensor),
+            },
+        )

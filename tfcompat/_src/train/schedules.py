@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from tfcompat._src.framework import dtypes, raw
 from tfcompat._src.framework.convert import constant, convert_n_to_tensor, convert_to_tensor
@@ -82,7 +83,10 @@ class PiecewiseConstantDecay(LearningRateSchedule):
             boundaries, values = convert_n_to_tensor(self.boundaries), convert_n_to_tensor(self.values)
             x = convert_to_tensor(step)
             limits = [cast(b, x.dtype.base_dtype) for b in boundaries]
-            pairs: list[tuple[Tensor, Callable]] = [(x <= limits[0], lambda: values[0]), (x > limits[-1], lambda: values[-1])]
+            pairs: list[tuple[Tensor, Callable]] = [
+                (x <= limits[0], lambda: values[0]),
+                (x > limits[-1], lambda: values[-1]),
+            ]
             for low, high, value in zip(limits[:-1], limits[1:], values[1:-1]):
                 pairs.append(((x > low) & (x <= high), lambda value=value: value))
             return case(pairs, lambda: values[0], exclusive=True)
@@ -91,7 +95,9 @@ class PiecewiseConstantDecay(LearningRateSchedule):
 @export("keras.optimizers.schedules.PolynomialDecay")
 @_schedule
 class PolynomialDecay(LearningRateSchedule):
-    """`(initial - end) * (1 - step / decay_steps) ** power + end`; `cycle` stretches decay_steps to the next multiple beyond step."""
+    """`(initial - end) * (1 - step / decay_steps) ** power + end`; `cycle` stretches decay_steps to the next
+    multiple beyond step.
+    """
 
     initial_learning_rate: Any
     decay_steps: Any
@@ -145,7 +151,9 @@ def _half_cosine(fraction: Tensor, scale: Any = None) -> Tensor:
 @export("keras.experimental.CosineDecay")
 @_schedule
 class CosineDecay(LearningRateSchedule):
-    """`initial_learning_rate * ((1 - alpha) * (1 + cos(pi * step / decay_steps)) / 2 + alpha)` (Loshchilov & Hutter 2017)."""
+    """`initial_learning_rate * ((1 - alpha) * (1 + cos(pi * step / decay_steps)) / 2 + alpha)` (Loshchilov &
+    Hutter 2017).
+    """
 
     initial_learning_rate: Any
     decay_steps: Any
@@ -163,7 +171,9 @@ class CosineDecay(LearningRateSchedule):
 @export("keras.experimental.CosineDecayRestarts")
 @_schedule
 class CosineDecayRestarts(LearningRateSchedule):
-    """CosineDecay that starts again, each period `t_mul` times as long and beginning `m_mul` times as high as the one before."""
+    """CosineDecay that starts again, each period `t_mul` times as long and beginning `m_mul` times as high as the
+    one before.
+    """
 
     initial_learning_rate: Any
     first_decay_steps: Any
@@ -201,7 +211,9 @@ def _growing_periods(periods: Tensor, growth: Tensor) -> tuple[Tensor, Tensor]:
 @export("keras.experimental.LinearCosineDecay")
 @_schedule
 class LinearCosineDecay(LearningRateSchedule):
-    """`initial * ((alpha + 1 - t) * (1 + cos(2 * pi * num_periods * t)) / 2 + beta)`, t = step / decay_steps (Bello et al. 2017)."""
+    """`initial * ((alpha + 1 - t) * (1 + cos(2 * pi * num_periods * t)) / 2 + beta)`, t = step / decay_steps
+    (Bello et al. 2017).
+    """
 
     initial_learning_rate: Any
     decay_steps: Any
@@ -226,7 +238,9 @@ class LinearCosineDecay(LearningRateSchedule):
 @export("keras.experimental.NoisyLinearCosineDecay")
 @_schedule
 class NoisyLinearCosineDecay(LearningRateSchedule):
-    """LinearCosineDecay with normal noise of variance `initial_variance / (1 + step) ** variance_decay` on the linear part."""
+    """LinearCosineDecay with normal noise of variance `initial_variance / (1 + step) ** variance_decay` on the
+    linear part.
+    """
 
     initial_learning_rate: Any
     decay_steps: Any
@@ -243,7 +257,13 @@ class NoisyLinearCosineDecay(LearningRateSchedule):
             steps, first_variance, decay, periods, alpha, beta, step = (
                 cast(v, rate.dtype)
                 for v in (
-                    self.decay_steps, self.initial_variance, self.variance_decay, self.num_periods, self.alpha, self.beta, step,
+                    self.decay_steps,
+                    self.initial_variance,
+                    self.variance_decay,
+                    self.num_periods,
+                    self.alpha,
+                    self.beta,
+                    step,
                 )  # fmt: skip
             )
             step = raw.Minimum(step, steps)
@@ -257,9 +277,16 @@ class NoisyLinearCosineDecay(LearningRateSchedule):
 
 @export("train.exponential_decay")
 def exponential_decay(
-    learning_rate: Any, global_step: Any, decay_steps: Any, decay_rate: Any, staircase: bool = False, name: str | None = None
+    learning_rate: Any,
+    global_step: Any,
+    decay_steps: Any,
+    decay_rate: Any,
+    staircase: bool = False,
+    name: str | None = None,
 ) -> Tensor:
-    """`learning_rate * decay_rate ** (global_step / decay_steps)`, a scalar tensor; `staircase` rounds the exponent down."""
+    """`learning_rate * decay_rate ** (global_step / decay_steps)`, a scalar tensor; `staircase` rounds the
+    exponent down.
+    """
     return ExponentialDecay(learning_rate, decay_steps, decay_rate, staircase, name)(global_step)
 
 
@@ -286,7 +313,8 @@ def piecewise_constant(x: Any, boundaries: Any, values: Any, name: str | None = 
     for value in values[1:]:
         if value.dtype.base_dtype != values[0].dtype.base_dtype:
             raise ValueError(
-                f"Values must have elements all with the same dtype ({values[0].dtype.base_dtype} vs {value.dtype.base_dtype})."
+                f"Values must have elements all with the same dtype ({values[0].dtype.base_dtype} vs "
+                f"{value.dtype.base_dtype})."
             )
     return PiecewiseConstantDecay(boundaries, values, name)(x)
 
@@ -309,22 +337,38 @@ def polynomial_decay(
 
 @export("train.natural_exp_decay")
 def natural_exp_decay(
-    learning_rate: Any, global_step: Any, decay_steps: Any, decay_rate: Any, staircase: bool = False, name: str | None = None
+    learning_rate: Any,
+    global_step: Any,
+    decay_steps: Any,
+    decay_rate: Any,
+    staircase: bool = False,
+    name: str | None = None,
 ) -> Tensor:
-    """`learning_rate * exp(-decay_rate * global_step / decay_steps)`, a scalar tensor; `staircase` rounds the quotient down."""
+    """`learning_rate * exp(-decay_rate * global_step / decay_steps)`, a scalar tensor; `staircase` rounds the
+    quotient down.
+    """
     return ExponentialDecay(learning_rate, decay_steps, raw.Exp(raw.Neg(decay_rate)), staircase, name)(global_step)
 
 
 @export("train.inverse_time_decay")
 def inverse_time_decay(
-    learning_rate: Any, global_step: Any, decay_steps: Any, decay_rate: Any, staircase: bool = False, name: str | None = None
+    learning_rate: Any,
+    global_step: Any,
+    decay_steps: Any,
+    decay_rate: Any,
+    staircase: bool = False,
+    name: str | None = None,
 ) -> Tensor:
-    """`learning_rate / (1 + decay_rate * global_step / decay_steps)`, a scalar tensor; `staircase` rounds the quotient down."""
+    """`learning_rate / (1 + decay_rate * global_step / decay_steps)`, a scalar tensor; `staircase` rounds the
+    quotient down.
+    """
     return InverseTimeDecay(learning_rate, decay_steps, decay_rate, staircase, name)(global_step)
 
 
 @export("train.cosine_decay")
-def cosine_decay(learning_rate: Any, global_step: Any, decay_steps: Any, alpha: Any = 0.0, name: str | None = None) -> Tensor:
+def cosine_decay(
+    learning_rate: Any, global_step: Any, decay_steps: Any, alpha: Any = 0.0, name: str | None = None
+) -> Tensor:
     """Half a cosine from `learning_rate` down to `alpha * learning_rate` at `decay_steps`, a scalar tensor."""
     return CosineDecay(learning_rate, decay_steps, alpha, name)(global_step)
 
@@ -334,7 +378,9 @@ def cosine_decay_restarts(
     learning_rate: Any, global_step: Any, first_decay_steps: Any, t_mul: Any = 2.0, m_mul: Any = 1.0, alpha: Any = 0.0,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
-    """`cosine_decay` again and again: each period is `t_mul` times as long and starts `m_mul` times as high as the one before."""
+    """`cosine_decay` again and again: each period is `t_mul` times as long and starts `m_mul` times as high as the
+    one before.
+    """
     return CosineDecayRestarts(learning_rate, first_decay_steps, t_mul, m_mul, alpha, name)(global_step)
 
 
@@ -343,7 +389,9 @@ def linear_cosine_decay(
     learning_rate: Any, global_step: Any, decay_steps: Any, num_periods: Any = 0.5, alpha: Any = 0.0, beta: Any = 0.001,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
-    """`learning_rate * ((alpha + 1 - t) * (1 + cos(2 * pi * num_periods * t)) / 2 + beta)` with t = global_step / decay_steps."""
+    """`learning_rate * ((alpha + 1 - t) * (1 + cos(2 * pi * num_periods * t)) / 2 + beta)` with t = global_step /
+    decay_steps.
+    """
     return LinearCosineDecay(learning_rate, decay_steps, num_periods, alpha, beta, name)(global_step)
 
 
@@ -352,7 +400,9 @@ def noisy_linear_cosine_decay(
     learning_rate: Any, global_step: Any, decay_steps: Any, initial_variance: Any = 1.0, variance_decay: Any = 0.55,
     num_periods: Any = 0.5, alpha: Any = 0.0, beta: Any = 0.001, name: str | None = None,
 ) -> Tensor:  # fmt: skip
-    """`linear_cosine_decay` with normal noise of variance `initial_variance / (1 + global_step) ** variance_decay` on t."""
+    """`linear_cosine_decay` with normal noise of variance `initial_variance / (1 + global_step) ** variance_decay`
+    on t.
+    """
     schedule = NoisyLinearCosineDecay(
         learning_rate, decay_steps, initial_variance, variance_decay, num_periods, alpha, beta, name
     )

@@ -49,7 +49,12 @@ def _slot(primary: Any, value: Any, validate_shape: bool, name: str, colocate: b
     with variable_scope(None, f"{primary.op.name}/{name}"):
         with colocate_with(primary) if colocate else contextlib.nullcontext(), _without_partitioner():
             slot = get_variable(
-                "", initializer=value, trainable=False, use_resource=_kind_of(primary), validate_shape=validate_shape, **arguments
+                "",
+                initializer=value,
+                trainable=False,
+                use_resource=_kind_of(primary),
+                validate_shape=validate_shape,
+                **arguments,
             )
     _describe_slice(primary, slot)
     return slot
@@ -79,5 +84,7 @@ def _describe_slice(primary: Any, slot: Any) -> None:
     if info is not None:
         name = slot.op.name[len(primary.op.name) + 1 :]
         slot._set_save_slice_info(
-            SaveSliceInfo(f"{info.full_name}/{name}", list(info.full_shape), list(info.var_offset), list(info.var_shape))
+            SaveSliceInfo(
+                f"{info.full_name}/{name}", list(info.full_shape), list(info.var_offset), list(info.var_shape)
+            )
         )

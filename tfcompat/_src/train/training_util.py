@@ -61,7 +61,8 @@ def create_global_step(graph: Graph | None = None) -> Any:
     with graph.as_default(), graph.name_scope(None):
         return get_variable(
             GraphKeys.GLOBAL_STEP, shape=[], dtype=dtypes.int64, initializer=Zeros(), trainable=False,
-            aggregation=VariableAggregation.ONLY_FIRST_REPLICA, collections=[GraphKeys.GLOBAL_VARIABLES, GraphKeys.GLOBAL_STEP],
+            aggregation=VariableAggregation.ONLY_FIRST_REPLICA, collections=[GraphKeys.GLOBAL_VARIABLES,
+            GraphKeys.GLOBAL_STEP],
         )  # fmt: skip
 
 
@@ -89,12 +90,16 @@ def _get_global_step_read(graph: Graph | None = None) -> Tensor | None:
     graph = graph or get_default_graph()
     found = graph.get_collection(GLOBAL_STEP_READ_KEY)
     if len(found) > 1:
-        raise RuntimeError("There are multiple items in collection global_step_read_op_cache. There should be only one.")
+        raise RuntimeError(
+            "There are multiple items in collection global_step_read_op_cache. There should be only one."
+        )
     return found[0] if found else None
 
 
 def _get_or_create_global_step_read(graph: Graph | None = None) -> Tensor | None:
-    """The tensor that reads the global step before it is increased, made once per graph; None where there is no step."""
+    """The tensor that reads the global step before it is increased, made once per graph; None where there is no
+    step.
+    """
     graph = graph or get_default_graph()
     found = _get_global_step_read(graph)
     if found is not None:
@@ -114,7 +119,9 @@ def _increment_global_step(increment: int, graph: Graph | None = None) -> Tensor
     graph = graph or get_default_graph()
     step = get_global_step(graph)
     if step is None:
-        raise ValueError("Global step tensor should be created by tf.train.get_or_create_global_step before calling increment.")
+        raise ValueError(
+            "Global step tensor should be created by tf.train.get_or_create_global_step before calling increment."
+        )
     read = _get_or_create_global_step_read(graph)
     with graph.as_default(), graph.name_scope(None), graph.name_scope(step.op.name + "/"), control_dependencies([read]):
         return step.assign_add(increment)

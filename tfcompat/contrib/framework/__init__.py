@@ -2,6 +2,40 @@
 
 import importlib
 
+from tfcompat._src.contrib.framework.aliases import TensorSpec as TensorSpec
+from tfcompat._src.contrib.framework.aliases import assert_same_float_dtype as assert_same_float_dtype
+from tfcompat._src.contrib.framework.aliases import assert_scalar as assert_scalar
+from tfcompat._src.contrib.framework.aliases import convert_to_tensor_or_sparse_tensor as convert_to_tensor_or_sparse_tensor
+from tfcompat._src.contrib.framework.aliases import get_name_scope as get_name_scope
+from tfcompat._src.contrib.framework.aliases import nest as nest
+from tfcompat._src.contrib.framework.aliases import smart_cond as smart_cond
+from tfcompat._src.contrib.framework.aliases import smart_constant_value as smart_constant_value
+from tfcompat._src.contrib.framework.arg_scope import add_arg_scope as add_arg_scope
+from tfcompat._src.contrib.framework.arg_scope import arg_scope as arg_scope
+from tfcompat._src.contrib.framework.arg_scope import arg_scope_func_key as arg_scope_func_key
+from tfcompat._src.contrib.framework.arg_scope import arg_scoped_arguments as arg_scoped_arguments
+from tfcompat._src.contrib.framework.arg_scope import current_arg_scope as current_arg_scope
+from tfcompat._src.contrib.framework.arg_scope import has_arg_scope as has_arg_scope
+from tfcompat._src.contrib.framework.variables import add_model_variable as add_model_variable
+from tfcompat._src.contrib.framework.variables import assert_global_step as assert_global_step
+from tfcompat._src.contrib.framework.variables import assert_or_get_global_step as assert_or_get_global_step
+from tfcompat._src.contrib.framework.variables import create_global_step as create_global_step
+from tfcompat._src.contrib.framework.variables import filter_variables as filter_variables
+from tfcompat._src.contrib.framework.variables import get_global_step as get_global_step
+from tfcompat._src.contrib.framework.variables import get_local_variables as get_local_variables
+from tfcompat._src.contrib.framework.variables import get_model_variables as get_model_variables
+from tfcompat._src.contrib.framework.variables import get_or_create_global_step as get_or_create_global_step
+from tfcompat._src.contrib.framework.variables import get_trainable_variables as get_trainable_variables
+from tfcompat._src.contrib.framework.variables import get_unique_variable as get_unique_variable
+from tfcompat._src.contrib.framework.variables import get_variable_full_name as get_variable_full_name
+from tfcompat._src.contrib.framework.variables import get_variables as get_variables
+from tfcompat._src.contrib.framework.variables import get_variables_by_name as get_variables_by_name
+from tfcompat._src.contrib.framework.variables import get_variables_by_suffix as get_variables_by_suffix
+from tfcompat._src.contrib.framework.variables import get_variables_to_restore as get_variables_to_restore
+from tfcompat._src.contrib.framework.variables import global_variable as global_variable
+from tfcompat._src.contrib.framework.variables import local_variable as local_variable
+from tfcompat._src.contrib.framework.variables import model_variable as model_variable
+from tfcompat._src.contrib.framework.variables import variable as variable
 from tfcompat._src.variables.orthogonal import ConvolutionDeltaOrthogonal as convolutional_delta_orthogonal
 from tfcompat._src.variables.orthogonal import ConvolutionOrthogonal1D as convolutional_orthogonal_1d
 from tfcompat._src.variables.orthogonal import ConvolutionOrthogonal2D as convolutional_orthogonal_2d

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from tfcompat._src.framework import dtypes
 from tfcompat._src.framework.export import export
@@ -22,7 +23,11 @@ def xavier_initializer(uniform: bool = True, seed: int | None = None, dtype: Any
 
 @export("contrib.layers.variance_scaling_initializer", "contrib.slim.variance_scaling_initializer")
 def variance_scaling_initializer(
-    factor: float = 2.0, mode: str = "FAN_IN", uniform: bool = False, seed: int | None = None, dtype: Any = dtypes.float32
+    factor: float = 2.0,
+    mode: str = "FAN_IN",
+    uniform: bool = False,
+    seed: int | None = None,
+    dtype: Any = dtypes.float32,
 ) -> Callable:
     """Random with variance factor / n, where n is the number of inputs, of outputs, or their mean (He et al. 2015).
 

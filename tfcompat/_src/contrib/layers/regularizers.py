@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numbers
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from tfcompat._src.framework.convert import constant, convert_to_tensor
 from tfcompat._src.framework.export import export
@@ -114,7 +115,8 @@ def apply_regularization(regularizer: Callable, weights_list: Any = None) -> Ten
         for penalty in penalties:
             if penalty.get_shape().ndims != 0:
                 raise ValueError(
-                    f"regularizer must return a scalar Tensor instead of a Tensor with rank {penalty.get_shape().ndims}."
+                    "regularizer must return a scalar Tensor instead of a Tensor with rank "
+                    f"{penalty.get_shape().ndims}."
                 )
         total = add_n(penalties, name=scope)
         add_to_collection(GraphKeys.REGULARIZATION_LOSSES, total)

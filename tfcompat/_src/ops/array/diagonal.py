@@ -140,9 +140,13 @@ def _matrix_diag_shape(c):
 @op("MatrixDiag", "(diagonal: T, *, T: type) -> (output: T)", shape=_matrix_diag_shape,
     gradient=lambda op, grad: [raw.MatrixDiagPart(grad)])  # fmt: skip
 def _matrix_diag(x):
-    if not x.ndim:
-        raise invalid("input must be at least 1-dim, received shape: []")
+    _require_diagonal(x)
     return _write(jnp.zeros(x.shape + x.shape[-1:], x.dtype), x, 0, 0)
+
+
+def _require_diagonal(x: Any) -> None:
+    if not x.ndim:
+        raise invalid("diagonal must be at least 1-dim, received shape: []")
 
 
 def _matrix_sizes(longest: int, lower: int, upper: int, rows: int, columns: int) -> tuple[int, int]:
@@ -192,6 +196,7 @@ def _read_back(grad: Tensor, k: Any) -> Tensor:
     gradient=lambda op, grad: [_read_back(grad, op.inputs[1]), None, None, None, None],
 )  # fmt: skip
 def _matrix_diag_v2(x, k, rows, columns, padding):
+    _require_diagonal(x)
     lower, upper = _band_or_error(k)
     try:
         sizes = _matrix_sizes(x.shape[-1], lower, upper, int(rows), int(columns))
@@ -323,6 +328,7 @@ def _matrix_set_diag_gradient(op, grad):
     gradient=_matrix_set_diag_gradient)  # fmt: skip
 def _matrix_set_diag(x, diagonal):
     _require_matrix(x)
+    _require_diagonal(diagonal)
     return _write(x, diagonal, 0, 0)
 
 
@@ -351,6 +357,7 @@ def _matrix_set_diag_v2_gradient(op, grad):
     gradient=_matrix_set_diag_v2_gradient, constants=("k",))  # fmt: skip
 def _matrix_set_diag_v2(x, diagonal, k):
     _require_matrix(x)
+    _require_diagonal(diagonal)
     lower, upper = _band_or_error(k)
     try:
         return _write(x, diagonal, lower, upper)

@@ -45,7 +45,8 @@ def _dynamic_partition(data, partitions, *, num_partitions):
     bad = np.argwhere((partitions < 0) | (partitions >= num_partitions))
     if len(bad):
         at = tuple(bad[0])
-        raise invalid(f"partitions{shape_text(at)} = {partitions[at]} is not in [0, {num_partitions})")
+        where = shape_text(at) if at else ""
+        raise invalid(f"partitions{where} = {partitions[at]} is not in [0, {num_partitions})")
     return tuple(data[partitions == i] for i in range(num_partitions))
 
 
@@ -87,6 +88,7 @@ def _stitch_gradient(op, grad):
 
 def _stitch(indices, data):
     rows = max((int(i.max()) + 1 for i in indices if i.size), default=0)
+    rows = max(rows, 0)
     tail = data[0].shape[indices[0].ndim :]
     merged = np.zeros((rows, *tail), data[0].dtype)
     for i, (places, values) in enumerate(zip(indices, data)):

@@ -224,9 +224,14 @@ def _reverse_sequence_gradient(op, grad):
     shape=_reverse_sequence_shape, gradient=_reverse_sequence_gradient,
 )  # fmt: skip
 def _reverse_sequence(x, lengths, *, seq_dim, batch_dim):
-    seq, batch = seq_dim % x.ndim, batch_dim
+    if lengths.ndim != 1:
+        raise invalid(f"seq_lens input must be 1-dim, not {lengths.ndim}")
+    for label, dim in (("batch_dim", batch_dim), ("seq_dim", seq_dim)):
+        if dim >= x.ndim:
+            raise invalid(f"{label} must be < input.dims()( {dim} vs. {x.ndim})")
+    seq, batch = seq_dim, batch_dim
     if seq == batch:
-        raise invalid(f"seq_dim == batch_dim == {seq}")
+        raise invalid(f"batch_dim == seq_dim == {seq}")
     if lengths.shape != (x.shape[batch],):
         raise invalid(f"len(seq_lens) != input.dims({batch}), ({lengths.shape[0]} vs. {x.shape[batch]})")
     lengths = jnp.asarray(lengths)

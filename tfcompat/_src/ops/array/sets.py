@@ -1,4 +1,4 @@
-"""Operations on the sets that the rows of a tensor hold. They run in NumPy: the size of a result depends on the values."""
+"""Operations on the sets that rows hold. They run in NumPy: the size of a result depends on the values."""
 
 from __future__ import annotations
 
@@ -35,12 +35,15 @@ def _dense_shape(c: Any) -> list:
 @op(
     "DenseToDenseSetOperation",
     "(set1: T, set2: T, *, set_operation: string, validate_indices: bool = True, "
-    "T: {int8, int16, int32, int64, uint8, uint16, string}) -> (result_indices: int64, result_values: T, result_shape: int64)",
+    "T: {int8, int16, int32, int64, uint8, uint16, string}) -> "
+    "(result_indices: int64, result_values: T, result_shape: int64)",
     shape=_dense_shape, gradient=NotDifferentiable("sets have no gradient"), place=HOST, fold=True,
 )  # fmt: skip
 def _dense_to_dense(set1, set2, *, set_operation):
     if set1.shape[:-1] != set2.shape[:-1]:
-        raise errors.InvalidArgumentError(None, None, f"Mismatched group shapes {list(set1.shape)} vs. {list(set2.shape)}.")
+        raise errors.InvalidArgumentError(
+            None, None, f"Mismatched group shapes {list(set1.shape)} vs. {list(set2.shape)}."
+        )
     combine = _OPERATIONS[set_operation.lower()]
     rows = {group: sorted(combine(set(set1[group]), set(set2[group]))) for group in np.ndindex(*set1.shape[:-1])}
     indices = [(*group, i) for group, row in rows.items() for i in range(len(row))]

@@ -182,12 +182,10 @@ def _resolved(x: Any, wanted: np.ndarray) -> tuple[int, ...]:
             raise invalid(f"Size {i} must be non-negative, not {s}")
     total = int(np.prod(x.shape, dtype=np.int64))
     known = int(np.prod([s for s in sizes if s >= 0], dtype=np.int64))
-    if -1 in sizes:
-        if not known:
-            raise invalid(
-                "reshape cannot infer the missing input size for an empty tensor unless all specified input sizes "
-                "are non-zero"
-            )
+    if -1 in sizes and not known and not total:
+        have, want = (int(np.prod([s for s in found if s > 0], dtype=np.int64)) for found in (x.shape, sizes))
+        sizes[sizes.index(-1)] = have // want
+    elif -1 in sizes and known:
         if total % known:
             raise invalid(
                 f"Input to reshape is a tensor with {total} values, but the requested shape requires a multiple of "

@@ -16,7 +16,7 @@ from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.scopes import get_default_graph, name_scope
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.control.branch_ops import merge, switch, switch_ref_or_tensor
-from tfcompat._src.ops.control.context import LOOP_EXITS, ControlFlowContext
+from tfcompat._src.ops.control.context import ControlFlowContext, contains
 from tfcompat._src.ops.control.groups import with_dependencies
 
 
@@ -74,35 +74,29 @@ class CondContext(ControlFlowContext):
         graph = tensor.graph
         with graph.control_dependencies(None):
             inner = switch_ref_or_tensor(outer, self._pred)[self._branch]
-            if self._outer_context is not None:
-                self._outer_context.AddOp(inner.op)
         graph.prevent_fetching(inner.op)
         inner.op._control_flow_context = self
-        for stack_entry in graph._control_dependencies_stack:
-            stack_entry.made.add(inner.op)
-        self._values.add(inner.name)
+        context: ControlFlowContext | None = self
+        while context is not None:
+            context._values.add(inner.name)
+            context = context._outer_context
         self._external_values[tensor.name] = inner
         return inner
 
     def AddOp(self, op: Operation) -> None:
-        if not op._inputs:
+        if not op.inputs:
             self._remove_external_controls(op)
-            op._add_control_input(self._pivot.op)
+            if not any(contains(self, c) for c in op.control_inputs):
+                op._add_control_input(self._pivot.op)
         else:
-            for index, tensor in enumerate(op._inputs):
+            for index, tensor in enumerate(op.inputs):
                 inner = self.AddValue(tensor)
                 if inner is not tensor:
                     op._update_input(index, inner)
             self._remove_external_controls(op)
             if op.graph._is_function(op.type) or op.type == "SymbolicGradient":
                 op._add_control_input(self._pivot.op)
-        self._values.update(t.name for t in op._outputs)
-        if self._outer_context is not None or op.type not in LOOP_EXITS:
-            op.graph.prevent_fetching(op)
-            for tensor in op._outputs:
-                op.graph.prevent_feeding(tensor)
-        if self._outer_context is not None:
-            self._outer_context._values.update(t.name for t in op._outputs)
+        self._mark_made(op)
 
     def build_branch(self, fn: Callable) -> tuple[Any, Any]:
         """Calls a branch function; its result as it is, and with tensors that live in this branch."""

@@ -86,12 +86,31 @@ class ControlFlowContext:
     def AddName(self, name: str) -> None:
         self._values.add(name)
 
-    def _remove_external_controls(self, op: Operation) -> list[Operation]:
-        """Drops control inputs from outside the context; gives those from inside."""
-        inside = [c for c in op._control_inputs if contains(self, c)]
-        if len(inside) != len(op._control_inputs):
+    def _remove_external_controls(self, op: Operation) -> tuple[list[Operation], list[Operation]]:
+        """Drops control inputs from outside the loop that this is in; gives those that stay and those dropped."""
+        loop = self.GetWhileContext()
+        if loop is None:
+            return op.control_inputs, []
+        inside = [c for c in op.control_inputs if in_loop(c, loop)]
+        outside = [c for c in op.control_inputs if c not in inside]
+        if outside:
             op._control_inputs = inside
-        return inside
+        return inside, outside
+
+    def _mark_made(self, op: Operation) -> None:
+        """Records the outputs of a node made inside; inner nodes can be neither fetched nor, in loops, fed."""
+        context: ControlFlowContext | None = self
+        while context is not None:
+            context._values.update(t.name for t in op._outputs)
+            context = context._outer_context
+        if self._outer_context is not None or op.type not in LOOP_EXITS:
+            op.graph.prevent_fetching(op)
+
+
+def in_loop(op: Operation, loop: Any) -> bool:
+    """Whether a node's outputs are values of the loop context `loop` itself."""
+    context = output_context(op)
+    return context is not None and context.GetWhileContext() is loop
 
 
 def contains(context: ControlFlowContext, op: Operation) -> bool:

@@ -26,7 +26,8 @@ def einsum(equation, *inputs, **kwargs):
 
     Args:
       equation: one label per axis of each input, after "->" those of the result (by default, those
-        that occur once, in alphabetical order). "..." stands for any number of axes. No label may occur twice in one input.
+        that occur once, in alphabetical order). "..." stands for any number of axes. A label occurs twice in one input only in a
+        trace over its last two axes ("ii", "ijji").
       *inputs: Tensors of one dtype.
       name: node name.
 
@@ -42,7 +43,7 @@ def einsum(equation, *inputs, **kwargs):
     with name_scope(name, "einsum", [equation, *inputs]):
         tensors = [to_tensor(x) for x in inputs]
         labels, output = _resolve(equation, tensors)
-        if len(labels) == 1 and len(labels[0]) == 2 and labels[0][0] == labels[0][1] and "->" not in equation:
+        if len(labels) == 1 and "->" not in equation and _is_trace(labels[0]):
             return trace(tensors[0])
         for term in labels:
             if len(set(term)) < len(term):
@@ -55,6 +56,11 @@ def einsum(equation, *inputs, **kwargs):
                 )  # fmt: skip
                 return _broadcast_einsum(tensors, labels, output)
         return _pairwise_einsum(equation, tensors, labels, output)
+
+
+def _is_trace(term: str) -> bool:
+    """Whether the labels read the same backwards and one occurs twice ("ii", "ijji")."""
+    return term == term[::-1] and any(term.count(label) == 2 for label in term)
 
 
 def _resolve(equation: str, tensors: list[Tensor]) -> tuple[list[str], str]:

@@ -15,7 +15,7 @@ from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import FROM_KERNEL, op
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.shape_inference import merge, unchanged
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.framework.tensor import Tensor, shape_text
 from tfcompat._src.framework.tensor_shape import TensorShape, as_shape
 
 # ---- AddN ----
@@ -99,6 +99,8 @@ def accumulate_n(inputs, shape=None, tensor_dtype=None, name=None):
 
 
 def _axis(x: Any, axis: Any) -> int:
+    if axis.ndim:
+        raise errors.InvalidArgumentError(None, None, f"ScanOp: axis must be a scalar, not {shape_text(axis.shape)}")
     axis = int(axis)
     if not -x.ndim <= axis < x.ndim:
         raise errors.InvalidArgumentError(

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from jax import lax
 
-from tfcompat._src.framework import raw
+from tfcompat._src.framework import errors, raw
 from tfcompat._src.framework.convert import to_tensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import NotDifferentiable, op
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.shape_inference import broadcast_inputs, merge, unchanged
+from tfcompat._src.framework.tensor import shape_text
 from tfcompat._src.ops.math.binary import full, repeated
 from tfcompat._src.ops.math.broadcast_gradient import sum_to_inputs, sum_to_shape
 from tfcompat._src.ops.math.reduce import reduce_sum
@@ -119,6 +120,13 @@ def _betainc_grad(op: Any, g: Any) -> list:
 
 @op("Betainc", "(a: T, b: T, x: T, *, T: {float32, float64}) -> (z: T)", shape=_betainc_shape, gradient=_betainc_grad)
 def _betainc(a, b, x):
+    for (name, one), (other_name, other) in (("a", a), ("b", b)), (("b", b), ("x", x)), (("a", a), ("x", x)):
+        if one.ndim and other.ndim and one.shape != other.shape:
+            raise errors.InvalidArgumentError(
+                None, None,
+                f"Shapes of {name} and {other_name} are inconsistent: {shape_text(one.shape)} vs. "
+                f"{shape_text(other.shape)}",
+            )  # fmt: skip
     shape = np.broadcast_shapes(a.shape, b.shape, x.shape)
     return lax.betainc(full(a, shape), full(b, shape), full(x, shape))
 

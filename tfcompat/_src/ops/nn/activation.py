@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from jax import lax
@@ -23,13 +24,16 @@ _SELU_SCALE = 1.0507009873554804934193349852946
 _SELU_SCALE_ALPHA = 1.7580993408473768599402175208123
 
 
-def _activation(name: str, kernel: Callable, gradient: Callable, types: str = "FLOAT", attrs: str = "", default: str = "") -> None:
+def _activation(
+    name: str, kernel: Callable, gradient: Callable, types: str = "FLOAT", attrs: str = "", default: str = ""
+) -> None:
     text = f"(features: T, *, {attrs}T: {types}{default}) -> (activations: T)"
     op(name, text, shape=unchanged, kernel=kernel, gradient=gradient, depth=2)
 
 
 def _activation_grad(
-    name: str, kernel: Callable, gradient: Any, types: str = "FLOAT", attrs: str = "", default: str = "", second: str = "features"
+    name: str, kernel: Callable, gradient: Any, types: str = "FLOAT", attrs: str = "", default: str = "",
+    second: str = "features",
 ) -> None:  # fmt: skip
     text = f"(gradients: T, {second}: T, *, {attrs}T: {types}{default}) -> (backprops: T)"
     op(name, text, shape=merged_inputs, kernel=kernel, gradient=gradient, depth=2)
@@ -68,12 +72,17 @@ def _relu6_grad(gradients, features):
     return _where(inside, gradients, 0)
 
 
+def _scaled(x, alpha: float):
+    """`x` times the attribute, which has the precision of float32."""
+    return lax.mul(x, np.float32(alpha).astype(x.dtype))
+
+
 def _leaky_relu(x, *, alpha):
-    return lax.max(x, lax.mul(x, x.dtype.type(alpha))) if alpha <= 1 else lax.min(x, lax.mul(x, x.dtype.type(alpha)))
+    return (lax.max if alpha <= 1 else lax.min)(x, _scaled(x, alpha))
 
 
 def _leaky_relu_grad(gradients, features, *, alpha):
-    return _where(_positive(features), gradients, lax.mul(gradients, features.dtype.type(alpha)))
+    return _where(_positive(features), gradients, _scaled(gradients, alpha))
 
 
 def _exp_minus_one(x):
@@ -129,7 +138,8 @@ def _by_input(grad_op: str) -> Callable:
 
 
 def _piecewise_linear(op: Any, g: Any) -> list:
-    """The second derivative of a function made of straight lines: linear in `gradients`, constant in the other input."""
+    """The second derivative of a function made of straight lines: linear in `gradients`, constant "
+    "in the other input."""
     attrs = {"alpha": op.get_attr("alpha")} if op.type == "LeakyReluGrad" else {}
     return [raw.function(op.type)(g, op.inputs[1], **attrs), raw.ZerosLike(op.inputs[1])]
 
@@ -151,9 +161,7 @@ def _softplus_grad_grad(op: Any, g: Any) -> list:
     return [raw.SoftplusGrad(g, x), raw.RealDiv(raw.Mul(g, dy), scale)]
 
 
-_RELU = (
-    "{float32, float64, int32, uint8, int16, int8, int64, bfloat16, uint16, float16, uint32, uint64, qint8}"
-)
+_RELU = "{float32, float64, int32, uint8, int16, int8, int64, bfloat16, uint16, float16, uint32, uint64, qint8}"
 _ALPHA = "alpha: float = 0.2, "
 _NO_SECOND = NotDifferentiable("1.15 has no second derivative of softsign", raises=True)
 
@@ -162,7 +170,7 @@ _activation("Relu6", _relu6, _by_output("Relu6Grad"), "REAL")
 _activation("LeakyRelu", _leaky_relu, _leaky_relu_gradient, attrs=_ALPHA, default=" = float32")
 _activation("Elu", _elu, _by_output("EluGrad"))
 _activation("Selu", _selu, _by_output("SeluGrad"))
-_activation("Softplus", _softplus, _by_input("SoftplusGrad"))
+_activation("Softplus", _softplus, lambda op, g: [raw.Mul(g, raw.Sigmoid(op.inputs[0]))])
 _activation("Softsign", _softsign, _by_input("SoftsignGrad"))
 _activation_grad("ReluGrad", _relu_grad, _piecewise_linear, "REAL")
 _activation_grad("Relu6Grad", _relu6_grad, _piecewise_linear, "REAL")
@@ -191,7 +199,9 @@ def _function(name: str, op_type: str, doc: str) -> Callable:
 relu = export("nn.relu")(_function("relu", "Relu", "max(features, 0)"))
 elu = export("nn.elu")(_function("elu", "Elu", "exp(features) - 1 below 0, else `features`"))
 selu = export("nn.selu")(
-    _function("selu", "Selu", "scale * features above 0, scale * alpha * (exp(features) - 1) below (Klambauer et al., 2017)")
+    _function(
+        "selu", "Selu", "scale * features above 0, scale * alpha * (exp(features) - 1) below (Klambauer et al., 2017)"
+    )
 )
 softplus = export("math.softplus", "nn.softplus")(_function("softplus", "Softplus", "log(1 + exp(features))"))
 softsign = export("math.softsign", "nn.softsign")(_function("softsign", "Softsign", "features / (1 + |features|)"))

@@ -73,7 +73,8 @@ def _check(x: Any, vectors: dict[str, Any], data_format: str) -> None:
         _require(vector.ndim == 1, f"{name} must be 1-dimensional{shape_text(vector.shape)}")
         _require(
             vector.shape[0] == x.shape[axis],
-            f"{name} must have the same number of elements as the channels of x, got {vector.shape[0]} and {x.shape[axis]}",
+            f"{name} must have the same number of elements as the channels of x, got "
+            f"{vector.shape[0]} and {x.shape[axis]}",
         )
 
 
@@ -121,7 +122,10 @@ def _normalize_v3(x, scale, offset, mean, variance, *, epsilon, data_format, is_
 
 def _normalize_grad(dy, x, scale, mean, variance, *, epsilon, data_format, is_training):
     _check(x, {"scale": scale, "reserve_space_1": mean, "reserve_space_2": variance}, data_format)
-    _require(dy.shape == x.shape, f"x and y_backprop must have same shape, got {shape_text(x.shape)} and {shape_text(dy.shape)}")
+    _require(
+        dy.shape == x.shape,
+        f"x and y_backprop must have same shape, got {shape_text(x.shape)} and {shape_text(dy.shape)}",
+    )
     number, dtype = scale.dtype.type, scale.dtype
     precise, g = lax.convert_element_type(x, dtype), lax.convert_element_type(dy, dtype)
     root = lax.rsqrt(lax.add(variance, number(epsilon)))
@@ -221,7 +225,8 @@ for _version, _types, _name, _attr_text, _last in (
     op(
         "FusedBatchNorm" + _version,
         f"(x: T, scale: {_name}, offset: {_name}, mean: {_name}, variance: {_name}, *, {_types}, {_attr_text}) -> "
-        f"(y: T, batch_mean: {_name}, batch_variance: {_name}, reserve_space_1: {_name}, reserve_space_2: {_name}{_last})",
+        f"(y: T, batch_mean: {_name}, batch_variance: {_name}, reserve_space_1: {_name}, "
+        f"reserve_space_2: {_name}{_last})",
         shape=_norm_shape, gradient=_gradient(_version, 3 if _last else 2),
         kernel=_normalize_v3 if _last else _normalize,
     )  # fmt: skip

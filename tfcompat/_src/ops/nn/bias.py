@@ -19,7 +19,6 @@ from tfcompat._src.ops.nn.conv_kernels import bias_add_grad
 _FORMAT = 'data_format: {"NHWC", "NCHW"} = "NHWC"'
 
 
-
 def _is_nchw(c) -> bool:
     return "data_format" in c.op._attrs and c.attr("data_format") == b"NCHW"
 
@@ -73,7 +72,12 @@ def _bias_add(value, bias, *, data_format):
     return _add_along(value, bias, 1 if data_format == "NCHW" else value.ndim - 1)
 
 
-@op("BiasAddV1", "(value: T, bias: T, *, T: NUMBER) -> (output: T)", shape=_bias_add_shape, gradient=_bias_add_v1_gradient)
+@op(
+    "BiasAddV1",
+    "(value: T, bias: T, *, T: NUMBER) -> (output: T)",
+    shape=_bias_add_shape,
+    gradient=_bias_add_v1_gradient,
+)
 def _bias_add_v1(value, bias):
     return _add_along(value, bias, value.ndim - 1)
 

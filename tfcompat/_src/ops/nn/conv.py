@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import jax.numpy as jnp
 
@@ -37,18 +38,26 @@ def _check_lengths(c: Any, what: str, rank: int) -> None:
     data_format = text_attr(c, "data_format")
     if len(c.attr("strides")) != rank:
         where = f"{what} on data format {data_format}" if what == "Conv2D" else what
-        raise ValueError(f"{where} requires the stride attribute to contain {rank} values, but got: {len(c.attr('strides'))}")
+        raise ValueError(
+            f"{where} requires the stride attribute to contain {rank} values, but got: {len(c.attr('strides'))}"
+        )
     if len(c.attr("dilations")) != rank:
-        raise ValueError(f"{what} requires the dilation attribute to contain {rank} values, but got: {len(c.attr('dilations'))}")
+        raise ValueError(
+            f"{what} requires the dilation attribute to contain {rank} values, but got: {len(c.attr('dilations'))}"
+        )
     paddings = _optional(c, "explicit_paddings", [])
     explicit = c.attr("padding") == b"EXPLICIT"
     if explicit and len(paddings) != 2 * rank:
         raise ValueError(f"explicit_paddings attribute must contain {2 * rank} values, but got: {len(paddings)}")
     if not explicit and paddings:
-        raise ValueError(f"explicit_paddings attribute must be empty if the padding attribute is not EXPLICIT. Got: {paddings}")
+        raise ValueError(
+            f"explicit_paddings attribute must be empty if the padding attribute is not EXPLICIT. Got: {paddings}"
+        )
     if any(p < 0 for p in paddings):
         raise ValueError("All elements of explicit_paddings must be nonnegative")
-    if explicit and any(paddings[2 * i + j] for i in (0, 1 if channels_first(data_format) else rank - 1) for j in (0, 1)):
+    if explicit and any(
+        paddings[2 * i + j] for i in (0, 1 if channels_first(data_format) else rank - 1) for j in (0, 1)
+    ):
         raise ValueError("Nonzero explicit padding in the batch or depth dimensions is not supported")
 
 
@@ -56,7 +65,9 @@ def _positions(c: Any, sizes: tuple, window: tuple) -> tuple:
     """The spatial sizes of the result."""
     data_format, padding = text_attr(c, "data_format"), text_attr(c, "padding")
     extra = _extra_padding(_optional(c, "explicit_paddings", ()), data_format, len(sizes))
-    settings = zip(sizes, window, spatial(c.attr("strides"), data_format), spatial(c.attr("dilations"), data_format), extra)
+    settings = zip(
+        sizes, window, spatial(c.attr("strides"), data_format), spatial(c.attr("dilations"), data_format), extra
+    )
     return tuple(window_positions(n, k, stride, padding, dilation, e) for n, k, stride, dilation, e in settings)
 
 
@@ -150,13 +161,15 @@ def _require_channels(op_type: str, channels: int, filter_channels: int) -> None
     if channels != filter_channels:
         raise errors.UnimplementedError(
             None, None,
-            f"The {op_type} op currently does not support grouped convolutions on the CPU. A grouped convolution was attempted to "
+            f"The {op_type} op currently does not support grouped convolutions on the CPU. A grouped "
+            "convolution was attempted to "
             f"be run because the input depth of {channels} does not match the filter input depth of {filter_channels}",
         )  # fmt: skip
 
 
 def _out_shape(
-    sizes: tuple, filter_sizes: tuple, out_channels: int, *, strides, padding, data_format, dilations, explicit_paddings=()
+    sizes: tuple, filter_sizes: tuple, out_channels: int, *, strides, padding, data_format, dilations,
+    explicit_paddings=(),
 ) -> tuple:  # fmt: skip
     """The shape of a convolution's result; InvalidArgumentError where the window cannot slide so."""
     batch, inputs, _ = split(sizes, data_format)
@@ -166,7 +179,9 @@ def _out_shape(
             raise _invalid(f"Current implementation does not yet support {name} in the batch and depth dimensions.")
     steps, rates = spatial(strides, data_format), spatial(dilations, data_format)
     extra = _extra_padding(explicit_paddings, data_format, len(inputs))
-    return join(batch, window_counts(inputs, filter_sizes[:-2], steps, padding, rates, extra), out_channels, data_format)
+    return join(
+        batch, window_counts(inputs, filter_sizes[:-2], steps, padding, rates, extra), out_channels, data_format
+    )
 
 
 def _require_gradient_shape(op_type: str, gradient: Any, wanted: tuple) -> None:
@@ -253,7 +268,8 @@ op(
     kernel=_takes_2d(_input_grad("Conv2DCustomBackpropInput", 4)),
 )  # fmt: skip
 op(
-    "Conv2DBackpropFilter", f"(input: T, filter_sizes: int32, out_backprop: T, *, T: FLOAT, {_ATTRS_2D}) -> (output: T)",
+    "Conv2DBackpropFilter", "(input: T, filter_sizes: int32, out_backprop: T, *, T: FLOAT, "
+    f"{_ATTRS_2D}) -> (output: T)",
     shape=shape_of_sizes(1, 4), gradient=_TWO[2], constants=("filter_sizes",),
     kernel=_takes_2d(_filter_grad("Conv2DCustomBackpropFilter", 4)),
 )  # fmt: skip
@@ -263,12 +279,14 @@ op(
 )  # fmt: skip
 op(
     "Conv3DBackpropInputV2",
-    f"(input_sizes: Tshape, filter: T, out_backprop: T, *, T: FLOAT, {_ATTRS_3D}, Tshape: INDEX = int32) -> (output: T)",
+    f"(input_sizes: Tshape, filter: T, out_backprop: T, *, T: FLOAT, {_ATTRS_3D}, Tshape: INDEX = "
+    "int32) -> (output: T)",
     shape=shape_of_sizes(0, 5), gradient=_THREE[1], constants=("input_sizes",),
     kernel=_takes_3d(_input_grad("Conv3DBackpropInput", 5)),
 )  # fmt: skip
 op(
-    "Conv3DBackpropFilterV2", f"(input: T, filter_sizes: int32, out_backprop: T, *, T: FLOAT, {_ATTRS_3D}) -> (output: T)",
+    "Conv3DBackpropFilterV2", "(input: T, filter_sizes: int32, out_backprop: T, *, T: FLOAT, "
+    f"{_ATTRS_3D}) -> (output: T)",
     shape=shape_of_sizes(1, 5), gradient=_THREE[2], constants=("filter_sizes",),
     kernel=_takes_3d(_filter_grad("Conv3DBackpropFilter", 5)),
 )  # fmt: skip

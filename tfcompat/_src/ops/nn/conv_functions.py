@@ -19,10 +19,12 @@ _ONES_3D = (1, 1, 1, 1, 1)
 
 
 def _padding_attrs(padding: Any) -> dict[str, Any]:
-    """The attributes `padding` and `explicit_paddings` of a name or a list of four pairs; ValueError for anything else."""
+    """The attributes `padding` and `explicit_paddings` of a name or a list of four pairs; "
+    "ValueError for anything else."""
     if padding == "EXPLICIT":
         raise ValueError(
-            '"EXPLICIT" is not a valid value for the padding parameter. To use explicit padding, the padding parameter must be '
+            '"EXPLICIT" is not a valid value for the padding parameter. To use explicit padding, the '
+            'padding parameter must be '
             "a list."
         )
     if not isinstance(padding, (list, tuple)):
@@ -30,7 +32,8 @@ def _padding_attrs(padding: Any) -> dict[str, Any]:
     for i, pair in enumerate(padding):
         if not isinstance(pair, (list, tuple)) or len(pair) != 2:
             raise ValueError(
-                f"When padding is a list, each element of padding must be a list/tuple of size 2. Element {i} is {pair!r}"
+                f"When padding is a list, each element of padding must be a list/tuple of size 2. "
+                f"Element {i} is {pair!r}"
             )
     if len(padding) != 4:
         raise ValueError(f"When padding is a list, it must be of size 4. Got padding of size: {len(padding)}")
@@ -211,7 +214,8 @@ def conv1d(
         dilations = [1, *per_dimension(dilations, 1, data_format, "dilations")]
         value, filters = expand_dims(value, axis), expand_dims(filters, 0)
         result = raw.Conv2D(
-            value, filters, strides=strides, padding=padding, use_cudnn_on_gpu=use_cudnn_on_gpu, data_format=data_format,
+            value, filters, strides=strides, padding=padding, use_cudnn_on_gpu=use_cudnn_on_gpu,
+            data_format=data_format,
             dilations=dilations, name=name,
         )  # fmt: skip
         return squeeze(result, [axis])
@@ -232,7 +236,14 @@ def conv1d_transpose(
         sizes = output_shape if isinstance(output_shape, Tensor) else list(output_shape)
         sizes = concat([sizes[:axis], [1], sizes[axis:]], 0)
         result = raw.Conv2DBackpropInput(
-            sizes, filters, input, strides=strides, padding=padding, data_format=data_format, dilations=dilations, name=name
+            sizes,
+            filters,
+            input,
+            strides=strides,
+            padding=padding,
+            data_format=data_format,
+            dilations=dilations,
+            name=name,
         )
         return squeeze(result, axis)
 

@@ -70,9 +70,7 @@ def _require_gradient_shape(gradient: Any, wanted: tuple) -> None:
         )
 
 
-@op(
-    _NATIVE, f"(input: T, filter: T, *, T: FLOAT, {_ATTRS}) -> (output: T)", shape=_depthwise_shape, gradient=_FORWARD
-)
+@op(_NATIVE, f"(input: T, filter: T, *, T: FLOAT, {_ATTRS}) -> (output: T)", shape=_depthwise_shape, gradient=_FORWARD)
 def _depthwise(x, filters, *, strides, padding, data_format):
     out = _out_shape(x.shape, filters.shape, strides, padding, data_format)
     if 0 in out + x.shape:
@@ -81,7 +79,8 @@ def _depthwise(x, filters, *, strides, padding, data_format):
 
 
 @op(
-    _NATIVE + "BackpropInput", f"(input_sizes: int32, filter: T, out_backprop: T, *, T: FLOAT, {_ATTRS}) -> (output: T)",
+    _NATIVE + "BackpropInput",
+    f"(input_sizes: int32, filter: T, out_backprop: T, *, T: FLOAT, {_ATTRS}) -> (output: T)",
     shape=shape_of_sizes(0, 4), gradient=_TO_INPUT, constants=("input_sizes",),
 )  # fmt: skip
 def _depthwise_input_grad(input_sizes, filters, out_backprop, *, strides, padding, data_format):
@@ -96,7 +95,8 @@ def _depthwise_input_grad(input_sizes, filters, out_backprop, *, strides, paddin
 
 
 @op(
-    _NATIVE + "BackpropFilter", f"(input: T, filter_sizes: int32, out_backprop: T, *, T: FLOAT, {_ATTRS}) -> (output: T)",
+    _NATIVE + "BackpropFilter",
+    f"(input: T, filter_sizes: int32, out_backprop: T, *, T: FLOAT, {_ATTRS}) -> (output: T)",
     shape=shape_of_sizes(1, 4), gradient=_TO_FILTER, constants=("filter_sizes",),
 )  # fmt: skip
 def _depthwise_filter_grad(x, filter_sizes, out_backprop, *, strides, padding, data_format):

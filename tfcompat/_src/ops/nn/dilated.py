@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,6 @@ from tfcompat._src.ops.composed.indexing import required_space_to_batch_paddings
 from tfcompat._src.ops.nn.conv_functions import conv1d, conv2d, conv2d_transpose
 from tfcompat._src.ops.nn.pool_functions import avg_pool, avg_pool3d, max_pool, max_pool3d
 from tfcompat._src.ops.nn.window_sizes import per_dimension
-
 
 # ---- with_space_to_batch ----
 
@@ -95,8 +95,8 @@ class SpaceToBatch:
     """
 
     def __init__(
-        self, input_shape: TensorShape, dilation_rate: Any, padding: str, filter_shape: Any = None, spatial_dims: Any = None,
-        data_format: str | None = None,
+        self, input_shape: TensorShape, dilation_rate: Any, padding: str, filter_shape: Any = None,
+        spatial_dims: Any = None, data_format: str | None = None,
     ) -> None:  # fmt: skip
         self.input_shape, self.padding = input_shape, padding
         self.rate = to_tensor(dilation_rate, dtypes.int32, "dilation_rate")
@@ -222,7 +222,13 @@ class Convolution:
     """
 
     def __init__(
-        self, input_shape: TensorShape, filter_shape: TensorShape, padding: str, strides: Any, dilation_rate: Any, data_format: str
+        self,
+        input_shape: TensorShape,
+        filter_shape: TensorShape,
+        padding: str,
+        strides: Any,
+        dilation_rate: Any,
+        data_format: str,
     ) -> None:
         self.data_format = data_format
         self.strides, rates = _strides_and_rates(len(strides), strides, dilation_rate)
@@ -412,7 +418,9 @@ def pool(
         return with_space_to_batch(input, rates, padding, apply, filter_shape=window_shape, spatial_dims=dims)
 
 
-def _pool_phases(function: Callable, window: Any, strides: Any, data_format: str | None, dims: range, scope: str) -> Callable:
+def _pool_phases(
+    function: Callable, window: Any, strides: Any, data_format: str | None, dims: range, scope: str
+) -> Callable:
     window = per_dimension(list(window), len(window), data_format, "window_shape")
     strides = per_dimension(list(strides), len(strides), data_format, "strides")
     if len(dims) > 1:

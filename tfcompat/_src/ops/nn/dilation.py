@@ -26,7 +26,9 @@ def _dilation_shape(c):
     x, filters = si.with_rank(c.inputs[0], 4), si.with_rank(c.inputs[1], 3)
     for name, what in (("strides", "stride"), ("rates", "rates")):
         if len(c.attr(name)) != 4:
-            raise ValueError(f"Dilation2D requires the {what} attribute to contain 4 values, but got: {len(c.attr(name))}")
+            raise ValueError(
+                f"Dilation2D requires the {what} attribute to contain 4 values, but got: {len(c.attr(name))}"
+            )
     if None in x[1:3] + filters[:2]:
         return [(x[0], None, None, filters[2])]
     si.merge_size(x[3], filters[2])
@@ -42,7 +44,8 @@ def _attrs(node: Any) -> dict[str, Any]:
 def _dilation_gradient(op, g):
     x, filters = op.inputs
     return [
-        raw.Dilation2DBackpropInput(x, filters, g, **_attrs(op)), raw.Dilation2DBackpropFilter(x, filters, g, **_attrs(op))
+        raw.Dilation2DBackpropInput(x, filters, g, **_attrs(op)),
+        raw.Dilation2DBackpropFilter(x, filters, g, **_attrs(op))
     ]  # fmt: skip
 
 

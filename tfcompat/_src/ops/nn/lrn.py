@@ -13,7 +13,8 @@ from tfcompat._src.framework.op_spec import NotDifferentiable, op
 from tfcompat._src.framework.tensor import Tensor
 
 _ATTRS = (
-    "depth_radius: int = 5, bias: float = 1, alpha: float = 1, beta: float = 0.5, T: {float16, bfloat16, float32} = float32"
+    "depth_radius: int = 5, bias: float = 1, alpha: float = 1, beta: float = 0.5, "
+    "T: {float16, bfloat16, float32} = float32"
 )
 
 

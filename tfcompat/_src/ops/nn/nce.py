@@ -77,7 +77,12 @@ def compute_sampled_logits(
         flat = reshape(labels, [-1])
         if sampled_values is None:
             sampled_values = log_uniform_candidate_sampler(
-                true_classes=labels, num_true=num_true, num_sampled=num_sampled, unique=True, range_max=num_classes, seed=seed
+                true_classes=labels,
+                num_true=num_true,
+                num_sampled=num_sampled,
+                unique=True,
+                range_max=num_classes,
+                seed=seed,
             )
         sampled, true_count, sampled_count = (raw.StopGradient(v) for v in sampled_values)
         sampled = cast(sampled, dtypes.int64)
@@ -125,7 +130,8 @@ def nce_loss(
       a vector of `batch` losses.
     """
     logits, targets = compute_sampled_logits(
-        weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values, True, remove_accidental_hits,
+        weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values, True,
+        remove_accidental_hits,
         partition_strategy, name,
     )  # fmt: skip
     return _sum_rows(sigmoid_cross_entropy_with_logits(labels=targets, logits=logits, name="sampled_losses"))
@@ -142,7 +148,8 @@ def sampled_softmax_loss(
     Arguments and result are those of `tf.nn.nce_loss`; `seed` is the op seed of the sampler.
     """
     logits, targets = compute_sampled_logits(
-        weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values, True, remove_accidental_hits,
+        weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values, True,
+        remove_accidental_hits,
         partition_strategy, name, seed,
     )  # fmt: skip
     targets = raw.StopGradient(targets, name="labels_stop_gradient")

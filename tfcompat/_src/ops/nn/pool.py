@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -13,15 +14,13 @@ from tfcompat._src.framework.op_spec import NotDifferentiable, op
 from tfcompat._src.framework.tensor import shape_text
 from tfcompat._src.ops.nn import pool_kernels
 from tfcompat._src.ops.nn.window_sizes import join, split, text_attr, window_counts, window_positions
-from tfcompat._src.ops.nn.windows import channels_first, spatial
+from tfcompat._src.ops.nn.windows import spatial
 
 _PADDING = 'padding: {"SAME", "VALID"}'
 _WINDOW_2D = f"ksize: list(int) >= 4, strides: list(int) >= 4, {_PADDING}"
 _FORMAT_2D = 'data_format: {"NHWC", "NCHW"} = "NHWC"'
 _FORMAT_MAX = 'data_format: {"NHWC", "NCHW", "NCHW_VECT_C"} = "NHWC"'
-_ATTRS_3D = (
-    f'ksize: list(int) >= 5, strides: list(int) >= 5, {_PADDING}, data_format: {{"NDHWC", "NCDHW"}} = "NDHWC"'
-)
+_ATTRS_3D = f'ksize: list(int) >= 5, strides: list(int) >= 5, {_PADDING}, data_format: {{"NDHWC", "NCDHW"}} = "NDHWC"'
 _MAX_TYPES = "{float16, bfloat16, float32, float64, int32, int64, uint8, int16, int8, uint16, qint8} = float32"
 _THIRD = NotDifferentiable("1.15 has no gradient of this one", raises=True)
 
@@ -139,7 +138,9 @@ def _unimplemented(text: str) -> errors.UnimplementedError:
     return errors.UnimplementedError(None, None, text)
 
 
-def _out_shape(sizes: tuple, ksize: Any, strides: Any, padding: str, data_format: str, over_channels: bool = False) -> tuple:
+def _out_shape(
+    sizes: tuple, ksize: Any, strides: Any, padding: str, data_format: str, over_channels: bool = False
+) -> tuple:
     """The shape of the pooled tensor; errors of 1.15 where the window cannot slide so."""
     rank = 5 if "D" in data_format else 4
     if len(sizes) != rank:
@@ -257,7 +258,8 @@ op(
 )  # fmt: skip
 op(
     "AvgPoolGrad", f"(orig_input_shape: int32, grad: T, *, {_WINDOW_2D}, {_FORMAT_2D}, T: FLOAT) -> (output: T)",
-    shape=_shape_of_sizes(4), gradient=_average_second("AvgPool"), kernel=_average_grad, constants=("orig_input_shape",),
+    shape=_shape_of_sizes(4), gradient=_average_second("AvgPool"), kernel=_average_grad,
+    constants=("orig_input_shape",),
 )  # fmt: skip
 op(
     "AvgPool3D", f"(input: T, *, {_ATTRS_3D}, T: FLOAT) -> (output: T)", shape=_pool_shape("Pool3D", 5),
@@ -265,14 +267,16 @@ op(
 )  # fmt: skip
 op(
     "AvgPool3DGrad", f"(orig_input_shape: int32, grad: T, *, {_ATTRS_3D}, T: FLOAT) -> (output: T)",
-    shape=_shape_of_sizes(5), gradient=_average_second("AvgPool3D"), kernel=_average_grad, constants=("orig_input_shape",),
+    shape=_shape_of_sizes(5), gradient=_average_second("AvgPool3D"), kernel=_average_grad,
+    constants=("orig_input_shape",),
 )  # fmt: skip
 op(
     "MaxPool", f"(input: T, *, T: {_MAX_TYPES}, {_WINDOW_2D}, {_FORMAT_MAX}) -> (output: T)", shape=_MAX_SHAPE,
     gradient=_max_gradient("MaxPoolGrad"), kernel=_max_2d,
 )  # fmt: skip
 op(
-    "MaxPoolV2", f"(input: T, ksize: int32, strides: int32, *, T: {_MAX_TYPES}, {_PADDING}, {_FORMAT_MAX}) -> (output: T)",
+    "MaxPoolV2", f"(input: T, ksize: int32, strides: int32, *, T: {_MAX_TYPES}, {_PADDING}, "
+    f"{_FORMAT_MAX}) -> (output: T)",
     shape=_window_inputs_shape, gradient=_max_v2_gradient, kernel=_max_v2, constants=_V2_INPUTS,
 )  # fmt: skip
 op(
@@ -289,7 +293,8 @@ op(
     shape=_checked(_MAX_SHAPE, 2, 1), gradient=_max_second("MaxPoolGrad"), kernel=_max_pick,
 )  # fmt: skip
 op(
-    "MaxPoolGradGradV2", f"({_THREE_TENSORS}, ksize: int32, strides: int32, *, {_PADDING}, {_FORMAT_2D}, T: REAL) -> (output: T)",
+    "MaxPoolGradGradV2", f"({_THREE_TENSORS}, ksize: int32, strides: int32, *, {_PADDING}, "
+    f"{_FORMAT_2D}, T: REAL) -> (output: T)",
     shape=_checked(_window_inputs_shape, 2, 1), gradient=_THIRD, kernel=_max_pick_v2, constants=_V2_INPUTS,
 )  # fmt: skip
 op(
@@ -324,7 +329,12 @@ def _max_with_argmax(x, *, ksize, strides, padding, include_batch_in_index, Targ
     if 0 in out:
         return jnp.zeros(out, x.dtype), jnp.zeros(out, Targmax)
     return pool_kernels.max_pool_with_argmax(
-        x, ksize=ksize, strides=strides, padding=padding, include_batch_in_index=include_batch_in_index, index_dtype=Targmax
+        x,
+        ksize=ksize,
+        strides=strides,
+        padding=padding,
+        include_batch_in_index=include_batch_in_index,
+        index_dtype=Targmax,
     )
 
 

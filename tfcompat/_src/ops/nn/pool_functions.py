@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from tfcompat._src.framework import dtypes, raw
 from tfcompat._src.framework.deprecation import deprecated_argument_lookup
@@ -30,15 +31,19 @@ _SIZES = {1: "width", 2: "height, width", 3: "depth, height, width"}
 _FORMATS = {1: '"NWC" or "NCW"', 2: '"NHWC" or "NCHW"', 3: '"NDHWC" or "NCDHW"'}
 
 
-def _documented(function: Callable, name: str, summary: str, count: int, input: str = "input", more: str = "") -> Callable:
+def _documented(
+    function: Callable, name: str, summary: str, count: int, input: str = "input", more: str = ""
+) -> Callable:
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = summary + "\n" + _ARGUMENTS.format(
-        input=input, sizes=_SIZES[count], formats=_FORMATS[count], more=more
+    function.__doc__ = (
+        summary + "\n" + _ARGUMENTS.format(input=input, sizes=_SIZES[count], formats=_FORMATS[count], more=more)
     )
     return function
 
 
-def _add(op_type: str, x: Any, count: int, ksize: Any, strides: Any, padding: str, data_format: str, name: str) -> Tensor:
+def _add(
+    op_type: str, x: Any, count: int, ksize: Any, strides: Any, padding: str, data_format: str, name: str
+) -> Tensor:
     ksize = per_dimension(ksize, count, data_format, "ksize")
     strides = per_dimension(strides, count, data_format, "strides")
     if op_type == "MaxPool" and any(n == 0 for n in ksize):
@@ -87,10 +92,14 @@ def _pool_any(name: str, functions: dict[int, Callable | str], summary: str) -> 
         apply = functions[count]
         if not isinstance(apply, str):
             return apply(input, ksize, strides, padding, data_format, name)
-        return raw.function(apply)(input, ksize=ksize, strides=strides, padding=padding, data_format=data_format, name=name)
+        return raw.function(apply)(
+            input, ksize=ksize, strides=strides, padding=padding, data_format=data_format, name=name
+        )
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{summary} The rank of `input`, 3 to 5, says over how many dimensions; arguments are those of `{name[:-3]}`."
+    function.__doc__ = (
+        f"{summary} The rank of `input`, 3 to 5, says over how many dimensions; arguments are those of `{name[:-3]}`."
+    )
     return function
 
 

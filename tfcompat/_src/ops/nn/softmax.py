@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from jax import lax
@@ -30,6 +31,8 @@ _LAST = np.array(-1, np.int32)
 
 def _shifted(logits):
     """`logits` minus the largest of each row."""
+    if not logits.ndim:
+        raise errors.InvalidArgumentError(None, None, "logits must have >= 1 dimension, got []")
     last = logits.ndim - 1
     return lax.sub(logits, lax.expand_dims(lax.reduce_max(logits, (last,)), (last,)))
 
@@ -145,7 +148,8 @@ def _sparse_entropy_shape(c):
 
 def _sparse_entropy_gradient(op, g, _):
     message = (
-        "Currently there is no way to take the second derivative of sparse_softmax_cross_entropy_with_logits due to the "
+        "Currently there is no way to take the second derivative of "
+        "sparse_softmax_cross_entropy_with_logits due to the "
         "fused implementation's interaction with tf.gradients()"
     )
     return [_scale_rows(g, raw.PreventGradient(op.outputs[1], message=message)), None]
@@ -159,7 +163,8 @@ def _require_classes(labels, classes: int) -> None:
     ok = lax.bitwise_and(lax.ge(lowest, zero), lax.lt(highest, labels.dtype.type(classes)))
     wrong = lax.select(lax.lt(lowest, zero), lowest, highest)
     checks.require(
-        ok, "Received a label value of {} which is outside the valid range of [0, {}).  Label values: {}", wrong, classes,
+        ok, "Received a label value of {} which is outside the valid range of [0, {}).  Label values: {}",
+        wrong, classes,
         labels,
     )  # fmt: skip
 
@@ -212,7 +217,8 @@ def _along(op_type: str, logits: Any, axis: Any, name: str | None) -> Tensor:
     if known is not None and not -ndims <= known < ndims:
         raise errors.InvalidArgumentError(
             None, None,
-            f"Dimension ({known}) must be in the range [{-ndims}, {ndims}) where {ndims} is the number of dimensions in the "
+            f"Dimension ({known}) must be in the range [{-ndims}, {ndims}) where {ndims} is the "
+            "number of dimensions in the "
             "input.",
         )  # fmt: skip
     all_dims = rank(logits)
@@ -382,12 +388,14 @@ def _check_label_shape(labels: Tensor, logits: Tensor) -> bool:
         return False
     if len(found) != len(wanted) - 1:
         raise ValueError(
-            f"Rank mismatch: Rank of labels (received {len(found)}) should equal rank of logits minus 1 (received {len(wanted)})."
+            f"Rank mismatch: Rank of labels (received {len(found)}) should equal rank of logits minus "
+            f"1 (received {len(wanted)})."
         )
     known = None not in found and None not in wanted[:-1]
     if known and found != wanted[:-1]:
         raise ValueError(
-            f"Shape mismatch: The shape of labels (received {labels.shape}) should equal the shape of logits except for the "
+            f"Shape mismatch: The shape of labels (received {labels.shape}) should equal the shape of "
+            "logits except for the "
             f"last dimension (received {logits.shape})."
         )
     return known

@@ -50,7 +50,9 @@ def _top_k_gradient(op, g, _):
     """`g` scattered to the places that were taken."""
     sizes = raw.Shape(op.inputs[0])
     last = raw.StridedSlice(sizes, [-1], [0], [1], shrink_axis_mask=1)
-    places = raw.Reshape(op.outputs[1], raw.Pack([-1, raw.StridedSlice(raw.Shape(op.outputs[1]), [-1], [0], [1], shrink_axis_mask=1)]))
+    places = raw.Reshape(
+        op.outputs[1], raw.Pack([-1, raw.StridedSlice(raw.Shape(op.outputs[1]), [-1], [0], [1], shrink_axis_mask=1)])
+    )
     rows = raw.StridedSlice(raw.Shape(places), [0], [1], [1], shrink_axis_mask=1)
     starts = raw.ExpandDims(raw.Mul(raw.Range(0, rows, 1), last), _LAST)
     flat = raw.Reshape(raw.AddV2(places, starts), [-1, 1])
@@ -71,7 +73,9 @@ def _largest(x: Any, k: int) -> tuple:
 
 
 @op(
-    "TopKV2", "(input: T, k: int32, *, sorted: bool = True, T: REAL) -> (values: T, indices: int32)", shape=_top_k_shape,
+    "TopKV2",
+    "(input: T, k: int32, *, sorted: bool = True, T: REAL) -> (values: T, indices: int32)",
+    shape=_top_k_shape,
     gradient=_top_k_gradient, constants=("k",),
 )  # fmt: skip
 def _top_k_v2(x, k):
@@ -196,8 +200,12 @@ def _nth_gradient(op, g):
     gradient=_nth_gradient, constants=("n",),
 )  # fmt: skip
 def _nth_element(x, n, *, reverse):
-    if n.ndim or n < 0:
-        raise _invalid(f"N must be a non-negative scalar, got {n.tolist()}")
+    if n.ndim:
+        raise _invalid(f"N must be scalar, got shape {shape_text(n.shape)}")
+    if n < 0:
+        raise _invalid(f"Need n >= 0, got {n}")
+    if not x.ndim:
+        raise _invalid("Input must be >= 1-D, got shape []")
     if x.shape[-1] <= n:
         raise _invalid("Input must have at least n+1 columns")
     place = x.shape[-1] - 1 - int(n) if reverse else int(n)

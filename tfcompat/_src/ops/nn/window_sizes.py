@@ -48,7 +48,8 @@ def window_counts(
         if count < 0:
             raise errors.InvalidArgumentError(
                 None, None,
-                f"Computed output size would be negative: {count} [input_size: {size}, effective_filter_size: {extent}, "
+                f"Computed output size would be negative: {count} [input_size: {size}, "
+                f"effective_filter_size: {extent}, "
                 f"stride: {stride}]",
             )  # fmt: skip
         counts.append(count)

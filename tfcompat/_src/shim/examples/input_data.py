@@ -183,6 +183,7 @@ def opened(folder: str, name: str) -> BinaryIO:
     for candidate in (name + ".gz", name):
         path = os.path.join(folder, candidate)
         if os.path.isfile(path):
+            print("Extracting", path)
             return open(path, "rb")
     lacking = [
         each for each in FILES if not any(os.path.isfile(os.path.join(folder, each + end)) for end in (".gz", ""))

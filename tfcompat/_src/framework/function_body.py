@@ -1,0 +1,349 @@
+"""Functions inside a graph: their bodies, the nodes that call them, and how a run sees through a call.
+
+A node that calls a function has the function's signature in the graph. A run sees an identity of the function's results,
+which hang on a copy of the body with the call's arguments put in: calls are inlined, so all that holds for nodes of the
+graph (order, state, random counters, devices, gradients) holds inside functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from tfcompat._src.framework import attr_values, dtypes, op_spec, raw, shape_inference
+from tfcompat._src.framework.function_def import definition_of
+from tfcompat._src.framework.graph import Graph
+from tfcompat._src.framework.operation import Operation, output_dtypes
+from tfcompat._src.framework.signature import Arg, Signature
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.framework.tensor_shape import TensorShape
+
+
+class FuncGraph(Graph):
+    """The graph of a function's body; tensors of the outer graph that its nodes use become further inputs.
+
+    Args:
+      outer_graph: the graph around it.
+    """
+
+    def __init__(self, outer_graph: Graph) -> None:
+        super().__init__()
+        self.building_function = True
+        self.outer_graph = self._outer_graph = outer_graph
+        self._graph_def_versions.CopyFrom(outer_graph.graph_def_versions)
+        self._functions = dict(outer_graph._functions)
+        self.inputs: list[Tensor] = []
+        self.outputs: list[Tensor] = []
+        self.captures: dict[Tensor, Tensor] = {}
+        self.extra_vars: list[Any] = []
+
+    @property
+    def extra_inputs(self) -> list[Tensor]:
+        """The captured tensors of the outer graph."""
+        return list(self.captures)
+
+    @property
+    def extra_args(self) -> list[Tensor]:
+        """The placeholders that stand for them inside."""
+        return list(self.captures.values())
+
+    def add_input(self, dtype: dtypes.DType, sizes: tuple | None, name: str) -> Tensor:
+        """A new placeholder as the next argument."""
+        attrs = {"dtype": dtype.base_dtype, "shape": TensorShape.of(sizes)}
+        with self.control_dependencies(None):
+            node = super().make_op(op_spec.get("Placeholder"), self._final_name(name), (), attrs)
+        self.inputs.append(node.outputs[0])
+        return node.outputs[0]
+
+    def capture(self, tensor: Tensor, name: str | None = None) -> Tensor:
+        """What stands inside for a tensor of the outer graph."""
+        found = self.captures.get(tensor)
+        if found is None:
+            outer = self.outer_graph
+            if tensor.graph is not outer and isinstance(outer, FuncGraph):
+                outer.capture(tensor)
+            found = self.captures[tensor] = self.add_input(tensor.dtype, tensor._sizes, name or "Placeholder")
+            found._handle_data = tensor._handle_data
+        return found
+
+    def make_op(self, spec: op_spec.OpSpec, name: str, inputs: Iterable[Tensor], *args: Any, **kwargs: Any) -> Operation:
+        inputs = [t if t.graph is self else self.capture(t) for t in inputs]
+        kwargs["skip_frames"] = kwargs.get("skip_frames", 2) + 1
+        return super().make_op(spec, name, inputs, *args, **kwargs)
+
+    def _as_control_inputs(self, control_inputs: Iterable[Any] | None) -> list[Operation] | None:
+        """What the outer graph is to do first it does before the call."""
+        if control_inputs is None:
+            return None
+        return super()._as_control_inputs([c for c in control_inputs if getattr(c, "graph", self) is self])
+
+
+class GraphFunction:
+    """A function: name, body, and signature.
+
+    Args:
+      name: under which a graph holds it, and the op type of its calls.
+      body: the graph with its nodes; `body.inputs` and `body.outputs` are arguments and results.
+      arg_names: of the arguments. out_names: of the results.
+      attrs: attributes of the function, inside values.
+    """
+
+    grad_func_name: str | None = None
+    python_grad_func: Callable | None = None
+
+    def __init__(
+        self, name: str, body: FuncGraph, arg_names: Sequence[str], out_names: Sequence[str], attrs: dict[str, Any]
+    ) -> None:
+        self.name, self.body, self.attrs = name, body, attrs
+        self.arg_names, self.out_names = list(arg_names), list(out_names)
+
+    @property
+    def is_stateful(self) -> bool:
+        return any(is_stateful(op) for op in self.body.get_operations())
+
+    @property
+    def definition(self) -> Any:
+        """The function as a FunctionDef message."""
+        return definition_of(self)
+
+    @property
+    def spec(self) -> op_spec.OpSpec:
+        """The record of the nodes that call the function."""
+        inputs = tuple(_arg(n, t) for n, t in zip(self.arg_names, self.body.inputs))
+        outputs = tuple(_arg(n, t) for n, t in zip(self.out_names, self.body.outputs))
+        return call_spec(self.name, inputs, outputs, op_spec.Effects(external=self.is_stateful))
+
+
+def _arg(name: str, tensor: Tensor) -> Arg:
+    return Arg(name, dtype=tensor.dtype.base_dtype, is_ref=tensor.dtype._is_ref_dtype)
+
+
+def is_stateful(op: Operation) -> bool:
+    return op.call_spec.effects.is_stateful if isinstance(op, CallOperation) else op.spec.effects.is_stateful
+
+
+def call_spec(name: str, inputs: tuple[Arg, ...], outputs: tuple[Arg, ...], effects: op_spec.Effects) -> op_spec.OpSpec:
+    """The record of the calls of one function, with a signature that is given and not parsed."""
+    spec = op_spec.OpSpec(
+        name, f"call of {name}", _unknown_shapes, _never_called, _call_gradient, effects=effects, node_class=CallOperation
+    )
+    index = {a.name: i for i, a in enumerate(inputs)}
+    vars(spec)["signature"] = Signature(inputs, outputs, {}, frozenset(), (), index)
+    return spec
+
+
+def _unknown_shapes(c: shape_inference.InferenceContext) -> list:
+    return [None] * len(c.op.outputs)
+
+
+def _never_called(*arguments: Any) -> Any:
+    raise RuntimeError("a call of a function is inlined before it runs")
+
+
+def _call_gradient(op: Operation, *grads: Tensor) -> list[Tensor]:
+    """The gradient of a call: what the function says, or the gradient of its body."""
+    function = op.graph._get_function(op.type)
+    if function is not None and function.python_grad_func is not None:
+        found = function.python_grad_func(op, *grads)
+        return list(found) if isinstance(found, (list, tuple)) else [found]
+    kinds = [t.dtype.base_dtype for t in op.inputs]
+    found = raw.SymbolicGradient([*op.inputs, *grads], kinds, attr_values.FunctionRef(op.type, dict(op._attrs)))
+    return found if isinstance(found, list) else [found]
+
+
+# ---- calls ----
+
+
+_RESULTS = op_spec.OpSpec(
+    "results of a function", "(input: T, *, T: list(type)) -> (output: T)", shape_inference.unknown,
+    lambda values: tuple(values), _call_gradient, fold=True,
+)  # fmt: skip
+
+
+class _ArgumentContext(shape_inference.InferenceContext):
+    """A call as its shape function sees it: with the arguments of the graph."""
+
+    def __init__(self, op: CallOperation) -> None:
+        self.op = op
+        self.inputs = [t._sizes for t in op._arguments]
+        self.asked = set()
+
+
+class CallOperation(Operation):
+    """A node that calls a function: `inputs` and `control_inputs` are those of the graph; `_inputs`, of the inlined body."""
+
+    _inlined: tuple | None = None
+    _span: float = 1
+
+    def __init__(self, graph: Graph, spec: op_spec.OpSpec, *args: Any) -> None:
+        super().__init__(graph, spec, *args)
+        self.call_spec = spec
+        self.spec = _RESULTS
+        for tensor, sizes in zip(self._outputs, spec.shape(_ArgumentContext(self))):
+            tensor._sizes = sizes
+
+    @property
+    def function(self) -> GraphFunction:
+        """What this node calls."""
+        return FUNCTION_OF.get(self.type, _function_of_type)(self)
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        return self._arguments
+
+    @property
+    def control_inputs(self) -> list[Operation]:
+        return list(self._waits_for)
+
+    @property
+    def _inputs(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+        return self._inline()[0]
+
+    @_inputs.setter
+    def _inputs(self, tensors: tuple[Tensor, ...]) -> None:
+        self._arguments, self._inlined = tensors, None
+
+    @property
+    def _control_inputs(self) -> list[Operation]:  # type: ignore[override]
+        return self._inline()[1]
+
+    @_control_inputs.setter
+    def _control_inputs(self, operations: list[Operation]) -> None:
+        self._waits_for, self._inlined = operations, None
+
+    @property
+    def op_def(self) -> Any:
+        return attr_values.op_def(self.call_spec)
+
+    @property
+    def node_def(self) -> Any:
+        node = super().node_def
+        del node.input[:]
+        node.input.extend(t._as_node_def_input() for t in self._arguments)
+        node.input.extend(sorted("^" + c._name for c in self._waits_for))
+        return node
+
+    def arg_length(self, arg: Any) -> int:
+        return len(self._outputs)
+
+    def _update_input(self, index: int, tensor: Tensor) -> None:
+        changed = list(self._arguments)
+        changed[index] = tensor
+        self._inputs = tuple(changed)
+        self._graph._note_change()
+
+    def _add_control_inputs(self, ops: Iterable[Operation]) -> None:
+        self._control_inputs = list(dict.fromkeys([*self._waits_for, *ops]))
+        self._graph._note_change()
+
+    def _remove_all_control_inputs(self) -> None:
+        self._control_inputs = []
+        self._graph._note_change()
+
+    def _inline(self) -> tuple[tuple[Tensor, ...], list[Operation]]:
+        """The results of a copy of the body, and what must have run: made once, when a run first looks."""
+        if self._inlined is None:
+            self._inlined = inlined(self)
+        return self._inlined
+
+
+def _function_of_type(op: Operation) -> GraphFunction:
+    return op._graph._get_function(op.type)
+
+
+FUNCTION_OF: dict[str, Callable[[CallOperation], GraphFunction]] = {}
+"""Op types that call the function an attribute names -> which one."""
+
+
+def inlined(call: CallOperation) -> tuple[tuple[Tensor, ...], list[Operation]]:
+    """Copies of the body's nodes, which the graph does not list, between the arguments and the results of a call."""
+    nodes = body_nodes(call.function.body)
+    step = call._span / (len(nodes) + 1)
+
+    def copy(op: Operation, inputs: list[Tensor], controls: list[Operation]) -> Operation:
+        found = type(op)(
+            call._graph, spec_of(op), f"{call._name}/{op._name}", inputs, [t._dtype for t in op._outputs], op._attrs,
+            [*call._waits_for, *controls], call._id - call._span + nodes[op] * step, op._stack,
+        )  # fmt: skip
+        found._device = op._device or call._device
+        found._control_flow_context = call._control_flow_context
+        if isinstance(found, CallOperation):
+            found._span = step
+        else:
+            shape_inference.infer(found)
+        return found
+
+    made, values = copied(call.function.body, call._arguments, copy)
+    acting = [made[op] for op in nodes if is_stateful(op) or op.spec.effects.writes]
+    return tuple(values[t] for t in call.function.body.outputs), [*call._waits_for, *acting]
+
+
+def body_nodes(body: FuncGraph) -> dict[Operation, int]:
+    """The nodes of a body but for its arguments, numbered from 1."""
+    arguments = {t.op for t in body.inputs}
+    return {op: i for i, op in enumerate((op for op in body.get_operations() if op not in arguments), 1)}
+
+
+def spec_of(op: Operation) -> op_spec.OpSpec:
+    """The record that a node was made with."""
+    return op.call_spec if isinstance(op, CallOperation) else op.spec
+
+
+def copied(body: FuncGraph, arguments: Sequence[Tensor], copy: Callable) -> tuple[dict, dict[Tensor, Tensor]]:
+    """Copies of a body's nodes by node, and what stands for each tensor of it; edges that close loops are set last."""
+    made: dict[Operation, Operation] = {}
+    values: dict[Tensor, Tensor] = dict(zip(body.inputs, arguments))
+    for op in body_nodes(body):
+        known = [t for t in op.inputs if t in values]
+        inputs = [values[t] if t in values else values[known[0]] for t in op.inputs]
+        made[op] = copy(op, inputs, [made[c] for c in op.control_inputs if c in made])
+        values.update(zip(op._outputs, made[op]._outputs))
+    for op, new in made.items():
+        for index, tensor in enumerate(op.inputs):
+            if new.inputs[index] is not values[tensor]:
+                new._update_input(index, values[tensor])
+    return made, values
+
+
+def make_call(graph: Graph, function: GraphFunction, inputs: Sequence[Tensor], name: str, attrs: dict[str, Any]) -> Operation:
+    """Adds a node that calls a function of the graph.
+
+    Raises:
+      ValueError: number or dtypes of the inputs are wrong.
+    """
+    spec = function.spec
+    check_inputs(spec.signature, inputs, function.name, name)
+    return graph.make_op(spec, name, inputs, attrs, output_dtypes(spec.signature, {}), infer_shapes=False)
+
+
+def check_inputs(signature: Signature, inputs: Sequence[Tensor], function: str, name: str) -> None:
+    if len(inputs) != len(signature.inputs):
+        raise ValueError(f"Expected number of arguments: {len(signature.inputs)}, received: {len(inputs)}")
+    for arg, tensor in zip(signature.inputs, inputs):
+        if tensor.dtype.base_dtype is not arg.dtype:
+            raise ValueError(
+                f"Input '{arg.name}' passed {short_name(tensor.dtype)} expected {short_name(arg.dtype)} while building "
+                f"NodeDef '{name}' using Op<name={function}>"
+            )
+
+
+_SHORT_NAMES = {"float32": "float", "float64": "double", "float16": "half"}
+
+
+def short_name(dtype: dtypes.DType) -> str:
+    """A dtype as signatures show it."""
+    name = dtype.base_dtype.name
+    return _SHORT_NAMES.get(name, name) + ("_ref" if dtype._is_ref_dtype else "")
+
+
+def copy_into(graph: FuncGraph, body: FuncGraph, arguments: Sequence[Tensor]) -> list[Tensor]:
+    """Adds copies of a body's nodes to `graph` with `arguments` in place of its inputs; its results there."""
+
+    def copy(op: Operation, inputs: list[Tensor], controls: list[Operation]) -> Operation:
+        with graph.control_dependencies(controls):
+            return graph.make_op(
+                spec_of(op), graph.unique_name(op.name), inputs, dict(op._attrs), [t._dtype for t in op._outputs]
+            )
+
+    values = copied(body, arguments, copy)[1]
+    return [values[t] for t in body.outputs]

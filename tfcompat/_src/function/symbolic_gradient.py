@@ -1,0 +1,60 @@
+"""SymbolicGradient: the gradient of a function, itself a function of the arguments and the gradients of the results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfcompat._src.framework import raw
+from tfcompat._src.framework.function_body import FUNCTION_OF, CallOperation, FuncGraph, GraphFunction, copy_into
+from tfcompat._src.framework.function_def import argument_names
+from tfcompat._src.framework.op_spec import NotDifferentiable, op
+from tfcompat._src.framework.shape_inference import InferenceContext
+from tfcompat._src.gradients.gradients import gradients
+
+
+def _shapes_of_arguments(c: InferenceContext) -> list:
+    return c.inputs[: len(c.op.outputs)]
+
+
+def _never_called(*arguments: Any) -> Any:
+    raise RuntimeError("SymbolicGradient is inlined before it runs")
+
+
+op(
+    "SymbolicGradient", "(input: Tin, *, Tin: list(type) >= 1, Tout: list(type) >= 1, f: func) -> (output: Tout)",
+    shape=_shapes_of_arguments, kernel=_never_called, node_class=CallOperation,
+    gradient=NotDifferentiable("second derivatives of functions are not registered in 1.15", raises=True),
+)  # fmt: skip
+
+
+def gradient_function(call: CallOperation) -> GraphFunction:
+    """The function that a SymbolicGradient node computes: what the function's author said, or the derivative of its body.
+
+    Raises:
+      ValueError: the graph has no such function.
+    """
+    name = call._attrs["f"].name
+    function = call.graph._get_function(name)
+    if function is None:
+        raise ValueError(f"{call.name}: the graph has no function {name!r}")
+    if function.grad_func_name:
+        return call.graph._get_function(function.grad_func_name)
+    cached = getattr(function, "derivative", None)
+    if cached is None:
+        cached = function.derivative = derivative(function, call.graph)
+    return cached
+
+
+def derivative(function: GraphFunction, graph: Any) -> GraphFunction:
+    """(arguments, gradients of the results) -> gradients of the arguments, zeros where nothing flows."""
+    body = FuncGraph(graph)
+    with body.as_default():
+        arguments = [body.add_input(t.dtype, t._sizes, n) for t, n in zip(function.body.inputs, function.arg_names)]
+        results = copy_into(body, function.body, arguments)
+        grads = [body.add_input(t.dtype, t._sizes, f"d_{n}") for t, n in zip(results, function.out_names)]
+        found = gradients(results, arguments, grads)
+        body.outputs = [raw.ZerosLike(a) if g is None else raw.Identity(g) for g, a in zip(found, arguments)]
+    return GraphFunction(f"{function.name}_grad", body, argument_names(body.inputs), argument_names(body.outputs), {})
+
+
+FUNCTION_OF["SymbolicGradient"] = gradient_function

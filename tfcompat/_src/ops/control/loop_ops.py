@@ -1,0 +1,81 @@
+"""The ops that make a loop: Enter, Exit, NextIteration and LoopCond."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfcompat._src.framework import nest, raw
+from tfcompat._src.framework import shape_inference as si
+from tfcompat._src.framework.composite_tensor import CompositeTensor
+from tfcompat._src.framework.convert import to_tensor
+from tfcompat._src.framework.op_spec import NotDifferentiable, op
+from tfcompat._src.framework.tensor import Tensor
+
+ENTER = frozenset(("Enter", "RefEnter"))
+EXIT = frozenset(("Exit", "RefExit"))
+NEXT_ITERATION = frozenset(("NextIteration", "RefNextIteration"))
+
+
+def _routed(*values: Any, **attrs: Any) -> Any:
+    raise NotImplementedError("the ops of a loop are lowered by the runtime, not called")
+
+
+def _enter_shape(c: Any) -> list:
+    if c.handle(0) is not None:
+        c.set_handle(0, *c.handle(0))
+    return [c.inputs[0] if c.attr("is_constant") else None]
+
+
+def _pass_shape(c: Any) -> list:
+    if c.handle(0) is not None:
+        c.set_handle(0, *c.handle(0))
+    return [c.inputs[0]]
+
+
+def _pass_gradient(node: Any, grad: Any) -> list:
+    """Inside one iteration a value that enters, or goes on, is itself."""
+    return [grad]
+
+
+for _prefix, _type in (("", "T"), ("Ref", "Ref(T)")):
+    op(
+        f"{_prefix}Enter",
+        f"(data: {_type}, *, T: type, frame_name: string, is_constant: bool = False, parallel_iterations: int = 10) -> (output: {_type})",
+        shape=_enter_shape, gradient=_pass_gradient, kernel=_routed,
+    )  # fmt: skip
+    op(f"{_prefix}Exit", f"(data: {_type}, *, T: type) -> (output: {_type})", shape=_pass_shape, gradient=_pass_gradient, kernel=_routed)
+    op(
+        f"{_prefix}NextIteration", f"(data: {_type}, *, T: type) -> (output: {_type})", shape=_pass_shape,
+        gradient=_pass_gradient, kernel=_routed,
+    )  # fmt: skip
+op("LoopCond", "(input: bool) -> (output: bool)", shape=lambda c: [si.with_rank(c.inputs[0], 0)], gradient=NotDifferentiable("it is a bool"), kernel=_routed)
+
+
+def enter(data: Any, frame_name: str, is_constant: bool, parallel_iterations: int, use_input_shape: bool = True) -> Tensor:
+    """`data` made known to the loop `frame_name`; a constant of it, or the first value of a loop variable."""
+    make = raw.RefEnter if data.dtype._is_ref_dtype else raw.Enter
+    result = make(data, frame_name=frame_name, is_constant=is_constant, parallel_iterations=parallel_iterations)
+    if use_input_shape:
+        result.set_shape(data.shape)
+    return result
+
+
+def exit(data: Tensor, name: str | None = None) -> Tensor:
+    """The value of a loop variable after the loop."""
+    return (raw.RefExit if data.dtype._is_ref_dtype else raw.Exit)(data, name=name)
+
+
+def next_iteration(data: Any, name: str | None = None) -> Any:
+    """The value of a loop variable for the next iteration."""
+    if isinstance(data, CompositeTensor):
+        return nest.map_structure(next_iteration, data, expand_composites=True)
+    data = to_tensor(data, as_ref=True)
+    return (raw.RefNextIteration if data.dtype._is_ref_dtype else raw.NextIteration)(data, name=name)
+
+
+def identity(data: Any) -> Any:
+    """`data` as it is, also of a ref."""
+    if isinstance(data, CompositeTensor):
+        return nest.map_structure(identity, data, expand_composites=True)
+    data = to_tensor(data, as_ref=True)
+    return (raw.RefIdentity if data.dtype._is_ref_dtype else raw.Identity)(data)

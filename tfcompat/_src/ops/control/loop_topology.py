@@ -1,0 +1,104 @@
+"""Loops found from the topology of a graph: the nodes between Enter and Exit, with or without a WhileContext."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Iterable
+
+from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.ops.control.loop_ops import ENTER, EXIT
+
+MERGE = frozenset(("Merge", "RefMerge"))
+SWITCH = frozenset(("Switch", "RefSwitch"))
+
+
+@dataclass(eq=False)
+class Variable:
+    """A loop variable: Enter -> Merge <- NextIteration, and the Switch behind the Merge that goes on or out."""
+
+    enter: Operation
+    merge: Operation
+    switch: Operation | None = None
+    exit: Operation | None = None
+
+    @property
+    def following(self) -> Tensor:
+        """The value for the next iteration."""
+        return self.merge._inputs[1].op._inputs[0]
+
+
+@dataclass(eq=False)
+class Loop:
+    """The nodes of one frame, in order, and the loops inside it."""
+
+    parent: Loop | None
+    depth: int
+    members: list[Operation] = field(default_factory=list)
+    children: list[Loop] = field(default_factory=list)
+
+    def all_members(self) -> list[Operation]:
+        return [*self.members, *(op for c in self.children for op in c.all_members())]
+
+    @property
+    def exits(self) -> list[Operation]:
+        return [op for op in self.members if op.type in EXIT]
+
+    @property
+    def enters(self) -> list[Operation]:
+        return [op for op in self.members if op.type in ENTER]
+
+    @property
+    def condition(self) -> Operation | None:
+        return next((op for op in self.members if op.type == "LoopCond"), None)
+
+    def variables(self) -> list[Variable]:
+        """The loop variables, in order; those whose value is not used have no Switch or Exit."""
+        found: dict[Tensor, Variable] = {}
+        condition = self.condition
+        for op in self.members:
+            if op.type in MERGE and op._inputs[0].op.type in ENTER:
+                found[op._outputs[0]] = Variable(op._inputs[0].op, op)
+            elif op.type in SWITCH and op._inputs[0] in found and op._inputs[1].op is condition:
+                found[op._inputs[0]].switch = op
+        by_switch = {v.switch: v for v in found.values() if v.switch is not None}
+        for op in self.exits:
+            if op._inputs[0].op in by_switch:
+                by_switch[op._inputs[0].op].exit = op
+        return list(found.values())
+
+
+def find_loops(ops: Iterable[Operation]) -> tuple[list[Loop], dict[Operation, Loop]]:
+    """The outermost loops of `ops` (sources first), and the innermost loop of each operation that is in one."""
+    frames: dict[tuple, Loop] = {}
+    loop_of: dict[Operation, Loop] = {}
+    outermost: list[Loop] = []
+    for op in ops:
+        if not op._inputs and not op._control_inputs:
+            continue
+        outer = _deepest(op, loop_of)
+        if op.type in ENTER:
+            key = (outer, op._attrs["frame_name"])
+            loop = frames.get(key)
+            if loop is None:
+                loop = frames[key] = Loop(outer, 1 if outer is None else outer.depth + 1)
+                (outermost if outer is None else outer.children).append(loop)
+        else:
+            loop = outer
+        if loop is not None:
+            loop_of[op] = loop
+            loop.members.append(op)
+    return outermost, loop_of
+
+
+def _deepest(op: Operation, loop_of: dict[Operation, Loop]) -> Loop | None:
+    """The frame that a node's inputs are in."""
+    found: Loop | None = None
+    sources: Iterable[Any] = [t.op for t in op._inputs] if op.type in ENTER else [*[t.op for t in op._inputs], *op._control_inputs]
+    for source in sources:
+        loop = loop_of.get(source)
+        if loop is not None and source.type in EXIT:
+            loop = loop.parent
+        if loop is not None and (found is None or loop.depth > found.depth):
+            found = loop
+    return found

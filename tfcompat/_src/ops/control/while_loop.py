@@ -1,0 +1,82 @@
+"""tf.while_loop: a loop in TensorFlow 1's flat form."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+from tfcompat._src.framework import nest, raw
+from tfcompat._src.framework.convert import constant, convert_to_tensor
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.graph_collections import GraphKeys
+from tfcompat._src.framework.scopes import get_default_graph, name_scope
+from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.ops.control.while_context import WhileContext, shape_invariant
+
+
+@export("while_loop")
+def while_loop(
+    cond: Callable, body: Callable, loop_vars: Any, shape_invariants: Any = None, parallel_iterations: int = 10, back_prop: bool = True,
+    swap_memory: bool = False, name: str | None = None, maximum_iterations: Any = None, return_same_structure: bool = False,
+) -> Any:  # fmt: skip
+    """Repeats `body` while `cond` is true.
+
+    Args:
+      cond: function of the loop variables that gives a scalar bool tensor.
+      body: function of the loop variables that gives their next values, in the same structure.
+      loop_vars: list or tuple of tensors, TensorArrays and nested structures of them.
+      shape_invariants: the shapes, in the structure of `loop_vars`, that the variables keep; by default those they have.
+      parallel_iterations: how many iterations TensorFlow runs at once; here it is written into the graph only.
+      back_prop: whether gradients go through the loop.
+      swap_memory: whether TensorFlow moves what gradients need to the host; here memory is planned by the compiler.
+      name: name scope, "while" by default.
+      maximum_iterations: scalar bound of the number of iterations; it lets the gradient be compiled for that length.
+      return_same_structure: keeps a structure of one element, which is unpacked otherwise.
+
+    Returns:
+      the loop variables after the loop.
+
+    Raises:
+      TypeError: `cond` or `body` is not callable. ValueError: no variables, or one changes its shape or structure.
+    """
+    if not callable(cond):
+        raise TypeError("cond must be callable.")
+    if not callable(body):
+        raise TypeError("body must be callable.")
+    if parallel_iterations < 1:
+        raise TypeError("parallel_iterations must be a positive integer.")
+    with name_scope(name, "while", loop_vars):
+        if not loop_vars:
+            raise ValueError("No loop variables provided")
+        bounded = maximum_iterations is not None
+        if bounded:
+            maximum_iterations = convert_to_tensor(maximum_iterations, name="maximum_iterations")
+            if maximum_iterations.shape.ndims != 0:
+                raise ValueError(f"maximum_iterations must be a scalar, saw shape: {maximum_iterations.shape}")
+            unpack = len(loop_vars) == 1 and not return_same_structure
+            cond, body, loop_vars = _counted(cond, body, loop_vars, maximum_iterations, unpack)
+        if shape_invariants is not None:
+            if bounded:
+                shape_invariants = (TensorShape([]), shape_invariants)
+            nest.assert_same_structure(loop_vars, shape_invariants, expand_composites=False)
+            shape_invariants = nest.map_structure(shape_invariant, loop_vars, shape_invariants, expand_composites=False)
+        context = WhileContext(maximum_iterations, parallel_iterations, back_prop, swap_memory)
+        if context.outer_context is None:
+            get_default_graph().add_to_collection(GraphKeys.WHILE_CONTEXT, context)
+        result = context.BuildLoop(cond, body, loop_vars, shape_invariants, return_same_structure)
+        return result[1] if bounded else result
+
+
+def _counted(cond: Callable, body: Callable, loop_vars: Any, limit: Any, unpack: bool) -> tuple:
+    """Condition, body and variables with a counter before them that ends the loop at `limit`."""
+    counter = constant(0, limit.dtype, name="iteration_counter")
+
+    def arguments(variables: Any) -> Any:
+        return (variables,) if unpack else variables
+
+    def counted_cond(i: Any, variables: Any) -> Any:
+        return raw.LogicalAnd(i < limit, cond(*arguments(variables)))
+
+    def counted_body(i: Any, variables: Any) -> Any:
+        return i + 1, body(*arguments(variables))
+
+    return counted_cond, counted_body, (counter, loop_vars[0] if unpack else loop_vars)

@@ -1,0 +1,411 @@
+"""What stands behind the flow of a TensorArray while a graph runs: an array of elements that is never changed in place.
+
+A TensorArray's handle names it; its flow carries the elements from one operation to the next. `DeviceArray` keeps elements
+of one shape in one buffer, and is traced; `HostArray` is a list of NumPy arrays of any shapes and dtypes.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from tfcompat._src.framework import checks, errors
+
+FIRST_CAPACITY = 64
+
+
+class Growth(threading.local):
+    """How many elements a growing array has room for in the program that is traced now."""
+
+    capacity = FIRST_CAPACITY
+
+
+GROWTH = Growth()
+
+
+class ArrayOverflow(errors.OpError):
+    """A growing array needs more room than its program has; the program is compiled again with more."""
+
+    def __init__(self, node_def: Any, op: Any, message: str) -> None:
+        super().__init__(node_def, op, message, errors.RESOURCE_EXHAUSTED)
+
+
+@jax.tree_util.register_static
+@dataclass(frozen=True)
+class ArrayHandle:
+    """The value of a handle: which gradient it is the array of, or "" for the array itself."""
+
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class ArrayMeta:
+    """What a TensorArrayV3 node says of its elements."""
+
+    name: str
+    dtype: np.dtype
+    sizes: tuple | None
+    dynamic: bool
+    identical: bool = True
+    source: str = ""
+
+
+def invalid(text: str) -> errors.InvalidArgumentError:
+    return errors.InvalidArgumentError(None, None, text)
+
+
+def _is_known(value: Any) -> bool:
+    return isinstance(value, (int, np.integer, np.ndarray))
+
+
+@jax.tree_util.register_pytree_node_class
+class DeviceArray:
+    """Elements of one shape.
+
+    Args:
+      meta: what its node says.
+      buffer: [capacity, ...] or None while the element shape is not known.
+      written: bool[capacity] of what was written, or None where writing twice adds up (gradients).
+      length: int32 number of elements.
+    """
+
+    def __init__(self, meta: ArrayMeta, buffer: Any, written: Any, length: Any) -> None:
+        self.meta, self.buffer, self.written, self.length = meta, buffer, written, length
+
+    def tree_flatten(self) -> tuple:
+        return (self.buffer, self.written, self.length), self.meta
+
+    @classmethod
+    def tree_unflatten(cls, meta: ArrayMeta, children: tuple) -> DeviceArray:
+        return cls(meta, *children)
+
+    @classmethod
+    def empty(cls, meta: ArrayMeta, size: int) -> DeviceArray:
+        """An array without written elements."""
+        if size < 0:
+            raise invalid(f"Size should be >= 0, but got {size}")
+        capacity = max(size, GROWTH.capacity) if meta.dynamic else size
+        made = cls(meta, None, np.zeros(capacity, bool), np.array(size, np.int32))
+        if meta.sizes is not None and None not in meta.sizes:
+            made.buffer = np.zeros((capacity, *meta.sizes), meta.dtype)
+        return made
+
+    @property
+    def shape(self) -> tuple:
+        """What tells compiled programs apart."""
+        return (() if self.buffer is None else self.buffer.shape, self.written is None)
+
+    @property
+    def capacity(self) -> int:
+        return len(self.written) if self.written is not None else len(self.buffer)
+
+    def _with(self, **changes: Any) -> DeviceArray:
+        fields = {"buffer": self.buffer, "written": self.written, "length": self.length, **changes}
+        return DeviceArray(self.meta, **fields)
+
+    def with_element_shape(self, shape: tuple) -> DeviceArray:
+        """The same with a buffer for elements of `shape`; ValueError where they are of another."""
+        if self.buffer is None:
+            return self._with(buffer=jnp.zeros((self.capacity, *shape), self.meta.dtype))
+        if self.buffer.shape[1:] != tuple(shape):
+            raise invalid(
+                f"TensorArray {self.meta.name}: Could not write to TensorArray index 0 because the value shape is {list(shape)} "
+                f"which is incompatible with the TensorArray's inferred element shape: {list(self.buffer.shape[1:])} (consider "
+                "setting infer_shape=False)."
+            )
+        return self
+
+    def gradient(self, source: str) -> DeviceArray:
+        """The array that gradients of the elements add up in: this one where it is such an array, else zeros."""
+        if self.meta.source:
+            return self
+        shape = None if self.buffer is None else self.buffer.shape
+        meta = replace(self.meta, source=source)
+        if shape is None:
+            raise invalid(f"TensorArray {self.meta.name}: the shape of its elements is not known, so it has no gradient.")
+        return DeviceArray(meta, jnp.zeros(shape, self.buffer.dtype), None, self.length)
+
+    def __add__(self, other: DeviceArray) -> DeviceArray:
+        return self._with(buffer=self.buffer + other.buffer)
+
+    def zeros(self) -> DeviceArray:
+        return self.gradient("gradients")
+
+    # ---- elements ----
+
+    def _grown(self, index: Any) -> DeviceArray:
+        """The same with room for `index`, as far as that is known now."""
+        if _is_known(index):
+            missing = int(index) + 1 - self.capacity
+            if missing <= 0:
+                return self
+            written = jnp.pad(self.written, (0, missing))
+            buffer = None if self.buffer is None else jnp.pad(self.buffer, [(0, missing)] + [(0, 0)] * (self.buffer.ndim - 1))
+            return self._with(written=written, buffer=buffer)
+        checks.require(jnp.asarray(index < self.capacity), "more room is needed", error=ArrayOverflow)
+        return self
+
+    def write(self, index: Any, value: Any) -> DeviceArray:
+        """With `value` at `index`; added to what is there in a gradient."""
+        array = self.with_element_shape(value.shape)
+        name, length = self.meta.name, self.length
+        if self.meta.dynamic and self.written is not None:
+            checks.require(_flag(index >= 0), f"TensorArray {name}: Tried to write to index {{}} but array is not resizeable and size is: {{}}", index, length)
+            array = array._grown(index)
+            length = (np if _is_known(index) and _is_known(length) else jnp).maximum(length, np.int32(1) + index).astype(np.int32)
+        else:
+            checks.require(
+                _flag((index >= 0) & (index < length)),
+                f"TensorArray {name}: Tried to write to index {{}} but array is not resizeable and size is: {{}}", index, length,
+            )  # fmt: skip
+        buffer = jnp.asarray(array.buffer)
+        if array.written is None:
+            return array._with(buffer=buffer.at[index].add(value))
+        known = _is_known(index) and isinstance(array.written, np.ndarray)
+        checks.require(
+            _flag(~(array.written if known else jnp.asarray(array.written))[index]),
+            f"TensorArray {name}: Could not write to TensorArray index {{}} because it has already been written to.", index,
+        )  # fmt: skip
+        if known:
+            written = array.written.copy()
+            written[index] = True
+        else:
+            written = jnp.asarray(array.written).at[index].set(True)
+        return array._with(buffer=jax.lax.dynamic_update_index_in_dim(buffer, jnp.asarray(value), index, 0), written=written, length=length)
+
+    def read(self, index: Any) -> Any:
+        """The element at `index`, zeros where none was written."""
+        checks.require(
+            _flag((index >= 0) & (index < self.length)), "Tried to read from index {} but array size is: {}", index, self.length
+        )
+        self._require_shape(index)
+        return jax.lax.dynamic_index_in_dim(jnp.asarray(self.buffer), index, 0, keepdims=False)
+
+    def _require_shape(self, index: Any) -> None:
+        if self.buffer is None:
+            raise invalid(
+                f"TensorArray {self.meta.name}: Could not read from TensorArray index {index}.  Furthermore, the element shape is not "
+                "fully defined: <unknown>.  It is possible you are working with a resizeable TensorArray and stop_gradients is not "
+                "allowing the gradients to be written.  If you set the full element_shape property on the forward TensorArray, the "
+                "proper all-zeros tensor will be returned instead of incurring this error."
+            )
+
+    def gather(self, indices: Any, sizes: tuple | None) -> Any:
+        """The elements at `indices`, stacked."""
+        if not len(indices):
+            sizes = self.buffer.shape[1:] if self.buffer is not None else sizes
+            if sizes is None or None in sizes:
+                raise errors.UnimplementedError(
+                    None, None, "TensorArray has size zero, but element shape <unknown> is not fully defined. "
+                    "Currently only static shapes are supported when packing zero-size TensorArrays."
+                )  # fmt: skip
+            return np.zeros((0, *sizes), self.meta.dtype)
+        self._require_shape(0)
+        checks.require(
+            _flag(indices.max() < self.length), "Max gather index must be < array size ({} vs. {})", indices.max(), self.length
+        )
+        if self._is_all(indices):
+            return self.buffer
+        return jnp.asarray(self.buffer)[indices]
+
+    def _is_all(self, indices: Any) -> bool:
+        """Whether `indices` are known to be those of all elements, in order."""
+        return _is_known(indices) and len(indices) == self.capacity and bool((indices == np.arange(self.capacity)).all())
+
+    def scatter(self, indices: Any, value: Any) -> DeviceArray:
+        """With row k of `value` at `indices[k]`."""
+        if len(indices) != value.shape[0]:
+            raise invalid(f"Expected len(indices) == values.shape[0], but saw: {len(indices)} vs. {value.shape[0]}")
+        array = self.with_element_shape(value.shape[1:])
+        if not len(indices):
+            return array
+        length = self.length
+        if self.meta.dynamic and self.written is not None:
+            array = array._grown(indices.max())
+            length = (np if _is_known(indices) and _is_known(length) else jnp).maximum(length, np.int32(1) + indices.max()).astype(np.int32)
+        else:
+            checks.require(_flag(indices.max() < length), "Max scatter index must be < array size ({} vs. {})", indices.max(), length)
+        if array.written is None:
+            buffer = array.buffer + value if array._is_all(indices) else jnp.asarray(array.buffer).at[indices].add(value)
+            return array._with(buffer=buffer)
+        text = f"TensorArray {self.meta.name}: Could not write to TensorArray index {{}} because it has already been written to."
+        if _is_known(indices) and isinstance(array.written, np.ndarray):
+            written = array.written.copy()
+            checks.require(not written[indices].any() and len(np.unique(indices)) == len(indices), text, indices[0])
+            written[indices] = True
+        else:
+            counts = jnp.asarray(array.written).astype(np.int32).at[indices].add(1)
+            checks.require(jnp.all(counts <= 1), text, jnp.argmax(counts))
+            written = counts > 0
+        buffer = value if array._is_all(indices) else jnp.asarray(array.buffer).at[indices].set(value)
+        return array._with(buffer=buffer, written=written, length=length)
+
+    def concat(self, sizes: tuple | None) -> tuple[Any, np.ndarray]:
+        """The elements one after another along their first dimension, and the length of each."""
+        if not _is_known(self.length):
+            raise NotImplementedError("TensorArray.concat of an array that grew in a compiled loop; use infer_shape=False")
+        count = int(self.length)
+        if not count:
+            if sizes is None or None in sizes:
+                raise errors.UnimplementedError(
+                    None, None, "TensorArray has size zero, but element_shape_except_0 <unknown> is not fully defined. "
+                    "Currently only static shapes are supported when concatenating zero-size TensorArrays."
+                )  # fmt: skip
+            return np.zeros((0, *sizes), self.meta.dtype), np.zeros(0, np.int64)
+        self._require_shape(0)
+        if self.buffer.ndim < 2:
+            raise invalid("Concat saw a scalar shape at index 0 but requires at least vectors.  Did you mean to call pack?")
+        rows = self.buffer[:count]
+        return rows.reshape((-1, *rows.shape[2:])), np.full(count, rows.shape[1], np.int64)
+
+    def split(self, value: Any, lengths: np.ndarray) -> DeviceArray:
+        """With consecutive parts of `value` of these lengths as elements."""
+        _check_lengths(value, lengths)
+        if len(set(lengths.tolist())) > 1:
+            raise invalid(
+                f"TensorArray {self.meta.name}: the parts have lengths {lengths.tolist()}; an array with infer_shape=True holds "
+                "elements of one shape (consider setting infer_shape=False)."
+            )
+        if len(lengths) != self.capacity and not self.meta.dynamic:
+            raise invalid(f"TensorArray's size is not equal to the size of lengths ({self.capacity} vs. {len(lengths)}), and the TensorArray is not marked as dynamically resizeable")
+        size = int(lengths[0]) if len(lengths) else 0
+        return self.scatter(np.arange(len(lengths), dtype=np.int32), value.reshape((len(lengths), size, *value.shape[1:])))
+
+    def size(self) -> Any:
+        return self.length
+
+
+def _flag(ok: Any) -> Any:
+    return bool(ok) if isinstance(ok, (bool, np.bool_, np.ndarray)) else ok
+
+
+def _check_lengths(value: Any, lengths: np.ndarray) -> None:
+    if not value.shape:
+        raise invalid("Expected value to be at least a vector, but received shape: []")
+    if int(lengths.sum()) != value.shape[0]:
+        raise invalid(
+            f"Expected sum of lengths to be equal to values.shape[0], but sum of lengths is {int(lengths.sum())} and value's shape "
+            f"is: {list(value.shape)}"
+        )
+
+
+class HostArray:
+    """A list of NumPy arrays, None where nothing was written; the methods are those of DeviceArray."""
+
+    def __init__(self, meta: ArrayMeta, items: list[Any]) -> None:
+        self.meta, self.items = meta, items
+
+    @classmethod
+    def empty(cls, meta: ArrayMeta, size: int) -> HostArray:
+        if size < 0:
+            raise invalid(f"Size should be >= 0, but got {size}")
+        return cls(meta, [None] * size)
+
+    def gradient(self, source: str) -> HostArray:
+        if self.meta.source:
+            return self
+        return HostArray(replace(self.meta, source=source), [None if e is None else np.zeros_like(e) for e in self.items])
+
+    def zeros(self) -> HostArray:
+        return self.gradient("gradients")
+
+    def __add__(self, other: HostArray) -> HostArray:
+        return HostArray(self.meta, [b if a is None else a if b is None else a + b for a, b in zip(self.items, other.items)])
+
+    def write(self, index: Any, value: Any) -> HostArray:
+        index, name = int(index), self.meta.name
+        items = list(self.items)
+        if index < 0 or (index >= len(items) and not self.meta.dynamic):
+            raise invalid(f"TensorArray {name}: Tried to write to index {index} but array is not resizeable and size is: {len(items)}")
+        items.extend([None] * (index + 1 - len(items)))
+        value = np.asarray(value)
+        self._check_shape(index, value)
+        if self.meta.source:
+            items[index] = value if items[index] is None else items[index] + value
+        elif items[index] is not None:
+            raise invalid(f"TensorArray {name}: Could not write to TensorArray index {index} because it has already been written to.")
+        else:
+            items[index] = value
+        return HostArray(self.meta, items)
+
+    def _check_shape(self, index: int, value: np.ndarray) -> None:
+        sizes = self.meta.sizes
+        if self.meta.identical and sizes is None:
+            sizes = next((e.shape for e in self.items if e is not None), None)
+        if sizes is not None and (len(sizes) != value.ndim or any(s not in (None, n) for s, n in zip(sizes, value.shape))):
+            raise invalid(
+                f"TensorArray {self.meta.name}: Could not write to TensorArray index {index} because the value shape is "
+                f"{list(value.shape)} which is incompatible with the TensorArray's inferred element shape: {list(sizes)} (consider "
+                "setting infer_shape=False)."
+            )
+
+    def read(self, index: Any) -> np.ndarray:
+        index = int(index)
+        if not 0 <= index < len(self.items):
+            raise invalid(f"Tried to read from index {index} but array size is: {len(self.items)}")
+        if self.items[index] is None:
+            return self._missing(index)
+        return self.items[index]
+
+    def _missing(self, index: int) -> np.ndarray:
+        sizes = self.meta.sizes
+        if (sizes is None or None in sizes) and self.meta.identical:
+            sizes = next((e.shape for e in self.items if e is not None), None)
+        if sizes is None or None in sizes:
+            DeviceArray(self.meta, None, None, 0)._require_shape(index)
+        return np.zeros(sizes, self.meta.dtype)
+
+    def gather(self, indices: Any, sizes: tuple | None) -> np.ndarray:
+        if not len(indices):
+            return DeviceArray(self.meta, None, None, 0).gather(indices, self.meta.sizes or sizes)
+        if int(np.max(indices)) >= len(self.items):
+            raise invalid(f"Max gather index must be < array size ({int(np.max(indices))} vs. {len(self.items)})")
+        found = [self.read(i) for i in np.asarray(indices)]
+        for index, element in zip(np.asarray(indices), found):
+            if element.shape != found[0].shape:
+                raise invalid(
+                    f"TensorArray has inconsistent shapes.  Index 0 has shape: {list(found[0].shape)} but index {index} has shape: "
+                    f"{list(element.shape)}"
+                )
+        return np.stack(found)
+
+    def scatter(self, indices: Any, value: Any) -> HostArray:
+        if len(indices) != value.shape[0]:
+            raise invalid(f"Expected len(indices) == values.shape[0], but saw: {len(indices)} vs. {value.shape[0]}")
+        if len(indices) and int(np.max(indices)) >= len(self.items) and not self.meta.dynamic:
+            raise invalid(f"Max scatter index must be < array size ({int(np.max(indices))} vs. {len(self.items)})")
+        array = self
+        for index, row in zip(np.asarray(indices), np.asarray(value)):
+            array = array.write(index, row)
+        return array
+
+    def concat(self, sizes: tuple | None) -> tuple[np.ndarray, np.ndarray]:
+        if not self.items:
+            return DeviceArray(self.meta, None, None, np.int32(0)).concat(sizes)
+        found = [self.read(i) for i in range(len(self.items))]
+        for index, element in enumerate(found):
+            if not element.ndim:
+                raise invalid(f"Concat saw a scalar shape at index {index} but requires at least vectors.  Did you mean to call pack?")
+        return np.concatenate(found), np.array([len(e) for e in found], np.int64)
+
+    def split(self, value: Any, lengths: np.ndarray) -> HostArray:
+        value = np.asarray(value)
+        _check_lengths(value, lengths)
+        if len(lengths) != len(self.items) and not self.meta.dynamic:
+            raise invalid(f"TensorArray's size is not equal to the size of lengths ({len(self.items)} vs. {len(lengths)}), and the TensorArray is not marked as dynamically resizeable")
+        array, start = self, 0
+        for index, length in enumerate(lengths.tolist()):
+            array = array.write(index, value[start : start + length])
+            start += length
+        return array
+
+    def size(self) -> np.ndarray:
+        return np.array(len(self.items), np.int32)
+
+
+Arrays = (DeviceArray, HostArray)

@@ -1,0 +1,265 @@
+"""tf.TensorArray: an array of tensors that loops write and read element by element."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any, Iterator
+
+from tfcompat._src.framework import dtypes, raw
+from tfcompat._src.framework.constant_value import constant_value
+from tfcompat._src.framework.convert import convert_to_tensor
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.scopes import colocate_with, control_dependencies, device, name_scope
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.framework.tensor_shape import TensorShape, as_shape
+from tfcompat._src.framework.type_spec import TypeSpec, register_type_spec_from_value_converter
+from tfcompat._src.framework.tensor_spec import TensorSpec
+from tfcompat._src.ops.array.shape import shape as shape_of
+from tfcompat._src.ops.math.sequence import arange
+
+
+@export("TensorArray")
+class TensorArray:
+    """An array of tensors, each written once; every write gives the array after it.
+
+    Args:
+      dtype: dtype of the elements.
+      size: int32 scalar, the number of elements; not given where `handle` is.
+      dynamic_size: whether writes past the end make it longer.
+      clear_after_read: whether TensorFlow frees an element when it was read.
+      tensor_array_name: name of the resource.
+      handle, flow: of an array that exists, in place of `size`.
+      infer_shape: whether all elements have one shape, which is then inferred.
+      element_shape: static shape of the elements, as far as it is known.
+      colocate_with_first_write_call: places it on the device of the first write.
+      name: node name.
+
+    Raises:
+      ValueError: neither or both of `size` and `handle` are given, or an argument that only a new array takes.
+      TypeError: `handle` is no Tensor.
+    """
+
+    def __init__(
+        self, dtype: Any, size: Any = None, dynamic_size: bool | None = None, clear_after_read: bool | None = None,
+        tensor_array_name: str | None = None, handle: Any = None, flow: Any = None, infer_shape: bool = True,
+        element_shape: Any = None, colocate_with_first_write_call: bool = True, name: str | None = None,
+    ) -> None:  # fmt: skip
+        _check_arguments(size, dynamic_size, clear_after_read, tensor_array_name, handle, element_shape)
+        self._dynamic_size = dynamic_size or False
+        self._dtype = dtypes.as_dtype(dtype).base_dtype
+        self._colocate_with_first_write_call = colocate_with_first_write_call
+        self._colocate_with: list[Any] | None = [] if colocate_with_first_write_call else None
+        self._element_shape = [as_shape(element_shape)]
+        self._infer_shape = infer_shape
+        with name_scope(name, "TensorArray", [handle, size, flow]) as scope:
+            if handle is not None:
+                if flow is None:
+                    raise ValueError("flow must not be None if handle is not None.")
+                self._handle, self._flow = handle, flow
+                return
+            with contextlib.ExitStack() as places:
+                if colocate_with_first_write_call:
+                    places.enter_context(device(None))
+                    places.enter_context(colocate_with(None, ignore_existing=True))
+                self._handle, self._flow = raw.TensorArrayV3(
+                    size, dtype=dtype, element_shape=element_shape, identical_element_shapes=infer_shape,
+                    dynamic_size=self._dynamic_size, clear_after_read=clear_after_read is None or clear_after_read,
+                    tensor_array_name=tensor_array_name, name=scope,
+                )  # fmt: skip
+
+    @property
+    def flow(self) -> Tensor:
+        return self._flow
+
+    @property
+    def dtype(self) -> dtypes.DType:
+        return self._dtype
+
+    @property
+    def handle(self) -> Tensor:
+        return self._handle
+
+    @property
+    def element_shape(self) -> TensorShape:
+        return self._element_shape[0]
+
+    @property
+    def dynamic_size(self) -> bool:
+        return self._dynamic_size
+
+    @property
+    def _implementation(self) -> TensorArray:
+        return self
+
+    def _check_element_shape(self, shape: TensorShape) -> None:
+        if not shape.is_compatible_with(self.element_shape):
+            raise ValueError(f"Inconsistent shapes: saw {shape} but expected {self.element_shape} ")
+        if self._infer_shape:
+            self._element_shape[0] = self.element_shape.merge_with(shape)
+
+    @contextlib.contextmanager
+    def _beside(self, value: Tensor) -> Iterator[None]:
+        """Places nodes with the value that was written first."""
+        if self._colocate_with is None:
+            yield
+            return
+        if not self._colocate_with:
+            self._colocate_with.append(value)
+        with colocate_with(self._colocate_with[0]):
+            yield
+
+    def identity(self) -> TensorArray:
+        """The same array, with a flow of its own."""
+        return with_flow(self, raw.Identity(self._flow))
+
+    def grad(self, source: str, flow: Any = None, name: str | None = None) -> TensorArray:
+        """The array in which gradients of the elements add up; `source` tells those of several gradient calls apart."""
+        flow = self.flow if flow is None else flow
+        with name_scope(name, "TensorArrayGrad", [self._handle]), colocate_with(self._handle):
+            handle, _ = raw.TensorArrayGradV3(self._handle, flow, source=source, name=name)
+            with control_dependencies([handle]):
+                flow = raw.Identity(flow, name="gradient_flow")
+            found = TensorArray(self._dtype, handle=handle, flow=flow, infer_shape=self._infer_shape, colocate_with_first_write_call=False)
+            found._element_shape = self._element_shape
+            return found
+
+    def read(self, index: Any, name: str | None = None) -> Tensor:
+        """The element at `index`, an int32 scalar."""
+        value = raw.TensorArrayReadV3(self._handle, index, self._flow, dtype=self._dtype, name=name)
+        value.set_shape(self.element_shape)
+        return value
+
+    def write(self, index: Any, value: Any, name: str | None = None) -> TensorArray:
+        """The array with `value` at `index`."""
+        with name_scope(name, "TensorArrayWrite", [self._handle, index, value]):
+            value = convert_to_tensor(value, preferred_dtype=self._dtype, name="value")
+            self._check_dtype(value)
+            self._check_element_shape(value.shape)
+            with self._beside(value):
+                return with_flow(self, raw.TensorArrayWriteV3(self._handle, index, value, self._flow, name=name))
+
+    def _check_dtype(self, value: Tensor) -> None:
+        if value.dtype != self._dtype:
+            raise TypeError(f"TensorArray dtype is {self._dtype.name} but {value.name} has dtype {value.dtype.name}.")
+
+    def stack(self, name: str | None = None) -> Tensor:
+        """All elements as one tensor."""
+        with colocate_with(self._handle), name_scope(name, "TensorArrayStack", [self._handle]):
+            return self.gather(arange(0, self.size()), name=name)
+
+    def gather(self, indices: Any, name: str | None = None) -> Tensor:
+        """The elements at `indices`, an int32 vector, stacked."""
+        value = raw.TensorArrayGatherV3(
+            self._handle, indices, self._flow, dtype=self._dtype, name=name, element_shape=self.element_shape
+        )
+        if self.element_shape.sizes is not None:
+            value.set_shape([None, *self.element_shape.sizes])
+        return value
+
+    def concat(self, name: str | None = None) -> Tensor:
+        """The elements one after another along their first dimension."""
+        sizes = self.element_shape.sizes
+        value, _ = raw.TensorArrayConcatV3(
+            self._handle, self._flow, dtype=self._dtype, name=name, element_shape_except0=None if sizes is None else sizes[1:]
+        )
+        if sizes is not None:
+            value.set_shape([None, *sizes[1:]])
+        return value
+
+    def unstack(self, value: Any, name: str | None = None) -> TensorArray:
+        """The array whose elements are the rows of `value`."""
+        with name_scope(name, "TensorArrayUnstack", [self._handle, value]):
+            count = shape_of(value)[0]
+            return self.scatter(indices=arange(0, count), value=value, name=name)
+
+    def scatter(self, indices: Any, value: Any, name: str | None = None) -> TensorArray:
+        """The array with row k of `value` at `indices[k]`."""
+        with name_scope(name, "TensorArrayScatter", [self._handle, value, indices]):
+            value = convert_to_tensor(value, preferred_dtype=self._dtype, name="value")
+            self._check_dtype(value)
+            self._check_element_shape(value.shape[1:])
+            with self._beside(value):
+                return with_flow(self, raw.TensorArrayScatterV3(self._handle, indices, value, self._flow, name=name))
+
+    def split(self, value: Any, lengths: Any, name: str | None = None) -> TensorArray:
+        """The array whose elements are consecutive parts of `value`, of `lengths` (an int vector)."""
+        with name_scope(name, "TensorArraySplit", [self._handle, value, lengths]):
+            value = convert_to_tensor(value, dtype=self._dtype, name="value")
+            with self._beside(value):
+                lengths = convert_to_tensor(lengths)
+                if lengths.dtype != dtypes.int64:
+                    lengths = raw.Cast(lengths, DstT=dtypes.int64)
+                known = constant_value(lengths)
+                if value.shape.sizes is not None and known is not None and known.shape and len(known) and known.max() == known.min():
+                    self._check_element_shape(TensorShape([int(known[0])]).concatenate(value.shape[1:]))
+                return with_flow(self, raw.TensorArraySplitV3(self._handle, value, lengths, self._flow, name=name))
+
+    def size(self, name: str | None = None) -> Tensor:
+        """The number of elements, an int32 scalar."""
+        return raw.TensorArraySizeV3(self._handle, self._flow, name=name)
+
+    def close(self, name: str | None = None) -> Any:
+        """An operation that frees the array in TensorFlow."""
+        return raw.TensorArrayCloseV3(self._handle, name=name)
+
+
+def _check_arguments(size: Any, dynamic_size: Any, clear_after_read: Any, tensor_array_name: Any, handle: Any, element_shape: Any) -> None:
+    if handle is None:
+        if size is None:
+            raise ValueError("Size must be provided if handle is not provided")
+        return
+    if tensor_array_name:
+        raise ValueError("Cannot construct with both handle and tensor_array_name")
+    if not isinstance(handle, Tensor):
+        raise TypeError("Handle must be a Tensor")
+    if size is not None:
+        raise ValueError("Cannot provide both a handle and size at the same time")
+    for name, value in (("element_shape", element_shape), ("dynamic_size", dynamic_size), ("clear_after_read", clear_after_read)):
+        if value is not None:
+            raise ValueError(f"Cannot provide both a handle and {name} at the same time")
+
+
+def with_flow(array: TensorArray, flow: Tensor) -> TensorArray:
+    """The array after what `flow` waits for."""
+    found = TensorArray(
+        array.dtype, handle=array.handle, flow=flow, infer_shape=array._infer_shape,
+        colocate_with_first_write_call=array._colocate_with_first_write_call,
+    )  # fmt: skip
+    found._dynamic_size, found._colocate_with, found._element_shape = array._dynamic_size, array._colocate_with, array._element_shape
+    return found
+
+
+build_ta_with_new_flow = with_flow
+
+
+@export("TensorArraySpec")
+class TensorArraySpec(TypeSpec):
+    """The type of a TensorArray: element shape and dtype, whether it grows, and whether shapes are inferred."""
+
+    __slots__ = ("_element_shape", "_dtype", "_dynamic_size", "_infer_shape")
+
+    value_type = property(lambda self: TensorArray)
+
+    def __init__(self, element_shape: Any = None, dtype: Any = dtypes.float32, dynamic_size: bool = False, infer_shape: bool = True) -> None:
+        self._element_shape, self._dtype = as_shape(element_shape), dtypes.as_dtype(dtype)
+        self._dynamic_size, self._infer_shape = dynamic_size, infer_shape
+
+    @staticmethod
+    def from_value(value: TensorArray) -> TensorArraySpec:
+        return TensorArraySpec(value.element_shape, value.dtype, value.dynamic_size, value._infer_shape)
+
+    @property
+    def _component_specs(self) -> Any:
+        return [TensorSpec([], dtypes.variant)]
+
+    def _to_components(self, value: TensorArray) -> Any:
+        raise NotImplementedError("a TensorArray as a variant tensor: TensorList ops are not built yet")
+
+    def _from_components(self, components: Any) -> TensorArray:
+        raise NotImplementedError("a TensorArray from a variant tensor: TensorList ops are not built yet")
+
+    def _serialize(self) -> tuple:
+        return self._element_shape, self._dtype, self._dynamic_size, self._infer_shape
+
+
+register_type_spec_from_value_converter(TensorArray, TensorArraySpec.from_value, allow_subclass=True)

@@ -1,0 +1,215 @@
+"""The ops of TensorArrays. Their values, and why the flow carries the elements: array_value.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfcompat._src.framework import raw
+from tfcompat._src.framework import shape_inference as si
+from tfcompat._src.framework.op_spec import Effects, NotDifferentiable, op
+from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.ops.flow.array_value import ArrayHandle, ArrayMeta, DeviceArray, HostArray, invalid
+
+_NO_GRADIENT = NotDifferentiable("it holds no values")
+
+
+# ---- making an array ----
+
+
+def _array_shape(c: Any) -> list:
+    si.with_rank(c.inputs[0], 0)
+    sizes = c.attr("element_shape").sizes
+    if c.attr("identical_element_shapes") or (sizes is not None and None not in sizes):
+        c.set_handle(0, c.attr("dtype"), sizes)
+    return [(2,), ()]
+
+
+def _make(kind: type, size: Any, dtype: Any, element_shape: TensorShape, dynamic: bool, identical: bool, name: str) -> tuple:
+    if np.ndim(size):
+        raise invalid(f"TensorArray size must be scalar, but had shape: {list(np.shape(size))}")
+    meta = ArrayMeta(name, dtype, element_shape.sizes, dynamic, identical)
+    return ArrayHandle(), kind.empty(meta, int(size))
+
+
+def _tensor_array(size, *, dtype, element_shape, dynamic_size, identical_element_shapes, tensor_array_name):
+    return _make(DeviceArray, size, dtype, element_shape, dynamic_size, identical_element_shapes, tensor_array_name)
+
+
+def _host_tensor_array(size, *, dtype, element_shape, dynamic_size, identical_element_shapes, tensor_array_name):
+    return _make(HostArray, size, dtype, element_shape, dynamic_size, identical_element_shapes, tensor_array_name)
+
+
+op(
+    "TensorArrayV3",
+    "(size: int32, *, dtype: type, element_shape: shape = None, dynamic_size: bool = False, clear_after_read: bool = True, "
+    'identical_element_shapes: bool = False, tensor_array_name: string = "") -> (handle: resource, flow: float32)',
+    shape=_array_shape, gradient=_NO_GRADIENT, kernel=_tensor_array, fold=_host_tensor_array, constants=("size",),
+    effects=Effects(creates=True),
+)  # fmt: skip
+
+
+def _gradient_array_shape(c: Any) -> list:
+    if c.handle(0) is not None:
+        c.set_handle(0, *c.handle(0))
+    return [(2,), ()]
+
+
+def _gradient_array(handle, flow, *, source):
+    return ArrayHandle(source), flow.gradient(source)
+
+
+op(
+    "TensorArrayGradV3", "(handle: resource, flow_in: float32, *, source: string) -> (grad_handle: resource, flow_out: float32)",
+    shape=_gradient_array_shape, gradient=_NO_GRADIENT, kernel=_gradient_array, fold=True,
+)  # fmt: skip
+
+
+# ---- elements ----
+
+
+def _of(handle: ArrayHandle, flow: Any) -> Any:
+    """The array that an operation means: the gradient array where the handle is one's."""
+    return flow.gradient(handle.source) if handle.source else flow
+
+
+def _element_sizes(c: Any) -> tuple | None:
+    return c.handle(0)[1] if c.handle(0) is not None else None
+
+
+def _written_shape(c: Any) -> list:
+    si.with_rank(c.inputs[1], 0)
+    if c.handle(0) is not None:
+        si.merge(_element_sizes(c), c.inputs[2])
+    return [()]
+
+
+def _source(tensor: Any) -> str:
+    """The scope of the tf.gradients call that a gradient belongs to; ValueError where its name says none."""
+    parts = tensor.name.split("/")
+    found = [i for i, part in enumerate(parts) if part.startswith("gradients")]
+    if not found:
+        raise ValueError(
+            f"Expected op/tensor name to start with gradients (excluding scope), got: {tensor.name}. This means that a tf.gradients op "
+            "with this op in its dependency path has a custom name that does not start with 'gradients'. Please make sure all calls to "
+            "tf.gradients that have non-empty 'name' arguments use names that start with 'gradients'."
+        )
+    return "/".join(parts[: found[-1] + 1])
+
+
+def _gradient_of(node: Any, flow: Any, source: Any) -> tuple:
+    """Handle and flow of the gradient array of a node's array."""
+    return raw.TensorArrayGradV3(node.inputs[0], flow, source=_source(source))
+
+
+def _write_gradient(node: Any, flow: Any) -> list:
+    handle, array = _gradient_of(node, flow, flow)
+    return [None, None, raw.TensorArrayReadV3(handle, node.inputs[1], array, dtype=node.inputs[2].dtype.base_dtype), flow]
+
+
+op(
+    "TensorArrayWriteV3",
+    "(handle: resource, index: int32, value: T, flow_in: float32, *, T: type) -> (flow_out: float32)",
+    shape=_written_shape, gradient=_write_gradient, fold=True,
+    kernel=lambda handle, index, value, flow: _of(handle, flow).write(index, value),
+)  # fmt: skip
+
+
+def _read_shape(c: Any) -> list:
+    si.with_rank(c.inputs[1], 0)
+    return [_element_sizes(c)]
+
+
+def _read_gradient(node: Any, grad: Any) -> list:
+    handle, flow = _gradient_of(node, node.inputs[2], grad)
+    return [None, None, raw.TensorArrayWriteV3(handle, node.inputs[1], grad, flow)]
+
+
+op(
+    "TensorArrayReadV3", "(handle: resource, index: int32, flow_in: float32, *, dtype: type) -> (value: dtype)",
+    shape=_read_shape, gradient=_read_gradient, fold=True, kernel=lambda handle, index, flow: _of(handle, flow).read(index),
+)  # fmt: skip
+
+
+def _gathered_shape(c: Any) -> list:
+    count = si.with_rank(c.inputs[1], 1)
+    sizes = _element_sizes(c) if c.handle(0) is not None else c.attr("element_shape").sizes
+    return [None if sizes is None else (*count, *sizes)]
+
+
+def _gather_gradient(node: Any, grad: Any) -> list:
+    handle, flow = _gradient_of(node, node.inputs[2], grad)
+    return [None, None, raw.TensorArrayScatterV3(handle, node.inputs[1], grad, flow)]
+
+
+def _gather(handle, indices, flow, *, element_shape):
+    return _of(handle, flow).gather(indices, element_shape.sizes)
+
+
+op(
+    "TensorArrayGatherV3",
+    "(handle: resource, indices: int32, flow_in: float32, *, dtype: type, element_shape: shape = None) -> (value: dtype)",
+    shape=_gathered_shape, gradient=_gather_gradient, kernel=_gather, fold=True,
+)  # fmt: skip
+
+
+def _scattered_shape(c: Any) -> list:
+    si.with_rank(c.inputs[1], 1)
+    if c.handle(0) is not None and c.inputs[2] is not None:
+        si.merge(_element_sizes(c), c.inputs[2][1:])
+    return [()]
+
+
+def _scatter_gradient(node: Any, flow: Any) -> list:
+    handle, array = _gradient_of(node, flow, flow)
+    return [None, None, raw.TensorArrayGatherV3(handle, node.inputs[1], array, dtype=node.inputs[2].dtype.base_dtype), flow]
+
+
+op(
+    "TensorArrayScatterV3",
+    "(handle: resource, indices: int32, value: T, flow_in: float32, *, T: type) -> (flow_out: float32)",
+    shape=_scattered_shape, gradient=_scatter_gradient, fold=True,
+    kernel=lambda handle, indices, value, flow: _of(handle, flow).scatter(indices, value),
+)  # fmt: skip
+
+
+def _concat_shape(c: Any) -> list:
+    sizes = c.attr("element_shape_except0").sizes
+    return [None if sizes is None else (None, *sizes), (None,)]
+
+
+def _concat_gradient(node: Any, grad: Any, _: Any) -> list:
+    handle, flow = _gradient_of(node, node.inputs[1], grad)
+    return [None, raw.TensorArraySplitV3(handle, grad, node.outputs[1], flow)]
+
+
+def _concat(handle, flow, *, element_shape_except0):
+    return _of(handle, flow).concat(element_shape_except0.sizes)
+
+
+op(
+    "TensorArrayConcatV3",
+    "(handle: resource, flow_in: float32, *, dtype: type, element_shape_except0: shape = None) -> (value: dtype, lengths: int64)",
+    shape=_concat_shape, gradient=_concat_gradient, kernel=_concat, fold=True,
+)  # fmt: skip
+
+
+def _split_gradient(node: Any, flow: Any) -> list:
+    handle, array = _gradient_of(node, flow, flow)
+    grad = raw.TensorArrayConcatV3(handle, array, dtype=node.inputs[1].dtype.base_dtype)[0]
+    return [None, grad, None, flow]
+
+
+op(
+    "TensorArraySplitV3",
+    "(handle: resource, value: T, lengths: int64, flow_in: float32, *, T: type) -> (flow_out: float32)",
+    shape=si.scalar, gradient=_split_gradient, fold=True, constants=("lengths",),
+    kernel=lambda handle, value, lengths, flow: _of(handle, flow).split(value, lengths),
+)  # fmt: skip
+
+op(
+    "TensorArraySizeV3", "(handle: resource, flow_in: float32) -> (size: int32)", shape=si.scalar, gradient=_NO_GRADIENT,
+    kernel=lambda handle, flow: flow.size(), fold=True,
+)  # fmt: skip
+op("TensorArrayCloseV3", "(handle: resource) -> ()", shape=si.no_outputs, gradient=_NO_GRADIENT, kernel=lambda handle: (), fold=True)
