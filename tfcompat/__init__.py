@@ -361,6 +361,17 @@ from tfcompat._src.ops.random.stateful import random_shuffle as random_shuffle
 from tfcompat._src.ops.random.stateful import random_uniform as random_uniform
 from tfcompat._src.ops.random.stateful import truncated_normal as truncated_normal
 from tfcompat._src.ops.sparse.to_dense import sparse_to_dense as sparse_to_dense
+from tfcompat._src.ops.strings.numbers import as_string as as_string
+from tfcompat._src.ops.strings.numbers import decode_raw as decode_raw
+from tfcompat._src.ops.strings.numbers import string_to_number as string_to_number
+from tfcompat._src.ops.strings.text import decode_base64 as decode_base64
+from tfcompat._src.ops.strings.text import encode_base64 as encode_base64
+from tfcompat._src.ops.strings.text import reduce_join as reduce_join
+from tfcompat._src.ops.strings.text import regex_replace as regex_replace
+from tfcompat._src.ops.strings.text import string_join as string_join
+from tfcompat._src.ops.strings.text import string_split as string_split
+from tfcompat._src.ops.strings.text import string_strip as string_strip
+from tfcompat._src.ops.strings.text import substr as substr
 from tfcompat._src.platform.app import flags as flags
 from tfcompat._src.platform.logging import get_logger as get_logger
 from tfcompat._src.platform.versions import COMPILER_VERSION as COMPILER_VERSION
@@ -464,6 +475,7 @@ from tfcompat import profiler as profiler
 from tfcompat import random as random
 from tfcompat import resource_loader as resource_loader
 from tfcompat import sparse as sparse
+from tfcompat import strings as strings
 from tfcompat import summary as summary
 from tfcompat import sysconfig as sysconfig
 from tfcompat import test as test

@@ -33,6 +33,7 @@ from tfcompat._src.framework.dtypes import variant as variant
 from tfcompat._src.ops.math.cast import cast as cast
 from tfcompat._src.ops.math.cast import saturate_cast as saturate_cast
 from tfcompat._src.ops.math.complex import complex_of_parts as complex
+from tfcompat._src.ops.strings.numbers import as_string as as_string
 
 _LAZY = {
 }

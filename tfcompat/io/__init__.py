@@ -2,6 +2,9 @@
 
 import importlib
 
+from tfcompat._src.ops.strings.numbers import decode_raw as decode_raw
+from tfcompat._src.ops.strings.text import decode_base64 as decode_base64
+from tfcompat._src.ops.strings.text import encode_base64 as encode_base64
 from tfcompat.io import gfile as gfile
 
 _LAZY = {

@@ -1,7 +1,3 @@
-# Supplied lines:
-import numpy as np
-np.random.seed(0)
-# The program:
 import numpy as np
 import tensorflow as tf
 from random import randint
@@ -9,6 +5,7 @@ from collections import Counter
 from tensorflow.examples.tutorials.mnist import input_data
 
 mnist = input_data.read_data_sets("MNIST_data/")
+np.random.seed(0)  # a supplied line: read_data_sets seeds NumPy anew
 X, y, k = mnist.test.images, mnist.test.labels, 10
 # select random points as a starting position. You can do better by randomly selecting k points.
 start_pos = tf.Variable(X[np.random.randint(X.shape[0], size=k),:], dtype=tf.float32)

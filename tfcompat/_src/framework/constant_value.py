@@ -137,7 +137,7 @@ def known_shape(tensor: Tensor) -> tuple | None:
 
 
 def _pack_sizes(op: Any, tensor: Tensor) -> tuple | None:
-    if op._attrs["axis"] != 0 or any(t._sizes != () for t in op.inputs):
+    if op._attrs["axis"] != 0 or any(t._sizes not in ((), None) for t in op.inputs):
         return None
     values = [_known_size(t) for t in op.inputs]
     return tuple(values)
@@ -187,6 +187,19 @@ _PARTIAL = {
 }
 
 
+_STATIC = frozenset(("Const", "Range", "Cast", "Concat", "ConcatV2", "Pack", "Fill", "Equal", "NotEqual"))
+"""The op types whose value Python code may know in 1.15; shape functions know more (`known_value`)."""
+
+
+def _is_static(tensor: Tensor) -> bool:
+    op = tensor.op
+    if op.type in ("Shape", "Size", "Rank"):
+        return True
+    if op.type not in _STATIC or (op.type == "Pack" and op._attrs["axis"] != 0):
+        return False
+    return all(_is_static(t) for t in op.inputs)
+
+
 @export("get_static_value", "contrib.util.constant_value")
 def constant_value(tensor: Any, partial: bool = False) -> np.ndarray | None:
     """The value of a tensor that can be computed without a Session, as a NumPy array, else None.
@@ -197,7 +210,7 @@ def constant_value(tensor: Any, partial: bool = False) -> np.ndarray | None:
         return getattr(tensor, "numpy", lambda: None)()
     if partial and tensor.op.type == "Pack" and tensor.op._attrs["axis"] == 0:
         return np.array([constant_value(t) for t in tensor.op.inputs], dtype=object)
-    found = known_value(tensor)
+    found = known_value(tensor) if _is_static(tensor) else None
     if found is not None:
         tensor.graph.prevent_feeding(tensor)
     return found

@@ -233,7 +233,7 @@ def _from_python(values: Any, dtype: dtypes.DType) -> np.ndarray:
         with np.errstate(over="ignore"):
             array = _converted(values, np.dtype(dtype.as_numpy_dtype))
     except ValueError as error:
-        raise _ragged(values) from error
+        raise ValueError(f"setting an array element with a sequence: {_ragged(values)}") from error
     if not dtype.is_quantized and array.shape != (wanted := _dense_shape(values)):
         raise _not_dense(values, array.shape, wanted)
     return _string_array(array) if dtype == dtypes.string else array

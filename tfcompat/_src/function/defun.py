@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import inspect
-import base64
 from collections.abc import Callable
 from typing import Any
 
@@ -16,12 +16,16 @@ from tfcompat._src.framework.function_def import argument_names
 from tfcompat._src.framework.graph import Graph
 from tfcompat._src.framework.graph_import import ImportedFunction
 from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import get_default_graph, name_scope
+from tfcompat._src.framework.scopes import get_default_graph
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.variables.resource_variable import is_resource_variable
 from tfcompat._src.variables.scope import variable_scope
 
-_INSTANTIATION_ATTRIBUTES = {"noinline": "_noinline", "compiled": "_XlaCompile", "separate_compiled_gradients": "_XlaSeparateCompiledGradients"}
+_CALL_ATTRIBUTES = {
+    "noinline": "_noinline",
+    "compiled": "_XlaCompile",
+    "separate_compiled_gradients": "_XlaSeparateCompiledGradients",
+}
 
 
 class Defun:
@@ -84,7 +88,8 @@ class DefinedFunction(GraphFunction):
         self._input_types = tuple(dtypes.as_dtype(t) for t in input_types)
         self._func_name, self._grad_func, self.python_grad_func = func_name, grad_func, python_grad_func
         self._given_out_names, self._shape_func = out_names, shape_func
-        self.attrs = {_INSTANTIATION_ATTRIBUTES.get(k, k): _attribute(v) for k, v in attrs.items()}
+        self.attrs = {_CALL_ATTRIBUTES.get(k, k): _attribute(v) for k, v in attrs.items()}
+        self.attrs["_disable_call_shape_inference"] = True
         self._body: FuncGraph | None = None
         self._name = ""
 
@@ -171,8 +176,173 @@ class DefinedFunction(GraphFunction):
             self._grad_func.add_to_graph(graph)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        graph = get_default_graph()
-        self.add_to_graph(graph)
-        with name_scope(kwargs.pop("name", None) or self.name) as scope:
-            tensors = [convert_to_tensor(a) for a in args] + self.captured_inputs if False else None
-        return tensors
+        """Adds a call to the default graph.
+
+        Args:
+          *args: one value for each argument. name: of the node. noinline: kept as an attribute of the node.
+
+        Returns:
+          the result, a tuple of the results, or the Operation where there are none.
+
+        Raises:
+          ValueError: wrong number or dtypes of arguments, or an unknown keyword.
+        """
+        return call(self, args, self._shape_func, **kwargs)
+
+
+def call(function: Any, args: Any, shape_func: Callable | None, name: str | None = None, **kwargs: Any) -> Any:
+    """Adds a call of a function to the default graph."""
+    graph = get_default_graph()
+    function.add_to_graph(graph)
+    tensors = [convert_to_tensor(a) for a in args] + function.captured_inputs
+    attrs: dict[str, Any] = {"_disable_call_shape_inference": True}
+    attrs.update({_CALL_ATTRIBUTES[k]: bool(kwargs.pop(k)) for k in list(kwargs) if k in _CALL_ATTRIBUTES})
+    if kwargs:
+        raise ValueError(f"Unknown keyword arguments: {kwargs.keys()}")
+    op = make_call(graph, function, tensors, graph._final_name(name or function.name), attrs)
+    if shape_func is not None:
+        for tensor, shape in zip(op.outputs, shape_func(op)):
+            tensor.set_shape(shape)
+    if len(op.outputs) == 1:
+        return op.outputs[0]
+    return tuple(op.outputs) or op
+
+
+class OverloadedFunction:
+    """A Defun without declared types: one function of the graph for each list of argument dtypes."""
+
+    def __init__(self, func: Callable, attrs: dict[str, Any], options: dict[str, Any]) -> None:
+        self._func, self._attrs, self._options = func, attrs, options
+        self._made: dict[tuple[dtypes.DType, ...], DefinedFunction] = {}
+
+    def instantiate(self, input_types: Any) -> DefinedFunction:
+        """The function for these argument dtypes."""
+        kinds = tuple(dtypes.as_dtype(t).base_dtype for t in input_types)
+        found = self._made.get(kinds)
+        if found is None:
+            found = self._made[kinds] = self._instance(kinds)
+        return found
+
+    def _instance(self, kinds: tuple[dtypes.DType, ...]) -> DefinedFunction:
+        names = [n for n in inspect.getfullargspec(self._func).args if n != "self"]
+        options = dict(self._options)
+        if options["func_name"] is not None:
+            options["func_name"] = "_".join([options["func_name"], *(_short(k) for k in kinds)])
+        grad_func = options["grad_func"]
+        if isinstance(grad_func, OverloadedFunction):
+            options["grad_func"] = None
+        found = DefinedFunction(self._func, names, kinds, self._attrs, **options)
+        if isinstance(grad_func, OverloadedFunction):
+            found.set_grad_func(grad_func.instantiate([*kinds, *(t.dtype for t in found.body.outputs)]))
+        return found
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Calls the function of the arguments' dtypes; see DefinedFunction."""
+        tensors = []
+        for each in args:
+            each = convert_to_tensor(each)
+            if not isinstance(each, Tensor):
+                raise ValueError(f"Expect a Tensor but got {each}")
+            tensors.append(each)
+        return self.instantiate([t.dtype for t in tensors])(*tensors, **kwargs)
+
+
+_DefinedFunction = DefinedFunction
+_OverloadedFunction = OverloadedFunction
+_FuncGraph = FuncGraph
+_LETTERS = {"float": "f", "double": "f", "int": "i", "uint": "u", "bool": "b", "complex": "c", "string": "s"}
+
+
+def _short(dtype: dtypes.DType) -> str:
+    """A dtype in the name of an overload: f32, i64, b."""
+    name = dtype.name
+    kind = name.rstrip("0123456789")
+    return _LETTERS.get(kind, kind) + name[len(kind) :]
+
+
+def _attribute(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode()
+    if not isinstance(value, (bool, int, float, bytes)):
+        raise ValueError(f"Unsupported attribute type {type(value)}")
+    return value
+
+
+def _digest(body: FuncGraph) -> str:
+    """Eleven characters that tell apart functions with different nodes."""
+    text = repr([(op.name, op.type, [t.name for t in op.inputs], str(op.node_def)) for op in body.get_operations()])
+    text += repr([t.name for t in (*body.inputs, *body.outputs)] + [t.graph is body for t in body.extra_inputs])
+    digest = hashlib.sha1(text.encode()).digest()
+    return base64.b64encode(digest, b"__").decode()[:11]
+
+
+def _outside_variables(body: FuncGraph) -> Callable:
+    """A getter for variable scopes: variables are made in the graph around the function; inside, their values are used."""
+
+    def get(getter: Callable, name: str, *args: Any, **kwargs: Any) -> Any:
+        with body.outer_graph.as_default():
+            variable = getter(name, *args, **kwargs)
+        body.extra_vars.append(variable)
+        return variable if is_resource_variable(variable) else variable.value()
+
+    return get
+
+
+def get_extra_vars() -> list[Any]:
+    """The variables that the function being defined uses; an empty list outside a function."""
+    graph = get_default_graph()
+    return graph.extra_vars if isinstance(graph, FuncGraph) else []
+
+
+def get_extra_inputs() -> list[Tensor]:
+    """The tensors from outside that the function being defined uses; an empty list outside a function."""
+    graph = get_default_graph()
+    return graph.extra_inputs if isinstance(graph, FuncGraph) else []
+
+
+def get_extra_args() -> list[Tensor]:
+    """What stands for `get_extra_inputs` inside the function."""
+    graph = get_default_graph()
+    return graph.extra_args if isinstance(graph, FuncGraph) else []
+
+
+def from_library(library: Any) -> list[ImportedFunction]:
+    """The functions of a FunctionDefLibrary message, as functions of the default graph.
+
+    Raises:
+      ValueError: two gradients for one function, or a function that the library lacks.
+    """
+    graph = get_default_graph()
+    found = {d.signature.name: CallableImport(d, graph) for d in library.function}
+    for entry in library.gradient:
+        function = found.get(entry.function_name)
+        if function is None or entry.gradient_func not in found:
+            raise ValueError(f"FunctionDefLibrary missing '{entry.gradient_func}' or '{entry.function_name}' FunctionDef")
+        if function.grad_func_name and function.grad_func_name != entry.gradient_func:
+            raise ValueError(f"FunctionDefLibrary has two gradients for '{entry.function_name}'")
+        function.grad_func_name = entry.gradient_func
+    for function in found.values():
+        function.others = found
+    return list(found.values())
+
+
+class CallableImport(ImportedFunction):
+    """A function of a library that can be called like a Defun."""
+
+    others: dict[str, CallableImport] = {}
+    captured_inputs: list[Tensor] = []
+
+    def add_to_graph(self, graph: Graph) -> None:
+        """Lets a graph hold the functions of the library."""
+        for function in self.others.values():
+            if not graph._is_function(function.name):
+                function._graph = graph
+                graph._add_function(function)
+
+    @property
+    def declared_input_types(self) -> tuple[dtypes.DType, ...]:
+        return tuple(dtypes.as_dtype(a.type) for a in self._definition.signature.input_arg)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Adds a call to the default graph; see DefinedFunction."""
+        return call(self, args, None, **kwargs)

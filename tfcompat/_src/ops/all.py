@@ -31,6 +31,7 @@ import tfcompat._src.ops.control.context  # noqa: F401
 import tfcompat._src.ops.control.groups  # noqa: F401
 import tfcompat._src.ops.control.kernel_gradient  # noqa: F401
 import tfcompat._src.ops.control.loop_ops  # noqa: F401
+import tfcompat._src.ops.control.loop_topology  # noqa: F401
 import tfcompat._src.ops.control.printing  # noqa: F401
 import tfcompat._src.ops.control.py_func  # noqa: F401
 import tfcompat._src.ops.control.summary_text  # noqa: F401
@@ -104,3 +105,5 @@ import tfcompat._src.ops.state.ref_variable  # noqa: F401
 import tfcompat._src.ops.state.resource_variable  # noqa: F401
 import tfcompat._src.ops.state.scatter  # noqa: F401
 import tfcompat._src.ops.state.update_rules  # noqa: F401
+import tfcompat._src.ops.strings.numbers  # noqa: F401
+import tfcompat._src.ops.strings.text  # noqa: F401

@@ -20,12 +20,22 @@ class Frame:
     """What is known at one point of a trace or of a host step.
 
     `values` by tensor, `state` by variable key, `rng` the row of each random operation, `reserves` how far each has moved on.
+    `differentiated` says that loops must be such that gradients go through them; `lengths` gives bounds of how often they run,
+    `counts` takes how often they ran; `pullbacks` are the gradients of loops that were traced here.
     """
 
     values: dict[Tensor, Any]
     state: dict[str, Any]
     rng: dict[Operation, Any] = field(default_factory=dict)
-    reserves: dict[Operation, int] = field(default_factory=dict)
+    reserves: dict[Operation, Any] = field(default_factory=dict)
+    differentiated: bool = False
+    lengths: dict[Any, int] = field(default_factory=dict)
+    counts: dict[Any, Any] | None = None
+    pullbacks: dict[Any, Any] = field(default_factory=dict)
+
+    def branch(self) -> Frame:
+        """A frame that starts with what is known here; what happens in it stays there."""
+        return Frame(dict(self.values), dict(self.state), self.rng, {}, self.differentiated, self.lengths)
 
 
 def run_device_op(op: Operation, frame: Frame) -> None:

@@ -17,7 +17,7 @@ from tfcompat._src.runtime.lower import Frame, collecting, run_device_op
 from tfcompat._src.runtime.variable_state import accesses, variable_key, variable_op
 
 
-class _UnitSpec:
+class UnitSpec:
     """What the partitioner asks of an op record, for a unit."""
 
     place, effects, numpy_kernel, shape_only_positions = DEVICE, PURE, None, frozenset()
@@ -28,7 +28,7 @@ class CondUnit:
     """The operations of both branches of a predicate, with the Merge operations that join them."""
 
     type = "cond"
-    spec = _UnitSpec
+    spec = UnitSpec
 
     def __init__(self, predicate: Tensor) -> None:
         self.predicate = predicate

@@ -6,9 +6,11 @@ SHIM = "tfcompat._src.shim."
 
 REAL_MODULES = {
     "tensorflow.examples.tutorials.mnist.input_data": SHIM + "examples.input_data",
+    "tensorflow.python.framework.test_ops": "tfcompat._src.testing.test_ops",
     "tensorflow.python.platform.googletest": "tfcompat._src.testing.googletest",
     "tensorflow.python.platform.flags": "tfcompat._src.platform.flags",
     "tensorflow.python.util.compat": SHIM + "internal.compat",
+    "tensorflow.python.util.tf_inspect": SHIM + "internal.tf_inspect",
 }
 """Modules that are modules of ours, name for name."""
 
@@ -30,12 +32,16 @@ PLACES = {
     "tensorflow.python.estimator": ("estimator",),
     "tensorflow.python.feature_column": ("feature_column",),
     "tensorflow.python.framework": ("framework", "ops", "runtime"),
+    "tensorflow.python.framework.common_shapes": ("shim.internal.common_shapes",),
+    "tensorflow.python.framework.function": ("function.defun",),
+    "tensorflow.python.framework.ops": ("shim.internal.ops", "framework", "ops", "runtime"),
+    "tensorflow.python.framework.smart_cond": ("shim.internal.smart_cond", "ops.control"),
     "tensorflow.python.framework.test_util": ("testing",),
     "tensorflow.python.framework.versions": ("platform.versions",),
     "tensorflow.python.keras": ("keras", "layers"),
     "tensorflow.python.layers": ("layers",),
     "tensorflow.python.lib": ("platform", "data"),
-    "tensorflow.python.ops": ("ops", "gradients", "layers", "framework", "train"),
+    "tensorflow.python.ops": ("variables", "ops", "gradients", "layers", "framework", "train"),
     "tensorflow.python.platform": ("platform",),
     "tensorflow.python.platform.test": ("testing",),
     "tensorflow.python.platform.tf_logging": ("platform.logging",),
@@ -50,7 +56,6 @@ PLACES = {
     "tensorflow.python.util.tf_contextlib": ("shim.internal.decorators",),
     "tensorflow.python.util.tf_decorator": ("shim.internal.decorators",),
     "tensorflow.python.util.tf_export": ("shim.internal.tf_export",),
-    "tensorflow.python.util.tf_inspect": ("shim.internal.tf_inspect",),
     "tensorflow_estimator": ("estimator",),
 }
 """Module or package of TensorFlow -> modules and packages of `tfcompat._src` that are searched for its internal names.

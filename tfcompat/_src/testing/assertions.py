@@ -196,7 +196,7 @@ class Assertions(absltest.TestCase):
             return
         a, b = self._GetNdArray(a), self._GetNdArray(b)
         self._assertSameShape(a, b, msg)
-        same = np.asarray(a == b if a.size else np.ones(a.shape, bool))
+        same = np.asarray(a == b)
         if a.dtype.name in ("float16", "float32", "float64", "bfloat16"):
             same = same | (np.isnan(a) & np.isnan(b))
         if not np.all(same):

@@ -108,10 +108,12 @@ def _write(x: Any, diagonal: Any, lower: int, upper: int) -> Any:
     band = diagonal[..., None, :] if lower == upper else diagonal
     wanted = x.shape[:-2] + valid.shape
     if tuple(band.shape) != wanted:
+        needed = wanted[:-2] + (wanted[-2:] if lower != upper else wanted[-1:])
         raise invalid(
-            f"must have diagonal.shape == "
-            f"{shape_text(wanted[:-2] + (wanted[-2:] if lower != upper else wanted[-1:]))}, "
-            f"received {shape_text(tuple(diagonal.shape))}"
+            "Either first dimensions of diagonal don't match input.shape[:-2], or diagonal.shape[:-1] is not equal to "
+            "the longests diagonal in range [lower_diag_index:upper_diag_index].\n"
+            f"Input shape: {shape_text(tuple(x.shape))}\nDiagonal shape: {shape_text(tuple(diagonal.shape))}\n"
+            f"Expected diagonal shape: {shape_text(needed)}"
         )
     inside = np.zeros((rows, columns), bool)
     inside[row[valid], column[valid]] = True

@@ -88,8 +88,9 @@ def _stitch_gradient(op, grad):
 
 def _stitch(indices, data):
     rows = max((int(i.max()) + 1 for i in indices if i.size), default=0)
-    rows = max(rows, 0)
     tail = data[0].shape[indices[0].ndim :]
+    if rows <= 0:
+        return np.zeros((0, *tail), data[0].dtype)
     merged = np.zeros((rows, *tail), data[0].dtype)
     for i, (places, values) in enumerate(zip(indices, data)):
         if values.shape != places.shape + tail:

@@ -71,7 +71,7 @@ def confusion_matrix(
     Raises:
       ValueError: the shapes do not fit. InvalidArgumentError: a class number is negative or not below `num_classes`.
     """
-    with name_scope(name, "confusion_matrix", (predictions, labels, num_classes, weights)) as scope:
+    with name_scope(name, "confusion_matrix", (predictions, labels, num_classes, weights)):
         labels, predictions = convert_to_tensor(labels, name="labels"), convert_to_tensor(predictions, name="predictions")
         labels, predictions = remove_squeezable_dimensions(labels, predictions)
         predictions, labels = cast(predictions, dtypes.int64), cast(labels, dtypes.int64)

@@ -26,6 +26,11 @@ def _repeated(sizes: Sizes, other: Sizes) -> tuple[int, ...] | None:
     return tuple(axes)
 
 
+def _has_rank(grad: Any, rank: int) -> bool:
+    """Whether a gradient may have `rank` dimensions; one that a caller gave can have others of size 1."""
+    return grad._sizes is None or len(grad._sizes) == rank
+
+
 def _sum_static(grad: Any, lead: int, axes: tuple[int, ...]) -> Any:
     """Sums over `axes`, of which the first `lead` vanish and the others keep size 1."""
     if lead:
@@ -43,7 +48,7 @@ def sum_to_inputs(op: Any, gx: Any, gy: Any) -> list:
 def sum_to_shape(x: Any, other: Any, grad: Any) -> Any:
     """The gradient of `x`, from `grad` of the shape to which `x` and `other` were broadcast."""
     axes = _repeated(x._sizes, other._sizes)
-    if axes is None:
+    if axes is None or not _has_rank(grad, max(len(x._sizes), len(other._sizes))):
         sizes = raw.Shape(x)
         return raw.Reshape(raw.Sum(grad, raw.BroadcastGradientArgs(sizes, raw.Shape(other)).r0), sizes)
     if not axes:

@@ -179,7 +179,10 @@ def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) ->
 
 
 def _nth_shape(c):
-    sizes, n = si.with_rank_at_least(c.inputs[0], 1), _scalar_input(c, 1)
+    sizes, value = si.with_rank_at_least(c.inputs[0], 1), c.value(1)
+    if value is not None and value.ndim:
+        raise ValueError(f"Input must be scalar but has rank {value.ndim}")
+    n = _scalar_input(c, 1)
     if sizes is None:
         return [None]
     if sizes[-1] is not None and n is not None and sizes[-1] <= n:

@@ -1,0 +1,156 @@
+"""Strings and numbers: AsString, StringToNumber, DecodeRaw."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfcompat._src.framework import dtypes, errors, raw
+from tfcompat._src.framework import shape_inference as si
+from tfcompat._src.framework.deprecation import deprecated_argument_lookup
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
+from tfcompat._src.framework.tensor import Tensor
+
+_NO_GRADIENT = NotDifferentiable("strings are not differentiable")
+
+
+def _invalid(text: str) -> errors.InvalidArgumentError:
+    return errors.InvalidArgumentError(None, None, text)
+
+
+def _format(kind: str, precision: int, scientific: bool, shortest: bool, width: int, fill: str) -> str:
+    """The printf format of a number of NumPy's `kind`; InvalidArgumentError for options that exclude each other."""
+    if kind not in "fc" and (scientific or shortest):
+        raise _invalid("scientific and shortest format not supported for datatype")
+    if kind not in "fc" and precision > -1:
+        raise _invalid("precision not supported for datatype")
+    if scientific and shortest:
+        raise _invalid("Cannot select both scientific and shortest notation")
+    if len(fill) > 1:
+        raise _invalid(f'Fill string must be one or fewer characters, but was "{fill}"')
+    sizes = (fill + str(width) if width > -1 else "") + (f".{precision}" if precision > -1 else "")
+    return "%" + sizes + ("d" if kind in "iu" else "e" if scientific else "g" if shortest else "f")
+
+
+@op(
+    "AsString",
+    "(input: T, *, T: {int8, int16, int32, int64, complex64, complex128, float32, float64, bool}, precision: int = -1, "
+    'scientific: bool = False, shortest: bool = False, width: int = -1, fill: string = "") -> (output: string)',
+    shape=si.unchanged, gradient=_NO_GRADIENT, place=HOST,
+)  # fmt: skip
+def _as_string(x, *, precision, scientific, shortest, width, fill):
+    kind = x.dtype.kind
+    form = _format(kind, precision, scientific, shortest, width, fill)
+    found = np.empty(x.shape, object)
+    for place in np.ndindex(x.shape):
+        value = x[place].item()
+        if kind == "b":
+            text = "true" if value else "false"
+        elif kind == "c":
+            text = f"({form % value.real},{form % value.imag})"
+        else:
+            text = form % value
+        found[place] = text.encode()
+    return found
+
+
+@export("as_string", "strings.as_string", "dtypes.as_string")
+def as_string(
+    input: Any, precision: int = -1, scientific: bool = False, shortest: bool = False, width: int = -1, fill: str = "",
+    name: str | None = None,
+) -> Tensor:  # fmt: skip
+    """Numbers as decimal text, as C's printf writes them.
+
+    Args:
+      input: a numeric or bool tensor.
+      precision: digits after the point, for floating numbers.
+      scientific, shortest: the forms %e and %g in place of %f.
+      width: smallest number of characters.
+      fill: character to fill up with, for instance "0".
+      name: node name.
+
+    Raises:
+      InvalidArgumentError: in a run with options that do not go together.
+    """
+    return raw.AsString(
+        input, precision=precision, scientific=scientific, shortest=shortest, width=width, fill=fill, name=name
+    )
+
+
+def _number(text: bytes, dtype: np.dtype) -> Any:
+    try:
+        if b"_" in text:
+            raise ValueError
+        return dtype.type(float(text) if dtype.kind == "f" else int(text))
+    except (ValueError, OverflowError):
+        raise _invalid(
+            f"StringToNumberOp could not correctly convert string: {text.decode('utf-8', 'replace')}"
+        ) from None
+
+
+@op(
+    "StringToNumber", "(string_tensor: string, *, out_type: {float32, float64, int32, int64} = float32) -> (output: out_type)",
+    shape=si.unchanged, gradient=_NO_GRADIENT, place=HOST,
+)  # fmt: skip
+def _string_to_number(x, *, out_type):
+    found = np.empty(x.shape, out_type)
+    for place in np.ndindex(x.shape):
+        found[place] = _number(x[place], np.dtype(out_type))
+    return found
+
+
+@export("string_to_number", "strings.to_number")
+def string_to_number(
+    string_tensor: Any = None, out_type: Any = dtypes.float32, name: str | None = None, input: Any = None
+) -> Tensor:
+    """Each string read as a number of `out_type`, float32, float64, int32 or int64.
+
+    Raises:
+      InvalidArgumentError: in a run with a string that is no such number.
+    """
+    string_tensor = deprecated_argument_lookup("input", input, "string_tensor", string_tensor)
+    return raw.StringToNumber(string_tensor, out_type=out_type, name=name)
+
+
+@op(
+    "DecodeRaw",
+    "(bytes: string, *, out_type: {float16, float32, float64, int32, uint16, uint8, int16, int8, int64, complex64, "
+    "complex128, bool}, little_endian: bool = True) -> (output: out_type)",
+    shape=lambda c: [None if c.inputs[0] is None else (*c.inputs[0], None)], gradient=_NO_GRADIENT, place=HOST,
+)  # fmt: skip
+def _decode_raw(x, *, out_type, little_endian):
+    dtype = np.dtype(out_type)
+    sizes = {len(text) for text in x.reshape(-1)}
+    if len(sizes) > 1:
+        raise _invalid(f"DecodeRaw requires input strings to all be the same size, but they have sizes {sorted(sizes)}")
+    size = sizes.pop() if sizes else 0
+    if size % dtype.itemsize:
+        raise _invalid(
+            f"Input to DecodeRaw has length {size} that is not a multiple of {dtype.itemsize}, the size of {dtype.name}"
+        )
+    found = np.frombuffer(b"".join(x.reshape(-1)), dtype.newbyteorder("<" if little_endian else ">"))
+    return found.reshape(*x.shape, size // dtype.itemsize).astype(dtype)
+
+
+@export("decode_raw", "io.decode_raw")
+def decode_raw(
+    input_bytes: Any = None, out_type: Any = None, little_endian: bool = True, name: str | None = None,
+    bytes: Any = None,
+) -> Tensor:  # fmt: skip
+    """The bytes of each string read as numbers of `out_type`, one more dimension.
+
+    Args:
+      input_bytes: strings of one length (`bytes` is its old name).
+      out_type: dtype of the numbers.
+      little_endian: order of the bytes of a number.
+      name: node name.
+
+    Raises:
+      InvalidArgumentError: in a run with strings of different or unfitting lengths.
+    """
+    input_bytes = deprecated_argument_lookup("input_bytes", input_bytes, "bytes", bytes)
+    if input_bytes is None or out_type is None:
+        raise ValueError("decode_raw() needs input_bytes and out_type.")
+    return raw.DecodeRaw(input_bytes, out_type=out_type, little_endian=little_endian, name=name)

@@ -1,0 +1,395 @@
+"""Stage 6 for loops: a loop becomes one `lax.while_loop`, or `lax.scan` where its gradient is wanted."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from tfcompat._src.framework import checks, errors
+from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.ops.flow.array_value import DeviceArray
+from tfcompat._src.runtime.loop_unit import LoopUnit, LoopGradientUnit
+from tfcompat._src.runtime.lower import Frame, collecting
+from tfcompat._src.runtime.lower_control import CondUnit, run_device_op
+from tfcompat._src.runtime.variable_state import variable_key, variable_op
+
+
+class ShapeChange(Exception):
+    """A loop variable changes its shape in the body, so the loop must be driven from the host."""
+
+    def __init__(self, unit: LoopUnit, tensor: Tensor) -> None:
+        super().__init__(f"{tensor.name} changes its shape in {unit.name}")
+        self.unit = unit
+
+
+def run_item(item: Any, frame: Frame) -> None:
+    """Traces one item: an operation, a conditional unit, a loop, or the gradient of one."""
+    if isinstance(item, CondUnit):
+        item.trace(frame, run_item)
+    elif isinstance(item, LoopUnit):
+        trace_loop(item, frame)
+    elif isinstance(item, LoopGradientUnit):
+        trace_gradient(item, frame)
+    else:
+        run_device_op(item, frame)
+
+
+def trace_loop(unit: LoopUnit, frame: Frame) -> None:
+    """Traces a loop into `frame`; where its gradient follows in the same program, with what that needs."""
+    if unit.has_pullback:
+        wanted = list(dict.fromkeys(t for g in unit.gradients for t in _wanted(g.op)))
+        frame.pullbacks[unit] = _Pullback(unit, wanted, frame)
+    else:
+        _Lowering(unit, frame).run()
+
+
+class _Lowering:
+    """One loop being traced in one frame."""
+
+    def __init__(self, unit: LoopUnit, frame: Frame) -> None:
+        self.unit, self.frame = unit, frame
+        self.randoms = [op for op in unit.operations() if op.spec.effects.random]
+        self.written = list(dict.fromkeys(variable_key(v) for v in unit.accesses()[1]))
+        self.outer = {**unit.known, **self._constants()}
+        self.inner_counts = [u for u in _descendants(unit)] if frame.counts is not None or unit.records else []
+        self.checks: list[checks.Check] = []
+
+    def _constants(self) -> dict[Tensor, Any]:
+        values = self.frame.values
+        found = {op._outputs[0]: values[op._inputs[0]] for op in self.unit.constants if op._inputs[0] in values}
+        found.update({t: found[op._outputs[0]] for t, op in self.unit.aliases.items() if op._outputs[0] in found})
+        return {**found, **{t: v for t, v in self.unit.known.items() if t in found and not isinstance(found[t], jax.core.Tracer)}}
+
+    # ---- one iteration ----
+
+    def _inside(self, carry: dict) -> Frame:
+        """The frame of one iteration."""
+        unit, frame = self.unit, self.frame
+        values = dict(self.outer)
+        for v, value in zip(unit.variables, carry["variables"]):
+            values[v.merge._outputs[0]] = value
+            if v.switch is not None:
+                values[v.switch._outputs[1]] = value
+        values.update(zip(unit.shared, carry.get("shared", ())))
+        state = {**frame.state, **dict(zip(self.written, carry["state"]))}
+        rng = {**frame.rng, **dict(zip(self.randoms, carry["rows"]))}
+        counts = {} if self.inner_counts else None
+        return Frame(values, state, rng, {}, frame.differentiated, frame.lengths, counts)
+
+    def _condition(self, carry: dict) -> Any:
+        inner = self._inside(carry)
+        for item in self.unit.cond_items:
+            run_item(item, inner)
+        return inner, inner.values[self.unit.condition._inputs[0]] if self.unit.condition is not None else np.True_
+
+    def _body(self, carry: dict) -> dict:
+        """The state after one more iteration; `carry["pred"]`, where it is there, is computed for the next one."""
+        unit = self.unit
+        with collecting() as found:
+            inner = self._inside(carry)
+            if unit.shared and "shared" not in carry:
+                for item in unit.cond_items:
+                    run_item(item, inner)
+            for item in unit.body_items:
+                run_item(item, inner)
+            after = self._after(carry, inner, [inner.values[v.following] for v in unit.variables])
+            if "pred" in carry:
+                inner, after["pred"] = self._condition(after)
+                after = {**self._after(after, inner, after["variables"]), "pred": jnp.asarray(after["pred"]), "total": after["total"]}
+                if unit.shared:
+                    after["shared"] = [jnp.asarray(inner.values[t]) for t in unit.shared]
+        self.checks = list(found)
+        flags, shown = carry["checks"] if "checks" in carry else (None, None)
+        after["checks"] = self._merged_checks(found, flags, shown)
+        return after
+
+    def _after(self, carry: dict, inner: Frame, variables: list[Any]) -> dict:
+        rows = [_advanced(inner.rng[op], inner.reserves.get(op)) for op in self.randoms]
+        moved = [m + _as_count(inner.reserves.get(op)) for op, m in zip(self.randoms, carry["moved"])]
+        counts = [jnp.maximum(c, inner.counts.get(u, 0)) for u, c in zip(self.inner_counts, carry["counts"])]
+        return {
+            "variables": [_as_carried(v) for v in variables], "state": [jnp.asarray(inner.state[k]) for k in self.written],
+            "rows": rows, "moved": moved, "counts": counts, "total": carry["total"] + np.int32(1),
+        }  # fmt: skip
+
+    @staticmethod
+    def _merged_checks(found: list[checks.Check], flags: Any, shown: Any) -> tuple:
+        """For each check whether it has held so far, and the values of its first failure."""
+        ok = [jnp.asarray(c.ok) for c in found]
+        values = [tuple(map(jnp.asarray, c.traced_values())) for c in found]
+        if flags is None:
+            return ok, values
+        kept = [jax.tree.map(lambda new, old, f=f: jnp.where(f, new, old), v, s) for f, v, s in zip(flags, values, shown)]
+        return [jnp.logical_and(f, o) for f, o in zip(flags, ok)], kept
+
+    # ---- the whole loop ----
+
+    def _start(self) -> dict:
+        unit, frame = self.unit, self.frame
+        return {
+            "variables": [_as_carried(frame.values[v.enter._inputs[0]]) for v in unit.variables],
+            "state": [jnp.asarray(frame.state[k]) for k in self.written],
+            "rows": [jnp.asarray(frame.rng[op]) for op in self.randoms],
+            "moved": [jnp.zeros((), np.int64) for _ in self.randoms],
+            "counts": [jnp.zeros((), np.int32) for _ in self.inner_counts],
+            "total": jnp.zeros((), np.int32),
+        }  # fmt: skip
+
+    def run(self) -> None:
+        """Traces the loop and files what comes out of it."""
+        carry = self._start()
+        pure = not (self.randoms or self.written or self.inner_counts) or not self.unit.cond_items or self._is_cond_pure()
+        if not pure:
+            carry = self._with_first_condition(carry)
+        body, carry = self._traced_body(carry)
+        final = self._loop(body, carry)
+        self._finish(final)
+
+    def _is_cond_pure(self) -> bool:
+        effects = [i.spec.effects for i in self.unit.cond_items]
+        plain = all(isinstance(i, Operation) for i in self.unit.cond_items)
+        return plain and not any(e.random or e.writes for e in effects)
+
+    def _with_first_condition(self, carry: dict) -> dict:
+        inner, pred = self._condition(carry)
+        after = self._after(carry, inner, carry["variables"])
+        return {**after, "pred": jnp.asarray(pred), "shared": [jnp.asarray(inner.values[t]) for t in self.unit.shared], "total": carry["total"]}
+
+    def _traced_body(self, carry: dict) -> tuple[Callable, dict]:
+        """The body as a function of a carry whose structure and shapes it keeps, traced once; and that carry."""
+        for _ in range(4):
+            closed, out = jax.make_jaxpr(self._body, return_shape=True)(carry)
+            if "checks" not in carry and out["checks"][0]:
+                ok, shown = out["checks"]
+                zeros = [jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), v) for v in shown]
+                carry = {**carry, "checks": ([jnp.asarray(True) for _ in ok], zeros)}
+                continue
+            changed = self._with_arrays_shaped(carry, out)
+            if changed is None:
+                break
+            carry = changed
+        if not out["checks"][0]:
+            out.pop("checks")
+        self._require_same_shapes(carry, out)
+        structure = jax.tree.structure(carry)
+
+        def body(c: dict) -> dict:
+            flat = jax.core.eval_jaxpr(closed.jaxpr, closed.consts, *jax.tree.leaves(c))
+            return jax.tree.unflatten(structure, flat)
+
+        return body, carry
+
+    @staticmethod
+    def _with_arrays_shaped(carry: dict, out: dict) -> dict | None:
+        """The carry with buffers for the TensorArrays whose element shape the body has shown; None where all have one."""
+        variables, changed = [], False
+        for before, after in zip(carry["variables"], out["variables"]):
+            if isinstance(before, DeviceArray) and isinstance(after, DeviceArray) and before.buffer is None and after.buffer is not None:
+                before, changed = before.with_element_shape(after.buffer.shape[1:]), True
+            variables.append(before)
+        return {**carry, "variables": variables} if changed else None
+
+    def _require_same_shapes(self, carry: dict, out: dict) -> None:
+        for v, before, after in zip(self.unit.variables, carry["variables"], out["variables"]):
+            shapes = [[(x.shape, x.dtype) for x in jax.tree.leaves(side)] for side in (before, after)]
+            if shapes[0] != shapes[1]:
+                raise ShapeChange(self.unit, v.merge._outputs[0])
+
+    def _loop(self, body: Callable, carry: dict) -> dict:
+        limit, exact = self.unit.bound(self.frame.values.get)
+        if not self.frame.differentiated:
+            if exact and limit == 0:
+                return carry
+            return jax.lax.while_loop(self._test, body, carry)
+        if limit is None:
+            limit, exact = self.frame.lengths.get(self.unit), False
+        if limit is None:
+            raise NotImplementedError(f"the gradient of {self.unit.name}: how often it runs is not known before it runs")
+        if exact:
+            return jax.lax.scan(lambda c, _: (body(c), None), carry, length=limit)[0]
+        return jax.lax.scan(lambda c, _: (jax.lax.cond(self._test(c), body, lambda same: same, c), None), carry, length=limit)[0]
+
+    def _test(self, carry: dict) -> Any:
+        if "pred" in carry:
+            return carry["pred"]
+        with collecting() as found:
+            _, pred = self._condition(carry)
+        for check in found:
+            pred = jnp.logical_and(pred, check.ok)
+        return jnp.asarray(pred)
+
+    def _finish(self, final: dict) -> None:
+        unit, frame = self.unit, self.frame
+        values = {v.enter: value for v, value in zip(unit.variables, final["variables"])}
+        for exit in unit.exits:
+            source = exit._inputs[0].op._inputs[0].op._inputs[0].op
+            value = values.get(source)
+            if value is None and source._inputs[0] in frame.values:
+                value = frame.values[source._inputs[0]]
+            if value is not None:
+                frame.values[exit._outputs[0]] = value
+        frame.state.update(zip(self.written, final["state"]))
+        for op, moved in zip(self.randoms, final["moved"]):
+            frame.reserves[op] = frame.reserves.get(op, 0) + moved
+        for check, ok, shown in zip(self.checks, *final.get("checks", ((), ()))):
+            merged = check.without_traced_values().merge_values(list(shown))
+            checks.COLLECTOR.checks.append(checks.Check(ok, check.text, merged, check.op, check.error))
+        if frame.counts is not None:
+            frame.counts[unit] = jnp.maximum(frame.counts.get(unit, 0), final["total"])
+            for inner, count in zip(self.inner_counts, final["counts"]):
+                frame.counts[inner] = jnp.maximum(frame.counts.get(inner, 0), count)
+        for record in unit.records:
+            frame.values[record._outputs[0]] = _padded(jnp.stack([final["total"], *final["counts"]]))
+            rows = [jnp.asarray(frame.rng[op]) for op in self.randoms]
+            frame.values[record._outputs[1]] = jnp.stack(rows) if rows else jnp.zeros((0, 6), np.uint32)
+
+
+class _Pullback:
+    """A traced loop with the function that takes gradients of what comes out to gradients of what went in."""
+
+    def __init__(self, unit: LoopUnit, wanted: list[Tensor], frame: Frame) -> None:
+        self.wanted = wanted
+        primals = [_primal(t, frame) for t in wanted]
+        results: dict[str, Any] = {}
+
+        def run(leaves: list) -> tuple:
+            inner = Frame(dict(frame.values), dict(frame.state), frame.rng, dict(frame.reserves), True, frame.lengths, frame.counts)
+            for tensor, value in zip(wanted, leaves):
+                _substitute(tensor, value, inner)
+            before = set(inner.values)
+            with collecting() as found:
+                _Lowering(unit, inner).run()
+            made = {t: v for t, v in inner.values.items() if t not in before}
+            results["checks"] = found
+            results["tensors"] = list(made)
+            state = {k: v for k, v in inner.state.items() if v is not frame.state.get(k)}
+            shown = [(jnp.asarray(c.ok), tuple(map(jnp.asarray, c.traced_values()))) for c in found]
+            reserves = {op: v for op, v in inner.reserves.items() if v is not frame.reserves.get(op)}
+            results["moved"] = list(reserves)
+            outputs = [made[e._outputs[0]] for e in unit.exits if e._outputs[0] in made]
+            return [_inexact(v) for v in outputs], (list(made.values()), state, shown, list(reserves.values()))
+
+        outputs, self._pull, (values, state, shown, moved) = jax.vjp(run, primals, has_aux=True)
+        frame.values.update(zip(results["tensors"], values))
+        frame.state.update(state)
+        frame.reserves.update(zip(results["moved"], moved))
+        for check, (ok, given) in zip(results["checks"], shown):
+            merged = check.without_traced_values().merge_values(list(given))
+            checks.COLLECTOR.checks.append(checks.Check(ok, check.text, merged, check.op, check.error))
+        self._exits = [e._outputs[0] for e in unit.exits if e._outputs[0] in frame.values]
+        self._outputs = outputs
+
+    def __call__(self, grads: dict[Tensor, Any]) -> dict[Tensor, Any]:
+        """Gradients of the wanted tensors from gradients of the exits."""
+        cotangents = []
+        for tensor, leaves in zip(self._exits, self._outputs):
+            grad = grads.get(tensor)
+            if isinstance(grad, DeviceArray):
+                grad = grad.buffer if grad.meta.source else None
+            cotangents.append([jnp.zeros(x.shape, x.dtype) if grad is None else jnp.conj(jnp.asarray(grad)) for x in leaves])
+        (found,) = self._pull(cotangents)
+        return {t: jax.tree.map(jnp.conj, g) for t, g in zip(self.wanted, found)}
+
+
+def trace_gradient(item: LoopGradientUnit, frame: Frame) -> None:
+    """Traces the gradient of a loop, with the loop again where that stands in another program."""
+    op, unit = item.op, item.unit
+    pullback = frame.pullbacks.get(unit)
+    if pullback is None:
+        pullback = _repeated(op, unit, frame)
+    grads = dict(zip(op.input_named("exits"), (frame.values[t] for t in op.input_named("grads"))))
+    found = pullback(grads)
+    for tensor, output in zip(_wanted(op), op._outputs):
+        grad = found[tensor]
+        source = frame.values.get(tensor)
+        if isinstance(source, DeviceArray):
+            zero = source.gradient("gradients")
+            grad = DeviceArray(zero.meta, grad, None, zero.length)
+        frame.values[output] = grad
+
+
+def _repeated(op: Operation, unit: LoopUnit, frame: Frame) -> _Pullback:
+    inner = Frame(dict(frame.values), dict(frame.state), dict(frame.rng), {})
+    steps = frame.values.get(op.input_named("steps"))
+    if unit.must_count and isinstance(steps, np.ndarray):
+        inner.lengths = dict(zip([unit, *_descendants(unit)], steps.tolist()))
+    randoms = [o for o in unit.operations() if o.spec.effects.random]
+    if randoms:
+        rows = frame.values[op.input_named("counters")]
+        inner.rng.update({o: rows[i] for i, o in enumerate(randoms)})
+    with collecting():
+        return _Pullback(unit, _wanted(op), inner)
+
+
+def _wanted(op: Operation) -> list[Tensor]:
+    captured = op.input_named("captured")
+    return [captured[i] for i in op._attrs["wanted"]]
+
+
+def _descendants(unit: LoopUnit) -> list[LoopUnit]:
+    return [u for child in unit.loops for u in (child, *_descendants(child))]
+
+
+def _primal(tensor: Tensor, frame: Frame) -> Any:
+    """The differentiable part of a tensor's value: the buffer of a TensorArray, the value of a variable."""
+    if tensor not in frame.values:
+        return jnp.asarray(frame.state[variable_key(variable_op(tensor))])
+    value = frame.values[tensor]
+    if isinstance(value, DeviceArray):
+        if value.buffer is None:
+            return jnp.zeros(0, value.meta.dtype)
+        return jnp.asarray(value.buffer)
+    return jnp.asarray(value)
+
+
+def _substitute(tensor: Tensor, primal: Any, frame: Frame) -> None:
+    if tensor not in frame.values:
+        frame.state[variable_key(variable_op(tensor))] = primal
+        return
+    value = frame.values[tensor]
+    if isinstance(value, DeviceArray):
+        primal = value if value.buffer is None else DeviceArray(value.meta, primal, value.written, value.length)
+    frame.values[tensor] = primal
+
+
+def _inexact(value: Any) -> list[Any]:
+    if isinstance(value, DeviceArray):
+        value = value.buffer
+    return [value] if value is not None and jnp.issubdtype(value.dtype, jnp.inexact) else []
+
+
+def _as_carried(value: Any) -> Any:
+    """A value as arrays without weak types."""
+    return jax.tree.map(lambda x: jnp.asarray(x, x.dtype), value)
+
+
+def _as_count(reserve: Any) -> Any:
+    return jnp.asarray(0 if reserve is None else reserve, np.int64)
+
+
+def _advanced(row: Any, reserve: Any) -> Any:
+    """A random row whose 128-bit counter has moved on by `reserve`."""
+    row = jnp.asarray(row)
+    if reserve is None:
+        return row
+    amount = jnp.asarray(reserve, np.uint64)
+    add = [(amount & np.uint64(0xFFFFFFFF)).astype(np.uint32), (amount >> np.uint64(32)).astype(np.uint32), np.uint32(0), np.uint32(0)]
+    words, carry = [], np.uint32(0)
+    for i in range(4):
+        total = row[2 + i] + add[i]
+        over = (total < add[i]).astype(np.uint32)
+        words.append(total + carry)
+        carry = over | (words[-1] < carry).astype(np.uint32)
+    return jnp.stack([row[0], row[1], *words])
+
+
+def _padded(counts: Any) -> Any:
+    """Each count rounded up to a power of two, so that few different programs are compiled."""
+    wanted = jnp.maximum(counts, 1) - 1
+    for shift in (1, 2, 4, 8, 16):
+        wanted = wanted | (wanted >> shift)
+    return (wanted + 1).astype(np.int32)
