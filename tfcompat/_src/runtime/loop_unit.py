@@ -21,7 +21,7 @@ COMPARISONS = {"Less": (1, 0), "LessEqual": (1, 1), "Greater": (-1, 0), "Greater
 Grouping = Callable[[list[Any], list[Tensor], dict[Tensor, np.ndarray]], tuple[list[Any], dict[Tensor, np.ndarray]]]
 
 
-class LoopUnit:
+class LoopItem:
     """One loop of a plan.
 
     `variables` change from iteration to iteration; `constants` are the Enter nodes of everything else, loop variables that
@@ -83,7 +83,7 @@ class LoopUnit:
     def _group(self, loop: Loop, group: Grouping) -> None:
         routing = {v.merge for v in loop.variables()} | {v.switch for v in loop.variables()}
         inner = [op for op in loop.members if not (op in routing or op.type in ENTER | EXIT | NEXT_ITERATION or op is self.condition)]
-        children = [LoopUnit(child, [], self.known, group) for child in loop.children]
+        children = [type(self)(child, [], self.known, group) for child in loop.children]
         owner = {op: unit for unit, child in zip(children, loop.children) for op in child.all_members()}
         items = topological([*inner, *children], owner=owner)
         in_condition = _ancestors(self.condition._inputs[0], items, owner) if self.condition is not None else set()
@@ -99,7 +99,15 @@ class LoopUnit:
         self.body_items, self.known = group(rest, [v.following for v in self.variables], self.known)
         self.loops = [unit for item in (*self.cond_items, *self.body_items) for unit in loop_units(item)]
 
-    # ---- what the partitioner asks ----
+    # ---- what the other stages ask ----
+
+    @property
+    def inputs(self) -> list[Tensor]:
+        return self._inputs
+
+    @property
+    def outputs(self) -> list[Tensor]:
+        return self._outputs
 
     def operations(self) -> list[Operation]:
         """All operations inside, also of inner loops."""
@@ -247,7 +255,7 @@ class LoopUnit:
     def _count(self, found: tuple[Variable, Tensor, int, bool], lookup: Callable[[Tensor], Any]) -> int | None:
         variable, limit_tensor, step, closed = found
         start, limit = lookup(variable.enter._inputs[0]), self.evaluate(limit_tensor, lookup)
-        if not (isinstance(start, np.ndarray) and isinstance(limit, np.ndarray)) or start.ndim or limit.ndim:
+        if not (_is_known(start) and _is_known(limit)) or start.ndim or limit.ndim:
             return None
         distance = (int(limit) - int(start)) * (1 if step > 0 else -1)
         return max(0, distance // abs(step) + 1 if closed else -(-distance // abs(step)))
@@ -266,22 +274,24 @@ class LoopUnit:
             value = self.evaluate(t, lookup)
             if i in op.spec.shape_only_positions and value is not None:
                 value = KnownShape(value.shape, value.dtype)
-            elif not isinstance(value, np.ndarray):
+            elif not _is_known(value):
                 return None
             values.append(value)
         return call_numpy_kernel(op, values)[tensor.value_index]
 
 
-class LoopGradientUnit:
+class LoopGradientItem:
     """A LoopGradient operation together with the loop that it differentiates."""
 
     type = "loop gradient"
     spec = UnitSpec
 
-    def __init__(self, op: Operation, unit: LoopUnit) -> None:
+    def __init__(self, op: Operation, unit: LoopItem) -> None:
         self.op, self.unit = op, unit
         self.name, self._id = op.name, op._id
-        self._inputs, self._outputs, self._control_inputs = op._inputs, op._outputs, op._control_inputs
+        self.inputs = self._inputs = op._inputs
+        self.outputs = self._outputs = op._outputs
+        self._control_inputs = op._control_inputs
         unit.gradients.append(self)
 
     def operations(self) -> list[Operation]:
@@ -298,6 +308,10 @@ class LoopGradientUnit:
         return [v for t in self.op.input_named("captured") if (v := variable_op(t)) is not None], []
 
 
+def _is_known(value: Any) -> bool:
+    return isinstance(value, (np.ndarray, np.generic))
+
+
 def behind_identity(tensor: Tensor) -> Tensor:
     """The tensor that Identity nodes pass on."""
     while tensor.op.type == "Identity":
@@ -305,9 +319,9 @@ def behind_identity(tensor: Tensor) -> Tensor:
     return tensor
 
 
-def loop_units(item: Any) -> Iterator[LoopUnit]:
+def loop_units(item: Any) -> Iterator[LoopItem]:
     """The loops of an item: itself, or those in the branches of a cond."""
-    if isinstance(item, LoopUnit):
+    if isinstance(item, LoopItem):
         yield item
     elif isinstance(item, CondUnit):
         for branch in item.branches.values():

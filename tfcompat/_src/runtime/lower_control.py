@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Any, Callable, Iterable
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +13,7 @@ from tfcompat._src.framework.op_spec import DEVICE, PURE
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.signature import Signature
 from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.ops.flow.array_value import DeviceArray
 from tfcompat._src.runtime.lower import Frame, collecting, run_device_op
 from tfcompat._src.runtime.variable_state import accesses, variable_key, variable_op
 
@@ -121,17 +122,20 @@ class CondUnit:
         all_checks = [c for on in (False, True) for c in found[on][1]]
         counts = {on: len(found[on][1]) for on in (False, True)}
         predicate = jnp.asarray(known)
+        randoms = [op for op in leaf_operations(self) if op.spec.effects.random]
 
         def branch(on: bool) -> Callable:
             def call(_: Any) -> tuple:
-                values, branch_checks, state = run[on](shapes_only=False)
-                results = [jnp.asarray(values[t]) if t in values else jnp.zeros(s.shape, s.dtype) for t, s in outputs]
+                values, branch_checks, state, moved = run[on](shapes_only=False)
+                results = [like(values[t], s) if t in values else zeros_of(s) for t, s in outputs]
                 flags, shown = self._padded_checks(on, branch_checks, found, counts)
-                return results, flags, shown, state
+                return results, flags, shown, state, [jnp.asarray(moved.get(op, 0), np.int64) for op in randoms]
 
             return call
 
-        results, flags, shown, state = jax.lax.cond(predicate, branch(True), branch(False), 0)
+        results, flags, shown, state, moved = jax.lax.cond(predicate, branch(True), branch(False), 0)
+        for op, steps in zip(randoms, moved):
+            frame.reserves[op] = frame.reserves.get(op, 0) + steps
         frame.values.update(zip([t for t, _ in outputs], results))
         frame.state.update(zip(written, state))
         for check, ok, values in zip(all_checks, flags, shown):
@@ -149,13 +153,13 @@ class CondUnit:
         dead = [t for t in self._outputs if t not in frame.values]
         if dead:
             shapes = self._branch(not on, frame, [])(shapes_only=True)[0]
-            frame.values.update({t: jnp.zeros(shapes[t].shape, shapes[t].dtype) for t in dead if t in shapes})
+            frame.values.update({t: zeros_of(shapes[t]) for t in dead if t in shapes})
 
     def _branch(self, on: bool, outer: Frame, written: list[str]) -> Callable:
         """A function that traces one branch: (values of outputs, checks, new state)."""
 
         def body() -> tuple:
-            frame = Frame(dict(outer.values), dict(outer.state), outer.rng, outer.reserves)
+            frame = outer.branch()
             with collecting() as found:
                 for op in self._shared:
                     _pass_switch(op, on, frame)
@@ -164,7 +168,7 @@ class CondUnit:
             values = {t: frame.values[t] for t in self._outputs if t in frame.values and self.is_alive(t, on)}
             for merge in self.merges:
                 values.update(self._merged(merge, on, frame))
-            return values, found, [jnp.asarray(frame.state[k]) for k in written]
+            return values, found, [jnp.asarray(frame.state[k]) for k in written], frame.reserves
 
         def run(shapes_only: bool) -> tuple:
             if not shapes_only:
@@ -172,9 +176,10 @@ class CondUnit:
             kept: list[checks.Check] = []
 
             def abstract() -> tuple:
-                values, found, state = body()
+                values, found, state, _ = body()
                 kept.extend(found)
-                return {t: jnp.asarray(v) for t, v in values.items()}, [tuple(map(jnp.asarray, c.traced_values())) for c in found], state
+                shown = [tuple(map(jnp.asarray, c.traced_values())) for c in found]
+                return {t: jax.tree.map(jnp.asarray, v) for t, v in values.items()}, shown, state
 
             tensors: list[Tensor] = []
 
@@ -203,7 +208,9 @@ class CondUnit:
         for on in (False, True):
             for t, s in found[on][0].items():
                 known = shapes.setdefault(t, s)
-                if known.shape != s.shape:
+                if isinstance(s, DeviceArray) and known.buffer is None:
+                    known = shapes[t] = s
+                if known.shape != s.shape and not (isinstance(s, DeviceArray) and s.buffer is None):
                     raise NotImplementedError(
                         f"the branches of {self.name} give shapes {known.shape} and {s.shape} for {t.name}; "
                         "branches of different result shapes are not compiled yet"
@@ -225,17 +232,36 @@ class CondUnit:
 
 
 def run_item(item: Any, frame: Frame) -> None:
-    """Traces one item: an operation, or a conditional unit of them."""
-    if isinstance(item, CondUnit):
-        item.trace(frame)
-    else:
+    """Traces one item: an operation, or a unit of them."""
+    if isinstance(item, Operation):
         run_device_op(item, frame)
+    else:
+        item.trace(frame)
 
 
 def _pass_switch(op: Operation, on: bool, frame: Frame) -> None:
     """A Switch inside the branch of its own predicate: its input is the output on that side."""
     if op.inputs[0] in frame.values:
         frame.values[op.outputs[int(on)]] = frame.values[op.inputs[0]]
+
+
+def zeros_of(shapes: Any) -> Any:
+    """Zeros where `shapes` says shapes and dtypes."""
+    return jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), shapes)
+
+
+def like(value: Any, shapes: Any) -> Any:
+    """A value of a branch as arrays; a TensorArray without elements gets the element shape that the other branch has."""
+    if isinstance(value, DeviceArray) and value.buffer is None and shapes.buffer is not None:
+        value = value.with_element_shape(shapes.buffer.shape[1:])
+    return jax.tree.map(jnp.asarray, value)
+
+
+def leaf_operations(item: Any) -> Iterable[Operation]:
+    """The operations of an item, also of units inside units."""
+    if isinstance(item, Operation):
+        return (item,)
+    return [leaf for inner in item.operations() for leaf in leaf_operations(inner)]
 
 
 def root_predicate(tensor: Tensor) -> Tensor:

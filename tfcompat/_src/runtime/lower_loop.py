@@ -8,13 +8,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tfcompat._src.framework import checks, errors
+from tfcompat._src.framework import checks
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.flow.array_value import DeviceArray
-from tfcompat._src.runtime.loop_unit import LoopUnit, LoopGradientUnit
+from tfcompat._src.runtime.loop_unit import LoopGradientItem, LoopItem
 from tfcompat._src.runtime.lower import Frame, collecting
-from tfcompat._src.runtime.lower_control import CondUnit, run_device_op
+from tfcompat._src.runtime.lower_control import run_item
 from tfcompat._src.runtime.variable_state import variable_key, variable_op
 
 
@@ -26,25 +26,35 @@ class ShapeChange(Exception):
         self.unit = unit
 
 
-def run_item(item: Any, frame: Frame) -> None:
-    """Traces one item: an operation, a conditional unit, a loop, or the gradient of one."""
-    if isinstance(item, CondUnit):
-        item.trace(frame, run_item)
-    elif isinstance(item, LoopUnit):
-        trace_loop(item, frame)
-    elif isinstance(item, LoopGradientUnit):
-        trace_gradient(item, frame)
-    else:
-        run_device_op(item, frame)
+class LoopUnit(LoopItem):
+    """A loop that can be traced."""
+
+    def trace(self, frame: Frame) -> None:
+        """Traces the loop into `frame`; where its gradient follows in the same program, with what that needs."""
+        if self.has_pullback:
+            wanted = list(dict.fromkeys(t for g in self.gradients for t in _wanted(g.op)))
+            frame.pullbacks[self] = _Pullback(self, wanted, frame)
+        else:
+            _Lowering(self, frame).run()
 
 
-def trace_loop(unit: LoopUnit, frame: Frame) -> None:
-    """Traces a loop into `frame`; where its gradient follows in the same program, with what that needs."""
-    if unit.has_pullback:
-        wanted = list(dict.fromkeys(t for g in unit.gradients for t in _wanted(g.op)))
-        frame.pullbacks[unit] = _Pullback(unit, wanted, frame)
-    else:
-        _Lowering(unit, frame).run()
+class LoopGradientUnit(LoopGradientItem):
+    """The gradient of a loop that can be traced."""
+
+    def trace(self, frame: Frame) -> None:
+        """Traces the gradient, with the loop again where that stands in another program."""
+        op, unit = self.op, self.unit
+        pullback = frame.pullbacks.get(unit)
+        if pullback is None:
+            pullback = _repeated(op, unit, frame)
+        found = pullback(dict(zip(op.input_named("exits"), (frame.values[t] for t in op.input_named("grads")))))
+        for tensor, output in zip(_wanted(op), op._outputs):
+            grad = found[tensor]
+            source = frame.values.get(tensor)
+            if isinstance(source, DeviceArray):
+                zero = source.gradient("gradients")
+                grad = DeviceArray(zero.meta, grad, None, zero.length)
+            frame.values[output] = grad
 
 
 class _Lowering:
@@ -293,23 +303,6 @@ class _Pullback:
             cotangents.append([jnp.zeros(x.shape, x.dtype) if grad is None else jnp.conj(jnp.asarray(grad)) for x in leaves])
         (found,) = self._pull(cotangents)
         return {t: jax.tree.map(jnp.conj, g) for t, g in zip(self.wanted, found)}
-
-
-def trace_gradient(item: LoopGradientUnit, frame: Frame) -> None:
-    """Traces the gradient of a loop, with the loop again where that stands in another program."""
-    op, unit = item.op, item.unit
-    pullback = frame.pullbacks.get(unit)
-    if pullback is None:
-        pullback = _repeated(op, unit, frame)
-    grads = dict(zip(op.input_named("exits"), (frame.values[t] for t in op.input_named("grads"))))
-    found = pullback(grads)
-    for tensor, output in zip(_wanted(op), op._outputs):
-        grad = found[tensor]
-        source = frame.values.get(tensor)
-        if isinstance(source, DeviceArray):
-            zero = source.gradient("gradients")
-            grad = DeviceArray(zero.meta, grad, None, zero.length)
-        frame.values[output] = grad
 
 
 def _repeated(op: Operation, unit: LoopUnit, frame: Frame) -> _Pullback:

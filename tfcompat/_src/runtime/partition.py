@@ -60,6 +60,9 @@ class Partitioner:
                 self.on_host.add(item)
             elif self._is_integer_work_on_host_values(item):
                 self.on_host.add(item)
+        for item in [i for i in self.items if i in self.on_host and i.type not in HANDLE_OPS]:
+            for t in item._inputs:
+                self._pull_to_host(t)
         for item in self.items:
             if item not in self.on_host:
                 for position in item.constant_positions():
@@ -85,6 +88,22 @@ class Partitioner:
             return False
         sources = [self.producer.get(t) for t in item._inputs if t not in self.known]
         return bool(sources) and all(s in self.on_host and s.type not in HANDLE_OPS for s in sources)
+
+    def _pull_to_host(self, tensor: Tensor) -> bool:
+        """Moves index arithmetic on feeds to the host, where a host step needs it; whether the value is there then."""
+        if tensor in self.fed or tensor in self.known:
+            return True
+        item = self.producer.get(tensor)
+        if item is None or item in self.on_host:
+            return item is not None
+        if isinstance(item, CondUnit) or item.spec.numpy_kernel is None or item.spec.effects != op_spec.PURE:
+            return False
+        if not all(t._dtype.is_integer or t._dtype.is_bool for t in item._outputs):
+            return False
+        if not item._inputs or not all([self._pull_to_host(t) for t in item._inputs]):
+            return False
+        self.on_host.add(item)
+        return True
 
     def _needs_host(self, unit: CondUnit) -> bool:
         """Whether a branch holds host work, or the predicate or a value of a branch comes from the host."""
@@ -154,25 +173,47 @@ class Partitioner:
     # ---- ticks ----
 
     def _assign_ticks(self) -> None:
+        """Each item as early as it can run, then pure device work as late as its users allow: what crosses clusters is least."""
         last_access: dict[str, list[tuple[Any, bool]]] = {}
         last_external: Any = None
+        followers: dict[Any, list[tuple[Any, bool]]] = {}
         for item in self.items:
-            tick = 0 if item in self.on_host else 1
-            constants = item.constant_positions()
-            for position, tensor in enumerate(item._inputs):
-                source = self.producer.get(tensor)
-                if source is not None and not (source.type in HANDLE_OPS):
-                    tick = max(tick, self._after(source, item, tensor in self.statics and position in constants))
-            for source in item._control_inputs:
-                if source in self.tick:
-                    tick = max(tick, self._after(source, item))
-            for before in self._earlier_accesses(item, last_access):
-                tick = max(tick, self._after(before, item))
+            sources = self._data_sources(item)
+            sources += [(c, False) for c in item._control_inputs if c in self.tick]
+            sources += [(before, False) for before in self._earlier_accesses(item, last_access)]
             if item.spec.effects.external or (isinstance(item, CondUnit) and item in self.on_host):
-                if last_external is not None:
-                    tick = max(tick, self._after(last_external, item))
+                sources += [(last_external, False)] if last_external is not None else []
                 last_external = item
-            self.tick[item] = tick
+            earliest = 0 if item in self.on_host else 1
+            self.tick[item] = max([earliest, *[self._after(source, item, static) for source, static in sources]])
+            for source, static in sources:
+                followers.setdefault(source, []).append((item, static))
+        if len(set(self.tick.values())) > 2:
+            self._delay(followers)
+
+    def _data_sources(self, item: Any) -> list[tuple[Any, bool]]:
+        """Whom an item gets its inputs from, and whether it needs the value to be compiled."""
+        constants = item.constant_positions()
+        found = []
+        for position, tensor in enumerate(item._inputs):
+            source = self.producer.get(tensor)
+            if source is not None and source.type not in HANDLE_OPS:
+                found.append((source, tensor in self.statics and position in constants))
+        return found
+
+    def _delay(self, followers: dict[Any, list[tuple[Any, bool]]]) -> None:
+        for item in reversed(self.items):
+            if item in self.on_host or item not in followers or self.access[item][1] or item.spec.effects.is_stateful:
+                continue
+            latest = min(self._before(item, follower, static) for follower, static in followers[item])
+            self.tick[item] = max(self.tick[item], latest)
+
+    def _before(self, source: Any, item: Any, static: bool) -> int:
+        """The latest odd tick at which `source` is early enough for `item`."""
+        tick = self.tick[item]
+        if item in self.on_host:
+            return tick - 1
+        return tick - 2 if static else tick
 
     def _after(self, source: Any, item: Any, static: bool = False) -> int:
         """The earliest tick of `item` behind `source`."""

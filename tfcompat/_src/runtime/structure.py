@@ -2,7 +2,7 @@
 conditional units, one `lax.cond` each.
 
 A guard says under which predicate values an operation runs: a set of (predicate, value). Switch adds to it, Merge takes away.
-Operations with the same guard that nothing outside consumes yet form one unit, so that forward and backward branches of one
+Loops become one item each first (loop_unit.py). Operations with the same guard that nothing outside consumes yet form one unit, so that forward and backward branches of one
 `tf.cond` are two units.
 """
 
@@ -13,9 +13,13 @@ from typing import Any
 import numpy as np
 
 from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.ordering import topological
 from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.ops.control.loop_ops import ENTER
+from tfcompat._src.ops.control.loop_topology import find_loops
 from tfcompat._src.runtime.fold import fold
 from tfcompat._src.runtime.lower_control import CondUnit, root_predicate
+from tfcompat._src.runtime.lower_loop import LoopGradientUnit, LoopUnit
 
 SWITCH = frozenset(("Switch", "RefSwitch"))
 MERGE = frozenset(("Merge", "RefMerge"))
@@ -25,9 +29,44 @@ Guard = frozenset
 def structure(
     ops: list[Operation], fetched: list[Tensor], feeds: dict[Tensor, Any], known: dict[Tensor, np.ndarray]
 ) -> tuple[list[Any], dict[Tensor, np.ndarray]]:
-    """The items of a plan (operations and conditional units), and the known values with those of decided predicates."""
-    if not any(op.type in SWITCH for op in ops):
+    """The items of a plan (operations, loops and conditional units), and the known values with those of decided predicates."""
+    if not any(op.type in SWITCH or op.type in ENTER for op in ops):
         return ops, known
+    return _branches(_with_loops(ops, known), fetched, feeds, known)
+
+
+def _with_loops(ops: list[Operation], known: dict[Tensor, np.ndarray]) -> list[Any]:
+    """`ops` with one item in place of each outermost loop and of each gradient of one."""
+    loops, loop_of = find_loops(ops)
+    loops = [loop for loop in loops if loop.exits]
+    if not loops:
+        return ops
+    outermost = {op: loop for loop in loops for op in loop.all_members()}
+    units, owner = {}, {}
+    for loop in loops:
+        records = [op for op in ops if op.type == "LoopRecord" and outermost.get(op.inputs[0].op) is loop]
+        units[loop] = LoopUnit(loop, records, known, _grouped)
+        owner.update(dict.fromkeys([*loop.all_members(), *records], units[loop]))
+    items: list[Any] = list(units.values())
+    for op in ops:
+        if op.type == "LoopGradient" and op not in owner:
+            owner[op] = LoopGradientUnit(op, units[outermost[op.input_named("exits")[0].op]])
+            items.append(owner[op])
+        elif op not in owner:
+            items.append(op)
+    return topological(items, owner=owner)
+
+
+def _grouped(items: list[Any], wanted: list[Tensor], known: dict[Tensor, np.ndarray]) -> tuple[list[Any], dict[Tensor, np.ndarray]]:
+    """The items of one part of a loop, with conditional units."""
+    if not any(i.type in SWITCH for i in items):
+        return items, known
+    return _branches(items, wanted, {}, known)
+
+
+def _branches(
+    ops: list[Any], fetched: list[Tensor], feeds: dict[Tensor, Any], known: dict[Tensor, np.ndarray]
+) -> tuple[list[Any], dict[Tensor, np.ndarray]]:
     decided = fold_with(ops, {t: feeds[t] for t in predicate_feeds(ops, set(feeds))}, set(feeds), known)
     known = {**known, **{t: v for t, v in decided.items() if t.dtype.name == "bool"}}
     live, dead = _without_dead(ops, fetched, known, set(feeds))
@@ -93,14 +132,16 @@ def _without_dead(
 
 
 def _still_needed(live: list[Operation], dead: set[Any], fetched: list[Tensor], fed: set[Tensor], ops: list[Operation]) -> set[Operation]:
-    consumed = {t.op for op in ops for t in op.inputs} | {c for op in ops for c in op._control_inputs}
+    owner = {t.op: op for op in ops for t in op._outputs}
+    consumed = {owner.get(t.op) for op in ops for t in op._inputs} | {owner.get(c, c) for op in ops for c in op._control_inputs}
     pending = [op for op in live if op not in consumed] + [t.op for t in fetched if t not in fed and t.op not in dead]
     needed: set[Operation] = set()
     while pending:
         op = pending.pop()
+        op = owner.get(op, op)
         if op not in needed and op not in dead:
             needed.add(op)
-            pending.extend(t.op for t in op.inputs if t not in fed and t not in dead)
+            pending.extend(t.op for t in op._inputs if t not in fed and t not in dead)
             pending.extend(op._control_inputs)
     return needed
 

@@ -1,0 +1,104 @@
+"""The Levenshtein distance of sequences."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+
+from tfcompat._src.framework import raw
+from tfcompat._src.framework import shape_inference as si
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
+from tfcompat._src.framework.sparse_tensor import SparseTensor
+from tfcompat._src.framework.tensor import Tensor, shape_text
+from tfcompat._src.ops.array.shape import invalid
+
+
+def _distance_shape(c: Any) -> list:
+    for i in (0, 3):
+        si.with_rank(c.inputs[i], 2), si.with_rank(c.inputs[i + 1], 1), si.with_rank(c.inputs[i + 2], 1)
+    hypothesis, truth = c.value(2), c.value(5)
+    if hypothesis is None or truth is None:
+        return [None]
+    if len(hypothesis) != len(truth):
+        raise ValueError(
+            f"Num elements of hypothesis_shape does not match truth_shape: {len(hypothesis)} vs. {len(truth)}"
+        )
+    return [tuple(int(s) for s in np.maximum(hypothesis, truth)[:-1])]
+
+
+def _sequences(indices: np.ndarray, values: np.ndarray) -> dict[tuple, list]:
+    """The values of each row, by the indices of all dimensions but the last."""
+    found: dict[tuple, list] = defaultdict(list)
+    for place, value in zip(indices, values.tolist()):
+        found[tuple(place[:-1].tolist())].append(value)
+    return found
+
+
+def levenshtein(a: list, b: list) -> int:
+    """The least number of insertions, deletions and replacements that make `b` of `a`."""
+    row = list(range(len(b) + 1))
+    for i, x in enumerate(a, 1):
+        above, row[0] = row[0], i
+        for j, y in enumerate(b, 1):
+            above, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, above + (x != y))
+    return row[-1]
+
+
+@op(
+    "EditDistance",
+    "(hypothesis_indices: int64, hypothesis_values: T, hypothesis_shape: int64, truth_indices: int64, truth_values: T, "
+    "truth_shape: int64, *, normalize: bool = True, T: type) -> (output: float32)",
+    shape=_distance_shape, gradient=NotDifferentiable("a number of edits is no smooth function"), place=HOST, fold=True,
+)  # fmt: skip
+def _edit_distance(
+    hypothesis_indices, hypothesis_values, hypothesis_shape, truth_indices, truth_values, truth_shape, *, normalize
+):
+    if hypothesis_shape.shape != truth_shape.shape:
+        raise invalid(
+            "Expected hypothesis_shape and truth_shape to have the same number of elements, but got shapes "
+            f"{shape_text(hypothesis_shape.shape)} and {shape_text(truth_shape.shape)}"
+        )
+    hypotheses = _sequences(hypothesis_indices, hypothesis_values)
+    truths = _sequences(truth_indices, truth_values)
+    output = np.zeros(np.maximum(hypothesis_shape, truth_shape)[:-1], np.float32)
+    for place in {*hypotheses, *truths}:
+        given, wanted = hypotheses.get(place, []), truths.get(place, [])
+        distance = float(levenshtein(wanted, given))
+        if normalize:
+            distance = distance / len(wanted) if wanted else np.inf
+        output[place] = distance
+    return output
+
+
+@export("edit_distance")
+def edit_distance(hypothesis: Any, truth: Any, normalize: bool = True, name: str = "edit_distance") -> Tensor:
+    """The Levenshtein distance of the sequences in the last dimension of two SparseTensors.
+
+    Args:
+      hypothesis, truth: SparseTensors (or SparseTensorValues) of one rank.
+      normalize: whether distances are divided by the length of the truth; infinity where that is empty and the
+        hypothesis is not.
+      name: node name.
+
+    Returns:
+      a float32 tensor without the last dimension.
+
+    Raises:
+      TypeError: an argument is no SparseTensor.
+    """
+    hypothesis, truth = _sparse(hypothesis, "Hypothesis"), _sparse(truth, "Truth")
+    return raw.EditDistance(
+        hypothesis.indices, hypothesis.values, hypothesis.dense_shape, truth.indices, truth.values, truth.dense_shape,
+        normalize=normalize, name=name,
+    )  # fmt: skip
+
+
+def _sparse(value: Any, label: str) -> SparseTensor:
+    if isinstance(value, SparseTensor):
+        return value
+    if hasattr(value, "dense_shape") and not isinstance(value, Tensor):
+        return SparseTensor.from_value(value)
+    raise TypeError(f"{label} must be a SparseTensor.")

@@ -1,0 +1,110 @@
+"""Changes of single rows, and tensors whose elements are not set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from tfcompat._src.framework import raw
+from tfcompat._src.framework import shape_inference as si
+from tfcompat._src.framework.convert import convert_to_tensor
+from tfcompat._src.framework.op_spec import Effects, NotDifferentiable, op
+from tfcompat._src.framework.tensor import Tensor, shape_text
+from tfcompat._src.ops.array.shape import invalid, reshape, shape
+
+_UNDEFINED = NotDifferentiable("no gradient is defined", raises=True)
+_STATEFUL = Effects(creates=True)
+
+
+def _rows(x: Any, i: Any, v: Any) -> Any:
+    """The rows that `i` names, counted modulo the size of the first dimension."""
+    if i.ndim != 1:
+        raise invalid(f"i must be a vector. {shape_text(i.shape)}")
+    if x.ndim != v.ndim:
+        raise invalid(f"x and v shape doesn't match (ranks differ): {shape_text(x.shape)} vs. {shape_text(v.shape)}")
+    for d in range(1, x.ndim):
+        if x.shape[d] != v.shape[d]:
+            raise invalid(f"x and v shape doesn't match at index {d} : {shape_text(x.shape)} vs. {shape_text(v.shape)}")
+    if i.shape[0] != v.shape[0]:
+        raise invalid(f"i and x shape doesn't match at index 0: {shape_text(i.shape)} vs. {shape_text(v.shape)}")
+    return jnp.mod(i, x.shape[0])
+
+
+def _inplace(name: str, change: Callable) -> None:
+    def kernel(x, i, v):
+        rows = _rows(x, i, v)
+        return change(jnp.asarray(x).at[rows], v)
+
+    op(name, "(x: T, i: int32, v: T, *, T: type) -> (y: T)", shape=si.unchanged, gradient=_UNDEFINED, kernel=kernel, depth=2)
+
+
+_inplace("InplaceUpdate", lambda rows, v: rows.set(v))
+_inplace("InplaceAdd", lambda rows, v: rows.add(v))
+_inplace("InplaceSub", lambda rows, v: rows.subtract(v))
+
+op("DeepCopy", "(x: T, *, T: type) -> (y: T)", shape=si.unchanged, gradient=_UNDEFINED, kernel=lambda x: x)
+
+
+@op("Empty", "(shape: int32, *, dtype: type, init: bool = False) -> (output: dtype)", shape=si.from_shape_input(0),
+    gradient=_UNDEFINED, constants=("shape",), fold=True)  # fmt: skip
+def _empty(sizes, *, dtype):
+    if sizes.ndim != 1:
+        raise invalid(f"shape must be a vector of int32, got shape {shape_text(sizes.shape)}")
+    for s in sizes:
+        if s < 0:
+            raise invalid(f"Dimension {s} must be >= 0")
+    return np.full(tuple(sizes), b"" if dtype.kind == "O" else dtype.type(), dtype)
+
+
+def _changed(apply: Callable, x: Any, i: Any, v: Any) -> Tensor:
+    x, v = convert_to_tensor(x), convert_to_tensor(v, x.dtype.base_dtype if isinstance(x, Tensor) else None)
+    if i is None:
+        return reshape(apply(reshape(x, [1, -1]), [0], reshape(v, [1, -1])), shape(x))
+    i = convert_to_tensor(i)
+    if i.shape.ndims == 0:
+        return apply(x, reshape(i, [1]), raw.ExpandDims(v, 0))
+    return apply(x, i, v)
+
+
+def alias_inplace_update(x: Any, i: Any, v: Any) -> Tensor:
+    """`x` with its rows `i` (a scalar, a vector, or None for all) replaced by `v`."""
+    return _changed(raw.InplaceUpdate, x, i, v)
+
+
+def alias_inplace_add(x: Any, i: Any, v: Any) -> Tensor:
+    """`x` with `v` added to its rows `i` (a scalar, a vector, or None for all)."""
+    return _changed(raw.InplaceAdd, x, i, v)
+
+
+def alias_inplace_sub(x: Any, i: Any, v: Any) -> Tensor:
+    """`x` with `v` subtracted from its rows `i` (a scalar, a vector, or None for all)."""
+    return _changed(raw.InplaceSub, x, i, v)
+
+
+def inplace_update(x: Any, i: Any, v: Any) -> Tensor:
+    """As `alias_inplace_update`, of a copy of `x`."""
+    return alias_inplace_update(raw.DeepCopy(x), i, v)
+
+
+def inplace_add(x: Any, i: Any, v: Any) -> Tensor:
+    """As `alias_inplace_add`, of a copy of `x`."""
+    return alias_inplace_add(raw.DeepCopy(x), i, v)
+
+
+def inplace_sub(x: Any, i: Any, v: Any) -> Tensor:
+    """As `alias_inplace_sub`, of a copy of `x`."""
+    return alias_inplace_sub(raw.DeepCopy(x), i, v)
+
+
+def empty(shape: Any, dtype: Any, init: bool = False) -> Tensor:
+    """A tensor whose elements are not meant to be read before they are written; they are zeros."""
+    return raw.Empty(shape, dtype=dtype, init=init)
+
+
+def empty_like(x: Any, init: bool | None = None) -> Tensor:
+    """An `empty` tensor of the shape and dtype of `x`."""
+    x = convert_to_tensor(x)
+    return raw.Empty(shape(x), dtype=x.dtype, init=bool(init))
