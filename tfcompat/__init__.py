@@ -105,6 +105,7 @@ from tfcompat._src.ops.array.diagonal import matrix_band_part as matrix_band_par
 from tfcompat._src.ops.array.diagonal import matrix_diag as matrix_diag
 from tfcompat._src.ops.array.diagonal import matrix_diag_part as matrix_diag_part
 from tfcompat._src.ops.array.diagonal import matrix_set_diag as matrix_set_diag
+from tfcompat._src.ops.array.edit_distance import edit_distance as edit_distance
 from tfcompat._src.ops.array.fill import fill as fill
 from tfcompat._src.ops.array.fill import ones as ones
 from tfcompat._src.ops.array.fill import ones_like as ones_like
@@ -113,6 +114,7 @@ from tfcompat._src.ops.array.fill import zeros_like as zeros_like
 from tfcompat._src.ops.array.gather import gather as gather
 from tfcompat._src.ops.array.gather import one_hot as one_hot
 from tfcompat._src.ops.array.join import concat as concat
+from tfcompat._src.ops.array.join import is_tensor as is_tensor
 from tfcompat._src.ops.array.join import parallel_stack as parallel_stack
 from tfcompat._src.ops.array.join import split as split
 from tfcompat._src.ops.array.join import stack as stack
@@ -141,6 +143,7 @@ from tfcompat._src.ops.array.search import searchsorted as searchsorted
 from tfcompat._src.ops.array.search import setdiff1d as setdiff1d
 from tfcompat._src.ops.array.search import unique as unique
 from tfcompat._src.ops.array.search import unique_with_counts as unique_with_counts
+from tfcompat._src.ops.array.search import unravel_index as unravel_index
 from tfcompat._src.ops.array.search import where as where
 from tfcompat._src.ops.array.search import where_v2 as where_v2
 from tfcompat._src.ops.array.shape import broadcast_dynamic_shape as broadcast_dynamic_shape
@@ -190,6 +193,8 @@ from tfcompat._src.ops.composed.masks import sparse_mask as sparse_mask
 from tfcompat._src.ops.composed.rank_checks import assert_rank as assert_rank
 from tfcompat._src.ops.composed.rank_checks import assert_rank_at_least as assert_rank_at_least
 from tfcompat._src.ops.composed.rank_checks import assert_rank_in as assert_rank_in
+from tfcompat._src.ops.composed.sorting import argsort as argsort
+from tfcompat._src.ops.composed.sorting import sort as sort
 from tfcompat._src.ops.composed.sparse_placeholder import sparse_placeholder as sparse_placeholder
 from tfcompat._src.ops.control.cond import Assert as Assert
 from tfcompat._src.ops.control.cond import case as case

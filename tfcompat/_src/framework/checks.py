@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import threading
 from dataclasses import dataclass
-from typing import Any, Callable
+from typing import Any, Callable, Iterator
 
 import jax
 import jax.numpy as jnp
@@ -47,9 +49,8 @@ class _Collector(threading.local):
     def __init__(self) -> None:
         self.checks: list[Check] | None = None
         self.op: Any = None
-        self.guarded: dict[int, int] = {}
-        self.guard_count = 0
-        self.kept: list[Any] = []
+        self.guarded: list[Any] = []
+        self.gate: Any = None
 
 
 COLLECTOR = _Collector()
@@ -79,19 +80,29 @@ def guard_indices(ok: Any, indices: Any, limit: int, text: str, *values: Any) ->
     """Demands `ok`, and gives `indices` that point outside [0, limit) where this or an earlier check fails.
 
     A scatter that drops such indices then changes nothing in a failing run, and its variable can be updated in place.
+    Inside `gated` the checks are all known already, and their conjunction is used.
     """
+    if COLLECTOR.gate is not None:
+        return jnp.where(COLLECTOR.gate, indices, jnp.asarray(limit, indices.dtype))
     require(ok, text, *values)
-    if COLLECTOR.checks is None or not COLLECTOR.checks:
+    if not COLLECTOR.checks:
         return indices
-    gate = COLLECTOR.checks[0].ok
-    for check in COLLECTOR.checks[1:]:
-        gate = jnp.logical_and(gate, check.ok)
-    COLLECTOR.guard_count = len(COLLECTOR.checks)
+    gate = functools.reduce(jnp.logical_and, [c.ok for c in COLLECTOR.checks])
     return jnp.where(gate, indices, jnp.asarray(limit, indices.dtype))
 
 
 def mark_guarded(value: Any) -> Any:
     """Says that `value` was computed by a scatter with guarded indices, so it is unchanged where a check so far has failed."""
-    COLLECTOR.guarded[id(value)] = COLLECTOR.guard_count
-    COLLECTOR.kept.append(value)
+    if COLLECTOR.checks is not None:
+        COLLECTOR.guarded.append(value)
     return value
+
+
+@contextlib.contextmanager
+def gated(gate: Any) -> Iterator[None]:
+    """Kernels called inside guard their indices with `gate` and demand nothing."""
+    outer, COLLECTOR.gate = COLLECTOR.gate, gate
+    try:
+        yield
+    finally:
+        COLLECTOR.gate = outer

@@ -212,6 +212,10 @@ class CallOperation(Operation):
         self._waits_for, self._inlined = operations, None
 
     @property
+    def _input_types(self) -> list[dtypes.DType]:
+        return [t.dtype for t in self._arguments]
+
+    @property
     def op_def(self) -> Any:
         return attr_values.op_def(self.call_spec)
 

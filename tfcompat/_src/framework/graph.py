@@ -13,11 +13,11 @@ from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph_collections import Collections
 from tfcompat._src.framework.operation import Operation, creation_stack, output_dtypes
 from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.platform.versions import GRAPH_DEF_VERSION
 from tfcompat._src.proto import messages
 
 _VALID_OP_NAME = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\-/]*$")
 _VALID_SCOPE_NAME = re.compile(r"^[A-Za-z0-9_.\-/]*$")
-GRAPH_DEF_VERSION = 134
 
 
 class _Colocation:

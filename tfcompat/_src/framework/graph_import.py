@@ -11,7 +11,7 @@ from typing import Any, Iterable
 from tfcompat._src.framework import attr_values, dtypes, errors, op_spec
 from tfcompat._src.framework.convert import to_tensor
 from tfcompat._src.framework.export import export
-from tfcompat._src.framework.function_body import FuncGraph, GraphFunction, call_spec
+from tfcompat._src.framework.function_body import FuncGraph, GraphFunction, call_spec, short_name
 from tfcompat._src.framework.function_def import output_name
 from tfcompat._src.framework.graph import Graph
 from tfcompat._src.framework.operation import Operation, arg_length, output_dtypes
@@ -19,6 +19,7 @@ from tfcompat._src.framework.scopes import get_default_graph, name_scope
 from tfcompat._src.framework.signature import REQUIRED, Arg
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.platform.versions import GRAPH_DEF_VERSION, GRAPH_DEF_VERSION_MIN_PRODUCER, VERSION
 from tfcompat._src.proto import messages
 
 _BACK_EDGE_TYPES = frozenset(("NextIteration", "RefNextIteration"))
@@ -54,15 +55,37 @@ def import_graph_def(
     if wanted is not None and not all(isinstance(e, (str, bytes)) for e in wanted):
         raise TypeError("return_elements must be a list of strings.")
     with name_scope("import" if name is None else name, values=(input_map or {}).values()) as scope:
-        importer = _Importer(get_default_graph(), graph_def, scope, _as_tensors(input_map or {}), producer_op_list)
+        check_versions(graph_def.versions)
+        importer = _Importer(get_default_graph(), graph_def, scope, _as_tensors(input_map or {}, scope), producer_op_list)
+        importer.adopt_versions(graph_def.versions)
         importer.run()
         if wanted is None:
             return None
         return [importer.element(e if isinstance(e, str) else e.decode()) for e in wanted]
 
 
-def _as_tensors(input_map: dict) -> dict[str, Any]:
+def check_versions(versions: Any) -> None:
+    """ValueError where a VersionDef says that its graph is too old, too new or not for this version."""
+    if versions.producer < GRAPH_DEF_VERSION_MIN_PRODUCER:
+        raise ValueError(
+            f"GraphDef producer version {versions.producer} below min producer {GRAPH_DEF_VERSION_MIN_PRODUCER} supported "
+            f"by TensorFlow {VERSION}.  Please regenerate your graph."
+        )
+    if versions.min_consumer > GRAPH_DEF_VERSION:
+        raise ValueError(
+            f"GraphDef min consumer version {versions.min_consumer} above current version {GRAPH_DEF_VERSION} "
+            f"for TensorFlow {VERSION}.  Please upgrade TensorFlow."
+        )
+    if GRAPH_DEF_VERSION in versions.bad_consumers:
+        raise ValueError(
+            f"GraphDef disallows consumer version {GRAPH_DEF_VERSION}.  Please upgrade TensorFlow: this version is likely buggy."
+        )
+
+
+def _as_tensors(input_map: dict, scope: str) -> dict[str, Any]:
     found = {}
+    if not scope and not all(isinstance(v, (Tensor, Operation)) for v in input_map.values()):
+        raise ValueError("tf.import_graph_def() requires a non-empty `name` if `input_map` contains non-Tensor values.")
     for key, value in input_map.items():
         key = key.decode() if isinstance(key, bytes) else key
         if key.startswith("^"):
@@ -87,18 +110,43 @@ class _Importer:
                 raise ValueError(f"Node {node.name!r} is not unique")
             self._nodes[node.name] = node
         self._made: dict[str, Operation] = {}
+        self._wanted = {scope + name for name in self._nodes}
+        self._scopes = {name[:i] for name in graph._nodes_by_name for i, letter in enumerate(name) if letter == "/"}
         self._open: list[tuple[str, int, str]] = []
         self._used: set[str] = set()
+        self._beside: list[tuple[Operation, list[str]]] = []
         add_functions(graph, graph_def.library)
 
     def run(self, all_used: bool = True) -> None:
         for name in self._order():
+            self._making = name
             self._made[name] = self._make(self._nodes[name])
+        self._place_beside()
         for name, position, source in self._open:
             self._made[name]._update_input(position, self._tensor(name, source))
-        unused = [k for k in self._input_map if k not in self._used]
+        unused = [k for k in self._input_map if k not in self._used and not self._has_output(k)]
         if unused and all_used:
             raise ValueError(f"Attempted to map inputs that were not found in graph_def: [{', '.join(unused)}]")
+
+    def _has_output(self, key: str) -> bool:
+        """Whether a mapped input is an output that nothing in the GraphDef takes."""
+        name, _, index = key.partition(":")
+        return name in self._made and int(index) < len(self._made[name].outputs)
+
+    def adopt_versions(self, versions: Any) -> None:
+        """The graph becomes as old as the oldest of what is in it."""
+        mine = self._graph.graph_def_versions
+        mine.producer = min(mine.producer, versions.producer)
+        mine.min_consumer = max(mine.min_consumer, versions.min_consumer)
+        mine.bad_consumers.extend(sorted(set(versions.bad_consumers) - set(mine.bad_consumers)))
+
+    def _unique(self, name: str) -> str:
+        """The name of a new node: free among the nodes of the graph and the scopes they had when the import began."""
+        graph, found, count = self._graph, self._scope + name, 0
+        while found in graph._nodes_by_name or found in self._scopes or (count and found in self._wanted):
+            count += 1
+            found = f"{self._scope}{name}_{count}"
+        return found
 
     def _order(self) -> list[str]:
         """Names so that inputs come first, except where NextIteration closes a loop."""
@@ -126,7 +174,7 @@ class _Importer:
         found = set()
         for source in node.input:
             if not self._input_pattern.match(source):
-                raise ValueError(f"Node {node.name!r}: input {source!r} is not a valid name")
+                raise ValueError(f"Node {node.name!r}: Unknown input node {source!r}")
             name = source.lstrip("^").partition(":")[0]
             if self._mapped(source) is not None:
                 continue
@@ -154,15 +202,16 @@ class _Importer:
         inputs = self._inputs(node)
         self._check_inputs(spec, node, inputs, attrs)
         controls = [self._control(s) for s in node.input if s.startswith("^")]
-        final = self._graph.unique_name(node.name) if not self._scope else f"{self._scope}{node.name}"
-        if self._scope:
-            self._graph._names_in_use[final.lower()] = 1
+        final = self._unique(node.name)
+        self._graph._names_in_use.setdefault(final.lower(), 1)
         with self._graph.control_dependencies(controls) if controls else contextlib.nullcontext():
             op = self._graph.make_op(spec, final, inputs, attrs, output_dtypes(spec.signature, attrs))
         op._control_inputs = list(dict.fromkeys([*controls, *op.control_inputs]))
-        if node.device:
+        groups = self._rename_colocation(op)
+        if groups:
+            self._beside.append((op, groups))
+        elif node.device:
             op._device = self._merged_device(op, node.device)
-        self._prefix_colocation(op)
         for tensor, shape in zip(op.outputs, attrs.pop("_output_shapes", ())):
             tensor.set_shape(shape if isinstance(shape, TensorShape) else TensorShape(shape))
         return op
@@ -172,11 +221,25 @@ class _Importer:
         self._graph._apply_devices(op)
         return op._device
 
-    def _prefix_colocation(self, op: Operation) -> None:
+    def _rename_colocation(self, op: Operation) -> list[str]:
+        """Writes the groups of a node by the names that nodes have in the graph; the other nodes in them."""
         groups = op._attrs.get("_class")
-        if groups and self._scope:
-            prefix = b"loc:@" + self._scope.encode()
-            op._attrs["_class"] = [prefix + g[5:] if g.startswith(b"loc:@") and g[5:].decode() in self._nodes else g for g in groups]
+        if not groups:
+            return []
+        names = [g[5:].decode() for g in groups if g.startswith(b"loc:@")]
+        for name in names:
+            if name not in self._nodes:
+                raise ValueError(f"Node {op.name!r} expects to be colocated with unknown node {name!r}")
+        new = {n: self._made[n].name if n in self._made else op.name if n == self._making else self._scope + n for n in names}
+        op._attrs["_class"] = [
+            b"loc:@" + new[g[5:].decode()].encode() if g.startswith(b"loc:@") else g for g in groups
+        ]
+        return [n for n in names if n != self._making]
+
+    def _place_beside(self) -> None:
+        """Nodes of a group are where the first of the others has a device."""
+        for op, names in self._beside:
+            op._device = next((self._made[n].device for n in names if self._made[n].device), "")
 
     def _attrs(self, spec: op_spec.OpSpec, node: Any) -> dict[str, Any]:
         known = spec.signature.attrs
@@ -239,7 +302,7 @@ class _Importer:
             kinds = attrs[arg.type_list_attr] if arg.type_list_attr else [arg.dtype or attrs[arg.type_attr]] * count
             expected.extend((k, arg.is_ref) for k in kinds)
         if len(expected) != len(inputs):
-            names = ", ".join(k.name for k, _ in expected)
+            names = ", ".join(short_name(k._as_ref if is_ref else k) for k, is_ref in expected)
             raise ValueError(
                 f"NodeDef expected inputs '{names}' do not match {len(inputs)} inputs specified; Op<name={spec.name}; "
                 f"signature={spec.text}>; NodeDef: {{{{node {self._scope}{node.name}}}}}"
@@ -247,19 +310,21 @@ class _Importer:
         for i, ((kind, is_ref), tensor) in enumerate(zip(expected, inputs)):
             if tensor.dtype.base_dtype != kind or (is_ref and not tensor.dtype._is_ref_dtype):
                 raise ValueError(
-                    f"Input {i} of node {self._scope}{node.name} was passed {_cpp_name(tensor.dtype)} from {tensor.name} "
-                    f"incompatible with expected {_cpp_name(kind)}{'_ref' if is_ref else ''}."
+                    f"Input {i} of node {self._scope}{node.name} was passed {short_name(tensor.dtype)} from {tensor.name} "
+                    f"incompatible with expected {short_name(kind._as_ref if is_ref else kind)}."
                 )
 
     def element(self, name: str) -> Any:
         """A return element: an operation or a tensor, by its name in the GraphDef."""
         op_name, colon, index = name.partition(":")
+        if ":" in index:
+            raise ValueError(f"Cannot convert {name!r} to a tensor name.")
         mapped = self._input_map.get(name) if colon else None
         if mapped is not None:
             return mapped
         op = self._made.get(op_name)
         if op is None:
-            kind = "tensor" if colon else "operation"
+            kind = "tensor" if colon else "node"
             raise ValueError(f"Requested return {kind} {name!r} not found in graph def")
         if not colon:
             return op
@@ -338,11 +403,3 @@ def add_functions(graph: Graph, library: Any) -> None:
             graph._add_function(ImportedFunction(definition, graph))
     for entry in library.gradient:
         graph._get_function(entry.function_name).grad_func_name = entry.gradient_func
-
-
-_CPP_NAMES = {"float32": "float", "float64": "double", "float16": "half"}
-
-
-def _cpp_name(dtype: Any) -> str:
-    name = dtype.base_dtype.name
-    return _CPP_NAMES.get(name, name) + ("_ref" if dtype._is_ref_dtype else "")

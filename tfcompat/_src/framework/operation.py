@@ -78,7 +78,9 @@ class Operation:
 
     @property
     def _input_types(self) -> list[dtypes.DType]:
-        return [t.dtype for t in self._inputs]
+        """The dtypes that the node takes: a ref where it needs one."""
+        by_ref = [a.is_ref for a in self.spec.signature.inputs for _ in range(self.arg_length(a))]
+        return [t.dtype if ref else t.dtype.base_dtype for t, ref in zip(self.inputs, by_ref)]
 
     @property
     def _output_types(self) -> list[int]:

@@ -3,8 +3,10 @@
 import tfcompat._src.ops.array.blocks  # noqa: F401
 import tfcompat._src.ops.array.constant  # noqa: F401
 import tfcompat._src.ops.array.diagonal  # noqa: F401
+import tfcompat._src.ops.array.edit_distance  # noqa: F401
 import tfcompat._src.ops.array.fill  # noqa: F401
 import tfcompat._src.ops.array.gather  # noqa: F401
+import tfcompat._src.ops.array.inplace  # noqa: F401
 import tfcompat._src.ops.array.join  # noqa: F401
 import tfcompat._src.ops.array.pad  # noqa: F401
 import tfcompat._src.ops.array.partition  # noqa: F401
@@ -23,6 +25,7 @@ import tfcompat._src.ops.composed.finite  # noqa: F401
 import tfcompat._src.ops.composed.indexing  # noqa: F401
 import tfcompat._src.ops.composed.masks  # noqa: F401
 import tfcompat._src.ops.composed.rank_checks  # noqa: F401
+import tfcompat._src.ops.composed.sorting  # noqa: F401
 import tfcompat._src.ops.composed.sparse_placeholder  # noqa: F401
 import tfcompat._src.ops.composed.weights_broadcast  # noqa: F401
 import tfcompat._src.ops.control.branch_ops  # noqa: F401

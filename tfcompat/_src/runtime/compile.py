@@ -10,7 +10,8 @@ import numpy as np
 
 from tfcompat._src.framework import checks, jax_compat
 from tfcompat._src.framework.operation import Operation
-from tfcompat._src.runtime.lower import Frame, collecting
+from tfcompat._src.ops.flow.array_value import FIRST_CAPACITY, GROWTH
+from tfcompat._src.runtime.lower import Frame, GuardedWrite, collecting
 from tfcompat._src.runtime.lower_control import run_item
 from tfcompat._src.runtime.plan import Cluster
 from tfcompat._src.runtime.variable_state import variable_key
@@ -20,15 +21,18 @@ class Program:
     """A cluster compiled for one set of compile-time values; `jax.jit` keeps one executable per set of input shapes.
 
     Calling it with (inputs, large constants, read variables, updated variables, random rows) gives (outputs, new values of
-    the updated and overwritten variables, check results). The updated variables are donated.
+    the updated and overwritten variables, check results, how far random operations in loops and branches have moved on).
+    The updated variables are donated. `capacity` is the room of growing TensorArrays.
     """
 
-    def __init__(self, cluster: Cluster, known: dict[Any, np.ndarray], statics: list[np.ndarray]) -> None:
+    def __init__(self, cluster: Cluster, known: dict[Any, np.ndarray], statics: list[np.ndarray], capacity: int = FIRST_CAPACITY) -> None:
         self.cluster = cluster
         self.known = {**known, **dict(zip(cluster.statics, statics))}
         self.checks: dict[tuple, list[checks.Check]] = {}
         self.reserves: dict[tuple, dict[Operation, int]] = {}
+        self.moving: dict[tuple, list[Operation]] = {}
         self.traces = 0
+        self.capacity = capacity
         self.call = jax_compat.jit(self._trace, donate=(3,))
 
     def _trace(self, inputs: tuple, large: tuple, read: tuple, updated: tuple, rng: Any) -> tuple:
@@ -40,30 +44,33 @@ class Program:
         state = {variable_key(v): a for v, a in zip((*cluster.reads, *cluster.updates), (*read, *updated))}
         before = dict(state)
         frame = Frame(values, state, {op: rng[i] for i, op in enumerate(cluster.randoms)})
+        GROWTH.capacity = self.capacity
         with collecting() as found:
             for item in cluster.items:
                 run_item(item, frame)
         shapes = input_shapes(inputs)
-        self.reserves[shapes] = {op: int(n) for op, n in frame.reserves.items()}
+        traced = {op: n for op, n in frame.reserves.items() if isinstance(n, jax.core.Tracer)}
+        self.reserves[shapes] = {op: int(n) for op, n in frame.reserves.items() if op not in traced}
+        self.moving[shapes] = list(traced)
         all_ok = conjunction([c.ok for c in found])
         new_state = []
         for v in (*cluster.updates, *cluster.overwrites):
             key = variable_key(v)
-            new_state.append(self._committed(key, state[key], before.get(key), all_ok, len(found), frame))
-        outputs = tuple(jnp.asarray(frame.values[t]) for t in cluster.outputs)
+            new_state.append(_committed(state[key], before.get(key), frame.guarded.get(key), all_ok, len(found)))
+        outputs = tuple(jax.tree.map(jnp.asarray, frame.values[t]) for t in cluster.outputs)
         self.checks[shapes] = [c.without_traced_values() for c in found]
         flags = (all_ok, tuple(c.ok for c in found), tuple(c.traced_values() for c in found)) if found else ()
-        return outputs, tuple(new_state), flags
+        return outputs, tuple(new_state), flags, tuple(traced.values())
 
-    @staticmethod
-    def _committed(key: str, new: Any, old: Any, all_ok: Any, count: int, frame: Frame) -> Any:
-        """The new value of a variable, or the old one where a check of the run has failed."""
-        new = jnp.asarray(new)
-        if all_ok is None or old is None or checks.COLLECTOR.guarded.get(id(new)) == count:
-            return new
-        if old.shape != new.shape or old.dtype != new.dtype:
-            return new
-        return jax.lax.select(jnp.broadcast_to(all_ok, new.shape), new, old)
+
+def _committed(new: Any, old: Any, guarded: GuardedWrite | None, all_ok: Any, checks_made: int) -> Any:
+    """The new value of a variable, or the old one where a check of the run has failed."""
+    new = jnp.asarray(new)
+    if all_ok is None or old is None or old.shape != new.shape or old.dtype != new.dtype:
+        return new
+    if guarded is not None and guarded.value is new and guarded.before is old:
+        return new if guarded.checks == checks_made else guarded.again(all_ok)
+    return jax.lax.select(jnp.broadcast_to(all_ok, new.shape), new, old)
 
 
 def input_shapes(inputs: tuple) -> tuple:

@@ -13,6 +13,8 @@ from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.runtime import failure
 from tfcompat._src.runtime.compile import Program, input_shapes
+from tfcompat._src.ops.flow.array_value import ArrayHandle, ArrayOverflow, DeviceArray, FIRST_CAPACITY, HostArray
+from tfcompat._src.runtime.loop_unit import LoopItem
 from tfcompat._src.runtime.lower import ROUTES, Frame, flatten_results, gather_inputs, store_results
 from tfcompat._src.runtime.lower_control import CondUnit, root_predicate
 from tfcompat._src.runtime.partition import Partitioner
@@ -59,6 +61,41 @@ def run_unit(unit: CondUnit, values: dict[Tensor, Any], session: Any) -> None:
     values.update(unit.results(on, inner))
 
 
+def run_loop(unit: LoopItem, values: dict[Tensor, Any], session: Any) -> None:
+    """Runs a loop whose iterations cannot be compiled as one: condition and body by plans of their own."""
+    outer = {op._outputs[0]: values[op._inputs[0]] for op in unit.constants if op._inputs[0] in values}
+    outer.update({t: outer[op._outputs[0]] for t, op in unit.aliases.items() if op._outputs[0] in outer})
+    state = [values[v.enter._inputs[0]] for v in unit.variables]
+    predicate = unit.condition._inputs[0] if unit.condition is not None else None
+    while True:
+        current = dict(outer)
+        for v, value in zip(unit.variables, state):
+            current.update(dict.fromkeys(unit.names_inside(v), value))
+        if predicate is not None:
+            wanted = [predicate, *unit.shared]
+            found = _run_part(unit, "condition", unit.cond_items, wanted, current, session)
+            if not bool(np.asarray(found[0])):
+                break
+            current.update(zip(unit.shared, found[1:]))
+        state = _run_part(unit, "body", unit.body_items, [v.following for v in unit.variables], current, session)
+    final = {v.enter: value for v, value in zip(unit.variables, state)}
+    for exit in unit.exits:
+        source = unit.entering(exit)
+        values[exit._outputs[0]] = final[source] if source in final else values[source._inputs[0]]
+
+
+def _run_part(unit: LoopItem, part: str, items: list[Any], wanted: list[Tensor], given: dict[Tensor, Any], session: Any) -> list[Any]:
+    """Runs the condition or the body of a loop once; the values of `wanted`."""
+    plan = unit.plans.get(part)
+    if plan is None:
+        used = {t for item in items for t in item._inputs} | set(wanted)
+        feeds = [t for t in given if t in used and t not in unit.known]
+        plan = unit.plans[part] = Partitioner(items, wanted, feeds, unit.known).plan()
+    inner = {**plan.known, **{t: given[t] for t in plan.feeds}}
+    run_steps(plan, inner, session)
+    return [inner[t] if t in inner else fetched_value(t, inner, session) for t in wanted]
+
+
 def _branch_plan(unit: CondUnit, on: bool, values: dict[Tensor, Any]) -> Plan:
     decided = {t: np.array(on) for t in unit._inputs if root_predicate(t) is unit.predicate}
     feeds = [t for t in unit._inputs if t in values and t not in decided]
@@ -71,6 +108,8 @@ def fetched_value(tensor: Tensor, values: dict[Tensor, Any], session: Any) -> An
     if value is None and tensor._dtype._is_ref_dtype:
         op = variable_op(tensor)
         value = session.variable_state.read(op, variable_key(op))
+    if isinstance(value, (DeviceArray, HostArray)):
+        return np.float32(0)
     if isinstance(value, (jax.Array, np.ndarray)):
         array = jax_compat.to_numpy(value)
         return array if array.ndim else array[()]
@@ -79,7 +118,13 @@ def fetched_value(tensor: Tensor, values: dict[Tensor, Any], session: Any) -> An
 
 def run_cluster(cluster: Cluster, known: dict[Tensor, Any], values: dict[Tensor, Any], session: Any) -> None:
     """One compiled call: gathers inputs and state, calls, files outputs and new state."""
-    program = program_for(cluster, known, values)
+    program = program_for(cluster, known, values, FIRST_CAPACITY)
+    while _call_program(program, cluster, known, values, session):
+        program = program_for(cluster, known, values, program.capacity * 4)
+
+
+def _call_program(program: Program, cluster: Cluster, known: dict[Tensor, Any], values: dict[Tensor, Any], session: Any) -> bool:
+    """Calls a program; whether it must run again with more room for growing arrays."""
     inputs = tuple([_device_input(values[t]) for t in cluster.inputs])
     large = tuple([session.large_constant(t, known[t]) for t in cluster.large])
     state = session.variable_state
@@ -87,39 +132,47 @@ def run_cluster(cluster: Cluster, known: dict[Tensor, Any], values: dict[Tensor,
     with session.state_lock:
         read = tuple([state.on_device(v, key) for key, v in cluster.read_keys])
         updated = tuple([state.on_device(v, key) for key, v in cluster.update_keys])
-        outputs, new_state, flags = program.call(inputs, large, read, updated, rng)
+        outputs, new_state, flags, moved = program.call(inputs, large, read, updated, rng)
         failed = bool(flags) and not bool(flags[0])
         kept = zip(cluster.written_keys, new_state[: len(updated)] if failed else new_state)
         state.values.update(kept)
+    if failed:
+        error = failure.first_failure(program.checks[input_shapes(inputs)], flags)
+        if isinstance(error, ArrayOverflow):
+            return True
     if cluster.randoms:
-        for op, steps in program.reserves[input_shapes(inputs)].items():
+        shapes = input_shapes(inputs)
+        for op, steps in (*program.reserves[shapes].items(), *zip(program.moving[shapes], moved)):
             session.random_state.advance(op, steps)
     if failed:
-        raise failure.first_failure(program.checks[input_shapes(inputs)], flags)
+        raise error
     values.update(zip(cluster.outputs, outputs))
+    return False
 
 
-def program_for(cluster: Cluster, known: dict[Tensor, Any], values: dict[Tensor, Any]) -> Program:
-    """The program for the present values of the cluster's compile-time inputs."""
+def program_for(cluster: Cluster, known: dict[Tensor, Any], values: dict[Tensor, Any], capacity: int) -> Program:
+    """The program for the present values of the cluster's compile-time inputs, with at least `capacity` for growing arrays."""
     if not cluster.statics:
         key, statics = (), []
     else:
         statics = [np.asarray(values[t]) for t in cluster.statics]
         key = tuple([(s.shape, s.tobytes()) for s in statics])
     program = cluster.programs.get(key)
-    if program is None:
-        program = cluster.programs[key] = Program(cluster, known, statics)
+    if program is None or program.capacity < capacity:
+        program = cluster.programs[key] = Program(cluster, known, statics, capacity)
     return program
 
 
 def _device_input(value: Any) -> Any:
-    return value if isinstance(value, (jax.Array, np.ndarray, np.generic)) else np.asarray(value)
+    return value if isinstance(value, (jax.Array, np.ndarray, np.generic, DeviceArray, ArrayHandle)) else np.asarray(value)
 
 
 def run_host_step(step: HostStep, values: dict[Tensor, Any], session: Any) -> None:
     for item in step.items:
         if isinstance(item, CondUnit):
             run_unit(item, values, session)
+        elif isinstance(item, LoopItem):
+            run_loop(item, values, session)
         elif item.type in ROUTES:
             ROUTES[item.type](item, Frame(values, {}))
         else:

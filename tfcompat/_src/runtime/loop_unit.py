@@ -61,7 +61,7 @@ class LoopItem:
         self._variable_of: dict[Tensor, Variable] = {}
         changing = set()
         for v in loop.variables():
-            inside = [v.merge._outputs[0]] + ([v.switch._outputs[1]] if v.switch is not None else [])
+            inside = self.names_inside(v)
             if behind_identity(v.following) in inside:
                 self.constants.append(v.enter)
                 self.aliases.update(dict.fromkeys(inside, v.enter))
@@ -100,6 +100,16 @@ class LoopItem:
         self.loops = [unit for item in (*self.cond_items, *self.body_items) for unit in loop_units(item)]
 
     # ---- what the other stages ask ----
+
+    @staticmethod
+    def names_inside(variable: Variable) -> list[Tensor]:
+        """The tensors that are the value of a loop variable inside."""
+        return [variable.merge._outputs[0]] + ([variable.switch._outputs[1]] if variable.switch is not None else [])
+
+    @staticmethod
+    def entering(exit: Operation) -> Operation:
+        """The Enter node of the variable that goes out."""
+        return exit._inputs[0].op._inputs[0].op._inputs[0].op
 
     @property
     def inputs(self) -> list[Tensor]:

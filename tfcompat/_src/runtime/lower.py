@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Callable
 
 import jax
 import numpy as np
@@ -13,6 +14,16 @@ from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.runtime.fold import can_fold
 from tfcompat._src.runtime.variable_state import variable_key, variable_op
+
+
+@dataclass(eq=False)
+class GuardedWrite:
+    """A write by a scatter with guarded indices: `again(gate)` gives the value that it leaves under another gate."""
+
+    value: Any
+    before: Any
+    checks: int
+    again: Callable[[Any], Any]
 
 
 @dataclass(eq=False)
@@ -32,6 +43,7 @@ class Frame:
     lengths: dict[Any, int] = field(default_factory=dict)
     counts: dict[Any, Any] | None = None
     pullbacks: dict[Any, Any] = field(default_factory=dict)
+    guarded: dict[str, GuardedWrite] = field(default_factory=dict)
 
     def branch(self) -> Frame:
         """A frame that starts with what is known here; what happens in it stays there."""
@@ -56,6 +68,7 @@ def run_device_op(op: Operation, frame: Frame) -> None:
         row = frame.rng[op]
         keywords["rng"] = (row[:2], row[2:])
     checks.COLLECTOR.op = op
+    checks.COLLECTOR.guarded = []
     try:
         results = spec.kernel(*arguments, **keywords)
     except errors.OpError as e:
@@ -64,9 +77,32 @@ def run_device_op(op: Operation, frame: Frame) -> None:
         e.add_note(f"while computing node {op.name!r} (op type {op.type}) made at {op.traceback[-1][:2] if op.traceback else '?'}")
         raise
     flat = flatten_results(results)
+    before = {k: frame.state.get(k) for k in _written_keys(op)} if checks.COLLECTOR.guarded else {}
     store_results(op, flat, frame)
+    if before:
+        _note_guarded(op, flat, before, lambda: flatten_results(spec.kernel(*arguments, **keywords)), frame)
     if effects.random:
         frame.reserves[op] = spec.reserve(flat, *arguments, **{k: attrs[k] for k in _reserve_attrs(spec)})
+
+
+def _written_keys(op: Operation) -> list[str]:
+    return [variable_key(v) for name in op.spec.effects.writes for v in _variables(op, name)]
+
+
+def _note_guarded(op: Operation, flat: list[Any], before: dict[str, Any], kernel: Callable[[], list], frame: Frame) -> None:
+    """Files how to make the guarded writes of an operation again, when all checks of the run are known."""
+    found: list[Any] = []
+
+    def again(gate: Any, position: int) -> Any:
+        if not found:
+            with checks.gated(gate):
+                found.extend(kernel())
+        return found[position]
+
+    for position, key in enumerate(before):
+        if any(flat[position] is v for v in checks.COLLECTOR.guarded):
+            made_again = functools.partial(again, position=position)
+            frame.guarded[key] = GuardedWrite(flat[position], before[key], len(checks.COLLECTOR.checks), made_again)
 
 
 def _switch(op: Operation, frame: Frame) -> None:
@@ -166,7 +202,7 @@ class collecting:
     def __enter__(self) -> list[checks.Check]:
         collector = checks.COLLECTOR
         self._outer = (collector.checks, collector.guarded)
-        collector.checks, collector.guarded = [], {}
+        collector.checks, collector.guarded = [], []
         return collector.checks
 
     def __exit__(self, *exc_info: Any) -> None:

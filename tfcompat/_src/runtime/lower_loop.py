@@ -81,9 +81,7 @@ class _Lowering:
         unit, frame = self.unit, self.frame
         values = dict(self.outer)
         for v, value in zip(unit.variables, carry["variables"]):
-            values[v.merge._outputs[0]] = value
-            if v.switch is not None:
-                values[v.switch._outputs[1]] = value
+            values.update(dict.fromkeys(unit.names_inside(v), value))
         values.update(zip(unit.shared, carry.get("shared", ())))
         state = {**frame.state, **dict(zip(self.written, carry["state"]))}
         rng = {**frame.rng, **dict(zip(self.randoms, carry["rows"]))}
@@ -236,7 +234,7 @@ class _Lowering:
         unit, frame = self.unit, self.frame
         values = {v.enter: value for v, value in zip(unit.variables, final["variables"])}
         for exit in unit.exits:
-            source = exit._inputs[0].op._inputs[0].op._inputs[0].op
+            source = unit.entering(exit)
             value = values.get(source)
             if value is None and source._inputs[0] in frame.values:
                 value = frame.values[source._inputs[0]]

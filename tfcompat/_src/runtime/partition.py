@@ -6,7 +6,7 @@ Every operation gets a tick. Even ticks run on the host, odd ticks are compiled 
 
 from __future__ import annotations
 
-from typing import Any, Iterable
+from typing import Any
 
 import numpy as np
 
@@ -14,11 +14,13 @@ from tfcompat._src.framework import op_spec
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.runtime.fold import MAX_FOLDED_ELEMENTS, can_fold
-from tfcompat._src.runtime.lower_control import CondUnit
+from tfcompat._src.runtime.loop_unit import LoopGradientItem, LoopItem, loop_units
+from tfcompat._src.runtime.lower_control import CondUnit, leaf_operations
 from tfcompat._src.runtime.plan import Cluster, HostStep, Plan
-from tfcompat._src.runtime.variable_state import HANDLE_OPS, accesses, variable_key, variable_op
+from tfcompat._src.runtime.variable_state import HANDLE_OPS, accesses, array_op, has_one_element_shape, variable_key, variable_op
 
 LARGE_CONSTANT_ELEMENTS = 1024
+UNITS = (CondUnit, LoopItem)
 
 
 class Partitioner:
@@ -29,6 +31,7 @@ class Partitioner:
         self.fetched, self.feeds, self.known = fetched, feeds, known
         self.fed = set(feeds)
         self.producer = {t: i for i in self.items for t in i._outputs}
+        self.owner = {t.op: i for i in self.items for t in i._outputs}
         self.access = {i: accesses(i) for i in self.items}
         self.statics: set[Tensor] = set()
         self.on_host: set[Any] = set()
@@ -48,7 +51,9 @@ class Partitioner:
         initializer = self._is_initializer()
         for item in self.items:
             spec = item.spec
-            if isinstance(item, CondUnit):
+            if isinstance(item, UNITS):
+                for unit in loop_units(item):
+                    unit.settle(self._is_traced_static)
                 if self._needs_host(item):
                     self.on_host.add(item)
             elif item.type in HANDLE_OPS or self._handles_host_dtype(item):
@@ -56,7 +61,7 @@ class Partitioner:
             elif spec.place == op_spec.HOST:
                 if not (spec.is_pure_on_host and all(map(self._is_traced_static, item._outputs))):
                     self.on_host.add(item)
-            elif initializer and (spec.numpy_kernel is not None or not item._outputs and not item._inputs):
+            elif initializer and not spec.effects.creates and (spec.numpy_kernel is not None or not item._outputs and not item._inputs):
                 self.on_host.add(item)
             elif self._is_integer_work_on_host_values(item):
                 self.on_host.add(item)
@@ -76,13 +81,16 @@ class Partitioner:
                 return True
             if name == "resource":
                 variable = variable_op(t)
-                if variable is None or variable._attrs["dtype"].name in ("string", "variant"):
+                if variable is None and array_op(t) is not None:
+                    if array_op(t)._attrs["dtype"].name in ("string", "variant", "resource") or not has_one_element_shape(array_op(t)):
+                        return True
+                elif variable is None or variable._attrs["dtype"].name in ("string", "variant"):
                     return True
         return False
 
     def _is_integer_work_on_host_values(self, item: Any) -> bool:
         """Index arithmetic on what a host step gave: its shapes vary from run to run, so it is not worth compiling."""
-        if item.spec.numpy_kernel is None or item.spec.effects != op_spec.PURE or isinstance(item, CondUnit):
+        if item.spec.numpy_kernel is None or item.spec.effects != op_spec.PURE:
             return False
         if not all(t._dtype.is_integer or t._dtype.is_bool for t in item._outputs):
             return False
@@ -105,18 +113,19 @@ class Partitioner:
         self.on_host.add(item)
         return True
 
-    def _needs_host(self, unit: CondUnit) -> bool:
-        """Whether a branch holds host work, or the predicate or a value of a branch comes from the host."""
-        source = self.producer.get(unit.predicate)
-        if source in self.on_host:
+    def _needs_host(self, unit: Any) -> bool:
+        """Whether a unit holds host work, or the predicate or a value of a branch comes from the host."""
+        if isinstance(unit, CondUnit) and self.producer.get(unit.predicate) in self.on_host:
             return True
         for t in unit._inputs:
             source = self.producer.get(t)
             if isinstance(source, CondUnit) and source in self.on_host and source.is_guarded(t):
                 return True
+        if any(loop.blocked for loop in loop_units(unit)):
+            return True
         return any(
             op.spec.effects.external or op.spec.place == op_spec.HOST or self._handles_host_dtype(op)
-            for op in unit.operations()
+            for op in leaf_operations(unit)
         )
 
     def _is_initializer(self) -> bool:
@@ -144,6 +153,9 @@ class Partitioner:
         if tensor in self.fed or tensor not in self.producer:
             return False
         item = self.producer[tensor]
+        if item.type == "TensorArraySizeV3":
+            array = array_op(item._inputs[0])
+            return array is not None and not array._attrs["dynamic_size"] and self._is_traced_static(array._inputs[0])
         if item in self.on_host or not item._inputs or not can_fold(item):
             return False
         shape_only = item.spec.shape_only_positions
@@ -179,9 +191,10 @@ class Partitioner:
         followers: dict[Any, list[tuple[Any, bool]]] = {}
         for item in self.items:
             sources = self._data_sources(item)
-            sources += [(c, False) for c in item._control_inputs if c in self.tick]
+            controls = [self.owner.get(c, c) for c in item._control_inputs]
+            sources += [(c, False) for c in controls if c in self.tick]
             sources += [(before, False) for before in self._earlier_accesses(item, last_access)]
-            if item.spec.effects.external or (isinstance(item, CondUnit) and item in self.on_host):
+            if item.spec.effects.external or (isinstance(item, UNITS) and item in self.on_host):
                 sources += [(last_external, False)] if last_external is not None else []
                 last_external = item
             earliest = 0 if item in self.on_host else 1
@@ -293,6 +306,9 @@ class Partitioner:
             if not _is_handle(t) and (t in fetched or any(u != tick for u in uses.get(t, ())))
         ]  # fmt: skip
         self._collect_state(cluster)
+        for item in items:
+            if isinstance(item, LoopGradientItem):
+                item.unit.has_pullback = item.unit in items
         cluster.randoms = [i for i in items for i in leaf_operations(i) if i.spec.effects.random]
         return cluster
 
@@ -319,7 +335,7 @@ class Partitioner:
         found: dict[str, Operation] = {}
         for item in sorted(self.items, key=lambda i: self.tick[i]):
             reads, writes = self.access[item]
-            for v in () if isinstance(item, CondUnit) and item in self.on_host else reads:
+            for v in () if isinstance(item, UNITS) and item in self.on_host else reads:
                 if variable_key(v) not in written:
                     found.setdefault(variable_key(v), v)
             written.update(map(variable_key, writes))
@@ -328,10 +344,6 @@ class Partitioner:
             if variable_key(op) not in written and t not in self.fed:
                 found.setdefault(variable_key(op), op)
         return list(found.values())
-
-
-def leaf_operations(item: Any) -> Iterable[Operation]:
-    return (item,) if isinstance(item, Operation) else item.operations()
 
 
 def _is_handle(tensor: Tensor) -> bool:

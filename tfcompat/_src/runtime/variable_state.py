@@ -35,6 +35,21 @@ def variable_op(tensor: Tensor) -> Operation | None:
     return op
 
 
+def array_op(tensor: Tensor) -> Operation | None:
+    """The op that makes the TensorArray behind a handle, or None where there is none."""
+    op = tensor.op
+    while op.type != "TensorArrayV3":
+        if op.type not in FORWARDS_HANDLE and op.type != "TensorArrayGradV3":
+            return None
+        op = op._inputs[0].op
+    return op
+
+
+def has_one_element_shape(array: Operation) -> bool:
+    """Whether all elements of a TensorArray have one shape."""
+    return array._attrs["identical_element_shapes"] or array._attrs["element_shape"].is_fully_defined()
+
+
 class VariableState:
     """Values by variable key. Arrays here are owned by the Session: nothing else may hold them, so they can be donated."""
 

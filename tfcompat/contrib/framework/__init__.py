@@ -36,6 +36,7 @@ from tfcompat._src.contrib.framework.variables import global_variable as global_
 from tfcompat._src.contrib.framework.variables import local_variable as local_variable
 from tfcompat._src.contrib.framework.variables import model_variable as model_variable
 from tfcompat._src.contrib.framework.variables import variable as variable
+from tfcompat._src.ops.array.join import is_tensor as is_tensor
 from tfcompat._src.variables.orthogonal import ConvolutionDeltaOrthogonal as convolutional_delta_orthogonal
 from tfcompat._src.variables.orthogonal import ConvolutionOrthogonal1D as convolutional_orthogonal_1d
 from tfcompat._src.variables.orthogonal import ConvolutionOrthogonal2D as convolutional_orthogonal_2d

@@ -11,7 +11,7 @@ from tfcompat._src.framework import raw
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
-from tfcompat._src.framework.sparse_tensor import SparseTensor
+from tfcompat._src.framework.sparse_tensor import SparseTensor, is_sparse
 from tfcompat._src.framework.tensor import Tensor, shape_text
 from tfcompat._src.ops.array.shape import invalid
 
@@ -97,8 +97,6 @@ def edit_distance(hypothesis: Any, truth: Any, normalize: bool = True, name: str
 
 
 def _sparse(value: Any, label: str) -> SparseTensor:
-    if isinstance(value, SparseTensor):
-        return value
-    if hasattr(value, "dense_shape") and not isinstance(value, Tensor):
-        return SparseTensor.from_value(value)
-    raise TypeError(f"{label} must be a SparseTensor.")
+    if not is_sparse(value):
+        raise TypeError(f"{label} must be a SparseTensor.")
+    return SparseTensor.from_value(value)

@@ -8,15 +8,15 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from tfcompat._src.framework import raw
+from tfcompat._src.framework import dtypes, raw
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.op_spec import Effects, NotDifferentiable, op
+from tfcompat._src.framework.op_spec import NotDifferentiable, op
 from tfcompat._src.framework.tensor import Tensor, shape_text
 from tfcompat._src.ops.array.shape import invalid, reshape, shape
+from tfcompat._src.ops.math.cast import cast
 
 _UNDEFINED = NotDifferentiable("no gradient is defined", raises=True)
-_STATEFUL = Effects(creates=True)
 
 
 def _rows(x: Any, i: Any, v: Any) -> Any:
@@ -45,8 +45,6 @@ _inplace("InplaceUpdate", lambda rows, v: rows.set(v))
 _inplace("InplaceAdd", lambda rows, v: rows.add(v))
 _inplace("InplaceSub", lambda rows, v: rows.subtract(v))
 
-op("DeepCopy", "(x: T, *, T: type) -> (y: T)", shape=si.unchanged, gradient=_UNDEFINED, kernel=lambda x: x)
-
 
 @op("Empty", "(shape: int32, *, dtype: type, init: bool = False) -> (output: dtype)", shape=si.from_shape_input(0),
     gradient=_UNDEFINED, constants=("shape",), fold=True)  # fmt: skip
@@ -60,10 +58,11 @@ def _empty(sizes, *, dtype):
 
 
 def _changed(apply: Callable, x: Any, i: Any, v: Any) -> Tensor:
-    x, v = convert_to_tensor(x), convert_to_tensor(v, x.dtype.base_dtype if isinstance(x, Tensor) else None)
+    x = convert_to_tensor(x)
+    v = convert_to_tensor(v, x.dtype.base_dtype)
     if i is None:
         return reshape(apply(reshape(x, [1, -1]), [0], reshape(v, [1, -1])), shape(x))
-    i = convert_to_tensor(i)
+    i = cast(i, dtypes.int32)
     if i.shape.ndims == 0:
         return apply(x, reshape(i, [1]), raw.ExpandDims(v, 0))
     return apply(x, i, v)

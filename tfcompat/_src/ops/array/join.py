@@ -10,6 +10,7 @@ import numpy as np
 
 from tfcompat._src.framework import convert, dtypes, raw
 from tfcompat._src.framework import shape_inference as si
+from tfcompat._src.framework.composite_tensor import CompositeTensor
 from tfcompat._src.framework.constant_value import known_value
 from tfcompat._src.framework.convert import constant, convert_to_tensor
 from tfcompat._src.framework.export import export
@@ -497,6 +498,12 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
 
 
 # ---- lists that hold tensors ----
+
+
+@export("is_tensor", "contrib.framework.is_tensor")
+def is_tensor(x: Any) -> bool:
+    """Whether `x` is a tensor or a variable; sparse tensors and indexed slices count."""
+    return isinstance(x, CompositeTensor) or is_dense_tensor_like(x)
 
 
 def is_dense_tensor_like(value: Any) -> bool:

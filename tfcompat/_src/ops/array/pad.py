@@ -63,7 +63,10 @@ def _padded(x, paddings, value):
 
 
 def _numpy_padded(x, paddings, value):
-    return np.pad(x, _pairs(x, paddings), constant_values=value)
+    pairs = _pairs(x, paddings)
+    padded = np.full([before + size + after for size, (before, after) in zip(x.shape, pairs)], value, x.dtype)
+    padded[tuple(slice(before, before + size) for size, (before, _) in zip(x.shape, pairs))] = x
+    return padded
 
 
 def _zero(dtype: np.dtype) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 from tfcompat._src.framework import dtypes, raw
 from tfcompat._src.framework import shape_inference as si
@@ -14,7 +15,7 @@ from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
 from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.framework.tensor import Tensor, shape_text
 from tfcompat._src.ops.array.shape import invalid, shape_internal
 
 _INDICES = NotDifferentiable("indices are integers")
@@ -185,6 +186,50 @@ def _list_diff(x, y, *, out_idx):
 def setdiff1d(x: Any, y: Any, index_dtype: Any = dtypes.int32, name: str | None = None) -> Any:
     """The elements of vector `x` that are not in `y`, and their positions: (out, idx)."""
     return raw.ListDiff(x, y, out_idx=index_dtype, name=name)
+
+
+# ---- places in a flattened tensor ----
+
+
+def _unravel_shape(c):
+    indices, dims = c.inputs[0], si.with_rank(c.inputs[1], 1)
+    if indices is None:
+        return [None]
+    count = None if dims is None else dims[0]
+    if not indices:
+        return [(count,)]
+    return [(count, int(np.prod(indices)) if None not in indices else None)]
+
+
+@op("UnravelIndex", "(indices: Tidx, dims: Tidx, *, Tidx: INDEX = int32) -> (output: Tidx)", shape=_unravel_shape,
+    gradient=_INDICES, constants=("dims",))  # fmt: skip
+def _unravel_index(indices, dims):
+    if dims.ndim != 1:
+        raise invalid(f'The indices can only be 1-D, got "{shape_text(dims.shape)}"')
+    if indices.ndim > 1:
+        raise invalid(f'The indices can only be scalar or vector, got "{shape_text(indices.shape)}"')
+    if not dims.all():
+        raise invalid(f"dims must not hold a 0, got {dims.tolist()}")
+    inner = np.append(np.cumprod(dims[:0:-1], dtype=dims.dtype)[::-1], dims.dtype.type(1))
+    outer = (inner * dims).astype(dims.dtype)
+    column = (-1,) + (1,) * indices.ndim
+    inside = lax.rem(*jnp.broadcast_arrays(jnp.asarray(indices)[None], outer.reshape(column)))
+    return lax.div(*jnp.broadcast_arrays(inside, inner.reshape(column)))
+
+
+@export("unravel_index")
+def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Tensor:
+    """The coordinates of elements of a tensor, from their places in the flattened tensor.
+
+    Args:
+      indices: int32 or int64 scalar or vector; not checked against the size of the tensor.
+      dims: the shape of the tensor.
+      name: node name.
+
+    Returns:
+      [len(dims)] for a scalar, [len(dims), n] for a vector.
+    """
+    return raw.UnravelIndex(indices, dims, name=name)
 
 
 # ---- bounds in sorted rows ----
