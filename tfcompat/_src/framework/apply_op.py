@@ -40,7 +40,7 @@ def apply_op(spec: OpSpec, inputs: list[Any], attrs: dict[str, Any], name: str |
     if other is not None:
         with other.as_default():
             return apply_op(spec, inputs, attrs, name, skip_frames + 1)
-    name = name or spec.name
+    name = name.decode() if isinstance(name, bytes) else name or spec.name
     scope = name[:-1] if name.endswith("/") else _unique_scope(graph, name)
     inside = {k: _convert_attr(spec, spec.signature.attrs[k], v) for k, v in attrs.items() if k in spec.signature.attrs}
     outer_scope, graph._name_stack = graph._name_stack, scope

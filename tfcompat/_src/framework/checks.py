@@ -66,13 +66,16 @@ def require(ok: Any, text: str | Callable[..., str], *values: Any, error: type[e
       error: class to raise.
 
     Raises:
-      error: at once where `ok` is concrete and false; otherwise by Session.run after the call, which then changes no variable.
+      error: at once where nothing is being traced; otherwise by Session.run after the call, which then changes no variable.
     """
     check = Check(ok, text, values, COLLECTOR.op, error)
     if isinstance(ok, (bool, np.bool_, np.ndarray)):
-        if not ok:
+        if ok:
+            return
+        if COLLECTOR.checks is None:
             raise check.failure(values)
-    elif COLLECTOR.checks is not None:
+        check.ok = jnp.asarray(False)
+    if COLLECTOR.checks is not None:
         COLLECTOR.checks.append(check)
 
 

@@ -17,6 +17,8 @@ class DefaultStack(threading.local):
     def top(self) -> Any:
         return self.stack[-1] if self.stack else None
 
+    get_default = top
+
     def reset(self) -> None:
         self.stack.clear()
 

@@ -58,7 +58,7 @@ class Graph(Collections):
         self._colocations: list[_Colocation] = []
         self._control_dependencies_stack: list[_ControlDependencies] = []
         self._control_flow_context: Any = None
-        self._original_op: Operation | None = None
+        self._default_original_op: Operation | None = None
         self._attr_scopes: dict[str, Any] = {}
         self._gradient_overrides: dict[str, str] = {}
         self._kernel_labels: dict[str, str] = {}
@@ -149,7 +149,7 @@ class Graph(Collections):
         return node
 
     def _apply_scopes(self, node: Operation) -> None:
-        node._original_op = self._original_op
+        node._original_op = self._default_original_op
         for key, value in self._attr_scopes.items():
             if key not in node._attrs:
                 value = value(node.node_def) if callable(value) else value
@@ -202,6 +202,7 @@ class Graph(Collections):
 
     def _final_name(self, name: str) -> str:
         """A node name from a scope name ("a/b/" is exact) or from a wish (made unique)."""
+        name = name.decode() if isinstance(name, bytes) else name
         final = name[:-1] if name.endswith("/") else self.unique_name(name)
         if not _VALID_OP_NAME.match(final):
             raise ValueError(f"'{final}' is not a valid node name")
@@ -399,12 +400,13 @@ class Graph(Collections):
         return self._mapped_scope("_kernel_labels", op_to_kernel_label_map)
 
     @contextlib.contextmanager
-    def _original_op_scope(self, op: Operation | None) -> Iterator[None]:
-        old, self._original_op = self._original_op, op
+    def _original_op(self, op: Operation | None) -> Iterator[None]:
+        """Nodes made inside are made for `op`."""
+        old, self._default_original_op = self._default_original_op, op
         try:
             yield
         finally:
-            self._original_op = old
+            self._default_original_op = old
 
     # ---- looking nodes up ----
 

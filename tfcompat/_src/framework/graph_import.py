@@ -91,7 +91,7 @@ def _as_tensors(input_map: dict, scope: str) -> dict[str, Any]:
         if key.startswith("^"):
             found[key] = value if isinstance(value, Operation) else value.op
         else:
-            with name_scope("_inputs"):
+            with name_scope(f"{scope}_inputs/"):
                 found[key if ":" in key else key + ":0"] = to_tensor(value)
     return found
 
@@ -119,7 +119,6 @@ class _Importer:
 
     def run(self, all_used: bool = True) -> None:
         for name in self._order():
-            self._making = name
             self._made[name] = self._make(self._nodes[name])
         self._place_beside()
         for name, position, source in self._open:
@@ -207,7 +206,7 @@ class _Importer:
         with self._graph.control_dependencies(controls) if controls else contextlib.nullcontext():
             op = self._graph.make_op(spec, final, inputs, attrs, output_dtypes(spec.signature, attrs))
         op._control_inputs = list(dict.fromkeys([*controls, *op.control_inputs]))
-        groups = self._rename_colocation(op)
+        groups = self._rename_colocation(op, node.name)
         if groups:
             self._beside.append((op, groups))
         elif node.device:
@@ -221,7 +220,7 @@ class _Importer:
         self._graph._apply_devices(op)
         return op._device
 
-    def _rename_colocation(self, op: Operation) -> list[str]:
+    def _rename_colocation(self, op: Operation, name_in_graph_def: str) -> list[str]:
         """Writes the groups of a node by the names that nodes have in the graph; the other nodes in them."""
         groups = op._attrs.get("_class")
         if not groups:
@@ -229,12 +228,12 @@ class _Importer:
         names = [g[5:].decode() for g in groups if g.startswith(b"loc:@")]
         for name in names:
             if name not in self._nodes:
-                raise ValueError(f"Node {op.name!r} expects to be colocated with unknown node {name!r}")
-        new = {n: self._made[n].name if n in self._made else op.name if n == self._making else self._scope + n for n in names}
+                raise ValueError(f"Node {name_in_graph_def!r} expects to be colocated with unknown node {name!r}")
+        new = {n: self._made[n].name if n in self._made else op.name if n == name_in_graph_def else self._scope + n for n in names}
         op._attrs["_class"] = [
             b"loc:@" + new[g[5:].decode()].encode() if g.startswith(b"loc:@") else g for g in groups
         ]
-        return [n for n in names if n != self._making]
+        return [n for n in names if n != name_in_graph_def]
 
     def _place_beside(self) -> None:
         """Nodes of a group are where the first of the others has a device."""

@@ -18,6 +18,9 @@ from tfcompat._src.ops.array.fill import zeros_like
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.shape import shape
 from tfcompat._src.ops.control.kernel_gradient import kernel_gradient
+from tfcompat._src.ops.control.loop_gradient import LoopNode
+from tfcompat._src.ops.control.loop_ops import EXIT
+from tfcompat._src.ops.control.loop_topology import find_loops
 
 
 @export("UnconnectedGradients")
@@ -170,20 +173,29 @@ class _Walk:
 
     def run(self, ys: list[Any], xs: list[Tensor], stops: set[Tensor]) -> None:
         graph = xs[0].graph if xs else ys[0].graph
-        between = _between([y.op for y in ys], xs, stops)
+        between, reached = _between([y.op for y in ys], xs, stops)
         for op in reversed(between):
             grads = [self.total(t) for t in op.outputs]
             if all(g is None for g in grads):
+                continue
+            if isinstance(op, LoopNode):
+                self._apply_loop(op, grads, reached)
                 continue
             rule = gradient_rule(op)
             if rule is None:
                 continue
             with contextlib.ExitStack() as stack:
                 stack.enter_context(name_scope(op.name + "_grad"))
-                stack.enter_context(graph._original_op_scope(op))
+                stack.enter_context(graph._original_op(op))
                 if self._colocate:
                     stack.enter_context(graph.colocate_with(op, ignore_existing=True))
                 self._apply(op, rule, grads)
+
+    def _apply_loop(self, node: LoopNode, grads: list[Any], reached: set[Tensor]) -> None:
+        with name_scope(node.name + "_grad"):
+            found = node.gradients([None if g is None else to_tensor(g) for g in grads], reached)
+        for tensor, grad in zip(node.inputs, found):
+            self.add(tensor, grad)
 
     def _apply(self, op: Operation, rule: Callable, grads: list[Any]) -> None:
         filled = [_or_zeros(g, t) for g, t in zip(grads, op.outputs)]
@@ -203,8 +215,8 @@ class _Walk:
             self.add(tensor, grad)
 
 
-def _between(ends: list[Operation], xs: list[Tensor], stops: set[Tensor]) -> list[Operation]:
-    """The operations on a path from xs to ys that carry gradients, sources first."""
+def _between(ends: list[Operation], xs: list[Tensor], stops: set[Tensor]) -> tuple[list[Any], set[Tensor]]:
+    """The operations and loops on a path from xs to ys that carry gradients, sources first; and the tensors that xs reach."""
     backward: set[Operation] = set()
     pending = list(ends)
     while pending:
@@ -215,12 +227,21 @@ def _between(ends: list[Operation], xs: list[Tensor], stops: set[Tensor]) -> lis
     reached = {x for x in xs if _is_trainable(x)}
     between = []
     stopped = {t.op for t in stops}
-    for op in topological(backward):
+    for op in _with_loops(topological(backward)):
         if any(t in reached for t in op.inputs):
             reached.update(t for t in op.outputs if _is_trainable(t))
             if op not in stopped:
                 between.append(op)
-    return between
+    return between, reached
+
+
+def _with_loops(ops: list[Operation]) -> list[Any]:
+    """`ops` with one node in place of each loop that has been left."""
+    if not any(op.type in EXIT for op in ops):
+        return ops
+    nodes = {loop: LoopNode(loop) for loop in find_loops(ops)[0] if loop.exits}
+    owner = {op: node for loop, node in nodes.items() for op in loop.all_members()}
+    return topological([*nodes.values(), *[op for op in ops if op not in owner]], owner=owner)
 
 
 def _is_trainable(tensor: Tensor) -> bool:

@@ -33,6 +33,7 @@ import tfcompat._src.ops.control.cond  # noqa: F401
 import tfcompat._src.ops.control.context  # noqa: F401
 import tfcompat._src.ops.control.groups  # noqa: F401
 import tfcompat._src.ops.control.kernel_gradient  # noqa: F401
+import tfcompat._src.ops.control.loop_gradient  # noqa: F401
 import tfcompat._src.ops.control.loop_ops  # noqa: F401
 import tfcompat._src.ops.control.loop_topology  # noqa: F401
 import tfcompat._src.ops.control.printing  # noqa: F401

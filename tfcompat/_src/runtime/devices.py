@@ -7,6 +7,8 @@ from typing import Any
 
 import jax
 
+from tfcompat._src.framework.device import canonical_name
+
 _KINDS = {"cpu": "CPU", "gpu": "GPU", "cuda": "GPU", "rocm": "GPU", "tpu": "TPU"}
 _UNLIMITED_CPU_BYTES = 268435456
 
@@ -24,7 +26,7 @@ class _DeviceAttributes:
     """What `Session.list_devices` lists."""
 
     def __init__(self, name: str, device_type: str, memory_limit_bytes: int, incarnation: int) -> None:
-        self.name, self.device_type = name, device_type
+        self.name, self.device_type = canonical_name(name), device_type
         self.memory_limit_bytes, self.incarnation = memory_limit_bytes, incarnation
 
     def __repr__(self) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Callable
 import jax
 import numpy as np
 
-from tfcompat._src.framework import dtypes
+from tfcompat._src.framework import dtypes, nest
 from tfcompat._src.framework.graph import Graph
 from tfcompat._src.framework.indexed_slices import IndexedSlices, IndexedSlicesValue
 from tfcompat._src.framework.operation import Operation
@@ -103,6 +103,14 @@ def structure_key(fetch: Any) -> Any:
     return fetch
 
 
+def feed_key(feed_dict: dict) -> tuple:
+    """A key of what is fed; TypeError where values are fed to structures of tensors."""
+    keys = tuple(feed_dict)
+    if any(isinstance(k, tuple) for k in keys):
+        raise TypeError("a structure is fed")
+    return keys
+
+
 def expand_feeds(graph: Graph, feed_dict: dict) -> dict[Tensor, Any]:
     """Resolves the keys of a feed_dict to tensors; composite keys feed each of their parts.
 
@@ -110,7 +118,7 @@ def expand_feeds(graph: Graph, feed_dict: dict) -> dict[Tensor, Any]:
       TypeError: a key is not a tensor of the graph, or a value is a tensor. ValueError: the tensor may not be fed.
     """
     found: dict[Tensor, Any] = {}
-    for key, value in feed_dict.items():
+    for key, value in nest.flatten_dict_items(feed_dict).items():
         for part, part_value in _feed_parts(key, value):
             try:
                 tensor = graph.as_graph_element(part, allow_tensor=True, allow_operation=False)
@@ -167,9 +175,9 @@ def convert_feed(tensor: Tensor, value: Any) -> Any:
 
 
 def _to_array(tensor: Tensor, value: Any, wanted: Any) -> np.ndarray:
-    if isinstance(value, int) and not isinstance(value, bool) and wanted is not object:
-        converted = np.array(value).astype(wanted)
-        if converted != value:
+    if isinstance(value, int) and not isinstance(value, bool):
+        converted = None if wanted is object else np.array(value).astype(wanted)
+        if converted is None or converted != value:
             raise TypeError(
                 f"Type of feed value {value} with type {type(value)} is not compatible with Tensor type {wanted}. "
                 "Try explicitly setting the type of the feed tensor to a larger type (e.g. int64)."

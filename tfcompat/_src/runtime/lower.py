@@ -177,7 +177,7 @@ def store_results(op: Operation, flat: list[Any], frame: Frame) -> None:
     if len(values) != len(outputs):
         raise RuntimeError(f"the kernel of {op.type} gave {len(flat)} values for {len(writes)} variables and {len(outputs)} outputs")
     for tensor, value in zip(outputs, values):
-        wanted = tensor._dtype.as_numpy_dtype
+        wanted = tensor._dtype.as_numpy_dtype if tensor._dtype.is_numpy_compatible else object
         if getattr(value, "dtype", None) != wanted and wanted is not object and isinstance(value, (jax.Array, np.ndarray, np.generic, int, float, bool)):
             raise RuntimeError(f"the kernel of {op.type} gave {getattr(value, 'dtype', type(value))} for {tensor.name}, not {np.dtype(wanted)}")
         frame.values[tensor] = value

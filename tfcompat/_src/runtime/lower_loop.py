@@ -131,7 +131,7 @@ class _Lowering:
         values = [tuple(map(jnp.asarray, c.traced_values())) for c in found]
         if flags is None:
             return ok, values
-        kept = [jax.tree.map(lambda new, old, f=f: jnp.where(f, new, old), v, s) for f, v, s in zip(flags, values, shown)]
+        kept = [jax.tree.map(lambda new, old, f=f: jax.lax.select(jnp.broadcast_to(f, new.shape), new, old), v, s) for f, v, s in zip(flags, values, shown)]
         return [jnp.logical_and(f, o) for f, o in zip(flags, ok)], kept
 
     # ---- the whole loop ----

@@ -16,6 +16,7 @@ class PartialRun:
 
     def __init__(self, fetched: list[Tensor], targets: list[Operation], fed: list[Tensor]) -> None:
         self._fetches = set(fetched) | set(targets)
+        self._fetched: set[Tensor | Operation] = set()
         self._feeds = set(fed)
         self._all = prune(fetched, targets, fed)
         self._fed: set[Tensor] = set()
@@ -49,10 +50,12 @@ class PartialRun:
     def _check(self, wanted: Any, feeds: dict[Tensor, Any]) -> None:
         for tensor in feeds:
             if tensor not in self._feeds:
-                raise errors.InvalidArgumentError(None, None, f"The tensor {tensor.name!r} was not a feed of partial_run_setup.")
+                raise errors.InvalidArgumentError(None, None, f"The feed {tensor.name} was not specified in partial_run_setup.")
             if tensor in self._fed:
-                raise errors.InvalidArgumentError(None, None, f"The feed {tensor.name!r} has already been fed.")
+                raise errors.InvalidArgumentError(None, None, f"The feed {tensor.name} has already been fed.")
         for element in (*wanted.tensors, *wanted.targets):
             if element not in self._fetches:
-                raise errors.InvalidArgumentError(None, None, f"{element.name!r} was not a fetch of partial_run_setup.")
-            self._fetches.discard(element)
+                raise errors.InvalidArgumentError(None, None, f"The fetch {element.name} was not specified in partial_run_setup.")
+            if element in self._fetched:
+                raise errors.InvalidArgumentError(None, None, f"The fetch {element.name} has already been fetched.")
+            self._fetched.add(element)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from typing import Any, Callable
 
 import jax
@@ -17,7 +18,7 @@ from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime import devices, place, structure
 from tfcompat._src.runtime.execute import execute
-from tfcompat._src.runtime.fetch import Fetches, convert_feed, expand_feeds, structure_key
+from tfcompat._src.runtime.fetch import Fetches, convert_feed, expand_feeds, feed_key, structure_key
 from tfcompat._src.runtime.fold import fold
 from tfcompat._src.runtime.partial_run import PartialRun
 from tfcompat._src.runtime.partition import Partitioner
@@ -54,6 +55,10 @@ class BaseSession:
             raise TypeError(f"config must be a tf.ConfigProto, but got {type(config)}")
         if not isinstance(target, (str, bytes)):
             raise TypeError(f"target must be a string, but got {target!r}")
+        if target not in ("", b"", "local") and "://" not in str(target):
+            raise errors.NotFoundError(
+                None, None, f'No session factory registered for the given session options: {{target: "{target}"}}: use ""'
+            )
         if target not in ("", b"", "local"):
             raise NotImplementedError(f"tfcompat runs sessions in this process; the target {target!r} is a remote one.")
         self._graph = get_default_graph() if graph is None else graph
@@ -77,7 +82,7 @@ class BaseSession:
 
     @property
     def graph_def(self) -> Any:
-        return self._graph.as_graph_def(add_shapes=True)
+        return self._graph.as_graph_def(add_shapes=self._config.graph_options.infer_shapes)
 
     @property
     def sess_str(self) -> str | bytes:
@@ -121,7 +126,7 @@ class BaseSession:
         """The prepared run, its plan and the converted feeds; made anew where they are not kept."""
         graph = self._graph
         try:
-            key = (structure_key(fetches), tuple(feed_dict) if feed_dict else ())
+            key = (structure_key(fetches), feed_key(feed_dict) if feed_dict else ())
             prepared = self._prepared.get(key)
         except TypeError:
             key = prepared = None
@@ -181,10 +186,26 @@ class BaseSession:
 
         return call
 
+    def _make_callable_from_options(self, callable_options: Any) -> Callable:
+        """A function as a CallableOptions message says: of the fed values, in order, to the list of fetched ones."""
+        fetches, feeds, targets = (list(getattr(callable_options, f)) for f in ("fetch", "feed", "target"))
+        run = self.make_callable([*fetches, *targets], feeds, accept_options=True)
+
+        def call(*values: Any, run_metadata: Any = None) -> list[Any]:
+            return run(*values, options=callable_options.run_options, run_metadata=run_metadata)[: len(fetches)]
+
+        return call
+
     def partial_run_setup(self, fetches: Any, feeds: list | None = None) -> PartialRun:
-        """Prepares a computation that is run in several `partial_run` calls; gives a handle for them."""
+        """Prepares a computation that is run in several `partial_run` calls; gives a handle for them.
+
+        Raises:
+          errors.InvalidArgumentError: nothing is to be fetched.
+        """
         self._check_open()
         wanted = Fetches(self._graph, fetches)
+        if not wanted.tensors and not wanted.targets:
+            raise errors.InvalidArgumentError(None, None, "Must specify at least one target to fetch or execute.")
         fed = list(expand_feeds(self._graph, dict.fromkeys(feeds or (), 0)))
         return PartialRun(wanted.tensors, wanted.targets, fed)
 
@@ -195,6 +216,8 @@ class BaseSession:
           errors.InvalidArgumentError: a tensor was not named at setup, or was fetched or fed before.
         """
         self._check_open()
+        if not isinstance(handle, PartialRun):
+            raise errors.InvalidArgumentError(None, None, "Must run 'setup' before performing partial runs!")
         wanted = Fetches(self._graph, fetches)
         feeds = {t: convert_feed(t, v) for t, v in expand_feeds(self._graph, feed_dict or {}).items()}
         with jax_compat.x64():
@@ -258,6 +281,11 @@ class Session(BaseSession):
         self._contexts: list[tuple] = []
 
     def __enter__(self) -> Session:
+        if self._contexts:
+            raise RuntimeError(
+                "Session context managers are not re-entrant. Use `Session.as_default()` if you want to enter a session "
+                "multiple times."
+            )
         graph_context, session_context = self.graph.as_default(), self.as_default()
         graph_context.__enter__()
         session_context.__enter__()
@@ -282,6 +310,8 @@ class Session(BaseSession):
 class InteractiveSession(BaseSession):
     """A Session that makes itself the default when it is made, for interactive use."""
 
+    _active_session_count = 0
+
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
         super().__init__(target, graph, config)
         self._explicit_graph = graph
@@ -289,14 +319,21 @@ class InteractiveSession(BaseSession):
         if self._graph_context is not None:
             self._graph_context.__enter__()
         self._session_context = self.as_default()
-        SESSIONS.enforce_nesting = False
         self._session_context.__enter__()
+        if InteractiveSession._active_session_count > 0:
+            warnings.warn(
+                "An interactive session is already active. This can cause out-of-memory errors in some cases. You must "
+                "explicitly call `InteractiveSession.close()` to release resources held by the other session(s).",
+                stacklevel=2,
+            )
+        InteractiveSession._active_session_count += 1
 
     def close(self) -> None:
         """Closes the session and takes it from the default stack."""
         if self._closed:
             return
         super().close()
+        InteractiveSession._active_session_count -= 1
         self._session_context.__exit__(None, None, None)
         if self._graph_context is not None:
             self._graph_context.__exit__(None, None, None)

@@ -46,7 +46,11 @@ class Assertions(absltest.TestCase):
         raise NotImplementedError
 
     def _GetNdArray(self, a: Any) -> np.ndarray:  # noqa: N802
-        return np.asarray(self.evaluate(a) if isinstance(a, tf.Tensor) else a)
+        value = self.evaluate(a) if isinstance(a, tf.Tensor) else a
+        try:
+            return np.asarray(value)
+        except ValueError:
+            return np.asarray(value, object)
 
     def _GetPyList(self, a: Any) -> Any:  # noqa: N802
         value = self.evaluate(a) if isinstance(a, tf.Tensor) or (is_ragged(a) and hasattr(a, "flat_values")) else a

@@ -81,7 +81,7 @@ def _descending(values: Tensor, axis: int, places: bool) -> Tensor:
 def _swapped_with_last(axis: int, dims: Tensor, known: int | None) -> Tensor:
     """The permutation that swaps `axis` and the last dimension."""
     if known is not None:
-        order = np.arange(known, dtype=np.int32)
+        order = np.arange(known)
         order[[axis, -1]] = order[[-1, axis]]
         return constant(order, name="transposition")
     if axis < 0:

@@ -78,11 +78,14 @@ class DeviceArray:
         self.meta, self.buffer, self.written, self.length = meta, buffer, written, length
 
     def tree_flatten(self) -> tuple:
-        return (self.buffer, self.written, self.length), self.meta
+        if self.meta.dynamic:
+            return (self.buffer, self.written, self.length), (self.meta, None)
+        return (self.buffer, self.written), (self.meta, int(self.length))
 
     @classmethod
-    def tree_unflatten(cls, meta: ArrayMeta, children: tuple) -> DeviceArray:
-        return cls(meta, *children)
+    def tree_unflatten(cls, fixed: tuple, children: tuple) -> DeviceArray:
+        meta, length = fixed
+        return cls(meta, *children) if length is None else cls(meta, *children, np.array(length, np.int32))
 
     @classmethod
     def empty(cls, meta: ArrayMeta, size: int) -> DeviceArray:

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
+from tfcompat._src.framework.default_stack import GRAPHS, SESSIONS
+
+_default_session_stack = SESSIONS
+_default_graph_stack = GRAPHS
+
 
 class RegisterShape:
     """Marks a shape function, which TensorFlow 1.15 takes from the op's own registration instead."""

@@ -1,0 +1,88 @@
+"""The gradient of a loop: the whole loop is one unit, and its gradient one operation.
+
+`LoopGradient` and `LoopRecord` are tfcompat's own op types; a GraphDef that holds them cannot be run by TensorFlow.
+`LoopRecord` tells what repeating a loop needs: bounds of the number of iterations (of the loop and of those inside it), and
+the counters of its random operations. `LoopGradient` finds its loop through the Exit nodes that it takes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfcompat._src.framework import raw
+from tfcompat._src.framework.op_spec import NotDifferentiable, op
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.ops.control.loop_ops import ENTER
+from tfcompat._src.ops.control.loop_topology import Loop
+
+_UNIT = NotDifferentiable("it is part of the gradient of a loop, which has no second derivative yet", raises=True)
+
+
+def _lowered(*values: Any, **attrs: Any) -> Any:
+    raise NotImplementedError("the gradient of a loop is lowered by the runtime, not called")
+
+
+def _gradient_shapes(c: Any) -> list:
+    captured = c.op.input_named("captured")
+    found = []
+    for index in c.attr("wanted"):
+        handle = captured[index]._handle_data
+        found.append(handle[1] if captured[index].dtype.name == "resource" and handle is not None else captured[index]._sizes)
+    return found
+
+
+op(
+    "LoopRecord", "(exits: T, *, T: list(type)) -> (steps: int32, counters: uint32)", shape=lambda c: [(None,), (None, 6)],
+    gradient=_UNIT, kernel=_lowered,
+)  # fmt: skip
+op(
+    "LoopGradient",
+    "(exits: Texits, captured: Tcaptured, steps: int32, counters: uint32, grads: Tgrads, *, Texits: list(type), "
+    "Tcaptured: list(type), Tgrads: list(type), wanted: list(int), Tout: list(type)) -> (output: Tout)",
+    shape=_gradient_shapes, gradient=_UNIT, kernel=_lowered,
+)  # fmt: skip
+
+
+class LoopNode:
+    """A loop as the reverse walk sees it: one node from what enters to what leaves."""
+
+    def __init__(self, loop: Loop) -> None:
+        self.loop = loop
+        self.inputs: list[Tensor] = list(dict.fromkeys(op._inputs[0] for op in loop.enters))
+        self.outputs: list[Tensor] = [op._outputs[0] for op in loop.exits]
+        self._id = max(op._id for op in loop.all_members())
+        self._inputs, self._control_inputs = self.inputs, ()
+        self.type, self.name = "loop", loop.exits[0].name
+        context = loop.exits[0]._control_flow_context
+        self.back_prop = context is None or context.GetWhileContext() is None or context.GetWhileContext().back_prop
+
+    def gradients(self, grads: list[Any], reached: set[Tensor]) -> list[Any]:
+        """The gradient of each input that is reached from an x; `grads` has one entry or None per output."""
+        found: list[Any] = [None] * len(self.inputs)
+        wanted = [i for i, t in enumerate(self.inputs) if t in reached and _gradient_dtype(t) is not None]
+        given = [(t, g) for t, g in zip(self.outputs, grads) if g is not None and _gradient_dtype(t) is not None]
+        if not self.back_prop or not wanted or not given:
+            return found
+        exits = [t for t, _ in given]
+        steps, counters = raw.LoopRecord(exits)
+        outputs = raw.LoopGradient(
+            exits, self.inputs, steps, counters, [g for _, g in given], wanted=wanted, Tout=[_gradient_dtype(self.inputs[i]) for i in wanted]
+        )
+        for position, output in zip(wanted, outputs):
+            found[position] = output
+        return found
+
+
+def _gradient_dtype(tensor: Tensor) -> Any:
+    """The dtype of a tensor's gradient, or None where nothing flows: that of the variable behind a handle."""
+    dtype = tensor.dtype.base_dtype
+    if dtype.name == "resource":
+        dtype = tensor._handle_data[0].base_dtype if _is_variable(tensor) and tensor._handle_data is not None else None
+    return dtype if dtype is not None and (dtype.is_floating or dtype.is_complex) else None
+
+
+def _is_variable(tensor: Tensor) -> bool:
+    source = tensor.op
+    while source.type in ENTER or source.type in ("Identity", "Switch"):
+        source = source._inputs[0].op
+    return source.type == "VarHandleOp"
