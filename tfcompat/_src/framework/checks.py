@@ -79,6 +79,11 @@ def require(ok: Any, text: str | Callable[..., str], *values: Any, error: type[e
         COLLECTOR.checks.append(check)
 
 
+def no_row(dtype: Any) -> int:
+    """The row number that stands for no row: row updates pass over it."""
+    return int(np.iinfo(dtype).min)
+
+
 def guard_indices(ok: Any, indices: Any, limit: int, text: str, *values: Any) -> Any:
     """Demands `ok`, and gives `indices` that point outside [0, limit) where this or an earlier check fails.
 

@@ -12,7 +12,6 @@ class DefaultStack(threading.local):
 
     def __init__(self) -> None:
         self.stack: list[Any] = []
-        self.enforce_nesting = True
 
     def top(self) -> Any:
         return self.stack[-1] if self.stack else None
@@ -29,12 +28,10 @@ class DefaultStack(threading.local):
         try:
             yield value
         finally:
-            if self.enforce_nesting:
-                if not self.stack or self.stack[-1] is not value:
+            if self.stack:
+                if self.stack[-1] is not value:
                     raise AssertionError(f"Nesting violated for default stack of {type(value)} objects")
                 self.stack.pop()
-            elif value in self.stack:
-                self.stack.remove(value)
 
 
 SESSIONS = DefaultStack()

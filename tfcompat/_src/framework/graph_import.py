@@ -91,7 +91,7 @@ def _as_tensors(input_map: dict, scope: str) -> dict[str, Any]:
         if key.startswith("^"):
             found[key] = value if isinstance(value, Operation) else value.op
         else:
-            with name_scope(f"{scope}_inputs/"):
+            with name_scope("_inputs") if scope else contextlib.nullcontext():
                 found[key if ":" in key else key + ":0"] = to_tensor(value)
     return found
 

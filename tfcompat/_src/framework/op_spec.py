@@ -94,6 +94,8 @@ class OpSpec:
       place: DEVICE (traced into a compiled cluster) or HOST (a step between clusters).
       reserve: for random ops, `reserve(outputs, *inputs, **attrs) -> int`: how far the counter moves.
       context: whether a host kernel takes the run's HostContext as its first argument.
+      padded: a device twin of a host kernel whose output length depends on data: outputs are as long as they can be, filled up
+        with `checks.no_row`. It stands in where only row updates see them, which pass over such entries.
       where: file and line of the registration.
       node_class: the class of its nodes, where that is not Operation.
     """
@@ -110,6 +112,7 @@ class OpSpec:
     place: str = DEVICE
     reserve: Callable | None = None
     context: bool = False
+    padded: Callable | None = None
     traceable: Callable | None = None
     where: str = ""
     node_class: Any = None

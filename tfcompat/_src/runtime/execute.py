@@ -232,7 +232,7 @@ def _as_arrays(op: Operation, results: list[Any]) -> list[Any]:
     offset = len(results) - len(outputs)
     converted = []
     for i, value in enumerate(results):
-        if i >= offset and outputs[i - offset]._dtype.is_numpy_compatible and not isinstance(value, np.ndarray):
+        if i >= offset and outputs[i - offset]._dtype.is_numpy_compatible and not isinstance(value, (np.ndarray, DeviceArray, HostArray)):
             value = np.asarray(value, outputs[i - offset]._dtype.as_numpy_dtype)
         converted.append(value)
     return converted

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from dataclasses import dataclass, field
 from typing import Any, Callable
 
@@ -67,10 +68,11 @@ def run_device_op(op: Operation, frame: Frame) -> None:
     if effects.random:
         row = frame.rng[op]
         keywords["rng"] = (row[:2], row[2:])
+    kernel = spec.padded or spec.kernel
     checks.COLLECTOR.op = op
     checks.COLLECTOR.guarded = []
     try:
-        results = spec.kernel(*arguments, **keywords)
+        results = kernel(*arguments, **keywords)
     except errors.OpError as e:
         raise _with_node(e, op) from None
     except (TypeError, ValueError) as e:
@@ -80,7 +82,7 @@ def run_device_op(op: Operation, frame: Frame) -> None:
     before = {k: frame.state.get(k) for k in _written_keys(op)} if checks.COLLECTOR.guarded else {}
     store_results(op, flat, frame)
     if before:
-        _note_guarded(op, flat, before, lambda: flatten_results(spec.kernel(*arguments, **keywords)), frame)
+        _note_guarded(op, flat, before, lambda: flatten_results(kernel(*arguments, **keywords)), frame)
     if effects.random:
         frame.reserves[op] = spec.reserve(flat, *arguments, **{k: attrs[k] for k in _reserve_attrs(spec)})
 
@@ -167,6 +169,10 @@ def flatten_results(results: Any) -> list[Any]:
     return [v for r in results for v in (r if isinstance(r, (tuple, list)) else (r,))]
 
 
+MOST_ELEMENTS = 2**59
+"""Elements of 16 bytes beyond this number have no 64-bit address; the compiler ends the process on such a shape."""
+
+
 def store_results(op: Operation, flat: list[Any], frame: Frame) -> None:
     """Files kernel results: new variable values first, then the outputs that are not refs."""
     writes = [h for name in op.spec.effects.writes for h in _variables(op, name)]
@@ -180,6 +186,10 @@ def store_results(op: Operation, flat: list[Any], frame: Frame) -> None:
         wanted = tensor._dtype.as_numpy_dtype if tensor._dtype.is_numpy_compatible else object
         if getattr(value, "dtype", None) != wanted and wanted is not object and isinstance(value, (jax.Array, np.ndarray, np.generic, int, float, bool)):
             raise RuntimeError(f"the kernel of {op.type} gave {getattr(value, 'dtype', type(value))} for {tensor.name}, not {np.dtype(wanted)}")
+        if math.prod(getattr(value, "shape", ())) > MOST_ELEMENTS:
+            raise errors.InvalidArgumentError(
+                op.node_def, op, f"{tensor.name} would have the shape {list(value.shape)}: that is more elements than can be counted"
+            )
         frame.values[tensor] = value
 
 

@@ -304,7 +304,8 @@ class _Pullback:
 
 
 def _repeated(op: Operation, unit: LoopUnit, frame: Frame) -> _Pullback:
-    inner = Frame(dict(frame.values), dict(frame.state), dict(frame.rng), {})
+    values = {t: v for t, v in frame.values.items() if t not in unit._outputs}
+    inner = Frame(values, dict(frame.state), dict(frame.rng), {})
     steps = frame.values.get(op.input_named("steps"))
     if unit.must_count and isinstance(steps, np.ndarray):
         inner.lengths = dict(zip([unit, *_descendants(unit)], steps.tolist()))

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import op_spec
+from tfcompat._src.framework import dtypes, op_spec
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.runtime.fold import MAX_FOLDED_ELEMENTS, can_fold
@@ -60,7 +60,8 @@ class Partitioner:
                 self.on_host.add(item)
             elif spec.place == op_spec.HOST:
                 if not (spec.is_pure_on_host and all(map(self._is_traced_static, item._outputs))):
-                    self.on_host.add(item)
+                    if spec.padded is None or not self._only_updates_rows(item):
+                        self.on_host.add(item)
             elif initializer and not spec.effects.creates and (spec.numpy_kernel is not None or not item._outputs and not item._inputs):
                 self.on_host.add(item)
             elif self._is_integer_work_on_host_values(item):
@@ -87,6 +88,33 @@ class Partitioner:
                 elif variable is None or variable._attrs["dtype"].name in ("string", "variant"):
                     return True
         return False
+
+    def _only_updates_rows(self, unique: Any) -> bool:
+        """Whether distinct row numbers are used for nothing but sums by row and updates of rows."""
+        rows, places = unique._outputs
+        if unique.inputs[0].dtype not in (dtypes.int32, dtypes.int64) or not {rows, places}.isdisjoint(self.fetched):
+            return False
+        sums = [i for i, t in self._uses(places)]
+        if not all(i.type == "UnsortedSegmentSum" and i._inputs[1] is places for i in sums):
+            return False
+        return all(self._is_row_update(i, t) or self._is_row_count(i, sums) for i, t in self._uses(rows))
+
+    def _is_row_update(self, item: Any, rows: Tensor) -> bool:
+        names = item.spec.signature.input_index
+        return bool(item.spec.effects.writes) and "indices" in names and item._inputs[names["indices"]] is rows
+
+    def _is_row_count(self, item: Any, sums: list[Any]) -> bool:
+        """Whether `item` is a Shape whose one element is the number of rows of the sums."""
+        if item.type != "Shape":
+            return False
+        counts = [i for i, _ in self._uses(item._outputs[0])]
+        return all(
+            c.type == "StridedSlice" and all(u in sums and u._inputs[2] is t for u, t in self._uses(c._outputs[0]))
+            for c in counts
+        )
+
+    def _uses(self, tensor: Tensor) -> list[tuple[Any, Tensor]]:
+        return [(i, tensor) for i in self.items if tensor in i._inputs]
 
     def _is_integer_work_on_host_values(self, item: Any) -> bool:
         """Index arithmetic on what a host step gave: its shapes vary from run to run, so it is not worth compiling."""
@@ -168,6 +196,8 @@ class Partitioner:
         self.statics.add(tensor)
         item = self.producer.get(tensor)
         if item is None or item in self.on_host or item.spec.numpy_kernel is None or item.spec.effects.is_stateful:
+            return
+        if item.type == "TensorArraySizeV3":
             return
         if all(self._is_cheap_on_host(t) for t in item._inputs):
             self.on_host.add(item)

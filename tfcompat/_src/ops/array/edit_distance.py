@@ -99,4 +99,4 @@ def edit_distance(hypothesis: Any, truth: Any, normalize: bool = True, name: str
 def _sparse(value: Any, label: str) -> SparseTensor:
     if not is_sparse(value):
         raise TypeError(f"{label} must be a SparseTensor.")
-    return SparseTensor.from_value(value)
+    return value if isinstance(value, SparseTensor) else SparseTensor.from_value(value)

@@ -35,7 +35,7 @@ def _pad_shape(c, sign: int = 1):
     sizes, rank, paddings = _checked_rank(c)
     if rank is None or paddings is None:
         return [None if rank is None else (None,) * rank]
-    return [tuple(None if s is None else s + sign * int(sum(p)) for s, p in zip(sizes, paddings))]
+    return [tuple(None if s is None else s + sign * sum(p) for s, p in zip(sizes, paddings.tolist()))]
 
 
 def _pairs(x: Any, paddings: np.ndarray) -> list[tuple[int, int]]:

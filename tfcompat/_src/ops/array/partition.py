@@ -77,7 +77,7 @@ def _stitch_shape(c):
     values = [c.value(i) for i in range(count)]
     rows = None
     if all(v is not None for v in values):
-        rows = max((int(v.max()) + 1 for v in values if v.size), default=0)
+        rows = 1 + max([0, *(int(v.max()) for v in values if v.size)])
     return [None if tail is None else (rows, *tail)]
 
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tfcompat._src.framework import dtypes, raw
+from tfcompat._src.framework import checks, dtypes, raw
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.export import export
@@ -122,9 +122,17 @@ _IDX = "out_idx: INDEX = int32"
 _AXIS = "Taxis: INDEX = int64"
 
 
-@op("Unique", f"(x: T, *, T: type, {_IDX}) -> (y: T, idx: "
-              "out_idx)", shape=_unique_shape(False, True), gradient=_INDICES,
-    place=HOST, fold=True)  # fmt: skip
+def _unique_padded(x, *, out_idx):
+    order = jnp.argsort(x, stable=True)
+    ordered = x[order]
+    starts = jnp.concatenate([jnp.ones(min(x.size, 1), np.bool_), ordered[1:] != ordered[:-1]])
+    group = jnp.cumsum(starts, dtype=np.int32) - 1
+    y = jnp.full(x.shape, checks.no_row(x.dtype), x.dtype).at[group].set(ordered)
+    return y, jnp.zeros(x.shape, out_idx).at[order].set(group.astype(out_idx))
+
+
+@op("Unique", f"(x: T, *, T: type, {_IDX}) -> (y: T, idx: out_idx)", shape=_unique_shape(False, True), gradient=_INDICES,
+    place=HOST, fold=True, padded=_unique_padded)  # fmt: skip
 def _unique(x, *, out_idx):
     y, idx, _ = _unique_vector(x)
     return y, idx.astype(out_idx)

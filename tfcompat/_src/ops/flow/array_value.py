@@ -41,6 +41,7 @@ class ArrayHandle:
     """The value of a handle: which gradient it is the array of, or "" for the array itself."""
 
     source: str = ""
+    shape = ()
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -22,7 +23,7 @@ from tfcompat._src.framework.tensor_shape import TensorShape, as_shape
 
 
 def _sum_all(values):
-    return functools.reduce(lax.add, values)
+    return functools.reduce(operator.add, values)
 
 
 def _summed_shape(c: Any) -> list:

@@ -54,8 +54,8 @@ def _divide(old: Any, positions: Any, values: Any, numbers: Any, mode: Any) -> A
 # ---- by rows ----
 
 
-def _row_values(old: Any, indices: Any, values: Any) -> Any:
-    """The updates in full shape, checked; a scalar stands for all of them."""
+def _row_values(old: Any, indices: Any, values: Any) -> tuple[Any, Any]:
+    """The checked row numbers, and the updates in full shape; a scalar stands for all of them."""
     wanted = (*indices.shape, *old.shape[1:])
     if values.shape not in ((), wanted):
         _fail(
@@ -63,13 +63,13 @@ def _row_values(old: Any, indices: Any, values: Any) -> Any:
             f"{shape_text(values.shape)}, indices.shape {shape_text(indices.shape)}, params.shape "
             f"{shape_text(old.shape)}"
         )
-    require_rows(indices, old.shape[0])
-    return (np if isinstance(old, np.ndarray) else jnp).broadcast_to(values, wanted)
+    indices = require_rows(indices, old.shape[0], updating=True)
+    return indices, (np if isinstance(old, np.ndarray) else jnp).broadcast_to(values, wanted)
 
 
 def _row_kernel(combine: Callable) -> Callable:
     def kernel(old, indices, values):
-        values = _row_values(old, indices, values)
+        indices, values = _row_values(old, indices, values)
         if combine is _divide and values.dtype.kind in "iu":
             checks.require(jnp.all(values != 0), "Integer division by zero")
         return _write(combine, old, indices[..., None], values)
@@ -79,7 +79,8 @@ def _row_kernel(combine: Callable) -> Callable:
 
 def _numpy_rows(old, indices, values):
     new = np.array(old)
-    new[indices] = _row_values(old, indices, values)
+    indices, values = _row_values(old, indices, values)
+    new[indices] = values
     return new
 
 

@@ -228,7 +228,9 @@ def _by_rows(rule: Callable, names: list[str], count: int) -> Callable:
 
 def _checked(indices: Any, limit: int) -> Any:
     indices = jnp.asarray(indices)
-    bad = (indices < 0) | (indices >= limit)
+    absent = indices == checks.no_row(indices.dtype)
+    bad = ((indices < 0) | (indices >= limit)) & ~absent
+    indices = jnp.where(absent, indices.dtype.type(limit), indices)
     first = jnp.argmax(bad)
     text = "Index {} at offset {} in indices is out of range"
     return checks.guard_indices(~jnp.any(bad), indices, limit, text, indices[first], first)
