@@ -2,6 +2,11 @@
 
 import importlib
 
+import gc as _gc
+
+_collecting = _gc.isenabled()
+_gc.disable()  # importing makes many objects and hardly any garbage
+
 from tfcompat._src.ops import all as _all_ops
 
 from tfcompat._src.framework.constant_value import constant_value as get_static_value
@@ -510,6 +515,9 @@ _LAZY = {
     "keras": "tfcompat.keras",
     "raw_ops": "tfcompat.raw_ops",
 }
+
+if _collecting:
+    _gc.enable()
 
 
 def __getattr__(name):

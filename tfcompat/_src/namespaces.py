@@ -30,6 +30,14 @@ def __getattr__(name):
 def __dir__():
     return sorted({*globals(), *_LAZY})
 '''
+COLLECTOR_OFF = """import gc as _gc
+
+_collecting = _gc.isenabled()
+_gc.disable()  # importing makes many objects and hardly any garbage
+"""
+COLLECTOR_ON = """
+if _collecting:
+    _gc.enable()"""
 RAW_OPS = '''from tfcompat._src.framework.raw_ops import __dir__ as __dir__
 from tfcompat._src.framework.raw_ops import __getattr__ as __getattr__
 '''
@@ -115,13 +123,15 @@ def _text(space: str, names: dict[str, tuple[str, str]], lazy: dict[str, str], s
     parent = f"tfcompat.{space}" if space else "tfcompat"
     lines = [HEADER.format(title=f"tf.{space}." if space else "TensorFlow 1.15's API on JAX."), "import importlib\n"]
     if not space:
-        lines.append("from tfcompat._src.ops import all as _all_ops\n")
+        lines += [COLLECTOR_OFF, "from tfcompat._src.ops import all as _all_ops\n"]
     by_module = sorted(names.items(), key=lambda item: (item[1][0], item[0]))
     lines += [f"from {module} import {local} as {name}" for name, (module, local) in by_module]
     lines += [f"from {parent} import {c.rpartition('.')[2]} as {c.rpartition('.')[2]}" for c in eager]
     lines.append("\n_LAZY = {")
     lines += [f'    "{name}": "{target}",' for name, target in sorted(lazy.items())]
     lines.append("}")
+    if not space:
+        lines.append(COLLECTOR_ON)
     return "\n".join(lines) + "\n" + LAZY_NAMES
 
 

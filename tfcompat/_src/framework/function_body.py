@@ -14,6 +14,7 @@ from tfcompat._src.framework import attr_values, dtypes, op_spec, raw, shape_inf
 from tfcompat._src.framework.function_def import definition_of
 from tfcompat._src.framework.graph import Graph
 from tfcompat._src.framework.operation import Operation, output_dtypes
+from tfcompat._src.framework.ordering import BACK_EDGE
 from tfcompat._src.framework.signature import Arg, Signature
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape
@@ -24,10 +25,12 @@ class FuncGraph(Graph):
 
     Args:
       outer_graph: the graph around it.
+      copied_ops: where given, nodes of the outer graph are copied into the body and not passed in, if this says so of them.
     """
 
-    def __init__(self, outer_graph: Graph) -> None:
+    def __init__(self, outer_graph: Graph, copied_ops: Callable[[Operation], bool] | None = None) -> None:
         super().__init__()
+        self._copied_ops = copied_ops
         self.building_function = True
         self.outer_graph = self._outer_graph = outer_graph
         self._graph_def_versions.CopyFrom(outer_graph.graph_def_versions)
@@ -36,6 +39,7 @@ class FuncGraph(Graph):
         self.outputs: list[Tensor] = []
         self.captures: dict[Tensor, Tensor] = {}
         self.extra_vars: list[Any] = []
+        self._copies: dict[Operation, Operation] = {}
 
     @property
     def extra_inputs(self) -> list[Tensor]:
@@ -57,6 +61,8 @@ class FuncGraph(Graph):
 
     def capture(self, tensor: Tensor, name: str | None = None) -> Tensor:
         """What stands inside for a tensor of the outer graph."""
+        if self._copied_ops is not None:
+            return self._copied(tensor.op).outputs[tensor.value_index]
         found = self.captures.get(tensor)
         if found is None:
             outer = self.outer_graph
@@ -66,16 +72,24 @@ class FuncGraph(Graph):
             found._handle_data = tensor._handle_data
         return found
 
+    def _copied(self, op: Operation) -> Operation:
+        """A copy of a node of the outer graph, and of what it takes."""
+        if op.graph is self:
+            return op
+        if op not in self._copies:
+            if op.type in ("Placeholder", "PlaceholderV2"):
+                raise ValueError(f"Cannot capture a placeholder (name:{op.name}, type:{op.type}) by value.")
+            if is_stateful(op) and not self._copied_ops(op):
+                raise ValueError(f"Cannot capture a stateful node (name:{op.name}, type:{op.type}) by value.")
+            inputs = [self._copied(t.op).outputs[t.value_index] for t in op.inputs]
+            kinds = [t._dtype for t in op._outputs]
+            self._copies[op] = super().make_op(spec_of(op), self.unique_name(op.name), inputs, dict(op._attrs), kinds)
+        return self._copies[op]
+
     def make_op(self, spec: op_spec.OpSpec, name: str, inputs: Iterable[Tensor], *args: Any, **kwargs: Any) -> Operation:
         inputs = [t if t.graph is self else self.capture(t) for t in inputs]
         kwargs["skip_frames"] = kwargs.get("skip_frames", 2) + 1
         return super().make_op(spec, name, inputs, *args, **kwargs)
-
-    def _as_control_inputs(self, control_inputs: Iterable[Any] | None) -> list[Operation] | None:
-        """What the outer graph is to do first it does before the call."""
-        if control_inputs is None:
-            return None
-        return super()._as_control_inputs([c for c in control_inputs if getattr(c, "graph", self) is self])
 
 
 class GraphFunction:
@@ -90,6 +104,7 @@ class GraphFunction:
 
     grad_func_name: str | None = None
     python_grad_func: Callable | None = None
+    description = ""
 
     def __init__(
         self, name: str, body: FuncGraph, arg_names: Sequence[str], out_names: Sequence[str], attrs: dict[str, Any]
@@ -119,7 +134,10 @@ def _arg(name: str, tensor: Tensor) -> Arg:
 
 
 def is_stateful(op: Operation) -> bool:
-    return op.call_spec.effects.is_stateful if isinstance(op, CallOperation) else op.spec.effects.is_stateful
+    """Whether running the node matters beside its outputs: it acts, or checks."""
+    effects = spec_of(op).effects
+    acts = effects.is_stateful or bool(effects.writes) or not op.outputs
+    return acts and op.type not in ("NoOp", "ControlTrigger")
 
 
 def call_spec(name: str, inputs: tuple[Arg, ...], outputs: tuple[Arg, ...], effects: op_spec.Effects) -> op_spec.OpSpec:
@@ -278,14 +296,27 @@ def inlined(call: CallOperation) -> tuple[tuple[Tensor, ...], list[Operation]]:
         return found
 
     made, values = copied(call.function.body, call._arguments, copy)
-    acting = [made[op] for op in nodes if is_stateful(op) or op.spec.effects.writes]
+    acting = [made[op] for op in nodes if is_stateful(op)]
     return tuple(values[t] for t in call.function.body.outputs), [*call._waits_for, *acting]
 
 
 def body_nodes(body: FuncGraph) -> dict[Operation, int]:
-    """The nodes of a body but for its arguments, numbered from 1."""
+    """The nodes of a body but for its arguments, sources first, numbered from 1."""
     arguments = {t.op for t in body.inputs}
-    return {op: i for i, op in enumerate((op for op in body.get_operations() if op not in arguments), 1)}
+    found: dict[Operation, int] = {}
+    for root in body.get_operations():
+        pending = [root]
+        while pending:
+            op = pending.pop()
+            if op in found or op in arguments:
+                continue
+            sources = {*(t.op for t in op.inputs), *op.control_inputs} - arguments - found.keys()
+            sources = {s for s in sources if s.type not in BACK_EDGE}
+            if sources:
+                pending.extend([op, *sorted(sources, key=lambda s: -s._id)])
+            else:
+                found[op] = len(found) + 1
+    return found
 
 
 def spec_of(op: Operation) -> op_spec.OpSpec:

@@ -14,13 +14,49 @@ from tfcompat._src.proto import messages
 def definition_of(function: Any) -> Any:
     """The FunctionDef of a GraphFunction."""
     body = function.body
-    arguments = {t: name for t, name in zip(body.inputs, function.arg_names)}
-    taken = {*function.arg_names, *function.out_names}
-    argument_nodes = {t.op for t in arguments}
-    nodes = [op for op in body.get_operations() if op not in argument_nodes]
-    names = {op: _unique(op.name, taken) for op in nodes}
+    arguments = {t.op for t in body.inputs}
+    nodes = [op for op in body.get_operations() if op not in arguments]
     found = messages.FunctionDef()
     found.signature.CopyFrom(attr_values.op_def(function.spec))
+    found.signature.description = function.description
+    write_nodes(found, nodes, dict(zip(body.inputs, function.arg_names)), list(zip(function.out_names, body.outputs)))
+    for key, value in function.attrs.items():
+        attr_values.fill(found.attr[key], value)
+    return found
+
+
+def graph_to_function_def(
+    graph: Any, operations: list[Operation], inputs: list[Tensor], outputs: list[Tensor], out_names: list[str] | None = None
+) -> Any:
+    """Part of a graph as a FunctionDef message without a name.
+
+    Args:
+      graph: the graph. operations: its nodes that belong to the function. inputs: the arguments. outputs: the results.
+      out_names: names of the results.
+
+    Raises:
+      ValueError: number of names and results differ.
+    """
+    if out_names is not None and len(out_names) != len(outputs):
+        raise ValueError(f"output names size = {len(out_names)} outputs size = {len(outputs)}")
+    names = argument_names([*inputs, *outputs])
+    arguments = dict(zip(inputs, names))
+    results = list(zip(out_names or names[len(inputs) :], outputs))
+    found = messages.FunctionDef()
+    for tensor, name in arguments.items():
+        found.signature.input_arg.add(name=name, type=tensor.dtype.as_datatype_enum)
+    for name, tensor in results:
+        found.signature.output_arg.add(name=name, type=tensor.dtype.as_datatype_enum)
+    write_nodes(found, operations, arguments, results)
+    return found
+
+
+def write_nodes(
+    found: Any, nodes: list[Operation], arguments: dict[Tensor, str], results: list[tuple[str, Tensor]]
+) -> None:
+    """Writes nodes and results into a FunctionDef; nodes called like an argument or result get another name."""
+    taken = {*arguments.values(), *(name for name, _ in results)}
+    names = {op: _unique(op.name, taken) for op in nodes}
     for op in nodes:
         node = found.node_def.add()
         node.CopyFrom(op.node_def)
@@ -28,11 +64,8 @@ def definition_of(function: Any) -> Any:
         del node.input[:]
         node.input.extend(_source(t, arguments, names) for t in op.inputs)
         node.input.extend("^" + names[c] for c in op.control_inputs if c in names)
-    for name, tensor in zip(function.out_names, body.outputs):
+    for name, tensor in results:
         found.ret[name] = _source(tensor, arguments, names)
-    for key, value in function.attrs.items():
-        attr_values.fill(found.attr[key], value)
-    return found
 
 
 def _unique(name: str, taken: set[str]) -> str:

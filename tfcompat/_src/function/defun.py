@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import tfcompat._src.function.symbolic_gradient  # noqa: F401  (gives functions their gradients)
-from tfcompat._src.framework import dtypes
+from tfcompat._src.framework import dtypes, errors
 from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.function_body import FuncGraph, GraphFunction, is_stateful, make_call
 from tfcompat._src.framework.function_def import argument_names
@@ -38,7 +38,8 @@ class Defun:
       python_grad_func: `f(op, *grads)` for the gradient, instead.
       out_names: names of the results.
       shape_func: `f(op) -> list of shapes` of the results of a call.
-      capture_by_value: copy what is taken from outside into the body; raises NotImplementedError when set.
+      capture_by_value: copies what is taken from outside into the body.
+      whitelisted_stateful_ops: stateful operations that may be copied so.
       noinline: kept as an attribute of the function.
       **kwargs: further attributes of the function.
     """
@@ -47,11 +48,12 @@ class Defun:
         self._input_types = input_types
         self._options = {
             name: kwargs.pop(name, None)
-            for name in ("func_name", "grad_func", "python_grad_func", "out_names", "shape_func", "capture_by_value")
+            for name in (
+                "func_name", "grad_func", "python_grad_func", "out_names", "shape_func", "capture_by_value",
+                "whitelisted_stateful_ops",
+            )
         }
         self._attrs = kwargs
-        if self._options.pop("capture_by_value"):
-            raise NotImplementedError("tfcompat does not have Defun(capture_by_value=True)")
 
     def __call__(self, func: Callable) -> DefinedFunction | OverloadedFunction:
         if not callable(func):
@@ -83,7 +85,11 @@ class DefinedFunction(GraphFunction):
     def __init__(
         self, func: Callable, names: list[str], input_types: Any, attrs: dict[str, Any], func_name: str | None = None,
         grad_func: Any = None, python_grad_func: Callable | None = None, out_names: Any = None, shape_func: Any = None,
+        capture_by_value: bool | None = None, whitelisted_stateful_ops: Any = None,
     ) -> None:  # fmt: skip
+        allowed = whitelisted_stateful_ops or ()
+        self._copied_ops = (lambda op: op in allowed) if capture_by_value else None
+        self.description = inspect.getdoc(func) or ""
         self._func, self._names = func, names
         self._input_types = tuple(dtypes.as_dtype(t) for t in input_types)
         self._func_name, self._grad_func, self.python_grad_func = func_name, grad_func, python_grad_func
@@ -128,7 +134,7 @@ class DefinedFunction(GraphFunction):
     def _make_body(self) -> None:
         if self._body is not None:
             return
-        body = FuncGraph(get_default_graph())
+        body = FuncGraph(get_default_graph(), self._copied_ops)
         with body.as_default(), variable_scope("", custom_getter=_outside_variables(body)):
             arguments = [
                 body.add_input(kind, None, self._names[i] if i < len(self._names) else f"arg{i}")
@@ -153,12 +159,14 @@ class DefinedFunction(GraphFunction):
         self.arg_names = argument_names(body.inputs)
         wanted = self._given_out_names
         if wanted is not None and len(wanted) != len(body.outputs):
-            raise ValueError(
-                f"Length of out_names ({len(wanted)}) does not match number of outputs ({len(body.outputs)}): "
-                f"{[t.name for t in body.outputs]}"
-            )
+            raise errors.InvalidArgumentError(
+                None, None, "output names must be either empty or equal in size to outputs. "
+                f"output names size = {len(wanted)} outputs size = {len(body.outputs)}",
+            )  # fmt: skip
         self.out_names = list(wanted) if wanted is not None else argument_names([*body.inputs, *body.outputs])[len(body.inputs) :]
-        self._name = self._func_name or f"{getattr(self._func, '__name__', type(self._func).__name__)}_{_digest(body)}"
+        name = getattr(self._func, "__name__", type(self._func).__name__)
+        gradient = self._grad_func.name if self._grad_func is not None else repr(self.python_grad_func)
+        self._name = self._func_name or f"{name}_{_digest(body, gradient)}"
 
     def add_to_graph(self, graph: Graph) -> None:
         """Lets a graph hold the function, those that it calls, and its gradient."""
@@ -268,9 +276,9 @@ def _attribute(value: Any) -> Any:
     return value
 
 
-def _digest(body: FuncGraph) -> str:
-    """Eleven characters that tell apart functions with different nodes."""
-    text = repr([(op.name, op.type, [t.name for t in op.inputs], str(op.node_def)) for op in body.get_operations()])
+def _digest(body: FuncGraph, gradient: str) -> str:
+    """Eleven characters that tell apart functions with different nodes or gradients."""
+    text = gradient + repr([(op.name, op.type, [t.name for t in op.inputs], str(op.node_def)) for op in body.get_operations()])
     text += repr([t.name for t in (*body.inputs, *body.outputs)] + [t.graph is body for t in body.extra_inputs])
     digest = hashlib.sha1(text.encode()).digest()
     return base64.b64encode(digest, b"__").decode()[:11]
@@ -310,20 +318,43 @@ def from_library(library: Any) -> list[ImportedFunction]:
     """The functions of a FunctionDefLibrary message, as functions of the default graph.
 
     Raises:
-      ValueError: two gradients for one function, or a function that the library lacks.
+      ValueError: two gradients for one function, a function that the library lacks, or a cycle of gradients.
     """
     graph = get_default_graph()
     found = {d.signature.name: CallableImport(d, graph) for d in library.function}
     for entry in library.gradient:
-        function = found.get(entry.function_name)
-        if function is None or entry.gradient_func not in found:
-            raise ValueError(f"FunctionDefLibrary missing '{entry.gradient_func}' or '{entry.function_name}' FunctionDef")
+        for name in (entry.function_name, entry.gradient_func):
+            if name not in found:
+                raise ValueError(f"FunctionDefLibrary missing '{name}' FunctionDef")
+        function = found[entry.function_name]
         if function.grad_func_name and function.grad_func_name != entry.gradient_func:
             raise ValueError(f"FunctionDefLibrary has two gradients for '{entry.function_name}'")
         function.grad_func_name = entry.gradient_func
     for function in found.values():
         function.others = found
+        _check_acyclic(function, found)
     return list(found.values())
+
+
+def _check_acyclic(function: CallableImport, library: dict[str, CallableImport]) -> None:
+    seen = {function.name}
+    while function.grad_func_name:
+        function = library[function.grad_func_name]
+        if function.name in seen:
+            raise ValueError("FunctionDefLibrary contains cyclic gradient functions!")
+        seen.add(function.name)
+
+
+def from_definition(definition: Any, grad_func: Any = None) -> CallableImport:
+    """The function of a FunctionDef message, with the function that is its gradient."""
+    found = CallableImport(definition, get_default_graph())
+    found.others = {found.name: found}
+    if grad_func is not None:
+        found.grad_func_name, found.others[grad_func.name] = grad_func.name, grad_func
+    return found
+
+
+_from_definition = from_definition
 
 
 class CallableImport(ImportedFunction):

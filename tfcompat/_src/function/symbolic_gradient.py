@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework import raw
+from tfcompat._src.framework import errors, raw
 from tfcompat._src.framework.function_body import FUNCTION_OF, CallOperation, FuncGraph, GraphFunction, copy_into
 from tfcompat._src.framework.function_def import argument_names
 from tfcompat._src.framework.op_spec import NotDifferentiable, op
@@ -38,7 +38,13 @@ def gradient_function(call: CallOperation) -> GraphFunction:
     if function is None:
         raise ValueError(f"{call.name}: the graph has no function {name!r}")
     if function.grad_func_name:
-        return call.graph._get_function(function.grad_func_name)
+        given = call.graph._get_function(function.grad_func_name)
+        if len(given.body.outputs) != len(call.outputs):
+            raise errors.InvalidArgumentError(
+                call.node_def, call,
+                f"SymGrad expects to return {len(call.outputs)} tensor(s), but get {len(given.body.outputs)} tensor(s) instead.",
+            )  # fmt: skip
+        return given
     cached = getattr(function, "derivative", None)
     if cached is None:
         cached = function.derivative = derivative(function, call.graph)

@@ -36,6 +36,7 @@ PLACES = {
     "tensorflow.python.framework": ("framework", "ops", "runtime"),
     "tensorflow.python.framework.common_shapes": ("shim.internal.common_shapes",),
     "tensorflow.python.framework.function": ("function.defun",),
+    "tensorflow.python.framework.graph_to_function_def": ("framework.function_def",),
     "tensorflow.python.framework.ops": ("shim.internal.ops", "framework", "ops", "runtime"),
     "tensorflow.python.framework.smart_cond": ("shim.internal.smart_cond", "ops.control"),
     "tensorflow.python.framework.test_util": ("testing",),

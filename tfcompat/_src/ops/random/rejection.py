@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from types import ModuleType
 from typing import Any
 
-import jax
 import numpy as np
-import scipy.special
+from jax import lax
 
 from tfcompat._src.ops.random import philox
 from tfcompat._src.ops.random.distributions import double_from_words, normals_from_words
@@ -18,6 +18,7 @@ Array = Any
 _SHIFT = 8
 _MAX_TRIPS = 256
 _KNUTH_LIMIT = 10.0
+_LOG_GAMMA = np.vectorize(math.lgamma, otypes=[np.float64])
 
 
 def gamma(xp: ModuleType, key: Array, counter: Array, samples: int, alpha: Array) -> Array:
@@ -96,7 +97,7 @@ def poisson(xp: ModuleType, key: Array, counter: Array, samples: int, rate: Arra
     """
     index, mean = _lanes(xp, samples, rate)
     limit = np.inf if np.dtype(dtype).kind not in "iu" else float(np.iinfo(dtype).max)
-    log_gamma = scipy.special.gammaln if xp is np else jax.scipy.special.gammaln
+    log_gamma = _LOG_GAMMA if xp is np else lax.lgamma
     small = mean < _KNUTH_LIMIT
     large_mean = xp.where(small, _KNUTH_LIMIT, mean)
     b = 0.931 + 2.53 * xp.sqrt(large_mean)
