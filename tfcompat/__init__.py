@@ -431,6 +431,10 @@ from tfcompat._src.variables.collections import moving_average_variables as movi
 from tfcompat._src.variables.collections import report_uninitialized_variables as report_uninitialized_variables
 from tfcompat._src.variables.collections import trainable_variables as trainable_variables
 from tfcompat._src.variables.collections import variables_initializer as variables_initializer
+from tfcompat._src.variables.functional import foldl as foldl
+from tfcompat._src.variables.functional import foldr as foldr
+from tfcompat._src.variables.functional import map_fn as map_fn
+from tfcompat._src.variables.functional import scan as scan
 from tfcompat._src.variables.initializers import Constant as constant_initializer
 from tfcompat._src.variables.initializers import GlorotNormal as glorot_normal_initializer
 from tfcompat._src.variables.initializers import GlorotUniform as glorot_uniform_initializer
@@ -459,6 +463,7 @@ from tfcompat._src.variables.store import AUTO_REUSE as AUTO_REUSE
 from tfcompat._src.variables.store import disable_resource_variables as disable_resource_variables
 from tfcompat._src.variables.store import enable_resource_variables as enable_resource_variables
 from tfcompat._src.variables.store import resource_variables_enabled as resource_variables_enabled
+from tfcompat._src.variables.template import make_template as make_template
 from tfcompat._src.variables.variable import Variable as Variable
 from tfcompat._src.variables.variable import variable_creator_scope as variable_creator_scope
 from tfcompat import app as app

@@ -16,7 +16,7 @@ LAYERS = [
     {"proto"},
     {"framework", "platform"},
     {"ops"},
-    {"variables", "gradients"},
+    {"variables", "gradients", "function"},
     {"runtime", "losses", "layers", "train", "metrics", "summary", "data"},
     {"contrib", "keras", "estimator", "distribute", "interop", "saved_model"},
     {"testing", "shim", "cli"},

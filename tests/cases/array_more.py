@@ -73,7 +73,10 @@ case(
     grad=False,
     partial=False,
 )
-case("empty", lambda tf: [tf.raw_ops.Empty(shape=[2, 3], dtype=t, init=True) for t in (tf.float32, tf.int64, tf.string)])
+case(
+    "empty",
+    lambda tf: [tf.raw_ops.Empty(shape=[2, 3], dtype=t, init=True) for t in (tf.float32, tf.int64, tf.string)],
+)
 error_case("inplace_rows", lambda tf, x: tf.raw_ops.InplaceAdd(x=x, i=[0], v=x), x=F32(3, 2))
 error_case("empty_negative", lambda tf: tf.raw_ops.Empty(shape=[-1], dtype=tf.float32))
 
@@ -90,8 +93,17 @@ case(
     x=F32(2, 6),
     n=np.array(4, np.int32),
 )
+error_case("pad_overflow", lambda tf, x: tf.pad(x, [[2**30, 2**30]]), x=F32(2))
 error_case("reshape_to_nothing", lambda tf, x: tf.reshape(x, [0, -1]), x=F32(2, 3))
-case("pad_strings", lambda tf: tf.pad(tf.constant([["a", "b"]]), [[1, 1], [0, 2]]))
+case(
+    "pad_strings",
+    lambda tf: [
+        tf.pad(tf.constant([["a", "b"], ["c", "d"]]), [[1, 1], [0, 1]], mode, constant_values=value)
+        for mode, value in (("CONSTANT", ""), ("CONSTANT", "p"), ("REFLECT", ""), ("SYMMETRIC", ""))
+    ],
+)
+case("betainc_sizes", lambda tf, a, x: [tf.betainc(a, a, x), tf.betainc(30.0 * a, 40.0 * a, x), tf.betainc(a, tf.constant(1.5, tf.float64), tf.constant(0.25, tf.float64))],
+     a=F64(6, low=0.01, high=4.0), x=F64(6, low=0.05, high=0.95), grad=False)  # fmt: skip
 case("stitch_nothing", lambda tf: tf.dynamic_stitch([tf.constant([-3])], [tf.constant([1.0])]))
 case("trace_by_einsum", lambda tf, x: tf.einsum("ijji", x), x=F32(3, 2, 2, 3))
 error_case("einsum_repeated_axis", lambda tf, x: tf.einsum("ijij", x), x=F32(3, 3, 3, 3))

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 from oracle import framework_expressions
+
 from tfcompat._src.framework import device, dtypes, nest, tensor_shape
 
 GOLDEN = Path(__file__).resolve().parent.parent / "golden" / "framework"

@@ -5,8 +5,8 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
-
 from nn import kernel_cases
+
 from tfcompat._src.ops.nn import pool_kernels
 
 GOLDEN = np.load(Path(__file__).parent.parent / "golden" / "nn" / "kernels.npz")

@@ -77,6 +77,37 @@ WHEN_RUN = {
         lambda: tf.space_to_batch_nd(fed(np.ones((1, 3, 1))), [2], [[0, 0]]),
         r"padded_shape\[0\]=3 is not divisible",
     ),
+    "partitions of a scalar": (lambda: tf.dynamic_partition(fed(1.0), fed(17), 7), r"partitions = 17 is not in \[0, 7\)"),
+    "diag": (lambda: tf.linalg.diag(fed(0.0)), r"diagonal must be at least 1-dim, received shape: \[\]"),
+    "diag_part": (lambda: tf.linalg.diag_part(fed(0.0)), r"input must be at least 2-dim, received shape: \[\]"),
+    "set_diag": (lambda: tf.linalg.set_diag(fed([[0.0]]), fed(0.0)), "diagonal must be at least 1-dim"),
+    "set_diag sizes": (
+        lambda: tf.linalg.set_diag(fed([[0.0, 0.0]]), fed([0.0, 0.0])),
+        r"(?s)Input shape: \[1,2\]\nDiagonal shape: \[2\]\nExpected diagonal shape: \[1\]",
+    ),
+    "reverse_sequence dims": (
+        lambda: tf.reverse_sequence(fed([1.0]), fed([1]), seq_axis=0, batch_axis=0),
+        "batch_dim == seq_dim == 0",
+    ),
+    "reverse_sequence rank": (
+        lambda: tf.reverse_sequence(fed([[1.0]]), fed([1]), seq_axis=3, batch_axis=0),
+        r"seq_dim must be < input.dims\(\)\( 3 vs. 2\)",
+    ),
+    "reverse_sequence lengths": (
+        lambda: tf.reverse_sequence(fed([[1.0]]), fed(1), seq_axis=0, batch_axis=1),
+        "seq_lens input must be 1-dim, not 0",
+    ),
+    "nth_element": (lambda: tf.contrib.nn.nth_element(fed(5.0), 0), r"Input must be >= 1-D, got shape \[\]"),
+    "nth_element negative": (lambda: tf.contrib.nn.nth_element(fed([1.0]), fed(-7)), "Need n >= 0, got -7"),
+    "cumsum axis": (lambda: tf.cumsum(fed([1.0]), axis=fed([0])), r"ScanOp: axis must be a scalar, not \[1\]"),
+    "betainc": (
+        lambda: tf.math.betainc(fed(0.5), fed([0.5]), fed([0.1, 0.2])),
+        r"Shapes of b and x are inconsistent: \[1\] vs. \[2\]",
+    ),
+    "too many elements": (
+        lambda: tf.pad(fed(np.ones((1, 1, 1))), fed([[10**8, 0]] * 3)),
+        "more elements than can be counted",
+    ),
     "reverse_sequence": (
         lambda: tf.reverse_sequence(fed(np.ones((2, 3))), fed([1, 5]), seq_axis=1, batch_axis=0),
         r"seq_lens\(1\) > input.dims\(1\)",

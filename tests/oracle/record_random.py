@@ -13,7 +13,7 @@ import tensorflow as tf
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "random"))
-import cases  # noqa: E402
+import random_cases as cases  # noqa: E402
 
 
 def build(name, arguments):

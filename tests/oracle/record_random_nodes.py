@@ -8,7 +8,7 @@ import tensorflow as tf
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "random"))
-import programs  # noqa: E402
+import random_programs as programs  # noqa: E402
 
 
 def main():

@@ -20,7 +20,7 @@ from tfcompat._src.ops.nn import candidates  # noqa: F401
 from tfcompat._src.ops.random import candidate_samplers, distributions, philox, stateful, stateless  # noqa: F401
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import cases  # noqa: E402
+import random_cases as cases  # noqa: E402
 
 GOLDEN = np.load(os.path.join(os.path.dirname(__file__), os.pardir, "golden", "random", "random.npz"))
 DOUBLE_ULPS = 16

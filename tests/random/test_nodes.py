@@ -9,7 +9,7 @@ import pytest
 import tfcompat as tf
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import programs  # noqa: E402
+import random_programs as programs  # noqa: E402
 
 with open(os.path.join(os.path.dirname(__file__), os.pardir, "golden", "random", "nodes.json")) as f:
     GOLDEN = json.load(f)

@@ -28,7 +28,8 @@ import time
 import types
 import unittest
 import xml.etree.ElementTree
-from typing import Any, Callable, Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import collections
 import contextlib
 import functools
-from typing import Any, Callable, Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import attr_values, dtypes
+from tfcompat._src.framework import attr_values, dtypes, tensor_proto
 from tfcompat._src.framework.convert import to_tensor
 from tfcompat._src.framework.op_spec import OpSpec
 from tfcompat._src.framework.operation import Operation
@@ -17,7 +18,6 @@ from tfcompat._src.framework.scopes import get_default_graph, graph_from_inputs
 from tfcompat._src.framework.signature import REQUIRED, Arg, Attr
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape
-from tfcompat._src.framework import tensor_proto
 from tfcompat._src.proto import messages
 
 _NOWHERE = contextlib.nullcontext()

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import dtypes, signature as signature_lib
+from tfcompat._src.framework import dtypes, tensor_proto
+from tfcompat._src.framework import signature as signature_lib
 from tfcompat._src.framework.tensor_shape import TensorShape
-from tfcompat._src.framework import tensor_proto
 from tfcompat._src.proto import messages
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import functools
 import threading
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Callable, Iterator
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -104,6 +105,16 @@ def mark_guarded(value: Any) -> Any:
     if COLLECTOR.checks is not None:
         COLLECTOR.guarded.append(value)
     return value
+
+
+@contextlib.contextmanager
+def at_once() -> Iterator[None]:
+    """Checks inside raise where they fail, also while a cluster is traced."""
+    outer, COLLECTOR.checks = COLLECTOR.checks, None
+    try:
+        yield
+    finally:
+        COLLECTOR.checks = outer
 
 
 @contextlib.contextmanager

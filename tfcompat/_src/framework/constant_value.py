@@ -8,7 +8,6 @@ import numpy as np
 
 from tfcompat._src.framework import errors
 from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import keyword_names
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape
 

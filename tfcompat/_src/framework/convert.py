@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import dtypes, op_spec
+from tfcompat._src.framework import dtypes, op_spec, tensor_proto
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.scopes import get_default_graph
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import Dimension, TensorShape
-from tfcompat._src.framework import tensor_proto
 
 _functions: dict[int, list[tuple[Any, Callable]]] = {}
 _cache: dict[type, list[Callable]] = {}

@@ -6,7 +6,8 @@ mark itself does nothing at run time. A value is marked by wrapping it: `float32
 
 from __future__ import annotations
 
-from typing import Callable, TypeVar
+from collections.abc import Callable
+from typing import TypeVar
 
 T = TypeVar("T")
 

@@ -281,11 +281,12 @@ def inlined(call: CallOperation) -> tuple[tuple[Tensor, ...], list[Operation]]:
     """Copies of the body's nodes, which the graph does not list, between the arguments and the results of a call."""
     nodes = body_nodes(call.function.body)
     step = call._span / (len(nodes) + 1)
+    sources = list(dict.fromkeys(t.op for t in call._arguments))
 
     def copy(op: Operation, inputs: list[Tensor], controls: list[Operation]) -> Operation:
         found = type(op)(
             call._graph, spec_of(op), f"{call._name}/{op._name}", inputs, [t._dtype for t in op._outputs], op._attrs,
-            [*call._waits_for, *controls], call._id - call._span + nodes[op] * step, op._stack,
+            [*call._waits_for, *(controls if inputs or controls else sources)], call._id - call._span + nodes[op] * step, op._stack,
         )  # fmt: skip
         found._device = op._device or call._device
         found._control_flow_context = call._control_flow_context
@@ -296,8 +297,27 @@ def inlined(call: CallOperation) -> tuple[tuple[Tensor, ...], list[Operation]]:
         return found
 
     made, values = copied(call.function.body, call._arguments, copy)
-    acting = [made[op] for op in nodes if is_stateful(op)]
+    acting = [made[op] for op in acting_nodes(nodes)]
     return tuple(values[t] for t in call.function.body.outputs), [*call._waits_for, *acting]
+
+
+_LEVELS = {"Switch": 1, "RefSwitch": 1, "Enter": 1, "RefEnter": 1, "Exit": -2, "RefExit": -2}
+_MERGE = ("Merge", "RefMerge")
+_ENTER = ("Enter", "RefEnter")
+
+
+def acting_nodes(nodes: Iterable[Operation]) -> list[Operation]:
+    """The nodes that must have run when a function ends; for those in a branch or loop, where these come together again."""
+    levels: dict[Operation, int] = {}
+    for op in nodes:
+        sources = [*(t.op for t in op.inputs), *op.control_inputs]
+        level = max((levels.get(s, 0) for s in sources), default=0)
+        if op.type in _MERGE and not any(t.op.type in _ENTER for t in op.inputs):
+            level -= 1
+        levels[op] = level + _LEVELS.get(op.type, 0)
+    acting = [op for op in levels if is_stateful(op)]
+    ends = [op for op in levels if op.type in (*_MERGE, "Exit", "RefExit") and levels[op] == 0]
+    return [op for op in acting if levels[op] <= 0] + (ends if any(levels[op] > 0 for op in acting) else [])
 
 
 def body_nodes(body: FuncGraph) -> dict[Operation, int]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import re
 import threading
-from typing import Any, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
-from tfcompat._src.framework import attr_values, device as device_lib, dtypes, op_spec, shape_inference
+from tfcompat._src.framework import attr_values, dtypes, op_spec, shape_inference
+from tfcompat._src.framework import device as device_lib
 from tfcompat._src.framework.default_stack import GRAPHS
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph_collections import Collections

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import threading
-from typing import Any, Iterable
+from collections.abc import Iterable
+from typing import Any
 
 from tfcompat._src.framework.export import export
 

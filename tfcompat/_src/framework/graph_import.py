@@ -6,7 +6,8 @@ import contextlib
 import functools
 import heapq
 import re
-from typing import Any, Iterable
+from collections.abc import Iterable
+from typing import Any
 
 from tfcompat._src.framework import attr_values, dtypes, errors, op_spec
 from tfcompat._src.framework.convert import to_tensor
@@ -172,12 +173,10 @@ class _Importer:
     def _sources(self, node: Any) -> set[str]:
         found = set()
         for source in node.input:
-            if not self._input_pattern.match(source):
-                raise ValueError(f"Node {node.name!r}: Unknown input node {source!r}")
             name = source.lstrip("^").partition(":")[0]
             if self._mapped(source) is not None:
                 continue
-            if name not in self._nodes:
+            if not self._input_pattern.match(source) or name not in self._nodes:
                 raise ValueError(f"Node {node.name!r}: Unknown input node {source!r}")
             if self._nodes[name].op not in _BACK_EDGE_TYPES or source.startswith("^"):
                 found.add(name)

@@ -10,7 +10,8 @@ import collections
 import collections.abc
 import enum
 import functools
-from typing import Any, Callable, Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from tfcompat._src.framework.composite_tensor import CompositeTensor, Expandable
 from tfcompat._src.framework.export import export

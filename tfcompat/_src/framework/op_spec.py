@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from collections.abc import Container, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass
-from typing import Any, Callable, Literal
+from typing import Any, Literal
 
 from tfcompat._src.framework import signature as signature_lib
 

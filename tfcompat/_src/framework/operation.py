@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import linecache
 import sys
-from typing import Any, Iterable
+from collections.abc import Iterable
+from typing import Any
 
-from tfcompat._src.framework import attr_values, device as device_lib, dtypes, op_spec
+from tfcompat._src.framework import attr_values, dtypes, op_spec
+from tfcompat._src.framework import device as device_lib
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.tensor import Tensor, session_for
 from tfcompat._src.proto import messages

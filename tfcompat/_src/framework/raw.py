@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import typing
-from typing import Callable
+from collections.abc import Callable
 
 from tfcompat._src.framework import op_spec
 from tfcompat._src.framework.apply_op import apply_op

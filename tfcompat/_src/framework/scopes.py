@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from tfcompat._src.framework.default_stack import GRAPHS
 from tfcompat._src.framework.export import export

@@ -6,13 +6,14 @@ A shape holds `sizes`: None where the rank is unknown, or a tuple of int and Non
 
 from __future__ import annotations
 
-from typing import Any, Callable, Iterator, Optional
+from collections.abc import Callable, Iterator
+from typing import Any, Optional
 
 from tfcompat._src.framework import dtypes
 from tfcompat._src.framework.export import export
 from tfcompat._src.proto import messages
 
-Sizes = Optional[tuple[Optional[int], ...]]
+Sizes = Optional[tuple[int | None, ...]]
 
 _v2_behavior = False
 

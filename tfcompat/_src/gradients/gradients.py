@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import enum
-from typing import Any, Callable, Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from tfcompat._src.framework import dtypes, gradient_registry, op_spec, raw
 from tfcompat._src.framework.convert import constant, convert_n_to_tensor_or_indexed_slices, to_tensor

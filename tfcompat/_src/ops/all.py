@@ -31,6 +31,7 @@ import tfcompat._src.ops.composed.weights_broadcast  # noqa: F401
 import tfcompat._src.ops.control.branch_ops  # noqa: F401
 import tfcompat._src.ops.control.cond  # noqa: F401
 import tfcompat._src.ops.control.context  # noqa: F401
+import tfcompat._src.ops.control.control_flow_util  # noqa: F401
 import tfcompat._src.ops.control.groups  # noqa: F401
 import tfcompat._src.ops.control.kernel_gradient  # noqa: F401
 import tfcompat._src.ops.control.loop_gradient  # noqa: F401

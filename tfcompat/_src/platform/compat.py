@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import datetime
 import numbers
-from typing import Any, Iterator
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 

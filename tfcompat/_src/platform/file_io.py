@@ -8,7 +8,8 @@ import glob as python_glob
 import os
 import shutil
 import stat as python_stat
-from typing import Any, BinaryIO, Callable, Iterator, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, BinaryIO, NamedTuple
 
 from tfcompat._src.framework import errors
 from tfcompat._src.framework.export import export

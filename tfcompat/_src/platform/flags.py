@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import logging
 import sys
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from absl import flags as absl_flags
 from absl.flags import *  # noqa: F403

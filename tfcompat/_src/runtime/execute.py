@@ -7,13 +7,13 @@ from typing import Any
 import jax
 import numpy as np
 
-from tfcompat._src.framework import checks, constant_value, errors, jax_compat
+from tfcompat._src.framework import checks, constant_value, errors, jax_compat, op_spec
 from tfcompat._src.framework.host_context import HostContext
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.ops.flow.array_value import FIRST_CAPACITY, ArrayHandle, ArrayOverflow, DeviceArray, HostArray
 from tfcompat._src.runtime import failure
 from tfcompat._src.runtime.compile import Program, input_shapes
-from tfcompat._src.ops.flow.array_value import ArrayHandle, ArrayOverflow, DeviceArray, FIRST_CAPACITY, HostArray
 from tfcompat._src.runtime.loop_unit import LoopItem
 from tfcompat._src.runtime.lower import ROUTES, Frame, flatten_results, gather_inputs, store_results
 from tfcompat._src.runtime.lower_control import CondUnit, root_predicate
@@ -200,7 +200,7 @@ def run_host_op(op: Operation, values: dict[Tensor, Any], session: Any) -> None:
     store_results(op, _as_arrays(op, results), frame)
     values.update(frame.values)
     if spec.effects.random:
-        session.random_state.advance(op, spec.reserve(results, *arguments, **{k: attrs[k] for k in constant_value.keyword_names(spec.reserve)}))
+        session.random_state.advance(op, spec.reserve(results, *arguments, **{k: attrs[k] for k in op_spec.keyword_names(spec.reserve)}))
     for v in writes:
         session.variable_state.values[variable_key(v)] = np.array(frame.state[variable_key(v)])
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -93,10 +94,11 @@ class LoopItem:
         self.shared = list(dict.fromkeys(t for i in rest for t in i._inputs if t in made and t not in self.known))
         self.shared += [v.following for v in self.variables if v.following in made and v.following not in self.shared]
         if self.condition is None:
-            self.cond_items = []
+            self.cond_items, wanted = [], [op._inputs[0] for op in self.exits]
         else:
             self.cond_items, self.known = group(conditional, [self.condition._inputs[0], *self.shared], self.known)
-        self.body_items, self.known = group(rest, [v.following for v in self.variables], self.known)
+            wanted = [v.following for v in self.variables]
+        self.body_items, self.known = group(rest, wanted, self.known)
         self.loops = [unit for item in (*self.cond_items, *self.body_items) for unit in loop_units(item)]
 
     # ---- what the other stages ask ----

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Callable
+from typing import Any
 
 import jax
 import numpy as np
 
-from tfcompat._src.framework import checks, constant_value, errors
+from tfcompat._src.framework import checks, constant_value, errors, op_spec
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.runtime.fold import can_fold
@@ -59,9 +60,7 @@ def run_device_op(op: Operation, frame: Frame) -> None:
         return
     inputs = gather_inputs(op, frame)
     effects = spec.effects
-    if can_fold(op) and op._inputs and _all_static(spec, inputs):
-        results = constant_value.call_numpy_kernel(op, inputs)
-        frame.values.update(zip(op._outputs, results))
+    if can_fold(op) and op._inputs and _all_static(spec, inputs) and _fold_traced(op, inputs, frame):
         return
     arguments, attrs = constant_value.kernel_arguments(op, inputs)
     keywords = {k: attrs[k] for k in spec.kernel_attrs}
@@ -85,6 +84,17 @@ def run_device_op(op: Operation, frame: Frame) -> None:
         _note_guarded(op, flat, before, lambda: flatten_results(kernel(*arguments, **keywords)), frame)
     if effects.random:
         frame.reserves[op] = spec.reserve(flat, *arguments, **{k: attrs[k] for k in _reserve_attrs(spec)})
+
+
+def _fold_traced(op: Operation, inputs: list[Any], frame: Frame) -> bool:
+    """Computes an operation in NumPy; False where its values are bad, which the kernel then reports when it runs."""
+    try:
+        with checks.at_once():
+            results = constant_value.call_numpy_kernel(op, inputs)
+    except errors.OpError:
+        return False
+    frame.values.update(zip(op._outputs, results))
+    return True
 
 
 def _written_keys(op: Operation) -> list[str]:
@@ -199,7 +209,7 @@ def _variables(op: Operation, name: str) -> list[Operation]:
 
 
 def _reserve_attrs(spec: Any) -> tuple[str, ...]:
-    return constant_value.keyword_names(spec.reserve)
+    return op_spec.keyword_names(spec.reserve)
 
 
 def _with_node(error: errors.OpError, op: Operation) -> errors.OpError:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -92,7 +93,7 @@ class _Lowering:
         inner = self._inside(carry)
         for item in self.unit.cond_items:
             run_item(item, inner)
-        return inner, inner.values[self.unit.condition._inputs[0]] if self.unit.condition is not None else np.True_
+        return inner, inner.values[self.unit.condition._inputs[0]]
 
     def _body(self, carry: dict) -> dict:
         """The state after one more iteration; `carry["pred"]`, where it is there, is computed for the next one."""
@@ -149,6 +150,9 @@ class _Lowering:
 
     def run(self) -> None:
         """Traces the loop and files what comes out of it."""
+        if self.unit.condition is None:
+            self._run_once()
+            return
         carry = self._start()
         pure = not (self.randoms or self.written or self.inner_counts) or not self.unit.cond_items or self._is_cond_pure()
         if not pure:
@@ -156,6 +160,15 @@ class _Lowering:
         body, carry = self._traced_body(carry)
         final = self._loop(body, carry)
         self._finish(final)
+
+    def _run_once(self) -> None:
+        """Runs a frame without condition: its values go in, through its operations, and out."""
+        inner = self._inside(self._start())
+        for item in self.unit.body_items:
+            run_item(item, inner)
+        self.frame.state.update(inner.state)
+        self.frame.reserves.update(inner.reserves)
+        self.frame.values.update({e._outputs[0]: inner.values[e._inputs[0]] for e in self.unit.exits})
 
     def _is_cond_pure(self) -> bool:
         effects = [i.spec.effects for i in self.unit.cond_items]

@@ -17,7 +17,14 @@ from tfcompat._src.runtime.fold import MAX_FOLDED_ELEMENTS, can_fold
 from tfcompat._src.runtime.loop_unit import LoopGradientItem, LoopItem, loop_units
 from tfcompat._src.runtime.lower_control import CondUnit, leaf_operations
 from tfcompat._src.runtime.plan import Cluster, HostStep, Plan
-from tfcompat._src.runtime.variable_state import HANDLE_OPS, accesses, array_op, has_one_element_shape, variable_key, variable_op
+from tfcompat._src.runtime.variable_state import (
+    HANDLE_OPS,
+    accesses,
+    array_op,
+    has_one_element_shape,
+    variable_key,
+    variable_op,
+)
 
 LARGE_CONSTANT_ELEMENTS = 1024
 UNITS = (CondUnit, LoopItem)

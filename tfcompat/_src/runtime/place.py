@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework import device as device_lib, errors
+from tfcompat._src.framework import device as device_lib
+from tfcompat._src.framework import errors
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.runtime.devices import Device
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Iterable
+from collections.abc import Iterable
 
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.ordering import topological

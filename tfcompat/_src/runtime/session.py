@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 import warnings
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import jax
 
+import tfcompat._src.function.symbolic_gradient  # noqa: F401  (nodes of graphs from files may be gradients of functions)
 from tfcompat._src.framework import errors, jax_compat
 from tfcompat._src.framework.default_stack import SESSIONS
 from tfcompat._src.framework.export import export

@@ -7,7 +7,7 @@ import importlib.abc
 import importlib.machinery
 import sys
 import types
-from typing import Sequence
+from collections.abc import Sequence
 
 from tfcompat._src.framework.export import export
 from tfcompat._src.shim import missing

@@ -28,7 +28,10 @@ class InternalModule(types.ModuleType):
             raise AttributeError(f"module {path!r} has no attribute {name!r}", name=name, obj=self)
         found = listed(path, name)
         if found is ABSENT:
-            found = find(f"{path}.{name}") or lookup(path, name)
+            inner = f"{path}.{name}"
+            found = lookup(inner, name) if inner in names(path).repeats else ABSENT
+        if found is ABSENT:
+            found = find(inner) or lookup(path, name)
         if found is ABSENT:
             public = names(path).targets.get(name)
             text = missing.message(

@@ -10,14 +10,15 @@ REAL_MODULES = {
     "tensorflow.python.platform.googletest": "tfcompat._src.testing.googletest",
     "tensorflow.python.platform.test.mock": "unittest.mock",
     "tensorflow.python.platform.flags": "tfcompat._src.platform.flags",
+    "tensorflow.python.tf2": SHIM + "internal.tf2",
     "tensorflow.python.util.compat": SHIM + "internal.compat",
     "tensorflow.python.util.tf_inspect": SHIM + "internal.tf_inspect",
 }
 """Modules that are modules of ours, name for name."""
 
 NAMES = {
+    "tensorflow.python.ops.init_ops._compute_fans": "@tensorflow.python.ops.init_ops:compute_fans",
     "tensorflow.python.ops.math_ops._bucketize": "raw:Bucketize",
-    "tensorflow.python.ops.variables.Variable": "Variable",
 }
 """Names of TensorFlow's modules without a public path that mean something of ours under another name (`resolve.target`)."""
 
@@ -38,20 +39,21 @@ PLACES = {
     "tensorflow.python.framework.function": ("function.defun",),
     "tensorflow.python.framework.graph_to_function_def": ("framework.function_def",),
     "tensorflow.python.framework.ops": ("shim.internal.ops", "framework", "ops", "runtime"),
-    "tensorflow.python.framework.smart_cond": ("shim.internal.smart_cond", "ops.control"),
+    "tensorflow.python.framework.smart_cond": ("ops.control",),
     "tensorflow.python.framework.test_util": ("testing",),
     "tensorflow.python.framework.versions": ("platform.versions",),
     "tensorflow.python.keras": ("keras", "layers"),
     "tensorflow.python.layers": ("layers",),
     "tensorflow.python.lib": ("platform", "data"),
     "tensorflow.python.ops": ("variables", "ops", "gradients", "layers", "framework", "train"),
+    "tensorflow.python.ops.gradient_checker": ("testing.gradient_checker",),
+    "tensorflow.python.ops.gradient_checker_v2": ("testing.gradient_checker_v2",),
     "tensorflow.python.platform": ("platform",),
     "tensorflow.python.platform.test": ("testing",),
     "tensorflow.python.platform.tf_logging": ("platform.logging",),
     "tensorflow.python.saved_model": ("saved_model",),
     "tensorflow.python.summary": ("summary",),
     "tensorflow.python.tools": ("saved_model",),
-    "tensorflow.python.tf2": ("shim.internal.context",),
     "tensorflow.python.training": ("train", "runtime"),
     "tensorflow.python.util": ("framework", "platform"),
     "tensorflow.python.util.deprecation": ("shim.internal.deprecation",),

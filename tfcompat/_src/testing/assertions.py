@@ -5,7 +5,8 @@ from __future__ import annotations
 import collections.abc
 import contextlib
 import re
-from typing import Any, Callable, Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 from absl.testing import absltest

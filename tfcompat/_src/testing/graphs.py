@@ -6,6 +6,7 @@ from typing import Any
 
 import tfcompat as tf
 from tfcompat._src.framework.export import export
+from tfcompat._src.framework.registry import get_collection_proto_type
 from tfcompat._src.proto import messages
 
 
@@ -127,3 +128,31 @@ def NCHW_VECT_CToNHWC(input_shape_or_tensor: Any) -> Any:  # noqa: N802
     moved = permuted(value, {5: (0, 2, 3, 1, 4), 6: (0, 2, 3, 4, 1, 5)})
     joined = [sizes[0], *sizes[2:-1], sizes[1] * 4]
     return tf.reshape(moved, joined) if isinstance(value, tf.Tensor) else joined
+
+
+def assert_meta_graph_protos_equal(tester: Any, a: Any, b: Any) -> None:
+    """Two MetaGraphDefs are equal; the graphs as graphs, collections by the messages or names in them, in any order.
+
+    Args:
+      tester: the test case. a, b: MetaGraphDef messages.
+    """
+    tester.assertEqual(set(a.collection_def), set(b.collection_def))
+    for key, value in a.collection_def.items():
+        kind = value.WhichOneof("kind")
+        tester.assertEqual(kind, b.collection_def[key].WhichOneof("kind"))
+        message_type = get_collection_proto_type(key) if kind == "bytes_list" else None
+        found = []
+        for collection in (value, b.collection_def[key]):
+            entries = list(getattr(collection, kind).value) if kind else []
+            found.append(sorted(map(str, map(message_type.FromString, entries) if message_type else entries)))
+        tester.assertEqual(*found)
+    assert_equal_graph_def(a.graph_def, b.graph_def)
+    rest = []
+    for each in (a, b):
+        copy = type(each)()
+        copy.CopyFrom(each)
+        copy.ClearField("collection_def")
+        copy.ClearField("graph_def")
+        copy.ClearField("meta_info_def")
+        rest.append(copy)
+    tester.assertEqual(*rest)

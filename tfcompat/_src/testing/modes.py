@@ -8,7 +8,8 @@ from __future__ import annotations
 import collections
 import functools
 import inspect
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from absl.testing import parameterized
 

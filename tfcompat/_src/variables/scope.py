@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+import tfcompat._src.variables.messages  # noqa: F401  (collections of variables can be written to files)
 from tfcompat._src.framework import dtypes
 from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.export import export

@@ -39,9 +39,21 @@ def _placeholder(context, *, dtype, shape):
     )
 
 
-for _name, _default in (("Placeholder", " = None"), ("PlaceholderV2", "")):
+LAST_WITHOUT_UNKNOWN_SHAPE = 21
+"""The last GraphDef version in which the shape of a Placeholder could not be marked unknown: it was written as a scalar's."""
+
+
+def _placeholder_shape(c):
+    sizes = c.attr("shape").sizes
+    is_old = c.op.graph._graph_def_versions.producer <= LAST_WITHOUT_UNKNOWN_SHAPE
+    return [None if is_old and not sizes else sizes]
+
+
+for _name, _default, _shape in (
+    ("Placeholder", " = None", _placeholder_shape), ("PlaceholderV2", "", si.from_attr("shape")),
+):  # fmt: skip
     op(
-        _name, f"(*, dtype: type, shape: shape{_default}) -> (output: dtype)", shape=si.from_attr("shape"),
+        _name, f"(*, dtype: type, shape: shape{_default}) -> (output: dtype)", shape=_shape,
         gradient=NotDifferentiable("a placeholder has no inputs"), kernel=_placeholder, place=HOST, context=True,
     )  # fmt: skip
 

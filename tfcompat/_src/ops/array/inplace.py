@@ -38,7 +38,8 @@ def _inplace(name: str, change: Callable) -> None:
         rows = _rows(x, i, v)
         return change(jnp.asarray(x).at[rows], v)
 
-    op(name, "(x: T, i: int32, v: T, *, T: type) -> (y: T)", shape=si.unchanged, gradient=_UNDEFINED, kernel=kernel, depth=2)
+    text = "(x: T, i: int32, v: T, *, T: type) -> (y: T)"
+    op(name, text, shape=si.unchanged, gradient=_UNDEFINED, kernel=kernel, depth=2)
 
 
 _inplace("InplaceUpdate", lambda rows, v: rows.set(v))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -35,7 +36,12 @@ def _pad_shape(c, sign: int = 1):
     sizes, rank, paddings = _checked_rank(c)
     if rank is None or paddings is None:
         return [None if rank is None else (None,) * rank]
-    return [tuple(None if s is None else s + sign * sum(p) for s, p in zip(sizes, paddings.tolist()))]
+    added = [sum(pair) for pair in paddings.tolist()]
+    for s, count in zip(sizes, added):
+        if s is not None and count > np.iinfo(paddings.dtype).max:
+            wrapped = count - 2 ** (8 * paddings.dtype.itemsize)
+            raise ValueError(f"Dimension size overflow from adding {s} and {wrapped}")
+    return [tuple(None if s is None else s + sign * count for s, count in zip(sizes, added))]
 
 
 def _pairs(x: Any, paddings: np.ndarray) -> list[tuple[int, int]]:
@@ -87,8 +93,8 @@ op(
 # ---- MirrorPad ----
 
 
-def _mirrored(x: Any, pairs: list[tuple[int, int]], mode: str) -> Any:
-    return jnp.pad(x, pairs, mode="reflect" if mode == "REFLECT" else "symmetric")
+def _mirrored(x: Any, pairs: list[tuple[int, int]], mode: str, pad: Callable = jnp.pad) -> Any:
+    return pad(x, pairs, mode="reflect" if mode == "REFLECT" else "symmetric")
 
 
 def _check_mirror(sizes: tuple, pairs: list[tuple[int, int]], mode: str) -> None:
@@ -108,11 +114,12 @@ _MIRROR = (
 @op(
     "MirrorPad", _MIRROR, shape=_pad_shape, constants=("paddings",),
     gradient=lambda op, grad: [raw.MirrorPadGrad(grad, op.inputs[1], mode=op.get_attr("mode")), None],
+    fold=lambda x, paddings, *, mode: _mirror_pad(x, paddings, mode=mode, pad=np.pad),
 )  # fmt: skip
-def _mirror_pad(x, paddings, *, mode):
+def _mirror_pad(x, paddings, *, mode, pad=jnp.pad):
     pairs = _pairs(x, paddings)
     _check_mirror(x.shape, pairs, mode)
-    return _mirrored(x, pairs, mode)
+    return _mirrored(x, pairs, mode, pad)
 
 
 @op(

@@ -162,7 +162,9 @@ def _reshape_shape(c):
         missing = _divided(have, want)
         return [tuple(missing if s is None else s for s in target)]
     elif not open_in and have:
-        raise ValueError(f"Cannot reshape a tensor with {have} elements to shape {shape_text(target)} ({want} elements)")
+        raise ValueError(
+            f"Cannot reshape a tensor with {have} elements to shape {shape_text(target)} ({want} elements)"
+        )
     elif open_in and not open_out and have:
         _divided(want, have)
     elif open_in and open_out and have == want:

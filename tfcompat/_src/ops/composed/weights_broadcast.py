@@ -13,8 +13,8 @@ from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.array.fill import ones_like
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.shape import expand_dims, rank, shape, size
-from tfcompat._src.ops.control.groups import no_op
 from tfcompat._src.ops.control.cond import Assert, cond
+from tfcompat._src.ops.control.groups import no_op
 from tfcompat._src.ops.math.binary import multiply
 from tfcompat._src.ops.math.compare import equal
 

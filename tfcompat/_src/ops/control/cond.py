@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import collections
 import functools
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from tfcompat._src.framework import dtypes, nest, raw
 from tfcompat._src.framework.composite_tensor import CompositeTensor

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from tfcompat._src.framework import nest, raw
-from tfcompat._src.framework.convert import convert_to_tensor, to_tensor
 from tfcompat._src.framework.composite_tensor import CompositeTensor
+from tfcompat._src.framework.convert import convert_to_tensor, to_tensor
 from tfcompat._src.framework.graph_collections import GraphKeys
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.scopes import get_default_graph

@@ -101,8 +101,8 @@ class DeviceArray:
 
     @property
     def shape(self) -> tuple:
-        """What tells compiled programs apart."""
-        return (() if self.buffer is None else self.buffer.shape, self.written is None)
+        """The shape of the buffer, which tells compiled programs apart."""
+        return () if self.buffer is None else self.buffer.shape
 
     @property
     def capacity(self) -> int:

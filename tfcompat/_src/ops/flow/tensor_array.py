@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Iterator
+from collections.abc import Iterator
+from typing import Any
 
 from tfcompat._src.framework import dtypes, raw
 from tfcompat._src.framework.constant_value import constant_value
@@ -12,8 +13,8 @@ from tfcompat._src.framework.export import export
 from tfcompat._src.framework.scopes import colocate_with, control_dependencies, device, name_scope
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape, as_shape
-from tfcompat._src.framework.type_spec import TypeSpec, register_type_spec_from_value_converter
 from tfcompat._src.framework.tensor_spec import TensorSpec
+from tfcompat._src.framework.type_spec import TypeSpec, register_type_spec_from_value_converter
 from tfcompat._src.ops.array.shape import shape as shape_of
 from tfcompat._src.ops.math.sequence import arange
 

@@ -147,7 +147,7 @@ def _power(x, y):
         np.all(y >= 0) if isinstance(y, np.ndarray) else lax.reduce_and(lax.ge(y, y.dtype.type(0)), range(y.ndim))
     )
     checks.require(nonnegative, "Integers to negative integer powers are not allowed")
-    if isinstance(y, np.ndarray) and y.ndim == 0:
+    if isinstance(y, np.ndarray) and y.ndim == 0 and nonnegative:
         return lax.integer_pow(x, int(y))
     return _integer_power(*repeated(x, y))
 

@@ -128,7 +128,9 @@ def _betainc(a, b, x):
                 f"{shape_text(other.shape)}",
             )  # fmt: skip
     shape = np.broadcast_shapes(a.shape, b.shape, x.shape)
-    return lax.betainc(full(a, shape), full(b, shape), full(x, shape))
+    # In float32 the continued fraction loses up to two digits where a or b is large.
+    wide = (lax.convert_element_type(full(v, shape), np.float64) for v in (a, b, x))
+    return lax.convert_element_type(lax.betainc(*wide), x.dtype)
 
 
 # ---- public functions ----

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Iterator, Protocol
+from collections.abc import Iterator
+from typing import Protocol
 
 import numpy as np
 

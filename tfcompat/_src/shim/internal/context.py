@@ -1,18 +1,13 @@
-"""`tensorflow.python.eager.context` and `tensorflow.python.tf2`: graphs are built, nothing runs eagerly."""
+"""`tensorflow.python.eager.context`: graphs are built, nothing runs eagerly."""
 
 from __future__ import annotations
 
 import contextlib
-from typing import Iterator
+from collections.abc import Iterator
 
 import jax
 
 from tfcompat._src.framework.scopes import executing_eagerly
-
-
-def enabled() -> bool:
-    """Whether TensorFlow 2 behaviour is on: never."""
-    return False
 
 
 def in_eager_mode() -> bool:

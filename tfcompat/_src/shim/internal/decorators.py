@@ -3,20 +3,74 @@
 from __future__ import annotations
 
 import contextlib
-import functools
+import inspect
 from typing import Any, Callable
 
 
 class TFDecorator:
-    """A decorator's record: its name, the function it decorates, a text on it and another argument list."""
+    """A decorator's record: its name, the function it decorates, a text on it and another argument list.
+
+    Calling it calls the function.
+    """
 
     def __init__(
         self, decorator_name: str, target: Any, decorator_doc: str = "", decorator_argspec: Any = None
     ) -> None:
-        self.decorator_name = decorator_name
-        self.decorated_target = target
-        self.decorator_doc = decorator_doc
-        self.decorator_argspec = decorator_argspec
+        self._decorated_target = target
+        self._decorator_name, self._decorator_doc, self._decorator_argspec = decorator_name, decorator_doc, decorator_argspec
+        if hasattr(target, "__name__"):
+            self.__name__ = target.__name__
+        if hasattr(target, "__qualname__"):
+            self.__qualname__ = target.__qualname__
+        self.__doc__ = getattr(target, "__doc__", None) or ""
+        self.__wrapped__ = target
+        if decorator_argspec is not None:
+            self.__signature__ = full_signature(decorator_argspec)
+        elif callable(target):
+            with contextlib.suppress(TypeError, ValueError):
+                self.__signature__ = inspect.signature(target)
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        return self._decorated_target.__get__(instance, owner)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._decorated_target(*args, **kwargs)
+
+    @property
+    def decorated_target(self) -> Any:
+        return self._decorated_target
+
+    @decorated_target.setter
+    def decorated_target(self, target: Any) -> None:
+        self._decorated_target = target
+
+    @property
+    def decorator_name(self) -> str:
+        return self._decorator_name
+
+    @property
+    def decorator_doc(self) -> str:
+        return self._decorator_doc
+
+    @property
+    def decorator_argspec(self) -> Any:
+        return self._decorator_argspec
+
+
+def full_signature(argspec: Any) -> inspect.Signature:
+    """A Signature of an ArgSpec or FullArgSpec."""
+    kind = inspect.Parameter
+    defaults = dict(zip(reversed(argspec.args), reversed(argspec.defaults or ())))
+    found = [kind(n, kind.POSITIONAL_OR_KEYWORD, default=defaults.get(n, kind.empty)) for n in argspec.args]
+    if argspec.varargs:
+        found.append(kind(argspec.varargs, kind.VAR_POSITIONAL))
+    keywords = getattr(argspec, "varkw", None) or getattr(argspec, "keywords", None)
+    only = getattr(argspec, "kwonlyargs", None) or []
+    only_defaults = getattr(argspec, "kwonlydefaults", None) or {}
+    found += [kind(n, kind.KEYWORD_ONLY, default=only_defaults.get(n, kind.empty)) for n in only]
+    if keywords:
+        found.append(kind(keywords, kind.VAR_KEYWORD))
+    return inspect.Signature(found)
 
 
 def make_decorator(
@@ -27,21 +81,65 @@ def make_decorator(
     decorator_argspec: Any = None,
 ) -> Callable[..., Any]:
     """`decorator_func` under the name, text and signature of `target`, which `unwrap` finds again."""
-    record = TFDecorator(decorator_name or decorator_func.__name__, target, decorator_doc, decorator_argspec)
-    functools.update_wrapper(decorator_func, target)
+    if decorator_name is None:
+        decorator_name = inspect.currentframe().f_back.f_code.co_name  # type: ignore[union-attr]
+    record = TFDecorator(decorator_name, target, decorator_doc, decorator_argspec)
     decorator_func._tf_decorator = record  # type: ignore[attr-defined]
+    for key in ("__name__", "__qualname__", "__module__"):
+        if hasattr(target, key):
+            setattr(decorator_func, key, getattr(target, key))
+    for key, value in getattr(target, "__dict__", {}).items():
+        decorator_func.__dict__.setdefault(key, value)
+    decorator_func.__doc__ = record.__doc__
+    decorator_func.__wrapped__ = target  # type: ignore[attr-defined]
+    decorator_func.__original_wrapped__ = target  # type: ignore[attr-defined]
+    if hasattr(record, "__signature__"):
+        decorator_func.__signature__ = record.__signature__  # type: ignore[attr-defined]
+    return decorator_func
+
+
+def rewrap(decorator_func: Callable[..., Any], previous_target: Any, new_target: Any) -> Any:
+    """Puts `new_target` in the place of `previous_target` among the functions that decorators wrap; the outermost one.
+
+    Raises:
+      AssertionError: `decorator_func` does not decorate `previous_target`.
+    """
+    innermost: Any = None
+    current, found = decorator_func, None
+    while current is not None:
+        if current is previous_target or getattr(current, "__func__", current) is previous_target:
+            found = current
+            break
+        record = current if isinstance(current, TFDecorator) else getattr(current, "_tf_decorator", None)
+        if record is None:
+            break
+        innermost = current
+        current = record.decorated_target
+    assert found is not None, f"did not find {previous_target} in {decorator_func}"
+    if innermost is None:
+        return new_target
+    if isinstance(innermost, TFDecorator):
+        innermost.decorated_target = new_target
+    else:
+        innermost.__wrapped__ = new_target
+        innermost._tf_decorator.decorated_target = new_target
     return decorator_func
 
 
 def unwrap(maybe_tf_decorator: Any) -> tuple[list[TFDecorator], Any]:
     """The records of all decorators, outermost first, and the innermost function."""
-    records = []
-    while hasattr(maybe_tf_decorator, "_tf_decorator"):
-        records.append(maybe_tf_decorator._tf_decorator)
-        maybe_tf_decorator = records[-1].decorated_target
-    return records, maybe_tf_decorator
+    records: list[TFDecorator] = []
+    current = maybe_tf_decorator
+    while True:
+        record = current if isinstance(current, TFDecorator) else getattr(current, "_tf_decorator", None)
+        if record is None or record in records:
+            return records, current
+        records.append(record)
+        current = record.decorated_target
 
 
 def contextmanager(target: Callable[..., Any]) -> Callable[..., Any]:
     """A context manager made of a generator function."""
     return make_decorator(target, contextlib.contextmanager(target), "contextmanager")
+
+

@@ -1,0 +1,84 @@
+"""Registries: objects by name, and how the objects of graph collections become messages."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+
+class Registry:
+    """Objects by name; each name once.
+
+    Args:
+      name: what the registry holds, for messages.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._registry: dict[str, Any] = {}
+        self._where: dict[str, str] = {}
+
+    def register(self, candidate: Any, name: str | None = None) -> None:
+        """Adds `candidate` under `name`, by default its `__name__`.
+
+        Raises:
+          ValueError: the name is empty. KeyError: it is taken.
+        """
+        name = name or candidate.__name__
+        if not name:
+            raise ValueError("a registry needs a name for each entry")
+        if name in self._registry:
+            raise KeyError(
+                f"Registering two {self._name} with name '{name}'! (Previous registration was in {self._where[name]})"
+            )
+        caller = inspect.stack(0)[1]
+        self._registry[name] = candidate
+        self._where[name] = f"{caller.function} {caller.filename}:{caller.lineno}"
+
+    def list(self) -> list[str]:
+        """All names."""
+        return list(self._registry)
+
+    def lookup(self, name: str) -> Any:
+        """The object under `name`; LookupError where there is none."""
+        if name not in self._registry:
+            raise LookupError(f"{self._name} registry has no entry for: {name}")
+        return self._registry[name]
+
+
+_collection_messages: dict[str, tuple] = {}
+
+
+def register_proto_function(
+    collection_name: str, proto_type: Any = None, to_proto: Callable | None = None, from_proto: Callable | None = None
+) -> None:
+    """Says how the objects of a collection become messages and come back.
+
+    Args:
+      collection_name: key of the collection.
+      proto_type: the message class.
+      to_proto: `f(value, export_scope=None) -> message`.
+      from_proto: `f(message, import_scope=None) -> value`.
+
+    Raises:
+      TypeError: a function cannot be called. KeyError: the collection has them already.
+    """
+    for function in (to_proto, from_proto):
+        if function is not None and not callable(function):
+            raise TypeError("to_proto and from_proto must be callable.")
+    if collection_name in _collection_messages:
+        raise KeyError(f"Registering two proto functions with name '{collection_name}'!")
+    _collection_messages[collection_name] = (proto_type, to_proto, from_proto)
+
+
+def get_collection_proto_type(collection_name: str) -> Any:
+    return _collection_messages.get(collection_name, (None,) * 3)[0]
+
+
+def get_to_proto_function(collection_name: str) -> Callable | None:
+    return _collection_messages.get(collection_name, (None,) * 3)[1]
+
+
+def get_from_proto_function(collection_name: str) -> Callable | None:
+    return _collection_messages.get(collection_name, (None,) * 3)[2]

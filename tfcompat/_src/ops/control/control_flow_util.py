@@ -1,0 +1,130 @@
+"""Questions about the control flow that an operation is part of, under TensorFlow's internal names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfcompat._src.framework.operation import Operation
+from tfcompat._src.ops.control.context import contains, output_context
+from tfcompat._src.ops.control.loop_ops import ENTER, EXIT
+from tfcompat._src.ops.control.loop_topology import MERGE, SWITCH
+
+ENABLE_CONTROL_FLOW_V2 = False
+
+
+def EnableControlFlowV2(graph: Any) -> bool:
+    return ENABLE_CONTROL_FLOW_V2
+
+
+def IsInXLAContext(op: Operation) -> bool:
+    return False
+
+
+def IsInWhileLoop(op: Operation) -> bool:
+    return GetWhileContext(op) is not None
+
+
+def IsInCond(op: Operation) -> bool:
+    context = op._get_control_flow_context()
+    return context is not None and GetContainingCondContext(context) is not None
+
+
+def IsSwitch(op: Operation) -> bool:
+    return op.type in SWITCH
+
+
+def IsMerge(op: Operation) -> bool:
+    return op.type in MERGE
+
+
+def IsLoopEnter(op: Operation) -> bool:
+    return op.type in ENTER
+
+
+def IsLoopExit(op: Operation) -> bool:
+    return op.type in EXIT
+
+
+def IsLoopSwitch(op: Operation) -> bool:
+    context = op._get_control_flow_context()
+    return IsSwitch(op) and context is not None and context.IsWhileContext() and not IsCondSwitch(op)
+
+
+def IsCondSwitch(op: Operation) -> bool:
+    """Whether a Switch belongs to a cond: one of its consumers, behind other Switches, is inside of one."""
+    if not IsSwitch(op) or not op.outputs:
+        return False
+    found = False
+    for tensor in op.outputs:
+        for consumer in tensor.consumers():
+            context = output_context(consumer)
+            found = found or (context is not None and context.IsCondContext()) or IsCondSwitch(consumer)
+    return found
+
+
+def IsLoopMerge(op: Operation) -> bool:
+    return IsMerge(op) and any(t.op.type in ("NextIteration", "RefNextIteration") for t in op.inputs)
+
+
+def IsCondMerge(op: Operation) -> bool:
+    if not IsMerge(op) or not op.inputs:
+        return False
+    contexts = [output_context(t.op) for t in op.inputs]
+    return all(c is not None and c.IsCondContext() for c in contexts)
+
+
+def IsLoopConstantEnter(op: Operation) -> bool:
+    return IsLoopEnter(op) and op.get_attr("is_constant")
+
+
+def GetLoopConstantEnter(value: Any) -> Operation | None:
+    """The Enter node through which an invariant comes into its loop, or None."""
+    op = value.op
+    while op.type in ("Switch", "RefSwitch", "Identity", "RefIdentity"):
+        op = op.inputs[0].op
+    return op if IsLoopConstantEnter(op) else None
+
+
+def GetOutputContext(op: Operation) -> Any:
+    return output_context(op)
+
+
+def GetContainingWhileContext(ctxt: Any, stop_ctxt: Any = None) -> Any:
+    """The innermost loop around a context, `stop_ctxt` where that comes first, or None."""
+    while ctxt is not None:
+        if ctxt.IsWhileContext() or ctxt is stop_ctxt:
+            return ctxt
+        ctxt = ctxt.outer_context
+    return None
+
+
+def GetContainingCondContext(ctxt: Any) -> Any:
+    """The innermost cond around a context, or None."""
+    while ctxt is not None:
+        if ctxt.IsCondContext():
+            return ctxt
+        ctxt = ctxt.outer_context
+    return None
+
+
+def IsContainingContext(ctxt: Any, maybe_containing_ctxt: Any) -> bool:
+    """Whether `maybe_containing_ctxt` is `ctxt` or lies around it."""
+    while ctxt is not maybe_containing_ctxt:
+        if ctxt is None:
+            return False
+        ctxt = ctxt.outer_context
+    return True
+
+
+def OpInContext(op: Operation, ctxt: Any) -> bool:
+    return contains(ctxt, op)
+
+
+def TensorInContext(tensor: Any, ctxt: Any) -> bool:
+    return OpInContext(tensor.op, ctxt)
+
+
+def GetWhileContext(op: Operation) -> Any:
+    """The loop that a node is in, or None."""
+    context = op._get_control_flow_context()
+    return context.GetWhileContext() if context is not None else None
