@@ -17,6 +17,7 @@ HERE = Path(__file__).resolve().parent
 FAMILIES = sorted(path.name[: -len(".json.gz")] for path in (HERE / "golden/cases").glob("*.json.gz"))
 RTOL = {"float16": 2e-3, "bfloat16": 2e-2, "float32": 1e-5, "complex64": 1e-5, "float64": 1e-11, "complex128": 1e-11}
 DIFFERENCE_STEP = 1e-5
+LOWEST_OF_EMPTY = 1e30  # the extreme of an empty segment is the end of the number range, and does not move
 DIFFERENCE_RTOL = 2e-5
 
 
@@ -115,8 +116,9 @@ def check_differences(case, session, floats, inputs, grads, fetched):
             for k, a in case.arrays.items()
         }
         values = session.run([t for _, t in floats], moved)
+        seen = [np.where(np.abs(v) < LOWEST_OF_EMPTY, v, 0) for v in values]
         return sum(
-            float(np.sum(v * observe.weights(case, i, v.shape))) for (i, _), v in zip(floats, values, strict=True)
+            float(np.sum(v * observe.weights(case, i, v.shape))) for (i, _), v in zip(floats, seen, strict=True)
         )
 
     numeric = (total(1) - total(-1)) / (2 * DIFFERENCE_STEP)

@@ -280,6 +280,12 @@ from tfcompat._src.ops.math.contraction import cross as cross
 from tfcompat._src.ops.math.contraction import tensordot as tensordot
 from tfcompat._src.ops.math.contraction import trace as trace
 from tfcompat._src.ops.math.einsum import einsum as einsum
+from tfcompat._src.ops.math.fake_quant import fake_quant_with_min_max_args as fake_quant_with_min_max_args
+from tfcompat._src.ops.math.fake_quant import fake_quant_with_min_max_args_gradient as fake_quant_with_min_max_args_gradient
+from tfcompat._src.ops.math.fake_quant import fake_quant_with_min_max_vars as fake_quant_with_min_max_vars
+from tfcompat._src.ops.math.fake_quant import fake_quant_with_min_max_vars_gradient as fake_quant_with_min_max_vars_gradient
+from tfcompat._src.ops.math.fake_quant import fake_quant_with_min_max_vars_per_channel as fake_quant_with_min_max_vars_per_channel
+from tfcompat._src.ops.math.fake_quant import fake_quant_with_min_max_vars_per_channel_gradient as fake_quant_with_min_max_vars_per_channel_gradient
 from tfcompat._src.ops.math.histogram import bincount as bincount
 from tfcompat._src.ops.math.histogram import histogram_fixed_width as histogram_fixed_width
 from tfcompat._src.ops.math.histogram import histogram_fixed_width_bins as histogram_fixed_width_bins
@@ -361,6 +367,7 @@ from tfcompat._src.ops.math.unary import sqrt as sqrt
 from tfcompat._src.ops.math.unary import square as square
 from tfcompat._src.ops.math.unary import tan as tan
 from tfcompat._src.ops.math.unary import tanh as tanh
+from tfcompat._src.ops.random.crop import random_crop as random_crop
 from tfcompat._src.ops.random.seeds import get_seed as get_seed
 from tfcompat._src.ops.random.seeds import set_random_seed as set_random_seed
 from tfcompat._src.ops.random.stateful import multinomial as multinomial
@@ -487,6 +494,7 @@ from tfcompat import metrics as metrics
 from tfcompat import nest as nest
 from tfcompat import nn as nn
 from tfcompat import profiler as profiler
+from tfcompat import quantization as quantization
 from tfcompat import random as random
 from tfcompat import resource_loader as resource_loader
 from tfcompat import sparse as sparse

@@ -102,6 +102,10 @@ case(
         for mode, value in (("CONSTANT", ""), ("CONSTANT", "p"), ("REFLECT", ""), ("SYMMETRIC", ""))
     ],
 )
+case(
+    "linspace_ends",
+    lambda tf: [tf.linspace(0.0, 1.0, 42), tf.linspace(-1.0, 0.0, 42), tf.linspace(0.1, 0.2, 4)],
+)
 case("betainc_sizes", lambda tf, a, x: [tf.betainc(a, a, x), tf.betainc(30.0 * a, 40.0 * a, x), tf.betainc(a, tf.constant(1.5, tf.float64), tf.constant(0.25, tf.float64))],
      a=F64(6, low=0.01, high=4.0), x=F64(6, low=0.05, high=0.95), grad=False)  # fmt: skip
 case("stitch_nothing", lambda tf: tf.dynamic_stitch([tf.constant([-3])], [tf.constant([1.0])]))

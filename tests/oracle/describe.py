@@ -56,7 +56,7 @@ VALUE_FIELDS = {
 MAX_LISTED = 16
 IGNORED_ATTRS = ("_output_shapes",)
 MESSAGE_HEAD = 100
-CUSTOM_GRADIENT = re.compile(r"^(CustomGradient-)\d+$")
+COUNTED = re.compile(r"^(CustomGradient-|pyfunc_)\d+$")
 
 
 def dtype_name(enum):
@@ -129,7 +129,7 @@ def attr_value(proto):
         return None
     value = getattr(proto, kind)
     if kind == "s":
-        return CUSTOM_GRADIENT.sub(r"\1#", _text(value))
+        return COUNTED.sub(r"\1#", _text(value))
     if kind == "type":
         return dtype_name(value)
     if kind == "shape":

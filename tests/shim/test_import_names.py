@@ -49,6 +49,23 @@ PROGRAMS = {
         assert file_io.FileIO("x", "w").name == "x"
         assert tf_inspect.getargspec(lambda a, b=2: 0) == (["a", "b"], None, None, (2,))
         """,
+    "internal names under another name": """
+        import unittest.mock
+        import tensorflow as tf
+        from tensorflow.python.eager import execution_callbacks
+        from tensorflow.python.ops import gradient_checker, gradient_checker_v2, init_ops, inplace_ops, math_ops, variables
+        from tensorflow.python.platform import test
+        assert math_ops._bucketize([1.0], boundaries=[0.0]).op.type == "Bucketize"
+        assert variables.Variable is variables.VariableV1 is tf.Variable and test.mock is unittest.mock
+        assert gradient_checker.compute_gradient is not gradient_checker_v2.compute_gradient
+        assert init_ops._compute_fans([2, 3]) == (2, 3)
+        assert inplace_ops.empty([2], tf.float32).op.type == "Empty"
+        assert execution_callbacks.ExecutionCallback.RAISE.value == "raise"
+        """,
+    "functions on arrays are no internal names": """
+        from tensorflow.python.ops import array_ops
+        assert not hasattr(array_ops, "_unravel_index") and not hasattr(array_ops, "_mirror_pad")
+        """,
     "attribute access without import": """
         import tensorflow as tf
         assert tf.python.framework.ops.Graph is tf.Graph

@@ -4,6 +4,7 @@ import importlib
 
 from tfcompat._src.ops.array.patches import extract_image_patches as extract_image_patches
 from tfcompat._src.ops.array.patches import extract_patches as extract_patches
+from tfcompat._src.ops.random.crop import random_crop as random_crop
 
 _LAZY = {
 }

@@ -149,7 +149,7 @@ def execute(source: bytes, path: str, program: str, arguments: list[str], folder
         if path.endswith(".pyc")
         else compile(source, path, "exec", dont_inherit=True)
     )
-    exec(code, module.__dict__)  # type: ignore[arg-type]
+    exec(code, module.__dict__)  # type: ignore[arg-type]  # noqa: S102
     return 0
 
 

@@ -126,6 +126,8 @@ def known_shape(tensor: Tensor) -> tuple | None:
     if value is not None:
         if value.ndim == 0:
             return None
+        if np.any(value < -1):
+            raise ValueError(f"Invalid value in tensor used for shape: {value[value < -1][0]}")
         return tuple(None if v < 0 else int(v) for v in value)
     op = tensor.op
     partial = _PARTIAL.get(op.type)

@@ -60,6 +60,11 @@ class Collections:
         self._collections: dict[Any, list[Any]] = {}
         self._collections_lock = threading.RLock()
 
+    @property
+    def collections(self) -> list[Any]:
+        """The keys of the collections."""
+        return list(self._collections)
+
     def add_to_collection(self, name: Any, value: Any) -> None:
         """Appends `value` to the collection `name`; RuntimeError where the graph is finalized."""
         self._check_not_finalized()

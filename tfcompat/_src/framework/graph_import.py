@@ -101,6 +101,7 @@ class _Importer:
     """One import: made nodes by their names in the GraphDef, and the inputs that close loops, set last."""
 
     _input_pattern = re.compile(r"^\^?[A-Za-z0-9.][A-Za-z0-9_.\-/]*(:\d+)?$")
+    _drops_unknown_groups = False
 
     def __init__(self, graph: Graph, graph_def: Any, scope: str, input_map: dict[str, Any], producer_op_list: Any) -> None:
         self._graph, self._scope, self._input_map = graph, scope, input_map
@@ -224,6 +225,8 @@ class _Importer:
         groups = op._attrs.get("_class")
         if not groups:
             return []
+        if self._drops_unknown_groups:
+            groups = [g for g in groups if not g.startswith(b"loc:@") or g[5:].decode() in self._nodes]
         names = [g[5:].decode() for g in groups if g.startswith(b"loc:@")]
         for name in names:
             if name not in self._nodes:
@@ -335,6 +338,7 @@ class _BodyImporter(_Importer):
     """The import of a function's nodes, whose inputs are `argument` or `node:output:index`."""
 
     _input_pattern = re.compile(r"^\^?[A-Za-z0-9.][A-Za-z0-9_.\-/]*(:[a-zA-Z0-9_]+:\d+|:\d+)?$")
+    _drops_unknown_groups = True
 
     def _tensor(self, consumer: str, source: str) -> Tensor:
         mapped = self._mapped(source)

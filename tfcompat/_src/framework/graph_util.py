@@ -75,7 +75,8 @@ def extract_sub_graph(graph_def: Any, dest_nodes: list[str]) -> Any:
         raise TypeError("dest_nodes must be a list.")
     nodes = {_node_name(n.name): n for n in graph_def.node}
     for name in dest_nodes:
-        assert name in nodes, f"{name} is not in graph"
+        if name not in nodes:
+            raise AssertionError(f"{name} is not in graph")
     needed: set[str] = set()
     pending = [_node_name(n) for n in dest_nodes]
     while pending:

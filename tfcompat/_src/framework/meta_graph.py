@@ -63,14 +63,14 @@ def strip_graph_default_valued_attrs(meta_graph_def: Any) -> None:
 # ---- names ----
 
 
-def strip_scope(name: str, export_scope: str | None) -> str:
+def strip_name_scope(name: str, export_scope: str | None) -> str:
     """A node or collection entry's name without the scope, marks of control inputs and groups kept."""
     if not export_scope:
         return name
     return re.sub(rf"^([\^]|loc:@|){re.escape(export_scope.rstrip('/'))}/", r"\1", name)
 
 
-def prepend_scope(name: str, import_scope: str | None) -> str:
+def prepend_name_scope(name: str, import_scope: str | None) -> str:
     """A name below the scope, marks of control inputs and groups kept."""
     if not import_scope:
         return name
@@ -174,7 +174,7 @@ def _fill_collection(entry: Any, key: str, values: list[Any], export_scope: str 
     elif all(isinstance(v, Message) for v in values) and values:
         entry.bytes_list.value.extend(v.SerializeToString() for v in values)
     else:
-        entry.node_list.value.extend(strip_scope(v.name, export_scope) for v in values)
+        entry.node_list.value.extend(strip_name_scope(v.name, export_scope) for v in values)
         entry.node_list.SetInParent()
 
 
@@ -233,14 +233,14 @@ def _scoped_graph_def(graph_def: Any, export_scope: str | None, clear_devices: b
             continue
         new = found.node.add()
         new.CopyFrom(node)
-        new.name = strip_scope(node.name, export_scope)
+        new.name = strip_name_scope(node.name, export_scope)
         del new.input[:]
         new.input.extend(_scoped_input(i, export_scope, unbound) for i in node.input)
         groups = node.attr["_class"].list.s if "_class" in node.attr else ()
         if groups:
             del new.attr["_class"].list.s[:]
             kept = [g for g in groups if _is_below(g.decode(), export_scope)]
-            new.attr["_class"].list.s.extend(strip_scope(g.decode(), export_scope).encode() for g in kept)
+            new.attr["_class"].list.s.extend(strip_name_scope(g.decode(), export_scope).encode() for g in kept)
             if not kept:
                 del new.attr["_class"]
         if clear_devices:
@@ -250,7 +250,7 @@ def _scoped_graph_def(graph_def: Any, export_scope: str | None, clear_devices: b
 
 def _scoped_input(name: str, export_scope: str | None, unbound: set[str]) -> str:
     if _is_below(name, export_scope):
-        return strip_scope(name, export_scope)
+        return strip_name_scope(name, export_scope)
     mark = "^" if name.startswith("^") else ""
     found = f"{mark}{UNBOUND_INPUT_PREFIX}{name.lstrip('^')}"
     unbound.add(found.lstrip("^"))
@@ -261,7 +261,7 @@ def _variables_below(graph: Graph, export_scope: str | None) -> dict[str, Any]:
     found = {}
     for variable in graph.get_collection("variables") + graph.get_collection("trainable_variables"):
         if _is_below(variable.name, export_scope):
-            found.setdefault(strip_scope(variable.name, export_scope), variable)
+            found.setdefault(strip_name_scope(variable.name, export_scope), variable)
     return found
 
 
@@ -283,7 +283,7 @@ def read_meta_graph_file(filename: str) -> Any:
       IOError: there is no such file, or it holds none.
     """
     if not file_io.exists(filename):
-        raise IOError(f"File {filename} does not exist.")
+        raise OSError(f"File {filename} does not exist.")
     data = file_io.read_file_to_string(filename, binary_mode=True)
     found = messages.MetaGraphDef()
     try:
@@ -294,7 +294,7 @@ def read_meta_graph_file(filename: str) -> Any:
     try:
         text_format.Merge(data.decode("utf-8"), found, descriptor_pool=pool.POOL)
     except (text_format.ParseError, UnicodeDecodeError) as e:
-        raise IOError(f"Cannot parse file {filename}: {e}.") from None
+        raise OSError(f"Cannot parse file {filename}: {e}.") from None
     return found
 
 
@@ -349,7 +349,7 @@ def import_scoped_meta_graph_with_return_elements(
         )  # fmt: skip
         _restore_collections(graph, meta_graph_def, below, unbound_inputs_col_name, restore_collections_predicate)
         variables = graph.get_collection("variables", scope=below or None)
-        return {strip_scope(v.name, below): v for v in variables if _is_below(v.name, below)}, found
+        return {strip_name_scope(v.name, below): v for v in variables if _is_below(v.name, below)}, found
 
 
 def _check_bound(meta_graph_def: Any, key: str, input_map: dict | None) -> None:
@@ -382,7 +382,7 @@ def _restore_collections(
                 graph.add_to_collection(key, value)
         elif kind == "node_list":
             for name in entry.node_list.value:
-                graph.add_to_collection(key, graph.as_graph_element(prepend_scope(name, scope)))
+                graph.add_to_collection(key, graph.as_graph_element(prepend_name_scope(name, scope)))
         else:
             for value in getattr(entry, kind).value:
                 graph.add_to_collection(key, value)

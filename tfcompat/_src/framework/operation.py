@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
-from tfcompat._src.framework import attr_values, dtypes, op_spec
+from tfcompat._src.framework import attr_values, dtypes, errors, op_spec
 from tfcompat._src.framework import device as device_lib
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.tensor import Tensor, session_for
@@ -180,6 +180,11 @@ class Operation:
         if tensor.graph is not self._graph:
             raise ValueError(f"{tensor.name} and {self.name} must be from the same graph.")
         changed = list(self._inputs)
+        if not 0 <= index < len(changed):
+            raise errors.OutOfRangeError(
+                self.node_def, self,
+                f"Cannot update edge. Input index [{index}] is greater than the number of total inputs [{len(changed)}].",
+            )  # fmt: skip
         changed[index] = tensor
         self._inputs = tuple(changed)
         self._graph._note_change()

@@ -7,13 +7,13 @@ A shape holds `sizes`: None where the rank is unknown, or a tuple of int and Non
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Optional
+from typing import Any
 
 from tfcompat._src.framework import dtypes
 from tfcompat._src.framework.export import export
 from tfcompat._src.proto import messages
 
-Sizes = Optional[tuple[int | None, ...]]
+Sizes = tuple[int | None, ...] | None
 
 _v2_behavior = False
 

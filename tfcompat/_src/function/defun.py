@@ -289,6 +289,9 @@ def _outside_variables(body: FuncGraph) -> Callable:
 
     def get(getter: Callable, name: str, *args: Any, **kwargs: Any) -> Any:
         with body.outer_graph.as_default():
+            initializer = kwargs.get("initializer")
+            if initializer is not None and not callable(initializer):
+                convert_to_tensor(initializer)  # 1.15 finds its dtype from a constant, a node of the graph
             variable = getter(name, *args, **kwargs)
         body.extra_vars.append(variable)
         return variable if is_resource_variable(variable) else variable.value()

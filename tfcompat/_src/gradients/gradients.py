@@ -21,7 +21,7 @@ from tfcompat._src.ops.array.shape import shape
 from tfcompat._src.ops.control.kernel_gradient import kernel_gradient
 from tfcompat._src.ops.control.loop_gradient import LoopNode
 from tfcompat._src.ops.control.loop_ops import EXIT
-from tfcompat._src.ops.control.loop_topology import find_loops
+from tfcompat._src.ops.control.loop_topology import find_loops, left_loops
 
 
 @export("UnconnectedGradients")
@@ -82,7 +82,8 @@ def gradients(
         for y, grad in zip(ys, _initial_gradients(grad_ys, ys)):
             walk.add(y, grad)
         walk.run(ys, targets, stop_tensors)
-        return [_result(walk.total(t), t, x, unconnected) for t, x in zip(targets, xs)]
+        totals = [walk.total(t) for t in targets]
+    return [_result(total, t, x, unconnected) for total, t, x in zip(totals, targets, xs)]
 
 
 def _as_list(value: Any) -> list[Any]:
@@ -121,7 +122,8 @@ def _named(grad: Any, name: str) -> Any:
     """A gradient that was given, in nodes of the gradients' name scope."""
     if not isinstance(grad, IndexedSlices):
         return raw.Identity(grad, name=name)
-    indices, values = raw.Identity(grad.indices, name=f"{name}_indices"), raw.Identity(grad.values, name=f"{name}_values")
+    indices = raw.Identity(grad.indices, name=f"{name}_indices")
+    values = raw.Identity(grad.values, name=f"{name}_values")
     dense_shape = None if grad.dense_shape is None else raw.Identity(grad.dense_shape, name=f"{name}_shape")
     return IndexedSlices(values, indices, dense_shape)
 
@@ -240,7 +242,7 @@ def _with_loops(ops: list[Operation]) -> list[Any]:
     """`ops` with one node in place of each loop that has been left."""
     if not any(op.type in EXIT for op in ops):
         return ops
-    nodes = {loop: LoopNode(loop) for loop in find_loops(ops)[0] if loop.exits}
+    nodes = {loop: LoopNode(loop) for loop in left_loops(find_loops(ops)[0])}
     owner = {op: node for loop, node in nodes.items() for op in loop.all_members()}
     return topological([*nodes.values(), *[op for op in ops if op not in owner]], owner=owner)
 

@@ -58,6 +58,7 @@ import tfcompat._src.ops.math.compare  # noqa: F401
 import tfcompat._src.ops.math.complex  # noqa: F401
 import tfcompat._src.ops.math.contraction  # noqa: F401
 import tfcompat._src.ops.math.einsum  # noqa: F401
+import tfcompat._src.ops.math.fake_quant  # noqa: F401
 import tfcompat._src.ops.math.histogram  # noqa: F401
 import tfcompat._src.ops.math.matmul  # noqa: F401
 import tfcompat._src.ops.math.operators  # noqa: F401
@@ -95,6 +96,7 @@ import tfcompat._src.ops.nn.windows  # noqa: F401
 import tfcompat._src.ops.nn.zero_fraction  # noqa: F401
 import tfcompat._src.ops.random.bounded_normal  # noqa: F401
 import tfcompat._src.ops.random.candidate_samplers  # noqa: F401
+import tfcompat._src.ops.random.crop  # noqa: F401
 import tfcompat._src.ops.random.distributions  # noqa: F401
 import tfcompat._src.ops.random.fill  # noqa: F401
 import tfcompat._src.ops.random.libm  # noqa: F401

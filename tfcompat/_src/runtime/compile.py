@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tfcompat._src.framework import checks, jax_compat
+from tfcompat._src.framework import checks, errors, jax_compat
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.ops.flow.array_value import FIRST_CAPACITY, GROWTH
 from tfcompat._src.runtime.lower import Frame, GuardedWrite, collecting
@@ -46,8 +46,12 @@ class Program:
         frame = Frame(values, state, {op: rng[i] for i, op in enumerate(cluster.randoms)})
         GROWTH.capacity = self.capacity
         with collecting() as found:
-            for item in cluster.items:
-                run_item(item, frame)
+            try:
+                for item in cluster.items:
+                    run_item(item, frame)
+            except (TypeError, ValueError, errors.OpError):
+                _raise_certain_failure(found)
+                raise
         shapes = input_shapes(inputs)
         traced = {op: n for op, n in frame.reserves.items() if isinstance(n, jax.core.Tracer)}
         self.reserves[shapes] = {op: int(n) for op, n in frame.reserves.items() if op not in traced}
@@ -61,6 +65,13 @@ class Program:
         self.checks[shapes] = [c.without_traced_values() for c in found]
         flags = (all_ok, tuple(c.ok for c in found), tuple(c.traced_values() for c in found)) if found else ()
         return outputs, tuple(new_state), flags, tuple(traced.values())
+
+
+def _raise_certain_failure(found: list[checks.Check]) -> None:
+    """A kernel that cannot be traced is the consequence where a check before it is sure to fail."""
+    for check in found:
+        if check.is_certain and not check.traced_values():
+            raise check.failure(check.values) from None
 
 
 def _committed(new: Any, old: Any, guarded: GuardedWrite | None, all_ok: Any, checks_made: int) -> Any:

@@ -14,7 +14,7 @@ from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.flow.array_value import FIRST_CAPACITY, ArrayHandle, ArrayOverflow, DeviceArray, HostArray
 from tfcompat._src.runtime import failure
 from tfcompat._src.runtime.compile import Program, input_shapes
-from tfcompat._src.runtime.loop_unit import LoopItem
+from tfcompat._src.runtime.loop_unit import LoopGradientItem, LoopItem
 from tfcompat._src.runtime.lower import ROUTES, Frame, flatten_results, gather_inputs, store_results
 from tfcompat._src.runtime.lower_control import CondUnit, root_predicate
 from tfcompat._src.runtime.partition import Partitioner
@@ -67,6 +67,9 @@ def run_loop(unit: LoopItem, values: dict[Tensor, Any], session: Any) -> None:
     outer.update({t: outer[op._outputs[0]] for t, op in unit.aliases.items() if op._outputs[0] in outer})
     state = [values[v.enter._inputs[0]] for v in unit.variables]
     predicate = unit.condition._inputs[0] if unit.condition is not None else None
+    tape = values[unit.tape] = [] if unit.gradients else None
+    for record in unit.records:
+        values.update({record._outputs[0]: np.zeros(0, np.int32), record._outputs[1]: np.zeros((0, 6), np.uint32)})
     while True:
         current = dict(outer)
         for v, value in zip(unit.variables, state):
@@ -77,6 +80,13 @@ def run_loop(unit: LoopItem, values: dict[Tensor, Any], session: Any) -> None:
             if not bool(np.asarray(found[0])):
                 break
             current.update(zip(unit.shared, found[1:]))
+        if tape is not None:
+            tape.append(current)
+        if predicate is None:
+            wanted = [e._inputs[0] for e in unit.exits]
+            found = _run_part(unit, "body", unit.body_items, wanted, current, session)
+            values.update(zip((e._outputs[0] for e in unit.exits), found))
+            return
         state = _run_part(unit, "body", unit.body_items, [v.following for v in unit.variables], current, session)
     final = {v.enter: value for v, value in zip(unit.variables, state)}
     for exit in unit.exits:
@@ -173,6 +183,8 @@ def run_host_step(step: HostStep, values: dict[Tensor, Any], session: Any) -> No
             run_unit(item, values, session)
         elif isinstance(item, LoopItem):
             run_loop(item, values, session)
+        elif isinstance(item, LoopGradientItem):
+            item.run_backwards(values)
         elif item.type in ROUTES:
             ROUTES[item.type](item, Frame(values, {}))
         else:

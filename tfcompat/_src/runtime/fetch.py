@@ -123,7 +123,7 @@ def expand_feeds(graph: Graph, feed_dict: dict) -> dict[Tensor, Any]:
         for part, part_value in _feed_parts(key, value):
             try:
                 tensor = graph.as_graph_element(part, allow_tensor=True, allow_operation=False)
-            except Exception as e:
+            except (KeyError, TypeError, ValueError) as e:
                 raise TypeError(f"Cannot interpret feed_dict key as Tensor: {e.args[0]}") from None
             if isinstance(part_value, Tensor):
                 raise TypeError(

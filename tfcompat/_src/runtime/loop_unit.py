@@ -32,6 +32,7 @@ class LoopItem:
 
     type = "loop"
     spec = UnitSpec
+    gradient_type: type[LoopGradientItem]
 
     def __init__(self, loop: Loop, records: list[Operation], known: dict[Tensor, np.ndarray], group: Grouping) -> None:
         self._loop, self.records = loop, records
@@ -39,11 +40,12 @@ class LoopItem:
         self.exits = loop.exits
         self.name = f"loop of {loop.members[0].name.rpartition('/')[0] or loop.members[0].name}"
         self.gradients: list[Any] = []
+        self.tape = object()
         self.has_pullback = self.needs_steps = False
         self.plans: dict[str, Any] = {}
         every = loop.all_members()
         self._operations = [op for op in every if op.type not in ENTER]
-        mine = {*every, *records}
+        self.stands_for = mine = {*every, *records}
         self._id = max(op._id for op in every)
         self._inputs = list(dict.fromkeys(op._inputs[0] for op in loop.enters))
         self._outputs = [op._outputs[0] for op in self.exits] + [t for r in records for t in r._outputs]
@@ -84,9 +86,8 @@ class LoopItem:
     def _group(self, loop: Loop, group: Grouping) -> None:
         routing = {v.merge for v in loop.variables()} | {v.switch for v in loop.variables()}
         inner = [op for op in loop.members if not (op in routing or op.type in ENTER | EXIT | NEXT_ITERATION or op is self.condition)]
-        children = [type(self)(child, [], self.known, group) for child in loop.children]
-        owner = {op: unit for unit, child in zip(children, loop.children) for op in child.all_members()}
-        items = topological([*inner, *children], owner=owner)
+        items = collapse(inner, loop.children, self.known, group, type(self))
+        owner = {op: item for item in items if not isinstance(item, Operation) for op in item.stands_for}
         in_condition = _ancestors(self.condition._inputs[0], items, owner) if self.condition is not None else set()
         conditional = [i for i in items if i in in_condition]
         rest = [i for i in items if i not in in_condition]
@@ -157,6 +158,10 @@ class LoopItem:
     def _demands(self) -> tuple[str, set[Tensor]]:
         """The outer tensors that must be NumPy values; or why there is no way to have all that must be inside."""
         needed: set[Tensor] = set()
+        for unit in self.loops:
+            if unit.gradients:
+                unit.settle(lambda t: self.static_needs(t) is not None)
+                needed.update(*(self.static_needs(t) for needs in unit.chosen_needs() for t in needs))
         for item in (*self.cond_items, *self.body_items):
             for inner in _flat(item):
                 for position in inner.constant_positions():
@@ -203,6 +208,12 @@ class LoopItem:
         self.needs_steps = not any(all(is_static(t) for t in needs) for needs in self._bound_needs())
         for unit in self.loops:
             unit.settle(lambda t: (needs := self.static_needs(t)) is not None and all(map(is_static, needs)))
+
+    def chosen_needs(self) -> list[set[Tensor]]:
+        """The outer tensors that tell, where they are NumPy values, how often this and each inner loop runs at most."""
+        if self.must_count:
+            return []
+        return [*list(self._bound_needs())[:1], *[needs for u in self.loops for needs in u.chosen_needs()]]
 
     @property
     def must_count(self) -> bool:
@@ -299,7 +310,7 @@ class LoopGradientItem:
     spec = UnitSpec
 
     def __init__(self, op: Operation, unit: LoopItem) -> None:
-        self.op, self.unit = op, unit
+        self.op, self.unit, self.stands_for = op, unit, {op}
         self.name, self._id = op.name, op._id
         self.inputs = self._inputs = op._inputs
         self.outputs = self._outputs = op._outputs
@@ -318,6 +329,26 @@ class LoopGradientItem:
 
     def accesses(self) -> tuple[list[Operation], list[Operation]]:
         return [v for t in self.op.input_named("captured") if (v := variable_op(t)) is not None], []
+
+
+def collapse(ops: list[Operation], loops: list[Loop], known: dict[Tensor, np.ndarray], group: Grouping, unit: type[LoopItem]) -> list[Any]:
+    """`ops` in order, with one item in place of each of `loops` and of each gradient of one."""
+    units = []
+    unit_of: dict[Operation, LoopItem] = {}
+    for loop in loops:
+        mine = set(loop.all_members())
+        records = [op for op in ops if op.type == "LoopRecord" and op._inputs[0].op in mine]
+        units.append(unit(loop, records, known, group))
+        unit_of.update(dict.fromkeys(units[-1].stands_for, units[-1]))
+    found: list[Any] = list(units)
+    owner: dict[Operation, Any] = dict(unit_of)
+    for op in ops:
+        if op.type == "LoopGradient" and op not in unit_of:
+            owner[op] = unit.gradient_type(op, unit_of[op._inputs[0].op])
+            found.append(owner[op])
+        elif op not in unit_of:
+            found.append(op)
+    return topological(found, owner=owner)
 
 
 def _is_known(value: Any) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 from tfcompat._src.framework import checks, constant_value, errors, op_spec
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.runtime import differentiable
 from tfcompat._src.runtime.fold import can_fold
 from tfcompat._src.runtime.variable_state import variable_key, variable_op
 
@@ -67,7 +68,7 @@ def run_device_op(op: Operation, frame: Frame) -> None:
     if effects.random:
         row = frame.rng[op]
         keywords["rng"] = (row[:2], row[2:])
-    kernel = spec.padded or spec.kernel
+    kernel = differentiable.kernel(op) if frame.differentiated else spec.padded or spec.kernel
     checks.COLLECTOR.op = op
     checks.COLLECTOR.guarded = []
     try:
@@ -131,7 +132,8 @@ def _merge(op: Operation, frame: Frame) -> None:
             frame.values[op.outputs[0]] = frame.values[tensor]
             frame.values[op.outputs[1]] = np.array(index, np.int32)
             return
-    raise RuntimeError(f"no input of {op.name} has a value")
+    if op.type != "RefMerge":
+        raise RuntimeError(f"no input of {op.name} has a value")
 
 
 ROUTES = {"Switch": _switch, "RefSwitch": _switch, "Merge": _merge, "RefMerge": _merge}
@@ -157,7 +159,7 @@ def gather_inputs(op: Operation, frame: Frame) -> list[Any]:
 def _current(tensor: Tensor, frame: Frame) -> Any:
     """The value of a tensor; a read of a ref shares the variable's memory, so it is what the variable holds by now."""
     producer = tensor.op
-    if producer.type == "Identity" and producer.inputs[0]._dtype._is_ref_dtype:
+    if producer.type == "Identity" and producer.inputs[0]._dtype._is_ref_dtype and producer.inputs[0] not in frame.values:
         variable = variable_op(producer.inputs[0])
         now = None if variable is None else frame.state.get(variable_key(variable))
         if now is not None:

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from tfcompat._src.framework import checks
+from tfcompat._src.framework.op_spec import HOST
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.flow.array_value import DeviceArray
@@ -25,18 +26,6 @@ class ShapeChange(Exception):
     def __init__(self, unit: LoopUnit, tensor: Tensor) -> None:
         super().__init__(f"{tensor.name} changes its shape in {unit.name}")
         self.unit = unit
-
-
-class LoopUnit(LoopItem):
-    """A loop that can be traced."""
-
-    def trace(self, frame: Frame) -> None:
-        """Traces the loop into `frame`; where its gradient follows in the same program, with what that needs."""
-        if self.has_pullback:
-            wanted = list(dict.fromkeys(t for g in self.gradients for t in _wanted(g.op)))
-            frame.pullbacks[self] = _Pullback(self, wanted, frame)
-        else:
-            _Lowering(self, frame).run()
 
 
 class LoopGradientUnit(LoopGradientItem):
@@ -56,6 +45,72 @@ class LoopGradientUnit(LoopGradientItem):
                 zero = source.gradient("gradients")
                 grad = DeviceArray(zero.meta, grad, None, zero.length)
             frame.values[output] = grad
+
+
+    def run_backwards(self, values: dict[Any, Any]) -> None:
+        """Runs the gradient of a loop that was driven from the host, iteration by iteration, on the values it noted."""
+        op, unit = self.op, self.unit
+        if unit.tape not in values:
+            raise NotImplementedError(f"the gradient of {unit.name}, which was run in a branch of its own")
+        hidden = next((o for o in unit.operations() if o.spec.place == HOST or o.spec.effects.external), None)
+        if hidden is not None:
+            raise NotImplementedError(f"the gradient of {unit.name} through {hidden.name} (op type {hidden.type}), which runs on the host")
+        variables = [v for v in unit.variables if v.following._dtype.is_floating or v.following._dtype.is_complex]
+        captured = [t for t in _wanted(op) if t in values and any(e._inputs[0] is t for e in unit.constants)]
+        given = dict(zip((t.op for t in op.input_named("exits")), (values[t] for t in op.input_named("grads"))))
+        by_enter = {unit.entering(e): given[e] for e in unit.exits if e in given}
+        flows = [by_enter.get(v.enter) for v in variables]
+        sums: list[Any] = [0] * len(captured)
+        for noted in reversed(values[unit.tape]):
+            flows, found = self._one_back(variables, captured, noted, flows)
+            sums = [s if g is None else s + g for s, g in zip(sums, found)]
+        total = {t: g for t, g in zip(captured, sums) if not isinstance(g, int)}
+        for v, flow in zip(variables, flows):
+            if flow is not None:
+                source = v.enter._inputs[0]
+                total[source] = total[source] + flow if source in total else flow
+        for enter in unit.constants:
+            if enter in by_enter:
+                source = enter._inputs[0]
+                total[source] = total[source] + by_enter[enter] if source in total else by_enter[enter]
+        for tensor, output in zip(_wanted(op), op._outputs):
+            grad = total.get(tensor)
+            values[output] = np.zeros(np.shape(values[tensor]), output._dtype.as_numpy_dtype) if grad is None else np.asarray(grad)
+
+    def _one_back(self, variables: list[Any], captured: list[Tensor], noted: dict, flows: list[Any]) -> tuple[list, list]:
+        """The gradients before one iteration, of its variables and of what the loop captured, from those after it."""
+        unit = self.unit
+        inside = [[e._outputs[0] for e in unit.constants if e._inputs[0] is t] for t in captured]
+        names = [unit.names_inside(v) for v in variables] + [n + [a for a, e in unit.aliases.items() if e._outputs[0] in n] for n in inside]
+
+        def run(primals: list) -> list:
+            frame = Frame({**unit.known, **noted}, {}, differentiated=True)
+            for group, value in zip(names, primals):
+                frame.values.update(dict.fromkeys(group, value))
+            with collecting():
+                for item in (*(unit.cond_items if unit.shared else ()), *unit.body_items):
+                    run_item(item, frame)
+            return [jnp.asarray(frame.values[v.following]) for v in variables]
+
+        start = [jnp.asarray(next(noted[n] for n in group if n in noted)) for group in names]
+        after, pull = jax.vjp(run, start)
+        (found,) = pull([jnp.zeros(a.shape, a.dtype) if g is None else jnp.conj(jnp.asarray(g)) for a, g in zip(after, flows)])
+        found = [jnp.conj(g) for g in found]
+        return found[: len(variables)], found[len(variables) :]
+
+
+class LoopUnit(LoopItem):
+    """A loop that can be traced."""
+
+    gradient_type = LoopGradientUnit
+
+    def trace(self, frame: Frame) -> None:
+        """Traces the loop into `frame`; where its gradient follows in the same program, with what that needs."""
+        if self.has_pullback:
+            wanted = list(dict.fromkeys(t for g in self.gradients for t in _wanted(g.op)))
+            frame.pullbacks[self] = _Pullback(self, wanted, frame)
+        else:
+            _Lowering(self, frame).run()
 
 
 class _Lowering:

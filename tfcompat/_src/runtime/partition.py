@@ -63,6 +63,9 @@ class Partitioner:
                     unit.settle(self._is_traced_static)
                 if self._needs_host(item):
                     self.on_host.add(item)
+            elif isinstance(item, LoopGradientItem):
+                if item.unit in self.on_host:
+                    self.on_host.add(item)
             elif item.type in HANDLE_OPS or self._handles_host_dtype(item):
                 self.on_host.add(item)
             elif spec.place == op_spec.HOST:

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.ordering import topological
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.control.loop_ops import ENTER
-from tfcompat._src.ops.control.loop_topology import find_loops
+from tfcompat._src.ops.control.loop_topology import find_loops, left_loops
 from tfcompat._src.runtime.fold import fold
+from tfcompat._src.runtime.loop_unit import collapse
 from tfcompat._src.runtime.lower_control import CondUnit, root_predicate
-from tfcompat._src.runtime.lower_loop import LoopGradientUnit, LoopUnit
+from tfcompat._src.runtime.lower_loop import LoopUnit
 
 SWITCH = frozenset(("Switch", "RefSwitch"))
 MERGE = frozenset(("Merge", "RefMerge"))
@@ -37,24 +37,8 @@ def structure(
 
 def _with_loops(ops: list[Operation], known: dict[Tensor, np.ndarray]) -> list[Any]:
     """`ops` with one item in place of each outermost loop and of each gradient of one."""
-    loops, loop_of = find_loops(ops)
-    loops = [loop for loop in loops if loop.exits]
-    if not loops:
-        return ops
-    outermost = {op: loop for loop in loops for op in loop.all_members()}
-    units, owner = {}, {}
-    for loop in loops:
-        records = [op for op in ops if op.type == "LoopRecord" and outermost.get(op.inputs[0].op) is loop]
-        units[loop] = LoopUnit(loop, records, known, _grouped)
-        owner.update(dict.fromkeys([*loop.all_members(), *records], units[loop]))
-    items: list[Any] = list(units.values())
-    for op in ops:
-        if op.type == "LoopGradient" and op not in owner:
-            owner[op] = LoopGradientUnit(op, units[outermost[op.input_named("exits")[0].op]])
-            items.append(owner[op])
-        elif op not in owner:
-            items.append(op)
-    return topological(items, owner=owner)
+    loops = left_loops(find_loops(ops)[0])
+    return collapse(ops, loops, known, _grouped, LoopUnit) if loops else ops
 
 
 def _grouped(items: list[Any], wanted: list[Tensor], known: dict[Tensor, np.ndarray]) -> tuple[list[Any], dict[Tensor, np.ndarray]]:

@@ -6,6 +6,8 @@ SHIM = "tfcompat._src.shim."
 
 REAL_MODULES = {
     "tensorflow.examples.tutorials.mnist.input_data": SHIM + "examples.input_data",
+    "tensorflow.python.framework.combinations": "tfcompat._src.testing.combinations",
+    "tensorflow.python.framework.test_combinations": "tfcompat._src.testing.test_combinations",
     "tensorflow.python.framework.test_ops": "tfcompat._src.testing.test_ops",
     "tensorflow.python.platform.googletest": "tfcompat._src.testing.googletest",
     "tensorflow.python.platform.test.mock": "unittest.mock",
@@ -38,7 +40,7 @@ PLACES = {
     "tensorflow.python.framework.common_shapes": ("shim.internal.common_shapes",),
     "tensorflow.python.framework.function": ("function.defun",),
     "tensorflow.python.framework.graph_to_function_def": ("framework.function_def",),
-    "tensorflow.python.framework.ops": ("shim.internal.ops", "framework", "ops", "runtime"),
+    "tensorflow.python.framework.ops": ("shim.internal.ops", "framework", "ops", "runtime", "gradients"),
     "tensorflow.python.framework.smart_cond": ("ops.control",),
     "tensorflow.python.framework.test_util": ("testing",),
     "tensorflow.python.framework.versions": ("platform.versions",),

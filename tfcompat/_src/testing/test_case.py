@@ -48,7 +48,7 @@ class CheckedThread:
     def _run(self) -> None:
         try:
             self._call()
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001
             self._error = error
 
     def start(self) -> None:

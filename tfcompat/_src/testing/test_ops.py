@@ -10,6 +10,7 @@ import numpy as np
 
 from tfcompat._src.framework import errors, op_spec, raw
 from tfcompat._src.framework.host_context import HostContext
+from tfcompat._src.framework.op_def_library import OpDefLibrary
 from tfcompat._src.framework.op_spec import EXTERNAL, HOST, Effects, NotDifferentiable
 from tfcompat._src.framework.scopes import get_default_graph
 from tfcompat._src.framework.shape_inference import InferenceContext, scalar, unknown, with_rank
@@ -201,5 +202,6 @@ def _snake(name: str) -> str:
     return re.sub(r"([A-Z])([A-Z][a-z])", r"\1_\2", words).lower()
 
 
+_op_def_lib = OpDefLibrary()
 _OWN = [name for name in op_spec.registered_names() if op_spec.get(name).where.startswith(__file__)]
 globals().update({_snake(name): raw.function(name) for name in _OWN})

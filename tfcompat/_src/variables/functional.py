@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Callable, Iterator
+from typing import Any
+from collections.abc import Callable, Iterator
 
 from tfcompat._src.framework import nest
 from tfcompat._src.framework.convert import constant, convert_to_tensor

@@ -217,9 +217,10 @@ class UniformUnitScaling(Initializer):
         return _config(self, "factor", "seed")
 
 
-def compute_fans(shape: Any) -> tuple[float, float]:
+def compute_fans(shape: Any) -> tuple[int, int]:
     """Number of inputs and outputs of a unit of a weight: rows and columns, times the kernel's size for
     convolutions."""
+    shape = [int(size) for size in shape]
     if len(shape) < 1:
         return 1, 1
     if len(shape) == 1:

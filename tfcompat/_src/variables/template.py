@@ -82,7 +82,10 @@ class Template:
         return result
 
     def _check_no_new(self, before: dict[str, int]) -> None:
-        advice = "created when calling a template after the first time, perhaps you used tf.Variable when you meant tf.get_variable"
+        advice = (
+            "created when calling a template after the first time, perhaps you used tf.Variable when you meant "
+            "tf.get_variable"
+        )
         new = get_collection(GraphKeys.TRAINABLE_VARIABLES)[before[GraphKeys.TRAINABLE_VARIABLES] :]
         if new:
             raise ValueError(f"Trainable variable {advice}: {new}")

@@ -10,7 +10,7 @@ from typing import Any
 from tfcompat._src.framework import dtypes, nest, raw
 from tfcompat._src.framework.composite_tensor import CompositeTensor
 from tfcompat._src.framework.constant_value import constant_value
-from tfcompat._src.framework.convert import convert_to_tensor
+from tfcompat._src.framework.convert import constant, convert_to_tensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph_collections import GraphKeys
 from tfcompat._src.framework.operation import Operation
@@ -19,6 +19,7 @@ from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.control.branch_ops import merge, switch, switch_ref_or_tensor
 from tfcompat._src.ops.control.context import ControlFlowContext, contains
 from tfcompat._src.ops.control.groups import with_dependencies
+from tfcompat._src.ops.math.reduce import reduce_sum
 
 
 class CondContext(ControlFlowContext):
@@ -278,14 +279,15 @@ def case(
     predicates, actions = [p for p, _ in pairs], [f for _, f in pairs]
     with name_scope(name, "case", [predicates]):
         if default is None:
-            default, guarded = _default_action(predicates, actions, exclusive)
+            default, guarded = _default_action(predicates, actions)
         else:
             guarded = actions
             if not callable(default):
                 raise TypeError("default must be callable.")
+        predicates = predicates[: len(guarded)]
         if exclusive:
             return _exclusive_case(predicates, guarded, default, strict)
-        return _chain(list(zip(predicates, guarded))[: len(guarded)], default, strict)
+        return _chain(list(zip(predicates, guarded)), default, strict)
 
 
 def _checked_pairs(pairs: Any) -> list[tuple[Any, Callable]]:
@@ -305,32 +307,35 @@ def _checked_pairs(pairs: Any) -> list[tuple[Any, Callable]]:
     return list(pairs)
 
 
-def _default_action(predicates: list[Any], actions: list[Callable], exclusive: bool) -> tuple[Callable, list[Callable]]:
-    """Without a default the last function is it, after an assertion that its predicate holds."""
-    names = ", ".join(getattr(p, "name", str(p)) for p in predicates)
-    message = f"None of conditions evaluated as True. Conditions: ({names}), Values:"
-    guard, last = predicates[-1], actions[-1]
+def _default_action(predicates: list[Any], actions: list[Callable]) -> tuple[Callable, list[Callable]]:
+    """Without a default the last function is it, after assertions that its predicate alone holds."""
 
     def asserted() -> Any:
-        with get_default_graph().control_dependencies([assert_op(guard, [message, guard])]):
-            return last()
+        stacked = raw.Pack(predicates, name="preds_c")
+        alone = _assert_at_most(
+            predicates[:-1], 0,
+            f"Implementation error: selected default action #{len(actions) - 1} was called, "
+            "but some of other predicates are True: ",
+        )  # fmt: skip
+        some = Assert(predicates[-1], ["Input error: None of conditions evaluated as True:", stacked])
+        with get_default_graph().control_dependencies([alone, some]):
+            return actions[-1]()
 
     return asserted, actions[:-1]
 
 
-def assert_op(condition: Any, data: list[Any]) -> Operation:
-    """A plain Assert node."""
-    return raw.Assert(condition, data, summarize=3)
+def _assert_at_most(predicates: list[Any], limit: int, message: str) -> Operation:
+    """Asserts that at most `limit` of the predicates hold."""
+    stacked = raw.Pack(predicates, name="preds_c")
+    count = reduce_sum(raw.Cast(stacked, DstT=dtypes.int32), name="num_true_conds")
+    few = raw.LessEqual(count, constant(limit, name="n_true_conds"))
+    names = ", ".join(getattr(p, "name", "?") for p in predicates)
+    text = f"{message}: more than {limit} conditions ({names}) evaluated as True:"
+    return Assert(few, [text, stacked], summarize=len(predicates))
 
 
 def _exclusive_case(predicates: list[Any], actions: list[Callable], default: Callable, strict: bool) -> Any:
-    stacked = raw.Pack(predicates, name="preds_c")
-    true_count = raw.Sum(raw.Cast(stacked, DstT=dtypes.int32), [0], name="num_true_conds")
-    at_most_one = raw.Less(true_count, 2, name="at_most_one_true_cond")
-    message = "More than one condition evaluated as True but exclusive=True.  Conditions: (%s), Values:" % ", ".join(
-        getattr(p, "name", str(p)) for p in predicates
-    )
-    with get_default_graph().control_dependencies([assert_op(at_most_one, [message, stacked])]):
+    with get_default_graph().control_dependencies([_assert_at_most(predicates, 1, "Input error: exclusive=True")]):
         return _chain(list(zip(predicates, actions)), default, strict)
 
 

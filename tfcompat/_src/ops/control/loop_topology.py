@@ -92,6 +92,11 @@ def find_loops(ops: Iterable[Operation]) -> tuple[list[Loop], dict[Operation, Lo
     return outermost, loop_of
 
 
+def left_loops(loops: Iterable[Loop]) -> list[Loop]:
+    """The outermost of `loops` that are left through an Exit; one that is not is a loop that all of this happens in."""
+    return [found for loop in loops for found in ([loop] if loop.exits else left_loops(loop.children))]
+
+
 def _deepest(op: Operation, loop_of: dict[Operation, Loop]) -> Loop | None:
     """The frame that a node's inputs are in."""
     found: Loop | None = None

@@ -70,7 +70,9 @@ def _linspace(start, stop, num):
     if num == 1:
         return np.reshape(start, (1,))
     step = (stop - start) / (num - 1).astype(start.dtype)
-    return start + step * np.arange(num).astype(start.dtype)
+    values = start + step * np.arange(num).astype(start.dtype)
+    values[-1] = stop
+    return values
 
 
 _INFERRED = (dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.scopes import get_default_graph
 
-_DEFAULT_GRAPH_SEED = 87654321
+DEFAULT_GRAPH_SEED = 87654321
 _MODULUS = 2**31 - 1
 
 
@@ -27,7 +27,7 @@ def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
     """
     graph = get_default_graph()
     if graph.seed is None:
-        return (None, None) if op_seed is None else (_DEFAULT_GRAPH_SEED, op_seed % _MODULUS)
+        return (None, None) if op_seed is None else (DEFAULT_GRAPH_SEED, op_seed % _MODULUS)
     seeds = graph.seed % _MODULUS, (graph._last_id if op_seed is None else op_seed) % _MODULUS
     return (0, _MODULUS) if seeds == (0, 0) else seeds
 

@@ -65,3 +65,8 @@ def broadcast_shape(shape_x: TensorShape, shape_y: TensorShape) -> TensorShape:
         return TensorShape.of(shape_inference.broadcast(shape_x.sizes, shape_y.sizes))
     except ValueError:
         raise ValueError(f"Incompatible shapes for broadcasting: {shape_x} and {shape_y}") from None
+
+
+def call_cpp_shape_fn(op: Operation, require_shape_fn: bool = True) -> dict[str, list]:
+    """The shapes that the op's own shape function found for its results, as messages."""
+    return {"shapes": [t.get_shape().as_proto() for t in op.outputs]}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-from typing import Any, Callable
+from typing import Any
+from collections.abc import Callable
 
 
 class TFDecorator:
@@ -115,7 +116,8 @@ def rewrap(decorator_func: Callable[..., Any], previous_target: Any, new_target:
             break
         innermost = current
         current = record.decorated_target
-    assert found is not None, f"did not find {previous_target} in {decorator_func}"
+    if found is None:
+        raise AssertionError(f"did not find {previous_target} in {decorator_func}")
     if innermost is None:
         return new_target
     if isinstance(innermost, TFDecorator):

@@ -7,19 +7,21 @@ from __future__ import annotations
 
 import os
 
-_state: list[bool] = []
+_force_enable: bool | None = None
 
 
 def enable() -> None:
     """Notes that TensorFlow 2 behaviour is wanted."""
-    _state[:] = [True]
+    global _force_enable
+    _force_enable = True
 
 
 def disable() -> None:
     """Notes that it is not wanted."""
-    _state[:] = [False]
+    global _force_enable
+    _force_enable = False
 
 
 def enabled() -> bool:
     """What was noted last; by default what the environment variable TF2_BEHAVIOR says."""
-    return _state[0] if _state else os.getenv("TF2_BEHAVIOR", "0") != "0"
+    return os.getenv("TF2_BEHAVIOR", "0") != "0" if _force_enable is None else _force_enable

@@ -1,0 +1,212 @@
+"""Loops at run time: how they are compiled, gradients, state, random numbers, host work, errors."""
+
+import numpy as np
+import pytest
+
+import tfcompat as tf
+
+
+@pytest.fixture(autouse=True)
+def graph():
+    with tf.Graph().as_default() as found:
+        yield found
+
+
+def run(fetches, feed=None):
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        return session.run(fetches, feed)
+
+
+def power(x, n, c):
+    return tf.while_loop(lambda i, _: i < n, lambda i, y: (i + 1, y * c), [0, x])[1]
+
+
+def test_device_loop_is_one_compiled_call():
+    y = power(tf.placeholder_with_default(1.0, []), tf.placeholder_with_default(10, []), 2.0)
+    with tf.Session() as session:
+        assert session.run(y) == 1024.0
+        plan = session.plan(y)
+        assert len(plan.steps) == len(plan.clusters) == 1
+        assert plan.compile_count() == 1
+
+
+@pytest.mark.parametrize("n", [0, 1, 5, 9])
+def test_gradient_with_a_limit_that_is_fed(n):
+    x, c, limit = tf.placeholder_with_default(1.5, []), tf.placeholder_with_default(2.0, []), tf.placeholder(tf.int32, [])
+    y = power(x, limit, c)
+    found = run([y, *tf.gradients(y, [x, c])], {limit: n})
+    np.testing.assert_allclose(found, [1.5 * 2.0**n, 2.0**n, 1.5 * n * 2.0 ** (n - 1)], rtol=1e-6)
+
+
+def test_gradient_of_a_loop_that_ends_on_its_value():
+    x = tf.placeholder_with_default(3.0, [])
+    y = tf.while_loop(lambda y: y < 100.0, lambda y: y * y, [x])
+    assert run([y, tf.gradients(y, x)[0]]) == [6561.0, 8 * 3.0**7]
+
+
+def test_gradient_of_nested_loops_whose_length_varies():
+    x = tf.placeholder_with_default(2.0, [])
+
+    def body(i, y):
+        return i + 1, tf.while_loop(lambda j, _: j < i, lambda j, z: (j + 1, z * x), [0, y])[1]
+
+    y = tf.while_loop(lambda i, _: i < 4, body, [0, 1.0])[1]
+    assert run([y, tf.gradients(y, x)[0]]) == [64.0, 6 * 32.0]
+
+
+def test_gradient_of_a_loop_that_changes_shape():
+    x = tf.placeholder_with_default(3.0, [])
+    y = tf.while_loop(
+        lambda v: tf.size(v) < 8, lambda v: tf.concat([v, v * x], 0), [tf.reshape(x, [1])], shape_invariants=[tf.TensorShape([None])]
+    )
+    total = tf.reduce_sum(y)
+    slope = 4 * 64.0
+    value, grad = run([total, tf.gradients(total, x)[0]])
+    assert value == 3.0 * 4.0**3
+    assert grad == 4.0**3 + 3.0 * 3 * 4.0**2
+    assert slope == value + 64.0
+
+
+def test_relu_and_maximum_have_tensorflow_slopes_at_ties():
+    x = tf.placeholder_with_default(0.0, [])
+    y = tf.while_loop(lambda i, _: i < 1, lambda i, v: (i + 1, tf.nn.relu(v) + tf.maximum(v, 0.0)), [0, x])[1]
+    assert run(tf.gradients(y, x)) == [1.0]
+
+
+def test_stop_gradient_inside():
+    x = tf.placeholder_with_default(3.0, [])
+    y = tf.while_loop(lambda i, _: i < 2, lambda i, v: (i + 1, v * tf.stop_gradient(v)), [0, x])[1]
+    assert run(tf.gradients(y, x)) == [27.0]
+
+
+def test_back_prop_false_stops_gradients():
+    x = tf.placeholder_with_default(3.0, [])
+    y = tf.while_loop(lambda i, _: i < 2, lambda i, v: (i + 1, v * v), [0, x], back_prop=False)[1]
+    assert tf.gradients(y, x) == [None]
+
+
+def test_gradient_of_a_loop_in_a_branch():
+    x, on = tf.placeholder_with_default(3.0, []), tf.placeholder(tf.bool, [])
+    y = tf.cond(on, lambda: power(x, 3, x), lambda: x * 2.0)
+    grad = tf.gradients(y, x)[0]
+    assert run([y, grad], {on: True}) == [81.0, 108.0]
+    assert run([y, grad], {on: False}) == [6.0, 2.0]
+
+
+def test_gradients_inside_a_loop():
+    x = tf.while_loop(lambda i, _: i < 50, lambda i, v: (i + 1, v - 0.2 * tf.gradients((v - 3.0) ** 2, v)[0]), [0, 0.0])[1]
+    np.testing.assert_allclose(run(x), 3.0, rtol=1e-5)
+
+
+def test_variables_are_written_in_each_iteration():
+    v = tf.get_variable("v", initializer=1.0, use_resource=True)
+    w = tf.Variable(1.0)
+
+    def body(i):
+        with tf.control_dependencies([v.assign_add(2.0), tf.assign(w, w * 2.0)]):
+            return tf.identity(i) + 1
+
+    loop = tf.while_loop(lambda i: i < 5, body, [0])
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        assert session.run(loop) == 5
+        assert session.run([v, w]) == [11.0, 32.0]
+
+
+def test_gradient_to_variables_read_inside():
+    v = tf.get_variable("v", initializer=3.0, use_resource=True)
+    w = tf.Variable(2.0)
+    y = tf.while_loop(lambda i, _: i < 2, lambda i, x: (i + 1, x * v + w), [0, 1.0])[1]
+    assert run([y, *tf.gradients(y, [v, w])]) == [17.0, 8.0, 4.0]
+
+
+def test_random_numbers_move_on_with_each_iteration():
+    """Expected numbers: TensorFlow 1.15.5, graph-level seed unset."""
+    n = tf.placeholder(tf.int32, [])
+    total = tf.while_loop(lambda i, _: i < n, lambda i, s: (i + 1, s + tf.random_uniform([], seed=1)), [0, 0.0])[1]
+    with tf.Session() as session:
+        np.testing.assert_allclose(session.run(total, {n: 3}), 0.8047583, rtol=1e-6)
+        np.testing.assert_allclose(session.run(total, {n: 2}), 1.8298815, rtol=1e-6)
+
+
+def test_python_in_the_body_is_called_in_each_iteration():
+    seen = []
+
+    def note(x):
+        seen.append(float(x))
+        return np.float32(x * 2)
+
+    def body(i, x):
+        y = tf.py_func(note, [x], tf.float32)
+        y.set_shape([])
+        return i + 1, y
+
+    assert run(tf.while_loop(lambda i, _: i < 3, body, [0, 1.0])[1]) == 8.0
+    assert seen == [1.0, 2.0, 4.0]
+
+
+def test_array_grows_past_its_first_room():
+    array = tf.TensorArray(tf.float32, 0, dynamic_size=True)
+    n = tf.placeholder(tf.int32, [])
+    array = tf.while_loop(lambda i, _: i < n, lambda i, a: (i + 1, a.write(i, tf.cast(i, tf.float32))), [0, array])[1]
+    np.testing.assert_array_equal(run(array.stack(), {n: 300}), np.arange(300, dtype=np.float32))
+
+
+def test_array_of_different_shapes_stays_on_the_host():
+    array = tf.TensorArray(tf.float32, 3, infer_shape=False)
+    array = tf.while_loop(lambda i, _: i < 3, lambda i, a: (i + 1, a.write(i, tf.ones([i + 1]) * 2.0)), [0, array])[1]
+    np.testing.assert_array_equal(run(array.concat()), np.full(6, 2.0, np.float32))
+
+
+@pytest.mark.parametrize(
+    "build, text",
+    [
+        (lambda a, i: a.write(i, 1.0).write(i, 2.0).flow, "Could not write to TensorArray index 1 because it has already been written to."),
+        (lambda a, i: a.write(i + 6, 1.0).flow, "Tried to write to index 7 but array is not resizeable and size is: 3"),
+        (lambda a, i: a.write(i, 1.0).read(i + 6), "Tried to read from index 7 but array size is: 3"),
+        (lambda a, i: a.scatter([0, 3], [1.0, 2.0]).stack(), "Max scatter index must be < array size"),
+        (lambda a, i: a.read(i), "Could not read from TensorArray index"),
+    ],
+)
+def test_array_errors(build, text):
+    index = tf.placeholder_with_default(1, [])
+    with pytest.raises(tf.errors.InvalidArgumentError, match=text):
+        run(build(tf.TensorArray(tf.float32, 3), index))
+
+
+def test_error_in_a_loop_changes_no_variable():
+    v = tf.Variable(1.0)
+    array = tf.TensorArray(tf.float32, 2)
+
+    def body(i, a):
+        with tf.control_dependencies([v.assign_add(1.0)]):
+            return tf.identity(i) + 1, a.write(0, 1.0)
+
+    loop = tf.while_loop(lambda i, _: i < 2, body, [0, array])[0]
+    with tf.Session() as session:
+        session.run(v.initializer)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="already been written"):
+            session.run(loop)
+        assert session.run(v) == 1.0
+
+
+def test_tensors_inside_cannot_be_fetched():
+    inside = []
+
+    def body(i):
+        inside.append(i + 1)
+        return inside[0]
+
+    tf.while_loop(lambda i: i < 3, body, [0])
+    with tf.Session() as session, pytest.raises(ValueError, match="has been marked as not fetchable"):
+        session.run(inside[0])
+
+
+def test_imported_loop_runs_and_has_a_gradient(graph):
+    x = tf.placeholder(tf.float32, [], name="x")
+    tf.identity(power(x, 4, x), name="y")
+    definition = graph.as_graph_def()
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, y = tf.import_graph_def(definition, return_elements=["x:0", "y:0"], name="")
+        assert session.run([y, tf.gradients(y, x)[0]], {x: 2.0}) == [32.0, 80.0]
