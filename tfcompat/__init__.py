@@ -428,6 +428,7 @@ from tfcompat._src.variables.collections import all_variables as all_variables
 from tfcompat._src.variables.collections import assert_variables_initialized as assert_variables_initialized
 from tfcompat._src.variables.collections import global_variables as global_variables
 from tfcompat._src.variables.collections import global_variables_initializer as global_variables_initializer
+from tfcompat._src.variables.collections import tables_initializer as initialize_all_tables
 from tfcompat._src.variables.collections import initialize_all_variables as initialize_all_variables
 from tfcompat._src.variables.collections import initialize_local_variables as initialize_local_variables
 from tfcompat._src.variables.collections import initialize_variables as initialize_variables
@@ -436,6 +437,7 @@ from tfcompat._src.variables.collections import local_variables_initializer as l
 from tfcompat._src.variables.collections import model_variables as model_variables
 from tfcompat._src.variables.collections import moving_average_variables as moving_average_variables
 from tfcompat._src.variables.collections import report_uninitialized_variables as report_uninitialized_variables
+from tfcompat._src.variables.collections import tables_initializer as tables_initializer
 from tfcompat._src.variables.collections import trainable_variables as trainable_variables
 from tfcompat._src.variables.collections import variables_initializer as variables_initializer
 from tfcompat._src.variables.functional import foldl as foldl

@@ -4,6 +4,7 @@ import importlib
 
 from tfcompat._src.variables.collections import global_variables_initializer as global_variables
 from tfcompat._src.variables.collections import local_variables_initializer as local_variables
+from tfcompat._src.variables.collections import tables_initializer as tables_initializer
 from tfcompat._src.variables.collections import variables_initializer as variables
 from tfcompat._src.variables.initializers import Constant as constant
 from tfcompat._src.variables.initializers import GlorotNormal as glorot_normal

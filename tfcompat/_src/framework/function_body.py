@@ -18,6 +18,7 @@ from tfcompat._src.framework.ordering import BACK_EDGE
 from tfcompat._src.framework.signature import Arg, Signature
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.proto import messages
 
 
 class FuncGraph(Graph):
@@ -239,10 +240,11 @@ class CallOperation(Operation):
 
     @property
     def node_def(self) -> Any:
-        node = super().node_def
-        del node.input[:]
+        node = messages.NodeDef(name=self._name, op=self.type, device=self._device)
         node.input.extend(t._as_node_def_input() for t in self._arguments)
         node.input.extend(sorted("^" + c._name for c in self._waits_for))
+        for key, value in self._attrs.items():
+            attr_values.fill(node.attr[key], value)
         return node
 
     def arg_length(self, arg: Any) -> int:

@@ -113,7 +113,7 @@ class _Importer:
             self._nodes[node.name] = node
         self._made: dict[str, Operation] = {}
         self._wanted = {scope + name for name in self._nodes}
-        self._scopes = {name[:i] for name in graph._nodes_by_name for i, letter in enumerate(name) if letter == "/"}
+        self._scopes = {name[:i] for name in list(graph._nodes_by_name) for i, letter in enumerate(name) if letter == "/"}
         self._open: list[tuple[str, int, str]] = []
         self._used: set[str] = set()
         self._beside: list[tuple[Operation, list[str]]] = []

@@ -281,7 +281,7 @@ def _digest(body: FuncGraph, gradient: str) -> str:
     text = gradient + repr([(op.name, op.type, [t.name for t in op.inputs], str(op.node_def)) for op in body.get_operations()])
     text += repr([t.name for t in (*body.inputs, *body.outputs)] + [t.graph is body for t in body.extra_inputs])
     digest = hashlib.sha1(text.encode()).digest()
-    return base64.b64encode(digest, b"__").decode()[:11]
+    return base64.b64encode(digest, b"ab").decode()[:11]
 
 
 def _outside_variables(body: FuncGraph) -> Callable:
@@ -326,7 +326,7 @@ def from_library(library: Any) -> list[ImportedFunction]:
     graph = get_default_graph()
     found = {d.signature.name: CallableImport(d, graph) for d in library.function}
     for entry in library.gradient:
-        for name in (entry.function_name, entry.gradient_func):
+        for name in (entry.gradient_func, entry.function_name):
             if name not in found:
                 raise ValueError(f"FunctionDefLibrary missing '{name}' FunctionDef")
         function = found[entry.function_name]

@@ -14,6 +14,9 @@ from tfcompat._src.framework.tensor import Tensor
 HANDLE_OPS = frozenset(("VariableV2", "Variable", "VarHandleOp", "TemporaryVariable"))
 FORWARDS_HANDLE = frozenset(("Identity", "RefIdentity", "Switch", "RefSwitch", "Enter", "RefEnter", "Merge", "RefMerge"))
 
+FORWARDS_FLOW = frozenset(("Identity", "Enter", "Exit", "Switch", "Merge", "NextIteration", "AddN"))
+GIVES_FLOW = frozenset(("TensorArrayWriteV3", "TensorArrayScatterV3", "TensorArraySplitV3", "TensorArrayGradV3"))
+
 
 def variable_key(op: Operation) -> str:
     """The name under which a Session keeps the variable that `op` makes: container and shared name, else the node's name."""
@@ -43,6 +46,18 @@ def array_op(tensor: Tensor) -> Operation | None:
             return None
         op = op._inputs[0].op
     return op
+
+
+def array_of_flow(tensor: Tensor) -> Operation | None:
+    """The op that makes the TensorArray whose elements a flow carries, or None where a tensor is no flow."""
+    if tensor._sizes not in ((), None) or tensor._dtype.name != "float32":
+        return None
+    op = tensor.op
+    while op.type in FORWARDS_FLOW:
+        op = op._inputs[0].op
+    if op.type == "TensorArrayV3":
+        return op
+    return array_op(op._inputs[0]) if op.type in GIVES_FLOW else None
 
 
 def has_one_element_shape(array: Operation) -> bool:

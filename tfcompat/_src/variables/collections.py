@@ -134,3 +134,10 @@ def report_uninitialized_variables(
                 return constant([], dtype=string)
             missing = logical_not(stack(tests))
             return boolean_mask(constant([v.op.name for v in var_list]), missing)
+
+
+@export("tables_initializer", "initializers.tables_initializer", "initialize_all_tables")
+def tables_initializer(name: str = "init_all_tables") -> Operation:
+    """An operation that initializes all tables of the default graph."""
+    initializers = get_collection(GraphKeys.TABLE_INITIALIZERS)
+    return group(*initializers, name=name) if initializers else no_op(name=name)

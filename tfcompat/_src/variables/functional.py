@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from tfcompat._src.framework import nest
 from tfcompat._src.framework.convert import constant, convert_to_tensor

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-from typing import Any
 from collections.abc import Callable
+from typing import Any
 
 
 class TFDecorator:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import collections
 import functools
 import inspect
-from typing import Any
 from collections.abc import Callable
+from typing import Any
 
 from tfcompat._src.shim.internal.decorators import unwrap
 
