@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import logging
+import os
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -35,3 +38,21 @@ def own_array(value: np.ndarray | jax.Array, device: jax.Device | None = None) -
 def to_numpy(value: np.ndarray | jax.Array) -> np.ndarray:
     """A writable NumPy array that stays valid when the device buffer is donated."""
     return np.array(value)
+
+
+def keep_freed_memory() -> None:
+    """Lets the C library keep large freed blocks for the next ones, instead of giving each back to the system.
+
+    Compiled CPU programs allocate their temporaries anew in every call; with glibc's defaults the page faults of those cost up
+    to half of a step. Settings that the user gave (GLIBC_TUNABLES, MALLOC_...) are left alone, other C libraries too.
+    """
+    if sys.platform != "linux" or any(k == "GLIBC_TUNABLES" or k.startswith("MALLOC_") for k in os.environ):
+        return
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        for parameter, value in ((_M_MMAP_THRESHOLD, 1 << 30), (_M_TRIM_THRESHOLD, (1 << 31) - 1), (_M_ARENA_MAX, 1)):
+            mallopt(parameter, value)
+
+
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
+keep_freed_memory()

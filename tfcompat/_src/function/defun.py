@@ -19,7 +19,7 @@ from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.scopes import get_default_graph
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.variables.resource_variable import is_resource_variable
-from tfcompat._src.variables.scope import variable_scope
+from tfcompat._src.variables.scope import get_variable_store, variable_scope, with_variable_store
 
 _CALL_ATTRIBUTES = {
     "noinline": "_noinline",
@@ -135,7 +135,8 @@ class DefinedFunction(GraphFunction):
         if self._body is not None:
             return
         body = FuncGraph(get_default_graph(), self._copied_ops)
-        with body.as_default(), variable_scope("", custom_getter=_outside_variables(body)):
+        store, getter = get_variable_store(), _outside_variables(body)
+        with body.as_default(), with_variable_store(store), variable_scope("", custom_getter=getter):
             arguments = [
                 body.add_input(kind, None, self._names[i] if i < len(self._names) else f"arg{i}")
                 for i, kind in enumerate(self._input_types)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+import weakref
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from tfcompat._src.runtime.lower_control import CondUnit, UnitSpec
 from tfcompat._src.runtime.variable_state import accesses, variable_op
 
 MAX_ENTERING_ELEMENTS = 1024
+CHANGES_SHAPE: weakref.WeakSet[Operation] = weakref.WeakSet()
 COMPARISONS = {"Less": (1, 0), "LessEqual": (1, 1), "Greater": (-1, 0), "GreaterEqual": (-1, 1)}
 Grouping = Callable[[list[Any], list[Tensor], dict[Tensor, np.ndarray]], tuple[list[Any], dict[Tensor, np.ndarray]]]
 
@@ -140,18 +142,9 @@ class LoopItem:
         return reads + writes, writes
 
     @property
-    def changes_shape(self) -> bool:
-        """Whether a shape invariant says that a variable's shape varies."""
-        for v in self.variables:
-            entering, inside = v.enter._inputs[0]._sizes, v.merge._outputs[0]._sizes
-            if entering is not None and entering != inside and None not in entering:
-                return True
-        return False
-
-    @property
     def blocked(self) -> str:
         """Why this cannot be compiled as one loop, or ""."""
-        if self.changes_shape:
+        if self.condition in CHANGES_SHAPE:
             return "a loop variable changes its shape"
         return self._blocked or next((u.blocked for u in self.loops if u.blocked), "")
 

@@ -14,7 +14,7 @@ from tfcompat._src.framework.op_spec import HOST
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.flow.array_value import DeviceArray
-from tfcompat._src.runtime.loop_unit import LoopGradientItem, LoopItem
+from tfcompat._src.runtime.loop_unit import CHANGES_SHAPE, LoopGradientItem, LoopItem
 from tfcompat._src.runtime.lower import Frame, collecting
 from tfcompat._src.runtime.lower_control import run_item
 from tfcompat._src.runtime.variable_state import variable_key, variable_op
@@ -25,7 +25,11 @@ class ShapeChange(Exception):
 
     def __init__(self, unit: LoopUnit, tensor: Tensor) -> None:
         super().__init__(f"{tensor.name} changes its shape in {unit.name}")
-        self.unit = unit
+        self._condition = unit.condition
+
+    def drive_from_host(self) -> None:
+        """Lets plans made from now on run the loop from the host."""
+        CHANGES_SHAPE.add(self._condition)
 
 
 class LoopGradientUnit(LoopGradientItem):
@@ -55,6 +59,8 @@ class LoopGradientUnit(LoopGradientItem):
         hidden = next((o for o in unit.operations() if o.spec.place == HOST or o.spec.effects.external), None)
         if hidden is not None:
             raise NotImplementedError(f"the gradient of {unit.name} through {hidden.name} (op type {hidden.type}), which runs on the host")
+        if any(isinstance(v, DeviceArray) for noted in values[unit.tape] for v in noted.values()):
+            raise NotImplementedError(f"the gradient of {unit.name}, which is driven from the host, through its TensorArrays")
         variables = [v for v in unit.variables if v.following._dtype.is_floating or v.following._dtype.is_complex]
         captured = [t for t in _wanted(op) if t in values and any(e._inputs[0] is t for e in unit.constants)]
         given = dict(zip((t.op for t in op.input_named("exits")), (values[t] for t in op.input_named("grads"))))
@@ -209,6 +215,9 @@ class _Lowering:
             self._run_once()
             return
         carry = self._start()
+        if self.unit.bound(self.frame.values.get) == (0, True):
+            self._finish(carry)
+            return
         pure = not (self.randoms or self.written or self.inner_counts) or not self.unit.cond_items or self._is_cond_pure()
         if not pure:
             carry = self._with_first_condition(carry)
@@ -278,8 +287,6 @@ class _Lowering:
     def _loop(self, body: Callable, carry: dict) -> dict:
         limit, exact = self.unit.bound(self.frame.values.get)
         if not self.frame.differentiated:
-            if exact and limit == 0:
-                return carry
             return jax.lax.while_loop(self._test, body, carry)
         if limit is None:
             limit, exact = self.frame.lengths.get(self.unit), False

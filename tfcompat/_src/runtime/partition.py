@@ -20,6 +20,7 @@ from tfcompat._src.runtime.plan import Cluster, HostStep, Plan
 from tfcompat._src.runtime.variable_state import (
     HANDLE_OPS,
     accesses,
+    array_of_flow,
     array_op,
     has_one_element_shape,
     variable_key,
@@ -88,14 +89,16 @@ class Partitioner:
         """Strings, variants and resources that are no variables live on the host."""
         for t in (*item._inputs, *item._outputs):
             name = t._dtype.base_dtype.name
+            array = array_op(t) if name == "resource" else array_of_flow(t)
+            if array is not None:
+                if array._attrs["dtype"].name in ("string", "variant", "resource") or not has_one_element_shape(array):
+                    return True
+                continue
             if name in ("string", "variant") and t not in self.known:
                 return True
             if name == "resource":
                 variable = variable_op(t)
-                if variable is None and array_op(t) is not None:
-                    if array_op(t)._attrs["dtype"].name in ("string", "variant", "resource") or not has_one_element_shape(array_op(t)):
-                        return True
-                elif variable is None or variable._attrs["dtype"].name in ("string", "variant"):
+                if variable is None or variable._attrs["dtype"].name in ("string", "variant"):
                     return True
         return False
 
@@ -207,7 +210,7 @@ class Partitioner:
         item = self.producer.get(tensor)
         if item is None or item in self.on_host or item.spec.numpy_kernel is None or item.spec.effects.is_stateful:
             return
-        if item.type == "TensorArraySizeV3":
+        if any(t._dtype.name == "resource" for t in item._inputs):
             return
         if all(self._is_cheap_on_host(t) for t in item._inputs):
             self.on_host.add(item)

@@ -22,6 +22,7 @@ from tfcompat._src.runtime import devices, place, structure
 from tfcompat._src.runtime.execute import execute
 from tfcompat._src.runtime.fetch import Fetches, convert_feed, expand_feeds, feed_key, structure_key
 from tfcompat._src.runtime.fold import fold
+from tfcompat._src.runtime.lower_loop import ShapeChange
 from tfcompat._src.runtime.partial_run import PartialRun
 from tfcompat._src.runtime.partition import Partitioner
 from tfcompat._src.runtime.plan import Plan
@@ -119,7 +120,12 @@ class BaseSession:
         self._check_open()
         with jax_compat.x64():
             prepared, plan, feeds = self._prepare(fetches, feed_dict)
-            values = execute(plan, feeds, self)
+            try:
+                values = execute(plan, feeds, self)
+            except ShapeChange as change:
+                change.drive_from_host()
+                prepared.plans.clear()
+                return self.run(fetches, feed_dict, options, run_metadata)
         if run_metadata is not None:
             devices.fill_metadata(run_metadata, options, plan)
         return prepared.fetches.rebuild(values)

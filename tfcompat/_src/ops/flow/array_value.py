@@ -106,7 +106,7 @@ class DeviceArray:
 
     @property
     def capacity(self) -> int:
-        return len(self.written) if self.written is not None else len(self.buffer)
+        return self.written.shape[0] if self.written is not None else self.buffer.shape[0]
 
     def _with(self, **changes: Any) -> DeviceArray:
         fields = {"buffer": self.buffer, "written": self.written, "length": self.length, **changes}
@@ -167,6 +167,8 @@ class DeviceArray:
                 _flag((index >= 0) & (index < length)),
                 f"TensorArray {name}: Tried to write to index {{}} but array is not resizeable and size is: {{}}", index, length,
             )  # fmt: skip
+        if not array.capacity or (_is_known(index) and not 0 <= index < array.capacity):
+            return array
         buffer = jnp.asarray(array.buffer)
         if array.written is None:
             return array._with(buffer=buffer.at[index].add(value))
@@ -188,6 +190,8 @@ class DeviceArray:
             _flag((index >= 0) & (index < self.length)), "Tried to read from index {} but array size is: {}", index, self.length
         )
         self._require_shape(index)
+        if not self.capacity:
+            return jnp.zeros(self.buffer.shape[1:], self.buffer.dtype)
         return jax.lax.dynamic_index_in_dim(jnp.asarray(self.buffer), index, 0, keepdims=False)
 
     def _require_shape(self, index: Any) -> None:
@@ -237,6 +241,8 @@ class DeviceArray:
         if array.written is None:
             buffer = array.buffer + value if array._is_all(indices) else jnp.asarray(array.buffer).at[indices].add(value)
             return array._with(buffer=buffer)
+        if _is_known(indices) and indices.max() >= array.capacity:
+            return array
         text = f"TensorArray {self.meta.name}: Could not write to TensorArray index {{}} because it has already been written to."
         if _is_known(indices) and isinstance(array.written, np.ndarray):
             written = array.written.copy()
