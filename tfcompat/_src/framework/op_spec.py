@@ -151,6 +151,7 @@ class OpSpec:
         return self.place == HOST and self.effects == PURE and not self.context
 
 
+@functools.cache
 def keyword_names(function: Callable) -> tuple[str, ...]:
     """The keyword-only parameters of a kernel without a default, except those that the runtime provides."""
     try:

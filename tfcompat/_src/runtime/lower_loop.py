@@ -43,12 +43,7 @@ class LoopGradientUnit(LoopGradientItem):
             pullback = _repeated(op, unit, frame)
         found = pullback(dict(zip(op.input_named("exits"), (frame.values[t] for t in op.input_named("grads")))))
         for tensor, output in zip(_wanted(op), op._outputs):
-            grad = found[tensor]
-            source = frame.values.get(tensor)
-            if isinstance(source, DeviceArray):
-                zero = source.gradient("gradients")
-                grad = DeviceArray(zero.meta, grad, None, zero.length)
-            frame.values[output] = grad
+            frame.values[output] = _as_gradient(found[tensor], frame.values.get(tensor))
 
 
     def run_backwards(self, values: dict[Any, Any]) -> None:
@@ -59,11 +54,9 @@ class LoopGradientUnit(LoopGradientItem):
         hidden = next((o for o in unit.operations() if o.spec.place == HOST or o.spec.effects.external), None)
         if hidden is not None:
             raise NotImplementedError(f"the gradient of {unit.name} through {hidden.name} (op type {hidden.type}), which runs on the host")
-        if any(isinstance(v, DeviceArray) for noted in values[unit.tape] for v in noted.values()):
-            raise NotImplementedError(f"the gradient of {unit.name}, which is driven from the host, through its TensorArrays")
         variables = [v for v in unit.variables if v.following._dtype.is_floating or v.following._dtype.is_complex]
         captured = [t for t in _wanted(op) if t in values and any(e._inputs[0] is t for e in unit.constants)]
-        given = dict(zip((t.op for t in op.input_named("exits")), (values[t] for t in op.input_named("grads"))))
+        given = dict(zip((t.op for t in op.input_named("exits")), (_cotangent(values[t]) for t in op.input_named("grads"))))
         by_enter = {unit.entering(e): given[e] for e in unit.exits if e in given}
         flows = [by_enter.get(v.enter) for v in variables]
         sums: list[Any] = [0] * len(captured)
@@ -81,7 +74,7 @@ class LoopGradientUnit(LoopGradientItem):
                 total[source] = total[source] + by_enter[enter] if source in total else by_enter[enter]
         for tensor, output in zip(_wanted(op), op._outputs):
             grad = total.get(tensor)
-            values[output] = np.zeros(np.shape(values[tensor]), output._dtype.as_numpy_dtype) if grad is None else np.asarray(grad)
+            values[output] = _as_gradient(jnp.zeros_like(_leaf(values[tensor])) if grad is None else grad, values[tensor])
 
     def _one_back(self, variables: list[Any], captured: list[Tensor], noted: dict, flows: list[Any]) -> tuple[list, list]:
         """The gradients before one iteration, of its variables and of what the loop captured, from those after it."""
@@ -91,15 +84,15 @@ class LoopGradientUnit(LoopGradientItem):
 
         def run(primals: list) -> list:
             frame = Frame({**unit.known, **noted}, {}, differentiated=True)
-            for group, value in zip(names, primals):
-                frame.values.update(dict.fromkeys(group, value))
+            for group, value, before in zip(names, primals, given):
+                frame.values.update(dict.fromkeys(group, _refilled(before, value)))
             with collecting():
                 for item in (*(unit.cond_items if unit.shared else ()), *unit.body_items):
                     run_item(item, frame)
-            return [jnp.asarray(frame.values[v.following]) for v in variables]
+            return [_leaf(frame.values[v.following]) for v in variables]
 
-        start = [jnp.asarray(next(noted[n] for n in group if n in noted)) for group in names]
-        after, pull = jax.vjp(run, start)
+        given = [next(noted[n] for n in group if n in noted) for group in names]
+        after, pull = jax.vjp(run, list(map(_leaf, given)))
         (found,) = pull([jnp.zeros(a.shape, a.dtype) if g is None else jnp.conj(jnp.asarray(g)) for a, g in zip(after, flows)])
         found = [jnp.conj(g) for g in found]
         return found[: len(variables)], found[len(variables) :]
@@ -370,9 +363,7 @@ class _Pullback:
         """Gradients of the wanted tensors from gradients of the exits."""
         cotangents = []
         for tensor, leaves in zip(self._exits, self._outputs):
-            grad = grads.get(tensor)
-            if isinstance(grad, DeviceArray):
-                grad = grad.buffer if grad.meta.source else None
+            grad = _cotangent(grads.get(tensor))
             cotangents.append([jnp.zeros(x.shape, x.dtype) if grad is None else jnp.conj(jnp.asarray(grad)) for x in leaves])
         (found,) = self._pull(cotangents)
         return {t: jax.tree.map(jnp.conj, g) for t, g in zip(self.wanted, found)}
@@ -405,22 +396,43 @@ def _primal(tensor: Tensor, frame: Frame) -> Any:
     """The differentiable part of a tensor's value: the buffer of a TensorArray, the value of a variable."""
     if tensor not in frame.values:
         return jnp.asarray(frame.state[variable_key(variable_op(tensor))])
-    value = frame.values[tensor]
+    return _leaf(frame.values[tensor])
+
+
+def _leaf(value: Any) -> Any:
+    """The array in a value."""
     if isinstance(value, DeviceArray):
-        if value.buffer is None:
-            return jnp.zeros(0, value.meta.dtype)
-        return jnp.asarray(value.buffer)
+        return jnp.zeros(0, value.meta.dtype) if value.buffer is None else jnp.asarray(value.buffer)
     return jnp.asarray(value)
+
+
+def _refilled(value: Any, leaf: Any) -> Any:
+    """A value with another array in it."""
+    if isinstance(value, DeviceArray):
+        return value if value.buffer is None else DeviceArray(value.meta, leaf, value.written, value.length)
+    return leaf
+
+
+def _cotangent(grad: Any) -> Any:
+    """The array in a gradient, or None where a flow carries none."""
+    if isinstance(grad, DeviceArray):
+        return grad.buffer if grad.meta.source else None
+    return grad
+
+
+def _as_gradient(grad: Any, source: Any) -> Any:
+    """A gradient in the form of what it is the gradient of: that of a TensorArray is an array of gradients."""
+    if not isinstance(source, DeviceArray) or source.buffer is None:
+        return grad
+    zero = source.gradient("gradients")
+    return DeviceArray(zero.meta, grad, None, zero.length)
 
 
 def _substitute(tensor: Tensor, primal: Any, frame: Frame) -> None:
     if tensor not in frame.values:
         frame.state[variable_key(variable_op(tensor))] = primal
         return
-    value = frame.values[tensor]
-    if isinstance(value, DeviceArray):
-        primal = value if value.buffer is None else DeviceArray(value.meta, primal, value.written, value.length)
-    frame.values[tensor] = primal
+    frame.values[tensor] = _refilled(frame.values[tensor], primal)
 
 
 def _inexact(value: Any) -> list[Any]:
