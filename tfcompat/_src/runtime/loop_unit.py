@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 import weakref
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np

@@ -83,7 +83,7 @@ class LoopGradientUnit(LoopGradientItem):
         names = [unit.names_inside(v) for v in variables] + [n + [a for a, e in unit.aliases.items() if e._outputs[0] in n] for n in inside]
 
         def run(primals: list) -> list:
-            frame = Frame({**unit.known, **noted}, {}, differentiated=True)
+            frame = Frame({**unit.known, **numbers}, {}, differentiated=True)
             for group, value, before in zip(names, primals, given):
                 frame.values.update(dict.fromkeys(group, _refilled(before, value)))
             with collecting():
@@ -91,6 +91,7 @@ class LoopGradientUnit(LoopGradientItem):
                     run_item(item, frame)
             return [_leaf(frame.values[v.following]) for v in variables]
 
+        numbers = {t: np.asarray(v) if isinstance(v, jax.Array) else v for t, v in noted.items()}
         given = [next(noted[n] for n in group if n in noted) for group in names]
         after, pull = jax.vjp(run, list(map(_leaf, given)))
         (found,) = pull([jnp.zeros(a.shape, a.dtype) if g is None else jnp.conj(jnp.asarray(g)) for a, g in zip(after, flows)])
