@@ -15,7 +15,7 @@ from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape
 from tfcompat._src.ops.control import loop_ops
 from tfcompat._src.ops.control.branch_ops import merge, switch_ref_or_tensor
-from tfcompat._src.ops.control.context import ControlFlowContext, output_context
+from tfcompat._src.ops.control.context import ControlFlowContext, in_loop, output_context
 from tfcompat._src.ops.flow.tensor_array import TensorArray, with_flow
 
 
@@ -90,7 +90,7 @@ class WhileContext(ControlFlowContext):
     # ---- values and operations that come in ----
 
     def AddValue(self, tensor: Tensor) -> Tensor:
-        if tensor.name in self._values or tensor.op._control_flow_context is self:
+        if tensor.name in self._values or in_loop(tensor.op, self):
             return self._external_values.get(tensor.name, tensor)
         self._values.add(tensor.name)
         outer = tensor if self._outer_context is None else self._outer_context.AddValue(tensor)

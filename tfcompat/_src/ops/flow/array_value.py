@@ -112,13 +112,13 @@ class DeviceArray:
         fields = {"buffer": self.buffer, "written": self.written, "length": self.length, **changes}
         return DeviceArray(self.meta, **fields)
 
-    def with_element_shape(self, shape: tuple) -> DeviceArray:
+    def with_element_shape(self, shape: tuple, index: Any = 0) -> DeviceArray:
         """The same with a buffer for elements of `shape`; ValueError where they are of another."""
         if self.buffer is None:
             return self._with(buffer=jnp.zeros((self.capacity, *shape), self.meta.dtype))
         if self.buffer.shape[1:] != tuple(shape):
             raise invalid(
-                f"TensorArray {self.meta.name}: Could not write to TensorArray index 0 because the value shape is {list(shape)} "
+                f"TensorArray {self.meta.name}: Could not write to TensorArray index {index if _is_known(index) else 0} because the value shape is {list(shape)} "
                 f"which is incompatible with the TensorArray's inferred element shape: {list(self.buffer.shape[1:])} (consider "
                 "setting infer_shape=False)."
             )
@@ -156,7 +156,7 @@ class DeviceArray:
 
     def write(self, index: Any, value: Any) -> DeviceArray:
         """With `value` at `index`; added to what is there in a gradient."""
-        array = self.with_element_shape(value.shape)
+        array = self.with_element_shape(value.shape, index)
         name, length = self.meta.name, self.length
         if self.meta.dynamic and self.written is not None:
             checks.require(_flag(index >= 0), f"TensorArray {name}: Tried to write to index {{}} but array is not resizeable and size is: {{}}", index, length)

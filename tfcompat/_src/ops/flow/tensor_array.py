@@ -17,6 +17,7 @@ from tfcompat._src.framework.tensor_spec import TensorSpec
 from tfcompat._src.framework.type_spec import TypeSpec, register_type_spec_from_value_converter
 from tfcompat._src.ops.array.shape import shape as shape_of
 from tfcompat._src.ops.math.sequence import arange
+from tfcompat._src.platform import logging
 
 
 @export("TensorArray")
@@ -141,7 +142,10 @@ class TensorArray:
 
     def _check_dtype(self, value: Tensor) -> None:
         if value.dtype != self._dtype:
-            raise TypeError(f"TensorArray dtype is {self._dtype.name} but {value.name} has dtype {value.dtype.name}.")
+            logging.error(
+                "Error: Input value %s has dtype %s, but expected dtype %s.  This leads to undefined behavior and will be an error in "
+                "future versions of TensorFlow.", value, value.dtype, self._dtype,
+            )  # fmt: skip
 
     def stack(self, name: str | None = None) -> Tensor:
         """All elements as one tensor."""

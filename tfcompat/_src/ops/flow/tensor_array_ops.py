@@ -68,6 +68,29 @@ op(
 
 # ---- elements ----
 
+_CPP_NAMES = {"float32": "float", "float64": "double", "float16": "half"}
+
+
+def _require_dtype(array: Any, dtype: Any, what: str) -> None:
+    if dtype != array.meta.dtype:
+        have, want = (_CPP_NAMES.get(str(d), str(d)) for d in (array.meta.dtype, dtype))
+        raise invalid(f"TensorArray dtype is {have} but Op {what} dtype {want}.")
+
+
+def _write(handle, index, value, flow, *, T):
+    _require_dtype(flow, T, "is trying to write")
+    return _of(handle, flow).write(index, value)
+
+
+def _read(handle, index, flow, *, dtype):
+    _require_dtype(flow, dtype, "requested")
+    return _of(handle, flow).read(index)
+
+
+def _scatter(handle, indices, value, flow, *, T):
+    _require_dtype(flow, T, "is trying to write")
+    return _of(handle, flow).scatter(indices, value)
+
 
 def _of(handle: ArrayHandle, flow: Any) -> Any:
     """The array that an operation means: the gradient array where the handle is one's."""
@@ -85,13 +108,13 @@ def _written_shape(c: Any) -> list:
     return [()]
 
 
-def _source(tensor: Any) -> str:
+def _GetGradSource(op_or_tensor: Any) -> str:
     """The scope of the tf.gradients call that a gradient belongs to; ValueError where its name says none."""
-    parts = tensor.name.split("/")
+    parts = op_or_tensor.name.split("/")
     found = [i for i, part in enumerate(parts) if part.startswith("gradients")]
     if not found:
         raise ValueError(
-            f"Expected op/tensor name to start with gradients (excluding scope), got: {tensor.name}. This means that a tf.gradients op "
+            f"Expected op/tensor name to start with gradients (excluding scope), got: {op_or_tensor.name}. This means that a tf.gradients op "
             "with this op in its dependency path has a custom name that does not start with 'gradients'. Please make sure all calls to "
             "tf.gradients that have non-empty 'name' arguments use names that start with 'gradients'."
         )
@@ -100,7 +123,7 @@ def _source(tensor: Any) -> str:
 
 def _gradient_of(node: Any, flow: Any, source: Any) -> tuple:
     """Handle and flow of the gradient array of a node's array."""
-    return raw.TensorArrayGradV3(node.inputs[0], flow, source=_source(source))
+    return raw.TensorArrayGradV3(node.inputs[0], flow, source=_GetGradSource(source))
 
 
 def _write_gradient(node: Any, flow: Any) -> list:
@@ -112,7 +135,7 @@ op(
     "TensorArrayWriteV3",
     "(handle: resource, index: int32, value: T, flow_in: float32, *, T: type) -> (flow_out: float32)",
     shape=_written_shape, gradient=_write_gradient, fold=True,
-    kernel=lambda handle, index, value, flow: _of(handle, flow).write(index, value),
+    kernel=_write,
 )  # fmt: skip
 
 
@@ -128,7 +151,7 @@ def _read_gradient(node: Any, grad: Any) -> list:
 
 op(
     "TensorArrayReadV3", "(handle: resource, index: int32, flow_in: float32, *, dtype: type) -> (value: dtype)",
-    shape=_read_shape, gradient=_read_gradient, fold=True, kernel=lambda handle, index, flow: _of(handle, flow).read(index),
+    shape=_read_shape, gradient=_read_gradient, fold=True, kernel=_read,
 )  # fmt: skip
 
 
@@ -143,7 +166,8 @@ def _gather_gradient(node: Any, grad: Any) -> list:
     return [None, None, raw.TensorArrayScatterV3(handle, node.inputs[1], grad, flow)]
 
 
-def _gather(handle, indices, flow, *, element_shape):
+def _gather(handle, indices, flow, *, dtype, element_shape):
+    _require_dtype(flow, dtype, "requested")
     return _of(handle, flow).gather(indices, element_shape.sizes)
 
 
@@ -170,7 +194,7 @@ op(
     "TensorArrayScatterV3",
     "(handle: resource, indices: int32, value: T, flow_in: float32, *, T: type) -> (flow_out: float32)",
     shape=_scattered_shape, gradient=_scatter_gradient, fold=True,
-    kernel=lambda handle, indices, value, flow: _of(handle, flow).scatter(indices, value),
+    kernel=_scatter,
 )  # fmt: skip
 
 
