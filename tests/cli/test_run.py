@@ -172,3 +172,8 @@ def test_command_line(arguments, status, stream, text):
     found = run(*arguments, command=("-m", "tfcompat"))
     assert found.returncode == status
     assert text in getattr(found, stream)
+
+
+def test_reshape_takes_its_old_keyword(tmp_path):
+    done = run("-c", "import numpy as np; print(np.reshape([1, 2, 3, 4], newshape=(2, 2)).tolist())", cwd=tmp_path)
+    assert done.stdout == "[[1, 2], [3, 4]]\n", done.stderr
