@@ -216,3 +216,16 @@ def test_imported_loop_runs_and_has_a_gradient(graph):
     with tf.Graph().as_default(), tf.Session() as session:
         x, y = tf.import_graph_def(definition, return_elements=["x:0", "y:0"], name="")
         assert session.run([y, tf.gradients(y, x)[0]], {x: 2.0}) == [32.0, 80.0]
+
+
+def test_a_failing_check_ends_the_loop():
+    with tf.Graph().as_default(), tf.Session() as session:
+        start = tf.placeholder(tf.int32, [])
+
+        def body(i):
+            with tf.control_dependencies([tf.Assert(i < 5, [i])]):
+                return tf.identity(i) + tf.cast(i < 5, tf.int32)
+
+        final = tf.while_loop(lambda i: i < 10, body, [start])
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"assertion failed: \[5\]"):
+            session.run(final, {start: 0})

@@ -291,12 +291,15 @@ class _Lowering:
         return jax.lax.scan(lambda c, _: (jax.lax.cond(self._test(c), body, lambda same: same, c), None), carry, length=limit)[0]
 
     def _test(self, carry: dict) -> Any:
+        """Whether the loop goes on: its condition holds, and no check in it has failed."""
+        flags = carry["checks"][0] if "checks" in carry else []
         if "pred" in carry:
-            return carry["pred"]
-        with collecting() as found:
-            _, pred = self._condition(carry)
-        for check in found:
-            pred = jnp.logical_and(pred, check.ok)
+            pred, found = carry["pred"], []
+        else:
+            with collecting() as found:
+                _, pred = self._condition(carry)
+        for ok in (*flags, *[check.ok for check in found]):
+            pred = jnp.logical_and(pred, ok)
         return jnp.asarray(pred)
 
     def _finish(self, final: dict) -> None:
