@@ -139,13 +139,15 @@ def _call_program(program: Program, cluster: Cluster, known: dict[Tensor, Any], 
     large = tuple([session.large_constant(t, known[t]) for t in cluster.large])
     state = session.variable_state
     rng = session.random_state.rows(cluster.randoms) if cluster.randoms else ()
-    with session.state_lock:
+    with state.lock:
         read = tuple([state.on_device(v, key) for key, v in cluster.read_keys])
         updated = tuple([state.on_device(v, key) for key, v in cluster.update_keys])
         outputs, new_state, flags, moved = program.call(inputs, large, read, updated, rng)
         failed = bool(flags) and not bool(flags[0])
         kept = zip(cluster.written_keys, new_state[: len(updated)] if failed else new_state)
         state.values.update(kept)
+        owned = set(map(id, (*read, *new_state)))
+        outputs = [jax_compat.to_numpy(o) if id(o) in owned else o for o in outputs]
     if failed:
         error = failure.first_failure(program.checks[input_shapes(inputs)], flags)
         if isinstance(error, ArrayOverflow):

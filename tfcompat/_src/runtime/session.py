@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -74,7 +73,6 @@ class BaseSession:
         self.variable_state = VariableState()
         self.random_state = RandomState()
         self.resources: dict[str, Any] = {}
-        self.state_lock = threading.RLock()
         self._close_hooks: list[Callable[[], None]] = []
 
     # ---- properties ----
@@ -240,7 +238,7 @@ class BaseSession:
 
     def destroy_variable(self, handle: Tensor) -> None:
         """Forgets the value of the variable behind a ref or resource tensor."""
-        with self.state_lock:
+        with self.variable_state.lock:
             self.variable_state.values.pop(variable_key(variable_op(handle)), None)
 
     def large_constant(self, tensor: Tensor, value: Any) -> jax.Array:

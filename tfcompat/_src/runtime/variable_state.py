@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import jax
@@ -66,9 +67,13 @@ def has_one_element_shape(array: Operation) -> bool:
 
 
 class VariableState:
-    """Values by variable key. Arrays here are owned by the Session: nothing else may hold them, so they can be donated."""
+    """Values by variable key. Arrays here are owned by the Session: nothing else may hold them, so they can be donated.
+
+    Whoever reads an array or gives it to a compiled call holds `lock`: another thread's call may donate it.
+    """
 
     def __init__(self) -> None:
+        self.lock = threading.RLock()
         self.values: dict[str, np.ndarray | jax.Array] = {}
 
     def on_device(self, op: Operation, key: str) -> jax.Array:
@@ -82,10 +87,11 @@ class VariableState:
 
     def read(self, op: Operation, key: str) -> np.ndarray:
         """The value as NumPy; FailedPreconditionError where the variable is not initialized."""
-        value = self.values.get(key)
-        if value is None:
-            raise uninitialized(op)
-        return value if isinstance(value, np.ndarray) else jax_compat.to_numpy(value)
+        with self.lock:
+            value = self.values.get(key)
+            if value is None:
+                raise uninitialized(op)
+            return value if isinstance(value, np.ndarray) else jax_compat.to_numpy(value)
 
     def clear(self) -> None:
         self.values.clear()
