@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterable
 from typing import Any
 
 from tfcompat._src.framework.export import export
@@ -95,6 +94,3 @@ class Collections:
     def clear_collection(self, name: Any) -> None:
         self._check_not_finalized()
         self._collections.pop(name, None)
-
-    def collection_items(self) -> Iterable[tuple[Any, list[Any]]]:
-        return self._collections.items()

@@ -135,9 +135,6 @@ def colocate_with(op: Any, ignore_existing: bool = False) -> contextlib.Abstract
     return get_default_graph().colocate_with(op, ignore_existing)
 
 
-_colocate_with_for_gradient_default = contextlib.nullcontext
-
-
 @export("container")
 def container(container_name: str) -> contextlib.AbstractContextManager[str]:
     """Resources made inside live in the named container."""

@@ -74,11 +74,11 @@ def gradients(
     unconnected = UnconnectedGradients(unconnected_gradients) if not isinstance(unconnected_gradients, UnconnectedGradients) else unconnected_gradients
     if aggregation_method not in (None, 0, 1, 2):
         raise ValueError(f"Invalid aggregation_method specified {aggregation_method}.")
-    with name_scope(name, "gradients", [*ys, *xs, *stops, *[g for g in grad_ys if g is not None]]) as scope:
+    with name_scope(name, "gradients", [*ys, *xs, *stops, *[g for g in grad_ys if g is not None]]):
         ys = convert_n_to_tensor_or_indexed_slices(ys, name="y")
         targets = [_differentiated(x) for x in xs]
         stop_tensors = {_differentiated(s) for s in stops}
-        walk = _Walk(colocate_gradients_with_ops, gate_gradients, scope)
+        walk = _Walk(colocate_gradients_with_ops, gate_gradients)
         for y, grad in zip(ys, _initial_gradients(grad_ys, ys)):
             walk.add(y, grad)
         walk.run(ys, targets, stop_tensors)
@@ -157,8 +157,8 @@ def _result(grad: Any, tensor: Tensor, x: Any, unconnected: UnconnectedGradients
 class _Walk:
     """Gradients collected per tensor while operations are visited from last to first."""
 
-    def __init__(self, colocate: bool, gate: bool, scope: str) -> None:
-        self._colocate, self._gate, self._scope = colocate, gate, scope
+    def __init__(self, colocate: bool, gate: bool) -> None:
+        self._colocate, self._gate = colocate, gate
         self._grads: dict[Tensor, list[Any]] = {}
 
     def add(self, tensor: Any, grad: Any) -> None:
