@@ -11,6 +11,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax._src import xla_bridge
 
 # JAX reports each backend that is not there at the level INFO, which TensorFlow programs often turn on.
 logging.getLogger("jax._src.xla_bridge").setLevel(logging.WARNING)
@@ -24,15 +25,56 @@ def x64() -> jax.enable_x64:
     return jax.enable_x64(True)
 
 
+def backends_are_up() -> bool:
+    """Whether JAX has started, so that it takes no more settings of devices and memory."""
+    return xla_bridge.backends_are_initialized()
+
+
+def ask_for_cpu_devices(count: int) -> bool:
+    """Lets JAX start with at least `count` CPU devices, where it has not started; whether there are as many."""
+    if not backends_are_up() and "xla_force_host_platform_device_count" not in os.environ.get("XLA_FLAGS", ""):
+        jax.config.update("jax_num_cpu_devices", max(count, jax.config.jax_num_cpu_devices))
+    return len(jax.devices("cpu")) >= count
+
+
 def jit(function: Callable, donate: tuple[int, ...]) -> Any:
     """`jax.jit` with the settings that compiled clusters want."""
     options = _CPU_OPTIONS if jax.default_backend() == "cpu" and jax.__version_info__ < (0, 13) else None
     return jax.jit(function, donate_argnums=donate, compiler_options=options)
 
 
-def own_array(value: np.ndarray | jax.Array, device: jax.Device | None = None) -> jax.Array:
+def bytes_needed(function: Any, arguments: tuple) -> int:
+    """Compiles a jitted function for arguments; the bytes that a call allocates beside them."""
+    found = function.lower(*arguments).compile().memory_analysis()
+    return 0 if found is None else found.temp_size_in_bytes + found.output_size_in_bytes - found.alias_size_in_bytes
+
+
+def bytes_there(place: jax.Device | jax.sharding.Sharding | None) -> int:
+    """The memory of a device, of one of those of a mesh, or of the default device."""
+    device = place if isinstance(place, jax.Device) else next(iter(place.device_set)) if place is not None else jax.devices()[0]
+    stats = device.memory_stats() or {}
+    return stats.get("bytes_limit") or os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def own_array(value: np.ndarray | jax.Array, place: jax.Device | jax.sharding.Sharding | None = None) -> jax.Array:
     """A device array that shares no memory with `value`, so that it may be donated."""
-    return jax.device_put(np.array(value), device, may_alias=False)
+    return jax.device_put(np.array(value), place, may_alias=False)
+
+
+def is_at(array: jax.Array, place: jax.Device | jax.sharding.Sharding) -> bool:
+    """Whether an array lies on a device, or is spread over a mesh as a sharding says."""
+    if isinstance(place, jax.Device):
+        return array.sharding.device_set == {place}
+    return array.sharding.is_equivalent_to(place, array.ndim)
+
+
+def is_lost(value: np.ndarray | jax.Array) -> bool:
+    """Whether the computation of an array has failed."""
+    try:
+        jax.block_until_ready(value)
+    except RuntimeError:
+        return True
+    return False
 
 
 def to_numpy(value: np.ndarray | jax.Array) -> np.ndarray:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import NamedSharding
 
 from tfcompat._src.framework import checks, errors, jax_compat
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.ops.flow.array_value import FIRST_CAPACITY, GROWTH
+from tfcompat._src.runtime import failure
 from tfcompat._src.runtime.lower import Frame, GuardedWrite, collecting
 from tfcompat._src.runtime.lower_control import run_item
 from tfcompat._src.runtime.plan import Cluster
@@ -29,11 +32,26 @@ class Program:
         self.cluster = cluster
         self.known = {**known, **dict(zip(cluster.statics, statics))}
         self.checks: dict[tuple, list[checks.Check]] = {}
+        self.largest: dict[tuple, tuple] = {}
         self.reserves: dict[tuple, dict[Operation, int]] = {}
         self.moving: dict[tuple, list[Operation]] = {}
         self.traces = 0
         self.capacity = capacity
         self.call = jax_compat.jit(self._trace, donate=(3,))
+
+    def __call__(self, *arguments: Any) -> tuple:
+        """Runs the program.
+
+        Raises:
+          errors.ResourceExhaustedError: it needs more memory than the device has, which is found out before anything is donated.
+        """
+        shapes = input_shapes(arguments[0])
+        if shapes not in self.checks:
+            needed = jax_compat.bytes_needed(self.call, arguments)
+            there = jax_compat.bytes_there(self.cluster.place)
+            if needed > there and self.largest[shapes]:
+                raise failure.out_of_memory(self.largest.pop(shapes), needed, there)
+        return self.call(*arguments)
 
     def _trace(self, inputs: tuple, large: tuple, read: tuple, updated: tuple, rng: Any) -> tuple:
         cluster = self.cluster
@@ -62,9 +80,17 @@ class Program:
             key = variable_key(v)
             new_state.append(_committed(state[key], before.get(key), frame.guarded.get(key), all_ok, len(found)))
         outputs = tuple(jax.tree.map(jnp.asarray, frame.values[t]) for t in cluster.outputs)
+        if isinstance(cluster.place, NamedSharding):
+            outputs, new_state = jax.lax.with_sharding_constraint((outputs, new_state), cluster.place)
         self.checks[shapes] = [c.without_traced_values() for c in found]
+        self.largest[shapes] = max(((t, v.shape) for t, v in frame.values.items() if hasattr(v, "nbytes")), key=_bytes, default=())
         flags = (all_ok, tuple(c.ok for c in found), tuple(c.traced_values() for c in found)) if found else ()
         return outputs, tuple(new_state), flags, tuple(traced.values())
+
+
+def _bytes(entry: tuple) -> int:
+    tensor, sizes = entry
+    return math.prod(sizes) * tensor.dtype.size
 
 
 def _raise_certain_failure(found: list[checks.Check]) -> None:

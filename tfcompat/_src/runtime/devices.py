@@ -1,14 +1,23 @@
-"""The devices of a Session, from JAX's backends and the ConfigProto, under TensorFlow's names."""
+"""The devices of a Session, from JAX's backends and the ConfigProto, under TensorFlow's names.
+
+`TFCOMPAT_VIRTUAL_GPUS=4` in the environment lets four virtual CPU devices stand in for GPUs, to try programs for several GPUs
+where there are none.
+"""
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Any
 
 import jax
 
+from tfcompat._src.framework import errors, jax_compat
 from tfcompat._src.framework.device import canonical_name
+from tfcompat._src.platform import logging
 
+VIRTUAL_GPUS = "TFCOMPAT_VIRTUAL_GPUS"
+TASK = "/job:localhost/replica:0/task:0"
 _KINDS = {"cpu": "CPU", "gpu": "GPU", "cuda": "GPU", "rocm": "GPU", "tpu": "TPU"}
 _UNLIMITED_CPU_BYTES = 268435456
 
@@ -34,24 +43,68 @@ class _DeviceAttributes:
 
 
 def session_devices(config: Any) -> list[Device]:
-    """CPU devices as `device_count` asks (at least one), then the accelerators that JAX found."""
-    cpus = config.device_count.get("CPU", 1) if "CPU" in config.device_count else 1
+    """CPU devices as `device_count` asks (at least one), then the accelerators that JAX found and the config lets be seen."""
+    counts = config.device_count
+    cpus = max(1, counts["CPU"] if "CPU" in counts else 1)
+    virtual = int(os.environ.get(VIRTUAL_GPUS) or 0)
+    _settle_memory(config.gpu_options)
+    if max(cpus, virtual) > 1 and not jax_compat.ask_for_cpu_devices(max(cpus, virtual)):
+        logging.warning(
+            "%d CPU devices were asked for, but JAX has started with %d: they share these. Ask before the first Session.",
+            max(cpus, virtual), len(jax.devices("cpu")),
+        )  # fmt: skip
     jax_cpus = jax.devices("cpu")
-    found = [_device("CPU", i, jax_cpus[i % len(jax_cpus)]) for i in range(max(1, cpus))]
+    found = [_device("CPU", i, jax_cpus[i % len(jax_cpus)]) for i in range(cpus)]
+    accelerators = [("GPU", jax_cpus[i % len(jax_cpus)]) for i in range(virtual)] or _accelerators()
+    accelerators = _visible(accelerators, config.gpu_options.visible_device_list)
+    if accelerators:
+        kind = accelerators[0][0]
+        accelerators = accelerators[: counts[kind] if kind in counts else None]
+    return found + [_device(kind, i, d) for i, (kind, d) in enumerate(accelerators)]
+
+
+def _accelerators() -> list[tuple[str, Any]]:
     backend = jax.default_backend()
-    if backend != "cpu":
-        kind = _KINDS.get(backend, backend.upper())
-        limit = config.device_count[kind] if kind in config.device_count else None
-        found += [_device(kind, i, d) for i, d in enumerate(jax.local_devices()[:limit])]
-    return found
+    return [] if backend == "cpu" else [(_KINDS.get(backend, backend.upper()), d) for d in jax.local_devices()]
+
+
+def _visible(accelerators: list[tuple[str, Any]], visible: str) -> list[tuple[str, Any]]:
+    """The accelerators that `visible_device_list` ("1,0") names, in its order; all where it is empty."""
+    if not visible:
+        return accelerators
+    try:
+        return [accelerators[int(i)] for i in visible.split(",")] if accelerators else []
+    except (ValueError, IndexError):
+        raise errors.InvalidArgumentError(
+            None, None, f"'visible_device_list' is {visible!r}, but there are {len(accelerators)} devices, numbered from 0"
+        ) from None
+
+
+def _settle_memory(options: Any) -> None:
+    """Tells JAX how much GPU memory to take, as GPUOptions ask, where no backend has started yet."""
+    fraction = options.per_process_gpu_memory_fraction
+    if options.allow_growth or fraction:
+        settings = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"} if options.allow_growth else {}
+        if fraction:
+            settings["XLA_PYTHON_CLIENT_MEM_FRACTION"] = str(fraction)
+        if not jax_compat.backends_are_up():
+            os.environ.update(settings)
+        elif jax.default_backend() == "gpu" and any(os.environ.get(k) != v for k, v in settings.items()):
+            logging.warning("GPUOptions on memory come too late: JAX has started already. Make the first Session with them.")
 
 
 def _device(kind: str, index: int, jax_device: Any) -> Device:
-    return Device(f"/job:localhost/replica:0/task:0/device:{kind}:{index}", kind, jax_device)
+    return Device(f"{TASK}/device:{kind}:{index}", kind, jax_device)
 
 
 def describe(found: list[Device]) -> list[_DeviceAttributes]:
     return [_DeviceAttributes(d.name, d.kind, _memory(d), i + 1) for i, d in enumerate(found)]
+
+
+def mapping(found: list[Device]) -> str:
+    """What `log_device_placement` prints first: which accelerator is which device of the machine."""
+    lines = [f"{d.name} -> device: {d.jax_device.id}, name: {d.jax_device.device_kind}" for d in found if d.kind != "CPU"]
+    return "\n".join(["Device mapping:", *lines]) if lines else "Device mapping: no known devices."
 
 
 def _memory(device: Device) -> int:
@@ -59,11 +112,15 @@ def _memory(device: Device) -> int:
     return int(stats["bytes_limit"]) if stats and "bytes_limit" in stats else _UNLIMITED_CPU_BYTES
 
 
-def fill_metadata(run_metadata: Any, options: Any, plan: Any) -> None:
-    """Writes the operations of a run into a RunMetadata message; there are no times of single nodes in a compiled call."""
+def fill_metadata(run_metadata: Any, options: Any, plan: Any, device_of: Any) -> None:
+    """Writes the operations of a run into a RunMetadata message, one graph per device; a compiled call has no times of nodes."""
     run_metadata.Clear()
     if options is not None and options.output_partition_graphs:
-        graph = run_metadata.partition_graphs.add()
-        for step in plan.steps:
-            for item in step.items:
-                graph.node.add().CopyFrom(item.node_def)
+        graphs: dict[str, Any] = {}
+        for op in plan.operations():
+            name = device_of(op).name
+            if name not in graphs:
+                graphs[name] = run_metadata.partition_graphs.add()
+            node = graphs[name].node.add()
+            node.CopyFrom(op.node_def)
+            node.device = name

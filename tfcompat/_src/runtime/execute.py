@@ -15,7 +15,7 @@ from tfcompat._src.ops.flow.array_value import FIRST_CAPACITY, ArrayHandle, Arra
 from tfcompat._src.runtime import failure
 from tfcompat._src.runtime.compile import Program, input_shapes
 from tfcompat._src.runtime.loop_unit import LoopGradientItem, LoopItem
-from tfcompat._src.runtime.lower import ROUTES, Frame, flatten_results, gather_inputs, store_results
+from tfcompat._src.runtime.lower import ROUTES, Frame, flatten_results, gather_inputs, store_results, value_outputs
 from tfcompat._src.runtime.lower_control import CondUnit, root_predicate
 from tfcompat._src.runtime.partition import Partitioner
 from tfcompat._src.runtime.plan import Cluster, HostStep, Plan
@@ -35,8 +35,12 @@ def execute(plan: Plan, feeds: list[Any], session: Any) -> list[Any]:
             raise uninitialized(op)
     values: dict[Tensor, Any] = dict(plan.known)
     values.update(zip(plan.feeds, feeds))
-    run_steps(plan, values, session)
-    return [fetched_value(t, values, session) for t in plan.fetched]
+    try:
+        run_steps(plan, values, session)
+        return [fetched_value(t, values, session) for t in plan.fetched]
+    except jax.errors.JaxRuntimeError as e:
+        state.forget_lost()
+        raise failure.of_jax(e, next(op for op in plan.operations())) from None
 
 
 def run_steps(plan: Plan, values: dict[Tensor, Any], session: Any) -> None:
@@ -52,7 +56,7 @@ def run_unit(unit: CondUnit, values: dict[Tensor, Any], session: Any) -> None:
     on = bool(np.asarray(values[unit.predicate]))
     plan = unit.plans.get(on)
     if plan is None:
-        plan = unit.plans[on] = _branch_plan(unit, on, values)
+        plan = unit.plans[on] = _branch_plan(unit, on, values, session)
     inner = {**plan.known, **{t: values[t] for t in plan.feeds}}
     run_steps(plan, inner, session)
     for t in unit.joined(on):
@@ -100,16 +104,16 @@ def _run_part(unit: LoopItem, part: str, items: list[Any], wanted: list[Tensor],
     if plan is None:
         used = {t for item in items for t in item._inputs} | set(wanted)
         feeds = [t for t in given if t in used and t not in unit.known]
-        plan = unit.plans[part] = Partitioner(items, wanted, feeds, unit.known).plan()
+        plan = unit.plans[part] = Partitioner(items, wanted, feeds, unit.known, session.placer).plan()
     inner = {**plan.known, **{t: given[t] for t in plan.feeds}}
     run_steps(plan, inner, session)
     return [inner[t] if t in inner else fetched_value(t, inner, session) for t in wanted]
 
 
-def _branch_plan(unit: CondUnit, on: bool, values: dict[Tensor, Any]) -> Plan:
+def _branch_plan(unit: CondUnit, on: bool, values: dict[Tensor, Any], session: Any) -> Plan:
     decided = {t: np.array(on) for t in unit._inputs if root_predicate(t) is unit.predicate}
     feeds = [t for t in unit._inputs if t in values and t not in decided]
-    return Partitioner(unit.on_side(on), unit.joined(on), feeds, decided).plan()
+    return Partitioner(unit.on_side(on), unit.joined(on), feeds, decided, session.placer).plan()
 
 
 def fetched_value(tensor: Tensor, values: dict[Tensor, Any], session: Any) -> Any:
@@ -135,14 +139,15 @@ def run_cluster(cluster: Cluster, known: dict[Tensor, Any], values: dict[Tensor,
 
 def _call_program(program: Program, cluster: Cluster, known: dict[Tensor, Any], values: dict[Tensor, Any], session: Any) -> bool:
     """Calls a program; whether it must run again with more room for growing arrays."""
-    inputs = tuple([_device_input(values[t]) for t in cluster.inputs])
-    large = tuple([session.large_constant(t, known[t]) for t in cluster.large])
+    place = cluster.place
+    inputs = tuple([_device_input(values[t], place) for t in cluster.inputs])
+    large = tuple([session.large_constant(t, known[t], place) for t in cluster.large])
     state = session.variable_state
     rng = session.random_state.rows(cluster.randoms) if cluster.randoms else ()
     with state.lock:
-        read = tuple([state.on_device(v, key) for key, v in cluster.read_keys])
-        updated = tuple([state.on_device(v, key) for key, v in cluster.update_keys])
-        outputs, new_state, flags, moved = program.call(inputs, large, read, updated, rng)
+        read = tuple([state.on_device(v, key, place) for key, v in cluster.read_keys])
+        updated = tuple([state.on_device(v, key, place) for key, v in cluster.update_keys])
+        outputs, new_state, flags, moved = program(inputs, large, read, updated, rng)
         failed = bool(flags) and not bool(flags[0])
         kept = zip(cluster.written_keys, new_state[: len(updated)] if failed else new_state)
         state.values.update(kept)
@@ -175,8 +180,10 @@ def program_for(cluster: Cluster, known: dict[Tensor, Any], values: dict[Tensor,
     return program
 
 
-def _device_input(value: Any) -> Any:
-    return value if isinstance(value, (jax.Array, np.ndarray, np.generic, DeviceArray, ArrayHandle)) else np.asarray(value)
+def _device_input(value: Any, place: Any) -> Any:
+    if not isinstance(value, (jax.Array, np.ndarray, np.generic, DeviceArray, ArrayHandle)):
+        value = np.asarray(value)
+    return value if place is None else jax.tree.map(lambda x: jax.device_put(x, place), value)
 
 
 def run_host_step(step: HostStep, values: dict[Tensor, Any], session: Any) -> None:
@@ -216,7 +223,13 @@ def run_host_op(op: Operation, values: dict[Tensor, Any], session: Any) -> None:
     if spec.effects.random:
         session.random_state.advance(op, spec.reserve(results, *arguments, **{k: attrs[k] for k in op_spec.keyword_names(spec.reserve)}))
     for v in writes:
-        session.variable_state.values[variable_key(v)] = np.array(frame.state[variable_key(v)])
+        session.variable_state.values[variable_key(v)] = _owned(frame.state[variable_key(v)])
+
+
+def _owned(value: Any) -> np.ndarray:
+    """A value that nothing else will change: the array itself where it is read-only and owns its memory, else a copy."""
+    frozen = isinstance(value, np.ndarray) and not value.flags.writeable and value.flags.owndata
+    return value if frozen else np.array(value)
 
 
 def _current(session: Any, variable: Operation, must_exist: bool) -> Any:
@@ -242,11 +255,13 @@ def _on_host(value: Any) -> Any:
 
 def _as_arrays(op: Operation, results: list[Any]) -> list[Any]:
     """NumPy scalars and Python numbers of the outputs become arrays of the output's dtype."""
-    outputs = [t for t in op._outputs if not t._dtype._is_ref_dtype]
+    outputs = value_outputs(op)
     offset = len(results) - len(outputs)
     converted = []
     for i, value in enumerate(results):
-        if i >= offset and outputs[i - offset]._dtype.is_numpy_compatible and not isinstance(value, (np.ndarray, DeviceArray, HostArray)):
-            value = np.asarray(value, outputs[i - offset]._dtype.as_numpy_dtype)
+        kind = outputs[i - offset]._dtype if i >= offset else None
+        is_value = kind is not None and kind.is_numpy_compatible and not kind._is_ref_dtype
+        if is_value and not isinstance(value, (np.ndarray, DeviceArray, HostArray)):
+            value = np.asarray(value, kind.as_numpy_dtype)
         converted.append(value)
     return converted

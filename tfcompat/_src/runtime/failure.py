@@ -1,10 +1,14 @@
-"""What a failed check becomes: the error class of 1.15, the node, and the values."""
+"""What a failure in a compiled call becomes: the error class of 1.15, the node, and the values."""
 
 from __future__ import annotations
 
+from typing import Any
+
+import jax
 import numpy as np
 
 from tfcompat._src.framework import checks, errors
+from tfcompat._src.framework.tensor import Tensor
 
 
 def first_failure(found: list[checks.Check], flags: tuple) -> errors.OpError:
@@ -14,3 +18,22 @@ def first_failure(found: list[checks.Check], flags: tuple) -> errors.OpError:
         if not bool(ok):
             return check.failure(check.merge_values([np.asarray(v) for v in shown]))
     raise RuntimeError("a check was reported as failed, but each of them holds")
+
+
+def out_of_memory(largest: tuple[Tensor, tuple[int, ...]], bytes_needed: int, bytes_there: int) -> errors.ResourceExhaustedError:
+    """The error of a compiled call that needs more memory than its device has; it names the largest tensor of the call."""
+    tensor, sizes = largest
+    dims = ",".join(map(str, sizes))
+    return errors.ResourceExhaustedError(
+        tensor.op.node_def, tensor.op,
+        f"OOM when allocating tensor with shape[{dims}] and type {tensor.dtype.name}: the compiled call needs {bytes_needed} bytes, "
+        f"and the device has {bytes_there}. {tensor.name} is the largest tensor in it.",
+    )  # fmt: skip
+
+
+def of_jax(error: jax.errors.JaxRuntimeError, op: Any) -> errors.OpError:
+    """The error that a device reported while it ran a compiled call that computes `op`."""
+    text = str(error)
+    code = getattr(errors, text.partition(":")[0], errors.INTERNAL)
+    kind = errors.exception_type_from_error_code(code) if isinstance(code, int) and code else errors.InternalError
+    return kind(op.node_def, op, text)

@@ -186,11 +186,11 @@ MOST_ELEMENTS = 2**59
 
 
 def store_results(op: Operation, flat: list[Any], frame: Frame) -> None:
-    """Files kernel results: new variable values first, then the outputs that are not refs."""
+    """Files kernel results: new variable values first, then the outputs (refs only where they are handles that the op makes)."""
     writes = [h for name in op.spec.effects.writes for h in _variables(op, name)]
     for variable, value in zip(writes, flat):
         frame.state[variable_key(variable)] = value
-    outputs = [t for t in op._outputs if not t._dtype._is_ref_dtype]
+    outputs = value_outputs(op)
     values = flat[len(writes) :]
     if len(values) != len(outputs):
         raise RuntimeError(f"the kernel of {op.type} gave {len(flat)} values for {len(writes)} variables and {len(outputs)} outputs")
@@ -203,6 +203,11 @@ def store_results(op: Operation, flat: list[Any], frame: Frame) -> None:
                 op.node_def, op, f"{tensor.name} would have the shape {list(value.shape)}: that is more elements than can be counted"
             )
         frame.values[tensor] = value
+
+
+def value_outputs(op: Operation) -> list:
+    """The outputs that a kernel returns: a ref output is another name of an input, unless the op makes the handle."""
+    return [t for t in op._outputs if op.spec.effects.creates or not t._dtype._is_ref_dtype]
 
 
 def _variables(op: Operation, name: str) -> list[Operation]:

@@ -17,17 +17,18 @@ from tfcompat._src.ops.flow.array_value import DeviceArray
 from tfcompat._src.runtime.loop_unit import CHANGES_SHAPE, LoopGradientItem, LoopItem
 from tfcompat._src.runtime.lower import Frame, collecting
 from tfcompat._src.runtime.lower_control import run_item
+from tfcompat._src.runtime.plan import Replan
 from tfcompat._src.runtime.variable_state import variable_key, variable_op
 
 
-class ShapeChange(Exception):
+class ShapeChange(Replan):
     """A loop variable changes its shape in the body, so the loop must be driven from the host."""
 
     def __init__(self, unit: LoopUnit, tensor: Tensor) -> None:
         super().__init__(f"{tensor.name} changes its shape in {unit.name}")
         self._condition = unit.condition
 
-    def drive_from_host(self) -> None:
+    def adapt(self, session: Any) -> None:
         """Lets plans made from now on run the loop from the host."""
         CHANGES_SHAPE.add(self._condition)
 

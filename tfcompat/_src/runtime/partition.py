@@ -1,13 +1,16 @@
 """Stage 5: which operations are compiled together and which run on the host between, in an order that respects data,
 control edges and effects.
 
-Every operation gets a tick. Even ticks run on the host, odd ticks are compiled clusters; each is as early as its inputs allow.
+Every operation gets a tick. Even ticks run on the host, odd ticks are compiled clusters, one per device; each is as early as its
+inputs allow.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
+import jax
 import numpy as np
 
 from tfcompat._src.framework import dtypes, op_spec
@@ -16,7 +19,9 @@ from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.runtime.fold import MAX_FOLDED_ELEMENTS, can_fold
 from tfcompat._src.runtime.loop_unit import LoopGradientItem, LoopItem, loop_units
 from tfcompat._src.runtime.lower_control import CondUnit, leaf_operations
+from tfcompat._src.runtime.place import Placer
 from tfcompat._src.runtime.plan import Cluster, HostStep, Plan
+from tfcompat._src.runtime.towers import TowerUnit
 from tfcompat._src.runtime.variable_state import (
     HANDLE_OPS,
     accesses,
@@ -34,17 +39,25 @@ UNITS = (CondUnit, LoopItem)
 class Partitioner:
     """Assigns ticks to the operations of one plan and collects them into steps."""
 
-    def __init__(self, items: list[Any], fetched: list[Tensor], feeds: list[Tensor], known: dict[Tensor, np.ndarray]) -> None:
+    def __init__(
+        self, items: list[Any], fetched: list[Tensor], feeds: list[Tensor], known: dict[Tensor, np.ndarray], placer: Placer
+    ) -> None:  # fmt: skip
         self.items = [i for i in items if not all(t in known for t in i._outputs) or not i._outputs]
         self.fetched, self.feeds, self.known = fetched, feeds, known
         self.fed = set(feeds)
+        self.fetched_set = set(fetched)
         self.producer = {t: i for i in self.items for t in i._outputs}
+        self.users: dict[Tensor, list[Any]] = {}
+        for i in self.items:
+            for t in i._inputs:
+                self.users.setdefault(t, []).append(i)
         self.owner = {t.op: i for i in self.items for t in i._outputs}
         self.access = {i: accesses(i) for i in self.items}
         self.statics: set[Tensor] = set()
         self.on_host: set[Any] = set()
         self.tick: dict[Any, int] = {}
         self.traced_static: dict[Tensor, bool] = {}
+        self.places = self._device_places(placer)
 
     def plan(self) -> Plan:
         self._choose_places()
@@ -54,6 +67,20 @@ class Partitioner:
         return Plan(self.fetched, self.feeds, self.known, steps, required)
 
     # ---- places ----
+
+    def _device_places(self, placer: Placer) -> dict[Any, Any]:
+        """The JAX device of each item, or their mesh; none where all are on the default device."""
+        if len(placer.jax_devices) == 1:
+            return {}
+        for item in self.items:
+            if isinstance(item, TowerUnit):
+                return dict.fromkeys(self.items, item.place)
+        found = {}
+        for item in self.items:
+            ops = [op for op in leaf_operations(item) if op.type not in HANDLE_OPS] or leaf_operations(item)
+            found[item] = Counter(placer.device_of(op).jax_device for op in ops).most_common(1)[0][0] if ops else None
+        is_plain = not placer.has_twins and set(found.values()) <= {jax.devices()[0]}
+        return {} if is_plain else found
 
     def _choose_places(self) -> None:
         initializer = self._is_initializer()
@@ -75,7 +102,10 @@ class Partitioner:
                         self.on_host.add(item)
             elif initializer and not spec.effects.creates and (spec.numpy_kernel is not None or not item._outputs and not item._inputs):
                 self.on_host.add(item)
-            elif self._is_integer_work_on_host_values(item):
+            elif self._is_integer_work_on_host_values(item) or self._moves_host_value(item):
+                self.on_host.add(item)
+        for item in reversed(self.items):
+            if item.type in ("Identity", "ReadVariableOp") and self._is_for_host_only(item):
                 self.on_host.add(item)
         for item in [i for i in self.items if i in self.on_host and i.type not in HANDLE_OPS]:
             for t in item._inputs:
@@ -137,6 +167,20 @@ class Partitioner:
             return False
         sources = [self.producer.get(t) for t in item._inputs if t not in self.known]
         return bool(sources) and all(s in self.on_host and s.type not in HANDLE_OPS for s in sources)
+
+    def _moves_host_value(self, item: Any) -> bool:
+        """Whether all that an item does is to hand on or store what a host step gave: a restored variable is not compiled."""
+        if item.type not in ("Identity", "Reshape", "Assign", "AssignVariableOp"):
+            return False
+        source = self.producer.get(item._inputs[1 if item.type.startswith("Assign") else 0])
+        if source is None or source not in self.on_host or source.type in HANDLE_OPS or isinstance(source, UNITS):
+            return False
+        return item.type != "Reshape" or item._inputs[1] in self.known
+
+    def _is_for_host_only(self, item: Any) -> bool:
+        """Whether host steps, and nothing else, use what an item reads."""
+        users = self.users.get(item._outputs[0], ())
+        return bool(users) and item._outputs[0] not in self.fetched_set and all(u in self.on_host for u in users)
 
     def _pull_to_host(self, tensor: Tensor) -> bool:
         """Moves index arithmetic on feeds to the host, where a host step needs it; whether the value is there then."""
@@ -269,7 +313,7 @@ class Partitioner:
         tick = self.tick[item]
         if item in self.on_host:
             return tick - 1
-        return tick - 2 if static else tick
+        return tick - 2 if static or self._are_apart(source, item) else tick
 
     def _after(self, source: Any, item: Any, static: bool = False) -> int:
         """The earliest tick of `item` behind `source`."""
@@ -277,7 +321,11 @@ class Partitioner:
         source_host, item_host = source in self.on_host, item in self.on_host
         if source_host != item_host:
             return tick + 1
-        return tick + 2 if static and not source_host else tick
+        return tick + 2 if not source_host and (static or self._are_apart(source, item)) else tick
+
+    def _are_apart(self, one: Any, other: Any) -> bool:
+        """Whether two compiled items are on different devices."""
+        return self.places.get(one) is not self.places.get(other)
 
     def _earlier_accesses(self, item: Any, last: dict[str, list[tuple[Any, bool]]]) -> list[Any]:
         reads, writes = self.access[item]
@@ -294,19 +342,21 @@ class Partitioner:
     # ---- steps ----
 
     def _steps(self) -> list[HostStep | Cluster]:
-        by_tick: dict[int, list[Any]] = {}
+        by_step: dict[tuple, list[Any]] = {}
         for item in self.items:
             if item.type not in HANDLE_OPS:
-                by_tick.setdefault(self.tick[item], []).append(item)
-        for tick, items in by_tick.items():
-            if tick % 2:
-                by_tick[tick] = self._with_shapes(items)
-        uses: dict[Tensor, set[int]] = {}
-        for tick, items in by_tick.items():
+                place = self.places.get(item) if self.tick[item] % 2 else None
+                by_step.setdefault((self.tick[item], place), []).append(item)
+        for step, items in by_step.items():
+            if step[0] % 2:
+                by_step[step] = self._with_shapes(items)
+        uses: dict[Tensor, set[tuple]] = {}
+        for step, items in by_step.items():
             for t in (t for item in items for t in item._inputs):
-                uses.setdefault(t, set()).add(tick)
+                uses.setdefault(t, set()).add(step)
         steps = [
-            self._cluster(items, tick, uses) if tick % 2 else HostStep(items) for tick, items in sorted(by_tick.items())
+            self._cluster(items, step, uses) if step[0] % 2 else HostStep(items)
+            for step, items in sorted(by_step.items(), key=lambda entry: (entry[0][0], getattr(entry[0][1], "id", 0)))
         ]
         return [s for s in steps if isinstance(s, HostStep) or not _does_nothing(s)]
 
@@ -326,8 +376,8 @@ class Partitioner:
             pull(item)
         return [*pulled, *items]
 
-    def _cluster(self, items: list[Any], tick: int, uses: dict[Tensor, set[int]]) -> Cluster:
-        cluster = Cluster(items)
+    def _cluster(self, items: list[Any], step: tuple, uses: dict[Tensor, set[tuple]]) -> Cluster:
+        cluster = Cluster(items, place=step[1])
         inside = {t for i in items for t in i._outputs}
         fetched = set(self.fetched)
         for t in dict.fromkeys(t for i in items for t in i._inputs):
@@ -346,7 +396,7 @@ class Partitioner:
         cluster.large = [t for t in cluster.large if t not in large_needed_static]
         cluster.outputs = [
             t for i in items for t in i._outputs
-            if not _is_handle(t) and (t in fetched or any(u != tick for u in uses.get(t, ())))
+            if not _is_handle(t) and (t in fetched or any(u != step for u in uses.get(t, ())))
         ]  # fmt: skip
         self._collect_state(cluster)
         for item in items:

@@ -1,40 +1,104 @@
-"""Stage 3: each operation's device exists, or may move to one that does."""
+"""Stage 3: the device of each operation."""
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from tfcompat._src.framework import device as device_lib
 from tfcompat._src.framework import errors
+from tfcompat._src.framework.graph import Graph
 from tfcompat._src.framework.operation import Operation
-from tfcompat._src.runtime.devices import Device
+from tfcompat._src.runtime.devices import TASK, Device, mapping
+from tfcompat._src.runtime.variable_state import accesses
+
+_ORDER = {"TPU": 0, "GPU": 1, "CPU": 2}
+_THIS_TASK = device_lib.DeviceSpec.from_string(TASK)
 
 
-def place(ops: list[Operation], devices: list[Device], config: Any) -> None:
-    """Checks the devices that operations ask for.
+class Placer:
+    """The devices of one Session's operations.
 
-    Raises:
-      errors.InvalidArgumentError: there is no such device and the config does not allow soft placement.
+    An operation without a device is on the first accelerator, or the first CPU; one with a colocation group is where the
+    operation of that name is; one that reads or writes a variable is where that is. `has_twins` says that there are several devices
+    of one kind, `mesh_towers` that the same work on each of them is to be one program.
     """
-    if config.allow_soft_placement:
-        return
-    fits: dict[str, bool] = {"": True}
-    for op in ops:
-        wanted = op._device
-        if wanted not in fits:
-            fits[wanted] = any(_matches(wanted, d) for d in devices)
-        if not fits[wanted]:
-            names = ", ".join(d.name for d in devices)
-            raise errors.InvalidArgumentError(
-                op.node_def, op,
-                f"Cannot assign a device for operation {op.name}: Operation was explicitly assigned to {wanted} but "
-                f"available devices are [ {names} ]. Make sure the device specification refers to a valid device, or run "
-                "with allow_soft_placement=True in the session's ConfigProto.",
-            )  # fmt: skip
+
+    def __init__(self, devices: list[Device], config: Any) -> None:
+        self.devices = sorted(devices, key=lambda d: _ORDER.get(d.kind, 1))
+        self.jax_devices = list(dict.fromkeys(d.jax_device for d in self.devices))
+        self._soft = config.allow_soft_placement
+        self._log = config.log_device_placement
+        self._by_text: dict[str, Device | None] = {"": self.devices[0]}
+        self._by_op: dict[Operation, Device] = {}
+        self._checked = 0
+        self.has_twins = len(self.jax_devices) > 1 and len({d.kind for d in devices}) < len(devices)
+        self.mesh_towers = self.has_twins
+        if self._log:
+            sys.stdout.write(mapping(devices) + "\n")
+
+    def place(self, graph: Graph) -> None:
+        """Checks the devices of the operations that came to the graph since the last call, and prints all where that was asked for.
+
+        Raises:
+          errors.InvalidArgumentError: there is no such device and the config does not allow soft placement.
+        """
+        ops = graph.get_operations()
+        for op in ops[self._checked :]:
+            if op._device and self._found(op._device) is None:
+                raise self._missing(op)
+        if self._log and len(ops) > self._checked:
+            ordered = [op for op in ops if not _is_source(op)] + [op for op in ops if _is_source(op)]
+            sys.stdout.write("".join(f"{op.name}: ({op.type}): {self.device_of(op).name}\n" for op in ordered))
+            sys.stdout.flush()
+        self._checked = len(ops)
+
+    def device_of(self, op: Operation) -> Device:
+        """The device that an operation runs on."""
+        found = self._by_op.get(op)
+        if found is None:
+            found = self._by_op[op] = self._decide(op)
+        return found
+
+    def _decide(self, op: Operation) -> Device:
+        variables = [v for used in accesses(op) for v in used]
+        if variables and variables[0] is not op:
+            return self.device_of(variables[0])
+        if not op._device:
+            for group in op._attrs.get("_class") or ():
+                root = op.graph._nodes_by_name.get(group.removeprefix(b"loc:@").decode())
+                if root is not None and root is not op:
+                    return self.device_of(root)
+        return self._found(op._device) or self.devices[0]
+
+    def _found(self, text: str) -> Device | None:
+        """The first device that a device string fits; with soft placement, one that its task has."""
+        if text not in self._by_text:
+            wanted = device_lib.DeviceSpec.from_string(text)
+            fitting = [d for d in self.devices if _fits(wanted, device_lib.DeviceSpec.from_string(d.name))]
+            if not fitting and self._soft and _fits(wanted.replace(device_type=None, device_index=None), _THIS_TASK):
+                fitting = self.devices
+            self._by_text[text] = fitting[0] if fitting else None
+        return self._by_text[text]
+
+    def _missing(self, op: Operation) -> errors.InvalidArgumentError:
+        names = ", ".join(d.name for d in self.devices)
+        gpu = device_lib.DeviceSpec.from_string(op._device).device_type == "GPU" and all(d.kind != "GPU" for d in self.devices)
+        hint = " The requested device appears to be a GPU, but JAX has found none." if gpu else ""
+        return errors.InvalidArgumentError(
+            op.node_def, op,
+            f"Cannot assign a device for operation {op.name}: node {op.name} was explicitly assigned to {op._device} but "
+            f"available devices are [ {names} ]. Make sure the device specification refers to a valid device, or run with "
+            f"allow_soft_placement=True in the session's ConfigProto.{hint}",
+        )  # fmt: skip
 
 
-def _matches(wanted: str, device: Device) -> bool:
-    ask, have = device_lib.DeviceSpec.from_string(wanted), device_lib.DeviceSpec.from_string(device.name)
+def _is_source(op: Operation) -> bool:
+    """Whether TensorFlow places an operation after the others: it has no input, and one output that is no ref."""
+    return not op._inputs and len(op._outputs) == 1 and not op._outputs[0]._dtype._is_ref_dtype
+
+
+def _fits(ask: Any, have: Any) -> bool:
     return all(
         a is None or a == h
         for a, h in (

@@ -10,7 +10,16 @@ import numpy as np
 
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.runtime.lower_control import leaf_operations
 from tfcompat._src.runtime.variable_state import variable_key
+
+
+class Replan(Exception):
+    """What a trace has found makes another plan necessary."""
+
+    def adapt(self, session: Any) -> None:
+        """Sees to it that the next plan is another one."""
+        raise NotImplementedError
 
 
 @dataclass(eq=False)
@@ -18,7 +27,6 @@ class HostStep:
     """Operations that run on the host, one after another."""
 
     items: list[Any]
-    guard: frozenset = frozenset()
 
 
 @dataclass(eq=False)
@@ -26,7 +34,7 @@ class Cluster:
     """Operations that are one compiled call.
 
     `inputs` are arrays that come in; `statics` come in as NumPy values that the compiler sees, so that a new value compiles
-    anew; `large` are constants passed as arguments. `updates` are variables read and written (donated), `reads` read only,
+    anew; `large` are constants passed as arguments. `place` is a JAX device, or None where the session has one only. `updates` are variables read and written (donated), `reads` read only,
     `overwrites` written only. `randoms` are the random operations, in order.
     """
 
@@ -39,8 +47,7 @@ class Cluster:
     updates: list[Operation] = field(default_factory=list)
     overwrites: list[Operation] = field(default_factory=list)
     randoms: list[Operation] = field(default_factory=list)
-    guard: frozenset = frozenset()
-    device: str = ""
+    place: Any = None
     programs: dict = field(default_factory=dict)
 
     @functools.cached_property
@@ -74,6 +81,10 @@ class Plan:
     def clusters(self) -> list[Cluster]:
         return [s for s in self.steps if isinstance(s, Cluster)]
 
+    def operations(self) -> list[Operation]:
+        """The operations that a run executes, in order."""
+        return [op for step in self.steps for item in step.items for op in leaf_operations(item)]
+
     def compile_count(self) -> int:
         """How many programs have been traced for this plan so far."""
         return sum(p.traces for c in self.clusters for p in c.programs.values())
@@ -86,11 +97,10 @@ class Plan:
         for number, step in enumerate(self.steps):
             names = ", ".join(f"{i.name} ({i.type})" for i in step.items[:12])
             more = f", ... {len(step.items) - 12} more" if len(step.items) > 12 else ""
-            guard = "".join(f" if {'' if on else 'not '}{t.name}" for t, on in sorted(step.guard, key=str))
             if isinstance(step, HostStep):
-                lines.append(f"step {number}: host{guard}: {names}{more}")
+                lines.append(f"step {number}: host: {names}{more}")
                 continue
-            lines.append(f"step {number}: cluster on {step.device or 'the default device'}{guard}: {names}{more}")
+            lines.append(f"step {number}: cluster on {step.place or 'the default device'}: {names}{more}")
             for label, ops in (("reads", step.reads), ("updates", step.updates), ("overwrites", step.overwrites), ("random", step.randoms)):
                 if ops:
                     lines.append(f"  {label}: " + ", ".join(o.name for o in ops))

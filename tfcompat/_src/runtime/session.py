@@ -9,7 +9,7 @@ from typing import Any
 import jax
 
 import tfcompat._src.function.symbolic_gradient  # noqa: F401  (nodes of graphs from files may be gradients of functions)
-from tfcompat._src.framework import errors, jax_compat
+from tfcompat._src.framework import errors, jax_compat, run_limits
 from tfcompat._src.framework.default_stack import SESSIONS
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph import Graph
@@ -17,16 +17,17 @@ from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.scopes import get_default_graph
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.proto import messages
-from tfcompat._src.runtime import devices, place, structure
+from tfcompat._src.runtime import devices, structure
 from tfcompat._src.runtime.execute import execute
 from tfcompat._src.runtime.fetch import Fetches, convert_feed, expand_feeds, feed_key, structure_key
 from tfcompat._src.runtime.fold import fold
-from tfcompat._src.runtime.lower_loop import ShapeChange
 from tfcompat._src.runtime.partial_run import PartialRun
 from tfcompat._src.runtime.partition import Partitioner
-from tfcompat._src.runtime.plan import Plan
+from tfcompat._src.runtime.place import Placer
+from tfcompat._src.runtime.plan import Plan, Replan
 from tfcompat._src.runtime.prune import prune
 from tfcompat._src.runtime.random_state import RandomState
+from tfcompat._src.runtime.towers import with_towers
 from tfcompat._src.runtime.variable_state import VariableState, variable_key, variable_op
 
 
@@ -68,8 +69,9 @@ class BaseSession:
         self._config = config or messages.ConfigProto()
         self._closed = False
         self._prepared: dict[Any, PreparedRun] = {}
-        self._large: dict[Tensor, jax.Array] = {}
+        self._large: dict[tuple[Tensor, Any], jax.Array] = {}
         self.devices = devices.session_devices(self._config)
+        self.placer = Placer(self.devices, self._config)
         self.variable_state = VariableState()
         self.random_state = RandomState()
         self.resources: dict[str, Any] = {}
@@ -116,16 +118,17 @@ class BaseSession:
           errors.OpError: what went wrong while running; variables are then as they were.
         """
         self._check_open()
-        with jax_compat.x64():
+        milliseconds = options.timeout_in_ms if options is not None else 0
+        with jax_compat.x64(), run_limits.within(milliseconds or self._config.operation_timeout_in_ms):
             prepared, plan, feeds = self._prepare(fetches, feed_dict)
             try:
                 values = execute(plan, feeds, self)
-            except ShapeChange as change:
-                change.drive_from_host()
+            except Replan as change:
+                change.adapt(self)
                 prepared.plans.clear()
                 return self.run(fetches, feed_dict, options, run_metadata)
         if run_metadata is not None:
-            devices.fill_metadata(run_metadata, options, plan)
+            devices.fill_metadata(run_metadata, options, plan, self.placer.device_of)
         return prepared.fetches.rebuild(values)
 
     def _prepare(self, fetches: Any, feed_dict: dict | None) -> tuple[PreparedRun, Plan, list[Any]]:
@@ -155,10 +158,11 @@ class BaseSession:
 
     def _plan(self, fetched: list[Tensor], targets: list[Operation], fed: list[Tensor], feeds: list[Any]) -> Plan:
         ops = prune(fetched, targets, fed)
-        place.place(ops, self.devices, self._config)
+        self.placer.place(self._graph)
         known = fold(ops, set(fed))
         items, known = structure.structure(ops, fetched, dict(zip(fed, feeds)), known)
-        return Partitioner(items, fetched, fed, known).plan()
+        items = with_towers(items, fetched, fed, known, self.placer)
+        return Partitioner(items, fetched, fed, known, self.placer).plan()
 
     def explain(self, fetches: Any, feed_dict: dict | None = None) -> str:
         """The plan of a run as text: compiled clusters, host steps, devices, variables read and written.
@@ -241,11 +245,11 @@ class BaseSession:
         with self.variable_state.lock:
             self.variable_state.values.pop(variable_key(variable_op(handle)), None)
 
-    def large_constant(self, tensor: Tensor, value: Any) -> jax.Array:
-        """A constant as a device array, put there once."""
-        found = self._large.get(tensor)
+    def large_constant(self, tensor: Tensor, value: Any, place: Any) -> jax.Array:
+        """A constant as an array on a device or mesh, put there once."""
+        found = self._large.get((tensor, place))
         if found is None:
-            found = self._large[tensor] = jax.device_put(value)
+            found = self._large[tensor, place] = jax.device_put(value, place)
         return found
 
     def on_close(self, hook: Callable[[], None]) -> None:

@@ -76,13 +76,19 @@ class VariableState:
         self.lock = threading.RLock()
         self.values: dict[str, np.ndarray | jax.Array] = {}
 
-    def on_device(self, op: Operation, key: str) -> jax.Array:
-        """The value as a device array; FailedPreconditionError where the variable is not initialized."""
+    def on_device(self, op: Operation, key: str, place: Any = None) -> jax.Array:
+        """The value as an array on a device or mesh (None: the default device), where it is kept from now on.
+
+        Raises:
+          errors.FailedPreconditionError: the variable is not initialized.
+        """
         value = self.values.get(key)
         if value is None:
             raise uninitialized(op)
         if not isinstance(value, jax.Array):
-            value = self.values[key] = jax_compat.own_array(value)
+            value = self.values[key] = jax_compat.own_array(value, place)
+        elif place is not None and not jax_compat.is_at(value, place):
+            value = self.values[key] = jax_compat.own_array(value, place)
         return value
 
     def read(self, op: Operation, key: str) -> np.ndarray:
@@ -92,6 +98,11 @@ class VariableState:
             if value is None:
                 raise uninitialized(op)
             return value if isinstance(value, np.ndarray) else jax_compat.to_numpy(value)
+
+    def forget_lost(self) -> None:
+        """Takes out the variables whose new value a failing device never delivered."""
+        with self.lock:
+            self.values = {k: v for k, v in self.values.items() if not jax_compat.is_lost(v)}
 
     def clear(self) -> None:
         self.values.clear()

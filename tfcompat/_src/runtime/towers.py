@@ -1,0 +1,382 @@
+"""Towers: the same subgraph on several devices becomes one item, that runs as one program over a mesh of them.
+
+A place where towers meet (a sum or mean with one input from each) is where they are found: its inputs are walked back side by
+side. Operations of one type with equal attributes are one *row*, with one operation per tower; a tensor that all share is given
+to each; where operations differ, each tower gets its own value. Sums and means over the towers become all-reduces.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from tfcompat._src.framework import checks
+from tfcompat._src.framework.op_spec import DEVICE
+from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.ordering import topological
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.runtime.lower import Frame, collecting, run_device_op
+from tfcompat._src.runtime.lower_control import UnitSpec
+from tfcompat._src.runtime.place import Placer
+from tfcompat._src.runtime.plan import Replan
+from tfcompat._src.runtime.variable_state import HANDLE_OPS, accesses, variable_key
+
+AXIS = "towers"
+BUCKET_BYTES = 1 << 25
+FREE_ATTRS = frozenset(("seed", "seed2", "_class"))
+ALL, EACH = PartitionSpec(), PartitionSpec(AXIS)
+Row = tuple
+
+
+class TowersDiffer(Replan):
+    """The towers' values differ in shape, so that they cannot be one program."""
+
+    def adapt(self, session: Any) -> None:
+        """Lets plans made from now on run each tower by itself."""
+        session.placer.mesh_towers = False
+
+
+@dataclass(eq=False)
+class Meeting:
+    """A sum or mean over the towers: of `row`, by the operations `absorbed`, whose result is `output`."""
+
+    row: Row
+    output: Tensor
+    absorbed: list[Operation]
+    mean: bool
+    squeezed: bool
+
+
+class TowerUnit:
+    """The operations of all towers, and the meetings, as one item of a plan."""
+
+    type = "towers"
+    spec = UnitSpec
+
+    def __init__(self, walk: _Walk, meetings: list[Meeting], fetched: list[Tensor], items: list[Any]) -> None:
+        self._rows, self._meetings = walk.rows, meetings
+        self._leaves, self._shared = list(walk.leaves), list(walk.shared)
+        self._known = walk.known
+        self.jax_devices = walk.jax_devices
+        self.name = f"{len(self.jax_devices)} towers of {self._rows[0][0].name}"
+        self.stands_for = {op for row in self._rows for op in row} | {op for m in meetings for op in m.absorbed}
+        self._operations = [op for row in self._rows for op in row]
+        self._id = max(op._id for op in self.stands_for)
+        used = [*self._shared, *[t for leaf in self._leaves for t in leaf]]
+        self._inputs = list(dict.fromkeys(t for t in used if t not in self._known))
+        outside = set(fetched) | {t for item in items if item not in self.stands_for for t in item._inputs}
+        self._each = [row for op_row in self._rows for row in _output_rows(op_row) if not outside.isdisjoint(row)]
+        self._outputs = [m.output for m in meetings] + [t for row in self._each for t in row]
+        self._control_inputs = list(dict.fromkeys(c for op in self.stands_for for c in op._control_inputs if c not in self.stands_for))
+        wanted = {op._inputs[p] for op in self._operations for p in op.constant_positions()}
+        self._constants = frozenset(i for i, t in enumerate(self._inputs) if t in wanted)
+
+    def operations(self) -> list[Operation]:
+        return self._operations
+
+    def constant_positions(self) -> frozenset[int]:
+        """The positions of the inputs that some kernel inside needs as NumPy values."""
+        return self._constants
+
+    def accesses(self) -> tuple[list[Operation], list[Operation]]:
+        """No variable: towers get the values that were read for them."""
+        return [], []
+
+    @property
+    def mesh(self) -> Mesh:
+        return Mesh(np.array(self.jax_devices), (AXIS,))
+
+    @property
+    def place(self) -> NamedSharding:
+        """Where everything around the towers is: on each device of the mesh."""
+        return NamedSharding(self.mesh, ALL)
+
+    # ---- tracing ----
+
+    def trace(self, frame: Frame) -> None:
+        """Traces the towers as one `shard_map`.
+
+        Raises:
+          TowersDiffer: a value has not the same shape in each tower.
+        """
+        values = {t: frame.values[t] for t in self._shared}
+        static = {t: v for t, v in values.items() if isinstance(v, (np.ndarray, np.generic))}
+        shared = {t: v for t, v in values.items() if t not in static}
+        stacked = [_stacked([frame.values[t] for t in leaf]) for leaf in self._leaves]
+        randoms = [row for row in self._rows if row[0].spec.effects.random]
+        rows = [jnp.stack([jnp.asarray(frame.rng[op]) for op in row]) for row in randoms]
+        found: dict[str, Any] = {}
+
+        def tower(shared_values: list, mine: list, my_rows: list) -> tuple:
+            inner = Frame({**static, **dict(zip(shared, shared_values))}, {}, {r[0]: x[0] for r, x in zip(randoms, my_rows)})
+            inner.values.update((leaf[0], x[0]) for leaf, x in zip(self._leaves, mine))
+            with collecting() as found["checks"]:
+                for row in self._rows:
+                    run_device_op(row[0], inner)
+            found["reserves"] = inner.reserves
+            met = _all_reduced([_contribution(m, inner) for m in self._meetings], [m.mean for m in self._meetings], len(self.jax_devices))
+            flags = [(jnp.asarray(c.ok)[None], [jnp.asarray(v)[None] for v in c.traced_values()]) for c in found["checks"]]
+            return met, [jnp.asarray(inner.values[row[0]])[None] for row in self._each], flags
+
+        mapped = jax.shard_map(tower, mesh=self.mesh, in_specs=(ALL, EACH, EACH), out_specs=(ALL, EACH, EACH), check_vma=False)
+        met, each, flags = mapped(list(shared.values()), stacked, rows)
+        frame.values.update((m.output, value) for m, value in zip(self._meetings, met))
+        for row, value in zip(self._each, each):
+            frame.values.update((t, value[i]) for i, t in enumerate(row))
+        self._file_checks(found["checks"], flags)
+        for row in randoms:
+            frame.reserves.update(dict.fromkeys(row, found["reserves"][row[0]]))
+
+    def _file_checks(self, found: list[checks.Check], flags: list) -> None:
+        row_of = {row[0]: row for row in self._rows}
+        for check, (ok, shown) in zip(found, flags):
+            for i, op in enumerate(row_of[check.op]):
+                values = check.without_traced_values().merge_values([v[i] for v in shown])
+                checks.COLLECTOR.checks.append(checks.Check(ok[i], check.text, values, op, check.error))
+
+
+def _stacked(values: list[Any]) -> jax.Array:
+    arrays = [jnp.asarray(v) for v in values]
+    if len({a.shape for a in arrays}) > 1:
+        raise TowersDiffer
+    return jnp.stack(arrays)
+
+
+def _contribution(meeting: Meeting, frame: Frame) -> Any:
+    value = jnp.asarray(frame.values[meeting.row[0]])
+    return value[0] if meeting.squeezed else value
+
+
+def _all_reduced(values: list[Any], means: list[bool], towers: int) -> list[Any]:
+    """The sum or mean of each value over the towers, with one all-reduce for many of them."""
+    found: list[Any] = [None] * len(values)
+    for bucket in _buckets(values):
+        flat = jnp.concatenate([values[i].reshape(-1) for i in bucket])
+        total, start = jax.lax.psum(flat, AXIS), 0
+        for i in bucket:
+            part = total[start : start + values[i].size].reshape(values[i].shape)
+            found[i] = part / np.asarray(towers, part.dtype) if means[i] else part
+            start += values[i].size
+    return found
+
+
+def _buckets(values: list[Any]) -> list[list[int]]:
+    """Positions of values of one dtype, together not larger than a bucket."""
+    found: list[list[int]] = []
+    room: dict[Any, tuple[int, list[int]]] = {}
+    for i, v in enumerate(values):
+        left, bucket = room.get(v.dtype, (0, []))
+        if left < v.nbytes:
+            left, bucket = max(BUCKET_BYTES, v.nbytes), []
+            found.append(bucket)
+        bucket.append(i)
+        room[v.dtype] = (left - v.nbytes, bucket)
+    return found
+
+
+# ---- finding ----
+
+
+def with_towers(items: list[Any], fetched: list[Tensor], feeds: list[Tensor], known: dict[Tensor, np.ndarray], placer: Placer) -> list[Any]:
+    """`items` with one TowerUnit in place of towers, or unchanged where there are none."""
+    if not placer.mesh_towers or len({placer.device_of(op).name for op in items if isinstance(op, Operation)}) < 2:
+        return items
+    items = [item for item in items if not item._outputs or any(t not in known for t in item._outputs)]
+    walk = _Walk(items, feeds, known, placer)
+    uses: dict[Tensor, int] = {}
+    for t in (*fetched, *[t for item in items for t in item._inputs]):
+        uses[t] = uses.get(t, 0) + 1
+    readers = {t: item for item in items for t in item._inputs}
+    candidates = [m for item in items if isinstance(item, Operation) for m in _meetings_at(item, uses, readers, known)]
+    meetings = [m for m in candidates if walk.take(m.row)]
+    if not meetings or walk.clashes():
+        return items
+    unit = TowerUnit(walk.finished(), meetings, fetched, items)
+    return _collapsed(items, unit) or items
+
+
+def _meetings_at(op: Operation, uses: dict[Tensor, int], readers: dict[Tensor, Any], known: dict[Tensor, np.ndarray]) -> list[Meeting]:
+    """The sum or mean over towers that an operation may be the end of."""
+    if op.type == "AddN":
+        return [Meeting(op._inputs, op._outputs[0], [op], mean=False, squeezed=False)]
+    if op.type in ("Add", "AddV2"):
+        used_as_part = uses.get(op._outputs[0], 0) == 1 and getattr(readers.get(op._outputs[0]), "type", "") in ("Add", "AddV2")
+        leaves, inner = _terms(op, uses)
+        return [] if used_as_part else [Meeting(tuple(leaves), op._outputs[0], inner, mean=False, squeezed=False)]
+    if op.type not in ("Mean", "Sum") or op._attrs["keep_dims"] or uses.get(op._inputs[0]) != 1:
+        return []
+    joined, axes = op._inputs[0].op, known.get(op._inputs[1])
+    if axes is None or list(np.ravel(axes)) != [0]:
+        return []
+    if joined.type == "Pack" and joined._attrs["axis"] == 0:
+        return [Meeting(joined._inputs, op._outputs[0], [joined, op], op.type == "Mean", squeezed=False)]
+    if joined.type == "ConcatV2" and known.get(joined._inputs[-1], 1) == 0:
+        row = joined._inputs[:-1]
+        if all(t._sizes and t._sizes[0] == 1 for t in row):
+            return [Meeting(row, op._outputs[0], [joined, op], op.type == "Mean", squeezed=True)]
+    return []
+
+
+def _terms(op: Operation, uses: dict[Tensor, int]) -> tuple[list[Tensor], list[Operation]]:
+    """The terms of a sum written with `+`, and its operations."""
+    terms, inner = [], [op]
+    for t in op._inputs:
+        if t.op.type in ("Add", "AddV2") and uses.get(t) == 1 and t._sizes == op._outputs[0]._sizes:
+            more, deeper = _terms(t.op, uses)
+            terms += more
+            inner += deeper
+        else:
+            terms.append(t)
+    return terms, inner
+
+
+class _Walk:
+    """Goes back from meetings, one step in all towers at a time, and sorts what it finds into rows, leaves and shared tensors."""
+
+    def __init__(self, items: list[Any], feeds: list[Tensor], known: dict[Tensor, np.ndarray], placer: Placer) -> None:
+        self._inside = {item for item in items if isinstance(item, Operation)}
+        self._feeds, self.known, self._placer = set(feeds), known, placer
+        self._position = {item: i for i, item in enumerate(items)}
+        self._writes = [(i, variable_key(v)) for i, item in enumerate(items) for v in accesses(item)[1]]
+        self.rows: list[Row] = []
+        self.leaves: dict[Row, None] = {}
+        self.shared: dict[Tensor, None] = {}
+        self._seen: dict[Row, None] = {}
+        self._towers: tuple[str, ...] = ()
+        self.jax_devices: list[Any] = []
+
+    def take(self, row: Row) -> bool:
+        """Walks back from one meeting; whether it is one of as many towers as there are devices."""
+        found = _Walk.__new__(_Walk)
+        found.__dict__.update(self.__dict__)
+        found.rows, found.leaves, found.shared = list(self.rows), dict(self.leaves), dict(self.shared)
+        found._seen = dict(self._seen)
+        if not found._is_row(tuple(t.op for t in row)) or len({t.value_index for t in row}) > 1:
+            return False
+        found._visit(row)
+        if not found._towers or len(found._towers) != len(row):
+            return False
+        self.__dict__.update(found.__dict__)
+        return True
+
+    def _visit(self, start: Row) -> None:
+        pending = [start]
+        while pending:
+            row = pending.pop()
+            if row in self._seen:
+                continue
+            self._seen[row] = None
+            if len(set(row)) == 1 or self._is_same_read(row) or self._is_same_constant(row):
+                self.shared[row[0]] = None
+                continue
+            ops = tuple(t.op for t in row)
+            if len({t.value_index for t in row}) > 1 or not self._is_row(ops):
+                self.leaves[row] = None
+                continue
+            pending.extend(self._with_controls(ops))
+
+    def _with_controls(self, start: Row) -> list[Row]:
+        """Files a row of operations and the rows that they wait for; the rows of tensors that these take."""
+        inputs, pending = [], [start]
+        while pending:
+            ops = pending.pop()
+            if ops in self._seen or not self._is_row(ops):
+                continue
+            self._seen[ops] = None
+            self.rows.append(ops)
+            inputs.extend(zip(*[op._inputs for op in ops]))
+            if len({len(op._control_inputs) for op in ops}) == 1:
+                pending.extend(zip(*[op._control_inputs for op in ops]))
+        return inputs
+
+    def _is_row(self, ops: tuple) -> bool:
+        first = ops[0]
+        if len(set(ops)) != len(ops) or not all(self._may_run_in_tower(op) and self._is_alike(op, first) for op in ops):
+            return False
+        names = tuple(self._placer.device_of(op).name for op in ops)
+        if len(set(names)) == 1:
+            return True
+        if len(set(names)) != len(ops) or (self._towers and names != self._towers):
+            return False
+        devices = [self._placer.device_of(op).jax_device for op in ops]
+        if len(set(devices)) != len(ops):
+            return False
+        self._towers, self.jax_devices = names, devices
+        return True
+
+    def _may_run_in_tower(self, op: Operation) -> bool:
+        if op not in self._inside or not self._feeds.isdisjoint(op._outputs) or any(t in self.known for t in op._outputs):
+            return False
+        effects = op.spec.effects
+        plain = not (effects.reads or effects.writes or effects.external or effects.creates) and op.type not in HANDLE_OPS
+        kinds = {t._dtype.name for t in (*op._inputs, *op._outputs)}
+        refs = any(t._dtype._is_ref_dtype for t in (*op._inputs, *op._outputs))
+        return plain and not refs and op.spec.place == DEVICE and kinds.isdisjoint(("string", "resource", "variant"))
+
+    @staticmethod
+    def _is_alike(one: Operation, other: Operation) -> bool:
+        if one.type != other.type or len(one._inputs) != len(other._inputs):
+            return False
+        keys = (set(one._attrs) | set(other._attrs)) - FREE_ATTRS
+        return all(_same(one._attrs.get(k), other._attrs.get(k)) for k in keys)
+
+    def _is_same_constant(self, row: Row) -> bool:
+        values = [self.known.get(t) for t in row]
+        return all(v is not None and _same(v, values[0]) for v in values)
+
+    def _is_same_read(self, row: Row) -> bool:
+        """Whether all towers read one variable, with no write between."""
+        reads = [t.op for t in row]
+        if not all(op in self._inside and op.type in ("ReadVariableOp", "Identity") for op in reads):
+            return False
+        variables = {variable_key(v) for op in reads for v in accesses(op)[0]}
+        if len(variables) != 1 or not all(accesses(op)[0] for op in reads):
+            return False
+        places = [self._position[op] for op in reads]
+        return not any(min(places) < i < max(places) and key in variables for i, key in self._writes)
+
+    def clashes(self) -> bool:
+        """Whether a tensor of the first tower has two meanings, or a kernel needs numbers that differ between the towers."""
+        made = {t for row in self.rows for t in row[0]._outputs}
+        firsts = [leaf[0] for leaf in self.leaves]
+        roles = [*made, *firsts, *self.shared]
+        operations = [op for row in self.rows for op in row]
+        needed = {row[0]._inputs[p] for row in self.rows for p in row[0].constant_positions()}
+        return len(roles) != len(set(roles)) or len(operations) != len(set(operations)) or not needed.isdisjoint(firsts)
+
+    def finished(self) -> _Walk:
+        """The walk with its rows in the order of the plan."""
+        self.rows.sort(key=lambda row: self._position[row[0]])
+        return self
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        return np.array_equal(one, other) and one.dtype == other.dtype
+    return one == other
+
+
+def _output_rows(ops: Row) -> list[Row]:
+    return list(zip(*[op._outputs for op in ops]))
+
+
+def _collapsed(items: list[Any], unit: TowerUnit) -> list[Any]:
+    """`items` with the unit, in an order that respects inputs; [] where the towers hang on what they give."""
+    rest = [item for item in items if item not in unit.stands_for]
+    owner = dict.fromkeys(unit.stands_for, unit)
+    producer = {t: item for item in (*rest, unit) for t in item._outputs}
+    pending, seen = [unit], set()
+    while pending:
+        item = pending.pop()
+        for source in [*[producer.get(t) for t in item._inputs], *[owner.get(c, c) for c in item._control_inputs]]:
+            if source is unit:
+                return []
+            if source is not None and source not in seen:
+                seen.add(source)
+                pending.append(source)
+    return topological([*rest, unit], owner=owner)
