@@ -12,8 +12,12 @@ KNOWN_BRANCH = "1.15 evaluates constants through Switch nodes: the static shape 
 GRADIENT_NODES = "nodes that tf.gradients makes compute the same under other names"
 SET_SHAPES = "shapes that tf.while_loop and TensorArray set are not in a GraphDef; 1.15 loses them on import too"
 SWISH_KEYWORD = "1.15's decorator of swish refuses keywords with ValueError; here Python does, with TypeError"
+KNOWN_SIZE = "shape functions here know more than 1.15's: the Size of a tensor of known shape, sizes known in part"
 
 CASES: dict[str, dict[str, str]] = {
+    "sparse/transpose_fed": {"nodes": KNOWN_SIZE},
+    "sparse/safe_lookup": {"nodes": KNOWN_SIZE},
+    "sparse/safe_lookup_weights": {"nodes": KNOWN_SIZE, "roundtrip": SET_SHAPES},
     "math_unary/swish_named": {"error": SWISH_KEYWORD},
     **{
         f"training/{name}": {"nodes": GRADIENT_NODES}

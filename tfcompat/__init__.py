@@ -367,6 +367,42 @@ from tfcompat._src.ops.math.unary import sqrt as sqrt
 from tfcompat._src.ops.math.unary import square as square
 from tfcompat._src.ops.math.unary import tan as tan
 from tfcompat._src.ops.math.unary import tanh as tanh
+from tfcompat._src.ops.parsing.csv import decode_csv as decode_csv
+from tfcompat._src.ops.parsing.features import FixedLenFeature as FixedLenFeature
+from tfcompat._src.ops.parsing.features import FixedLenSequenceFeature as FixedLenSequenceFeature
+from tfcompat._src.ops.parsing.features import SparseFeature as SparseFeature
+from tfcompat._src.ops.parsing.features import VarLenFeature as VarLenFeature
+from tfcompat._src.ops.parsing.functions import parse_example as parse_example
+from tfcompat._src.ops.parsing.functions import parse_single_example as parse_single_example
+from tfcompat._src.ops.parsing.functions import parse_single_sequence_example as parse_single_sequence_example
+from tfcompat._src.ops.parsing.serialized import decode_compressed as decode_compressed
+from tfcompat._src.ops.parsing.serialized import decode_json_example as decode_json_example
+from tfcompat._src.ops.parsing.serialized import parse_tensor as parse_tensor
+from tfcompat._src.ops.parsing.serialized import serialize_tensor as serialize_tensor
+from tfcompat._src.ops.quantized.compute import quantized_concat as quantized_concat
+from tfcompat._src.ops.quantized.convert import dequantize as dequantize
+from tfcompat._src.ops.quantized.convert import quantize as quantize
+from tfcompat._src.ops.quantized.convert import quantize_v2 as quantize_v2
+from tfcompat._src.ops.queues.accumulators import ConditionalAccumulator as ConditionalAccumulator
+from tfcompat._src.ops.queues.accumulators import ConditionalAccumulatorBase as ConditionalAccumulatorBase
+from tfcompat._src.ops.queues.accumulators import SparseConditionalAccumulator as SparseConditionalAccumulator
+from tfcompat._src.ops.queues.files import matching_files as matching_files
+from tfcompat._src.ops.queues.files import read_file as read_file
+from tfcompat._src.ops.queues.files import write_file as write_file
+from tfcompat._src.ops.queues.queue import FIFOQueue as FIFOQueue
+from tfcompat._src.ops.queues.queue import PaddingFIFOQueue as PaddingFIFOQueue
+from tfcompat._src.ops.queues.queue import PriorityQueue as PriorityQueue
+from tfcompat._src.ops.queues.queue import QueueBase as QueueBase
+from tfcompat._src.ops.queues.queue import RandomShuffleQueue as RandomShuffleQueue
+from tfcompat._src.ops.queues.readers import FixedLengthRecordReader as FixedLengthRecordReader
+from tfcompat._src.ops.queues.readers import IdentityReader as IdentityReader
+from tfcompat._src.ops.queues.readers import LMDBReader as LMDBReader
+from tfcompat._src.ops.queues.readers import ReaderBase as ReaderBase
+from tfcompat._src.ops.queues.readers import TFRecordReader as TFRecordReader
+from tfcompat._src.ops.queues.readers import TextLineReader as TextLineReader
+from tfcompat._src.ops.queues.readers import WholeFileReader as WholeFileReader
+from tfcompat._src.ops.ragged.tensor import RaggedTensor as RaggedTensor
+from tfcompat._src.ops.ragged.tensor import RaggedTensorSpec as RaggedTensorSpec
 from tfcompat._src.ops.random.crop import random_crop as random_crop
 from tfcompat._src.ops.random.seeds import get_seed as get_seed
 from tfcompat._src.ops.random.seeds import set_random_seed as set_random_seed
@@ -377,16 +413,44 @@ from tfcompat._src.ops.random.stateful import random_poisson as random_poisson
 from tfcompat._src.ops.random.stateful import random_shuffle as random_shuffle
 from tfcompat._src.ops.random.stateful import random_uniform as random_uniform
 from tfcompat._src.ops.random.stateful import truncated_normal as truncated_normal
+from tfcompat._src.ops.sparse.combine import sparse_add as sparse_add
+from tfcompat._src.ops.sparse.combine import sparse_concat as sparse_concat
+from tfcompat._src.ops.sparse.combine import sparse_maximum as sparse_maximum
+from tfcompat._src.ops.sparse.combine import sparse_minimum as sparse_minimum
+from tfcompat._src.ops.sparse.convert import sparse_merge as sparse_merge
+from tfcompat._src.ops.sparse.convert import sparse_reset_shape as sparse_reset_shape
+from tfcompat._src.ops.sparse.convert import sparse_retain as sparse_retain
+from tfcompat._src.ops.sparse.convert import sparse_tensor_to_dense as sparse_tensor_to_dense
+from tfcompat._src.ops.sparse.convert import sparse_to_indicator as sparse_to_indicator
+from tfcompat._src.ops.sparse.layout import sparse_fill_empty_rows as sparse_fill_empty_rows
+from tfcompat._src.ops.sparse.layout import sparse_reorder as sparse_reorder
+from tfcompat._src.ops.sparse.layout import sparse_reshape as sparse_reshape
+from tfcompat._src.ops.sparse.layout import sparse_slice as sparse_slice
+from tfcompat._src.ops.sparse.layout import sparse_split as sparse_split
+from tfcompat._src.ops.sparse.layout import sparse_transpose as sparse_transpose
+from tfcompat._src.ops.sparse.product import sparse_tensor_dense_matmul as sparse_tensor_dense_matmul
+from tfcompat._src.ops.sparse.reduce import sparse_reduce_max as sparse_reduce_max
+from tfcompat._src.ops.sparse.reduce import sparse_reduce_max_sparse as sparse_reduce_max_sparse
+from tfcompat._src.ops.sparse.reduce import sparse_reduce_sum as sparse_reduce_sum
+from tfcompat._src.ops.sparse.reduce import sparse_reduce_sum_sparse as sparse_reduce_sum_sparse
+from tfcompat._src.ops.sparse.reduce import sparse_softmax as sparse_softmax
+from tfcompat._src.ops.sparse.serialize import deserialize_many_sparse as deserialize_many_sparse
+from tfcompat._src.ops.sparse.serialize import serialize_many_sparse as serialize_many_sparse
+from tfcompat._src.ops.sparse.serialize import serialize_sparse as serialize_sparse
 from tfcompat._src.ops.sparse.to_dense import sparse_to_dense as sparse_to_dense
+from tfcompat._src.ops.strings.hashing import fingerprint as fingerprint
+from tfcompat._src.ops.strings.hashing import string_to_hash_bucket_v1 as string_to_hash_bucket
+from tfcompat._src.ops.strings.hashing import string_to_hash_bucket_fast as string_to_hash_bucket_fast
+from tfcompat._src.ops.strings.hashing import string_to_hash_bucket_strong as string_to_hash_bucket_strong
 from tfcompat._src.ops.strings.numbers import as_string as as_string
 from tfcompat._src.ops.strings.numbers import decode_raw as decode_raw
 from tfcompat._src.ops.strings.numbers import string_to_number as string_to_number
+from tfcompat._src.ops.strings.ragged_text import string_split as string_split
+from tfcompat._src.ops.strings.regex import regex_replace as regex_replace
 from tfcompat._src.ops.strings.text import decode_base64 as decode_base64
 from tfcompat._src.ops.strings.text import encode_base64 as encode_base64
 from tfcompat._src.ops.strings.text import reduce_join as reduce_join
-from tfcompat._src.ops.strings.text import regex_replace as regex_replace
 from tfcompat._src.ops.strings.text import string_join as string_join
-from tfcompat._src.ops.strings.text import string_split as string_split
 from tfcompat._src.ops.strings.text import string_strip as string_strip
 from tfcompat._src.ops.strings.text import substr as substr
 from tfcompat._src.platform.app import flags as flags
@@ -476,6 +540,7 @@ from tfcompat._src.variables.template import make_template as make_template
 from tfcompat._src.variables.variable import Variable as Variable
 from tfcompat._src.variables.variable import variable_creator_scope as variable_creator_scope
 from tfcompat import app as app
+from tfcompat import audio as audio
 from tfcompat import bitwise as bitwise
 from tfcompat import compat as compat
 from tfcompat import debugging as debugging
@@ -489,6 +554,7 @@ from tfcompat import io as io
 from tfcompat import layers as layers
 from tfcompat import linalg as linalg
 from tfcompat import logging as logging
+from tfcompat import lookup as lookup
 from tfcompat import losses as losses
 from tfcompat import manip as manip
 from tfcompat import math as math
@@ -496,9 +562,13 @@ from tfcompat import metrics as metrics
 from tfcompat import nest as nest
 from tfcompat import nn as nn
 from tfcompat import profiler as profiler
+from tfcompat import python_io as python_io
 from tfcompat import quantization as quantization
+from tfcompat import queue as queue
+from tfcompat import ragged as ragged
 from tfcompat import random as random
 from tfcompat import resource_loader as resource_loader
+from tfcompat import sets as sets
 from tfcompat import sparse as sparse
 from tfcompat import strings as strings
 from tfcompat import summary as summary
@@ -506,6 +576,7 @@ from tfcompat import sysconfig as sysconfig
 from tfcompat import test as test
 from tfcompat import train as train
 from tfcompat import version as version
+from tfcompat import xla as xla
 
 _LAZY = {
     "AttrValue": "tfcompat._src.proto.messages:tensorflow.AttrValue",
@@ -527,6 +598,7 @@ _LAZY = {
     "SummaryMetadata": "tfcompat._src.proto.messages:tensorflow.SummaryMetadata",
     "TensorInfo": "tfcompat._src.proto.messages:tensorflow.TensorInfo",
     "contrib": "tfcompat.contrib",
+    "estimator": "tfcompat.estimator",
     "keras": "tfcompat.keras",
     "raw_ops": "tfcompat.raw_ops",
 }

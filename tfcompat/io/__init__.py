@@ -2,9 +2,47 @@
 
 import importlib
 
+from tfcompat._src.io.tfrecord import TFRecordCompressionType as TFRecordCompressionType
+from tfcompat._src.io.tfrecord import TFRecordOptions as TFRecordOptions
+from tfcompat._src.io.tfrecord import TFRecordWriter as TFRecordWriter
+from tfcompat._src.io.tfrecord import tf_record_iterator as tf_record_iterator
+from tfcompat._src.ops.image.adjust import decode_image as decode_image
+from tfcompat._src.ops.image.adjust import is_jpeg as is_jpeg
+from tfcompat._src.ops.image.codec import decode_and_crop_jpeg as decode_and_crop_jpeg
+from tfcompat._src.ops.image.codec import decode_bmp as decode_bmp
+from tfcompat._src.ops.image.codec import decode_gif as decode_gif
+from tfcompat._src.ops.image.codec import decode_jpeg as decode_jpeg
+from tfcompat._src.ops.image.codec import decode_png as decode_png
+from tfcompat._src.ops.image.codec import encode_jpeg as encode_jpeg
+from tfcompat._src.ops.image.codec import extract_jpeg_shape as extract_jpeg_shape
+from tfcompat._src.ops.parsing.csv import decode_csv as decode_csv
+from tfcompat._src.ops.parsing.features import FixedLenFeature as FixedLenFeature
+from tfcompat._src.ops.parsing.features import FixedLenSequenceFeature as FixedLenSequenceFeature
+from tfcompat._src.ops.parsing.features import SparseFeature as SparseFeature
+from tfcompat._src.ops.parsing.features import VarLenFeature as VarLenFeature
+from tfcompat._src.ops.parsing.functions import parse_example as parse_example
+from tfcompat._src.ops.parsing.functions import parse_sequence_example as parse_sequence_example
+from tfcompat._src.ops.parsing.functions import parse_single_example as parse_single_example
+from tfcompat._src.ops.parsing.functions import parse_single_sequence_example as parse_single_sequence_example
+from tfcompat._src.ops.parsing.serialized import decode_compressed as decode_compressed
+from tfcompat._src.ops.parsing.serialized import decode_json_example as decode_json_example
+from tfcompat._src.ops.parsing.serialized import parse_tensor as parse_tensor
+from tfcompat._src.ops.parsing.serialized import serialize_tensor as serialize_tensor
+from tfcompat._src.ops.queues.files import matching_files as matching_files
+from tfcompat._src.ops.queues.files import read_file as read_file
+from tfcompat._src.ops.queues.files import write_file as write_file
+from tfcompat._src.ops.queues.queue import PaddingFIFOQueue as PaddingFIFOQueue
+from tfcompat._src.ops.queues.queue import PriorityQueue as PriorityQueue
+from tfcompat._src.ops.queues.queue import QueueBase as QueueBase
+from tfcompat._src.ops.queues.queue import RandomShuffleQueue as RandomShuffleQueue
+from tfcompat._src.ops.sparse.serialize import deserialize_many_sparse as deserialize_many_sparse
+from tfcompat._src.ops.sparse.serialize import deserialize_sparse as deserialize_sparse
+from tfcompat._src.ops.sparse.serialize import serialize_many_sparse as serialize_many_sparse
+from tfcompat._src.ops.sparse.serialize import serialize_sparse as serialize_sparse
 from tfcompat._src.ops.strings.numbers import decode_raw as decode_raw
 from tfcompat._src.ops.strings.text import decode_base64 as decode_base64
 from tfcompat._src.ops.strings.text import encode_base64 as encode_base64
+from tfcompat._src.train.input_producers import match_filenames_once as match_filenames_once
 from tfcompat.io import gfile as gfile
 
 _LAZY = {

@@ -35,6 +35,10 @@ from tfcompat._src.ops.nn.conv_functions import conv2d_transpose as conv2d_trans
 from tfcompat._src.ops.nn.conv_functions import conv3d as conv3d
 from tfcompat._src.ops.nn.conv_functions import conv3d_transpose as conv3d_transpose
 from tfcompat._src.ops.nn.conv_functions import conv_transpose as conv_transpose
+from tfcompat._src.ops.nn.ctc import ctc_beam_search_decoder as ctc_beam_search_decoder
+from tfcompat._src.ops.nn.ctc import ctc_beam_search_decoder_v2 as ctc_beam_search_decoder_v2
+from tfcompat._src.ops.nn.ctc import ctc_greedy_decoder as ctc_greedy_decoder
+from tfcompat._src.ops.nn.ctc import ctc_loss as ctc_loss
 from tfcompat._src.ops.nn.depthwise import depthwise_conv2d as depthwise_conv2d
 from tfcompat._src.ops.nn.depthwise import depthwise_conv2d_native_backprop_filter as depthwise_conv2d_backprop_filter
 from tfcompat._src.ops.nn.depthwise import depthwise_conv2d_native_backprop_input as depthwise_conv2d_backprop_input
@@ -52,6 +56,8 @@ from tfcompat._src.ops.nn.dilation import erosion2d as erosion2d
 from tfcompat._src.ops.nn.dropout import dropout as dropout
 from tfcompat._src.ops.nn.embedding import embedding_lookup as embedding_lookup
 from tfcompat._src.ops.nn.embedding import embedding_lookup_sparse as embedding_lookup_sparse
+from tfcompat._src.ops.nn.fractional_pool import fractional_avg_pool as fractional_avg_pool
+from tfcompat._src.ops.nn.fractional_pool import fractional_max_pool as fractional_max_pool
 from tfcompat._src.ops.nn.loss import l2_loss as l2_loss
 from tfcompat._src.ops.nn.loss import log_poisson_loss as log_poisson_loss
 from tfcompat._src.ops.nn.loss import sigmoid_cross_entropy_with_logits as sigmoid_cross_entropy_with_logits
@@ -86,6 +92,18 @@ from tfcompat._src.ops.nn.softmax import sparse_softmax_cross_entropy_with_logit
 from tfcompat._src.ops.nn.top_k import in_top_k as in_top_k
 from tfcompat._src.ops.nn.top_k import top_k as top_k
 from tfcompat._src.ops.nn.zero_fraction import zero_fraction as zero_fraction
+from tfcompat._src.ops.quantized.compute import quantized_avg_pool as quantized_avg_pool
+from tfcompat._src.ops.quantized.compute import quantized_conv2d as quantized_conv2d
+from tfcompat._src.ops.quantized.compute import quantized_max_pool as quantized_max_pool
+from tfcompat._src.ops.quantized.compute import quantized_relu_x as quantized_relu_x
+from tfcompat._src.ops.sparse.embedding import safe_embedding_lookup_sparse as safe_embedding_lookup_sparse
+from tfcompat._src.rnn.dynamic import bidirectional_dynamic_rnn as bidirectional_dynamic_rnn
+from tfcompat._src.rnn.dynamic import dynamic_rnn as dynamic_rnn
+from tfcompat._src.rnn.dynamic import raw_rnn as raw_rnn
+from tfcompat._src.rnn.static import static_bidirectional_rnn as static_bidirectional_rnn
+from tfcompat._src.rnn.static import static_rnn as static_rnn
+from tfcompat._src.rnn.static import static_state_saving_rnn as static_state_saving_rnn
+from tfcompat.nn import rnn_cell as rnn_cell
 
 _LAZY = {
 }

@@ -2,6 +2,11 @@
 
 import importlib
 
+from tfcompat._src.profiler.model_analyzer import Profiler as Profiler
+from tfcompat._src.profiler.model_analyzer import advise as advise
+from tfcompat._src.profiler.model_analyzer import profile as profile
+from tfcompat._src.profiler.op_log import write_op_log as write_op_log
+from tfcompat._src.profiler.option_builder import ProfileOptionBuilder as ProfileOptionBuilder
 
 _LAZY = {
     "AdviceProto": "tfcompat._src.proto.messages:tensorflow.tfprof.AdviceProto",

@@ -8,6 +8,10 @@ from tfcompat._src.ops.math.fake_quant import fake_quant_with_min_max_vars as fa
 from tfcompat._src.ops.math.fake_quant import fake_quant_with_min_max_vars_gradient as fake_quant_with_min_max_vars_gradient
 from tfcompat._src.ops.math.fake_quant import fake_quant_with_min_max_vars_per_channel as fake_quant_with_min_max_vars_per_channel
 from tfcompat._src.ops.math.fake_quant import fake_quant_with_min_max_vars_per_channel_gradient as fake_quant_with_min_max_vars_per_channel_gradient
+from tfcompat._src.ops.quantized.compute import quantized_concat as quantized_concat
+from tfcompat._src.ops.quantized.convert import dequantize as dequantize
+from tfcompat._src.ops.quantized.convert import quantize as quantize
+from tfcompat._src.ops.quantized.convert import quantize_and_dequantize as quantize_and_dequantize
 
 _LAZY = {
 }

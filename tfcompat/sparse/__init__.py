@@ -8,6 +8,34 @@ from tfcompat._src.ops.composed.sparse_placeholder import sparse_placeholder as 
 from tfcompat._src.ops.math.sparse_segment import sparse_segment_mean as segment_mean
 from tfcompat._src.ops.math.sparse_segment import sparse_segment_sqrt_n as segment_sqrt_n
 from tfcompat._src.ops.math.sparse_segment import sparse_segment_sum as segment_sum
+from tfcompat._src.ops.queues.accumulators import SparseConditionalAccumulator as SparseConditionalAccumulator
+from tfcompat._src.ops.sparse.combine import sparse_add as add
+from tfcompat._src.ops.sparse.combine import sparse_concat as concat
+from tfcompat._src.ops.sparse.combine import sparse_maximum as maximum
+from tfcompat._src.ops.sparse.combine import sparse_minimum as minimum
+from tfcompat._src.ops.sparse.convert import sparse_expand_dims as expand_dims
+from tfcompat._src.ops.sparse.convert import sparse_eye as eye
+from tfcompat._src.ops.sparse.convert import from_dense as from_dense
+from tfcompat._src.ops.sparse.convert import sparse_merge as merge
+from tfcompat._src.ops.sparse.convert import sparse_reset_shape as reset_shape
+from tfcompat._src.ops.sparse.convert import sparse_retain as retain
+from tfcompat._src.ops.sparse.convert import sparse_tensor_to_dense as to_dense
+from tfcompat._src.ops.sparse.convert import sparse_to_indicator as to_indicator
+from tfcompat._src.ops.sparse.cross import sparse_cross as cross
+from tfcompat._src.ops.sparse.cross import sparse_cross_hashed as cross_hashed
+from tfcompat._src.ops.sparse.layout import sparse_fill_empty_rows as fill_empty_rows
+from tfcompat._src.ops.sparse.layout import sparse_reorder as reorder
+from tfcompat._src.ops.sparse.layout import sparse_reshape as reshape
+from tfcompat._src.ops.sparse.layout import sparse_slice as slice
+from tfcompat._src.ops.sparse.layout import sparse_split as split
+from tfcompat._src.ops.sparse.layout import sparse_transpose as transpose
+from tfcompat._src.ops.sparse.product import sparse_tensor_dense_matmul as matmul
+from tfcompat._src.ops.sparse.product import sparse_tensor_dense_matmul as sparse_dense_matmul
+from tfcompat._src.ops.sparse.reduce import sparse_reduce_max as reduce_max
+from tfcompat._src.ops.sparse.reduce import sparse_reduce_max_sparse as reduce_max_sparse
+from tfcompat._src.ops.sparse.reduce import sparse_reduce_sum as reduce_sum
+from tfcompat._src.ops.sparse.reduce import sparse_reduce_sum_sparse as reduce_sum_sparse
+from tfcompat._src.ops.sparse.reduce import sparse_softmax as softmax
 
 _LAZY = {
 }

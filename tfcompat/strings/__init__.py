@@ -2,17 +2,32 @@
 
 import importlib
 
+from tfcompat._src.ops.strings.hashing import string_to_hash_bucket_v1 as to_hash_bucket
+from tfcompat._src.ops.strings.hashing import string_to_hash_bucket_fast as to_hash_bucket_fast
+from tfcompat._src.ops.strings.hashing import string_to_hash_bucket_strong as to_hash_bucket_strong
 from tfcompat._src.ops.strings.numbers import as_string as as_string
 from tfcompat._src.ops.strings.numbers import string_to_number as to_number
+from tfcompat._src.ops.strings.ragged_text import string_bytes_split as bytes_split
+from tfcompat._src.ops.strings.ragged_text import ngrams as ngrams
+from tfcompat._src.ops.strings.ragged_text import strings_split_v1 as split
+from tfcompat._src.ops.strings.ragged_text import unicode_decode as unicode_decode
+from tfcompat._src.ops.strings.ragged_text import unicode_decode_with_offsets as unicode_decode_with_offsets
+from tfcompat._src.ops.strings.ragged_text import unicode_encode as unicode_encode
+from tfcompat._src.ops.strings.ragged_text import unicode_split as unicode_split
+from tfcompat._src.ops.strings.ragged_text import unicode_split_with_offsets as unicode_split_with_offsets
+from tfcompat._src.ops.strings.regex import regex_full_match as regex_full_match
+from tfcompat._src.ops.strings.regex import regex_replace as regex_replace
+from tfcompat._src.ops.strings.segments import unsorted_segment_join as unsorted_segment_join
+from tfcompat._src.ops.strings.text import string_format as format
 from tfcompat._src.ops.strings.text import string_join as join
 from tfcompat._src.ops.strings.text import string_length as length
 from tfcompat._src.ops.strings.text import string_lower as lower
 from tfcompat._src.ops.strings.text import reduce_join as reduce_join
-from tfcompat._src.ops.strings.text import regex_full_match as regex_full_match
-from tfcompat._src.ops.strings.text import regex_replace as regex_replace
 from tfcompat._src.ops.strings.text import string_strip as strip
 from tfcompat._src.ops.strings.text import substr as substr
 from tfcompat._src.ops.strings.text import string_upper as upper
+from tfcompat._src.ops.strings.unicode import unicode_script as unicode_script
+from tfcompat._src.ops.strings.unicode import unicode_transcode as unicode_transcode
 
 _LAZY = {
 }

@@ -2,6 +2,19 @@
 
 import importlib
 
+from tfcompat._src.summary.summary import audio as audio
+from tfcompat._src.summary.summary import get_summary_description as get_summary_description
+from tfcompat._src.summary.summary import histogram as histogram
+from tfcompat._src.summary.summary import image as image
+from tfcompat._src.summary.summary import merge as merge
+from tfcompat._src.summary.summary import merge_all as merge_all
+from tfcompat._src.summary.summary import scalar as scalar
+from tfcompat._src.summary.summary import tensor_summary as tensor_summary
+from tfcompat._src.summary.summary import text as text
+from tfcompat._src.summary.summary_ops_v2 import all_v2_summary_ops as all_v2_summary_ops
+from tfcompat._src.summary.summary_ops_v2 import initialize as initialize
+from tfcompat._src.summary.writer import FileWriter as FileWriter
+from tfcompat._src.summary.writer import FileWriterCache as FileWriterCache
 
 _LAZY = {
     "Event": "tfcompat._src.proto.messages:tensorflow.Event",

@@ -2,19 +2,57 @@
 
 import importlib
 
+from tfcompat._src.checkpoint.reader import NewCheckpointReader as NewCheckpointReader
+from tfcompat._src.io.events import summary_iterator as summary_iterator
 from tfcompat._src.ops.composed.confusion_matrix import confusion_matrix as confusion_matrix
 from tfcompat._src.train.adadelta import AdadeltaOptimizer as AdadeltaOptimizer
 from tfcompat._src.train.adagrad import AdagradDAOptimizer as AdagradDAOptimizer
 from tfcompat._src.train.adagrad import AdagradOptimizer as AdagradOptimizer
 from tfcompat._src.train.adagrad import ProximalAdagradOptimizer as ProximalAdagradOptimizer
 from tfcompat._src.train.adam import AdamOptimizer as AdamOptimizer
+from tfcompat._src.train.checkpoint import CheckpointV1 as Checkpoint
+from tfcompat._src.train.checkpoint_management import CheckpointManager as CheckpointManager
+from tfcompat._src.train.checkpoint_management import checkpoint_exists as checkpoint_exists
+from tfcompat._src.train.checkpoint_management import generate_checkpoint_state_proto as generate_checkpoint_state_proto
+from tfcompat._src.train.checkpoint_management import get_checkpoint_mtimes as get_checkpoint_mtimes
+from tfcompat._src.train.checkpoint_management import get_checkpoint_state as get_checkpoint_state
+from tfcompat._src.train.checkpoint_management import latest_checkpoint as latest_checkpoint
+from tfcompat._src.train.checkpoint_management import remove_checkpoint as remove_checkpoint
+from tfcompat._src.train.checkpoint_management import update_checkpoint_state as update_checkpoint_state
+from tfcompat._src.train.checkpoint_utils import checkpoints_iterator as checkpoints_iterator
+from tfcompat._src.train.checkpoint_utils import init_from_checkpoint as init_from_checkpoint
+from tfcompat._src.train.checkpoint_utils import list_variables as list_variables
+from tfcompat._src.train.checkpoint_utils import load_checkpoint as load_checkpoint
+from tfcompat._src.train.checkpoint_utils import load_variable as load_variable
+from tfcompat._src.train.coordinator import Coordinator as Coordinator
+from tfcompat._src.train.coordinator import LooperThread as LooperThread
 from tfcompat._src.train.ftrl import FtrlOptimizer as FtrlOptimizer
 from tfcompat._src.train.gradient_descent import GradientDescentOptimizer as GradientDescentOptimizer
 from tfcompat._src.train.gradient_descent import ProximalGradientDescentOptimizer as ProximalGradientDescentOptimizer
+from tfcompat._src.train.input_batching import batch as batch
+from tfcompat._src.train.input_batching import batch_join as batch_join
+from tfcompat._src.train.input_batching import maybe_batch as maybe_batch
+from tfcompat._src.train.input_batching import maybe_batch_join as maybe_batch_join
+from tfcompat._src.train.input_batching import maybe_shuffle_batch as maybe_shuffle_batch
+from tfcompat._src.train.input_batching import maybe_shuffle_batch_join as maybe_shuffle_batch_join
+from tfcompat._src.train.input_batching import shuffle_batch as shuffle_batch
+from tfcompat._src.train.input_batching import shuffle_batch_join as shuffle_batch_join
+from tfcompat._src.train.input_producers import input_producer as input_producer
+from tfcompat._src.train.input_producers import limit_epochs as limit_epochs
+from tfcompat._src.train.input_producers import match_filenames_once as match_filenames_once
+from tfcompat._src.train.input_producers import range_input_producer as range_input_producer
+from tfcompat._src.train.input_producers import slice_input_producer as slice_input_producer
+from tfcompat._src.train.input_producers import string_input_producer as string_input_producer
 from tfcompat._src.train.momentum import MomentumOptimizer as MomentumOptimizer
 from tfcompat._src.train.moving_averages import ExponentialMovingAverage as ExponentialMovingAverage
 from tfcompat._src.train.optimizer import Optimizer as Optimizer
+from tfcompat._src.train.queue_runner import QueueRunner as QueueRunner
+from tfcompat._src.train.queue_runner import add_queue_runner as add_queue_runner
+from tfcompat._src.train.queue_runner import start_queue_runners as start_queue_runners
 from tfcompat._src.train.rmsprop import RMSPropOptimizer as RMSPropOptimizer
+from tfcompat._src.train.saver import Saver as Saver
+from tfcompat._src.train.saver import export_meta_graph as export_meta_graph
+from tfcompat._src.train.saver import import_meta_graph as import_meta_graph
 from tfcompat._src.train.schedules import cosine_decay as cosine_decay
 from tfcompat._src.train.schedules import cosine_decay_restarts as cosine_decay_restarts
 from tfcompat._src.train.schedules import exponential_decay as exponential_decay
@@ -30,6 +68,10 @@ from tfcompat._src.train.training_util import create_global_step as create_globa
 from tfcompat._src.train.training_util import get_global_step as get_global_step
 from tfcompat._src.train.training_util import get_or_create_global_step as get_or_create_global_step
 from tfcompat._src.train.training_util import global_step as global_step
+from tfcompat._src.train.warm_starting_util import VocabInfo as VocabInfo
+from tfcompat._src.train.warm_starting_util import warm_start as warm_start
+from tfcompat.train import experimental as experimental
+from tfcompat.train import queue_runner as queue_runner
 
 _LAZY = {
     "BytesList": "tfcompat._src.proto.messages:tensorflow.BytesList",

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import jax
 
-from tfcompat._src.cli import run
+from tfcompat._src.cli import checkpoint, run
 from tfcompat._src.platform.versions import VERSION
 
 
@@ -22,6 +22,7 @@ class Command(NamedTuple):
 
 
 COMMANDS = {
+    "checkpoint": Command(checkpoint.ARGUMENTS, "print what a checkpoint holds", checkpoint.main),
     "run": Command(run.ARGUMENTS, "run a TensorFlow 1 program as python does", run.main),
 }
 

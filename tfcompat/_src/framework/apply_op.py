@@ -308,7 +308,7 @@ _CONVERTERS: dict[str, Callable[[Attr, Any], Any]] = {
 
 def _convert_attr(spec: OpSpec, attr: Attr, value: Any) -> Any:
     """Checks an attribute and makes an inside value of it; None means the default."""
-    if value is None and attr.default is not REQUIRED and attr.element_kind != "shape":
+    if value is None and attr.default is not REQUIRED and attr.kind != "shape":
         return attr_values.default_value(attr)
     convert = _CONVERTERS[attr.element_kind]
     if not attr.is_list:

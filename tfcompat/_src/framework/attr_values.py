@@ -148,7 +148,16 @@ def default_value(attr: signature_lib.Attr) -> Any:
         return FunctionRef(attr.default if isinstance(attr.default, str) else "")
     if attr.is_list:
         return [TensorShape(s) for s in attr.default] if attr.element_kind == "shape" else list(attr.default)
+    if attr.kind == "tensor":
+        return _tensor_of_fields(attr.default)
     return attr.default
+
+
+def _tensor_of_fields(fields: list[tuple[str, Any]]) -> np.ndarray:
+    """The tensor of a default that a signature writes as the fields of a TensorProto: dtype, shape and `int_val`s."""
+    sizes = [int(size) for name, dims in fields if name == "tensor_shape" for _, ((_, size),) in dims]
+    dtype = dtypes.as_dtype(dict(fields)["dtype"].removeprefix("DT_").lower()).as_numpy_dtype
+    return np.array([int(value) for name, value in fields if name == "int_val"], dtype).reshape(sizes)
 
 
 def op_def(spec: Any) -> Any:

@@ -50,6 +50,8 @@ def _evaluate_op(op: Any, memo: dict[Tensor, Any], depth: int) -> tuple:
     spec = op.spec
     if op.type == "Const":
         return (op._attrs["value"],)
+    if op.type == "ShapeN":  # 1.15 evaluates Shape, Rank and Size of static shapes only
+        return unknown
     if spec.numpy_kernel is None or spec.effects.is_stateful or spec.effects.reads or not depth or not op.inputs:
         return unknown
     size = op.outputs[0].shape.num_elements() if op.outputs else 0
@@ -150,7 +152,7 @@ def _known_size(tensor: Tensor) -> int | None:
     if value is not None:
         return None if int(value) < 0 else int(value)
     op = tensor.op
-    if op.type == "StridedSlice" and op._attrs["shrink_axis_mask"] == 1:
+    if op.type == "StridedSlice" and op._attrs["shrink_axis_mask"] == 1 and op.inputs[0].op.type != "ShapeN":
         sizes, begin = known_shape(op.inputs[0]), known_value(op.inputs[1])
         if sizes is not None and begin is not None and begin.shape == (1,) and -len(sizes) <= begin[0] < len(sizes):
             return sizes[int(begin[0])]
@@ -217,6 +219,20 @@ def constant_value(tensor: Any, partial: bool = False) -> np.ndarray | None:
     return found
 
 
+def _python_sizes(tensor: Tensor) -> tuple | None:
+    """`known_shape`, as far as Python code may know it in 1.15."""
+    op = tensor.op
+    if _is_static(tensor) or op.type == "StridedSlice" and _is_static(op.inputs[0]):
+        return known_shape(tensor)
+    if op.type == "Pack" and op._attrs["axis"] == 0:
+        return tuple(_known_size(t) if _is_static(t) else None for t in op.inputs)
+    if op.type == "ConcatV2":
+        parts = [_python_sizes(t) for t in op.inputs[:-1]]
+        return None if None in parts else tuple(size for part in parts for size in part)
+    sizes = tensor._sizes
+    return None if sizes is None or sizes[0] is None else (None,) * sizes[0]
+
+
 def constant_value_as_shape(tensor: Tensor) -> TensorShape:
-    """A shape tensor read as a TensorShape, as far as its entries are known."""
-    return TensorShape.of(known_shape(tensor))
+    """A shape tensor read as a TensorShape, as far as Python code may know its entries in 1.15."""
+    return TensorShape.of(_python_sizes(tensor))

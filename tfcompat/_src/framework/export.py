@@ -1,13 +1,16 @@
 """`@export("reduce_sum", "math.reduce_sum")` states, at a definition, every public name it has below `tf`.
 
-The namespace files of `tfcompat/` are generated from these marks (`tools/namespaces.py` reads them with `ast`), so the
-mark itself does nothing at run time. A value is marked by wrapping it: `float32 = export("float32")(DType(...))`.
+The namespace files of `tfcompat/` are generated from these marks (`tools/namespaces.py` reads them with `ast`). At run time
+a mark gives dispatch support to the functions that `framework/dispatch.py` lists, and does nothing else. A value is marked
+by wrapping it: `float32 = export("float32")(DType(...))`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TypeVar
+
+from tfcompat._src.framework import dispatch
 
 T = TypeVar("T")
 
@@ -16,6 +19,6 @@ def export(*names: str) -> Callable[[T], T]:
     """Marks a class, function or value as public under `names`, dotted paths below `tf`."""
 
     def mark(value: T) -> T:
-        return value
+        return dispatch.supported(value, names)
 
     return mark

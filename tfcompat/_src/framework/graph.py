@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from tfcompat._src.framework import attr_values, dtypes, op_spec, shape_inference
+from tfcompat._src.framework import attr_values, dtypes, op_spec, shape_inference, thread_scopes
 from tfcompat._src.framework import device as device_lib
 from tfcompat._src.framework.default_stack import GRAPHS
 from tfcompat._src.framework.export import export
@@ -78,6 +78,10 @@ class Graph(Collections):
         self.building_function = False
         self.outer_graph: Graph | None = None
         self._graph_def_versions = messages.VersionDef(producer=GRAPH_DEF_VERSION)
+
+    def switch_to_thread_local(self) -> None:
+        """From here on, scopes of devices, colocation and control dependencies are those of the thread that enters them."""
+        thread_scopes.separate(self)
 
     # ---- state ----
 

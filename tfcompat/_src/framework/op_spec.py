@@ -21,7 +21,7 @@ class Effects:
 
     `reads` and `writes` name inputs (refs or resources) whose variable is read or written. `random` ops take a counter from
     the Session. `external` ops touch the world outside the graph (prints, files, queues, Python): they keep creation order.
-    `creates` ops make a variable or resource handle.
+    `creates` ops make a variable or resource handle. `waits` ops may wait for other threads (run_limits.MustWait).
     """
 
     reads: tuple[str, ...] = ()
@@ -29,6 +29,7 @@ class Effects:
     random: bool = False
     external: bool = False
     creates: bool = False
+    waits: bool = False
 
     @property
     def is_stateful(self) -> bool:
@@ -38,6 +39,7 @@ class Effects:
 PURE = Effects()
 RANDOM = Effects(random=True)
 EXTERNAL = Effects(external=True)
+WAITING = Effects(external=True, waits=True)
 
 
 def reads(*names: str) -> Effects:

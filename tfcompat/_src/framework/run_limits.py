@@ -1,4 +1,4 @@
-"""How long the run of this thread may wait: RunOptions.timeout_in_ms, or ConfigProto.operation_timeout_in_ms."""
+"""How long, and whether, operations of this thread may wait for others: RunOptions.timeout_in_ms, or ConfigProto.operation_timeout_in_ms."""
 
 from __future__ import annotations
 
@@ -8,8 +8,13 @@ import time
 from collections.abc import Iterator
 
 
+class MustWait(Exception):
+    """A host operation has to wait for another thread, and was asked not to; it has changed nothing."""
+
+
 class _Limits(threading.local):
     deadline: float | None = None
+    may_wait: bool = True
 
 
 _limits = _Limits()
@@ -28,6 +33,21 @@ def _limited(milliseconds: int) -> Iterator[None]:
         yield
     finally:
         _limits.deadline = outer
+
+
+@contextlib.contextmanager
+def without_waiting() -> Iterator[None]:
+    """A context in which an operation that would have to wait raises MustWait."""
+    _limits.may_wait = False
+    try:
+        yield
+    finally:
+        _limits.may_wait = True
+
+
+def may_wait() -> bool:
+    """Whether operations of this thread may wait now."""
+    return _limits.may_wait
 
 
 def seconds_left() -> float | None:

@@ -6,8 +6,10 @@ import contextlib
 import errno
 import glob as python_glob
 import os
+import re
 import shutil
 import stat as python_stat
+import zlib
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, NamedTuple
 
@@ -68,7 +70,9 @@ def local(path: Any) -> str:
 
 @export("gfile.GFile", "gfile.Open", "io.gfile.GFile")
 class FileIO:
-    """A file that is opened when it is first read or written.
+    """A file that is opened for reading when it is first read, and anew for writing when it is first written.
+
+    What was written can be read after `flush` or `close`, from the start of the file.
 
     Args:
       name: its path.
@@ -87,7 +91,9 @@ class FileIO:
             raise errors.InvalidArgumentError(None, None, "mode is not 'r' or 'w' or 'a' or 'r+' or 'w+' or 'a+'")
         self._may_read = plain in ("r", "r+", "w+", "a+")
         self._may_write = plain in ("w", "a", "r+", "w+", "a+")
-        self._file: BinaryIO | None = None
+        self._write_mode = "ab" if "a" in plain else "wb"
+        self._reader: BinaryIO | None = None
+        self._writer: BinaryIO | None = None
 
     @property
     def name(self) -> Any:
@@ -99,22 +105,24 @@ class FileIO:
         """The mode that was given."""
         return self._mode
 
-    def _opened(self) -> BinaryIO:
-        if self._file is None:
-            path = local(self._name)
-            with tensorflow_errors(path):
-                self._file = open(path, self._mode.replace("b", "") + "b")  # noqa: SIM115
-        return self._file
+    def _open(self, mode: str) -> BinaryIO:
+        path = local(self._name)
+        with tensorflow_errors(path):
+            return open(path, mode)
 
     def _for_reading(self) -> BinaryIO:
         if not self._may_read:
             raise errors.PermissionDeniedError(None, None, "File isn't open for reading")
-        return self._opened()
+        if self._reader is None:
+            self._reader = self._open("rb")
+        return self._reader
 
     def _for_writing(self) -> BinaryIO:
         if not self._may_write:
             raise errors.PermissionDeniedError(None, None, "File isn't open for writing")
-        return self._opened()
+        if self._writer is None:
+            self._writer = self._open(self._write_mode)
+        return self._writer
 
     def _text(self, data: bytes) -> Any:
         return data if self._binary else compat.as_text(data)
@@ -150,9 +158,11 @@ class FileIO:
           InvalidArgumentError: another `whence`.
         """
         file = self._for_reading()
-        offset = position if offset is None else offset
-        if offset is None:
+        if offset is None and position is None:
             raise TypeError("seek(): offset argument required")
+        if offset is not None and position is not None:
+            raise TypeError("seek(): offset and position may not be set simultaneously.")
+        offset = position if offset is None else offset
         if whence not in (0, 1, 2):
             raise errors.InvalidArgumentError(
                 None, None, f"Invalid whence argument: {whence}. Valid values are 0, 1, or 2."
@@ -162,7 +172,7 @@ class FileIO:
 
     def tell(self) -> int:
         """The current place, in bytes from the start."""
-        return (self._for_reading() if self._may_read else self._opened()).tell()
+        return (self._for_reading() if self._may_read else self._for_writing()).tell()
 
     def seekable(self) -> bool:
         """True: every file can seek."""
@@ -170,14 +180,18 @@ class FileIO:
 
     def flush(self) -> None:
         """Hands what was written to the operating system."""
-        if self._file is not None and self._may_write:
-            self._file.flush()
+        if self._writer is not None:
+            with tensorflow_errors(local(self._name)):
+                self._writer.flush()
 
     def close(self) -> None:
         """Closes the file; a later read or write opens it again."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        reader, writer, self._reader, self._writer = self._reader, self._writer, None, None
+        if reader is not None:
+            reader.close()
+        if writer is not None:
+            with tensorflow_errors(local(self._name)):
+                writer.close()
 
     def __enter__(self) -> FileIO:
         return self
@@ -197,7 +211,7 @@ class FileIO:
     next = __next__
 
     def __del__(self) -> None:
-        if getattr(self, "_file", None) is not None:
+        if hasattr(self, "_writer"):
             self.close()
 
 
@@ -242,9 +256,23 @@ def makedirs(path: Any) -> None:
 
 @export("io.gfile.glob")
 def glob(pattern: Any) -> list[str]:
-    """The paths that match a pattern, or any of a list of patterns, each pattern's sorted."""
+    """The paths that match a pattern, or any of a list of patterns, each pattern's sorted.
+
+    Raises:
+      NotFoundError: the folder before the first `*`, `?`, `[` or `\\` of a pattern does not exist.
+    """
     patterns = [pattern] if isinstance(pattern, (str, bytes, os.PathLike)) else pattern
-    return [found for each in patterns for found in sorted(python_glob.glob(local(each)))]
+    return [found for each in patterns for found in sorted(_matches(local(each)))]
+
+
+def _matches(pattern: str) -> list[str]:
+    """The paths that match one pattern; those below the current folder start with `./`, as in 1.15."""
+    folder, slash, _ = re.split(r"[*?\[\\]", pattern, maxsplit=1)[0].rpartition("/")
+    if not slash:
+        return [f"./{found}" for found in python_glob.glob(pattern)]
+    if folder and not os.path.isdir(folder):
+        raise errors.NotFoundError(None, None, f"{folder}; No such file or directory")
+    return python_glob.glob(pattern)
 
 
 @export("io.gfile.listdir")
@@ -384,3 +412,17 @@ def atomic_write_string_to_file(filename: Any, contents: Any, overwrite: bool = 
     except errors.OpError:
         remove(temporary)
         raise
+
+
+def filecmp(filename_a: Any, filename_b: Any) -> bool:
+    """Whether two files have the same content."""
+    return stat(filename_a).length == stat(filename_b).length and file_crc32(filename_a) == file_crc32(filename_b)
+
+
+def file_crc32(filename: Any, block_size: int = 16 * 1024 * 1024) -> str:
+    """The CRC-32 of a file's content in hexadecimal, read in blocks of `block_size` bytes."""
+    crc = 0
+    with FileIO(filename, "rb") as file:
+        while chunk := file.read(block_size):
+            crc = zlib.crc32(chunk, crc)
+    return hex(crc & 0xFFFFFFFF)

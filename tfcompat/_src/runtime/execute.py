@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import jax
@@ -11,14 +12,16 @@ from tfcompat._src.framework import checks, constant_value, errors, jax_compat, 
 from tfcompat._src.framework.host_context import HostContext
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.ops.control.guards import root_predicate
 from tfcompat._src.ops.flow.array_value import FIRST_CAPACITY, ArrayHandle, ArrayOverflow, DeviceArray, HostArray
-from tfcompat._src.runtime import failure
+from tfcompat._src.runtime import failure, trace
 from tfcompat._src.runtime.compile import Program, input_shapes
 from tfcompat._src.runtime.loop_unit import LoopGradientItem, LoopItem
 from tfcompat._src.runtime.lower import ROUTES, Frame, flatten_results, gather_inputs, store_results, value_outputs
-from tfcompat._src.runtime.lower_control import CondUnit, root_predicate
+from tfcompat._src.runtime.lower_control import CondUnit
 from tfcompat._src.runtime.partition import Partitioner
 from tfcompat._src.runtime.plan import Cluster, HostStep, Plan
+from tfcompat._src.runtime.postpone import run_apart
 from tfcompat._src.runtime.variable_state import accesses, uninitialized, variable_key, variable_op
 
 
@@ -44,11 +47,20 @@ def execute(plan: Plan, feeds: list[Any], session: Any) -> list[Any]:
 
 
 def run_steps(plan: Plan, values: dict[Tensor, Any], session: Any) -> None:
+    recorder = trace.current()
+    run = _run_step if recorder is None else recorder.timed(_run_step)
+    if plan.steps_apart is not None:
+        run_apart(plan.steps_apart, lambda step: run(step, plan, values, session))
+        return
     for step in plan.steps:
-        if isinstance(step, Cluster):
-            run_cluster(step, plan.known, values, session)
-        else:
-            run_host_step(step, values, session)
+        run(step, plan, values, session)
+
+
+def _run_step(step: HostStep | Cluster, plan: Plan, values: dict[Tensor, Any], session: Any) -> None:
+    if isinstance(step, Cluster):
+        run_cluster(step, plan.known, values, session)
+    else:
+        run_host_step(step, values, session)
 
 
 def run_unit(unit: CondUnit, values: dict[Tensor, Any], session: Any) -> None:
@@ -117,7 +129,7 @@ def _branch_plan(unit: CondUnit, on: bool, values: dict[Tensor, Any], session: A
 
 
 def fetched_value(tensor: Tensor, values: dict[Tensor, Any], session: Any) -> Any:
-    """A fetched tensor as NumPy; a ref shows its variable's value at the end of the run."""
+    """A fetched tensor as NumPy, a quantized one as integers; a ref shows its variable's value at the end of the run."""
     value = values.get(tensor)
     if value is None and tensor._dtype._is_ref_dtype:
         op = variable_op(tensor)
@@ -126,6 +138,8 @@ def fetched_value(tensor: Tensor, values: dict[Tensor, Any], session: Any) -> An
         return np.float32(0)
     if isinstance(value, (jax.Array, np.ndarray)):
         array = jax_compat.to_numpy(value)
+        if array.dtype.names:
+            array = array[array.dtype.names[0]]
         return array if array.ndim else array[()]
     return value
 
@@ -201,9 +215,14 @@ def run_host_step(step: HostStep, values: dict[Tensor, Any], session: Any) -> No
 
 
 def run_host_op(op: Operation, values: dict[Tensor, Any], session: Any) -> None:
-    """Runs one operation in NumPy and files its outputs and the variables it writes."""
-    spec = op.spec
+    """Runs one operation in NumPy and files its outputs and the variables it writes, which no other thread changes meanwhile."""
     reads, writes = accesses(op)
+    with session.variable_state.lock if writes else contextlib.nullcontext():
+        _run_host_op(op, reads, writes, values, session)
+
+
+def _run_host_op(op: Operation, reads: list[Operation], writes: list[Operation], values: dict[Tensor, Any], session: Any) -> None:
+    spec = op.spec
     state = {variable_key(v): _current(session, v, v in reads) for v in (*reads, *writes)}
     host_values = {t: _on_host(values[t]) for t in op._inputs if t in values}
     frame = Frame(host_values, state)
@@ -235,7 +254,7 @@ def _owned(value: Any) -> np.ndarray:
 def _current(session: Any, variable: Operation, must_exist: bool) -> Any:
     key = variable_key(variable)
     if must_exist or key in session.variable_state.values:
-        return session.variable_state.read(variable, key)
+        return session.variable_state.view(variable, key)
     return None
 
 

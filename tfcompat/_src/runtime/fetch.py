@@ -15,6 +15,7 @@ from tfcompat._src.framework.indexed_slices import IndexedSlices, IndexedSlicesV
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.sparse_tensor import SparseTensor, SparseTensorValue
 from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.ops.ragged.tensor import RaggedTensor
 
 Rebuild = Callable[[list], Any]
 
@@ -56,6 +57,8 @@ class Fetches:
             return lambda values: type(fetch)(*[p(values) for p in parts])
         if isinstance(fetch, SparseTensor):
             return self._composite([fetch.indices, fetch.values, fetch.dense_shape], SparseTensorValue)
+        if isinstance(fetch, RaggedTensor):
+            return self._composite(_ragged_parts(fetch), lambda *v: fetch._type_spec._from_components(v))
         if isinstance(fetch, IndexedSlices):
             parts = [fetch.values, fetch.indices] + ([] if fetch.dense_shape is None else [fetch.dense_shape])
             return self._composite(parts, lambda *v: IndexedSlicesValue(*v) if len(v) == 3 else IndexedSlicesValue(*v, None))
@@ -137,9 +140,16 @@ def expand_feeds(graph: Graph, feed_dict: dict) -> dict[Tensor, Any]:
     return found
 
 
+def _ragged_parts(value: Any) -> list:
+    """The innermost values and the splits of a RaggedTensor or RaggedTensorValue."""
+    return [value.flat_values, *value.nested_row_splits]
+
+
 def _feed_parts(key: Any, value: Any) -> list[tuple[Any, Any]]:
     if isinstance(key, SparseTensor):
         return list(zip([key.indices, key.values, key.dense_shape], value))
+    if isinstance(key, RaggedTensor):
+        return list(zip(_ragged_parts(key), _ragged_parts(value)))
     if isinstance(key, IndexedSlices):
         parts = [key.values, key.indices] + ([] if key.dense_shape is None else [key.dense_shape])
         return list(zip(parts, value))

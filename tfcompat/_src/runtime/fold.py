@@ -20,11 +20,18 @@ def fold(ops: list[Operation], fed: set[Tensor], given: dict[Tensor, np.ndarray]
         if op.type == "Const":
             if op._outputs[0] not in fed:
                 known[op._outputs[0]] = op._attrs["value"]
-        elif can_fold(op) and op._inputs:
+        elif can_fold(op) and op._inputs and all(_needs_no_run(c, known) for c in op._control_inputs):
             values = [_value(op, i, t, known, fed) for i, t in enumerate(op._inputs)]
             if all(v is not None for v in values) and not fed.intersection(op._outputs):
                 known.update(zip(op._outputs, call_numpy_kernel(op, values)))
     return known
+
+
+def _needs_no_run(op: Operation, known: dict[Tensor, np.ndarray]) -> bool:
+    """Whether waiting for an operation is no waiting at all, so that users of its waiters need not wait either."""
+    if op.type == "NoOp":
+        return all(_needs_no_run(c, known) for c in op._control_inputs)
+    return bool(op._outputs) and all(t in known for t in op._outputs)
 
 
 def can_fold(op: Operation) -> bool:

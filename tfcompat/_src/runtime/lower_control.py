@@ -263,10 +263,3 @@ def leaf_operations(item: Any) -> Iterable[Operation]:
     if isinstance(item, Operation):
         return (item,)
     return [leaf for inner in item.operations() for leaf in leaf_operations(inner)]
-
-
-def root_predicate(tensor: Tensor) -> Tensor:
-    """The tensor behind Identity nodes: one predicate has one name in all guards."""
-    while tensor.op.type == "Identity":
-        tensor = tensor.op.inputs[0]
-    return tensor

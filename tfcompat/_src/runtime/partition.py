@@ -116,7 +116,7 @@ class Partitioner:
                     self._demand_static(item._inputs[position])
 
     def _handles_host_dtype(self, item: Any) -> bool:
-        """Strings, variants and resources that are no variables live on the host."""
+        """Strings, variants, quantized values, and resources that are no variables live on the host."""
         for t in (*item._inputs, *item._outputs):
             name = t._dtype.base_dtype.name
             array = array_op(t) if name == "resource" else array_of_flow(t)
@@ -124,7 +124,7 @@ class Partitioner:
                 if array._attrs["dtype"].name in ("string", "variant", "resource") or not has_one_element_shape(array):
                     return True
                 continue
-            if name in ("string", "variant") and t not in self.known:
+            if (name in ("string", "variant") or t._dtype.is_quantized) and t not in self.known:
                 return True
             if name == "resource":
                 variable = variable_op(t)

@@ -28,6 +28,15 @@ class HostStep:
 
     items: list[Any]
 
+    @functools.cached_property
+    def waits(self) -> bool:
+        """Whether an operation of it may wait for another thread."""
+        return any(isinstance(i, Operation) and i.spec.effects.waits for i in self.items)
+
+    def apart(self) -> list[HostStep]:
+        """Its items as steps of their own."""
+        return [HostStep([item]) for item in self.items]
+
 
 @dataclass(eq=False)
 class Cluster:
@@ -49,6 +58,10 @@ class Cluster:
     randoms: list[Operation] = field(default_factory=list)
     place: Any = None
     programs: dict = field(default_factory=dict)
+
+    @property
+    def waits(self) -> bool:
+        return False
 
     @functools.cached_property
     def read_keys(self) -> list[tuple[str, Operation]]:
@@ -84,6 +97,13 @@ class Plan:
     def operations(self) -> list[Operation]:
         """The operations that a run executes, in order."""
         return [op for step in self.steps for item in step.items for op in leaf_operations(item)]
+
+    @functools.cached_property
+    def steps_apart(self) -> list[HostStep | Cluster] | None:
+        """The steps, with every host operation that may wait as a step of its own; None where none may."""
+        if not any(step.waits for step in self.steps):
+            return None
+        return [part for step in self.steps for part in (step.apart() if step.waits else [step])]
 
     def compile_count(self) -> int:
         """How many programs have been traced for this plan so far."""

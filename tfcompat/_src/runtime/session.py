@@ -17,7 +17,7 @@ from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.scopes import get_default_graph
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.proto import messages
-from tfcompat._src.runtime import devices, structure
+from tfcompat._src.runtime import devices, structure, trace
 from tfcompat._src.runtime.execute import execute
 from tfcompat._src.runtime.fetch import Fetches, convert_feed, expand_feeds, feed_key, structure_key
 from tfcompat._src.runtime.fold import fold
@@ -119,7 +119,8 @@ class BaseSession:
         """
         self._check_open()
         milliseconds = options.timeout_in_ms if options is not None else 0
-        with jax_compat.x64(), run_limits.within(milliseconds or self._config.operation_timeout_in_ms):
+        limited = run_limits.within(milliseconds or self._config.operation_timeout_in_ms)
+        with jax_compat.x64(), limited, trace.recording(options, run_metadata) as recorder:
             prepared, plan, feeds = self._prepare(fetches, feed_dict)
             try:
                 values = execute(plan, feeds, self)
@@ -129,6 +130,8 @@ class BaseSession:
                 return self.run(fetches, feed_dict, options, run_metadata)
         if run_metadata is not None:
             devices.fill_metadata(run_metadata, options, plan, self.placer.device_of)
+            if recorder is not None:
+                trace.fill(run_metadata, recorder, self.placer.device_of, self.devices[0].name)
         return prepared.fetches.rebuild(values)
 
     def _prepare(self, fetches: Any, feed_dict: dict | None) -> tuple[PreparedRun, Plan, list[Any]]:

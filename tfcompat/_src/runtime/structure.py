@@ -1,7 +1,6 @@
 """Between fold and partition: branches. Predicates known before the run cut off the branch not taken; the others become
 conditional units, one `lax.cond` each.
 
-A guard says under which predicate values an operation runs: a set of (predicate, value). Switch adds to it, Merge takes away.
 Loops become one item each first (loop_unit.py). Operations with the same guard that nothing outside consumes yet form one unit, so that forward and backward branches of one
 `tf.cond` are two units.
 """
@@ -14,16 +13,13 @@ import numpy as np
 
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.ops.control.guards import MERGE, SWITCH, Guard, guards_of, root_predicate
 from tfcompat._src.ops.control.loop_ops import ENTER
 from tfcompat._src.ops.control.loop_topology import find_loops, left_loops
 from tfcompat._src.runtime.fold import fold
 from tfcompat._src.runtime.loop_unit import collapse
-from tfcompat._src.runtime.lower_control import CondUnit, root_predicate
+from tfcompat._src.runtime.lower_control import CondUnit
 from tfcompat._src.runtime.lower_loop import LoopUnit
-
-SWITCH = frozenset(("Switch", "RefSwitch"))
-MERGE = frozenset(("Merge", "RefMerge"))
-Guard = frozenset
 
 
 def structure(
@@ -55,7 +51,7 @@ def _branches(
     known = {**known, **{t: v for t, v in decided.items() if t.dtype.name == "bool"}}
     live, dead = _without_dead(ops, fetched, known, set(feeds))
     known = {t: v for t, v in known.items() if t not in dead}
-    guards = _guards(live, known)
+    guards = guards_of(live, known)
     if not any(guards[op] for op in live) and not any(op.type in SWITCH and op not in guards for op in live):
         return live, known
     return _Grouping(live, guards, fetched).group(live, frozenset()), known
@@ -128,25 +124,6 @@ def _still_needed(live: list[Operation], dead: set[Any], fetched: list[Tensor], 
             pending.extend(t.op for t in op._inputs if t not in fed and t not in dead)
             pending.extend(op._control_inputs)
     return needed
-
-
-def _guards(ops: list[Operation], known: dict[Tensor, np.ndarray]) -> dict[Any, Guard]:
-    """The guard of each operation and of each output."""
-    guards: dict[Any, Guard] = {}
-    none: Guard = frozenset()
-    for op in ops:
-        sources = [guards.get(t, none) for t in op._inputs]
-        if op.type in MERGE:
-            present = [guards[t] for t in op._inputs if t in guards]
-            guard = frozenset.intersection(*present) if present else none
-        else:
-            guard = none.union(*sources, *(guards.get(c, none) for c in op._control_inputs))
-        guards[op] = guard
-        for i, t in enumerate(op._outputs):
-            guards[t] = guard
-            if op.type in SWITCH and op.inputs[1] not in known:
-                guards[t] = guard | {(root_predicate(op.inputs[1]), bool(i))}
-    return guards
 
 
 class _Grouping:

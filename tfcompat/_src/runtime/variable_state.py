@@ -91,6 +91,19 @@ class VariableState:
             value = self.values[key] = jax_compat.own_array(value, place)
         return value
 
+    def view(self, op: Operation, key: str) -> np.ndarray:
+        """The value as NumPy for host work of this run: where it can, it shares the device's memory, which JAX does not donate
+        while something else refers to it.
+
+        Raises:
+          errors.FailedPreconditionError: the variable is not initialized.
+        """
+        with self.lock:
+            value = self.values.get(key)
+            if value is None:
+                raise uninitialized(op)
+            return np.asarray(value)
+
     def read(self, op: Operation, key: str) -> np.ndarray:
         """The value as NumPy; FailedPreconditionError where the variable is not initialized."""
         with self.lock:

@@ -83,6 +83,8 @@ def lookup(module: str, name: str) -> Any:
         found = target(NAMES[f"{module}.{name}"])
     if found is ABSENT:
         found = internal(places(module), name)
+    if found is ABSENT and module.startswith("tensorflow.python.ops.gen_") and op_spec.find(name) is not None:
+        found = target("raw:" + name)
     if found is not ABSENT:
         return found
     for repeated in () if name.startswith("_") else names(module).repeats:

@@ -31,6 +31,13 @@ def listed(where: Any, values: np.ndarray) -> str:
     return "\n".join(lines + ["  ..."] * (len(np.transpose(where)) > SHOWN))
 
 
+_FRACTION = re.compile(r"(?<=: )-?\d+(\.\d+)?(e[-+]?\d+)?$", re.MULTILINE)
+
+
+def _six_digits(number: re.Match) -> str:
+    return f"{float(number[0]):.6g}" if number[1] or number[2] else number[0]
+
+
 class Assertions(absltest.TestCase):
     """Assertions; a Tensor given to one is evaluated first."""
 
@@ -66,9 +73,7 @@ class Assertions(absltest.TestCase):
         if not isinstance(expected, type(message)):
             raise AssertionError(f"Can't compare protos of type {type(expected)} and {type(message)}. {msg or ''}")
         if expected != message:
-            a, b = (
-                text_format.MessageToString(m, float_format=".6g", double_format=".6g") for m in (expected, message)
-            )
+            a, b = (_FRACTION.sub(_six_digits, text_format.MessageToString(m)) for m in (expected, message))
             self.assertMultiLineEqual(a, b, msg)
 
     def assertProtoEqualsVersion(  # noqa: N802

@@ -21,6 +21,7 @@ from tfcompat._src.framework.scopes import (
     name_scope,
 )  # fmt: skip
 from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.framework.trackable import Trackable, TrackableReference
 from tfcompat._src.gradients.gradients import gradients
 from tfcompat._src.ops.array.search import unique
 from tfcompat._src.ops.array.shape import shape as shape_of
@@ -53,7 +54,7 @@ def _target(var: Any) -> Any:
 
 
 @export("train.Optimizer")
-class Optimizer:
+class Optimizer(Trackable):
     """Base class of the optimizers.
 
     A subclass defines `_prepare`, `_create_slots`, `_apply_dense`, `_apply_sparse`, `_resource_apply_dense`,
@@ -77,6 +78,7 @@ class Optimizer:
         self._use_locking, self._name = use_locking, name
         self._slots: dict[str, dict[tuple, Any]] = {}
         self._non_slot_dict: dict[tuple, Any] = {}
+        self._deferred_slot_restorations: dict[tuple, list[Any]] = {}
 
     def get_name(self) -> str:
         return self._name
@@ -228,6 +230,9 @@ class Optimizer:
         slots, key = self._slot_dict(slot_name), _var_key(var)
         if key not in slots:
             slots[key] = make()
+            waiting = self._deferred_slot_restorations.pop((slot_name, key), ())
+            for position in sorted(waiting, key=lambda p: p.restore_uid, reverse=True):
+                position.restore(slots[key])
         return slots[key]
 
     def _get_or_make_slot(self, var: Any, val: Any, slot_name: str, op_name: str) -> Any:
@@ -254,6 +259,7 @@ class Optimizer:
                 self._non_slot_dict[key] = Variable(
                     initial_value, name=name, trainable=False, use_resource=is_resource_variable(colocate_with)
                 )
+            self._handle_deferred_dependencies(name=name, trackable=self._non_slot_dict[key])
         return self._non_slot_dict[key]
 
     def _get_non_slot_variable(self, name: str, graph: Any = None) -> Any:
@@ -261,6 +267,26 @@ class Optimizer:
 
     def _non_slot_variables(self) -> Iterable[Any]:
         return self._non_slot_dict.values()
+
+    # ---- checkpoints of objects ----
+
+    @property
+    def _checkpoint_dependencies(self) -> list[TrackableReference]:
+        graph = get_default_graph()
+        found = [TrackableReference(name, v) for (name, g), v in self._non_slot_dict.items() if g is graph]
+        return [*super()._checkpoint_dependencies, *sorted(found, key=lambda reference: reference.name)]
+
+    def _lookup_dependency(self, name: str) -> Any:
+        found = super()._lookup_dependency(name)
+        return self._get_non_slot_variable(name, get_default_graph()) if found is None else found
+
+    def _create_or_restore_slot_variable(self, slot_variable_position: Any, slot_name: str, variable: Any) -> None:
+        """Restores a slot from a checkpoint, now or when it is made."""
+        slot = self.get_slot(variable, slot_name)
+        if slot is not None:
+            slot_variable_position.restore(slot)
+        else:
+            self._deferred_slot_restorations.setdefault((slot_name, _var_key(variable)), []).append(slot_variable_position)
 
     # ---- types ----
 

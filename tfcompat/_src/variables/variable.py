@@ -15,6 +15,7 @@ from tfcompat._src.framework.indexed_slices import IndexedSlices
 from tfcompat._src.framework.scopes import get_default_graph, init_scope
 from tfcompat._src.framework.tensor import Tensor, TensorReference
 from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.framework.trackable import VARIABLE_VALUE_KEY, Trackable
 from tfcompat._src.ops.array.slicing import slice_variable
 from tfcompat._src.ops.control.cond import cond
 from tfcompat._src.proto import messages
@@ -129,7 +130,7 @@ def strip_name_scope(name: str, export_scope: str | None) -> str:
 
 
 @export("Variable")
-class Variable(metaclass=VariableMetaclass):
+class Variable(Trackable, metaclass=VariableMetaclass):
     """A value that a Session keeps from one run to the next.
 
     Args:
@@ -354,6 +355,9 @@ class Variable(metaclass=VariableMetaclass):
         return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}>"
 
     # ---- messages ----
+
+    def _gather_saveables_for_checkpoint(self) -> dict[str, Any]:
+        return {VARIABLE_VALUE_KEY: self}
 
     @staticmethod
     def from_proto(variable_def: Any, import_scope: str | None = None) -> Variable:

@@ -16,6 +16,12 @@ from tfcompat._src.contrib.framework.arg_scope import arg_scope_func_key as arg_
 from tfcompat._src.contrib.framework.arg_scope import arg_scoped_arguments as arg_scoped_arguments
 from tfcompat._src.contrib.framework.arg_scope import current_arg_scope as current_arg_scope
 from tfcompat._src.contrib.framework.arg_scope import has_arg_scope as has_arg_scope
+from tfcompat._src.contrib.framework.assign import assign_from_checkpoint as assign_from_checkpoint
+from tfcompat._src.contrib.framework.assign import assign_from_checkpoint_fn as assign_from_checkpoint_fn
+from tfcompat._src.contrib.framework.assign import assign_from_values as assign_from_values
+from tfcompat._src.contrib.framework.assign import assign_from_values_fn as assign_from_values_fn
+from tfcompat._src.contrib.framework.shapes import with_same_shape as with_same_shape
+from tfcompat._src.contrib.framework.shapes import with_shape as with_shape
 from tfcompat._src.contrib.framework.variables import add_model_variable as add_model_variable
 from tfcompat._src.contrib.framework.variables import assert_global_step as assert_global_step
 from tfcompat._src.contrib.framework.variables import assert_or_get_global_step as assert_or_get_global_step
@@ -37,6 +43,10 @@ from tfcompat._src.contrib.framework.variables import local_variable as local_va
 from tfcompat._src.contrib.framework.variables import model_variable as model_variable
 from tfcompat._src.contrib.framework.variables import variable as variable
 from tfcompat._src.ops.array.join import is_tensor as is_tensor
+from tfcompat._src.train.checkpoint_utils import init_from_checkpoint as init_from_checkpoint
+from tfcompat._src.train.checkpoint_utils import list_variables as list_variables
+from tfcompat._src.train.checkpoint_utils import load_checkpoint as load_checkpoint
+from tfcompat._src.train.checkpoint_utils import load_variable as load_variable
 from tfcompat._src.variables.orthogonal import ConvolutionDeltaOrthogonal as convolutional_delta_orthogonal
 from tfcompat._src.variables.orthogonal import ConvolutionOrthogonal1D as convolutional_orthogonal_1d
 from tfcompat._src.variables.orthogonal import ConvolutionOrthogonal2D as convolutional_orthogonal_2d

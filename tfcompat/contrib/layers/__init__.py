@@ -54,6 +54,7 @@ from tfcompat._src.contrib.layers.regularizers import l1_l2_regularizer as l1_l2
 from tfcompat._src.contrib.layers.regularizers import l1_regularizer as l1_regularizer
 from tfcompat._src.contrib.layers.regularizers import l2_regularizer as l2_regularizer
 from tfcompat._src.contrib.layers.regularizers import sum_regularizer as sum_regularizer
+from tfcompat._src.ops.sparse.embedding import contrib_safe_embedding_lookup_sparse as safe_embedding_lookup_sparse
 
 _LAZY = {
 }

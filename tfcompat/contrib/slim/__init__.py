@@ -8,6 +8,10 @@ from tfcompat._src.contrib.framework.arg_scope import arg_scope_func_key as arg_
 from tfcompat._src.contrib.framework.arg_scope import arg_scoped_arguments as arg_scoped_arguments
 from tfcompat._src.contrib.framework.arg_scope import current_arg_scope as current_arg_scope
 from tfcompat._src.contrib.framework.arg_scope import has_arg_scope as has_arg_scope
+from tfcompat._src.contrib.framework.assign import assign_from_checkpoint as assign_from_checkpoint
+from tfcompat._src.contrib.framework.assign import assign_from_checkpoint_fn as assign_from_checkpoint_fn
+from tfcompat._src.contrib.framework.assign import assign_from_values as assign_from_values
+from tfcompat._src.contrib.framework.assign import assign_from_values_fn as assign_from_values_fn
 from tfcompat._src.contrib.framework.variables import add_model_variable as add_model_variable
 from tfcompat._src.contrib.framework.variables import assert_global_step as assert_global_step
 from tfcompat._src.contrib.framework.variables import assert_or_get_global_step as assert_or_get_global_step

@@ -19,7 +19,7 @@ from tfcompat._src.ops.composed.masks import boolean_mask
 
 newaxis = export("newaxis")(None)
 
-_INDEX_ERROR = (
+_SLICE_TYPE_ERROR = (
     "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 "
     "tensors are valid indices"
 )
@@ -33,7 +33,7 @@ def _check_index(index: Any) -> None:
         sizes = index._sizes if isinstance(index, Tensor) else index.shape
         if not sizes or len(sizes) != 1:
             return
-    raise TypeError(f"{_INDEX_ERROR}, got {index!r}")
+    raise TypeError(f"{_SLICE_TYPE_ERROR}, got {index!r}")
 
 
 def _is_bound(value: Any) -> bool:

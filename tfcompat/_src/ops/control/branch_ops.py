@@ -10,6 +10,7 @@ from tfcompat._src.framework.indexed_slices import IndexedSlices
 from tfcompat._src.framework.op_spec import NotDifferentiable, op
 from tfcompat._src.framework.scopes import colocate_with, name_scope
 from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.ops.control.guards import joined_predicate
 
 
 def _routed(*values: Any) -> Any:
@@ -58,9 +59,10 @@ def _merge_gradient(node: Any, grad: Any, _: Any) -> list:
     context = node.inputs[0].op._get_control_flow_context()
     while context is not None and not context.IsCondContext():
         context = context.outer_context
-    if context is None or len(node.inputs) != 2:
-        raise NotImplementedError(f"the gradient of {node.name}: it joins no tf.cond made in this process")
-    return list(switch_ref_or_tensor(grad, context.pred, name="cond_grad"))
+    predicate = context.pred if context is not None else joined_predicate(node)
+    if predicate is None:
+        raise NotImplementedError(f"the gradient of {node.name}: it joins no two branches of a conditional")
+    return list(switch_ref_or_tensor(grad, predicate, name="cond_grad"))
 
 
 for _prefix, _type in (("", "T"), ("Ref", "Ref(T)")):

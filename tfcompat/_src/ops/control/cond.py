@@ -9,7 +9,7 @@ from typing import Any
 
 from tfcompat._src.framework import dtypes, nest, raw
 from tfcompat._src.framework.composite_tensor import CompositeTensor
-from tfcompat._src.framework.constant_value import constant_value
+from tfcompat._src.framework.constant_value import constant_value, known_value
 from tfcompat._src.framework.convert import constant, convert_to_tensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph_collections import GraphKeys
@@ -223,7 +223,8 @@ def _merged(pred: Tensor, contexts: list[CondContext], results: list[tuple], str
             joined._handle_data = t._handle_data
     graph = get_default_graph()
     for context in contexts:
-        graph.add_to_collection(GraphKeys.COND_CONTEXT, context)
+        if context.outer_context is None:
+            graph.add_to_collection(GraphKeys.COND_CONTEXT, context)
     structure = nest.map_structure(lambda x: x, original_true, expand_composites=True)
     packed = nest.pack_sequence_as(structure, merges, expand_composites=True)
     return _unpacked(packed, packed)[0] if not strict else packed
@@ -240,6 +241,7 @@ def smart_constant_value(pred: Any) -> bool | None:
     """The value of a predicate that is known while the graph is built, else None; TypeError where it is no bool."""
     if isinstance(pred, Tensor):
         value = constant_value(pred)
+        value = known_value(pred) if value is None else value
         return None if value is None else bool(value)
     if pred in (0, 1):
         return bool(pred)

@@ -67,7 +67,7 @@ def summarize(x: np.ndarray, count: int) -> str:
 def summarize_ends(x: np.ndarray, count: int) -> str:
     """The first and last `count` elements in each dimension of `x` (all where negative), as `tf.print` shows them."""
     if not x.ndim:
-        return element_text(x[()], quoted=False)
+        return element_text(x[()], quoted=True)
     ends = x.size if count < 0 else min(count, x.size)
 
     def block(part: np.ndarray, dim: int) -> str:

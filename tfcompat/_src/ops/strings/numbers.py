@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -79,15 +80,21 @@ def as_string(
     )
 
 
-def _number(text: bytes, dtype: np.dtype) -> Any:
-    try:
-        if b"_" in text:
-            raise ValueError
-        return dtype.type(float(text) if dtype.kind == "f" else int(text))
-    except (ValueError, OverflowError):
-        raise _invalid(
-            f"StringToNumberOp could not correctly convert string: {text.decode('utf-8', 'replace')}"
-        ) from None
+_INTEGER = re.compile(rb"[ \t\n\v\f\r]*-?[0-9]+[ \t\n\v\f\r]*")
+
+
+def parse_number(text: bytes, dtype: np.dtype) -> float | int:
+    """The number that a string says, as TensorFlow reads numbers; ValueError where it is none or beyond `dtype`."""
+    if dtype.kind == "f":
+        if b"_" in text or text.strip().lower().endswith(b"infinity"):
+            raise ValueError("no number of C's")
+        return float.fromhex(text.decode()) if b"x" in text.lower() else float(text)
+    if not _INTEGER.fullmatch(text):
+        raise ValueError("not an integer")
+    limits, value = np.iinfo(dtype), int(text)
+    if not limits.min <= value <= limits.max:
+        raise ValueError(f"beyond {dtype}")
+    return value
 
 
 @op(
@@ -95,10 +102,15 @@ def _number(text: bytes, dtype: np.dtype) -> Any:
     shape=si.unchanged, gradient=_NO_GRADIENT, place=HOST,
 )  # fmt: skip
 def _string_to_number(x, *, out_type):
-    found = np.empty(x.shape, out_type)
-    for place in np.ndindex(x.shape):
-        found[place] = _number(x[place], np.dtype(out_type))
-    return found
+    dtype, found = np.dtype(out_type), []
+    for text in x.reshape(-1):
+        try:
+            found.append(parse_number(text, dtype))
+        except ValueError:
+            shown = text.decode("utf-8", "replace")
+            raise _invalid(f"StringToNumberOp could not correctly convert string: {shown}") from None
+    with np.errstate(over="ignore"):
+        return np.array(found, np.float64 if dtype.kind == "f" else dtype).astype(dtype).reshape(x.shape)
 
 
 @export("string_to_number", "strings.to_number")
@@ -122,16 +134,50 @@ def string_to_number(
 )  # fmt: skip
 def _decode_raw(x, *, out_type, little_endian):
     dtype = np.dtype(out_type)
-    sizes = {len(text) for text in x.reshape(-1)}
-    if len(sizes) > 1:
-        raise _invalid(f"DecodeRaw requires input strings to all be the same size, but they have sizes {sorted(sizes)}")
-    size = sizes.pop() if sizes else 0
+    sizes = [len(text) for text in x.reshape(-1)]
+    size = sizes[0] if sizes else 0
+    for i, other in enumerate(sizes):
+        if other != size:
+            raise _invalid(
+                f"DecodeRaw requires input strings to all be the same size, but element {i} has size {size} != {other}"
+            )
     if size % dtype.itemsize:
         raise _invalid(
             f"Input to DecodeRaw has length {size} that is not a multiple of {dtype.itemsize}, the size of {dtype.name}"
         )
-    found = np.frombuffer(b"".join(x.reshape(-1)), dtype.newbyteorder("<" if little_endian else ">"))
-    return found.reshape(*x.shape, size // dtype.itemsize).astype(dtype)
+    return _numbers(x.reshape(-1), dtype, little_endian).reshape(*x.shape, size // dtype.itemsize)
+
+
+def _numbers(texts: Any, dtype: np.dtype, little_endian: bool) -> np.ndarray:
+    """The bytes of all strings, one after another, as numbers."""
+    return np.frombuffer(b"".join(texts), dtype.newbyteorder("<" if little_endian else ">")).astype(dtype)
+
+
+def _padded_shape(c):
+    si.with_rank(c.inputs[1], 0)
+    length, size = c.value(1), np.dtype(c.attr("out_type").as_numpy_dtype).itemsize
+    if length is not None and length % size:
+        raise ValueError(f"Dimension size must be evenly divisible by {size} but is {length}")
+    return [None if c.inputs[0] is None else (*c.inputs[0], None if length is None else int(length) // size)]
+
+
+@op(
+    "DecodePaddedRaw",
+    "(input_bytes: string, fixed_length: int32, *, out_type: {float16, float32, float64, int32, uint16, uint8, int16, int8, "
+    "int64}, little_endian: bool = True) -> (output: out_type)",
+    shape=_padded_shape, gradient=_NO_GRADIENT, place=HOST,
+)  # fmt: skip
+def _decode_padded_raw(x, fixed_length, *, out_type, little_endian):
+    dtype = np.dtype(out_type)
+    if np.ndim(fixed_length):
+        raise _invalid(f"k must be scalar, got shape {list(fixed_length.shape)}")
+    length = int(fixed_length)
+    if length % dtype.itemsize:
+        raise _invalid(f"fixed_length ({length}) must be a multiple of the size of out_type ({dtype.itemsize})")
+    if length <= 0:
+        raise _invalid(f"fixed_length ({length}) must be greater than zero.")
+    texts = [text[:length].ljust(length, b"\0") for text in x.reshape(-1)]
+    return _numbers(texts, dtype, little_endian).reshape(*x.shape, length // dtype.itemsize)
 
 
 @export("decode_raw", "io.decode_raw")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import functools
+import math
 import re
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +18,6 @@ from tfcompat._src.framework.deprecation import deprecated_argument_lookup
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
 from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.sparse_tensor import SparseTensor
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.array.shape import rank
 from tfcompat._src.ops.math.sequence import arange
@@ -40,18 +40,16 @@ def _each(function: Callable, x: Any, dtype: Any = object) -> np.ndarray:
     return found
 
 
-def _compiled(pattern: bytes) -> re.Pattern:
-    try:
-        return re.compile(pattern)
-    except re.error as e:
-        raise _invalid(f"Invalid pattern: {pattern.decode('latin-1')}, error: {e}") from None
-
-
 # ---- one string to one ----
 
 
+def _starts(text: bytes) -> list[int]:
+    """Where the characters of UTF-8 text start: at every byte that continues none."""
+    return [i for i, byte in enumerate(text) if byte & 0xC0 != 0x80]
+
+
 def _text_length(text: bytes, unit: str) -> int:
-    return len(text.decode("utf-8", "replace")) if unit == "UTF8_CHAR" else len(text)
+    return len(_starts(text)) if unit == "UTF8_CHAR" else len(text)
 
 
 def _cased(change: str) -> Callable:
@@ -85,8 +83,10 @@ def _encoded(text: bytes, pad: bool) -> bytes:
 
 
 def _decoded(text: bytes) -> bytes:
-    bare = text.rstrip(b"=")
-    if not re.fullmatch(rb"[A-Za-z0-9_-]*", bare) or len(bare) % 4 == 1:
+    if len(text) % 4 == 1:
+        raise _invalid("Base64 string length cannot be 1 modulo 4.")
+    bare = text if len(text) % 4 else text[:-2] + text[-2:].rstrip(b"=")
+    if not re.fullmatch(rb"[A-Za-z0-9_-]*", bare):
         raise _invalid("Invalid character found in base64.")
     return base64.urlsafe_b64decode(bare + b"=" * (-len(bare) % 4))
 
@@ -127,78 +127,6 @@ def decode_base64(input: Any, name: str | None = None) -> Tensor:
     return raw.DecodeBase64(input, name=name)
 
 
-# ---- regular expressions ----
-
-
-def _rewritten(rewrite: bytes) -> bytes:
-    """A rewrite string in Python's form: \\0 is the whole match."""
-    return re.sub(rb"\\(\d)", rb"\\g<\1>", rewrite)
-
-
-def _replaced(x: Any, pattern: bytes, rewrite: bytes, replace_global: bool) -> np.ndarray:
-    compiled, template = _compiled(pattern), _rewritten(rewrite)
-    return _each(lambda s: compiled.sub(template, s, 0 if replace_global else 1), x)
-
-
-def _matches(x: Any, pattern: bytes) -> np.ndarray:
-    compiled = _compiled(pattern)
-    return _each(lambda s: compiled.fullmatch(s) is not None, x, bool)
-
-
-def _pattern_shape(c):
-    for sizes in c.inputs[1:]:
-        si.with_rank(sizes, 0)
-    return [c.inputs[0]]
-
-
-_add(
-    "RegexReplace", "(input: string, pattern: string, rewrite: string, *, replace_global: bool = True) -> (output: string)",
-    shape=_pattern_shape,
-    kernel=lambda x, pattern, rewrite, *, replace_global: _replaced(x, pattern.item(), rewrite.item(), replace_global),
-)  # fmt: skip
-_add(
-    "StaticRegexReplace",
-    "(input: string, *, pattern: string, rewrite: string, replace_global: bool = True) -> (output: string)",
-    shape=si.unchanged,
-    kernel=lambda x, *, pattern, rewrite, replace_global: _replaced(
-        x, pattern.encode("latin-1"), rewrite.encode("latin-1"), replace_global
-    ),
-)  # fmt: skip
-_add("RegexFullMatch", "(input: string, pattern: string) -> (output: bool)", shape=_pattern_shape,
-     kernel=lambda x, pattern: _matches(x, pattern.item()))  # fmt: skip
-_add("StaticRegexFullMatch", "(input: string, *, pattern: string) -> (output: bool)", shape=si.unchanged,
-     kernel=lambda x, *, pattern: _matches(x, pattern.encode("latin-1")))  # fmt: skip
-
-
-@export("regex_replace", "strings.regex_replace")
-def regex_replace(
-    input: Any, pattern: Any, rewrite: Any, replace_global: bool = True, name: str | None = None
-) -> Tensor:
-    """Each string with matches of `pattern` replaced.
-
-    Args:
-      input: string tensor.
-      pattern: regular expression, a string or scalar tensor.
-      rewrite: what takes their place; \\0 to \\9 stand for groups.
-      replace_global: whether all matches are replaced, else the first.
-      name: node name.
-
-    Raises:
-      InvalidArgumentError: in a run with an invalid pattern.
-    """
-    if isinstance(pattern, (str, bytes)) and isinstance(rewrite, (str, bytes)):
-        return raw.StaticRegexReplace(input, pattern=pattern, rewrite=rewrite, replace_global=replace_global, name=name)
-    return raw.RegexReplace(input, pattern, rewrite, replace_global=replace_global, name=name)
-
-
-@export("strings.regex_full_match")
-def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tensor:
-    """Whether the regular expression `pattern` matches the whole of each string; InvalidArgumentError for a bad pattern."""
-    if isinstance(pattern, (str, bytes)):
-        return raw.StaticRegexFullMatch(input, pattern=pattern, name=name)
-    return raw.RegexFullMatch(input, pattern, name=name)
-
-
 # ---- joining ----
 
 
@@ -235,21 +163,28 @@ def _reduce_join_shape(c):
     sizes, axes = c.inputs[0], c.value(1)
     if sizes is None or axes is None:
         return [None]
-    axes = {si.normalize_axis(int(a), len(sizes)) for a in axes.reshape(-1)}
+    rank = len(sizes)
+    for axis in axes.reshape(-1):
+        if not -rank <= axis < rank:
+            raise ValueError(f"Invalid reduction dimension {axis} for input with {rank} dimensions.")
+    axes = {int(a) % rank for a in axes.reshape(-1)}
     keep = c.attr("keep_dims")
     return [tuple(1 if d in axes else s for d, s in enumerate(sizes) if keep or d not in axes)]
 
 
 def _reduce_joined(x, axes, *, keep_dims, separator):
     axes = [int(a) for a in np.reshape(axes, -1)]
-    for axis in axes:
+    for i, axis in enumerate(axes):
         if not -x.ndim <= axis < x.ndim:
-            raise _invalid(f"Invalid reduction dimension {axis} for input with {x.ndim} dimension(s)")
+            raise errors.OutOfRangeError(
+                None, None, f"Invalid reduction dimension {axis} for input with {x.ndim} dimension(s)"
+            )
+        if any(axis % x.ndim == a % x.ndim for a in axes[:i]):
+            raise _invalid(f"Duplicate reduction dimension {axis}")
     axes = [a % x.ndim for a in axes]
-    if len(set(axes)) < len(axes):
-        raise _invalid(f"Duplicate reduction dimension in {axes}")
     kept = [d for d in range(x.ndim) if d not in axes]
-    rows = np.transpose(np.asarray(x, object), kept + axes[::-1]).reshape([x.shape[d] for d in kept] + [-1])
+    length = math.prod(x.shape[d] for d in axes)
+    rows = np.transpose(np.asarray(x, object), kept + axes[::-1]).reshape([x.shape[d] for d in kept] + [length])
     found = np.empty(rows.shape[:-1], object)
     for place in np.ndindex(found.shape):
         found[place] = separator.encode("latin-1").join(rows[place])
@@ -300,23 +235,28 @@ def _substr_shape(c):
     return [si.broadcast(c.inputs[0], c.inputs[1])]
 
 
-def _part(text: bytes, start: int, length: int, unit: str) -> bytes:
-    whole = text.decode("utf-8", "replace") if unit == "UTF8_CHAR" else text
-    if not -len(whole) <= start <= len(whole):
-        raise _invalid(f"pos {start} out of range for string {text!r}")
-    start += len(whole) * (start < 0)
-    found = whole[start : start + max(length, 0)]
-    return found.encode() if unit == "UTF8_CHAR" else found
+def _part(text: bytes, start: int, length: int, unit: str, index: int) -> bytes:
+    """`length` bytes (all where negative) or characters from `start`; InvalidArgumentError where `start` is outside."""
+    borders = [*_starts(text), len(text)] if unit == "UTF8_CHAR" else range(len(text) + 1)
+    size = len(borders) - 1
+    if not -size <= start <= size:
+        raise _invalid(f"pos {start} out of range for string b'{text.decode('utf-8', 'replace')}' at index {index}")
+    start += size * (start < 0)
+    if length < 0:
+        length = size if unit == "BYTE" else 0
+    return text[borders[start] : borders[min(start + length, size)]]
 
 
 def _substr(x, pos, length, *, unit):
+    if pos.shape != length.shape:
+        raise _invalid(f"pos and len should have the same shape, got: {list(pos.shape)} vs. {list(length.shape)}")
     try:
         texts, starts, lengths = np.broadcast_arrays(np.asarray(x, object), pos, length)
     except ValueError:
         raise _invalid(f"Incompatible shapes: {list(x.shape)} vs. {list(pos.shape)}") from None
     found = np.empty(texts.shape, object)
-    for place in np.ndindex(found.shape):
-        found[place] = _part(texts[place], int(starts[place]), int(lengths[place]), unit)
+    for i, place in enumerate(np.ndindex(found.shape)):
+        found[place] = _part(texts[place], int(starts[place]), int(lengths[place]), unit, i)
     return found
 
 
@@ -370,21 +310,29 @@ _add(
 )  # fmt: skip
 
 
-@export("string_split")
-def string_split(source: Any, sep: Any = None, skip_empty: bool = True, delimiter: Any = None) -> SparseTensor:
-    """The strings of a vector split at every byte of `sep`, into single bytes where it is empty.
+# ---- templates ----
+
+
+@export("strings.format")
+def string_format(
+    template: str, inputs: Any, placeholder: str = "{}", summarize: int = 3, name: str | None = None
+) -> Tensor:
+    """A string scalar: `template` with the text of a tensor in place of each placeholder.
 
     Args:
-      source: string vector.
-      sep: scalar string, " " by default (`delimiter` is its old name).
-      skip_empty: whether empty parts are left out.
+      template: the text.
+      inputs: a tensor, or a list of them.
+      placeholder: what stands for a tensor in the template.
+      summarize: first and last entries shown in each dimension, -1 for all.
+      name: node name.
 
-    Returns:
-      a SparseTensor [size of `source`, largest number of parts].
+    Raises:
+      ValueError: there are not as many placeholders as tensors.
     """
-    delimiter = deprecated_argument_lookup("sep", sep, "delimiter", delimiter)
-    with name_scope(None, "StringSplit", [source]):
-        delimiter = convert_to_tensor(" " if delimiter is None else delimiter, dtype=dtypes.string)
-        source = convert_to_tensor(source, dtype=dtypes.string)
-        indices, values, shape = raw.StringSplit(source, delimiter, skip_empty=skip_empty)
-        return SparseTensor(indices, values, shape)
+    tensors = [inputs] if isinstance(inputs, Tensor) else inputs
+    count = template.count(placeholder)
+    if count != len(tensors):
+        raise ValueError(
+            f"{count} placeholder(s) in template does not match {len(tensors)} tensor(s) provided as input"
+        )
+    return raw.StringFormat(tensors, template=template, placeholder=placeholder, summarize=summarize, name=name)

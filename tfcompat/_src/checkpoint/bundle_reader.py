@@ -1,0 +1,144 @@
+"""Reads checkpoints of version 2."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from google.protobuf.message import DecodeError
+
+from tfcompat._src.checkpoint import slices, string_tensors, table
+from tfcompat._src.checkpoint.bundle_writer import HEADER_KEY, VERSION, data_name, index_name, interrupted_index
+from tfcompat._src.checkpoint.reading import SavedTensors, TensorInfo
+from tfcompat._src.framework import dtypes, errors
+from tfcompat._src.platform import crc32c, file_io
+from tfcompat._src.proto import messages
+from tfcompat._src.proto.messages import BundleEntryProto
+
+
+def read_index(prefix: str) -> dict[bytes, bytes]:
+    """The entries of a checkpoint's index, header included.
+
+    Raises:
+      errors.NotFoundError: there is none. errors.DataLossError: it is damaged.
+    """
+    finished = interrupted_index(prefix)
+    path = finished if finished is not None and os.path.exists(finished) else index_name(prefix)
+    data = file_io.read_file_to_string(path, binary_mode=True)
+    try:
+        found = dict(table.Table(data).items())
+        header = messages.BundleHeaderProto.FromString(found[HEADER_KEY])
+    except (table.DamagedTable, KeyError, DecodeError) as e:
+        raise errors.DataLossError(None, None, f"Unable to read checkpoint index {path}: {e}") from None
+    if header.version.min_consumer > VERSION:
+        raise errors.InvalidArgumentError(
+            None, None, f"Checkpoint min consumer version {header.version.min_consumer} above current version {VERSION} for TensorFlow"
+        )
+    return found
+
+
+class BundleReader(SavedTensors):
+    """The tensors of a checkpoint of version 2.
+
+    Args:
+      prefix: what the names of its files begin with.
+
+    Raises:
+      errors.NotFoundError: there is none. errors.DataLossError: its index is damaged.
+    """
+
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
+        self._index = read_index(prefix)
+        header = messages.BundleHeaderProto.FromString(self._index.pop(HEADER_KEY))
+        self._num_shards = header.num_shards
+        self._swap = header.endianness == messages.BundleHeaderProto.BIG
+        self._entries: dict[bytes, BundleEntryProto] = {}
+        self._files: dict[int, int] = {}
+
+    def __del__(self) -> None:
+        for file in getattr(self, "_files", {}).values():
+            os.close(file)
+
+    def _entry(self, key: bytes) -> Any:
+        entry = self._entries.get(key)
+        if entry is None and key in self._index:
+            entry = self._entries[key] = BundleEntryProto.FromString(self._index[key])
+        return entry
+
+    def names(self) -> list[str]:
+        inner = set()
+        for key in self._index:
+            entry = self._entry(key)
+            inner.update(slices.encode_key(key.decode(), slices.TensorSlice.from_proto(s)) for s in entry.slices)
+        return [key.decode() for key in sorted(self._index) if key not in inner]
+
+    def info(self, name: str) -> TensorInfo | None:
+        entry = self._entry(name.encode())
+        if entry is None:
+            return None
+        parts = tuple(map(slices.TensorSlice.from_proto, entry.slices))
+        return TensorInfo(dtypes.DType(entry.dtype), tuple(d.size for d in entry.shape.dim), parts)
+
+    def not_found(self, name: str) -> errors.NotFoundError:
+        return errors.NotFoundError(None, None, f"Key {name} not found in checkpoint")
+
+    def piece(self, name: str, part: slices.TensorSlice | None) -> np.ndarray:
+        entry = self._entry(name.encode() if part is None else slices.encode_key(name, part))
+        if entry is None:
+            raise self._damaged(name, f"the index has no entry for its slice {part.text}")
+        dtype = dtypes.DType(entry.dtype)
+        shape = tuple(d.size for d in entry.shape.dim)
+        if not dtype.is_numpy_compatible:
+            raise NotImplementedError(f"tfcompat does not restore tensors of type {dtype.name} ({name})")
+        if dtype == dtypes.string:
+            return self._strings(name, entry, shape)
+        numpy_dtype = np.dtype(dtype.as_numpy_dtype)
+        found = np.empty(shape, numpy_dtype)
+        if entry.size != found.nbytes:
+            raise self._damaged(
+                name, f"Invalid size in bundle entry: key {name}; stored size {entry.size}; expected size {found.nbytes}"
+            )
+        data = found.reshape(-1).view(np.uint8)
+        self._read_into(name, entry, data)
+        self._check(name, entry, crc32c.value(data))
+        return found.byteswap() if self._swap and numpy_dtype.itemsize > 1 else found
+
+    def _strings(self, name: str, entry: BundleEntryProto, shape: tuple[int, ...]) -> np.ndarray:
+        data = np.empty(entry.size, np.uint8)
+        self._read_into(name, entry, data)
+        found = np.empty(shape, object)
+        try:
+            values, crc = string_tensors.decode(data.tobytes(), found.size)
+        except ValueError as e:
+            raise self._damaged(name, str(e)) from None
+        self._check(name, entry, crc)
+        found.reshape(-1)[:] = values
+        return found
+
+    def _read_into(self, name: str, entry: BundleEntryProto, target: np.ndarray) -> None:
+        file = self._file(entry.shard_id)
+        at, rest = entry.offset, memoryview(target)
+        while rest:
+            count = os.preadv(file, [rest[: 1 << 30]], at)
+            if not count:
+                raise self._damaged(name, f"its data file ends before byte {entry.offset + entry.size}")
+            at, rest = at + count, rest[count:]
+
+    def _file(self, shard: int) -> int:
+        if shard not in self._files:
+            path = data_name(self._prefix, shard, self._num_shards)
+            with file_io.tensorflow_errors(path):
+                self._files[shard] = os.open(path, os.O_RDONLY)
+        return self._files[shard]
+
+    def _check(self, name: str, entry: BundleEntryProto, crc: int) -> None:
+        stored = crc32c.unmask(entry.crc32c)
+        if stored != crc:
+            raise self._damaged(
+                name, f"Checksum does not match: stored {stored:08d} vs. calculated on the restored bytes {crc}"
+            )
+
+    def _damaged(self, name: str, what: str) -> errors.DataLossError:
+        return errors.DataLossError(None, None, f"Tensor {name} of checkpoint {self._prefix} is damaged: {what}")

@@ -1,0 +1,217 @@
+"""Writes checkpoints of version 2 ("tensor bundles"): `PREFIX.index` and `PREFIX.data-00000-of-00001`."""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tfcompat._src.checkpoint import files, slices, string_tensors, table
+from tfcompat._src.framework import dtypes, errors
+from tfcompat._src.platform import crc32c, file_io
+from tfcompat._src.proto import messages
+
+VERSION = 1
+HEADER_KEY = b""
+STATE_MARK = ".tempstate"
+MERGE_MARK = ".mergestate"
+
+
+def index_name(prefix: str) -> str:
+    return f"{prefix}.index"
+
+
+def data_name(prefix: str, shard: int, num_shards: int) -> str:
+    return f"{prefix}.data-{shard:05d}-of-{num_shards:05d}"
+
+
+def interrupted_index(prefix: str) -> str | None:
+    """The finished index of a save that was killed between naming its data file and naming its index; None by default."""
+    for path in glob.glob(glob.escape(index_name(prefix)) + STATE_MARK + "*"):
+        number = path.rpartition(STATE_MARK)[2]
+        if not os.path.exists(f"{data_name(prefix, 0, 1)}{STATE_MARK}{number}"):
+            return path
+    return None
+
+
+def _clear_leftovers(prefix: str) -> None:
+    """Completes or deletes what killed saves to the same prefix left."""
+    finished = interrupted_index(prefix)
+    if finished is not None:
+        os.replace(finished, index_name(prefix))
+    for name in (index_name(prefix), data_name(prefix, 0, 1)):
+        for path in glob.glob(glob.escape(name) + STATE_MARK + "*"):
+            os.unlink(path)
+
+
+class BundleWriter:
+    """Collects tensors and writes them as one checkpoint with one shard.
+
+    Args:
+      prefix: the path that the names of the files begin with; its folder is made where it is missing.
+
+    Raises:
+      errors.OpError: a file cannot be written.
+    """
+
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
+        folder = os.path.dirname(prefix)
+        if not os.path.isdir(folder or "."):
+            file_io.mkdir(folder)
+        _clear_leftovers(prefix)
+        self._entries: dict[bytes, Any] = {}
+        self._data = files.PendingFile(data_name(prefix, 0, 1), STATE_MARK)
+
+    def add(self, key: str | bytes, array: np.ndarray, dtype: dtypes.DType) -> None:
+        """Adds a tensor.
+
+        Raises:
+          errors.InvalidArgumentError: there is one of that name already.
+          NotImplementedError: its type is none that tfcompat can save.
+        """
+        name = key.encode() if isinstance(key, str) else key
+        if name in self._entries:
+            raise errors.InvalidArgumentError(None, None, f"Adding duplicate key: {name.decode('latin-1')}")
+        if not dtype.is_numpy_compatible:
+            raise NotImplementedError(f"tfcompat does not save tensors of type {dtype.name} ({name.decode('latin-1')})")
+        if dtype == dtypes.string:
+            data, crc = string_tensors.encode(array)
+        else:
+            data = files.as_bytes_array(array)
+            crc = crc32c.value(data)
+        entry = messages.BundleEntryProto(
+            dtype=dtype.as_datatype_enum, offset=self._data.size, size=len(data), crc32c=crc32c.mask(crc)
+        )
+        entry.shape.SetInParent()
+        for size in array.shape:
+            entry.shape.dim.add(size=size)
+        self._entries[name] = entry
+        self._data.write(data)
+
+    def add_slice(
+        self, name: str, shape: tuple[int, ...], part: slices.TensorSlice, array: np.ndarray, dtype: dtypes.DType
+    ) -> None:
+        """Adds a part of a tensor of the given shape."""
+        if part.sizes(shape) == shape:
+            self.add(name, array, dtype)
+            return
+        whole = self._entries.get(name.encode())
+        if whole is None:
+            whole = self._entries[name.encode()] = messages.BundleEntryProto(dtype=dtype.as_datatype_enum)
+            whole.shape.SetInParent()
+            for size in shape:
+                whole.shape.dim.add(size=size)
+        whole.slices.add().CopyFrom(part.to_proto())
+        self.add(slices.encode_key(name, part), array, dtype)
+
+    def finish(self) -> None:
+        """Writes the index, syncs both files and gives them their names, the data file first."""
+        self._data.finish()
+        number = self._data.temporary.rpartition(STATE_MARK)[2]
+        index = files.PendingFile(index_name(self._prefix), STATE_MARK, number)
+        try:
+            index.write(table.build(_index_entries(self._entries, 1)))
+            index.finish()
+            self._data.commit()
+            index.commit()
+        except BaseException:
+            index.abandon()
+            raise
+        files.sync_folder(self._prefix)
+
+    def abandon(self) -> None:
+        """Deletes what was written."""
+        self._data.abandon()
+
+
+def _index_entries(entries: dict[bytes, Any], num_shards: int) -> list[tuple[bytes, bytes]]:
+    header = messages.BundleHeaderProto(num_shards=num_shards, version=messages.VersionDef(producer=VERSION))
+    found = [(key, entry.SerializeToString(deterministic=True)) for key, entry in sorted(entries.items())]
+    return [(HEADER_KEY, header.SerializeToString(deterministic=True)), *found]
+
+
+@contextlib.contextmanager
+def writing(prefix: str) -> Iterator[BundleWriter]:
+    """A BundleWriter that is finished at the end of the block, or abandoned where the block raises."""
+    writer = BundleWriter(prefix)
+    try:
+        yield writer
+        writer.finish()
+    except BaseException:
+        writer.abandon()
+        raise
+
+
+# ---- shards ----
+
+
+def merge(prefixes: list[str], destination: str, delete_old_dirs: bool) -> None:
+    """Makes one checkpoint of several: their data files are renamed, their indexes become one.
+
+    Args:
+      prefixes: the checkpoints to merge, in order of shards.
+      destination: prefix of the result.
+      delete_old_dirs: whether the folders of the old ones are removed, where they are empty afterwards.
+
+    Raises:
+      errors.InvalidArgumentError: two of them hold the same tensor.
+      errors.OpError: a file cannot be read or written.
+    """
+    merged: dict[bytes, Any] = {}
+    sources: list[str] = []
+    for prefix in prefixes:
+        entries, num_shards = _read_index(prefix)
+        for key, entry in entries.items():
+            entry.shard_id += len(sources)
+            known = merged.get(key)
+            if known is None:
+                merged[key] = entry
+            elif entry.slices and known.slices and known.shape == entry.shape and known.dtype == entry.dtype:
+                known.slices.extend(entry.slices)
+            else:
+                raise errors.InvalidArgumentError(
+                    None, None, f"Duplicate tensor keyed by {key.decode('latin-1')} encountered, when merging prefix: {prefix}"
+                )
+        sources += [data_name(prefix, i, num_shards) for i in range(num_shards)]
+    for entry in merged.values():
+        if entry.slices:
+            entry.shard_id = 0
+    folder = os.path.dirname(destination)
+    if not os.path.isdir(folder or "."):
+        file_io.mkdir(folder)
+    index = files.PendingFile(index_name(destination), MERGE_MARK)
+    try:
+        index.write(table.build(_index_entries(merged, len(sources))))
+        index.finish()
+        for shard, source in enumerate(sources):
+            file_io.rename(source, data_name(destination, shard, len(sources)), overwrite=True)
+        index.commit()
+    except BaseException:
+        index.abandon()
+        raise
+    files.sync_folder(destination)
+    _remove_sources(prefixes, delete_old_dirs)
+
+
+def _read_index(prefix: str) -> tuple[dict[bytes, Any], int]:
+    data = file_io.read_file_to_string(index_name(prefix), binary_mode=True)
+    try:
+        entries = dict(table.Table(data).items())
+        header = messages.BundleHeaderProto.FromString(entries.pop(HEADER_KEY))
+    except (table.DamagedTable, KeyError) as e:
+        raise errors.DataLossError(None, None, f"{index_name(prefix)}: {e}") from None
+    return {key: messages.BundleEntryProto.FromString(value) for key, value in entries.items()}, header.num_shards
+
+
+def _remove_sources(prefixes: list[str], delete_old_dirs: bool) -> None:
+    for prefix in prefixes:
+        file_io.remove(index_name(prefix))
+    if delete_old_dirs:
+        for folder in sorted({os.path.dirname(p) for p in prefixes}):
+            with contextlib.suppress(OSError):  # it holds files of others
+                os.rmdir(folder)

@@ -1,0 +1,100 @@
+"""Files that appear whole or not at all: written under another name, synced, renamed."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from tfcompat._src.platform import file_io
+
+_BUFFER = 1 << 20
+
+
+class PendingFile:
+    """A file that is being written and has its name only once it is committed.
+
+    Args:
+      path: the name that it will have.
+      mark, number: what its present name has in addition; by default the number is random.
+
+    Raises:
+      errors.OpError: of the class that belongs to the system's error, here and when writing.
+    """
+
+    def __init__(self, path: str, mark: str = ".tempstate", number: str = "") -> None:
+        self.path = path
+        self.temporary = path + mark + (number or str(int.from_bytes(os.urandom(8), "little")))
+        self.size = 0
+        self._pending = bytearray()
+        with file_io.tensorflow_errors(self.temporary):
+            self._file = os.open(self.temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+
+    def write(self, data: Any) -> None:
+        """Appends bytes or a contiguous uint8 array."""
+        self.size += len(data)
+        if len(data) < _BUFFER:
+            self._pending += memoryview(data)
+            if len(self._pending) >= _BUFFER:
+                self._flush()
+            return
+        self._flush()
+        self._write_out(data)
+
+    def _flush(self) -> None:
+        self._write_out(self._pending)
+        self._pending = bytearray()
+
+    def _write_out(self, data: Any) -> None:
+        rest = memoryview(data)
+        with file_io.tensorflow_errors(self.temporary):
+            while rest:
+                rest = rest[os.write(self._file, rest) :]
+
+    def finish(self) -> None:
+        """Writes what is buffered, waits until the disk has it all, and closes the file."""
+        self._flush()
+        with file_io.tensorflow_errors(self.temporary):
+            os.fsync(self._file)
+        os.close(self._file)
+        self._file = -1
+
+    def commit(self) -> None:
+        """Gives the finished file its name."""
+        with file_io.tensorflow_errors(self.path):
+            os.replace(self.temporary, self.path)
+
+    def abandon(self) -> None:
+        """Deletes the file, as far as it is there."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+        if os.path.exists(self.temporary):
+            os.unlink(self.temporary)
+
+
+def sync_folder(path: str) -> None:
+    """Waits until the disk has the names in the folder of `path`."""
+    folder = os.open(os.path.dirname(path) or ".", os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def write_whole(path: str, data: bytes) -> None:
+    """Writes a file so that no reader, and no crash, sees a part of it."""
+    file = PendingFile(path)
+    try:
+        file.write(data)
+        file.finish()
+        file.commit()
+    except BaseException:
+        file.abandon()
+        raise
+
+
+def as_bytes_array(array: np.ndarray) -> np.ndarray:
+    """The memory of an array, in C order, as uint8."""
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)

@@ -1,0 +1,134 @@
+"""Reads checkpoints of version 1: one table file, or one per shard."""
+
+from __future__ import annotations
+
+import glob
+import os
+
+import numpy as np
+from google.protobuf.message import DecodeError
+
+from tfcompat._src.checkpoint import slices, table, varint
+from tfcompat._src.checkpoint.reading import SavedTensors, TensorInfo
+from tfcompat._src.checkpoint.v1_writer import FIELDS, META_KEY, Field
+from tfcompat._src.framework import dtypes, errors
+from tfcompat._src.platform import file_io
+from tfcompat._src.proto import messages
+
+
+class V1Reader(SavedTensors):
+    """The tensors of a checkpoint of version 1.
+
+    Args:
+      pattern: its path, or a pattern that the paths of its shards match.
+
+    Raises:
+      errors.NotFoundError: no file matches. errors.DataLossError: one is damaged, or no table file.
+    """
+
+    def __init__(self, pattern: str) -> None:
+        self._pattern = pattern
+        paths = [p for p in sorted(glob.glob(file_io.local(pattern))) if os.path.isfile(p)]
+        if not paths:
+            raise errors.NotFoundError(
+                None, None, f"Unsuccessful TensorSliceReader constructor: Failed to find any matching files for {pattern}"
+            )
+        self._tables: list[tuple[str, table.Table]] = []
+        self._infos: dict[str, TensorInfo] = {}
+        for path in paths:
+            self._open(path)
+
+    def _open(self, path: str) -> None:
+        data = file_io.read_file_to_string(path, binary_mode=True)
+        try:
+            found = table.Table(data)
+            meta = messages.SavedTensorSlices.FromString(found.get(META_KEY) or b"")
+        except (table.DamagedTable, DecodeError) as e:
+            raise errors.DataLossError(
+                None, None, f"Unable to open table file {path}: Data loss: {e}: perhaps your file is in a different file "
+                "format and you need to use a different restore operator?"
+            ) from None  # fmt: skip
+        if not meta.HasField("meta"):
+            raise errors.InternalError(
+                None, None, f"Failed to find the saved tensor slices at the beginning of the checkpoint file: {path}"
+            )
+        self._tables.append((path, found))
+        for tensor in meta.meta.tensor:
+            known = self._infos.get(tensor.name)
+            parts = known.parts if known else ()
+            parts += tuple(map(slices.TensorSlice.from_proto, tensor.slice))
+            shape = tuple(d.size for d in tensor.shape.dim)
+            self._infos[tensor.name] = TensorInfo(dtypes.DType(tensor.type), shape, parts)
+
+    def names(self) -> list[str]:
+        return sorted(self._infos)
+
+    def info(self, name: str) -> TensorInfo | None:
+        return self._infos.get(name)
+
+    def not_found(self, name: str) -> errors.NotFoundError:
+        return errors.NotFoundError(
+            None, None, f'{name} not found in checkpoint file: Tensor name "{name}" not found in checkpoint files {self._pattern}'
+        )
+
+    def _parts_text(self, info: TensorInfo) -> str:
+        return f", {len(info.parts)} slices" if len(info.parts) > 1 else ""
+
+    def piece(self, name: str, part: slices.TensorSlice | None) -> np.ndarray:
+        info = self.require(name)
+        part = part or slices.TensorSlice.whole(len(info.shape))
+        key = slices.encode_key(name, part)
+        path, data = "", None
+        try:
+            for path, found in self._tables:
+                data = found.get(key)
+                if data is not None:
+                    break
+            if data is None:
+                raise ValueError(f"no file has its slice {part.text}")
+            return _values(data, info.dtype, part.sizes(info.shape))
+        except (table.DamagedTable, DecodeError, ValueError) as e:
+            raise errors.DataLossError(
+                None, None, f"Tensor {name} of checkpoint {path or self._pattern} is damaged: {e}"
+            ) from None
+
+
+def _values(data: bytes, dtype: dtypes.DType, shape: tuple[int, ...]) -> np.ndarray:
+    """The array in a serialized SavedTensorSlices; ValueError where there are too few or too many values."""
+    tensor = _field(_field(memoryview(data), 2), 3)
+    if dtype == dtypes.string:
+        found = np.empty(shape, object)
+        found.reshape(-1)[:] = list(messages.TensorProto.FromString(bytes(tensor)).string_val)
+        return found
+    flat = _flat_numbers(tensor, FIELDS[dtype])
+    target = np.dtype(dtype.as_numpy_dtype)
+    if flat.itemsize == target.itemsize * FIELDS[dtype].per_element or FIELDS[dtype].is_fixed:
+        flat = flat.view(target)
+    elif dtype == dtypes.float16:
+        flat = flat.astype(np.uint16).view(target)
+    else:
+        flat = flat.astype(target[0] if target.names else target).view(target)
+    return flat.reshape(shape)
+
+
+def _flat_numbers(tensor: memoryview, field: Field) -> np.ndarray:
+    if field.is_fixed:
+        return np.frombuffer(_field(tensor, field.number), field.item).copy()
+    values = getattr(messages.TensorProto.FromString(bytes(tensor)), field.name)
+    return np.fromiter(values, field.item, len(values))
+
+
+def _field(message: memoryview, wanted: int) -> memoryview:
+    """The bytes of a length-delimited field of a serialized message; none where it lacks the field."""
+    at = 0
+    while at < len(message):
+        tag, at = varint.decode(message, at)
+        if tag & 7 != 2:
+            raise ValueError("a field has an unknown form")
+        size, at = varint.decode(message, at)
+        if tag >> 3 == wanted:
+            return message[at : at + size]
+        at += size
+    return message[:0]
+
+

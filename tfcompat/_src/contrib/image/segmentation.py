@@ -1,0 +1,145 @@
+"""tf.contrib.image: connected components, and matching rows and columns of a distance matrix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfcompat._src.framework import dtypes, errors, raw
+from tfcompat._src.framework import shape_inference as si
+from tfcompat._src.framework.convert import to_tensor
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
+from tfcompat._src.framework.scopes import name_scope
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.ops.array.gather import gather
+from tfcompat._src.ops.array.join import concat
+from tfcompat._src.ops.array.search import unique, where_v2
+from tfcompat._src.ops.array.shape import reshape, shape
+from tfcompat._src.ops.control.cond import cond
+from tfcompat._src.ops.math.cast import cast
+from tfcompat._src.ops.math.sequence import arange
+
+
+def _invalid(text: str) -> errors.InvalidArgumentError:
+    return errors.InvalidArgumentError(None, None, text)
+
+
+# ---- connected components ----
+
+
+def _components(images: np.ndarray) -> np.ndarray:
+    """For each pixel, one more than the number of the first pixel of its component; 0 where it is zero or empty."""
+    if images.ndim != 3:
+        raise _invalid("Input images must have rank 3")
+    filled = images != (b"" if images.dtype == object else 0)
+    numbers = np.arange(images.size).reshape(images.shape)
+    pairs = []
+    for a, b in ((np.s_[:, :-1], np.s_[:, 1:]), (np.s_[:, :, :-1], np.s_[:, :, 1:])):
+        joined = filled[a] & (images[a] == images[b])
+        pairs.append(np.stack([numbers[a][joined], numbers[b][joined]]))
+    first, second = np.concatenate(pairs, 1)
+    labels = numbers.reshape(-1)
+    while True:
+        a, b = labels[first], labels[second]
+        lower = np.minimum(a, b)
+        if np.array_equal(a, b):
+            return np.where(filled, labels.reshape(images.shape) + 1, 0)
+        np.minimum.at(labels, a, lower)
+        np.minimum.at(labels, b, lower)
+        while not np.array_equal(labels, labels[labels]):
+            labels = labels[labels]
+
+
+op(
+    "ImageConnectedComponents",
+    "(image: dtype, *, dtype: {int64, int32, uint16, int16, uint8, int8, float16, float32, float64, bool, string}) -> "
+    "(components: int64)",
+    shape=si.unchanged, gradient=NotDifferentiable("numbers of components have no derivative"), kernel=_components,
+    place=HOST,
+)  # fmt: skip
+
+
+@export("contrib.image.connected_components")
+def connected_components(images: Any) -> Tensor:
+    """Numbers the areas of equal, non-zero pixels that touch along an edge: 1, 2, ... in the order of their first pixel.
+
+    Args:
+      images: [height, width] or [batch, height, width].
+
+    Returns:
+      integer numbers like `images`, 0 where they are zero.
+
+    Raises:
+      TypeError: the rank is another.
+    """
+    with name_scope("connected_components"):
+        given = to_tensor(images, name="images")
+        if given.shape.ndims not in (2, 3):
+            raise TypeError(f"images should have rank 2 (HW) or 3 (NHWC). Static shape is {given.shape}")
+        batch = given[None, :, :] if given.shape.ndims == 2 else given
+        components = raw.ImageConnectedComponents(batch)
+        ids, index = unique(reshape(components, [-1]))
+        zero_places = where_v2(raw.Equal(ids, 0))[:, 0]
+        numbers = arange(shape(ids)[0] - shape(zero_places)[0]) + 1
+
+        def with_zero() -> Tensor:
+            at = cast(zero_places[0], dtypes.int32)
+            return concat([numbers[:at], [0], numbers[at:]], axis=0)
+
+        new_ids = cond(raw.Equal(shape(zero_places)[0], 0), lambda: numbers, with_zero)
+        components = reshape(gather(new_ids, index), shape(components))
+        return components[0, :, :] if given.shape.ndims == 2 else components
+
+
+# ---- bipartite matching ----
+
+
+def _matched_shape(c):
+    sizes = si.with_rank(c.inputs[0], 2)
+    return [(sizes[0],), (sizes[1],)]
+
+
+@op(
+    "BipartiteMatch",
+    "(distance_mat: float32, num_valid_rows: float32, *, top_k: int = -1) -> "
+    "(row_to_col_match_indices: int32, col_to_row_match_indices: int32)",
+    shape=_matched_shape, gradient=NotDifferentiable("a matching has no derivative"), place=HOST,
+)  # fmt: skip
+def _bipartite_match(distances, num_valid_rows, *, top_k):
+    if distances.ndim != 2:
+        raise _invalid(f"distance_mat should be 2-dimensional, but got {list(distances.shape)}")
+    if num_valid_rows.size != 1:
+        raise _invalid(f"num_valid_rows argument should be a tensor with 1 element, but got {num_valid_rows.size}")
+    rows, columns = distances.shape
+    given = float(num_valid_rows.reshape(-1)[0])
+    valid = int(given + 0.1) if given >= 0 else rows
+    if rows < valid:
+        raise _invalid(f"There should be at least {valid} rows in distance_mat, but only got {rows} rows.")
+    limit = top_k if top_k > 0 else valid * columns
+    by_row, by_column = np.full(rows, -1, np.int32), np.full(columns, -1, np.int32)
+    for place in np.argsort(distances[:valid], axis=None, kind="stable")[: valid * columns]:
+        row, column = divmod(int(place), columns)
+        if by_row[row] == -1 and by_column[column] == -1:
+            by_row[row], by_column[column] = column, row
+            limit -= 1
+            if not limit:
+                break
+    return by_row, by_column
+
+
+@export("contrib.image.bipartite_match")
+def bipartite_match(distance_mat: Any, num_valid_rows: Any, top_k: int = -1, name: str = "bipartite_match") -> Any:
+    """Matches rows and columns greedily, smallest distance first.
+
+    Args:
+      distance_mat: float32 [rows, columns].
+      num_valid_rows: one number, how many rows count; all where it is negative.
+      top_k: how many matches to find; all where it is not positive.
+      name: node name.
+
+    Returns:
+      int32 [rows] and [columns], the match of each row and column, or -1.
+    """
+    return raw.BipartiteMatch(distance_mat, num_valid_rows, top_k=top_k, name=name)

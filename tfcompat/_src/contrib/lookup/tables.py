@@ -1,0 +1,129 @@
+"""tf.contrib.lookup: the names that differ from tf.lookup's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfcompat._src.framework import dtypes, raw
+from tfcompat._src.framework.convert import convert_to_tensor
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.scopes import name_scope
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.lookup import vocabulary
+from tfcompat._src.lookup.interface import LookupInterface, TableInitializerBase, own_name
+from tfcompat._src.lookup.static import InitializableLookupTableBaseV1
+from tfcompat._src.lookup.vocabulary import FastHashSpec, index_table_from_file
+
+
+@export("contrib.lookup.HashTable")
+class HashTable(InitializableLookupTableBaseV1):
+    """A table that does not change after it is filled.
+
+    Args:
+      initializer: a table initializer.
+      default_value: the value of keys that are not in the table.
+      shared_name: tables of one shared name have the same entries.
+      name: node name.
+    """
+
+    def __init__(
+        self, initializer: TableInitializerBase, default_value: Any, shared_name: str | None = None, name: str | None = None
+    ) -> None:
+        self._initializer, self._shared_name, self._name = initializer, shared_name, name or "hash_table"
+        self._table_name: str | None = None
+        super().__init__(default_value, initializer)
+        self._value_shape = self._default_value.get_shape()
+
+    def _create_resource(self) -> Tensor:
+        handle = raw.HashTableV2(
+            shared_name=self._shared_name, key_dtype=self._initializer.key_dtype,
+            value_dtype=self._initializer.value_dtype, name=self._name,
+        )  # fmt: skip
+        self._table_name = own_name(handle)
+        return handle
+
+    @property
+    def init(self) -> Operation:
+        """Deprecated name of `initializer`."""
+        return self.initializer
+
+    @property
+    def name(self) -> str | None:
+        return self._table_name
+
+    def export(self, name: str | None = None) -> tuple[Tensor, Tensor]:
+        """All keys and all values."""
+        with name_scope(name, f"{self.name}_Export", [self.resource_handle]) as scope:
+            keys, values = raw.LookupTableExportV2(
+                self.resource_handle, Tkeys=self._key_dtype, Tvalues=self._value_dtype, name=scope
+            )
+        values.set_shape(keys.get_shape().concatenate(self._value_shape))
+        return keys, values
+
+
+@export("contrib.lookup.index_table_from_tensor")
+def index_table_from_tensor(
+    mapping: Any, num_oov_buckets: int = 0, default_value: int = -1, hasher_spec: Any = FastHashSpec,
+    dtype: Any = dtypes.string, name: str | None = None,
+) -> LookupInterface:  # fmt: skip
+    """A table from the words of a vector to their int64 places in it.
+
+    Args:
+      mapping: vector of strings or integers, without repeats.
+      num_oov_buckets: number of buckets for other words, whose ids follow.
+      default_value: id of other words where there are no buckets.
+      hasher_spec: hash function of the buckets.
+      dtype: an integer dtype or string, that of the keys.
+      name: name scope.
+
+    Raises:
+      ValueError: there is no mapping, it is of another kind than `dtype`, or `num_oov_buckets` is negative.
+    """
+    if mapping is None:
+        raise ValueError("mapping must be specified.")
+    return vocabulary.index_table_from_tensor(mapping, num_oov_buckets, default_value, hasher_spec, dtype, name)
+
+
+@export("contrib.lookup.index_to_string_table_from_tensor")
+def index_to_string_table_from_tensor(mapping: Any, default_value: str = "UNK", name: str | None = None) -> LookupInterface:
+    """A table from the places in a string vector to its words; `default_value` stands for other places."""
+    if mapping is None:
+        raise ValueError("mapping must be specified.")
+    return vocabulary.index_to_string_table_from_tensor(mapping, default_value, name)
+
+
+@export("contrib.lookup.string_to_index_table_from_file")
+def string_to_index_table_from_file(
+    vocabulary_file: Any = None, num_oov_buckets: int = 0, vocab_size: int | None = None, default_value: int = -1,
+    hasher_spec: Any = FastHashSpec, name: str | None = None,
+) -> LookupInterface:  # fmt: skip
+    """Deprecated form of `index_table_from_file`, with string keys."""
+    return index_table_from_file(
+        vocabulary_file, num_oov_buckets, vocab_size, default_value, hasher_spec, key_dtype=dtypes.string, name=name
+    )
+
+
+@export("contrib.lookup.string_to_index_table_from_tensor")
+def string_to_index_table_from_tensor(
+    mapping: Any, num_oov_buckets: int = 0, default_value: int = -1, hasher_spec: Any = FastHashSpec,
+    name: str | None = None,
+) -> LookupInterface:  # fmt: skip
+    """Deprecated form of `index_table_from_tensor`; ValueError where `mapping` is not of strings."""
+    with name_scope(name, "string_to_index") as scope:
+        mapping = convert_to_tensor(mapping)
+    if dtypes.string != mapping.dtype.base_dtype:
+        raise ValueError("string_to_index_table_from_tensor requires string.")
+    return index_table_from_tensor(mapping, num_oov_buckets, default_value, hasher_spec, name=scope)
+
+
+@export("contrib.lookup.string_to_index")
+def string_to_index(tensor: Any, mapping: Any, default_value: int = -1, name: str | None = None) -> Any:
+    """Deprecated: the places of the words of `tensor` in `mapping`, by a table made for it."""
+    return index_table_from_tensor(mapping, default_value=default_value, name=name).lookup(tensor)
+
+
+@export("contrib.lookup.index_to_string")
+def index_to_string(tensor: Any, mapping: Any, default_value: str = "UNK", name: str | None = None) -> Any:
+    """Deprecated: the words of `mapping` at the places in `tensor`, by a table made for it."""
+    return index_to_string_table_from_tensor(mapping, default_value, name).lookup(tensor)

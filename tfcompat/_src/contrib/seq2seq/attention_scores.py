@@ -1,0 +1,167 @@
+"""Scores of memory entries for queries, their masks, and the functions that make weights of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfcompat._src.framework import dtypes, nest
+from tfcompat._src.framework.convert import convert_to_tensor
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.scopes import control_dependencies, name_scope
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.framework.tensor_shape import dimension_value
+from tfcompat._src.ops.array.fill import ones, ones_like, zeros
+from tfcompat._src.ops.array.gather import one_hot
+from tfcompat._src.ops.array.join import concat
+from tfcompat._src.ops.array.reorder import transpose
+from tfcompat._src.ops.array.search import where
+from tfcompat._src.ops.array.shape import expand_dims, rank, reshape, squeeze
+from tfcompat._src.ops.array.shape import shape as shape_of
+from tfcompat._src.ops.composed.check_ops import assert_positive
+from tfcompat._src.ops.composed.masks import sequence_mask
+from tfcompat._src.ops.math.cast import cast
+from tfcompat._src.ops.math.clip import clip_by_value
+from tfcompat._src.ops.math.matmul import matmul
+from tfcompat._src.ops.math.reduce import argmax, reduce_sum
+from tfcompat._src.ops.math.scan import cumprod, cumsum
+from tfcompat._src.ops.math.unary import exp, log, rsqrt, sigmoid, square, tanh
+from tfcompat._src.ops.random.stateful import random_normal
+from tfcompat._src.variables.functional import scan
+
+
+def size_along(tensor: Tensor, axis: int) -> Any:
+    """A size of a tensor: an int where it is known, else a scalar Tensor."""
+    return dimension_value(tensor.shape[axis]) or shape_of(tensor)[axis]
+
+
+# ---- memory ----
+
+
+def prepared_memory(memory: Any, lengths: Any, check_inner_dims_defined: bool) -> Any:
+    """Memory [batch, time, ...] with zeros past each sequence's end.
+
+    Raises:
+      ValueError: a size after the first two is unknown, and `check_inner_dims_defined`.
+    """
+    memory = nest.map_structure(lambda m: convert_to_tensor(m, name="memory"), memory)
+    if lengths is not None:
+        lengths = convert_to_tensor(lengths, name="memory_sequence_length")
+    for part in nest.flatten(memory) if check_inner_dims_defined else ():
+        if not part.shape[2:].is_fully_defined():
+            raise ValueError(f"Expected memory {part.name} to have fully defined inner dims, but saw shape: {part.shape}")
+    if lengths is None:
+        return memory
+    first = nest.flatten(memory)[0]
+    mask = sequence_mask(lengths, maxlen=shape_of(first)[1], dtype=first.dtype)
+
+    def masked(part: Tensor) -> Tensor:
+        dimensions = rank(part) if part.shape.ndims is None else part.shape.ndims
+        ones_after = ones(dimensions - 2, dtype=dtypes.int32)
+        return part * reshape(mask, concat((shape_of(mask), ones_after), 0))
+
+    return nest.map_structure(masked, memory)
+
+
+def masked_score(score: Tensor, lengths: Any, mask_value: Any) -> Tensor:
+    """`score` [batch, time] with `mask_value` past each sequence's end."""
+    if lengths is None:
+        return score
+    message = "All values in memory_sequence_length must be greater than zero."
+    with control_dependencies([assert_positive(lengths, message=message)]):
+        mask = sequence_mask(lengths, maxlen=shape_of(score)[1])
+    return where(mask, score, mask_value * ones_like(score))
+
+
+# ---- scores ----
+
+
+def luong_score(query: Tensor, keys: Tensor, scale: Any) -> Tensor:
+    """`scale * (keys . query)`, [batch, time]: Luong et al., "Effective Approaches to Attention-based NMT", 2015."""
+    depth, units = query.shape[-1], keys.shape[-1]
+    if depth != units:
+        raise ValueError(
+            f"Incompatible or unknown inner dimensions between query and keys.  Query ({query}) has units: {depth}.  "
+            f"Keys ({keys}) have units: {units}.  Perhaps you need to set num_units to the keys' dimension ({units})?"
+        )
+    score = squeeze(matmul(expand_dims(query, 1), keys, transpose_b=True), [1])
+    return score if scale is None else scale * score
+
+
+def bahdanau_score(query: Tensor, keys: Tensor, v: Any, g: Any = None, b: Any = None) -> Tensor:
+    """`sum(v * tanh(keys + query))`, [batch, time]: Bahdanau et al., "Neural Machine Translation", 2014.
+
+    With `g` and `b`, `v` is normed to the length `g` and `b` stands inside of tanh (Salimans and Kingma, 2016).
+    """
+    query = expand_dims(query, 1)
+    if g is None or b is None:
+        return reduce_sum(v * tanh(keys + query), [2])
+    normed = g * v * rsqrt(reduce_sum(square(v)))
+    return reduce_sum(normed * tanh(keys + query + b), [2])
+
+
+# ---- weights ----
+
+
+@export("contrib.seq2seq.hardmax")
+def hardmax(logits: Any, name: str | None = None) -> Tensor:
+    """One at the largest element of each row of the last dimension, else zero."""
+    with name_scope(name, "Hardmax", [logits]):
+        logits = convert_to_tensor(logits, name="logits")
+        depth = dimension_value(logits.shape[-1])
+        depth = shape_of(logits)[-1] if depth is None else depth
+        return one_hot(argmax(logits, -1), depth, dtype=logits.dtype)
+
+
+@export("contrib.seq2seq.safe_cumprod")
+def safe_cumprod(x: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """Cumulative products of numbers in [0, 1], computed with logarithms; further arguments are those of tf.cumsum."""
+    with name_scope(None, "SafeCumprod", [x]):
+        x = convert_to_tensor(x, name="x")
+        tiny = np.finfo(x.dtype.as_numpy_dtype).tiny
+        return exp(cumsum(log(clip_by_value(x, tiny, 1)), *args, **kwargs))
+
+
+@export("contrib.seq2seq.monotonic_attention")
+def monotonic_attention(p_choose_i: Any, previous_attention: Any, mode: str) -> Tensor:
+    """Weights of a monotonic attention: Raffel et al., "Online and Linear-Time Attention by Monotonic Alignments", 2017.
+
+    Args:
+      p_choose_i: probabilities [batch, time] of choosing each entry.
+      previous_attention: weights [batch, time] of the step before.
+      mode: "recursive" (exact), "parallel" (a closed form that may lose precision) or "hard" (probabilities 0 and 1).
+
+    Raises:
+      ValueError: another mode.
+    """
+    p_choose_i = convert_to_tensor(p_choose_i, name="p_choose_i")
+    previous_attention = convert_to_tensor(previous_attention, name="previous_attention")
+    if mode == "recursive":
+        return _recursive_attention(p_choose_i, previous_attention)
+    if mode == "parallel":
+        passed = safe_cumprod(1 - p_choose_i, axis=1, exclusive=True)
+        return p_choose_i * passed * cumsum(previous_attention / clip_by_value(passed, 1e-10, 1.0), axis=1)
+    if mode == "hard":
+        p_choose_i *= cumsum(previous_attention, axis=1)
+        return p_choose_i * cumprod(1 - p_choose_i, axis=1, exclusive=True)
+    raise ValueError("mode must be 'recursive', 'parallel', or 'hard'.")
+
+
+def _recursive_attention(chosen: Tensor, previous: Tensor) -> Tensor:
+    """chosen * q with q[i] = (1 - chosen[i - 1]) * q[i - 1] + previous[i]."""
+    batch = size_along(chosen, 0)
+    passed = concat([ones((batch, 1)), 1 - chosen[:, :-1]], 1)
+    reached = scan(
+        lambda q, now: reshape(now[0] * q + now[1], (batch,)), [transpose(passed), transpose(previous)], zeros((batch,))
+    )
+    return chosen * transpose(reached)
+
+
+def monotonic_probabilities(score: Tensor, previous: Tensor, sigmoid_noise: float, mode: str, seed: int | None) -> Tensor:
+    """The weights of a monotonic attention for scores, with normal noise of size `sigmoid_noise` added to them."""
+    if sigmoid_noise > 0:
+        noise = random_normal(shape_of(score), dtype=score.dtype, seed=seed)
+        score += sigmoid_noise * noise
+    chosen = cast(score > 0, score.dtype) if mode == "hard" else sigmoid(score)
+    return monotonic_attention(chosen, previous, mode)

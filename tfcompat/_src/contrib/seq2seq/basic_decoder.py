@@ -1,0 +1,80 @@
+"""BasicDecoder: a cell, a helper that feeds it, and perhaps a layer on top."""
+
+from __future__ import annotations
+
+import collections
+from typing import Any
+
+from tfcompat._src.contrib.seq2seq.decoder import Decoder
+from tfcompat._src.contrib.seq2seq.helpers import Helper
+from tfcompat._src.framework import nest
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.scopes import name_scope
+from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.layers.scoped_layer import Layer
+from tfcompat._src.rnn.cell import assert_like_rnncell
+
+
+@export("contrib.seq2seq.BasicDecoderOutput")
+class BasicDecoderOutput(collections.namedtuple("BasicDecoderOutput", ("rnn_output", "sample_id"))):
+    """`rnn_output`: what the cell (and the layer on it) gives; `sample_id`: the sample taken of it."""
+
+
+def output_size_of(cell: Any, output_layer: Any) -> Any:
+    """The sizes, without the batch, of a cell's outputs after a layer."""
+    if output_layer is None:
+        return cell.output_size
+    batched = nest.map_structure(lambda size: TensorShape([None]).concatenate(size), cell.output_size)
+    return nest.map_structure(lambda shape: shape[1:], output_layer.compute_output_shape(batched))
+
+
+@export("contrib.seq2seq.BasicDecoder")
+class BasicDecoder(Decoder):
+    """Runs a cell; a helper samples from its outputs and gives its inputs.
+
+    Args:
+      cell: an RNNCell.
+      helper: a Helper.
+      initial_state: tensors in the structure of `cell.state_size`.
+      output_layer: a tf.layers.Layer applied to the cell's outputs, or None.
+
+    Raises:
+      TypeError: an argument is not of its type.
+    """
+
+    def __init__(self, cell: Any, helper: Helper, initial_state: Any, output_layer: Any = None) -> None:
+        assert_like_rnncell("cell", cell)
+        if not isinstance(helper, Helper):
+            raise TypeError(f"helper must be a Helper, received: {type(helper)}")
+        if output_layer is not None and not isinstance(output_layer, Layer):
+            raise TypeError(f"output_layer must be a Layer, received: {type(output_layer)}")
+        self._cell, self._helper = cell, helper
+        self._initial_state, self._output_layer = initial_state, output_layer
+
+    @property
+    def batch_size(self) -> Any:
+        return self._helper.batch_size
+
+    @property
+    def output_size(self) -> BasicDecoderOutput:
+        return BasicDecoderOutput(output_size_of(self._cell, self._output_layer), self._helper.sample_ids_shape)
+
+    @property
+    def output_dtype(self) -> BasicDecoderOutput:
+        dtype = nest.flatten(self._initial_state)[0].dtype
+        outputs = nest.map_structure(lambda _: dtype, output_size_of(self._cell, self._output_layer))
+        return BasicDecoderOutput(outputs, self._helper.sample_ids_dtype)
+
+    def initialize(self, name: str | None = None) -> tuple[Any, Any, Any]:
+        return self._helper.initialize() + (self._initial_state,)
+
+    def step(self, time: Any, inputs: Any, state: Any, name: str | None = None) -> tuple[Any, Any, Any, Any]:
+        with name_scope(name, "BasicDecoderStep", [time, inputs, state]):
+            outputs, new_state = self._cell(inputs, state)
+            if self._output_layer is not None:
+                outputs = self._output_layer(outputs)
+            samples = self._helper.sample(time=time, outputs=outputs, state=new_state)
+            finished, next_inputs, next_state = self._helper.next_inputs(
+                time=time, outputs=outputs, state=new_state, sample_ids=samples
+            )
+        return BasicDecoderOutput(outputs, samples), next_state, next_inputs, finished

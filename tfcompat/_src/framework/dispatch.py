@@ -1,0 +1,143 @@
+"""Public functions that other code takes over for values that are no tensors, such as ragged tensors.
+
+A function named here tries itself first. Where it raises TypeError or ValueError its dispatchers are asked in turn, and the
+first that supports the arguments gives the result: arguments that are tensors cost one more Python call.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable
+from typing import Any
+
+UNARY = frozenset(
+    """abs acos acosh angle as_string asin asinh atan atanh bitwise.invert cast ceil clip_by_value conj cos cosh
+    debugging.check_numerics decode_base64 digamma encode_base64 erf erfc exp expm1 floor identity imag is_finite is_inf
+    is_nan lgamma log log1p log_sigmoid logical_not negative ones_like real reciprocal regex_replace rint round rsqrt
+    saturate_cast sign sin sinh sqrt square string_strip string_to_hash_bucket string_to_hash_bucket_fast
+    string_to_hash_bucket_strong string_to_number strings.length strings.regex_full_match strings.substr
+    strings.unicode_script tan zeros_like io.decode_compressed""".split()
+)
+"""Functions of one value, element by element."""
+
+UNARY_LIST = frozenset(("add_n", "string_join"))
+"""Functions of a list of values, element by element."""
+
+BINARY = frozenset(
+    """add atan2 bitwise.bitwise_and bitwise.bitwise_or bitwise.bitwise_xor bitwise.left_shift bitwise.right_shift complex
+    div div_no_nan divide equal floordiv floormod greater greater_equal less less_equal logical_and logical_or logical_xor
+    maximum minimum multiply not_equal pow realdiv squared_difference subtract truediv truncatediv truncatemod""".split()
+)
+"""Functions of two values, element by element with broadcasting."""
+
+STRUCTURAL = frozenset(
+    """batch_gather concat dynamic_partition expand_dims gather gather_nd math.unsorted_segment_max
+    math.unsorted_segment_mean math.unsorted_segment_min math.unsorted_segment_prod math.unsorted_segment_sqrt_n
+    math.unsorted_segment_sum one_hot rank reduce_all reduce_any reduce_max reduce_mean reduce_min reduce_prod reduce_sum
+    size squeeze stack tile where""".split()
+)
+"""Functions that change or combine rows."""
+
+SPARSE_UNARY = frozenset("abs erf math.bessel_i0e math.bessel_i1e negative sign sqrt square tanh".split())
+"""Functions of one value that also take a SparseTensor: they keep zeros."""
+
+_NAMES = SPARSE_UNARY | UNARY | UNARY_LIST | BINARY | STRUCTURAL
+_functions: dict[str, Callable] = {}
+_watchers: list[Callable[[str, Callable], None]] = []
+
+
+class OpDispatcher:
+    """Takes over calls of a function that fail; a subclass says in `handle` which and how."""
+
+    NOT_SUPPORTED = object()
+
+    def handle(self, args: tuple, kwargs: dict) -> Any:
+        """The result of the call, or NOT_SUPPORTED."""
+        return self.NOT_SUPPORTED
+
+    def register(self, op: Callable) -> None:
+        """Adds this dispatcher to a function with dispatch support; AssertionError for another function."""
+        if not hasattr(op, "_tf_dispatchers"):
+            raise AssertionError("Dispatching not enabled for op %r" % (op,))
+        op._tf_dispatchers.append(self)
+
+
+def dispatch(op: Callable, *args: Any, **kwargs: Any) -> Any:
+    """What the first dispatcher of `op` gives that supports the arguments, or OpDispatcher.NOT_SUPPORTED."""
+    for dispatcher in op._tf_dispatchers:
+        found = dispatcher.handle(args, kwargs)
+        if found is not OpDispatcher.NOT_SUPPORTED:
+            return found
+    return OpDispatcher.NOT_SUPPORTED
+
+
+def add_dispatch_list(target: Callable) -> Callable:
+    """Gives `target` an empty list of dispatchers; AssertionError where it has one."""
+    if hasattr(target, "_tf_dispatchers"):
+        raise AssertionError(f"{target} already has a dispatch list")
+    target._tf_dispatchers = []
+    return target
+
+
+def add_dispatch_support(target: Callable) -> Callable:
+    """A function that calls `target`, and where that raises TypeError or ValueError its dispatchers."""
+
+    @functools.wraps(target)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return target(*args, **kwargs)
+        except (TypeError, ValueError):
+            found = dispatch(call, *args, **kwargs)
+            if found is OpDispatcher.NOT_SUPPORTED:
+                raise
+            return found
+
+    return add_dispatch_list(call)
+
+
+class _TypeBasedDispatcher(OpDispatcher):
+    """Calls a function where an argument, or an entry of a list argument, is of given types."""
+
+    def __init__(self, override_func: Callable, kinds: tuple[type, ...]) -> None:
+        self._override_func, self._kinds = override_func, kinds
+
+    def _is_meant(self, value: Any) -> bool:
+        if isinstance(value, self._kinds):
+            return True
+        return isinstance(value, (list, tuple)) and any(isinstance(v, self._kinds) for v in value)
+
+    def handle(self, args: tuple, kwargs: dict) -> Any:
+        if any(map(self._is_meant, (*args, *kwargs.values()))):
+            return self._override_func(*args, **kwargs)
+        return self.NOT_SUPPORTED
+
+
+def dispatch_for_types(op: Callable, *types: type) -> Callable:
+    """Decorates the function that stands in for `op` where an argument is of one of `types`; signatures must be equal."""
+
+    def register(function: Callable) -> Callable:
+        _TypeBasedDispatcher(function, types).register(op)
+        return function
+
+    return register
+
+
+def supported(value: Any, names: tuple[str, ...]) -> Any:
+    """`value` with dispatch support where it is a function and a public name of it is listed above."""
+    listed = _NAMES.intersection(names)
+    if not listed or not isinstance(value, types.FunctionType):
+        return value
+    found = add_dispatch_support(value)
+    for name in sorted(listed):
+        _functions[name] = found
+        for watcher in _watchers:
+            watcher(name, found)
+    return found
+
+
+def watch(watcher: Callable[[str, Callable], None]) -> None:
+    """Calls `watcher(public name, function)` for each function with dispatch support, defined before or later."""
+    _watchers.append(watcher)
+    for name, found in list(_functions.items()):
+        watcher(name, found)

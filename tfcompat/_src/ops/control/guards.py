@@ -1,0 +1,57 @@
+"""Guards: under which values of which predicates an operation runs, told from Switch and Merge nodes.
+
+A guard is a set of (predicate, value). Switch adds to it, Merge takes away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from tfcompat._src.framework.ordering import topological
+from tfcompat._src.framework.tensor import Tensor
+
+SWITCH = frozenset(("Switch", "RefSwitch"))
+MERGE = frozenset(("Merge", "RefMerge"))
+Guard = frozenset
+
+
+def guards_of(ops: Iterable[Any], known: Collection[Tensor] = ()) -> dict[Any, Guard]:
+    """The guard of each operation and of each output. `ops`: sources first. `known`: predicates that are decided."""
+    guards: dict[Any, Guard] = {}
+    none: Guard = frozenset()
+    for op in ops:
+        sources = [guards.get(t, none) for t in op._inputs]
+        if op.type in MERGE:
+            present = [guards[t] for t in op._inputs if t in guards]
+            guard = frozenset.intersection(*present) if present else none
+        else:
+            guard = none.union(*sources, *(guards.get(c, none) for c in op._control_inputs))
+        guards[op] = guard
+        for i, t in enumerate(op._outputs):
+            guards[t] = guard
+            if op.type in SWITCH and op.inputs[1] not in known:
+                guards[t] = guard | {(root_predicate(op.inputs[1]), bool(i))}
+    return guards
+
+
+def joined_predicate(merge: Any) -> Tensor | None:
+    """The predicate of the branches that a Merge of (false side, true side) joins, or None where it joins no two branches."""
+    pending, ancestors = [merge], set()
+    while pending:
+        op = pending.pop()
+        if op not in ancestors:
+            ancestors.add(op)
+            pending.extend([*(t.op for t in op._inputs), *op._control_inputs])
+    guards = guards_of(topological(ancestors))
+    if len(merge._inputs) != 2:
+        return None
+    off, on = (guards[t] for t in merge._inputs)
+    return next((p for p, value in on if value and (p, False) in off), None)
+
+
+def root_predicate(tensor: Tensor) -> Tensor:
+    """The tensor behind Identity nodes: one predicate has one name in all guards."""
+    while tensor.op.type == "Identity":
+        tensor = tensor.op.inputs[0]
+    return tensor

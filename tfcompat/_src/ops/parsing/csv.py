@@ -1,0 +1,179 @@
+"""Lines of comma-separated values into columns: DecodeCSV."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfcompat._src.framework import errors, raw
+from tfcompat._src.framework import shape_inference as si
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.ops.strings.numbers import parse_number
+
+_NAMES = {"float32": "float", "float64": "double", "int32": "int32", "int64": "int64"}
+
+
+def _invalid(text: str) -> errors.InvalidArgumentError:
+    return errors.InvalidArgumentError(None, None, text)
+
+
+def _fields(record: bytes, delimiter: bytes, quotes: bool) -> list[bytes]:
+    """The fields of a record (RFC 4180, without line breaks outside quotes)."""
+    if not record:
+        return []
+    if b"\n" not in record and b"\r" not in record and not (quotes and b'"' in record):
+        return record.split(delimiter)
+    found, position = [], 0
+    while position < len(record):
+        if record[position : position + 1] in b"\n\r":
+            position += 1
+            continue
+        if quotes and record[position : position + 1] == b'"':
+            field, position = _quoted(record, position + 1, delimiter)
+        else:
+            end = record.find(delimiter, position)
+            field = record[position:] if end < 0 else record[position:end]
+            position += len(field) + 1
+            if b"\n" in field or b"\r" in field or (quotes and b'"' in field):
+                raise _invalid("Unquoted fields cannot have quotes/CRLFs inside")
+        found.append(field)
+    return [*found, b""] if record.endswith(delimiter) else found
+
+
+def _quoted(record: bytes, position: int, delimiter: bytes) -> tuple[bytes, int]:
+    """The field after an opening quote, and the position after its delimiter."""
+    parts, last = [], len(record) - 1
+    while position < last and record[position : position + 2] != b'"' + delimiter:
+        end = record.find(b'"', position, last)
+        if end < 0:
+            parts.append(record[position:last])
+            position = last
+        elif end > position:
+            parts.append(record[position:end])
+            position = end
+        elif record[position + 1 : position + 2] == b'"':
+            parts.append(b'"')
+            position += 2
+        else:
+            raise _invalid("Quote inside a string has to be escaped by another quote")
+    closed = record[position : position + 1] == b'"' and (position == last or record[position + 1 : position + 2] == delimiter)
+    if not closed:
+        raise _invalid("Quoted field has to end with quote followed by delim or end")
+    return b"".join(parts), position + 2
+
+
+def _value(text: bytes, dtype: np.dtype, default: np.ndarray, missing: bytes, field: int, record: int) -> Any:
+    if not text or text == missing:
+        if not default.size:
+            raise _invalid(f"Field {field} is required but missing in record {record}!")
+        return default.item()
+    if dtype.kind == "O":
+        return text
+    try:
+        return parse_number(text, dtype)
+    except ValueError:
+        shown = text.decode("utf-8", "replace")
+        raise _invalid(f"Field {field} in record {record} is not a valid {_NAMES[dtype.name]}: {shown}") from None
+
+
+def _column(values: list, dtype: np.dtype, shape: tuple) -> np.ndarray:
+    found = np.empty(len(values), dtype)
+    with np.errstate(over="ignore"):
+        found[:] = values
+    return found.reshape(shape)
+
+
+def _check(out_types: tuple, defaults: tuple, delimiter: str, columns: tuple) -> None:
+    if columns and len(columns) != len(out_types):
+        raise _invalid("select_cols should match output size")
+    if any(a >= b for a, b in zip(columns, columns[1:])):
+        raise _invalid("select_cols should be strictly increasing indices")
+    if columns and columns[0] < 0:
+        raise _invalid("select_cols should be non-negative indices")
+    if len(delimiter) != 1:
+        raise _invalid("field_delim should be only 1 char")
+    for i, default in enumerate(defaults):
+        if default.ndim > 1:
+            raise _invalid("Each record default should be at most rank 1")
+        if default.size > 1:
+            raise _invalid(f"There should only be 1 default per field but field {i} has {default.size}")
+
+
+def _csv_shape(c):
+    for sizes in c.inputs[1:]:
+        si.with_rank_at_most(sizes, 1)
+        if sizes and sizes[0] is not None and sizes[0] > 1:
+            raise ValueError("Shape of a default must be a length-0 or length-1 vector, or a scalar.")
+    return [c.inputs[0]] * len(c.op._outputs)
+
+
+@op(
+    "DecodeCSV",
+    "(records: string, record_defaults: OUT_TYPE, *, OUT_TYPE: list({float32, float64, int32, int64, string}) >= 1, "
+    'field_delim: string = ",", use_quote_delim: bool = True, na_value: string = "", select_cols: list(int) = []) -> '
+    "(output: OUT_TYPE)",
+    shape=_csv_shape, gradient=NotDifferentiable("text has no derivative"), place=HOST,
+)  # fmt: skip
+def _decode_csv(records, defaults, *, OUT_TYPE, field_delim, use_quote_delim, na_value, select_cols):
+    defaults = tuple(np.asarray(d) for d in defaults)
+    _check(OUT_TYPE, defaults, field_delim, select_cols)
+    delimiter, missing = field_delim.encode("latin-1"), na_value.encode("latin-1")
+    kinds = [np.dtype(t) for t in OUT_TYPE]
+    columns: list[list] = [[] for _ in kinds]
+    for i, record in enumerate(records.reshape(-1)):
+        fields = _fields(record, delimiter, use_quote_delim)
+        if select_cols:
+            fields = [fields[c] for c in select_cols if c < len(fields)]
+        if len(fields) != len(kinds):
+            raise _invalid(f"Expect {len(kinds)} fields but have {len(fields)} in record {i}")
+        for f, text in enumerate(fields):
+            columns[f].append(_value(text, kinds[f], defaults[f], missing, f, i))
+    return (tuple(_column(values, kind, records.shape) for values, kind in zip(columns, kinds)),)
+
+
+@export("decode_csv", "io.decode_csv")
+def decode_csv(
+    records: Any, record_defaults: list, field_delim: str = ",", use_quote_delim: bool = True, name: str | None = None,
+    na_value: str = "", select_cols: list[int] | None = None,
+) -> list[Tensor]:  # fmt: skip
+    """Reads records of comma-separated values (RFC 4180), one column for each default.
+
+    Args:
+      records: string Tensor, a record in each element.
+      record_defaults: for each column a tensor that has its dtype: float32, float64, int32, int64 or string. Its one value
+        stands for empty fields; without value the field must be there.
+      field_delim: the character between fields.
+      use_quote_delim: whether fields may stand in quotes.
+      name: node name.
+      na_value: another text of an empty field.
+      select_cols: rising numbers of the columns that are wanted; by default all.
+
+    Returns:
+      a list of Tensors of the shape of `records`.
+
+    Raises:
+      ValueError: `select_cols` are not rising, negative, or not as many as the defaults.
+      InvalidArgumentError: in a run with a record that does not fit.
+    """
+    return decode_csv_v2(records, record_defaults, field_delim, use_quote_delim, na_value, select_cols, name)
+
+
+def decode_csv_v2(
+    records: Any, record_defaults: list, field_delim: str = ",", use_quote_delim: bool = True, na_value: str = "",
+    select_cols: list[int] | None = None, name: str | None = None,
+) -> list[Tensor]:  # fmt: skip
+    """See decode_csv."""
+    if select_cols is not None:
+        if any(a >= b for a, b in zip(select_cols, select_cols[1:])):
+            raise ValueError("select_cols is not strictly increasing.")
+        if select_cols[0] < 0:
+            raise ValueError("select_cols contains negative values.")
+        if len(select_cols) != len(record_defaults):
+            raise ValueError("Length of select_cols and record_defaults do not match.")
+    return raw.DecodeCSV(
+        records, record_defaults, field_delim=field_delim, use_quote_delim=use_quote_delim, na_value=na_value,
+        select_cols=select_cols or [], name=name,
+    )  # fmt: skip

@@ -1,0 +1,231 @@
+"""ParseExample and ParseSingleExample: serialized Example messages into tensors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tfcompat._src.framework import errors
+from tfcompat._src.framework import shape_inference as si
+from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
+from tfcompat._src.framework.tensor import shape_text
+from tfcompat._src.ops.parsing import wire
+
+NO_GRADIENT = NotDifferentiable("a serialized message has no derivative")
+
+
+def invalid(text: str) -> errors.InvalidArgumentError:
+    return errors.InvalidArgumentError(None, None, text)
+
+
+@dataclass
+class Dense:
+    """A dense feature: its key, dtype, shape, and default (empty where the feature must be there)."""
+
+    key: bytes
+    dtype: np.dtype
+    shape: tuple
+    default: np.ndarray
+
+    @property
+    def is_variable(self) -> bool:
+        """Whether the first dimension is as long as the example says."""
+        return bool(self.shape) and self.shape[0] is None
+
+    @property
+    def stride(self) -> int:
+        """Elements of the feature, or of one row of it where its length varies."""
+        return int(np.prod(self.shape[1:] if self.is_variable else self.shape, dtype=np.int64))
+
+
+@dataclass
+class Batch:
+    """Serialized examples, their names for messages, and what stands before an error's text for example `index`."""
+
+    texts: list[bytes]
+    names: list[bytes]
+    single: bool = False
+
+    def where(self, index: int) -> str:
+        name = self.names[index].decode("utf-8", "replace") if self.names else "<unknown>"
+        return "" if self.single else f"Name: {name}, "
+
+    def error(self, index: int, key: bytes, text: str) -> errors.InvalidArgumentError:
+        place = "" if self.single else f", Index: {index}"
+        return invalid(f"{self.where(index)}Key: {key.decode()}{place}.  {text}")
+
+    def read(self, keys: list[bytes]) -> dict[bytes, list]:
+        """The features under each key, one or None for each example."""
+        wanted: dict[bytes, list] = {k: [None] * len(self.texts) for k in keys}
+        for i, text in enumerate(self.texts):
+            try:
+                wire.read_example(text, wanted, i)
+            except wire.Malformed:
+                raise invalid(f"Could not parse example input, value: '{text.decode('utf-8', 'replace')}'") from None
+        return wanted
+
+    def decode(self, key: bytes, features: list, dtype: np.dtype, is_dense: bool) -> tuple[np.ndarray, np.ndarray]:
+        """The values of a column and their counts; InvalidArgumentError for a list of another kind or a broken one."""
+        kind = wire.kind_of(dtype)
+        for i, feature in enumerate(features):
+            if feature is not None and feature.kind != kind:
+                have, want = wire.KIND_NAMES[feature.kind], wire.KIND_NAMES[kind]
+                raise self.error(
+                    i, key,
+                    f"Data types don't match. Data type: {have} but expected type: {want}" if is_dense
+                    else f"Data types don't match. Expected type: {want}, Actual type: {have}",
+                )  # fmt: skip
+        try:
+            return wire.decode(features, kind)
+        except wire.Malformed:
+            raise self.error(wire.first_broken(features, kind), key, "Can't parse serialized Example.") from None
+
+
+def _fixed(batch: Batch, dense: Dense, features: list) -> np.ndarray:
+    """[examples, *shape]: a dense feature of a fixed shape."""
+    values, counts = batch.decode(dense.key, features, dense.dtype, True)
+    missing = [i for i, f in enumerate(features) if f is None]
+    if missing and not dense.default.size:
+        raise invalid(
+            f"{batch.where(missing[0])}Feature: {dense.key.decode()} (data type: "
+            f"{wire.KIND_NAMES[wire.kind_of(dense.dtype)]}) is required but could not be found."
+        )
+    wrong = [i for i in np.flatnonzero(counts != dense.stride) if features[i] is not None]
+    if wrong:
+        if batch.single:
+            raise batch.error(wrong[0], dense.key, "Can't parse serialized Example.")
+        name = {"f": "float", "i": "int64", "O": "bytes"}[np.dtype(dense.dtype).kind]
+        raise batch.error(
+            wrong[0], dense.key,
+            f"Number of {name} values != expected.  Values size: {counts[wrong[0]]} but output shape: {shape_text(dense.shape)}",
+        )  # fmt: skip
+    if not missing:
+        return values.reshape(len(features), *dense.shape)
+    found = np.empty((len(features), dense.stride), dense.dtype)
+    found[missing] = dense.default.reshape(-1)
+    found[[i for i, f in enumerate(features) if f is not None]] = values.reshape(-1, dense.stride)
+    return found.reshape(len(features), *dense.shape)
+
+
+def _variable(batch: Batch, dense: Dense, features: list) -> np.ndarray:
+    """[examples, longest, *rest]: a dense feature of varying length, filled up with its default."""
+    values, counts = batch.decode(dense.key, features, dense.dtype, True)
+    stride = dense.stride
+    wrong = np.flatnonzero(counts % stride if stride else counts)
+    if len(wrong):
+        name = {"f": "float", "i": "int64", "O": "bytes"}[np.dtype(dense.dtype).kind]
+        raise batch.error(
+            int(wrong[0]), dense.key,
+            "Can't parse serialized Example." if batch.single else
+            f"Number of {name} values is not a multiple of stride length. Saw {counts[wrong[0]]} values but output shape is: "
+            + shape_text(dense.shape),
+        )  # fmt: skip
+    if batch.single:
+        return values.reshape(1, -1, *dense.shape[1:])
+    longest = int(counts.max(initial=0))
+    found = np.full((len(features), longest), dense.default.reshape(-1)[0], dense.dtype)
+    found[np.arange(longest) < counts[:, None]] = values
+    return found.reshape(len(features), longest // max(stride, 1), *dense.shape[1:])
+
+
+def ragged_indices(counts: np.ndarray) -> np.ndarray:
+    """[total, 2]: row and place in the row of each element, for rows with these numbers of elements."""
+    rows = np.repeat(np.arange(len(counts)), counts)
+    starts = np.cumsum(counts) - counts
+    return np.stack([rows, np.arange(len(rows)) - starts[rows]], 1).astype(np.int64)
+
+
+def parse(batch: Batch, sparse: list[tuple[bytes, np.dtype]], dense: list[Dense]) -> tuple:
+    """Values of sparse features (indices, values, shapes: a list each) and of dense features."""
+    columns = batch.read([k for k, _ in sparse] + [d.key for d in dense])
+    indices, values, shapes = [], [], []
+    for key, dtype in sparse:
+        found, counts = batch.decode(key, columns[key], dtype, False)
+        indices.append(ragged_indices(counts))
+        values.append(found)
+        shapes.append(np.array([len(counts), counts.max(initial=0)], np.int64))
+    filled = [(_variable if d.is_variable else _fixed)(batch, d, columns[d.key]) for d in dense]
+    return tuple(indices), tuple(values), tuple(shapes), tuple(filled)
+
+
+def check_defaults(dense: list[Dense]) -> None:
+    """InvalidArgumentError where a default does not go with its feature."""
+    for i, d in enumerate(dense):
+        if d.is_variable:
+            if d.default.size != 1:
+                raise invalid(
+                    f"dense_shape[{i}] is a variable length shape: {shape_text(d.shape)}, therefore def_value[{i}] must "
+                    f"contain a single element (the padding element).  But its shape is: {shape_text(d.default.shape)}"
+                )
+        elif d.default.size and d.default.shape != d.shape:
+            raise invalid(f"def_value[{i}].shape() == {shape_text(d.default.shape)} is not compatible with dense_shapes_[{i}] == {shape_text(d.shape)}")
+
+
+def dense_features(keys: Any, dtypes: Any, shapes: Any, defaults: Any) -> list[Dense]:
+    return [Dense(k, np.dtype(t), s.sizes, np.asarray(v)) for k, t, s, v in zip(keys, dtypes, shapes, defaults)]
+
+
+def check_shapes(shapes: Any, allow_variable: bool = True) -> None:
+    """ValueError where a dense shape is not known but for a first dimension."""
+    for i, shape in enumerate(shapes):
+        if shape.sizes is None or None in (shape.sizes[1:] if allow_variable else shape.sizes):
+            raise ValueError(f"dense_shapes[{i}] has unknown rank or unknown inner dimensions: {shape}")
+
+
+def _example_shape(c):
+    sizes = si.with_rank(c.inputs[0], 1)
+    si.with_rank(c.inputs[1], 1)
+    check_shapes(c.attr("dense_shapes"))
+    n = c.attr("Nsparse")
+    return [(None, 2)] * n + [(None,)] * n + [(2,)] * n + [sizes + s.sizes for s in c.attr("dense_shapes")]
+
+
+_TYPES = "sparse_types: list({float32, int64, string}) >= 0, Tdense: list({float32, int64, string}) >= 0, dense_shapes: list(shape) >= 0"
+_OUTPUTS = "(sparse_indices: {0}*int64, sparse_values: sparse_types, sparse_shapes: {0}*int64, dense_values: Tdense)"
+
+
+@op(
+    "ParseExample",
+    "(serialized: string, names: string, sparse_keys: Nsparse*string, dense_keys: Ndense*string, dense_defaults: Tdense, *, "
+    f"Nsparse: int >= 0, Ndense: int >= 0, {_TYPES}) -> {_OUTPUTS.format('Nsparse')}",
+    shape=_example_shape, gradient=NO_GRADIENT, place=HOST,
+)  # fmt: skip
+def _parse_example(serialized, names, sparse_keys, dense_keys, dense_defaults, *, sparse_types, Tdense, dense_shapes):
+    if serialized.ndim != 1:
+        raise invalid(f"Expected serialized to be a vector, got shape: {shape_text(serialized.shape)}")
+    if len(names) and names.shape != serialized.shape:
+        raise invalid(
+            f"Expected len(names) == len(serialized), got {len(names)} vs. {len(serialized)}"
+        )
+    dense = dense_features([k.item() for k in dense_keys], Tdense, dense_shapes, dense_defaults)
+    check_defaults(dense)
+    sparse = [(k.item(), t) for k, t in zip(sparse_keys, sparse_types)]
+    return parse(Batch(serialized.tolist(), names.tolist()), sparse, dense)
+
+
+def _single_shape(c):
+    si.with_rank(c.inputs[0], 0)
+    check_shapes(c.attr("dense_shapes"))
+    n = c.attr("num_sparse")
+    return [(None, 1)] * n + [(None,)] * n + [(1,)] * n + [s.sizes for s in c.attr("dense_shapes")]
+
+
+@op(
+    "ParseSingleExample",
+    "(serialized: string, dense_defaults: Tdense, *, num_sparse: int >= 0, sparse_keys: list(string) >= 0, "
+    f"dense_keys: list(string) >= 0, {_TYPES}) -> {_OUTPUTS.format('num_sparse')}",
+    shape=_single_shape, gradient=NO_GRADIENT, place=HOST,
+)  # fmt: skip
+def _parse_single_example(serialized, dense_defaults, *, sparse_keys, dense_keys, sparse_types, Tdense, dense_shapes):
+    if serialized.ndim:
+        raise invalid(f"Expected serialized to be a scalar, got shape: {shape_text(serialized.shape)}")
+    dense = dense_features([k.encode("latin-1") for k in dense_keys], Tdense, dense_shapes, dense_defaults)
+    check_defaults(dense)
+    sparse = [(k.encode("latin-1"), t) for k, t in zip(sparse_keys, sparse_types)]
+    indices, values, shapes, filled = parse(Batch([serialized.item()], [], single=True), sparse, dense)
+    return (
+        tuple(i[:, 1:] for i in indices), values, tuple(s[1:] for s in shapes),
+        tuple(v.reshape(v.shape[1:]) for v in filled),
+    )  # fmt: skip

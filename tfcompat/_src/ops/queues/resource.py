@@ -1,0 +1,105 @@
+"""What queues, barriers, staging areas, accumulators and readers share: one object per Session and name, and waiting."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from tfcompat._src.framework import errors
+from tfcompat._src.framework.host_context import HostContext
+from tfcompat._src.framework.run_limits import MustWait, may_wait, seconds_left
+
+_numbers = itertools.count()
+
+
+def invalid(text: str) -> errors.InvalidArgumentError:
+    return errors.InvalidArgumentError(None, None, text)
+
+
+def cancelled(text: str) -> errors.CancelledError:
+    return errors.CancelledError(None, None, text)
+
+
+class SharedResource:
+    """State of a Session that several nodes and threads use; whatever changes it holds `lock`.
+
+    `name`, for messages, is the shared name or one made of a number and the node's name. `users` are the nodes that were found to fit.
+    """
+
+    shape, ndim = (), 0
+    """A handle is a scalar tensor."""
+
+    def __init__(self) -> None:
+        self.name = ""
+        self.users: set[Any] = set()
+        self.lock = threading.Lock()
+        self.changed = threading.Condition(self.lock)
+        self._waiting: dict[threading.Condition, int] = {}
+        self._cancelled = False
+
+    def wait(self, ready: Callable[[], Any], what: str, changed: threading.Condition | None = None) -> None:
+        """Waits, while `lock` is let go, until `ready()`.
+
+        Args:
+          ready: called with the lock held.
+          what: the name of the operation, for errors.
+          changed: the condition that is notified; by default that of the whole resource.
+
+        Raises:
+          MustWait: it may not wait. errors.CancelledError: the session is closed. errors.DeadlineExceededError: the time limit of the run is over.
+        """
+        if not ready() and not may_wait():
+            raise MustWait
+        changed = changed or self.changed
+        self._waiting[changed] = self._waiting.get(changed, 0) + 1
+        try:
+            while not ready():
+                left = seconds_left()
+                if self._cancelled:
+                    raise cancelled(f"{what} operation was cancelled")
+                if left is not None and left <= 0:
+                    raise errors.DeadlineExceededError(None, None, "Timed out waiting for notification")
+                changed.wait(left)
+        finally:
+            self._waiting[changed] -= 1
+            if not self._waiting[changed]:
+                del self._waiting[changed]
+
+    def cancel(self) -> None:
+        """Lets go of all waiting threads, now and later."""
+        with self.lock:
+            self._cancelled = True
+            for changed in self._waiting:
+                changed.notify_all()
+
+
+R = TypeVar("R", bound=SharedResource)
+
+
+def shared_resource(context: HostContext, kind: str, make: Callable[[], R], check: Callable[[R], None] | None = None) -> R:
+    """The session's resource that a node names; the node's first run makes it.
+
+    Args:
+      context: of the kernel that runs; its node has the attributes `container` and `shared_name`.
+      kind: resources of different kinds may share a name.
+      make: makes a resource.
+      check: raises where another node's resource of this name does not fit the node.
+    """
+    op = context.op
+    container, shared = op._attrs["container"], op._attrs["shared_name"].decode()
+    key = f"{kind}/{container.decode()}/{shared or '_' + op._name}"
+    found = context.resources.get(key)
+    if found is None:
+        made = make()
+        made.name = shared or f"_{next(_numbers)}_{op._name}"
+        found = context.resources.setdefault(key, made)
+        if found is made:
+            context.session.on_close(made.cancel)
+            made.users.add(op)
+    if op not in found.users:
+        if check is not None:
+            check(found)
+        found.users.add(op)
+    return found

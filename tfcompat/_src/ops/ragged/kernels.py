@@ -1,0 +1,220 @@
+"""The ragged op types: ranges, gathering of rows, conversions. Lengths depend on data, so they run in NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfcompat._src.framework import raw
+from tfcompat._src.framework import shape_inference as si
+from tfcompat._src.framework.indexed_slices import IndexedSlices
+from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
+from tfcompat._src.framework.tensor import shape_text
+from tfcompat._src.ops.array.gather import gather
+from tfcompat._src.ops.array.shape import invalid, reshape, shape
+
+# ---- RaggedRange ----
+
+
+def _range_shape(c: Any) -> list:
+    rows = None
+    for sizes in c.inputs:
+        if len(si.with_rank_at_most(sizes, 1) or ()) == 1:
+            rows = si.merge_size(rows, sizes[0])
+    if rows is None and all(sizes == () for sizes in c.inputs):
+        rows = 1
+    return [(si.add_sizes(rows, 1),), (None,)]
+
+
+@op(
+    "RaggedRange",
+    "(starts: T, limits: T, deltas: T, *, T: {bfloat16, float32, float64, int32, int64} = int32, Tsplits: INDEX = int64) -> "
+    "(rt_nested_splits: Tsplits, rt_dense_values: T)",
+    shape=_range_shape, gradient=NotDifferentiable("lengths are integers"), place=HOST, fold=True,
+)  # fmt: skip
+def _ragged_range(starts, limits, deltas, *, Tsplits):
+    if max(starts.ndim, limits.ndim, deltas.ndim) > 1:
+        raise invalid("starts, limits, and deltas must be scalars or vectors")
+    lengths = {len(x) for x in (starts, limits, deltas) if x.ndim}
+    if len(lengths) > 1:
+        raise invalid("starts, limits, and deltas must have the same shape")
+    rows = lengths.pop() if lengths else 1
+    first, last, step = (np.broadcast_to(x, (rows,)) for x in (starts, limits, deltas))
+    if (step == 0).any():
+        raise invalid("Requires delta != 0")
+    with np.errstate(invalid="ignore"):
+        counts = np.ceil((last - first) / step) if step.dtype.kind not in "iu" else -((first - last) // step)
+    counts = np.maximum(counts, 0).astype(np.int64)
+    splits = np.concatenate(([0], np.cumsum(counts)))
+    places = np.arange(splits[-1]) - np.repeat(splits[:-1], counts)
+    values = np.repeat(first, counts) + places.astype(step.dtype) * np.repeat(step, counts)
+    return splits.astype(Tsplits), values.astype(starts.dtype)
+
+
+# ---- RaggedGather ----
+
+
+def _gather_shape(c: Any) -> list:
+    inner = c.attr("PARAMS_RAGGED_RANK")
+    values, indices = si.with_rank_at_least(c.inputs[inner], 1), c.inputs[-1]
+    if indices is not None and len(indices) + inner - 1 != c.attr("OUTPUT_RAGGED_RANK"):
+        raise ValueError(
+            f"OUTPUT_RAGGED_RANK must be {len(indices) + inner - 1}, the rank of indices plus PARAMS_RAGGED_RANK less 1, "
+            f"but is {c.attr('OUTPUT_RAGGED_RANK')}"
+        )
+    for splits in c.inputs[:inner]:
+        si.with_rank(splits, 1)
+    return [(None,)] * c.attr("OUTPUT_RAGGED_RANK") + [None if values is None else (None, *values[1:])]
+
+
+def _gather_gradient(op: Any, *grads: Any) -> list:
+    *nested_splits, values, indices = op.inputs
+    bounds = nested_splits[0]
+    for splits in nested_splits[1:]:
+        bounds = gather(splits, bounds)
+    rows = reshape(indices, [-1])
+    _, places = raw.RaggedRange(gather(bounds, rows), gather(bounds[1:], rows), raw.OnesLike(bounds[0]))
+    return [None] * len(nested_splits) + [IndexedSlices(grads[-1], places, shape(values)), None]
+
+
+def _spans(lengths: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """The indices starts[i], starts[i] + 1, ... of `lengths[i]` elements, one row after the other."""
+    ends = np.cumsum(lengths)
+    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - (ends - lengths), lengths)
+
+
+def _with_zero(lengths: np.ndarray) -> np.ndarray:
+    return np.concatenate(([0], np.cumsum(lengths)))
+
+
+@op(
+    "RaggedGather",
+    "(params_nested_splits: PARAMS_RAGGED_RANK*Tsplits, params_dense_values: Tvalues, indices: Tindices, *, Tvalues: type, "
+    "Tindices: INDEX, Tsplits: INDEX = int64, PARAMS_RAGGED_RANK: int >= 1, OUTPUT_RAGGED_RANK: int >= 0) -> "
+    "(output_nested_splits: OUTPUT_RAGGED_RANK*Tsplits, output_dense_values: Tvalues)",
+    shape=_gather_shape, gradient=_gather_gradient, place=HOST, fold=True,
+)  # fmt: skip
+def _ragged_gather(nested_splits, values, indices, *, Tsplits):
+    if not values.ndim:
+        raise invalid("params.rank must be nonzero")
+    if not len(nested_splits[0]):
+        raise invalid("Splits may not be empty")
+    rows, places = len(nested_splits[0]) - 1, indices.reshape(-1)
+    outside = np.flatnonzero((places < 0) | (places >= rows))
+    if outside.size:
+        where = np.unravel_index(outside[0], indices.shape) if indices.ndim else ()
+        raise invalid(f"indices{list(map(int, where)) if where else ''} = {places[outside[0]]} is not in [0, {rows})")
+    outputs = []
+    for depth in range(1, indices.ndim):
+        count = int(np.prod(indices.shape[:depth], dtype=np.int64))
+        outputs.append(np.arange(count + 1) * indices.shape[depth])
+    for splits, limit in zip(nested_splits, [len(s) - 1 for s in nested_splits[1:]] + [len(values)]):
+        if (np.diff(splits) < 0).any() or len(splits) and (splits[0] < 0 or splits[-1] > limit):
+            raise invalid("Ragged splits must be sorted, non-negative, and end within the values")
+        lengths = np.diff(splits)[places] if len(splits) > 1 else np.zeros(0, np.int64)
+        outputs.append(_with_zero(lengths))
+        places = _spans(lengths, splits[:-1][places])
+    return (*(splits.astype(Tsplits) for splits in outputs), values[places])
+
+
+# ---- RaggedTensorToSparse ----
+
+
+def _check_splits(nested_splits: tuple, values: np.ndarray) -> None:
+    limits = [len(s) - 1 for s in nested_splits[1:]] + [len(values)]
+    for splits, limit in zip(nested_splits, limits):
+        if not len(splits):
+            raise invalid("Ragged splits may not be empty.")
+        if splits[0]:
+            raise invalid("First value of ragged splits must be 0.")
+        if (np.diff(splits) < 0).any():
+            raise invalid("Ragged splits should be non decreasing.")
+        if splits[-1] != limit:
+            raise invalid(
+                "Final value of ragged splits must match the length the corresponding ragged values: "
+                f"expected {limit}, got {splits[-1]}"
+            )
+
+
+def _to_sparse_shape(c: Any) -> list:
+    values = si.with_rank_at_least(c.inputs[-1], 1)
+    rank = None if values is None else len(c.inputs) - 1 + len(values)
+    return [(None, rank), (si.num_elements(values),), (rank,)]
+
+
+def _to_sparse_gradient(op: Any, _: Any, grad: Any, __: Any) -> list:
+    values = op.inputs[-1]
+    return [None] * (len(op.inputs) - 1) + [reshape(grad, shape(values))]
+
+
+@op(
+    "RaggedTensorToSparse",
+    "(rt_nested_splits: RAGGED_RANK*Tsplits, rt_dense_values: T, *, RAGGED_RANK: int >= 1, T: type, Tsplits: INDEX = int64) -> "
+    "(sparse_indices: int64, sparse_values: T, sparse_dense_shape: int64)",
+    shape=_to_sparse_shape, gradient=_to_sparse_gradient, place=HOST, fold=True,
+)  # fmt: skip
+def _ragged_to_sparse(nested_splits, values):
+    if not values.ndim:
+        raise invalid(f"flat_values must have at least 1 dimension, got shape {shape_text(values.shape)}")
+    _check_splits(nested_splits, values)
+    columns = [np.arange(len(nested_splits[0]) - 1)]
+    sizes = [len(nested_splits[0]) - 1]
+    for splits in nested_splits:
+        lengths = np.diff(splits)
+        columns = [np.repeat(column, lengths) for column in columns]
+        columns.append(_spans(lengths, np.zeros(len(lengths), np.int64)))
+        sizes.append(lengths.max(initial=0))
+    inner = values.shape[1:]
+    count = int(np.prod(inner, dtype=np.int64))
+    columns = [np.repeat(column, count) for column in columns]
+    columns.extend(np.tile(c.reshape(-1), len(values)) for c in np.indices(inner))
+    indices = np.stack(columns, 1).astype(np.int64)
+    return indices, values.reshape(-1), np.array([*sizes, *inner], np.int64)
+
+
+# ---- RaggedTensorToTensor ----
+
+
+def _row_ids(partitions: tuple, kinds: tuple) -> tuple[int, list[np.ndarray]]:
+    """The number of rows, and for each ragged dimension the row of each of its values."""
+    if not kinds or kinds[0] not in ("FIRST_DIM_SIZE", "ROW_SPLITS"):
+        raise invalid(f"Cannot handle row partition types {kinds}")
+    rows = int(partitions[0]) if kinds[0] == "FIRST_DIM_SIZE" else len(partitions[0]) - 1
+    found = []
+    for part, kind in zip(partitions, kinds):
+        if kind == "ROW_SPLITS":
+            found.append(np.repeat(np.arange(len(part) - 1), np.diff(part)))
+        elif kind == "VALUE_ROWIDS":
+            found.append(part)
+        elif kind != "FIRST_DIM_SIZE":
+            raise invalid(f"Unknown row partition type: {kind}")
+    return rows, found
+
+
+@op(
+    "RaggedTensorToTensor",
+    "(shape: Tshape, values: T, default_value: T, row_partition_tensors: num_row_partition_tensors*Tindex, *, T: type, "
+    "Tindex: INDEX, Tshape: INDEX, num_row_partition_tensors: int >= 1, row_partition_types: list(string)) -> (result: T)",
+    shape=lambda c: [c.shape_value(0)], gradient=NotDifferentiable("1.15 has no gradient of RaggedTensorToTensor", raises=True),
+    place=HOST,
+)  # fmt: skip
+def _ragged_to_tensor(wanted, values, default_value, partitions, *, row_partition_types):
+    count, row_ids = _row_ids(partitions, row_partition_types)
+    places, sizes = [np.arange(count)], [count]
+    for ids in row_ids:
+        starts = np.searchsorted(ids, ids)
+        column = np.arange(len(ids)) - starts
+        places = [p[ids] for p in places] + [column]
+        sizes.append(int(column.max(initial=-1)) + 1)
+    full = np.array([*sizes, *values.shape[1:]], np.int64)
+    if wanted.ndim and len(wanted) == len(full):
+        full = np.where(wanted < 0, full, wanted)
+    elif wanted.ndim:
+        raise invalid(f"shape must have {len(full)} sizes, got {len(wanted)}")
+    result = np.empty(full, values.dtype)
+    result[...] = default_value
+    kept = np.all([p < n for p, n in zip(places, full)], axis=0)
+    inner = tuple(slice(min(a, b)) for a, b in zip(values.shape[1:], full[len(places) :]))
+    result[(*(p[kept] for p in places), *inner)] = values[(kept, *inner)]
+    return result

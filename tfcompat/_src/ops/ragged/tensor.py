@@ -1,0 +1,633 @@
+"""RaggedTensor: rows of different lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tfcompat._src.framework import dtypes, raw
+from tfcompat._src.framework.composite_tensor import CompositeTensor
+from tfcompat._src.framework.constant_value import constant_value
+from tfcompat._src.framework.convert import convert_to_tensor
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.scopes import control_dependencies, name_scope
+from tfcompat._src.framework.sparse_tensor import SparseTensor, convert_to_tensor_or_sparse_tensor, is_sparse
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.framework.tensor_spec import TensorSpec
+from tfcompat._src.framework.type_spec import BatchableTypeSpec, register_type_spec_from_value_converter
+from tfcompat._src.ops.array.fill import ones, zeros
+from tfcompat._src.ops.array.gather import gather
+from tfcompat._src.ops.array.join import concat, stack
+from tfcompat._src.ops.array.shape import shape
+from tfcompat._src.ops.composed.check_ops import assert_equal, assert_less, assert_less_equal, assert_non_negative
+from tfcompat._src.ops.composed.rank_checks import assert_rank, assert_rank_at_least
+from tfcompat._src.ops.control.groups import with_dependencies
+from tfcompat._src.ops.math.binary import maximum
+from tfcompat._src.ops.math.cast import cast
+from tfcompat._src.ops.math.histogram import bincount
+from tfcompat._src.ops.math.reduce import reduce_max, reduce_sum
+from tfcompat._src.ops.ragged import dense
+from tfcompat._src.ops.ragged.getitem import take
+from tfcompat._src.ops.ragged.partition import (
+    SPLIT_TYPES,
+    assert_monotonic,
+    assert_zero,
+    common_split_type,
+    get_positive_axis,
+    lengths_to_splits,
+    row_splits_to_segment_ids,
+    splits_to_lengths,
+)  # fmt: skip
+from tfcompat._src.ops.ragged.value import RaggedTensorValue
+
+
+def _check_flag(validate: Any) -> None:
+    if not isinstance(validate, bool):
+        raise TypeError("validate must have type bool")
+
+
+def _check_list(value: Any, name: str) -> None:
+    if isinstance(value, Tensor):
+        raise TypeError(f"{name} must be a list of Tensors")
+
+
+def _count(values: Any, out_type: Any = dtypes.int32) -> Tensor:
+    """The number of rows of a Tensor or RaggedTensor."""
+    return values.nrows(out_type=out_type) if isinstance(values, RaggedTensor) else shape(values, out_type=out_type)[0]
+
+
+@export("RaggedTensor")
+class RaggedTensor(CompositeTensor):
+    """A tensor with one or more dimensions whose rows have different lengths; made by its `from_...` methods.
+
+    `values[row_splits[i]:row_splits[i + 1]]` is row i; `values` is a Tensor, or a RaggedTensor for the next dimension.
+    """
+
+    def __init__(
+        self, values: Any, row_splits: Any, cached_row_lengths: Tensor | None = None,
+        cached_value_rowids: Tensor | None = None, cached_nrows: Tensor | None = None, internal: bool = False,
+    ) -> None:  # fmt: skip
+        if not internal:
+            raise ValueError(
+                "RaggedTensor constructor is private; please use one of the factory methods instead (e.g., "
+                "RaggedTensor.from_row_lengths())"
+            )
+        is_spec = isinstance(row_splits, TensorSpec)
+        if not isinstance(row_splits, (Tensor, TensorSpec)):
+            raise TypeError(f"Row-partitioning argument must be a Tensor, got {row_splits!r}")
+        if not isinstance(values, (RaggedTensor, Tensor, TensorSpec)):
+            raise TypeError(f"values must be a Tensor or RaggedTensor, got {values!r}")
+        if not is_spec and row_splits.dtype not in SPLIT_TYPES:
+            raise ValueError("Row-partitioning argument must be int32 or int64")
+        row_splits.shape.assert_has_rank(1)
+        values.shape.with_rank_at_least(1)
+        if not is_spec:
+            row_splits.set_shape([None])
+        if isinstance(values, RaggedTensor) and values.row_splits.dtype != row_splits.dtype:
+            raise ValueError("row_splits and values.row_splits must have the same dtype")
+        self._values, self._row_splits = values, row_splits
+        for cached in (cached_row_lengths, cached_value_rowids, cached_nrows):
+            if cached is not None and not isinstance(cached, Tensor):
+                raise TypeError("Cached value must be a Tensor or None.")
+            if cached is not None and cached.dtype not in SPLIT_TYPES:
+                raise TypeError("Cached value must be int32 or int64.")
+        self._cached_row_lengths = cached_row_lengths
+        self._cached_value_rowids = cached_value_rowids
+        self._cached_nrows = cached_nrows
+
+    # ---- making one ----
+
+    @classmethod
+    def _parts(cls, values: Any, partition: Any, name: str) -> tuple[Any, Tensor]:
+        """Values and partition as tensors of types that fit."""
+        if isinstance(values, RaggedTensor):
+            if not isinstance(partition, Tensor):
+                return values, convert_to_tensor(partition, values.row_splits.dtype, name=name)
+            if partition.dtype not in SPLIT_TYPES:
+                raise ValueError(f"{name} must have dtype int32 or int64")
+            if partition.dtype != values.row_splits.dtype:
+                raise ValueError(f"dtype mismatch: {name} ({partition.dtype}) vs values.row_splits ({values.row_splits.dtype})")
+            return values, partition
+        values = convert_to_tensor(values, name="values")
+        is_int32 = isinstance(partition, np.ndarray) and partition.dtype == np.int32
+        partition = convert_to_tensor(partition, preferred_dtype=None if is_int32 else dtypes.int64, name=name)
+        if partition.dtype not in SPLIT_TYPES:
+            raise ValueError(f"{name} must have dtype int32 or int64")
+        return values, partition
+
+    @classmethod
+    def _checked(cls, values: Any, partition: Tensor, source: str, validate: bool, checks: Callable) -> Tensor:
+        """The partition, given after the checks `checks(message)` where asked for."""
+        partition.shape.assert_has_rank(1)
+        if not validate:
+            return partition
+        message = f"Arguments to {source} do not form a valid RaggedTensor"
+        found = [assert_rank(partition, 1, message=message), *checks(message)]
+        if not isinstance(values, RaggedTensor):
+            found.append(assert_rank_at_least(values, 1))
+        return with_dependencies(found, partition)
+
+    @classmethod
+    def from_value_rowids(
+        cls, values: Any, value_rowids: Any, nrows: Any = None, name: str | None = None, validate: bool = True
+    ) -> RaggedTensor:
+        """A RaggedTensor of the row of each value.
+
+        Args:
+          values: Tensor or RaggedTensor [n, ...].
+          value_rowids: int32 or int64 vector [n], rising.
+          nrows: number of rows, by default the last row id plus 1.
+          name: name scope.
+          validate: whether the arguments are checked when it runs.
+
+        Raises:
+          TypeError, ValueError: arguments of a wrong kind or size.
+        """
+        _check_flag(validate)
+        with name_scope(name, "RaggedFromValueRowIds", [values, value_rowids, nrows]):
+            values, rowids = cls._parts(values, value_rowids, "value_rowids")
+            known_ids = constant_value(rowids)
+            if nrows is None and known_ids is None:
+                nrows = concat([rowids[-1:], [-1]], axis=0)[0] + 1
+            elif nrows is None:
+                nrows = convert_to_tensor(int(known_ids[-1]) + 1 if known_ids.size else 0, rowids.dtype, name="nrows")
+            else:
+                nrows = convert_to_tensor(nrows, rowids.dtype, "nrows")
+            count = constant_value(nrows)
+            if count is not None and count < 0:
+                raise ValueError(f"Expected nrows >= 0; got {count}")
+            if count is not None and known_ids is not None and known_ids.size and count <= known_ids[-1]:
+                raise ValueError(f"Expected nrows >= value_rowids[-1] + 1; got nrows={count}, value_rowids[-1]={known_ids[-1]}")
+            nrows.shape.assert_has_rank(0)
+            values.shape[:1].assert_is_compatible_with(rowids.shape)
+            rowids = cls._checked(values, rowids, "from_value_rowids", validate, lambda message: [
+                assert_rank(nrows, 0, message=message),
+                assert_equal(_count(values), _count(rowids), message=message),
+                assert_non_negative(rowids[:1], message=message),
+                assert_monotonic(rowids, message),
+                assert_less(rowids[-1:], nrows, message=message),
+            ])  # fmt: skip
+            size = cast(nrows, dtypes.int32)
+            lengths = bincount(cast(rowids, dtypes.int32), minlength=size, maxlength=size, dtype=rowids.dtype)
+            splits = lengths_to_splits(lengths)
+            if count is not None:
+                lengths.set_shape([int(count)])
+                splits.set_shape([int(count) + 1])
+            return cls(values, splits, lengths, rowids, nrows, internal=True)
+
+    @classmethod
+    def from_row_splits(cls, values: Any, row_splits: Any, name: str | None = None, validate: bool = True) -> RaggedTensor:
+        """A RaggedTensor of the places where its rows begin, and the end of the last one: a vector [rows + 1] from 0 to n."""
+        _check_flag(validate)
+        if isinstance(row_splits, (list, tuple)) and not row_splits:
+            raise ValueError("row_splits tensor may not be empty.")
+        if isinstance(row_splits, TensorSpec):
+            return cls(values, row_splits, internal=True)
+        with name_scope(name, "RaggedFromRowSplits", [values, row_splits]):
+            values, splits = cls._parts(values, row_splits, "row_splits")
+            splits = cls._checked(values, splits, "from_row_splits", validate, lambda message: [
+                assert_zero(splits[0], message),
+                assert_monotonic(splits, message),
+                assert_equal(splits[-1], _count(values, splits.dtype), message=message),
+            ])  # fmt: skip
+            return cls(values, splits, internal=True)
+
+    @classmethod
+    def from_row_lengths(cls, values: Any, row_lengths: Any, name: str | None = None, validate: bool = True) -> RaggedTensor:
+        """A RaggedTensor of the lengths of its rows: a vector [rows] with the sum n."""
+        _check_flag(validate)
+        with name_scope(name, "RaggedFromRowLengths", [values, row_lengths]):
+            values, lengths = cls._parts(values, row_lengths, "row_lengths")
+            lengths = cls._checked(values, lengths, "from_row_lengths", validate, lambda message: [
+                assert_non_negative(lengths, message=message),
+                assert_equal(reduce_sum(lengths), _count(values, lengths.dtype), message=message),
+            ])  # fmt: skip
+            return cls(values, lengths_to_splits(lengths), lengths, internal=True)
+
+    @classmethod
+    def from_row_starts(cls, values: Any, row_starts: Any, name: str | None = None, validate: bool = True) -> RaggedTensor:
+        """A RaggedTensor of the places where its rows begin: a rising vector [rows] from 0."""
+        _check_flag(validate)
+        with name_scope(name, "RaggedFromRowStarts", [values, row_starts]):
+            values, starts = cls._parts(values, row_starts, "row_starts")
+            end = _count(values, starts.dtype)
+            starts = cls._checked(values, starts, "from_row_starts", validate, lambda message: [
+                assert_zero(starts[:1], message),
+                assert_monotonic(starts, message),
+                assert_less_equal(starts[-1:], end, message=message),
+            ])  # fmt: skip
+            return cls(values, concat([starts, [end]], axis=0), internal=True)
+
+    @classmethod
+    def from_row_limits(cls, values: Any, row_limits: Any, name: str | None = None, validate: bool = True) -> RaggedTensor:
+        """A RaggedTensor of the places where its rows end: a rising vector [rows] up to n."""
+        _check_flag(validate)
+        with name_scope(name, "RaggedFromRowLimits", [values, row_limits]):
+            values, limits = cls._parts(values, row_limits, "row_limits")
+            limits = cls._checked(values, limits, "from_row_limits", validate, lambda message: [
+                assert_non_negative(limits[:1], message=message),
+                assert_monotonic(limits, message),
+                assert_equal(limits[-1:], _count(values, limits.dtype), message=message),
+            ])  # fmt: skip
+            return cls(values, concat([zeros([1], limits.dtype), limits], axis=0), internal=True)
+
+    @classmethod
+    def _nested(cls, make: Callable, flat_values: Any, partitions: list, scope: tuple) -> Any:
+        name, default, inputs = scope
+        with name_scope(name, default, inputs):
+            result = flat_values
+            for partition in reversed(partitions):
+                result = make(result, partition)
+            return result
+
+    @classmethod
+    def from_nested_value_rowids(
+        cls, flat_values: Any, nested_value_rowids: Any, nested_nrows: Any = None, name: str | None = None, validate: bool = True
+    ) -> RaggedTensor:
+        """`from_value_rowids` for several ragged dimensions, outermost first."""
+        _check_flag(validate)
+        _check_list(nested_value_rowids, "nested_value_rowids")
+        _check_list(nested_nrows, "nested_nrows")
+        if nested_nrows is None:
+            nested_nrows = [None] * len(nested_value_rowids)
+        if len(nested_nrows) != len(nested_value_rowids):
+            raise ValueError("nested_nrows must have the same length as nested_value_rowids")
+        scope = (name, "RaggedFromNestedValueRowIds", [flat_values, *nested_value_rowids, *nested_nrows])
+        pairs = list(zip(nested_value_rowids, nested_nrows))
+        return cls._nested(lambda v, p: cls.from_value_rowids(v, *p, validate=validate), flat_values, pairs, scope)
+
+    @classmethod
+    def from_nested_row_splits(
+        cls, flat_values: Any, nested_row_splits: Any, name: str | None = None, validate: bool = True
+    ) -> RaggedTensor:
+        """`from_row_splits` for several ragged dimensions, outermost first."""
+        _check_flag(validate)
+        _check_list(nested_row_splits, "nested_row_splits")
+        scope = (name, "RaggedFromNestedRowSplits", [flat_values, *nested_row_splits])
+        return cls._nested(
+            lambda v, p: cls.from_row_splits(v, p, validate=validate), flat_values, list(nested_row_splits), scope
+        )
+
+    @classmethod
+    def from_nested_row_lengths(
+        cls, flat_values: Any, nested_row_lengths: Any, name: str | None = None, validate: bool = True
+    ) -> RaggedTensor:
+        """`from_row_lengths` for several ragged dimensions, outermost first."""
+        _check_flag(validate)
+        _check_list(nested_row_lengths, "nested_row_lengths")
+        scope = (name, "RaggedFromNestedRowlengths", [flat_values, *nested_row_lengths])
+        return cls._nested(
+            lambda v, p: cls.from_row_lengths(v, p, validate=validate), flat_values, list(nested_row_lengths), scope
+        )
+
+    @classmethod
+    def from_tensor(
+        cls, tensor: Any, lengths: Any = None, padding: Any = None, ragged_rank: int = 1, name: str | None = None,
+        row_splits_dtype: Any = dtypes.int64,
+    ) -> RaggedTensor:  # fmt: skip
+        """A RaggedTensor of a Tensor.
+
+        Args:
+          tensor: Tensor of at least `ragged_rank` + 1 dimensions.
+          lengths: how many elements of each row count: a vector, or a list of vectors, one per ragged dimension.
+          padding: the value that rows are filled up with at their ends, in place of `lengths`.
+          ragged_rank: number of ragged dimensions.
+          name: name scope.
+          row_splits_dtype: int32 or int64.
+
+        Raises:
+          TypeError, ValueError: arguments of a wrong kind, or both `lengths` and `padding`.
+        """
+        splits_dtype = dtypes.as_dtype(row_splits_dtype)
+        if lengths is not None and padding is not None:
+            raise ValueError("Specify lengths or padding, but not both")
+        if not isinstance(ragged_rank, int):
+            raise TypeError(f"ragged_rank expected int, got {ragged_rank!r}")
+        if ragged_rank <= 0:
+            raise ValueError(f"ragged_rank must be greater than 0; got {ragged_rank}")
+        with name_scope(name, "RaggedFromTensor", [tensor, lengths, padding]):
+            tensor = convert_to_tensor(tensor, name="tensor")
+            tensor.shape.with_rank_at_least(ragged_rank + 1)
+            values, nested_splits = dense.partitioned(cls, tensor, lengths, padding, ragged_rank, splits_dtype)
+            return cls.from_nested_row_splits(values, nested_splits, validate=False)
+
+    @classmethod
+    def from_sparse(cls, st_input: Any, name: str | None = None, row_splits_dtype: Any = dtypes.int64) -> RaggedTensor:
+        """A RaggedTensor of a sparse matrix whose rows are filled from the left.
+
+        Raises:
+          TypeError: `st_input` is not sparse. ValueError: it is no matrix.
+          InvalidArgumentError: when it runs, a row has a gap.
+        """
+        splits_dtype = dtypes.as_dtype(row_splits_dtype)
+        if not is_sparse(st_input):
+            raise TypeError(f"Expected SparseTensor, got {type(st_input).__name__}")
+        with name_scope(name, "RaggedFromSparse", [st_input]):
+            st_input = convert_to_tensor_or_sparse_tensor(st_input, name="st_input")
+            ranks = st_input.dense_shape.shape.with_rank(1).as_list()[0], st_input.indices.shape.with_rank(2).as_list()[1]
+            if 2 not in ranks:
+                raise ValueError("rank(st_input) must be 2")
+            with control_dependencies(dense.assert_right_ragged(st_input.indices)):
+                rowids = cast(st_input.indices[:, 0], splits_dtype)
+                count = cast(st_input.dense_shape[0], splits_dtype)
+                return cls.from_value_rowids(st_input.values, rowids, count, validate=False)
+
+    # ---- what it is made of ----
+
+    @property
+    def dtype(self) -> dtypes.DType:
+        return self._values.dtype
+
+    @property
+    def shape(self) -> TensorShape:
+        splits = self._row_splits.shape.with_rank(1).as_list()[0]
+        return TensorShape([None if splits is None else splits - 1, None]).concatenate(self._values.shape[1:])
+
+    @property
+    def ragged_rank(self) -> int:
+        """The number of ragged dimensions."""
+        return len(self.nested_row_splits)
+
+    @property
+    def values(self) -> Any:
+        return self._values
+
+    @property
+    def row_splits(self) -> Any:
+        return self._row_splits
+
+    @property
+    def flat_values(self) -> Any:
+        """The innermost values: a Tensor."""
+        return self._values.flat_values if isinstance(self._values, RaggedTensor) else self._values
+
+    @property
+    def nested_row_splits(self) -> tuple:
+        """The splits of all ragged dimensions, outermost first."""
+        inner = self._values.nested_row_splits if isinstance(self._values, RaggedTensor) else ()
+        return (self._row_splits, *inner)
+
+    def _levels(self) -> list[RaggedTensor]:
+        """This tensor and its ragged values, outermost first."""
+        return [self] + (self._values._levels() if isinstance(self._values, RaggedTensor) else [])
+
+    def value_rowids(self, name: str | None = None) -> Tensor:
+        """The row of each entry of `values`."""
+        if self._cached_value_rowids is not None:
+            return self._cached_value_rowids
+        with name_scope(name, "RaggedValueRowIds", [self]):
+            return row_splits_to_segment_ids(self.row_splits)
+
+    def nested_value_rowids(self, name: str | None = None) -> tuple:
+        """`value_rowids` of all ragged dimensions, outermost first."""
+        with name_scope(name, "RaggedNestedValueRowIds", [self]):
+            return tuple(level.value_rowids() for level in self._levels())
+
+    def nrows(self, out_type: Any = None, name: str | None = None) -> Tensor:
+        """The number of rows, of `out_type` or the dtype of the splits."""
+        out_type = self._row_splits.dtype if out_type is None else dtypes.as_dtype(out_type)
+        if self._cached_nrows is not None:
+            return cast(self._cached_nrows, out_type)
+        with name_scope(name, "RaggedNRows", [self]):
+            return shape(self.row_splits, out_type=out_type)[0] - 1
+
+    def row_starts(self, name: str | None = None) -> Tensor:
+        """Where each row begins in `values`."""
+        with name_scope(name, "RaggedRowStarts", [self]):
+            return self.row_splits[:-1]
+
+    def row_limits(self, name: str | None = None) -> Tensor:
+        """Where each row ends in `values`."""
+        with name_scope(name, "RaggedRowLimits", [self]):
+            return self.row_splits[1:]
+
+    def row_lengths(self, axis: int = 1, name: str | None = None) -> Any:
+        """The lengths of the rows of dimension `axis`: a vector, or a RaggedTensor for an inner dimension."""
+        if axis == 1 and self._cached_row_lengths is not None:
+            return self._cached_row_lengths
+        with name_scope(name, "RaggedRowLengths", [self]):
+            axis = get_positive_axis(axis, self.shape.ndims)
+            if axis == 0:
+                return self.nrows()
+            if axis == 1:
+                return splits_to_lengths(self.row_splits)
+            if isinstance(self.values, RaggedTensor):
+                return self.with_values(self.values.row_lengths(axis - 1))
+            sizes = shape(self.values, out_type=self._row_splits.dtype)
+            return self.with_values(ones(sizes[: axis - 1], self._row_splits.dtype) * sizes[axis - 1])
+
+    def nested_row_lengths(self, name: str | None = None) -> tuple:
+        """`row_lengths` of all ragged dimensions, outermost first."""
+        with name_scope(name, "RaggedNestedRowLengths", [self]):
+            return tuple(level.row_lengths() for level in self._levels())
+
+    def bounding_shape(self, axis: Any = None, name: str | None = None, out_type: Any = None) -> Tensor:
+        """The least shape of a Tensor that holds this one; its size in dimension `axis` where that is given."""
+        out_type = self._row_splits.dtype if out_type is None else dtypes.as_dtype(out_type)
+        with name_scope(name, "RaggedBoundingBox", [self, axis]):
+            if isinstance(axis, int) and axis == 0:
+                return shape(self.row_splits, out_type=out_type)[0] - 1
+            if isinstance(axis, int) and axis == 1:
+                return maximum(cast(reduce_max(self.row_lengths()), out_type), 0)
+            rows = shape(self.row_splits, out_type=out_type)[0] - 1
+            inner = shape(self.flat_values, out_type=out_type)[1:]
+            longest = [maximum(cast(reduce_max(splits_to_lengths(s)), out_type), 0) for s in self.nested_row_splits]
+            sizes = concat([stack([rows, *longest]), inner], axis=0)
+            return sizes if axis is None else gather(sizes, axis)
+
+    # ---- another one like it ----
+
+    def with_values(self, new_values: Any) -> RaggedTensor:
+        """The same rows of other values."""
+        new_values.shape.with_rank_at_least(1)
+        self.values.shape[:1].assert_is_compatible_with(new_values.shape[:1])
+        if isinstance(new_values, RaggedTensor) and self._row_splits.dtype != new_values.row_splits.dtype:
+            raise ValueError(
+                "self and new_values have mismatched row_splits dtypes; use RaggedTensor.with_row_splits_dtype() to convert "
+                "them to compatible dtypes."
+            )
+        cached = (self._cached_row_lengths, self._cached_value_rowids, self._cached_nrows)
+        return RaggedTensor(new_values, self._row_splits, *cached, internal=True)
+
+    def with_flat_values(self, new_values: Any) -> RaggedTensor:
+        """The same rows, in all ragged dimensions, of other innermost values."""
+        inner = self._values
+        return self.with_values(inner.with_flat_values(new_values) if isinstance(inner, RaggedTensor) else new_values)
+
+    def with_row_splits_dtype(self, dtype: Any) -> RaggedTensor:
+        """This tensor with splits of int32 or int64; ValueError for another dtype."""
+        dtype = dtypes.as_dtype(dtype)
+        if dtype not in SPLIT_TYPES:
+            raise ValueError("dtype must be int32 or int64")
+        if self._row_splits.dtype == dtype:
+            return self
+        inner = self._values
+        values = inner.with_row_splits_dtype(dtype) if isinstance(inner, RaggedTensor) else inner
+        parts = (self._row_splits, self._cached_row_lengths, self._cached_value_rowids, self._cached_nrows)
+        return RaggedTensor(values, *(None if p is None else cast(p, dtype) for p in parts), internal=True)
+
+    def to_tensor(self, default_value: Any = None, name: str | None = None) -> Tensor:
+        """A Tensor in which rows are filled up with `default_value` (zero, or "", by default)."""
+        with name_scope(name, "RaggedToTensor", [self, default_value]):
+            if default_value is not None:
+                default_value = convert_to_tensor(default_value, name="default_value", dtype=self.dtype)
+            values = self.values
+            if isinstance(values, RaggedTensor):
+                values = values.to_tensor(default_value)
+            return dense.padded(values, self.row_splits, default_value)
+
+    def to_sparse(self, name: str | None = None) -> SparseTensor:
+        """A SparseTensor of the same elements."""
+        with name_scope(name, "RaggedToSparse", [self]):
+            return SparseTensor(*raw.RaggedTensorToSparse(self.nested_row_splits, self.flat_values, name=name))
+
+    def to_list(self) -> list:
+        """Only of use in eager mode; ValueError in a graph."""
+        raise ValueError(
+            "RaggedTensor.to_list() is only supported in eager mode; in graph mode, evaluate the RaggedTensor first and "
+            "then use RaggedTensorValue.to_list()."
+        )
+
+    def __getitem__(self, key: Any) -> Any:
+        return take(self, key)
+
+    def __repr__(self) -> str:
+        return f"tf.RaggedTensor(values={self._values}, row_splits={self._row_splits})"
+
+    def _as_graph_element(self) -> Tensor:
+        return self.flat_values
+
+    @property
+    def _type_spec(self) -> RaggedTensorSpec:
+        return RaggedTensorSpec(self.shape, self.dtype, self.ragged_rank, self._row_splits.dtype)
+
+    def _shape_invariant_to_type_spec(self, shape: TensorShape) -> RaggedTensorSpec:
+        return RaggedTensorSpec(shape, self.dtype, self.ragged_rank, self._row_splits.dtype)
+
+    @property
+    def _is_graph_tensor(self) -> bool:
+        return hasattr(self.flat_values, "graph")
+
+    def consumers(self) -> list:
+        return self._consumers()
+
+    def _consumers(self) -> list:
+        parts = [self.flat_values, *self.nested_row_splits]
+        return list(dict.fromkeys(op for part in parts for op in part.consumers()))
+
+
+def is_ragged(value: Any) -> bool:
+    """Whether `value` is a RaggedTensor or RaggedTensorValue."""
+    return isinstance(value, (RaggedTensor, RaggedTensorValue))
+
+
+def match_row_splits_dtypes(*tensors: Any, return_dtype: bool = False) -> Any:
+    """The tensors, of which the ragged ones must have one dtype of splits; with `return_dtype`, that dtype and they."""
+    dtype = common_split_type(t.row_splits for t in tensors if isinstance(t, RaggedTensor))
+    return (dtype, tensors) if return_dtype else tensors
+
+
+def convert_to_tensor_or_ragged_tensor(value: Any, dtype: Any = None, preferred_dtype: Any = None, name: str | None = None) -> Any:
+    """A RaggedTensor of a ragged value, else a Tensor; ValueError where a RaggedTensor has another dtype."""
+    if isinstance(value, RaggedTensor):
+        if dtype and not dtypes.as_dtype(dtype).is_compatible_with(value.dtype):
+            raise ValueError(
+                f"Tensor conversion requested dtype {dtypes.as_dtype(dtype).name} for RaggedTensor with dtype "
+                f"{value.dtype.name}: {value!r}"
+            )
+        return value
+    if not isinstance(value, RaggedTensorValue):
+        return convert_to_tensor(value, dtype=dtype, preferred_dtype=preferred_dtype, name=name)
+    with name_scope(name, "ConvertToTensorOrRaggedTensor", []):
+        flat = convert_to_tensor(value.flat_values, dtype=dtype, preferred_dtype=preferred_dtype, name="flat_values")
+        return RaggedTensor.from_nested_row_splits(flat, value.nested_row_splits, validate=False)
+
+
+@export("RaggedTensorSpec")
+class RaggedTensorSpec(BatchableTypeSpec):
+    """The type of a RaggedTensor.
+
+    Args:
+      shape: TensorShape, None in ragged dimensions.
+      dtype: element type.
+      ragged_rank: number of ragged dimensions, by default all but the first.
+      row_splits_dtype: int32 or int64.
+
+    Raises:
+      ValueError: neither `ragged_rank` nor a rank is given, or the first is no less than the second.
+      TypeError: `ragged_rank` is no int.
+    """
+
+    __slots__ = ("_shape", "_dtype", "_ragged_rank", "_row_splits_dtype")
+
+    def __init__(
+        self, shape: Any = None, dtype: Any = dtypes.float32, ragged_rank: int | None = None, row_splits_dtype: Any = dtypes.int64
+    ) -> None:
+        self._shape, self._dtype = TensorShape(shape), dtypes.as_dtype(dtype)
+        self._row_splits_dtype = dtypes.as_dtype(row_splits_dtype)
+        rank = self._shape.ndims
+        if ragged_rank is None and rank is None:
+            raise ValueError("Must specify ragged_rank or a shape with a known rank.")
+        self._ragged_rank = rank - 1 if ragged_rank is None else ragged_rank
+        if not isinstance(self._ragged_rank, int):
+            raise TypeError("ragged_rank must be an int")
+        if rank is not None and self._ragged_rank >= rank:
+            raise ValueError("ragged_rank must be less than rank.")
+
+    @property
+    def value_type(self) -> type:
+        return RaggedTensor if self._ragged_rank > 0 else Tensor
+
+    def _serialize(self) -> tuple:
+        return (self._shape, self._dtype, self._ragged_rank, self._row_splits_dtype)
+
+    @property
+    def _component_specs(self) -> list:
+        if not self._ragged_rank:
+            return [TensorSpec(self._shape, self._dtype)]
+        flat = TensorShape([None]).concatenate(self._shape[self._ragged_rank + 1 :])
+        rows = None if self._shape.ndims is None else self._shape.as_list()[0]
+        outer = TensorSpec([None if rows is None else rows + 1], self._row_splits_dtype)
+        inner = [TensorSpec([None], self._row_splits_dtype)] * (self._ragged_rank - 1)
+        return [TensorSpec(flat, self._dtype), outer, *inner]
+
+    def _to_components(self, value: Any) -> list:
+        return [value.flat_values, *value.nested_row_splits] if is_ragged(value) else [value]
+
+    def _from_components(self, components: Any) -> Any:
+        result, *nested_splits = components
+        if all(isinstance(part, np.ndarray) for part in components):
+            make: Callable = RaggedTensorValue
+        else:
+            result = convert_to_tensor(result)
+            nested_splits = [convert_to_tensor(s) if isinstance(s, np.ndarray) else s for s in nested_splits]
+            make = lambda values, splits: RaggedTensor(values, splits, internal=True)  # noqa: E731
+        for splits in reversed(nested_splits):
+            result = make(result, splits)
+        return result
+
+    def _batch(self, batch_size: int | None) -> RaggedTensorSpec:
+        return RaggedTensorSpec(TensorShape([batch_size]).concatenate(self._shape), self._dtype, self._ragged_rank + 1)
+
+    def _unbatch(self) -> RaggedTensorSpec:
+        return RaggedTensorSpec(self._shape[1:], self._dtype, self._ragged_rank - 1)
+
+    def _to_legacy_output_types(self) -> dtypes.DType:
+        return self._dtype
+
+    def _to_legacy_output_shapes(self) -> TensorShape:
+        return self._shape
+
+    def _to_legacy_output_classes(self) -> RaggedTensorSpec:
+        return self
+
+    @classmethod
+    def from_value(cls, value: Any) -> RaggedTensorSpec:
+        """The spec of a RaggedTensorValue or RaggedTensor."""
+        return cls(value.shape, value.values.dtype, value.ragged_rank, value.row_splits.dtype)
+
+
+register_type_spec_from_value_converter(RaggedTensorValue, RaggedTensorSpec.from_value)

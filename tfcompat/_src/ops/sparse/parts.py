@@ -1,0 +1,81 @@
+"""What the kernels of sparse ops share: checks of the three parts, and the row-major order of positions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfcompat._src.framework import shape_inference as si
+from tfcompat._src.framework.sparse_tensor import SparseTensor, is_sparse
+from tfcompat._src.framework.tensor import shape_text
+from tfcompat._src.ops.array.shape import invalid
+
+_LARGEST_KEY = 2**62
+
+
+def check_parts(indices: np.ndarray, values: np.ndarray, sizes: np.ndarray, label: str = "Input") -> None:
+    """InvalidArgumentError where the three parts of a sparse tensor cannot belong together."""
+    if indices.ndim != 2:
+        raise invalid(f"{label} indices should be a matrix but received shape {shape_text(indices.shape)}")
+    if values.ndim != 1:
+        raise invalid(f"{label} values should be a vector but received shape {shape_text(values.shape)}")
+    if sizes.ndim != 1:
+        raise invalid(f"{label} shape should be a vector but received shape {shape_text(sizes.shape)}")
+    if len(indices) != len(values):
+        raise invalid(f"Expected {len(indices)} non-empty {label.lower()} values, got {len(values)}")
+    if indices.shape[1] != len(sizes):
+        raise invalid(f"Dimensions of {label.lower()} indices and shape do not match: {indices.shape[1]} vs. {len(sizes)}")
+
+
+def row_keys(*tables: np.ndarray) -> list[np.ndarray]:
+    """For each matrix of positions one number per row: numbers compare as rows do, across all the matrices."""
+    rows = np.concatenate(tables)
+    if not rows.shape[1]:
+        keys = np.zeros(len(rows), np.int64)
+    else:
+        low = rows.min(0, initial=0)
+        span = rows.max(0, initial=0) - low + 1
+        if float(np.prod(span.astype(float))) < _LARGEST_KEY:
+            strides = np.append(np.cumprod(span[:0:-1])[::-1], 1)
+            keys = (rows - low) @ strides
+        else:
+            keys = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
+    return np.split(keys, np.cumsum([len(t) for t in tables])[:-1])
+
+
+def row_order(indices: np.ndarray) -> np.ndarray:
+    """The permutation that puts positions into row-major order; equal ones stay as they are."""
+    return np.argsort(row_keys(indices)[0], kind="stable")
+
+
+def groups(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where equal neighbours in sorted `keys` begin, and the number of the group of each element."""
+    is_first = np.ones(len(keys), bool)
+    is_first[1:] = keys[1:] != keys[:-1]
+    return np.flatnonzero(is_first), np.cumsum(is_first) - 1
+
+
+def as_sparse(value: Any) -> SparseTensor:
+    """A SparseTensor of a SparseTensor or SparseTensorValue; TypeError for anything else."""
+    if isinstance(value, SparseTensor):
+        return value
+    if not is_sparse(value):
+        raise TypeError("Input must be a SparseTensor.")
+    return SparseTensor.from_value(value)
+
+
+def all_sparse(values: Any) -> list[SparseTensor]:
+    """SparseTensors of a list or tuple of them; TypeError for anything else."""
+    if not isinstance(values, (list, tuple)):
+        raise TypeError("Inputs must be a list")
+    if not all(is_sparse(v) for v in values):
+        raise TypeError("All inputs must be SparseTensors")
+    return [as_sparse(v) for v in values]
+
+
+def with_part_ranks(c: Any, *starts: int) -> None:
+    """ValueError where inputs from `start` on are no matrix of indices, vector of values and vector of sizes."""
+    for start in starts:
+        for i, rank in enumerate((2, 1, 1)):
+            si.with_rank(c.inputs[start + i], rank)

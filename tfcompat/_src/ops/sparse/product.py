@@ -1,0 +1,239 @@
+"""Products of a sparse tensor and a dense one: with a matrix, and element by element."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from tfcompat._src.framework import checks, dispatch, dtypes, raw
+from tfcompat._src.framework import shape_inference as si
+from tfcompat._src.framework.convert import to_tensor
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.op_spec import HOST, op
+from tfcompat._src.framework.scopes import name_scope
+from tfcompat._src.framework.sparse_tensor import SparseTensor
+from tfcompat._src.framework.tensor import Tensor, shape_text
+from tfcompat._src.ops.array.fill import ones, zeros_like
+from tfcompat._src.ops.array.gather import gather
+from tfcompat._src.ops.array.join import concat
+from tfcompat._src.ops.array.reorder import transpose
+from tfcompat._src.ops.array.shape import expand_dims, invalid, shape, size
+from tfcompat._src.ops.array.slice import slice_
+from tfcompat._src.ops.composed.indexing import gather_nd
+from tfcompat._src.ops.math.cast import cast
+from tfcompat._src.ops.math.reduce import reduce_sum
+from tfcompat._src.ops.sparse.parts import as_sparse, check_parts
+
+# ---- SparseTensorDenseMatMul ----
+
+
+def _matmul_shape(c):
+    si.with_rank(c.inputs[0], 2), si.with_rank(c.inputs[1], 1)
+    a, b = si.with_rank(c.shape_value(2), 2), si.with_rank(c.inputs[3], 2)
+    if c.attr("adjoint_a"):
+        a = a[::-1]
+    if c.attr("adjoint_b"):
+        b = b[::-1]
+    si.merge_size(a[1], b[0])
+    return [(a[0], b[1])]
+
+
+def _matmul_gradient(op, grad):
+    indices, values, sizes, b = op.inputs
+    adjoint_a, adjoint_b = op.get_attr("adjoint_a"), op.get_attr("adjoint_b")
+    if values.dtype.is_complex:
+        raise NotImplementedError("SparseTensorDenseMatMul op does not support complex gradients.")
+    to_b = raw.SparseTensorDenseMatMul(indices, values, sizes, grad, adjoint_a=not adjoint_a)
+    rows, columns = indices[:, 0], indices[:, 1]
+    if adjoint_a:
+        rows, columns = columns, rows
+    from_grad = gather(grad, rows)
+    from_b = gather(transpose(b) if adjoint_b else b, columns)
+    to_values = reduce_sum(from_grad * from_b, axis=1)
+    return [None, to_values, None, transpose(to_b) if adjoint_b else to_b]
+
+
+@op(
+    "SparseTensorDenseMatMul",
+    "(a_indices: Tindices, a_values: T, a_shape: int64, b: T, *, T: type, Tindices: INDEX = int64, "
+    "adjoint_a: bool = False, adjoint_b: bool = False) -> (product: T)",
+    shape=_matmul_shape, gradient=_matmul_gradient, constants=("a_shape",),
+)  # fmt: skip
+def _sparse_matmul(indices, values, sizes, b, *, adjoint_a, adjoint_b):
+    if b.ndim != 2:
+        raise invalid("Tensor 'b' is not a matrix")
+    if sizes.shape != (2,):
+        raise invalid(f"Tensor 'a_shape' must have 2 elements, got shape {shape_text(sizes.shape)}")
+    if values.ndim != 1:
+        raise invalid("Tensor 'a_values' is not a vector")
+    if indices.ndim != 2 or indices.shape[1] != 2 or indices.shape[0] != values.shape[0]:
+        raise invalid(f"Tensor 'a_indices' is no matrix of {values.shape[0]} rows and 2 columns: {shape_text(indices.shape)}")
+    dense = b.T if adjoint_b else b
+    if adjoint_b and b.dtype.kind == "c":
+        dense = lax.conj(dense)
+    rows, columns = (1, 0) if adjoint_a else (0, 1)
+    outer, inner = int(sizes[rows]), int(sizes[columns])
+    if inner != dense.shape[0]:
+        raise invalid(f"Cannot multiply A and B because inner dimension does not match: {inner} vs. {dense.shape[0]}.  Did you forget a transpose?")
+    if not indices.shape[0] or not dense.size:
+        return jnp.zeros((outer, dense.shape[1]), values.dtype)
+    for column, letter, limit in ((columns, "k", inner), (rows, "m", outer)):
+        _require_inside(indices, column, letter, limit)
+    terms = jnp.asarray(values)[:, None] * jnp.take(dense, indices[:, columns], axis=0, mode="clip")
+    start = jnp.zeros((outer, dense.shape[1]), values.dtype)
+    return start.at[indices[:, rows]].add(terms, mode="drop")
+
+
+def _require_inside(indices: Any, column: int, letter: str, limit: int) -> None:
+    place = indices[:, column]
+    bad = (place < 0) | (place >= limit)
+    first = jnp.argmax(bad)
+    text = f"{letter} ({{}}) from index[{{}},{column}] out of bounds (>={limit})"
+    checks.require(~jnp.any(bad), text, jnp.asarray(place)[first], first)
+
+
+@export("sparse.matmul", "sparse.sparse_dense_matmul", "sparse_tensor_dense_matmul")
+def sparse_tensor_dense_matmul(
+    sp_a: Any, b: Any, adjoint_a: bool = False, adjoint_b: bool = False, name: str | None = None
+) -> Tensor:
+    """The product of a sparse matrix and a dense one.
+
+    Args:
+      sp_a: SparseTensor [m, k].
+      b: Tensor [k, n] of its dtype.
+      adjoint_a: whether the sparse matrix is transposed first; 1.15 does not conjugate it.
+      adjoint_b: whether the dense matrix is transposed and conjugated first.
+      name: name of the scope of the node.
+
+    Returns:
+      a Tensor [m, n].
+
+    Raises:
+      TypeError: `sp_a` is not sparse. InvalidArgumentError: when it runs, an index outside the shape.
+    """
+    sp_a = as_sparse(sp_a)
+    with name_scope(name, "SparseTensorDenseMatMul", [sp_a.indices, sp_a.values, b]):
+        b = to_tensor(b, name="b")
+        return raw.SparseTensorDenseMatMul(*sp_a._to_components(), b, adjoint_a=adjoint_a, adjoint_b=adjoint_b)
+
+
+# ---- SparseDenseCwiseAdd, Mul, Div ----
+
+
+def _divide(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    if x.dtype.kind in "iu":
+        if (y == 0).any():
+            raise invalid("Integer division by zero")
+        return (np.sign(x) * np.sign(y) * (np.abs(x) // np.abs(y))).astype(x.dtype)
+    with np.errstate(all="ignore"):
+        return x / y
+
+
+def _scaled_gradient(op: Any, grad: Any, is_product: bool) -> list:
+    """The gradients of a product or quotient; sums over the elements that broadcasting repeats."""
+    indices, values, sizes, dense = op.inputs
+    dense_sizes = cast(shape(dense), dtypes.int64)
+    added = expand_dims(size(sizes) - size(dense_sizes), 0)
+    scale = sizes // concat([ones(added, dtypes.int64), dense_sizes], 0)
+    places = slice_(indices // scale, concat([[0], added], 0), [-1, -1])
+    dense_values = gather_nd(dense, places)
+    if is_product:
+        to_values, to_dense = grad * dense_values, grad * values
+    else:
+        to_values, to_dense = grad / dense_values, grad * (-values / raw.Square(dense_values))
+    total = raw.SparseTensorDenseAdd(places, to_dense, dense_sizes, zeros_like(dense))
+    return [None, to_values, None, total]
+
+
+def _no_add_gradient(op, grad):
+    raise NotImplementedError("Gradient for SparseDenseCwiseAdd is currently not implemented yet.")
+
+
+def _elementwise(name: str, function: Callable, gradient: Callable) -> None:
+    def kernel(indices, values, sizes, dense):
+        check_parts(indices, values, sizes)
+        offset = len(sizes) - dense.ndim
+        if offset < 0 or any(n not in (1, m) for m, n in zip(sizes[offset:], dense.shape)):
+            raise invalid(
+                f"{_BROADCAST}{shape_text(tuple(int(n) for n in sizes))} vs. {shape_text(dense.shape)}"
+            )
+        if ((indices < 0) | (indices >= sizes)).any():
+            raise invalid("Provided indices are out-of-bounds w.r.t. dense side with broadcasted shape")
+        places = tuple(indices[:, offset + d] if n != 1 else 0 for d, n in enumerate(dense.shape))
+        found = dense[places] if places else dense
+        return function(values, np.broadcast_to(found, values.shape)).astype(values.dtype)
+
+    op(
+        name, "(sp_indices: int64, sp_values: T, sp_shape: int64, dense: T, *, T: NUMBER) -> (output: T)",
+        shape=lambda c: [(si.with_rank(c.inputs[0], 2)[0],)], kernel=kernel, gradient=gradient, place=HOST, depth=2,
+    )  # fmt: skip
+
+
+_BROADCAST = "SparseDenseBinaryOpShared broadcasts dense to sparse only; got incompatible shapes: "
+
+_elementwise("SparseDenseCwiseAdd", np.add, _no_add_gradient)
+_elementwise("SparseDenseCwiseMul", np.multiply, lambda op, grad: _scaled_gradient(op, grad, True))
+_elementwise("SparseDenseCwiseDiv", _divide, lambda op, grad: _scaled_gradient(op, grad, False))
+
+
+# ---- operators of SparseTensor ----
+
+
+def _multiply(indices: Any, x: Any, sizes: Any, y: Any, name: str) -> Tensor:
+    return raw.SparseDenseCwiseMul(indices, x, sizes, y, name=name)
+
+
+def _quotient(indices: Any, x: Any, sizes: Any, y: Any, name: str) -> Tensor:
+    return raw.SparseDenseCwiseDiv(indices, x, sizes, y, name=name)
+
+
+_TRUE_DIVISION = {
+    **dict.fromkeys((dtypes.int8, dtypes.uint8, dtypes.int16, dtypes.uint16), dtypes.float32),
+    **dict.fromkeys((dtypes.int32, dtypes.int64), dtypes.float64),
+}
+
+
+def _true_quotient(indices: Any, x: Any, sizes: Any, y: Any, name: str) -> Tensor:
+    y = to_tensor(y, name="y")
+    if x.dtype.base_dtype is not y.dtype.base_dtype:
+        raise TypeError(f"x and y must have the same dtype, got {x.dtype!r} != {y.dtype!r}")
+    wanted = _TRUE_DIVISION.get(x.dtype.base_dtype)
+    if wanted is not None:
+        x, y = cast(x, wanted), cast(y, wanted)
+    return raw.SparseDenseCwiseDiv(indices, x, sizes, y, name=name)
+
+
+def _override(operator: str, function: Callable) -> None:
+    """Sets `sparse operator dense`, in a name scope called as the operator."""
+
+    def method(sp_x: SparseTensor, y: Any) -> SparseTensor:
+        with name_scope(None, operator, [sp_x, y]) as scope:
+            y = to_tensor(y, dtype=sp_x.dtype.base_dtype, name="y")
+            values = function(sp_x.indices, sp_x.values, sp_x.dense_shape, y, scope)
+            return SparseTensor(sp_x.indices, values, sp_x.dense_shape)
+
+    method.__name__ = f"__{operator}__"
+    SparseTensor._override_operator(method.__name__, method)
+
+
+for _operator, _function in (("div", _quotient), ("truediv", _true_quotient), ("mul", _multiply)):
+    _override(_operator, _function)
+
+
+# ---- functions of one value ----
+
+
+def _add_dispatcher(name: str, function: Callable) -> None:
+    if name not in dispatch.SPARSE_UNARY:
+        return
+
+    @dispatch.dispatch_for_types(function, SparseTensor)
+    def apply(x: SparseTensor, name: str | None = None) -> SparseTensor:
+        return SparseTensor(x.indices, function.__wrapped__(x.values, name=name), x.dense_shape)
+
+
+dispatch.watch(_add_dispatcher)

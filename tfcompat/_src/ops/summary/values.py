@@ -1,0 +1,166 @@
+"""How a NumPy array becomes the values of a Summary message.
+
+Definitions: core/framework/summary.proto; histogram buckets of core/lib/histogram (limits grow by a tenth from 1e-12 to 1e20).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+
+import numpy as np
+from google.protobuf.message import DecodeError
+
+from tfcompat._src.framework import dtypes, errors
+from tfcompat._src.framework.tensor import shape_text
+from tfcompat._src.ops.audio.wav import encode_samples
+from tfcompat._src.ops.image.png import encode_png
+from tfcompat._src.proto.messages import Summary
+
+_LARGEST = np.finfo(np.float64).max
+_DARK = np.float32(1e-6)
+
+
+def _invalid(text: str) -> errors.InvalidArgumentError:
+    return errors.InvalidArgumentError(None, None, text)
+
+
+def add_scalar(summary: Summary, tag: bytes, value: np.generic) -> None:
+    """Adds one number."""
+    summary.value.add(tag=tag.decode("utf-8", "replace"), simple_value=np.float32(value))
+
+
+def add_tensor(value: Summary.Value, array: np.ndarray) -> None:
+    """Sets the tensor of a summary value: strings one by one, everything else as bytes."""
+    tensor = value.tensor
+    tensor.tensor_shape.SetInParent()
+    for size in array.shape:
+        tensor.tensor_shape.dim.add(size=size)
+    if array.dtype == object:
+        tensor.dtype = dtypes.string.as_datatype_enum
+        tensor.string_val.extend(array.ravel().tolist())
+    else:
+        tensor.dtype = dtypes.as_dtype(array.dtype).as_datatype_enum
+        tensor.tensor_content = array.tobytes()
+
+
+def set_metadata(value: Summary.Value, serialized: bytes) -> None:
+    """Sets the metadata of a summary value, which has some from then on, be they empty.
+
+    Raises:
+      InvalidArgumentError: it is no serialized SummaryMetadata.
+    """
+    value.metadata.SetInParent()
+    try:
+        value.metadata.MergeFromString(serialized)
+    except DecodeError:
+        raise _invalid(f"The metadata of tag {value.tag} is no SummaryMetadata message") from None
+
+
+# ---- histograms ----
+
+
+@functools.cache
+def _bucket_limits() -> np.ndarray:
+    positive, limit = [], 1e-12
+    while limit < 1e20:
+        positive.append(limit)
+        limit *= 1.1
+    positive.append(_LARGEST)
+    return np.array([-x for x in reversed(positive)] + [0.0] + positive)
+
+
+def add_histogram(summary: Summary, tag: bytes, values: np.ndarray, named: str) -> None:
+    """Adds a histogram of all elements.
+
+    Raises:
+      InvalidArgumentError: a value is not finite; `named` says where.
+    """
+    x = values.ravel().astype(np.float64)
+    for position in np.flatnonzero(~np.isfinite(x))[:1]:
+        raise _invalid(f"{'Nan' if np.isnan(x[position]) else 'Infinity'} in summary histogram for: {named}")
+    limits = _bucket_limits()
+    places = np.minimum(np.searchsorted(limits, x, side="right"), len(limits) - 1)
+    counts = np.bincount(places, minlength=len(limits))
+    histogram = summary.value.add(tag=tag.decode("utf-8", "replace")).histo
+    histogram.min = x.min() + 0.0 if x.size else _LARGEST
+    histogram.max = x.max() + 0.0 if x.size else -_LARGEST
+    histogram.num = x.size
+    if x.size:
+        histogram.sum = np.cumsum(x)[-1] + 0.0
+        histogram.sum_squares = np.cumsum(x * x)[-1]
+    is_empty = counts == 0
+    ends_run = np.append(~(is_empty[:-1] & is_empty[1:]), True)
+    histogram.bucket_limit.extend(limits[ends_run])
+    histogram.bucket.extend(counts[ends_run])
+
+
+# ---- images ----
+
+
+def _as_pixels(image: np.ndarray, bad_color: np.ndarray) -> np.ndarray:
+    """An image of floats as uint8: scaled to 255, or around 128 where a value is negative; pixels not finite in `bad_color`."""
+    finite = np.isfinite(image).all(-1)
+    found = image[finite].astype(np.float32)
+    low, high = (found.min(), found.max()) if found.size else (np.float32(np.inf), np.float32(-np.inf))
+    dtype = image.dtype.type
+    if low < 0:
+        largest = max(abs(low), abs(high))
+        scale, offset = dtype(0 if largest < _DARK else np.float32(127) / largest), dtype(128)
+    else:
+        scale, offset = dtype(0 if high < _DARK else np.float32(255) / high), dtype(0)
+    pixels = np.empty(image.shape, np.uint8)
+    pixels[finite] = (image[finite] * scale + offset).astype(np.uint8)
+    pixels[~finite] = bad_color[: image.shape[-1]]
+    return pixels
+
+
+def add_images(summary: Summary, tag: bytes, images: np.ndarray, max_images: int, bad_color: np.ndarray) -> None:
+    """Adds up to `max_images` of a batch [batch, height, width, channels] as PNG files.
+
+    Raises:
+      InvalidArgumentError: the shape is not one of images with 1, 3 or 4 channels.
+    """
+    if images.ndim != 4 or images.shape[3] not in (1, 3, 4):
+        raise _invalid(f"Tensor must be 4-D with last dim 1, 3, or 4, not {shape_text(images.shape)}")
+    batch, height, width, channels = images.shape
+    if max(images.shape[:3]) >= 1 << 31 or height * width >= 1 << 29:
+        raise _invalid(f"Tensor too large for summary {shape_text(images.shape)}")
+    if not height * width:
+        raise _invalid(f"input tensor must have non-zero dims. Found: [{batch}, {height}, {width}, {channels}].")
+    if images.dtype != np.uint8 and len(bad_color) < channels:
+        text = f"expected depth <= bad_color.size, got depth = {channels}, bad_color.size = {len(bad_color)}"
+        raise _invalid(text)
+    for image, name in zip(images, _tags(tag, "image", max_images, batch)):
+        pixels = image if image.dtype == np.uint8 else _as_pixels(image, bad_color)
+        value = summary.value.add(tag=name)
+        value.image.height, value.image.width, value.image.colorspace = height, width, channels
+        value.image.encoded_image_string = encode_png(pixels)
+
+
+def _tags(tag: bytes, kind: str, wanted: int, there: int) -> Sequence[str]:
+    """The tags of the members of a batch; a single wanted one has no number."""
+    text = tag.decode("utf-8", "replace")
+    count = min(wanted, there)
+    return [f"{text}/{kind}/{i}" for i in range(count)] if wanted > 1 else [f"{text}/{kind}"] * count
+
+
+# ---- audio ----
+
+
+def add_audio(summary: Summary, tag: bytes, audio: np.ndarray, sample_rate: np.float32, max_outputs: int) -> None:
+    """Adds up to `max_outputs` of a batch [batch, frames] or [batch, frames, channels] as WAV files.
+
+    Raises:
+      InvalidArgumentError: another shape, or a sample rate that is not positive.
+    """
+    if audio.ndim not in (2, 3):
+        raise _invalid(f"Tensor must be 3-D or 2-D, got: {shape_text(audio.shape)}")
+    if not sample_rate > 0:
+        raise _invalid("sample_rate must be > 0")
+    clips = audio if audio.ndim == 3 else audio[:, :, None]
+    for clip, name in zip(clips, _tags(tag, "audio", max_outputs, len(clips))):
+        found = summary.value.add(tag=name).audio
+        found.sample_rate, found.num_channels, found.length_frames = sample_rate, clip.shape[1], clip.shape[0]
+        found.content_type = "audio/wav"
+        found.encoded_audio_string = encode_samples(clip, max(int(np.rint(sample_rate)), 1))

@@ -1,0 +1,153 @@
+"""Times of the steps of a run: what RunOptions.trace_level asks for and RunMetadata.step_stats holds.
+
+A node that runs on the host has the time it took. A compiled cluster is one program: its time is measured, an entry of the
+device `.../stream:all`, where TensorFlow 1.15 lists the kernels of a GPU; the times of the nodes inside are not, so their
+entries share it evenly, in the order of the nodes. The first run of a plan contains compilation.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import numpy as np
+
+from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.runtime.lower_control import leaf_operations
+from tfcompat._src.runtime.plan import Cluster, HostStep
+
+
+@dataclass
+class _Entry:
+    """One compiled cluster or one operation on the host, and when it ran, in nanoseconds since 1970."""
+
+    work: Cluster | Operation
+    start: int
+    end: int
+    sizes: dict[Tensor, tuple]
+
+
+@dataclass
+class Recorder:
+    """The entries of one run."""
+
+    start: int = field(default_factory=time.time_ns)
+    entries: list[_Entry] = field(default_factory=list)
+
+    def timed(self, run_step: Callable) -> Callable:
+        """`run_step(step, plan, values, session)` with entries for what it runs; a host step runs one item at a time."""
+
+        def run(step: HostStep | Cluster, plan: Any, values: dict[Tensor, Any], session: Any) -> None:
+            if isinstance(step, Cluster):
+                self._time(step, step.outputs, run_step, step, plan, values, session)
+                return
+            for item in step.items:
+                if isinstance(item, Operation):
+                    self._time(item, item._outputs, run_step, HostStep([item]), plan, values, session)
+                else:
+                    run_step(HostStep([item]), plan, values, session)
+
+        return run
+
+    def _time(self, work: Any, outputs: list[Tensor], run_step: Callable, step: Any, plan: Any, values: dict, session: Any) -> None:
+        start = time.time_ns()
+        run_step(step, plan, values, session)
+        found = {t: values[t] for t in outputs if t in values}
+        jax.block_until_ready([v for v in found.values() if isinstance(v, jax.Array)])
+        self.entries.append(_Entry(work, start, time.time_ns(), {t: np.shape(v) for t, v in found.items() if hasattr(v, "shape")}))
+
+
+class _Current(threading.local):
+    recorder: Recorder | None = None
+
+
+_CURRENT = _Current()
+_OFF = contextlib.nullcontext()
+
+
+def current() -> Recorder | None:
+    """The recorder of this thread's run, None where no trace is asked for."""
+    return _CURRENT.recorder
+
+
+def recording(options: Any, run_metadata: Any) -> contextlib.AbstractContextManager[Recorder | None]:
+    """A block whose run is recorded where RunOptions ask for a trace and there is a RunMetadata to fill."""
+    return _on() if run_metadata is not None and options is not None and options.trace_level else _OFF
+
+
+@contextlib.contextmanager
+def _on() -> Any:
+    outer, _CURRENT.recorder = _CURRENT.recorder, Recorder()
+    try:
+        yield _CURRENT.recorder
+    finally:
+        _CURRENT.recorder = outer
+
+
+# ---- as a message ----
+
+
+def fill(run_metadata: Any, recorder: Recorder, device_of: Callable[[Operation], Any], first_device: str) -> None:
+    """Writes the entries of a run into `run_metadata.step_stats`, by device."""
+    devices: dict[str, Any] = {}
+
+    def add(device: str, name: str, label: str, start: int, end: int) -> Any:
+        if device not in devices:
+            devices[device] = run_metadata.step_stats.dev_stats.add(device=device)
+        nanos = end - start
+        return devices[device].node_stats.add(
+            node_name=name, timeline_label=label, all_start_micros=start // 1000, all_start_nanos=start,
+            op_end_rel_micros=-(-nanos // 1000), op_end_rel_nanos=nanos, all_end_rel_micros=-(-nanos // 1000),
+            all_end_rel_nanos=nanos, scheduled_micros=start // 1000, scheduled_nanos=start,
+        )  # fmt: skip
+
+    add(first_device, "_SOURCE", "_SOURCE = NoOp()", recorder.start, recorder.start)
+    clusters = 0
+    for entry in recorder.entries:
+        cluster = isinstance(entry.work, Cluster)
+        operations = [op for item in entry.work.items for op in leaf_operations(item)] if cluster else [entry.work]
+        share = (entry.end - entry.start) // len(operations)
+        for i, op in enumerate(operations):
+            start = entry.start + i * share
+            device = device_of(op).name
+            _add_outputs(add(device, op.name, _label(op), start, start + share), op, entry.sizes, device)
+        if cluster:
+            stream = device_of(operations[0]).name.replace("/job:localhost/replica:0/task:0", "") + "/stream:all"
+            inputs = ", ".join(_input_name(t) for t in entry.work.inputs)
+            name = f"cluster_{clusters}:CompiledCluster"
+            add(stream, name, f"{name}({inputs})", entry.start, entry.end)
+            clusters += 1
+
+
+def _input_name(tensor: Tensor) -> str:
+    """A tensor as a NodeDef names it."""
+    return tensor.op.name if tensor.value_index == 0 else tensor.name
+
+
+def _label(op: Operation) -> str:
+    inputs = [*map(_input_name, op._inputs), *(f"^{c.name}" for c in op.control_inputs)]
+    return f"{op.name} = {op.type}({', '.join(inputs)})"
+
+
+def _add_outputs(stats: Any, op: Operation, sizes: dict[Tensor, tuple], device: str) -> None:
+    """The outputs of a node as far as their sizes are known; handles and strings count no bytes."""
+    for slot, tensor in enumerate(op._outputs):
+        found = sizes.get(tensor, tensor._sizes)
+        if found is None or None in found:
+            continue
+        description = stats.output.add(slot=slot).tensor_description
+        description.dtype = tensor.dtype.base_dtype.as_datatype_enum
+        description.shape.SetInParent()
+        for size in found:
+            description.shape.dim.add(size=size)
+        if tensor.dtype.base_dtype.is_numpy_compatible and tensor.dtype.base_dtype.name != "string":
+            count = int(np.prod(found, dtype=np.int64)) * tensor.dtype.base_dtype.size
+            allocation = description.allocation_description
+            allocation.requested_bytes = allocation.allocated_bytes = count
+            allocation.allocator_name = "cpu" if ":CPU:" in device else "GPU_0_bfc"

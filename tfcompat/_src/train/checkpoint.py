@@ -1,0 +1,271 @@
+"""tf.train.Checkpoint: saves and restores objects by how they depend on each other."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+from tfcompat._src.checkpoint.reader import NewCheckpointReader
+from tfcompat._src.framework import dtypes, errors, raw
+from tfcompat._src.framework.convert import constant
+from tfcompat._src.framework.default_stack import SESSIONS
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.scopes import colocate_with, control_dependencies, device, init_scope
+from tfcompat._src.framework.tensor_shape import as_shape
+from tfcompat._src.framework.trackable import OBJECT_GRAPH_PROTO_KEY, Trackable
+from tfcompat._src.platform import compat, file_io
+from tfcompat._src.proto import messages
+from tfcompat._src.train import checkpoint_management
+from tfcompat._src.train.functional_saver import MultiDeviceSaver
+from tfcompat._src.train.trackable_data_structures import AutoTrackable, NoDependency
+from tfcompat._src.train.trackable_graph import ObjectGraphView, object_graph_saveable
+from tfcompat._src.train.trackable_restore import (
+    CheckpointLoadStatus,
+    CheckpointPosition,
+    InitializationOnlyStatus,
+    NameBasedSaverStatus,
+    RestoreCoordinator,
+    next_restore_uid,
+)
+from tfcompat._src.variables.store import default_initializer
+from tfcompat._src.variables.variable import Variable, variable_creator_scope
+
+
+def _default_session(session: Any) -> Any:
+    found = session or SESSIONS.top()
+    if found is None:
+        raise ValueError("Saving needs a session: pass session= or make one the default.")
+    return found
+
+
+class TrackableSaver:
+    """Saves and restores the objects below a root.
+
+    Args:
+      graph_view: the objects.
+    """
+
+    def __init__(self, graph_view: ObjectGraphView) -> None:
+        self._graph_view = graph_view
+        self._object_graph_feed_tensor: Any = None
+        self._file_prefix_feed_tensor: Any = None
+        self._file_prefix_placeholder: Any = None
+        self._last_save_object_graph: Any = None
+        self._cached_save_operation: Any = None
+        self._restore_op_cache: dict[str, Any] = {}
+
+    def save(self, file_prefix: str, checkpoint_number: int | None = None, session: Any = None) -> Any:
+        """Saves; the prefix of the checkpoint, as bytes."""
+        if checkpoint_number:
+            file_prefix = f"{file_prefix}-{checkpoint_number}"
+        session = _default_session(session)
+        if self._object_graph_feed_tensor is None:
+            with device("/cpu:0"):
+                self._object_graph_feed_tensor = constant("", dtype=dtypes.string)
+                self._file_prefix_feed_tensor = constant("", dtype=dtypes.string)
+        file_io.makedirs(os.path.dirname(file_prefix))
+        serialized = self._graph_view.serialize()
+        saveables = [*serialized.saveables, object_graph_saveable(self._object_graph_feed_tensor)]
+        if self._last_save_object_graph != serialized.proto:
+            operation = MultiDeviceSaver(saveables).save(self._file_prefix_feed_tensor)
+            with device("/cpu:0"), control_dependencies([operation]):
+                self._cached_save_operation = raw.Identity(self._file_prefix_feed_tensor)
+            self._last_save_object_graph = serialized.proto
+        feeds = {
+            **serialized.feeds, self._file_prefix_feed_tensor: file_prefix,
+            self._object_graph_feed_tensor: serialized.proto.SerializeToString(),
+        }  # fmt: skip
+        return session.run(self._cached_save_operation, feed_dict=feeds)
+
+    def restore(self, save_path: str | None) -> Any:
+        """Finds what of a checkpoint belongs to the objects; a status that restores them in a session."""
+        if save_path is None:
+            return InitializationOnlyStatus(self._graph_view, next_restore_uid())
+        try:
+            proto = object_metadata(save_path)
+        except ValueError:
+            return NameBasedSaverStatus(save_path, self._graph_view)
+        if self._file_prefix_placeholder is None:
+            with device("/cpu:0"):
+                self._file_prefix_placeholder = constant("model")
+        checkpoint = RestoreCoordinator(
+            proto, save_path, self._file_prefix_placeholder, self._restore_op_cache, self._graph_view
+        )
+        CheckpointPosition(checkpoint, 0).restore(self._graph_view.root)
+        return CheckpointLoadStatus(checkpoint, {self._file_prefix_placeholder: save_path}, self._graph_view)
+
+
+@export("train.Checkpoint")
+class CheckpointV1(AutoTrackable):
+    """Groups objects to save and restore them.
+
+    Args:
+      **kwargs: the objects, which become attributes: variables, optimizers, other Checkpoints.
+
+    Raises:
+      ValueError: one is not trackable.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        for name, value in sorted(kwargs.items()):
+            if not isinstance(value, Trackable):
+                raise ValueError(
+                    "`Checkpoint` was expecting a trackable object (an object derived from `TrackableBase`), got "
+                    f"{value}. If you believe this object should be trackable (i.e. it is part of the TensorFlow Python API and "
+                    "manages state), please open an issue."
+                )
+            setattr(self, name, value)
+        self._save_counter: Any = None
+        self._save_assign_op: Any = None
+        self._saver = TrackableSaver(ObjectGraphView(weakref.ref(self)))
+
+    def _maybe_create_save_counter(self) -> None:
+        if self._save_counter is None:
+            with device("/cpu:0"):
+                counter = add_variable(self, name="save_counter", initializer=0, dtype=dtypes.int64, trainable=False)
+            self._save_counter = NoDependency(counter)
+
+    @property
+    def save_counter(self) -> Any:
+        """An int64 variable: how often `save` was called."""
+        self._maybe_create_save_counter()
+        return self._save_counter
+
+    def write(self, file_prefix: Any, session: Any = None) -> str:
+        """Saves without a number, a state file or the deletion of old ones.
+
+        Args:
+          file_prefix: what the names of the files begin with. session: by default the default one.
+
+        Returns:
+          the prefix.
+        """
+        return compat.as_text(self._saver.save(compat.as_text(compat.path_to_str(file_prefix)), session=session))
+
+    def save(self, file_prefix: Any, session: Any = None) -> str:
+        """Saves as `file_prefix-NUMBER`, and makes it the latest checkpoint of its folder.
+
+        Args:
+          file_prefix: what the names of the files begin with. session: by default the default one.
+
+        Returns:
+          the prefix with the number.
+        """
+        file_prefix = compat.as_text(compat.path_to_str(file_prefix))
+        session = _default_session(session)
+        if self._save_counter is None:
+            session.run(self.save_counter.initializer)
+        if self._save_assign_op is None:
+            with colocate_with(self.save_counter):
+                self._save_assign_op = NoDependency(self.save_counter.assign_add(1, read_value=True))
+        number = session.run(self._save_assign_op)
+        path = self.write(f"{file_prefix}-{number}", session=session)
+        checkpoint_management.update_checkpoint_state_internal(
+            save_dir=os.path.dirname(file_prefix), model_checkpoint_path=path, all_model_checkpoint_paths=[path],
+            save_relative_paths=True,
+        )  # fmt: skip
+        return path
+
+    def restore(self, save_path: str | None) -> Any:
+        """Finds what of a checkpoint belongs to the objects; objects that come later are restored when they are attached.
+
+        Args:
+          save_path: the prefix that `save` returned, also of a tf.train.Saver; None for nothing.
+
+        Returns:
+          a status: `run_restore_ops(session)`, `initialize_or_restore(session)`, `assert_consumed()`,
+          `assert_existing_objects_matched()`, `assert_nontrivial_match()`.
+
+        Raises:
+          errors.NotFoundError: there is no such checkpoint. errors.DataLossError: it is damaged.
+        """
+        status = self._saver.restore(None if save_path is None else compat.as_text(compat.path_to_str(save_path)))
+        self._maybe_create_save_counter()
+        return status
+
+
+Checkpoint = CheckpointV1
+
+
+def add_variable(
+    trackable: Any, name: str, shape: Any = None, dtype: Any = dtypes.float32, initializer: Any = None, trainable: bool = True
+) -> Any:
+    """A new resource variable that is a dependency of `trackable`; `initializer` is a value, or a function of a shape."""
+    return trackable._add_variable_with_custom_getter(
+        name=name, shape=shape, dtype=dtype, initializer=initializer, getter=_new_variable, trainable=trainable
+    )
+
+
+def _new_variable(name: str, shape: Any, dtype: Any, initializer: Any, **kwargs: Any) -> Any:
+    dtype = dtypes.as_dtype(dtype).base_dtype
+    initializer = default_initializer(name, dtype) if initializer is None else initializer
+    if not callable(initializer):
+        if shape is not None:
+            raise ValueError("If initializer is a constant, do not specify shape.")
+        value: Any = initializer
+    else:
+        made = initializer(dtype=dtype) if isinstance(initializer, type) else initializer
+
+        def value() -> Any:
+            return made(as_shape(shape).as_list(), dtype=dtype)
+
+    with init_scope():
+        return Variable(initial_value=value, name=name, dtype=dtype, use_resource=True, **kwargs)
+
+
+# ---- about checkpoints and objects ----
+
+
+@export("contrib.checkpoint.object_metadata")
+def object_metadata(save_path: str) -> Any:
+    """The TrackableObjectGraph message of a checkpoint; ValueError where a Saver wrote it."""
+    try:
+        found = NewCheckpointReader(save_path).get_tensor(OBJECT_GRAPH_PROTO_KEY)
+    except errors.NotFoundError as e:
+        if OBJECT_GRAPH_PROTO_KEY not in e.message:
+            raise
+        raise ValueError(
+            f'The specified checkpoint "{save_path}" does not appear to be object-based (it is missing the key '
+            f'"{OBJECT_GRAPH_PROTO_KEY}"). Likely it was created with a name-based saver and does not contain an object dependency '
+            "graph."
+        ) from None
+    return messages.TrackableObjectGraph.FromString(found)
+
+
+@export("contrib.checkpoint.list_objects")
+def list_objects(root_trackable: Any) -> list[Any]:
+    """The object and all that it depends on, breadth first, then slot variables."""
+    return ObjectGraphView(root_trackable).list_objects()
+
+
+def gather_initializers(root_trackable: Any) -> list[Any]:
+    """The initializers of all variables below an object."""
+    found = [getattr(o, "initializer", None) for o in list_objects(root_trackable)]
+    return [op for op in found if op is not None]
+
+
+@export("contrib.checkpoint.capture_dependencies")
+@contextlib.contextmanager
+def capture_dependencies(template: Any) -> Iterator[None]:
+    """Variables made inside, below the variable scope of `template`, are its dependencies."""
+    prefix = template.variable_scope.name
+
+    def creator(next_creator: Any, name: str, initial_value: Any, trackable_parent: Any = None, **kwargs: Any) -> Any:
+        if name is not None and name.startswith(prefix):
+            if trackable_parent is None:
+                def getter(initializer: Any, **inner: Any) -> Any:
+                    inner.update(name=name)
+                    return next_creator(initial_value=initializer, **inner)
+
+                return template._add_variable_with_custom_getter(
+                    name=name[len(prefix) + 1 :], initializer=initial_value, getter=getter, overwrite=True, **kwargs
+                )
+            parent, parent_prefix = trackable_parent
+            template._track_trackable(parent, name=parent_prefix[len(prefix) + 1 :], overwrite=True)
+        return next_creator(name=name, initial_value=initial_value, **kwargs)
+
+    with variable_creator_scope(creator):
+        yield
