@@ -82,6 +82,10 @@ from tfcompat._src.framework.tensor_shape import disable_v2_tensorshape as disab
 from tfcompat._src.framework.tensor_shape import enable_v2_tensorshape as enable_v2_tensorshape
 from tfcompat._src.framework.tensor_spec import TensorSpec as TensorSpec
 from tfcompat._src.framework.type_spec import TypeSpec as TypeSpec
+from tfcompat._src.function.control_flow_v2 import control_flow_v2_enabled as control_flow_v2_enabled
+from tfcompat._src.function.control_flow_v2 import disable_control_flow_v2 as disable_control_flow_v2
+from tfcompat._src.function.control_flow_v2 import enable_control_flow_v2 as enable_control_flow_v2
+from tfcompat._src.function.control_flow_v2 import switch_case as switch_case
 from tfcompat._src.gradients.custom_gradient import custom_gradient as custom_gradient
 from tfcompat._src.gradients.custom_gradient import grad_pass_through as grad_pass_through
 from tfcompat._src.gradients.custom_gradient import recompute_grad as recompute_grad

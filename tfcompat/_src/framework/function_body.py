@@ -173,10 +173,12 @@ def _call_gradient(op: Operation, *grads: Tensor) -> list[Tensor]:
 # ---- calls ----
 
 
-_RESULTS = op_spec.OpSpec(
-    "results of a function", "(input: T, *, T: list(type)) -> (output: T)", shape_inference.unknown,
-    lambda values: tuple(values), _call_gradient, fold=True,
-)  # fmt: skip
+def results_spec(gradient: Callable) -> op_spec.OpSpec:
+    """The record of a call as a run sees it: an identity of the results of the inlined body."""
+    return op_spec.OpSpec(
+        "results of a function", "(input: T, *, T: list(type)) -> (output: T)", shape_inference.unknown,
+        lambda values: tuple(values), gradient, fold=True,
+    )  # fmt: skip
 
 
 class _ArgumentContext(shape_inference.InferenceContext):
@@ -191,13 +193,15 @@ class _ArgumentContext(shape_inference.InferenceContext):
 class CallOperation(Operation):
     """A node that calls a function: `inputs` and `control_inputs` are those of the graph; `_inputs`, of the inlined body."""
 
+    differentiates_inlined = False
+    results_spec = results_spec(_call_gradient)
     _inlined: tuple | None = None
     _span: float = 1
 
     def __init__(self, graph: Graph, spec: op_spec.OpSpec, *args: Any) -> None:
         super().__init__(graph, spec, *args)
         self.call_spec = spec
-        self.spec = _RESULTS
+        self.spec = self.results_spec
         for tensor, sizes in zip(self._outputs, spec.shape(_ArgumentContext(self))):
             tensor._sizes = sizes
 
@@ -350,15 +354,15 @@ def copied(body: FuncGraph, arguments: Sequence[Tensor], copy: Callable) -> tupl
     """Copies of a body's nodes by node, and what stands for each tensor of it; edges that close loops are set last."""
     made: dict[Operation, Operation] = {}
     values: dict[Tensor, Tensor] = dict(zip(body.inputs, arguments))
+    open_inputs: list[tuple[Operation, int]] = []
     for op in body_nodes(body):
         known = [t for t in op.inputs if t in values]
         inputs = [values[t] if t in values else values[known[0]] for t in op.inputs]
+        open_inputs += [(op, i) for i, t in enumerate(op.inputs) if t not in values]
         made[op] = copy(op, inputs, [made[c] for c in op.control_inputs if c in made])
         values.update(zip(op._outputs, made[op]._outputs))
-    for op, new in made.items():
-        for index, tensor in enumerate(op.inputs):
-            if new.inputs[index] is not values[tensor]:
-                new._update_input(index, values[tensor])
+    for op, index in open_inputs:
+        made[op]._update_input(index, values[op.inputs[index]])
     return made, values
 
 

@@ -76,6 +76,7 @@ class Graph(Collections):
         self._handle_movers: dict[str, Any] = {}
         self._handle_deleters: dict[str, Any] = {}
         self.building_function = False
+        self.functional_control_flow: bool | None = None
         self.outer_graph: Graph | None = None
         self._graph_def_versions = messages.VersionDef(producer=GRAPH_DEF_VERSION)
 

@@ -34,6 +34,7 @@ class Operation:
     `device`, `graph`, `node_def`, `op_def`, `traceback`.
     """
 
+    is_node = True
 
     def __init__(
         self, graph: Any, spec: op_spec.OpSpec, name: str, inputs: Iterable[Tensor], output_dtypes: Iterable[dtypes.DType],

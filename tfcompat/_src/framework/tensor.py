@@ -38,7 +38,7 @@ class Tensor:
     __array_priority__ = 100
 
     def __init__(self, op: Operation, value_index: int, dtype: Any) -> None:
-        if op.__class__.__name__ not in ("Operation", "CallOperation"):
+        if not getattr(op, "is_node", False):
             raise TypeError(f"op needs to be an Operation: {op}")
         self._op = op
         self._value_index = value_index

@@ -204,13 +204,14 @@ class _Walk:
         filled = [_or_zeros(g, t) for g, t in zip(grads, op.outputs)]
         found = rule(op, *filled)
         found = list(found) if isinstance(found, (list, tuple)) else [found]
-        if len(found) != len(op.inputs):
+        sources = _sources(op)
+        if len(found) != len(sources):
             raise ValueError(
-                f"Num gradients {len(found)} generated for op {op.name!r} (op type {op.type}) do not match num inputs {len(op.inputs)}"
+                f"Num gradients {len(found)} generated for op {op.name!r} (op type {op.type}) do not match num inputs {len(sources)}"
             )
         if self._gate and sum(g is not None for g in found) > 1:
             found = _gated(found)
-        for i, (tensor, grad) in enumerate(zip(op.inputs, found)):
+        for i, (tensor, grad) in enumerate(zip(sources, found)):
             if grad is None:
                 continue
             if isinstance(grad, Tensor) and tensor.dtype != dtypes.resource:
@@ -226,16 +227,21 @@ def _between(ends: list[Operation], xs: list[Tensor], stops: set[Tensor]) -> tup
         op = pending.pop()
         if op not in backward:
             backward.add(op)
-            pending.extend(t.op for t in op.inputs)
+            pending.extend(t.op for t in _sources(op))
     reached = {x for x in xs if _is_trainable(x)}
     between = []
     stopped = {t.op for t in stops}
     for op in _with_loops(topological(backward)):
-        if any(t in reached for t in op.inputs):
+        if any(t in reached for t in _sources(op)):
             reached.update(t for t in op.outputs if _is_trainable(t))
             if op not in stopped:
                 between.append(op)
     return between, reached
+
+
+def _sources(op: Any) -> Any:
+    """The tensors that gradients of an operation flow to: for one that runs functions, those of the nodes that replace it."""
+    return op._inputs if getattr(op, "differentiates_inlined", False) else op.inputs
 
 
 def _with_loops(ops: list[Operation]) -> list[Any]:

@@ -9,6 +9,7 @@ REAL_MODULES = {
     "tensorflow.python.framework.combinations": "tfcompat._src.testing.combinations",
     "tensorflow.python.framework.test_combinations": "tfcompat._src.testing.test_combinations",
     "tensorflow.python.framework.test_ops": "tfcompat._src.testing.test_ops",
+    "tensorflow.python.ops.control_flow_util": "tfcompat._src.ops.control.control_flow_util",
     "tensorflow.python.platform.googletest": "tfcompat._src.testing.googletest",
     "tensorflow.python.platform.test.mock": "unittest.mock",
     "tensorflow.python.platform.flags": "tfcompat._src.platform.flags",

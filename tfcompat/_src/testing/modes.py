@@ -14,6 +14,7 @@ from typing import Any
 from absl.testing import parameterized
 
 import tfcompat as tf
+from tfcompat._src.ops.control import control_flow_util
 from tfcompat._src.testing.devices import is_gpu_available
 
 Decorator = Callable[[Any], Any]
@@ -177,15 +178,17 @@ def skip_if(condition: Any) -> Decorator:
 
 
 def enable_control_flow_v2(fn: Any) -> Any:
-    """A test whose control flow is made of functions (If, While): it fails here."""
+    """A test whose control flow is made of nodes that run functions (If, While)."""
 
     @functools.wraps(fn)
-    def refused(*args: Any, **kwargs: Any) -> None:
-        raise NotImplementedError(
-            "tfcompat does not have control flow v2 (cond_v2, while_v2), which this test turns on"
-        )
+    def turned_on(*args: Any, **kwargs: Any) -> None:
+        before, control_flow_util.ENABLE_CONTROL_FLOW_V2 = control_flow_util.ENABLE_CONTROL_FLOW_V2, True
+        try:
+            fn(*args, **kwargs)
+        finally:
+            control_flow_util.ENABLE_CONTROL_FLOW_V2 = before
 
-    return refused
+    return turned_on
 
 
 def with_control_flow_v2(cls: type) -> type:

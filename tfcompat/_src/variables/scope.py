@@ -30,6 +30,8 @@ from tfcompat._src.variables.variable import VariableMetaclass
 
 _VARSTORE_KEY = ("__variable_store",)
 _VARSCOPESTORE_KEY = ("__varscope",)
+VARIABLE_STORES = (_VARSTORE_KEY, _VARSCOPESTORE_KEY)
+"""The collections that hold the variables and the open scope of tf.get_variable."""
 
 
 @export("no_regularizer")

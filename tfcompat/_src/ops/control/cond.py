@@ -18,6 +18,7 @@ from tfcompat._src.framework.scopes import get_default_graph, name_scope
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.control.branch_ops import merge, switch, switch_ref_or_tensor
 from tfcompat._src.ops.control.context import ControlFlowContext, contains
+from tfcompat._src.ops.control.control_flow_util import BUILDERS, EnableControlFlowV2
 from tfcompat._src.ops.control.groups import with_dependencies
 from tfcompat._src.ops.math.reduce import reduce_sum
 
@@ -157,6 +158,8 @@ def cond(
     Raises:
       TypeError: an argument is missing, not callable, or `pred` is a Python bool. ValueError: the branches do not match.
     """
+    if EnableControlFlowV2(get_default_graph()):
+        return BUILDERS["cond"](pred, true_fn or fn1, false_fn or fn2, name)
     true_fn, false_fn = _one_of(true_fn, fn1, "fn1"), _one_of(false_fn, fn2, "fn2")
     for role, fn in (("true_fn", true_fn), ("false_fn", false_fn)):
         if fn is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tfcompat._src.framework.operation import Operation
@@ -10,10 +11,13 @@ from tfcompat._src.ops.control.loop_ops import ENTER, EXIT
 from tfcompat._src.ops.control.loop_topology import MERGE, SWITCH
 
 ENABLE_CONTROL_FLOW_V2 = False
+BUILDERS: dict[str, Callable] = {}
+"""What makes branches and loops as nodes that run functions: "cond" and "while_loop"."""
 
 
 def EnableControlFlowV2(graph: Any) -> bool:
-    return ENABLE_CONTROL_FLOW_V2
+    """Whether branches and loops become nodes that run functions; a graph may say so for itself."""
+    return ENABLE_CONTROL_FLOW_V2 if graph.functional_control_flow is None else graph.functional_control_flow
 
 
 def IsInXLAContext(op: Operation) -> bool:

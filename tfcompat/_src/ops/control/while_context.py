@@ -163,7 +163,7 @@ class WhileContext(ControlFlowContext):
 
     def BuildLoop(self, pred: Callable, body: Callable, loop_vars: Any, shape_invariants: Any, return_same_structure: bool) -> Any:
         """Adds condition and body to the graph; the loop variables after the loop, in the body's structure."""
-        flat = [_flow_of(v) for v in nest.flatten(loop_vars, expand_composites=False)]
+        flat = [flow_of(v) for v in nest.flatten(loop_vars, expand_composites=False)]
         flat = [v if isinstance(v, CompositeTensor) else convert_to_tensor(v) for v in flat]
         if shape_invariants is None:
             shape_invariants = [shape_invariant(v) for v in flat]
@@ -174,21 +174,21 @@ class WhileContext(ControlFlowContext):
         finally:
             self.Exit()
         flat_result = nest.flatten(result, expand_composites=True)
-        packed = nest.pack_sequence_as(result, _with_flows(flat_result, exits), expand_composites=True)
+        packed = nest.pack_sequence_as(result, with_flows(flat_result, exits), expand_composites=True)
         return packed[0] if len(exits) == 1 and not return_same_structure else packed
 
     def _build(self, pred: Callable, body: Callable, original: Any, tensors: list[Tensor], shapes: list[TensorShape]) -> tuple:
         flat = nest.flatten(original, expand_composites=True)
         merges = self._loop_variables(tensors, shapes)
-        packed = nest.pack_sequence_as(original, _with_flows(flat, merges), expand_composites=True)
+        packed = nest.pack_sequence_as(original, with_flows(flat, merges), expand_composites=True)
         self._pivot = raw.LoopCond(convert_to_tensor(pred(*packed)), name="LoopCond")
         switches = [switch_ref_or_tensor(m, self._pivot) for m in merges]
         inside = [loop_ops.identity(s[1]) for s in switches]
         self._pivot_for_body = inside[0]
-        packed = nest.pack_sequence_as(original, _with_flows(flat, inside), expand_composites=True)
+        packed = nest.pack_sequence_as(original, with_flows(flat, inside), expand_composites=True)
         result = self._call_body(body, packed)
         nest.assert_same_structure(list(packed), list(result), expand_composites=True)
-        values = [_flow_of(v) for v in nest.flatten(result, expand_composites=True)]
+        values = [flow_of(v) for v in nest.flatten(result, expand_composites=True)]
         values = [v if isinstance(v, CompositeTensor) else convert_to_tensor(v) for v in values]
         if len(merges) != len(values):
             raise ValueError(f"Number of inputs and outputs of body must match loop_vars: {len(merges)}, {len(values)}")
@@ -246,11 +246,12 @@ class WhileContext(ControlFlowContext):
         return result
 
 
-def _flow_of(value: Any) -> Any:
+def flow_of(value: Any) -> Any:
+    """The tensor that stands for a value in a loop: the flow of a TensorArray."""
     return value.flow if isinstance(value, TensorArray) else value
 
 
-def _with_flows(originals: list[Any], tensors: list[Tensor]) -> list[Any]:
+def with_flows(originals: list[Any], tensors: list[Tensor]) -> list[Any]:
     """`tensors`, as TensorArrays where `originals` are."""
     if len(originals) != len(tensors):
         raise ValueError(f"Lengths of original Tensor list and new list do not match: {len(originals)} vs. {len(tensors)}")

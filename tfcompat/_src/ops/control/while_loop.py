@@ -11,6 +11,7 @@ from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph_collections import GraphKeys
 from tfcompat._src.framework.scopes import get_default_graph, name_scope
 from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.ops.control.control_flow_util import BUILDERS, EnableControlFlowV2
 from tfcompat._src.ops.control.while_context import WhileContext, shape_invariant
 
 
@@ -45,6 +46,10 @@ def while_loop(
         raise TypeError("body must be callable.")
     if parallel_iterations < 1:
         raise TypeError("parallel_iterations must be a positive integer.")
+    if EnableControlFlowV2(get_default_graph()):
+        return BUILDERS["while_loop"](
+            cond, body, loop_vars, shape_invariants, parallel_iterations, maximum_iterations, name, return_same_structure
+        )
     with name_scope(name, "while", loop_vars):
         if not loop_vars:
             raise ValueError("No loop variables provided")

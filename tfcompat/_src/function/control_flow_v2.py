@@ -1,0 +1,309 @@
+"""Branches and loops as one node each that runs functions of the graph: `If`, `Case` and `While`."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+from tfcompat._src.framework import dtypes, nest, raw
+from tfcompat._src.framework.attr_values import FunctionRef
+from tfcompat._src.framework.convert import constant, convert_to_tensor
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.function_body import FuncGraph, GraphFunction
+from tfcompat._src.framework.function_def import argument_names
+from tfcompat._src.framework.graph import Graph
+from tfcompat._src.framework.graph_collections import GraphKeys
+from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.scopes import control_dependencies, get_default_graph, name_scope
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.function import functional_ops  # noqa: F401  (the ops)
+from tfcompat._src.ops.control import control_flow_util
+from tfcompat._src.ops.control.while_context import flow_of, shape_invariant, with_flows
+from tfcompat._src.variables.scope import VARIABLE_STORES
+
+_SHARED = (GraphKeys.GLOBAL_VARIABLES, GraphKeys.LOCAL_VARIABLES, GraphKeys.TRAINABLE_VARIABLES, *VARIABLE_STORES)
+_NUMBERS = itertools.count()
+
+
+class BranchGraph(FuncGraph):
+    """The body of a branch or loop, with the seed and collections of the graph around it; variables join that graph's own."""
+
+    def __init__(self, outer: Graph) -> None:
+        super().__init__(outer)
+        self._seed = outer.seed
+        for key in (*outer.collections, *_SHARED):
+            items = outer.get_collection_ref(key)
+            self._collections[key] = items if key in _SHARED else list(items)
+
+
+class _Traced:
+    """A Python function that was called in a graph of its own: its results as they were, and flat as tensors."""
+
+    def __init__(self, name: str, arguments: list[tuple[dtypes.DType, Any]], fn: Callable[[list[Tensor]], Any]) -> None:
+        graph = get_default_graph()
+        self.name = f"{name.replace('/', '_')}_{next(_NUMBERS)}"
+        self.body = BranchGraph(graph)
+        with self.body.as_default():
+            inputs = [self.body.add_input(dtype, sizes, "placeholder") for dtype, sizes in arguments]
+            self.result = fn(inputs)
+            self.result = nest.map_structure(self._tensor, self.result, expand_composites=True)
+            self.leaves = nest.flatten(self.result, expand_composites=True)
+            self.body.outputs = [self._inside(flow_of(leaf)) for leaf in self.leaves if leaf is not None]
+
+    def _tensor(self, value: Any) -> Any:
+        if isinstance(value, Operation):
+            with control_dependencies([value]):
+                return constant(True)
+        return value if value is None or hasattr(value, "flow") else convert_to_tensor(value)
+
+    def _inside(self, tensor: Tensor) -> Tensor:
+        return tensor if tensor.graph is self.body else self.body.capture(tensor)
+
+    def finish(self) -> GraphFunction:
+        """The function, in the default graph."""
+        graph = get_default_graph()
+        found = GraphFunction(self.name, self.body, argument_names(self.body.inputs), argument_names(self.body.outputs), {})
+        graph._add_function(found)
+        for inner in self.body._functions.values():
+            if not graph._is_function(inner.name):
+                graph._add_function(inner)
+        return found
+
+
+def _with_same_captures(traced: list[_Traced]) -> list[Tensor]:
+    """Lets each function take what any of them captures, in one order; the captured tensors."""
+    captured = list(dict.fromkeys(t for each in traced for t in each.body.captures))
+    for each in traced:
+        own = len(each.body.inputs) - len(each.body.captures)
+        inner = [each.body.capture(t) for t in captured]
+        each.body.inputs[own:] = inner
+        each.body.captures = dict(zip(captured, inner))
+    return captured
+
+
+# ---- branches ----
+
+
+def cond_v2(pred: Any, true_fn: Callable, false_fn: Callable, name: str | None = "cond") -> Any:
+    """`cond` as one node.
+
+    Raises:
+      TypeError: the branches give different structures or dtypes.
+    """
+    if isinstance(pred, bool):
+        raise TypeError("pred must not be a Python bool")
+    with name_scope(name or "cond") as scope:
+        pred = convert_to_tensor(pred)
+        label = scope.rstrip("/")
+        traced = [_Traced(f"{label}_{side}", [], lambda _, fn=fn: fn()) for side, fn in (("true", true_fn), ("false", false_fn))]
+        _require_alike("tf.cond", ["true_fn", "false_fn"], traced)
+        captured = _with_same_captures(traced)
+        then, other = (each.finish() for each in traced)
+        make = raw.If if then.is_stateful or other.is_stateful else raw.StatelessIf
+        outputs = make(
+            pred, captured, _kinds(traced[0]), FunctionRef(then.name), FunctionRef(other.name), output_shapes=_shapes(traced), name=scope
+        )  # fmt: skip
+        return _packed(traced[0], outputs)
+
+
+def indexed_case(branch_index: Any, branch_fns: list[Callable], name: str = "indexed_case") -> Any:
+    """The result of the branch of the index, or of the last one where there is none of it, as one node."""
+    with name_scope(name) as scope:
+        label = scope.rstrip("/")
+        traced = [_Traced(f"{label}_branch{i}", [], lambda _, fn=fn: fn()) for i, fn in enumerate(branch_fns)]
+        _require_alike("tf.switch_case", [f"branches[{i}]" for i in range(len(traced))], traced)
+        captured = _with_same_captures(traced)
+        refs = [FunctionRef(each.finish().name) for each in traced]
+        outputs = raw.Case(branch_index, captured, _kinds(traced[0]), refs, output_shapes=_shapes(traced), name=scope)
+        return _packed(traced[0], outputs)
+
+
+@export("switch_case")
+def switch_case(branch_index: Any, branch_fns: Any, default: Callable | None = None, name: str = "switch_case") -> Any:
+    """The result of the branch that the index names.
+
+    Args:
+      branch_index: int32 scalar.
+      branch_fns: list of functions, of (index, function) pairs, or a dict; the indices are 0 to n - 1.
+      default: function for any other index; without it, the last branch.
+
+    Raises:
+      TypeError: an argument is of the wrong type, or branches give different structures. ValueError: indices are missing.
+    """
+    if not isinstance(branch_index, (Tensor, int)) and not hasattr(branch_index, "_dense_var_to_tensor"):
+        raise TypeError(f"branch_index must a Tensor, got {type(branch_index)}")
+    functions = _in_order(branch_fns)
+    for fn in [*functions, *([default] if default is not None else [])]:
+        if not callable(fn):
+            raise TypeError(f"fn for index must be callable, got {fn!r}")
+    with name_scope(name, "case", [branch_index]):
+        index = convert_to_tensor(branch_index, name="branch_index")
+        return indexed_case(index, [*functions, default or functions[-1]] if default is not None else functions)
+
+
+def _in_order(branch_fns: Any) -> list[Callable]:
+    if isinstance(branch_fns, dict):
+        pairs = list(branch_fns.items())
+    elif isinstance(branch_fns, (list, tuple)):
+        if all(callable(fn) for fn in branch_fns):
+            return _nonempty(list(branch_fns))
+        pairs = list(branch_fns)
+    else:
+        raise TypeError("branch_fns must be a list, tuple, or dict")
+    for pair in pairs:
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise TypeError("Each entry in branch_fns must be a 2-tuple")
+        if not isinstance(pair[0], int):
+            raise TypeError(f"key must be a Python `int`, got {type(pair[0])}")
+    keys = sorted(key for key, _ in pairs)
+    if keys != list(range(len(keys))):
+        raise ValueError(
+            f"branch indices (keys) must form contiguous range of [0 to {len(keys)}) but found {{{','.join(map(str, keys))}}}"
+        )
+    return _nonempty([fn for _, fn in sorted(pairs, key=lambda pair: pair[0])])
+
+
+def _nonempty(functions: list[Callable]) -> list[Callable]:
+    if not functions:
+        raise ValueError("Must provide at least one item in branch_fns")
+    return functions
+
+
+def _require_alike(caller: str, names: list[str], traced: list[_Traced]) -> None:
+    first = traced[0]
+    for name, other in zip(names[1:], traced[1:]):
+        problem = None
+        try:
+            nest.assert_same_structure(first.result, other.result, expand_composites=True)
+        except (ValueError, TypeError) as e:
+            problem = str(e)
+        for a, b in zip(first.leaves, other.leaves) if problem is None else ():
+            if (a is None) != (b is None) or (a is not None and a.dtype.base_dtype != b.dtype.base_dtype):
+                problem = f"{a} and {b} have different types"
+        if problem is not None:
+            raise TypeError(
+                f"{names[0]} and {name} arguments to {caller} must have the same number, type, and overall structure of return "
+                f"values.\n\n{names[0]} output: {first.result}\n{name} output: {other.result}\n\nError details:\n{problem}"
+            )
+
+
+def _kinds(traced: _Traced) -> list[dtypes.DType]:
+    return [t.dtype.base_dtype for t in traced.body.outputs]
+
+
+def _shapes(traced: list[_Traced]) -> list[TensorShape]:
+    """What is known of the shape of each output whichever branch is taken."""
+    found = []
+    for same in zip(*[each.body.outputs for each in traced]):
+        sizes = same[0]._sizes
+        for other in same[1:]:
+            is_known = sizes is not None and other._sizes is not None and len(sizes) == len(other._sizes)
+            sizes = tuple(a if a == b else None for a, b in zip(sizes, other._sizes)) if is_known else None
+        found.append(TensorShape.of(sizes))
+    return found
+
+
+def _packed(traced: _Traced, outputs: Any) -> Any:
+    """The outputs of a node in the structure that the function gave, each behind an Identity."""
+    if isinstance(outputs, Operation):
+        return nest.pack_sequence_as(traced.result, traced.leaves, expand_composites=True) if traced.leaves else outputs
+    tensors = iter([raw.Identity(t) for t in (outputs if isinstance(outputs, (list, tuple)) else [outputs])])
+    leaves = [None if leaf is None else next(tensors) for leaf in traced.leaves]
+    return nest.pack_sequence_as(traced.result, leaves, expand_composites=True)
+
+
+# ---- loops ----
+
+
+def while_v2(
+    cond: Callable, body: Callable, loop_vars: Any, shape_invariants: Any = None, parallel_iterations: int = 10,
+    maximum_iterations: Any = None, name: str | None = None, return_same_structure: bool = True,
+) -> Any:  # fmt: skip
+    """`while_loop` as one node.
+
+    Raises:
+      ValueError: the structure or a shape of the loop variables changes.
+    """
+    given = nest.map_structure(lambda v: v if hasattr(v, "flow") else convert_to_tensor(v), loop_vars, expand_composites=True)
+    leaves = nest.flatten(given, expand_composites=True)
+    tensors = [flow_of(v) for v in leaves]
+    shapes = _invariants(given, shape_invariants)
+    with name_scope(name or "while") as scope:
+        limit = -1 if maximum_iterations is None else maximum_iterations
+        limit = convert_to_tensor(limit, dtypes.int32, name="maximum_iterations")
+        counter = constant(0, limit.dtype, name="loop_counter")
+        kinds = [(counter.dtype, ()), (limit.dtype, ()), *[(t.dtype, s) for t, s in zip(tensors, shapes)]]
+
+        def variables(inputs: list[Tensor]) -> Any:
+            return nest.pack_sequence_as(given, with_flows(leaves, inputs[2:]), expand_composites=True)
+
+        def goes_on(inputs: list[Tensor]) -> Any:
+            found = convert_to_tensor(cond(*variables(inputs)))
+            return found if maximum_iterations is None else raw.LogicalAnd(raw.Less(inputs[0], inputs[1]), found)
+
+        def following(inputs: list[Tensor]) -> Any:
+            found = body(*variables(inputs))
+            found = found if nest.is_sequence_or_composite(found) else [found]
+            nest.assert_same_structure(list(given), list(found), expand_composites=True)
+            return [raw.Add(inputs[0], constant(1, counter.dtype)), inputs[1], *nest.flatten(found, expand_composites=True)]
+
+        label = scope.rstrip("/")
+        traced = [_Traced(f"{label}_cond", kinds, goes_on), _Traced(f"{label}_body", kinds, following)]
+        _require_same_shapes(tensors, shapes, traced[1].body.outputs[2:])
+        captured = _with_same_captures(traced)
+        traced[1].body.outputs += traced[1].body.inputs[len(kinds) :]
+        test, step = (each.finish() for each in traced)
+        make = raw.While if test.is_stateful or step.is_stateful else raw.StatelessWhile
+        outputs = make(
+            [counter, limit, *tensors, *captured], FunctionRef(test.name), FunctionRef(step.name),
+            output_shapes=[TensorShape.of(s) for s in [(), (), *shapes, *[t._sizes for t in captured]]],
+            parallel_iterations=parallel_iterations, name=scope,
+        )  # fmt: skip
+        found = [t if t.dtype == dtypes.resource else raw.Identity(t) for t in outputs][2 : 2 + len(tensors)]
+    packed = nest.pack_sequence_as(given, with_flows(leaves, found), expand_composites=True)
+    return packed[0] if len(packed) == 1 and not return_same_structure else packed
+
+
+def _invariants(given: Any, shape_invariants: Any) -> list:
+    """The sizes that each tensor of the loop variables keeps."""
+    if shape_invariants is not None:
+        nest.assert_same_structure(given, shape_invariants, expand_composites=False)
+        shapes = nest.flatten(nest.map_structure(shape_invariant, given, shape_invariants, expand_composites=False))
+    else:
+        shapes = nest.flatten([shape_invariant(flow_of(v)) for v in nest.flatten(given, expand_composites=False)])
+    return [s.sizes for s in shapes]
+
+
+def _require_same_shapes(tensors: list[Tensor], shapes: list, after: list[Tensor]) -> None:
+    for tensor, sizes, value in zip(tensors, shapes, after):
+        have = value._sizes
+        fits = sizes is None or (have is not None and len(have) == len(sizes) and all(w is None or h == w for h, w in zip(have, sizes)))
+        if not fits:
+            raise ValueError(
+                f"Input tensor '{tensor.name}' enters the loop with shape {tensor.shape}, but has shape {value.shape} after one "
+                "iteration. To allow the shape to vary across iterations, use the `shape_invariants` argument of tf.while_loop to "
+                "specify a less-specific shape."
+            )
+
+
+control_flow_util.BUILDERS.update(cond=cond_v2, while_loop=while_v2)
+
+
+@export("enable_control_flow_v2")
+def enable_control_flow_v2() -> None:
+    """`cond`, `case` and `while_loop` make nodes that run functions from now on."""
+    control_flow_util.ENABLE_CONTROL_FLOW_V2 = True
+
+
+@export("disable_control_flow_v2")
+def disable_control_flow_v2() -> None:
+    """`cond`, `case` and `while_loop` make Switch, Merge and loop nodes from now on."""
+    control_flow_util.ENABLE_CONTROL_FLOW_V2 = False
+
+
+@export("control_flow_v2_enabled")
+def control_flow_v2_enabled() -> bool:
+    """Whether `cond`, `case` and `while_loop` make nodes that run functions."""
+    return control_flow_util.EnableControlFlowV2(get_default_graph())

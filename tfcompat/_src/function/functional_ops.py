@@ -1,0 +1,183 @@
+"""Ops that run functions of the graph: calls, branches and loops. Before they run, each is replaced by nodes of the flat form."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from tfcompat._src.framework import dtypes, op_spec, raw
+from tfcompat._src.framework.convert import constant
+from tfcompat._src.framework.function_body import (
+    FUNCTION_OF,
+    CallOperation,
+    FuncGraph,
+    GraphFunction,
+    acting_nodes,
+    body_nodes,
+    copied,
+    results_spec,
+    spec_of,
+)
+from tfcompat._src.framework.function_def import argument_names
+from tfcompat._src.framework.op_spec import op
+from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.scopes import get_default_graph
+from tfcompat._src.framework.shape_inference import InferenceContext
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.ops.control.cond import cond
+from tfcompat._src.ops.control.while_loop import while_loop
+
+
+class InlinedOperation(CallOperation):
+    """A node that runs functions; its gradient is that of the nodes that replace it."""
+
+    differentiates_inlined = True
+    results_spec = results_spec(lambda node, *grads: list(grads))
+
+    @functools.cached_property
+    def function(self) -> GraphFunction:  # type: ignore[override]
+        """What takes the place of this node."""
+        return FUNCTION_OF[self.type](self)
+
+
+def _declared_shapes(c: InferenceContext) -> list:
+    shapes = c.op._attrs.get("output_shapes") or c.op._attrs.get("_output_shapes") or ()
+    return [s.sizes for s in shapes] or [None] * len(c.op.outputs)
+
+
+def _never_called(*arguments: Any) -> Any:
+    raise RuntimeError("an op that runs functions is inlined before it runs")
+
+
+def _functional(name: str, signature: str, stateful: bool) -> None:
+    op(
+        name, signature, shape=_declared_shapes, kernel=_never_called, gradient=InlinedOperation.results_spec.gradient,
+        effects=op_spec.Effects(external=stateful), node_class=InlinedOperation, depth=2,
+    )  # fmt: skip
+
+
+_IF = (
+    "(cond: Tcond, input: Tin, *, Tcond: type, Tin: list(type) >= 0, Tout: list(type) >= 0, then_branch: func, "
+    "else_branch: func, output_shapes: list(shape) = []) -> (output: Tout)"
+)
+_WHILE = (
+    "(input: T, *, T: list(type) >= 0, cond: func, body: func, output_shapes: list(shape) = [], "
+    "parallel_iterations: int = 10) -> (output: T)"
+)
+_CALL = (
+    '(args: Tin, *, Tin: list(type) >= 0, Tout: list(type) >= 0, f: func, config: string = "", config_proto: string = "", '
+    'executor_type: string = "") -> (output: Tout)'
+)
+_functional("If", _IF, True)
+_functional("StatelessIf", _IF, False)
+_functional("While", _WHILE, True)
+_functional("StatelessWhile", _WHILE, False)
+_functional("PartitionedCall", _CALL, False)
+_functional("StatefulPartitionedCall", _CALL, True)
+_functional(
+    "Case",
+    "(branch_index: int32, input: Tin, *, Tin: list(type) >= 0, Tout: list(type) >= 0, branches: list(func) >= 1, "
+    "output_shapes: list(shape) = []) -> (output: Tout)",
+    True,
+)
+
+
+# ---- the functions that replace them ----
+
+
+def _called(call: CallOperation) -> GraphFunction:
+    return _function(call, call._attrs["f"].name)
+
+
+def _branches(call: CallOperation) -> GraphFunction:
+    then, other = (_function(call, call._attrs[name].name) for name in ("then_branch", "else_branch"))
+
+    def build(arguments: list[Tensor]) -> list[Tensor]:
+        predicate, *inputs = arguments
+        if predicate.dtype != dtypes.bool:
+            predicate = raw.NotEqual(predicate, constant(b"" if predicate.dtype == dtypes.string else 0, predicate.dtype))
+        return _joined(cond(predicate, lambda: _run(then, inputs), lambda: _run(other, inputs), strict=True), call)
+
+    return _replacing(call, build)
+
+
+def _cases(call: CallOperation) -> GraphFunction:
+    """The branch of the index; the last one where there is none of it."""
+    functions = [_function(call, ref.name) for ref in call._attrs["branches"]]
+
+    def build(arguments: list[Tensor]) -> list[Tensor]:
+        index, *inputs = arguments
+
+        def chosen(i: int) -> list[Tensor]:
+            if i == len(functions) - 1:
+                return _run(functions[i], inputs)
+            return cond(raw.Equal(index, i), lambda: _run(functions[i], inputs), lambda: chosen(i + 1), strict=True)
+
+        return _joined(chosen(0), call)
+
+    return _replacing(call, build)
+
+
+def _loop(call: CallOperation) -> GraphFunction:
+    test, step = (_function(call, call._attrs[name].name) for name in ("cond", "body"))
+
+    def build(arguments: list[Tensor]) -> list[Tensor]:
+        sizes = [a._sizes if a._sizes == t._sizes else None for a, t in zip(arguments, step.body.outputs)]
+        found = while_loop(
+            lambda *values: _run(test, list(values))[0], lambda *values: _run(step, list(values)), arguments,
+            [TensorShape.of(s) for s in sizes], call._attrs["parallel_iterations"], return_same_structure=True,
+        )  # fmt: skip
+        return list(found)
+
+    return _replacing(call, build)
+
+
+FUNCTION_OF.update(
+    dict.fromkeys(("PartitionedCall", "StatefulPartitionedCall"), _called) | dict.fromkeys(("If", "StatelessIf"), _branches)
+    | dict.fromkeys(("While", "StatelessWhile"), _loop) | {"Case": _cases}
+)  # fmt: skip
+
+
+def _function(call: CallOperation, name: str) -> GraphFunction:
+    found = call.graph._get_function(name)
+    if found is None:
+        raise ValueError(f"{call.name}: the graph has no function {name!r}")
+    return found
+
+
+def _replacing(call: CallOperation, build: Callable[[list[Tensor]], list[Tensor]]) -> GraphFunction:
+    """A function of the call's arguments whose body `build` makes."""
+    body = FuncGraph(call.graph)
+    body.functional_control_flow = False
+    with body.as_default():
+        arguments = [body.add_input(t.dtype, t._sizes, f"arg_{i}") for i, t in enumerate(call.inputs)]
+        for inner, outer in zip(arguments, call.inputs):
+            inner._handle_data = outer._handle_data
+        body.outputs = build(arguments)
+    return GraphFunction(call.type, body, argument_names(body.inputs), argument_names(body.outputs), {})
+
+
+def _run(function: GraphFunction, arguments: list[Tensor]) -> list[Tensor]:
+    """Adds copies of a function's nodes to the default graph; its results, which wait for what acts in it."""
+    graph = get_default_graph()
+
+    def copy(node: Operation, inputs: list[Tensor], controls: list[Operation]) -> Operation:
+        with graph.control_dependencies(controls):
+            return graph.make_op(
+                spec_of(node), graph.unique_name(node.name), inputs, dict(node._attrs), [t._dtype for t in node._outputs]
+            )
+
+    made, values = copied(function.body, arguments, copy)
+    acting = [made[node] for node in acting_nodes(body_nodes(function.body))]
+    results = [values[t] for t in function.body.outputs]
+    if not acting and results:
+        return results
+    with graph.control_dependencies(acting):
+        return [t if t.dtype.base_dtype == dtypes.resource else raw.Identity(t) for t in results] or [constant(0)]
+
+
+def _joined(found: Any, call: CallOperation) -> list[Tensor]:
+    """What a conditional gave, without the value that stands for a branch without results."""
+    return list(found)[: len(call.outputs)]
