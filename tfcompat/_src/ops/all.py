@@ -64,6 +64,7 @@ import tfcompat._src.ops.image.rounding  # noqa: F401
 import tfcompat._src.ops.image.shape_checks  # noqa: F401
 import tfcompat._src.ops.image.taps  # noqa: F401
 import tfcompat._src.ops.io.save_restore  # noqa: F401
+import tfcompat._src.ops.io.vocab_remapping  # noqa: F401
 import tfcompat._src.ops.linalg.decompose  # noqa: F401
 import tfcompat._src.ops.linalg.matrices  # noqa: F401
 import tfcompat._src.ops.linalg.norm  # noqa: F401

@@ -43,6 +43,10 @@ from tfcompat._src.contrib.framework.variables import local_variable as local_va
 from tfcompat._src.contrib.framework.variables import model_variable as model_variable
 from tfcompat._src.contrib.framework.variables import variable as variable
 from tfcompat._src.ops.array.join import is_tensor as is_tensor
+from tfcompat._src.train.checkpoint_ops import load_and_remap_matrix_initializer as load_and_remap_matrix_initializer
+from tfcompat._src.train.checkpoint_ops import load_embedding_initializer as load_embedding_initializer
+from tfcompat._src.train.checkpoint_ops import load_linear_multiclass_bias_initializer as load_linear_multiclass_bias_initializer
+from tfcompat._src.train.checkpoint_ops import load_variable_slot_initializer as load_variable_slot_initializer
 from tfcompat._src.train.checkpoint_utils import init_from_checkpoint as init_from_checkpoint
 from tfcompat._src.train.checkpoint_utils import list_variables as list_variables
 from tfcompat._src.train.checkpoint_utils import load_checkpoint as load_checkpoint
