@@ -9,10 +9,15 @@ NAN_EXTREME = "1.15 drops or keeps a NaN depending on its position in the vector
 UNSORTED_TOP_K = "sorted=False gives falling order too; 1.15 leaves the elements in the order of its heap"
 ADJOINT_INVERSE = "1.15's gradient of MatrixInverse ignores its attribute adjoint; here it is the derivative"
 KNOWN_BRANCH = "1.15 evaluates constants through Switch nodes: the static shape of one node in a branch is not known here"
+DENSE_CTC = "1.15 makes two While nodes that run functions; here tf.while_loop makes the same two loops"
+KNOWN_IN_LOOP = "1.15 evaluates constants through Enter nodes: the static shape of one node in a loop is not known here"
 GRADIENT_NODES = "nodes that tf.gradients makes compute the same under other names"
 SET_SHAPES = "shapes that tf.while_loop and TensorArray set are not in a GraphDef; 1.15 loses them on import too"
 SWISH_KEYWORD = "1.15's decorator of swish refuses keywords with ValueError; here Python does, with TypeError"
 KNOWN_SIZE = "shape functions here know more than 1.15's: the Size of a tensor of known shape, sizes known in part"
+ASSERTION_TEXT = "the text of an assertion about the size of an image is other than 1.15's"
+POOLING_SEQUENCE = "1.15's static shape of a pooling sequence is one too small"
+CONTROL_ORDER = "control inputs stand in the order of the call; 1.15 reorders them where a branch replaces a data input"
 
 CASES: dict[str, dict[str, str]] = {
     "sparse/transpose_fed": {"nodes": KNOWN_SIZE},
@@ -29,6 +34,13 @@ CASES: dict[str, dict[str, str]] = {
             "while_single", "while_same_structure", "while_shape_invariants", "tensor_array_methods", "tensor_array_growing",
         )
     },
+    **{f"ctc/{name}": {"nodes": DENSE_CTC} for name in ("loss_v2", "loss_v2_unique", "loss_v2_blank")},
+    "ctc/unique_labels": {"roundtrip": SET_SHAPES},
+    **{f"crf/{name}": {"roundtrip": SET_SHAPES} for name in ("multitag", "decode", "decode_unknown_time")},
+    **{
+        f"seq2seq/{name}": {"nodes": KNOWN_IN_LOOP}
+        for name in ("scheduled_embedding", "beam", "beam_length_penalty", "beam_attention")
+    },
     "nn_misc/top_k": {"values": UNSORTED_TOP_K, "gradients": UNSORTED_TOP_K},
     "checks/is_non_decreasing": {"nodes": KNOWN_BRANCH, "roundtrip": KNOWN_BRANCH},
     "checks/is_strictly_increasing": {"nodes": KNOWN_BRANCH, "roundtrip": KNOWN_BRANCH},
@@ -36,6 +48,16 @@ CASES: dict[str, dict[str, str]] = {
     "linalg/matrix_inverse_adjoint": {"gradients": ADJOINT_INVERSE},
     "math_unary/special_sqrt": {"values": SQUARE_ROOT},
     "math_unary/special_rsqrt": {"values": SQUARE_ROOT},
+    **{
+        f"image_files/any_{name}": {"nodes": CONTROL_ORDER}
+        for name in ("palette", "animation", "bmp", "cmyk", "float", "first_frame")
+    },
+    **{f"image_contrib/{name}": {"nodes": ASSERTION_TEXT} for name in ("dense_image_warp", "sparse_image_warp")},
+    **{
+        f"image_contrib/fractional_{name}_{kind}": {"nodes": POOLING_SEQUENCE}
+        for name in ("max", "avg")
+        for kind in ("00", "01", "10", "11", "gradient", "ints")
+    },
     "reduction/nan_reduce_max": {"values": NAN_EXTREME},
     "reduction/nan_reduce_min": {"values": NAN_EXTREME},
 }

@@ -86,3 +86,28 @@ error_case("beam_few", beam(beam_width=2, top_paths=3), x=F32(7, 3, 4), n=LENGTH
 error_case("beam_leaves", beam(beam_width=9, top_paths=9), x=F32(1, 1, 2), n=np.array([1], np.int32))
 error_case("beam_time", beam(), x=F32(4, 3, 4), n=LENGTHS)
 error_case("greedy_batch", lambda tf, x, n: tf.nn.ctc_greedy_decoder(x, n)[1], x=F32(7, 2, 4), n=LENGTHS)
+
+
+DENSE = np.array([[2, 2, 1, 0], [4, 0, 0, 0], [1, 3, 2, 5]], np.int32)
+COUNTS = np.array([3, 1, 4], np.int32)
+
+
+def dense(**options):
+    def build(tf, x, y, k, n):
+        given = dict(options)
+        if given.pop("unique", False):
+            given["unique"] = tf.nn.ctc_unique_labels(y)
+        return tf.nn.ctc_loss_v2(y, x, k, n, **given)
+
+    return build
+
+
+FULL = dict(ROUNDING, y=DENSE, k=COUNTS, n=LENGTHS, partial=False)
+case("loss_v2_sparse", lambda tf, x, p, v, n: tf.nn.ctc_loss_v2(tf.SparseTensor(p, v, [3, 4]), x, None, n, blank_index=3),
+     x=F32(7, 3, 6), p=PLACES, v=np.array([2, 2, 1, 4, 0, 1, 0, 5], np.int32), n=LENGTHS, **ROUNDING)  # fmt: skip
+case("loss_v2", dense(), x=F32(7, 3, 6), **FULL)
+case("loss_v2_unique", dense(unique=True), x=F32(7, 3, 6), **FULL)
+case("loss_v2_blank", dense(blank_index=-1, logits_time_major=False), x=F32(3, 7, 7), **FULL)
+case("unique_labels", lambda tf, y: list(tf.nn.ctc_unique_labels(y)), y=DENSE, partial=False)
+case("collapse_repeated", lambda tf, y, k: list(tf.nn.collapse_repeated(y, k)), y=DENSE, k=COUNTS)
+error_case("loss_v2_no_blank", lambda tf, x, p, v, n: tf.nn.ctc_loss_v2(tf.SparseTensor(p, v, [3, 4]), x, None, n), x=F32(7, 3, 6), **LABELS)

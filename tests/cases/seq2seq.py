@@ -51,10 +51,11 @@ error_case("limit_rank", lambda tf, x, n: training(maximum_iterations=[2])(tf, x
 error_case("length_rank", lambda tf, x: tf.contrib.seq2seq.TrainingHelper(x, 3), x=F32(3, 4, UNITS))
 
 
-def training_gradient(tf, x, n):
+def gradients(tf, session, outputs, feed):
     """The gradients of a decoder's outputs with respect to its inputs and weights."""
-    outputs = training(project=True)(tf, x, n)[0]
-    return [outputs] + tf.gradients(outputs, [x] + tf.trainable_variables())
+    session.run(tf.global_variables_initializer())
+    inputs = [x for x in feed if x.dtype == tf.float32]
+    return session.run(tf.gradients(outputs[0], inputs + tf.trainable_variables()), feed)
 
 
 def greedy(tf, starts):
@@ -84,7 +85,7 @@ def custom(tf, x):
 
 
 def scheduled_embedding(tf, x, n):
-    helper = tf.contrib.seq2seq.ScheduledEmbeddingTrainingHelper(x, n, table(tf), 0.5, seed=5, scheduling_seed=6)
+    helper = tf.contrib.seq2seq.ScheduledEmbeddingTrainingHelper(x, n, table(tf), 1.0, seed=5, scheduling_seed=6)
     return decode(tf, helper, project=True)
 
 
@@ -100,7 +101,7 @@ def scheduled_output(**options):
     return build
 
 
-case("training_gradient", training_gradient, x=F32(3, 4, UNITS), n=LENGTHS, **MODEL)
+case("training_gradient", training(project=True), x=F32(3, 4, UNITS), n=LENGTHS, **dict(MODEL, run=gradients))
 case("greedy", greedy, starts=I32(3, low=0, high=WORDS), **MODEL)
 case("sampled", sampled, starts=I32(3, low=0, high=WORDS), **MODEL)
 case("inference", inference, x=F32(3, UNITS), **MODEL)
@@ -135,15 +136,24 @@ def attention_case(name, make, **options):
     case("attention_" + name, attentive(make, **options), x=F32(3, 4, 2), memory=F32(3, 5, 4), n=LENGTHS, **MODEL)
 
 
+case("attention_gradient", attentive(lambda s, m, n: s.BahdanauAttention(4, m, n, normalize=True), attention_layer_size=3),
+     x=F32(3, 4, 2), memory=F32(3, 5, 4), n=LENGTHS, **dict(MODEL, run=gradients))  # fmt: skip
 attention_case("bahdanau", lambda s, m, n: s.BahdanauAttention(4, m))
 attention_case("bahdanau_normalized", lambda s, m, n: s.BahdanauAttention(4, m, n, normalize=True), attention_layer_size=3)
 attention_case("luong", lambda s, m, n: s.LuongAttention(UNITS, m, n), output_attention=False)
 attention_case("luong_scaled", lambda s, m, n: s.LuongAttention(UNITS, m, n, scale=True, probability_fn=s.hardmax), alignment_history=True)
 attention_case("bahdanau_monotonic", lambda s, m, n: s.BahdanauMonotonicAttention(4, m, n, normalize=True, score_bias_init=-1.0))
 attention_case("luong_monotonic", lambda s, m, n: s.LuongMonotonicAttention(UNITS, m, n, scale=True, mode="hard"))
-attention_case("noise", lambda s, m, n: s.LuongMonotonicAttention(UNITS, m, n, sigmoid_noise=0.5, sigmoid_noise_seed=4))
 attention_case("several", lambda s, m, n: [s.LuongAttention(UNITS, m, n), s.BahdanauAttention(3, m)], attention_layer_size=[3, 4],
                alignment_history=True)  # fmt: skip
+
+
+def noisy(tf, memory, n):
+    mechanism = tf.contrib.seq2seq.LuongMonotonicAttention(UNITS, memory, n, sigmoid_noise=0.5, sigmoid_noise_seed=4)
+    return list(mechanism(tf.ones([3, UNITS]), mechanism.initial_state(3, tf.float32)))
+
+
+case("attention_noise", noisy, memory=F32(3, 5, 4), n=LENGTHS, **MODEL)
 
 
 def wrapper(tf, make, **options):

@@ -5,7 +5,10 @@ import sys
 import tfcompat as tf
 
 prefix, numbered = sys.argv[1], sys.argv[2] == "numbered"
-a, b = tf.get_variable("a", [200_000], initializer=tf.zeros_initializer()), tf.get_variable("b", [], initializer=tf.zeros_initializer())
+a, b = (
+    tf.get_variable("a", [200_000], initializer=tf.zeros_initializer()),
+    tf.get_variable("b", [], initializer=tf.zeros_initializer()),
+)
 step = tf.group(a.assign_add(tf.ones([200_000])), b.assign_add(1.0))
 saver = tf.train.Saver(max_to_keep=3)
 with tf.Session() as session:

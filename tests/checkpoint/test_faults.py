@@ -14,6 +14,7 @@ import pytest
 import tfcompat as tf
 from tfcompat._src.checkpoint.reader import CheckpointReader
 from tfcompat._src.framework import errors
+from tfcompat._src.train.saver_builder import BaseSaverBuilder
 
 WRITER = os.path.join(os.path.dirname(__file__), "save_forever.py")
 KILLS = int(os.environ.get("TFCOMPAT_CHECKPOINT_KILLS", "6"))
@@ -78,11 +79,15 @@ def test_every_damaged_byte_is_found_or_harmless(tmp_path, version):
     assert found > 0.7 * len(whole)
 
 
-def test_a_damaged_tensor_is_named_before_any_variable_changes(tmp_path):
+@pytest.mark.parametrize("builder", [None, BaseSaverBuilder])
+def test_a_damaged_tensor_is_named_before_any_variable_changes(tmp_path, builder):
     with tf.Graph().as_default(), tf.Session() as session:
-        a, b = tf.get_variable("a", initializer=tf.constant([1.0])), tf.get_variable("b", initializer=tf.constant([2.0]))
+        a, b = (
+            tf.get_variable("a", initializer=tf.constant([1.0])),
+            tf.get_variable("b", initializer=tf.constant([2.0])),
+        )
         session.run(tf.global_variables_initializer())
-        saver = tf.train.Saver()
+        saver = tf.train.Saver(builder=builder and builder())
         prefix = saver.save(session, str(tmp_path / "m"), write_meta_graph=False)
         data = tmp_path / "m.data-00000-of-00001"
         data.write_bytes(data.read_bytes()[:-1] + b"\x00")

@@ -17,6 +17,7 @@ TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 GOLDEN = os.path.join(TESTS, "golden", "checkpoint")
 sys.path.insert(0, os.path.join(TESTS, "checkpoint"))
 
+import graphs  # noqa: E402
 import values  # noqa: E402
 
 BFLOAT16 = tf.bfloat16.as_numpy_dtype
@@ -45,8 +46,32 @@ def digest(path):
         return hashlib.sha256(file.read()).hexdigest()
 
 
+def record_savers():
+    found = {}
+    for name in graphs.SAVERS:
+        with tf.Graph().as_default() as graph:
+            saver = graphs.build_saver(tf, name)
+            found[name] = {"nodes": graphs.nodes(tf, graph), "saver_def": graphs.saver_def(saver)}
+    return found
+
+
+def record_objects():
+    """Saves objects after three steps; their loss before and after one more."""
+    with tf.Graph().as_default() as graph, tf.Session() as session:
+        tf.set_random_seed(3)
+        checkpoint, step, loss = graphs.build_objects(tf)
+        session.run(tf.global_variables_initializer())
+        for _ in range(3):
+            session.run(step)
+        checkpoint.save(os.path.join(GOLDEN, "objects"), session=session)
+        nodes = graphs.nodes(tf, graph)
+        losses = [float(session.run(loss)), float(session.run([step, loss])[1]), float(session.run(loss))]
+    os.remove(os.path.join(GOLDEN, "checkpoint"))
+    return {"nodes": nodes, "losses": losses}
+
+
 def main():
-    facts = {}
+    facts = {"savers": record_savers(), "objects": record_objects()}
     with tf.Graph().as_default(), tf.Session() as session:
         for version in (1, 2):
             save(session, version, os.path.join(GOLDEN, f"v{version}"), values.tensors(version, BFLOAT16))
@@ -55,7 +80,9 @@ def main():
         names = values.many()
         prefix = os.path.join(folder, "many")
         tensors = [tf.constant(np.float32(i)) for i in range(len(names))]
-        session.run(tf.raw_ops.SaveV2(prefix=prefix, tensor_names=names, shape_and_slices=[""] * len(names), tensors=tensors))
+        session.run(
+            tf.raw_ops.SaveV2(prefix=prefix, tensor_names=names, shape_and_slices=[""] * len(names), tensors=tensors)
+        )
         facts["many"] = {"index": digest(prefix + ".index"), "data": digest(prefix + ".data-00000-of-00001")}
     for version in ("v1", "v1_parts", "v2", "v2_parts"):
         reader = pywrap_tensorflow.NewCheckpointReader(os.path.join(GOLDEN, version))
@@ -65,7 +92,7 @@ def main():
             "dtypes": {k: v.name for k, v in reader.get_variable_to_dtype_map().items()},
         }
     with open(os.path.join(GOLDEN, "facts.json"), "w") as file:
-        json.dump(facts, file, indent=1, sort_keys=True)
+        json.dump(facts, file, sort_keys=True)
         file.write("\n")
 
 

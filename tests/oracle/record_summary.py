@@ -12,10 +12,10 @@ TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, TESTS)
 
 import tensorflow as tf  # noqa: E402
+from summary import shared  # noqa: E402
 from tensorflow.python.client import timeline  # noqa: E402
 
 from oracle import golden  # noqa: E402
-from summary import shared  # noqa: E402
 
 
 def read(path):

@@ -81,3 +81,42 @@ def test_errors(folder, call, error, text):
     with pytest.raises(error) as caught:
         call()
     assert type(caught.value) is error and caught.value.message.startswith(text)
+
+
+def test_plus_modes_read_what_was_flushed(tmp_path):
+    """Reading and writing have places of their own; "r+" and "w+" begin a new file when first written, "a+" goes on."""
+    path = str(tmp_path / "file")
+    for mode, want in (("r+", "one"), ("w+", "one"), ("a+", "oneone")):
+        with file_io.FileIO(path, mode) as file:
+            file.write("one")
+            file.flush()
+            assert file.read() == want
+            file.write("two")
+            file.flush()
+            assert file.read() == "two"
+            file.seek(0)
+            assert file.readline() == want + "two"
+        if mode != "r+":
+            file_io.write_string_to_file(path, "one")
+
+
+def test_file_comparison(tmp_path):
+    """The CRC-32 of "123456789" is the check value that the CRC's definition gives."""
+    first, second = str(tmp_path / "first"), str(tmp_path / "second")
+    file_io.write_string_to_file(first, "123456789")
+    file_io.write_string_to_file(second, "123456780")
+    assert file_io.file_crc32(first) == "0xcbf43926"
+    assert file_io.file_crc32(first, block_size=2) == "0xcbf43926"
+    assert file_io.filecmp(first, first)
+    assert not file_io.filecmp(first, second)
+
+
+def test_seek_takes_one_position(tmp_path):
+    path = str(tmp_path / "file")
+    file_io.write_string_to_file(path, "text")
+    with file_io.FileIO(path, "r") as file:
+        for arguments in ({}, {"offset": 1, "position": 1}):
+            with pytest.raises(TypeError):
+                file.seek(**arguments)
+        file.seek(position=2)
+        assert file.read() == "xt"

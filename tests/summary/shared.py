@@ -98,7 +98,7 @@ def profiles(tf, folder):
             "flops": dict(builder.float_operation(), order_by="name"),
             "all": builder(builder.trainable_variables_parameter())
             .with_accounted_types([".*"])
-            .select(["params", "float_ops", "op_types"])
+            .select(["params", "float_ops", "op_types", "occurrence"])
             .build(),
             "shallow": builder(builder.float_operation()).with_max_depth(2).order_by("name").build(),
             "started": builder(builder.trainable_variables_parameter())

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+
 import tfcompat as tf
 from summary import shared
 from summary.recorded import RECORDED

@@ -1,4 +1,4 @@
-"""Programs of the documents, run as a user runs them."""
+"""Programs of the documents that write for TensorBoard, run as a user runs them."""
 
 import os
 import subprocess
@@ -6,11 +6,12 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import tfcompat as tf
 from google.protobuf import text_format
 from programs import run_folder
 
-PROGRAMS = Path(__file__).parent / "programs"
+import tfcompat as tf
+
+PROGRAMS = Path(run_folder.__file__).parent / "summaries"
 
 
 def run(name, folder):

@@ -1,7 +1,8 @@
 """TFRecord files against those of TensorFlow 1.15.5, whole and damaged."""
 
-import tfcompat as tf
 import pytest
+
+import tfcompat as tf
 from summary import shared
 from summary.recorded import RECORDED
 

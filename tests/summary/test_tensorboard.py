@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 import tfcompat as tf
 
 accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")

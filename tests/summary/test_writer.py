@@ -7,6 +7,7 @@ import threading
 import warnings
 
 import pytest
+
 import tfcompat as tf
 from summary import shared
 from summary.recorded import RECORDED
@@ -136,6 +137,7 @@ def test_a_removed_folder_does_not_stop_a_program(tmp_path, caplog):
     writer.add_event(tf.Event(step=2))
     writer.flush()
     assert "has disappeared" in caplog.text
+    writer.close()
 
 
 def test_wrong_arguments(tmp_path):

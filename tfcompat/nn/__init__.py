@@ -2,6 +2,8 @@
 
 import importlib
 
+from tfcompat._src.function.ctc_dense import ctc_loss_v2 as ctc_loss_v2
+from tfcompat._src.function.ctc_dense import ctc_unique_labels as ctc_unique_labels
 from tfcompat._src.ops.array.blocks import depth_to_space as depth_to_space
 from tfcompat._src.ops.array.blocks import space_to_batch as space_to_batch
 from tfcompat._src.ops.array.blocks import space_to_depth as space_to_depth
@@ -39,6 +41,7 @@ from tfcompat._src.ops.nn.ctc import ctc_beam_search_decoder as ctc_beam_search_
 from tfcompat._src.ops.nn.ctc import ctc_beam_search_decoder_v2 as ctc_beam_search_decoder_v2
 from tfcompat._src.ops.nn.ctc import ctc_greedy_decoder as ctc_greedy_decoder
 from tfcompat._src.ops.nn.ctc import ctc_loss as ctc_loss
+from tfcompat._src.ops.nn.ctc_labels import collapse_repeated as collapse_repeated
 from tfcompat._src.ops.nn.depthwise import depthwise_conv2d as depthwise_conv2d
 from tfcompat._src.ops.nn.depthwise import depthwise_conv2d_native_backprop_filter as depthwise_conv2d_backprop_filter
 from tfcompat._src.ops.nn.depthwise import depthwise_conv2d_native_backprop_input as depthwise_conv2d_backprop_input

@@ -33,7 +33,9 @@ def read_index(prefix: str) -> dict[bytes, bytes]:
         raise errors.DataLossError(None, None, f"Unable to read checkpoint index {path}: {e}") from None
     if header.version.min_consumer > VERSION:
         raise errors.InvalidArgumentError(
-            None, None, f"Checkpoint min consumer version {header.version.min_consumer} above current version {VERSION} for TensorFlow"
+            None,
+            None,
+            f"Checkpoint min consumer version {header.version.min_consumer} above current version {VERSION} for TensorFlow",
         )
     return found
 
@@ -98,7 +100,8 @@ class BundleReader(SavedTensors):
         found = np.empty(shape, numpy_dtype)
         if entry.size != found.nbytes:
             raise self._damaged(
-                name, f"Invalid size in bundle entry: key {name}; stored size {entry.size}; expected size {found.nbytes}"
+                name,
+                f"Invalid size in bundle entry: key {name}; stored size {entry.size}; expected size {found.nbytes}",
             )
         data = found.reshape(-1).view(np.uint8)
         self._read_into(name, entry, data)

@@ -59,10 +59,8 @@ class BundleWriter:
     """
 
     def __init__(self, prefix: str) -> None:
-        self._prefix = prefix
-        folder = os.path.dirname(prefix)
-        if not os.path.isdir(folder or "."):
-            file_io.mkdir(folder)
+        prefix = self._prefix = file_io.local(prefix)
+        files.make_folder(prefix)
         _clear_leftovers(prefix)
         self._entries: dict[bytes, Any] = {}
         self._data = files.PendingFile(data_name(prefix, 0, 1), STATE_MARK)
@@ -162,6 +160,7 @@ def merge(prefixes: list[str], destination: str, delete_old_dirs: bool) -> None:
       errors.InvalidArgumentError: two of them hold the same tensor.
       errors.OpError: a file cannot be read or written.
     """
+    prefixes, destination = [file_io.local(p) for p in prefixes], file_io.local(destination)
     merged: dict[bytes, Any] = {}
     sources: list[str] = []
     for prefix in prefixes:
@@ -175,15 +174,15 @@ def merge(prefixes: list[str], destination: str, delete_old_dirs: bool) -> None:
                 known.slices.extend(entry.slices)
             else:
                 raise errors.InvalidArgumentError(
-                    None, None, f"Duplicate tensor keyed by {key.decode('latin-1')} encountered, when merging prefix: {prefix}"
+                    None,
+                    None,
+                    f"Duplicate tensor keyed by {key.decode('latin-1')} encountered, when merging prefix: {prefix}",
                 )
         sources += [data_name(prefix, i, num_shards) for i in range(num_shards)]
     for entry in merged.values():
         if entry.slices:
             entry.shard_id = 0
-    folder = os.path.dirname(destination)
-    if not os.path.isdir(folder or "."):
-        file_io.mkdir(folder)
+    files.make_folder(destination)
     index = files.PendingFile(index_name(destination), MERGE_MARK)
     try:
         index.write(table.build(_index_entries(merged, len(sources))))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import Any
 
 import numpy as np
 
+from tfcompat._src.framework import errors
 from tfcompat._src.platform import file_io
 
 _BUFFER = 1 << 20
@@ -72,6 +74,14 @@ class PendingFile:
             self._file = -1
         if os.path.exists(self.temporary):
             os.unlink(self.temporary)
+
+
+def make_folder(path: str) -> None:
+    """Makes the folder of `path` where it is missing; its own parent must exist."""
+    folder = os.path.dirname(path)
+    if folder and not os.path.exists(folder):
+        with contextlib.suppress(errors.AlreadyExistsError):  # another writer was faster
+            file_io.mkdir(folder)
 
 
 def sync_folder(path: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from typing import Any
 
-
 from tfcompat._src.checkpoint.bundle_reader import BundleReader
 from tfcompat._src.checkpoint.bundle_writer import index_name, interrupted_index
 from tfcompat._src.checkpoint.reading import SavedTensors
@@ -69,5 +68,3 @@ class CheckpointReader:
 def NewCheckpointReader(filepattern: Any) -> CheckpointReader:  # noqa: N802
     """A CheckpointReader for a checkpoint of either version; see its class for what it raises."""
     return CheckpointReader(filepattern)
-
-

@@ -78,7 +78,9 @@ class SavedTensors(abc.ABC):
                 filled += found[here].size
         if filled != found.size:
             raise errors.InvalidArgumentError(
-                None, None, f"Does not have sufficient slices for partitioned tensor {name} to restore in slice_spec: {wanted.text}"
+                None,
+                None,
+                f"Does not have sufficient slices for partitioned tensor {name} to restore in slice_spec: {wanted.text}",
             )
         return found
 

@@ -80,7 +80,9 @@ def parse_spec(spec: str) -> tuple[tuple[int, ...], TensorSlice]:
         raise _invalid(f"Expected slice spec of rank {len(shape)} but got {len(found.starts)}: {spec}")
     for start, size, full in zip(found.starts, found.sizes(shape), shape):
         if start + size > full:
-            raise _invalid(f"Extent in dimension out of bounds: slice [{start}, {start + size}) of a dimension of size {full}")
+            raise _invalid(
+                f"Extent in dimension out of bounds: slice [{start}, {start + size}) of a dimension of size {full}"
+            )
     return shape, found
 
 

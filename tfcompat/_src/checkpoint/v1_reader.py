@@ -31,7 +31,9 @@ class V1Reader(SavedTensors):
         paths = [p for p in sorted(glob.glob(file_io.local(pattern))) if os.path.isfile(p)]
         if not paths:
             raise errors.NotFoundError(
-                None, None, f"Unsuccessful TensorSliceReader constructor: Failed to find any matching files for {pattern}"
+                None,
+                None,
+                f"Unsuccessful TensorSliceReader constructor: Failed to find any matching files for {pattern}",
             )
         self._tables: list[tuple[str, table.Table]] = []
         self._infos: dict[str, TensorInfo] = {}
@@ -68,7 +70,9 @@ class V1Reader(SavedTensors):
 
     def not_found(self, name: str) -> errors.NotFoundError:
         return errors.NotFoundError(
-            None, None, f'{name} not found in checkpoint file: Tensor name "{name}" not found in checkpoint files {self._pattern}'
+            None,
+            None,
+            f'{name} not found in checkpoint file: Tensor name "{name}" not found in checkpoint files {self._pattern}',
         )
 
     def _parts_text(self, info: TensorInfo) -> str:
@@ -78,19 +82,17 @@ class V1Reader(SavedTensors):
         info = self.require(name)
         part = part or slices.TensorSlice.whole(len(info.shape))
         key = slices.encode_key(name, part)
-        path, data = "", None
-        try:
-            for path, found in self._tables:
+        for path, found in self._tables:
+            try:
                 data = found.get(key)
                 if data is not None:
-                    break
-            if data is None:
-                raise ValueError(f"no file has its slice {part.text}")
-            return _values(data, info.dtype, part.sizes(info.shape))
-        except (table.DamagedTable, DecodeError, ValueError) as e:
-            raise errors.DataLossError(
-                None, None, f"Tensor {name} of checkpoint {path or self._pattern} is damaged: {e}"
-            ) from None
+                    return _values(data, info.dtype, part.sizes(info.shape))
+            except (table.DamagedTable, DecodeError, ValueError) as e:
+                raise self._damaged(name, path, str(e)) from None
+        raise self._damaged(name, self._pattern, f"no file has its slice {part.text}")
+
+    def _damaged(self, name: str, path: str, what: str) -> errors.DataLossError:
+        return errors.DataLossError(None, None, f"Tensor {name} of checkpoint {path} is damaged: {what}")
 
 
 def _values(data: bytes, dtype: dtypes.DType, shape: tuple[int, ...]) -> np.ndarray:
@@ -130,5 +132,3 @@ def _field(message: memoryview, wanted: int) -> memoryview:
             return message[at : at + size]
         at += size
     return message[:0]
-
-

@@ -9,7 +9,7 @@ import numpy as np
 
 from tfcompat._src.checkpoint import files, slices, table, varint
 from tfcompat._src.framework import dtypes, errors
-from tfcompat._src.platform import compat
+from tfcompat._src.platform import compat, file_io
 from tfcompat._src.proto import messages
 
 META_KEY = b""
@@ -59,7 +59,7 @@ class V1Writer:
     """
 
     def __init__(self, path: str) -> None:
-        self._path = path
+        self._path = file_io.local(path)
         self._meta: dict[str, Any] = {}
         self._data: dict[bytes, bytes] = {}
 

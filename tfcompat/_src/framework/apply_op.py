@@ -330,7 +330,7 @@ def _convert_attr(spec: OpSpec, attr: Attr, value: Any) -> Any:
 def _check_value(spec: OpSpec, attr: Attr, value: Any) -> None:
     if attr.allowed is not None and value not in attr.allowed:
         if attr.element_kind == "string":
-            listed = '", "'.join(sorted(v.decode() for v in attr.allowed))
+            listed = '", "'.join(v.decode() for v in attr.allowed)
             raise ValueError(f"Attr '{attr.name}' of '{spec.name}' Op passed string '{value.decode()}' not in: \"{listed}\".")
         names = ", ".join(sorted(d.name for d in attr.allowed))
         raise TypeError(f"Value passed to parameter '{attr.name}' has DataType {value.name} not in list of allowed values: {names}")

@@ -80,10 +80,8 @@ def call_numpy_kernel(op: Any, values: list) -> tuple:
         result = op.spec.numpy_kernel(*arguments, **{k: attrs[k] for k in op.spec.fold_attrs})
     results = result if isinstance(result, (tuple, list)) else (result,)
     flat = [r for item in results for r in (item if isinstance(item, (tuple, list)) else (item,))]
-    return tuple(
-        v if isinstance(v, np.ndarray) and v.dtype == t.dtype.as_numpy_dtype else np.asarray(v, t.dtype.as_numpy_dtype)
-        for v, t in zip(flat, op.outputs)
-    )
+    kinds = [t.dtype.as_numpy_dtype if t.dtype.is_numpy_compatible else object for t in op.outputs]
+    return tuple(v if isinstance(v, np.ndarray) and v.dtype == kind else np.asarray(v, kind) for v, kind in zip(flat, kinds))
 
 
 def kernel_arguments(op: Any, values: list) -> tuple[list, dict[str, Any]]:

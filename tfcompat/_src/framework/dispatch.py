@@ -34,7 +34,7 @@ BINARY = frozenset(
 STRUCTURAL = frozenset(
     """batch_gather concat dynamic_partition expand_dims gather gather_nd math.unsorted_segment_max
     math.unsorted_segment_mean math.unsorted_segment_min math.unsorted_segment_prod math.unsorted_segment_sqrt_n
-    math.unsorted_segment_sum one_hot rank reduce_all reduce_any reduce_max reduce_mean reduce_min reduce_prod reduce_sum
+    math.unsorted_segment_sum one_hot rank reduce_all reduce_any reduce_join reduce_max reduce_mean reduce_min reduce_prod reduce_sum
     size squeeze stack tile where""".split()
 )
 """Functions that change or combine rows."""

@@ -19,6 +19,7 @@ from tfcompat._src.platform import file_io, logging
 from tfcompat._src.platform.versions import GIT_VERSION, VERSION
 from tfcompat._src.proto import messages, pool
 
+SAVER_OPS = frozenset(("Save", "SaveSlices", "SaveV2", "Restore", "RestoreSlice", "RestoreV2"))
 UNBOUND_INPUT_PREFIX = "$unbound_inputs_"
 
 
@@ -162,7 +163,7 @@ def _is_exported(value: Any, export_scope: str | None, exclude_nodes: str | None
 def _fill_collection(entry: Any, key: str, values: list[Any], export_scope: str | None) -> None:
     to_proto = get_to_proto_function(key)
     if to_proto is not None:
-        protos = [to_proto(v, export_scope=export_scope) for v in values]
+        protos = [v if isinstance(v, Message) else to_proto(v, export_scope=export_scope) for v in values]
         entry.bytes_list.value.extend(p.SerializeToString() for p in protos if p is not None)
         entry.bytes_list.SetInParent()
     elif all(isinstance(v, (str, bytes)) for v in values) and values:
@@ -209,9 +210,12 @@ def export_scoped_meta_graph(
         raise NotImplementedError("tfcompat does not have export_scoped_meta_graph(save_debug_info=True)")
     graph = graph or get_default_graph()
     excluded = unbound_inputs_col_name if export_scope and unbound_inputs_col_name in graph.get_all_collection_keys() else None
-    if export_scope or clear_devices:
+    if export_scope or clear_devices or clear_extraneous_savers:
         unbound: set[str] = set()
-        graph_def = _scoped_graph_def(graph_def or graph.as_graph_def(add_shapes=True), export_scope, clear_devices, unbound)
+        graph_def = graph_def or graph.as_graph_def(add_shapes=True)
+        if clear_extraneous_savers:
+            graph_def = _without_other_savers(graph_def, saver_def)
+        graph_def = _scoped_graph_def(graph_def, export_scope, clear_devices, unbound)
         if unbound and unbound_inputs_col_name:
             graph.clear_collection(unbound_inputs_col_name)
             for name in sorted(unbound):
@@ -224,6 +228,17 @@ def export_scoped_meta_graph(
     if filename:
         _write(found, filename, as_text)
     return found, variables
+
+
+def _without_other_savers(graph_def: Any, saver_def: Any) -> Any:
+    """A GraphDef without the name scopes of savers other than that of `saver_def` (or all of them, without one)."""
+    scopes = {node.name.rpartition("/")[0] or node.name for node in graph_def.node if node.op in SAVER_OPS}
+    if saver_def is not None:
+        scopes -= {name.rpartition("/")[0] for name in (saver_def.save_tensor_name, saver_def.restore_op_name)}
+    extraneous = tuple(scope + "/" for scope in scopes)
+    found = messages.GraphDef(versions=graph_def.versions, library=graph_def.library)
+    found.node.extend(node for node in graph_def.node if not node.name.startswith(extraneous))
+    return found
 
 
 def _scoped_graph_def(graph_def: Any, export_scope: str | None, clear_devices: bool, unbound: set[str]) -> Any:

@@ -47,12 +47,12 @@ class Arg:
 
 @dataclass(frozen=True)
 class Attr:
-    """An attribute: its kind, default (REQUIRED where there is none), allowed values and minimum."""
+    """An attribute: its kind, default (REQUIRED where there is none), allowed values (strings in their order) and minimum."""
 
     name: str
     kind: str
     default: Any = REQUIRED
-    allowed: frozenset | None = None
+    allowed: frozenset | tuple | None = None
     minimum: int | None = None
 
     @property
@@ -137,7 +137,7 @@ def _parse_attr(text: str) -> Attr:
     if element in NAMED_SETS:
         element, allowed = "type", _dtype_set(NAMED_SETS[element])
     elif element.startswith("{") and '"' in element:
-        allowed, element = frozenset(v.encode() for v in ast.literal_eval(element)), "string"
+        allowed, element = tuple(v.encode() for v in ast.literal_eval(f"[{element[1:-1]}]")), "string"
     elif element.startswith("{"):
         allowed, element = _dtype_set(element.strip("{}")), "type"
     elif element not in SCALAR_KINDS:

@@ -46,27 +46,27 @@ class EventsWriter:
     def InitWithSuffix(self, suffix: Any) -> None:
         """Makes the file, with `suffix` at the end of its name."""
         self._suffix = compat.as_text(suffix)
-        self._init_if_needed()
+        if self._writer is not None and not os.path.exists(self._path):
+            logging.warning(f"The events file {self._path} is gone: {self._pending} events are lost, a new file is made.")
+            self._writer, self._pending = None, 0
+        self._opened()
 
     def FileName(self) -> bytes:
         """The path of the file, which is made if there is none."""
         if not self._path:
-            self._init_if_needed()
+            self._opened()
         return self._path.encode()
 
-    def _init_if_needed(self) -> None:
-        if self._writer is not None:
-            if os.path.exists(self._path):
-                return
-            if self._pending:
-                logging.warning(f"Re-initialization, attempting to open a new file, {self._pending} events will be lost.")
-            self._writer.close()
-        seconds = int(time.time())
-        self._path = self._free_path(seconds)
-        self._writer = TFRecordWriter(self._path)
-        self._writer.write(Event(wall_time=seconds, file_version=VERSION).SerializeToString())
-        self._writer.flush()
-        self._pending = 0
+    def _opened(self) -> TFRecordWriter:
+        """The file, which is made if there is none."""
+        if self._writer is None:
+            seconds = int(time.time())
+            self._path = self._free_path(seconds)
+            self._writer = TFRecordWriter(self._path)
+            self._writer.write(Event(wall_time=seconds, file_version=VERSION).SerializeToString())
+            self._writer.flush()
+            self._pending = 0
+        return self._writer
 
     def _free_path(self, seconds: int) -> str:
         """A path that is not taken: a second writer of the same second has the next second in its name."""
@@ -93,10 +93,8 @@ class EventsWriter:
         self._WriteSerializedEvent(event.SerializeToString())
 
     def _WriteSerializedEvent(self, event: bytes) -> None:
-        if self._writer is None:
-            self._init_if_needed()
+        self._opened().write(event)
         self._pending += 1
-        self._writer.write(event)
 
     def Flush(self) -> None:
         """Hands what was written to the operating system.
@@ -104,7 +102,7 @@ class EventsWriter:
         Raises:
           UnknownError: the file is gone, and with it the events.
         """
-        if not self._pending:
+        if self._writer is None or not self._pending:
             return
         self._writer.flush()
         if not os.path.exists(self._path):

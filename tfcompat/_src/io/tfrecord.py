@@ -5,11 +5,12 @@ Numbers are little-endian, checksums masked CRC-32C. A compressed file is one GZ
 
 from __future__ import annotations
 
+import io
 import os
 import struct
 import zlib
 from collections.abc import Iterator
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 from tfcompat._src.framework import errors
 from tfcompat._src.framework.export import export
@@ -145,53 +146,41 @@ class _Deflated:
         self._file.close()
 
 
-class _Inflated:
-    """A file that is read through zlib."""
+class _Inflated(io.RawIOBase):
+    """What a file holds, decompressed by zlib."""
 
     def __init__(self, file: BinaryIO, compression: str) -> None:
         self._file = file
         window = _GZIP_WINDOW if compression == "GZIP" else zlib.MAX_WBITS
         self._new_stream = lambda: zlib.decompressobj(window)
         self._stream = self._new_stream()
-        self._input, self._ready, self._place = b"", b"", 0
+        self._input = b""
 
-    def read(self, size: int) -> bytes:
-        """The next `size` bytes; fewer at the end."""
-        parts = []
-        while size:
-            if self._place == len(self._ready) and not self._inflate():
-                break
-            part = self._ready[self._place : self._place + size]
-            self._place += len(part)
-            size -= len(part)
-            parts.append(part)
-        return parts[0] if len(parts) == 1 else b"".join(parts)
+    def readable(self) -> bool:
+        return True
 
-    def _inflate(self) -> bool:
-        """Decompresses more; false at the end of the file."""
-        self._ready, self._place = b"", 0
-        while not self._ready:
+    def readinto(self, buffer: Any) -> int:
+        """Decompresses into `buffer`; zero bytes at the end of the file."""
+        found = b""
+        while not found:
             if self._stream.eof:
                 self._input, self._stream = self._stream.unused_data, self._new_stream()
             self._input = self._input or self._file.read(_BUFFER_SIZE)
             if not self._input:
-                return False
+                return 0
             try:
-                self._ready = self._stream.decompress(self._input, _BUFFER_SIZE)
+                found = self._stream.decompress(self._input, len(buffer))
             except zlib.error as error:
                 reason = str(error).removeprefix("Error ").replace(" while decompressing data", "")
                 raise errors.DataLossError(None, None, f"inflate() failed with error {reason}") from None
             self._input = self._stream.unconsumed_tail
-        return True
+        buffer[: len(found)] = found
+        return len(found)
 
     def close(self) -> None:
-        self._file.close()
-
-
-class _Readable(Protocol):
-    def read(self, size: int, /) -> bytes: ...
-
-    def close(self) -> None: ...
+        if not self.closed:
+            self._file.close()
+        super().close()
 
 
 class RecordReader:
@@ -214,8 +203,8 @@ class RecordReader:
         compression = TFRecordOptions.get_compression_type_string(options)
         with tensorflow_errors(self._path):
             file = open(self._path, "rb", buffering=_BUFFER_SIZE)  # noqa: SIM115
-        self._size = os.fstat(file.fileno()).st_size if not compression else None
-        self._file: _Readable = _Inflated(file, compression) if compression else file
+        self._is_compressed = bool(compression)
+        self._file = io.BufferedReader(_Inflated(file, compression), _BUFFER_SIZE) if compression else file
 
     def read(self) -> bytes | None:
         """The next record; None at the end, also where the file ends within the length of a record.
@@ -230,10 +219,7 @@ class RecordReader:
         if crc32c.masked(header[: _LENGTH.size]) != length_crc:
             raise errors.DataLossError(None, None, f"corrupted record at {self.offset}")
         wanted = length + _CRC.size
-        if self._size is not None and self._size - self.offset - _HEADER.size < wanted:
-            self._size = max(self._size, os.stat(self._path).st_size)
-        is_there = self._size is None or self._size - self.offset - _HEADER.size >= wanted
-        body = self._file.read(wanted) if is_there else b""
+        body = self._file.read(wanted) if wanted <= _BUFFER_SIZE or self._holds(wanted) else b""
         if len(body) < wanted:
             raise errors.DataLossError(None, None, f"truncated record at {self.offset}")
         data = body[:length]
@@ -241,6 +227,10 @@ class RecordReader:
             raise errors.DataLossError(None, None, f"corrupted record at {self.offset + _HEADER.size}")
         self.offset += _HEADER.size + wanted
         return data
+
+    def _holds(self, size: int) -> bool:
+        """Whether `size` bytes can follow a header, so that a wrong length asks for no memory."""
+        return self._is_compressed or os.stat(self._path).st_size - self.offset - _HEADER.size >= size
 
     def __iter__(self) -> Iterator[bytes]:
         while (record := self.read()) is not None:

@@ -9,10 +9,11 @@ from tfcompat._src.framework.export import export
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.sparse_tensor import SparseTensor
 from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.framework.trackable import Trackable
 
 
 @export("contrib.lookup.LookupInterface")
-class LookupInterface:
+class LookupInterface(Trackable):
     """A table from keys to values that lasts from run to run.
 
     Args:
@@ -60,7 +61,7 @@ class LookupInterface:
 
 
 @export("contrib.lookup.TableInitializerBase")
-class TableInitializerBase:
+class TableInitializerBase(Trackable):
     """What fills a table.
 
     Args:

@@ -29,7 +29,7 @@ class InitializableLookupTableBase(LookupInterface):
         super().__init__(initializer.key_dtype, initializer.value_dtype)
         self._default_value = convert_to_tensor(default_value, dtype=self._value_dtype)
         self._default_value.shape.merge_with([])
-        self._initializer = initializer
+        self._initializer = self._track_trackable(initializer, "_initializer")
         with init_scope():
             self._resource_handle = self._create_resource()
         with outside_control_flow():

@@ -29,7 +29,11 @@ from tfcompat._src.ops.array.shape import size
 from tfcompat._src.ops.control.groups import no_op
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.sequence import arange
-from tfcompat._src.ops.strings.hashing import string_to_hash_bucket, string_to_hash_bucket_fast, string_to_hash_bucket_strong
+from tfcompat._src.ops.strings.hashing import (
+    string_to_hash_bucket,
+    string_to_hash_bucket_fast,
+    string_to_hash_bucket_strong,
+)
 from tfcompat._src.ops.strings.numbers import as_string
 
 

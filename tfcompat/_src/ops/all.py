@@ -62,6 +62,7 @@ import tfcompat._src.ops.image.resize  # noqa: F401
 import tfcompat._src.ops.image.resize_functions  # noqa: F401
 import tfcompat._src.ops.image.rounding  # noqa: F401
 import tfcompat._src.ops.image.shape_checks  # noqa: F401
+import tfcompat._src.ops.image.sizes  # noqa: F401
 import tfcompat._src.ops.image.taps  # noqa: F401
 import tfcompat._src.ops.io.save_restore  # noqa: F401
 import tfcompat._src.ops.io.vocab_remapping  # noqa: F401
@@ -104,6 +105,8 @@ import tfcompat._src.ops.nn.conv_kernels  # noqa: F401
 import tfcompat._src.ops.nn.ctc  # noqa: F401
 import tfcompat._src.ops.nn.ctc_beam_search  # noqa: F401
 import tfcompat._src.ops.nn.ctc_kernel  # noqa: F401
+import tfcompat._src.ops.nn.ctc_labels  # noqa: F401
+import tfcompat._src.ops.nn.cudnn_rnn  # noqa: F401
 import tfcompat._src.ops.nn.depthwise  # noqa: F401
 import tfcompat._src.ops.nn.dilated  # noqa: F401
 import tfcompat._src.ops.nn.dilation  # noqa: F401
@@ -133,6 +136,7 @@ import tfcompat._src.ops.parsing.serialized  # noqa: F401
 import tfcompat._src.ops.parsing.wire  # noqa: F401
 import tfcompat._src.ops.quantized.compute  # noqa: F401
 import tfcompat._src.ops.quantized.convert  # noqa: F401
+import tfcompat._src.ops.quantized.fused  # noqa: F401
 import tfcompat._src.ops.quantized.values  # noqa: F401
 import tfcompat._src.ops.queues.accumulators  # noqa: F401
 import tfcompat._src.ops.queues.barrier  # noqa: F401
@@ -148,6 +152,7 @@ import tfcompat._src.ops.queues.staging_state  # noqa: F401
 import tfcompat._src.ops.queues.state  # noqa: F401
 import tfcompat._src.ops.ragged.array  # noqa: F401
 import tfcompat._src.ops.ragged.broadcast  # noqa: F401
+import tfcompat._src.ops.ragged.construct  # noqa: F401
 import tfcompat._src.ops.ragged.dense  # noqa: F401
 import tfcompat._src.ops.ragged.dispatch  # noqa: F401
 import tfcompat._src.ops.ragged.factory  # noqa: F401

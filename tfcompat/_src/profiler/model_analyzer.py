@@ -83,7 +83,7 @@ def advise(graph: Graph | None = None, run_meta: Any = None, options: Any = 0) -
     raise NotImplementedError("tfcompat does not have tf.profiler.advise")
 
 
-@export("profiler.Profiler")
+@export("profiler.Profiler", "contrib.tfprof.model_analyzer.Profiler")
 class Profiler:
     """A profile of several steps of a graph.
 

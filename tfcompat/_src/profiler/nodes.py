@@ -37,8 +37,8 @@ class ProfiledNode:
         """COUNTS of one step, or (-1) the mean of all."""
         chosen = list(self.steps.values()) if step < 0 else [self.steps[step]] if step in self.steps else []
         found = {name: sum(c[name] for c in chosen) // max(len(chosen), 1) for name in STEP_COUNTS}
-        known = self.shape is not None and min(self.shape, default=1) >= 0
-        found["parameters"] = math.prod(self.shape) if known else 0
+        sizes = self.shape or [0]
+        found["parameters"] = math.prod(sizes) if min(sizes) >= 0 else 0
         found["float_ops"] = self.flops * (found["run_count"] if self.steps else 1)
         return found
 

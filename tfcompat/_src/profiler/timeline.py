@@ -85,7 +85,8 @@ class Timeline:
 
     def analyze_step_stats(self, show_dataflow: bool = True, show_memory: bool = True) -> StepStatsAnalysis:
         """The trace, and when most memory was in use; arguments as for `generate_chrome_trace_format`."""
-        self._trace, self._tensors = ChromeTrace(), {}
+        self._trace = ChromeTrace()
+        self._tensors: dict[str, _TracedTensor] = {}
         pids = itertools.count()
         self._allocators_pid = next(pids)
         self._trace.name_process("Allocators", self._allocators_pid)
@@ -138,7 +139,8 @@ class Timeline:
             here = (self._pids[device][0], node.thread_id)
             name, kind, inputs = self._described(node, device)
             args = {"name": name, "op": kind, **{f"input{i}": text for i, text in enumerate(inputs)}}
-            self._trace.add("X", "Op", kind, *here, start, dur=node.all_end_rel_micros, args=args)
+            compute, lane = here
+            self._trace.add("X", "Op", kind, compute, lane, start, dur=node.all_end_rel_micros, args=args)
             for text in inputs:
                 source = text if text in self._tensors or text.find("/_") <= 0 else text[: text.rfind("/_")]
                 tensor = self._tensors.get(source)
@@ -171,7 +173,8 @@ class Timeline:
             changes[tensor.allocator] += [(tensor.made, tensor.num_bytes, name), (last, -tensor.num_bytes, name)]
         maximums = {}
         for allocator, entries in changes.items():
-            total, held, most = 0, set(), AllocationMaximum(0, 0, set())
+            total, most = 0, AllocationMaximum(0, 0, set())
+            held: set[str] = set()
             for timestamp, num_bytes, name in sorted(entries):
                 total += num_bytes
                 (held.discard if num_bytes < 0 else held.add)(name)

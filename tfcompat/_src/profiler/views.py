@@ -6,8 +6,8 @@ import re
 from collections import defaultdict
 from typing import Any
 
-from tfcompat._src.proto.messages import tfprof
 from tfcompat._src.profiler.nodes import COUNTS, PARENT, ProfiledNode
+from tfcompat._src.proto.messages import tfprof
 
 ROOT = "_TFProfRoot"
 _MINIMUMS = {
@@ -72,7 +72,7 @@ _COLUMNS = (
 """(what selects it, its title, the count, how it is written)."""
 _OP_ORDER = ("bytes", "peak_bytes", "residual_bytes", "output_bytes", "micros", "accelerator_micros", "cpu_micros", "params", "float_ops")
 _UNITS = {"params": " params", "float_ops": " flops"}
-_OTHERS = {"device": "assigned devices", "op_types": "op types", "occurrence": "op count (run|defined)", "input_shapes": "input shapes"}
+_OTHERS = {"device": "assigned devices", "op_types": "op types", "occurrence": "op {} (run|defined)", "input_shapes": "input shapes"}
 
 
 def _selected(options: dict[str, Any]) -> set[str]:
@@ -87,11 +87,11 @@ def heading(view: str, options: dict[str, Any]) -> str:
     return "\n".join(["", "Doc:", *lines, "", "Profile:", ""])
 
 
-def legend(options: dict[str, Any]) -> str:
-    """The titles of the columns."""
+def legend(options: dict[str, Any], counted: str) -> str:
+    """The titles of the columns; `counted` is what a view calls how often an op is there."""
     chosen = _selected(options)
     titles = [title for key, title, _, _ in _COLUMNS if key in chosen] + [t for key, t in _OTHERS.items() if key in chosen]
-    return f"node name | {' | '.join(titles)}\n"
+    return f"node name | {' | '.join(titles)}\n".format(counted)
 
 
 def _matches(name: str, patterns: list[str]) -> bool:
@@ -157,7 +157,8 @@ class _Scope(_Counted):
         own = node.counts(options["step"])
         is_accounted = node.name != ROOT and any(_matches(t, options["account_type_regexes"]) for t in node.types)
         super().__init__(node.name, own, is_accounted, own["run_count"])
-        self.node, self.children = node, []
+        self.node = node
+        self.children: list[_Scope] = []
 
     def account(self) -> bool:
         """Sums up what is below; whether anything there counts."""
@@ -258,7 +259,7 @@ def scope_view(nodes: dict[str, ProfiledNode], options: dict[str, Any]) -> tuple
     starts = options["start_name_regexes"]
     root.shown = counted if starts == [".*"] else _starting(counted, starts)
     ((root, text),) = _print_scopes([root], options, 1, 0)
-    return root.message(), legend(options) + text
+    return root.message(), legend(options, "count") + text
 
 
 # ---- by op type ----
@@ -321,7 +322,7 @@ def op_view(nodes: dict[str, ProfiledNode], options: dict[str, Any]) -> tuple[An
             part = _Counted(node.name, node.counts(options["step"]), True, 0)
             part.reset()
             part.fill(message.graph_nodes.add())
-    return root, legend(options) + "".join(t.line(options, whole) for t in shown)
+    return root, legend(options, "occurrence") + "".join(t.line(options, whole) for t in shown)
 
 
 def _accumulated(types: list[_OpType]) -> dict[str, int]:

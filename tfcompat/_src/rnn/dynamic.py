@@ -233,9 +233,9 @@ def raw_rnn(
 
     Args:
       cell: an RNNCell.
-      loop_fn: function of (time, cell_output, cell_state, loop_state) that gives (elements_finished [batch], next_input,
-        next_cell_state, emit_output, next_loop_state). The first call has time 0 and None for the rest; it gives the
-        initial state, and an example of one row of the outputs or None for `cell.output_size`.
+      loop_fn: function of (time, cell_output, cell_state, loop_state) that gives (elements_finished [batch],
+        next_input, next_cell_state, emit_output, next_loop_state). The first call has time 0 and None for the rest; it
+        gives the initial state, and an example of one row of the outputs or None for `cell.output_size`.
       parallel_iterations: written into the loop, 32 by default.
       swap_memory: written into the loop.
       scope: variable scope, "rnn" by default.
@@ -312,6 +312,7 @@ def _raw_rnn_body(cell: Any, loop_fn: Callable, zero_emit: Any) -> Callable:
         next_state = nest.map_structure(lambda old, new: copy_through(finished, old, new), state, next_state)
         emit_arrays = nest.map_structure(lambda array, value: array.write(time, value), emit_arrays, emit)
         ended = logical_or(finished, next_finished)
-        return next_time, ended, next_input, emit_arrays, next_state, loop_state if next_loop_state is None else next_loop_state
+        new_loop_state = loop_state if next_loop_state is None else next_loop_state
+        return next_time, ended, next_input, emit_arrays, next_state, new_loop_state
 
     return body

@@ -146,7 +146,7 @@ class RNNCellWrapper(RNNCell):
 
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
-        """A wrapper from what `get_config` gave, with the cell itself in place of its configuration; else ValueError."""
+        """A wrapper from what `get_config` gave, with the cell itself for its configuration; else ValueError."""
         config = dict(config)
         cell = config.pop("cell")
         try:

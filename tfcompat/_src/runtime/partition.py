@@ -355,10 +355,24 @@ class Partitioner:
             for t in (t for item in items for t in item._inputs):
                 uses.setdefault(t, set()).add(step)
         steps = [
-            self._cluster(items, step, uses) if step[0] % 2 else HostStep(items)
+            self._cluster(items, step, uses) if step[0] % 2 else HostStep(self._files_first(items))
             for step, items in sorted(by_step.items(), key=lambda entry: (entry[0][0], getattr(entry[0][1], "id", 0)))
         ]
         return [s for s in steps if isinstance(s, HostStep) or not _does_nothing(s)]
+
+    def _files_first(self, items: list[Any]) -> list[Any]:
+        """Host operations with those first that read checkpoints: all are found whole before a variable changes."""
+        found: list[Any] = []
+        place = 0
+        for item in items:
+            ready = item.type == "RestoreV2" and not item._control_inputs
+            if ready and all(t in self.known or t in self.fed for t in item._inputs):
+                found.insert(place, item)
+                place += 1
+            else:
+                found.append(item)
+                place = len(found) if item.spec.effects.external else place
+        return found
 
     def _with_shapes(self, items: list[Any]) -> list[Any]:
         """Items of a cluster, after those that compute shapes for it in other clusters: shapes are found anew in each."""

@@ -110,16 +110,17 @@ def fill(run_metadata: Any, recorder: Recorder, device_of: Callable[[Operation],
     add(first_device, "_SOURCE", "_SOURCE = NoOp()", recorder.start, recorder.start)
     clusters = 0
     for entry in recorder.entries:
-        cluster = isinstance(entry.work, Cluster)
-        operations = [op for item in entry.work.items for op in leaf_operations(item)] if cluster else [entry.work]
+        cluster = entry.work if isinstance(entry.work, Cluster) else None
+        items = [entry.work] if cluster is None else cluster.items
+        operations = [op for item in items for op in leaf_operations(item)]
         share = (entry.end - entry.start) // len(operations)
         for i, op in enumerate(operations):
             start = entry.start + i * share
             device = device_of(op).name
             _add_outputs(add(device, op.name, _label(op), start, start + share), op, entry.sizes, device)
-        if cluster:
+        if cluster is not None:
             stream = device_of(operations[0]).name.replace("/job:localhost/replica:0/task:0", "") + "/stream:all"
-            inputs = ", ".join(_input_name(t) for t in entry.work.inputs)
+            inputs = ", ".join(_input_name(t) for t in cluster.inputs)
             name = f"cluster_{clusters}:CompiledCluster"
             add(stream, name, f"{name}({inputs})", entry.start, entry.end)
             clusters += 1

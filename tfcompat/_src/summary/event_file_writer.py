@@ -7,6 +7,7 @@ import os
 import queue
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 from tfcompat._src.framework import errors
@@ -51,7 +52,7 @@ class _EventLoggerThread(threading.Thread):
         """Waits until every event is on its way to the file; not in a forked process, which has no such thread."""
         if self._process == os.getpid():
             self._queue.join()
-            flush(self._writer)
+            _attempt(self._writer.Flush)
 
 
 @atexit.register
@@ -60,10 +61,10 @@ def _drain_all() -> None:
         worker.drain()
 
 
-def flush(writer: EventsWriter) -> None:
-    """Flushes an event file; as in 1.15 a program goes on where that fails."""
+def _attempt(action: Callable[[], None]) -> None:
+    """Flushes or closes an event file; as in 1.15 a program goes on where that fails."""
     try:
-        writer.Flush()
+        action()
     except errors.OpError as error:
         logging.error(f"Events were not written: {error}")
 
@@ -120,7 +121,7 @@ class EventFileWriter:
     def flush(self) -> None:
         """Waits until all events so far are in the file."""
         self._event_queue.join()
-        flush(self._ev_writer)
+        _attempt(self._ev_writer.Flush)
 
     def close(self) -> None:
         """Writes all events, ends the thread and closes the file."""
@@ -130,5 +131,5 @@ class EventFileWriter:
         self.flush()
         self._worker.join()
         _OPEN.discard(self._worker)
-        self._ev_writer.Close()
+        _attempt(self._ev_writer.Close)
         self._closed = True

@@ -14,7 +14,7 @@ _PLUGIN_ASSET_PREFIX = "__tensorboard_plugin_asset__"
 class PluginAsset(abc.ABC):
     """The files of one plugin, which has the class attribute `plugin_name`; a graph holds one object of a class."""
 
-    plugin_name: str | None = None
+    plugin_name: Any = None
 
     @abc.abstractmethod
     def assets(self) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import re
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -35,6 +36,9 @@ from tfcompat._src.train.training_util import get_or_create_global_step
 
 _SUMMARY_WRITER_INIT_COLLECTION_NAME = "_SUMMARY_WRITER_V2"
 _CPU = "cpu:0"
+_EXPERIMENT_NAME = re.compile(r"^[^\x00-\x1F<>]{0,256}$")
+_RUN_NAME = re.compile(r"^[^\x00-\x1F<>]{0,512}$")
+_USER_NAME = re.compile(r"^[a-z]([-a-z0-9]{0,29}[a-z0-9])?$", re.IGNORECASE)
 
 
 class _ThreadState(threading.local):
@@ -206,8 +210,13 @@ def create_db_writer(
     """A writer to an SQLite database.
 
     Raises:
-      NotImplementedError: always.
+      ValueError: a name has characters that none may have. NotImplementedError: otherwise.
     """
+    for kind, pattern, value in (
+        ("experiment_name", _EXPERIMENT_NAME, experiment_name), ("run_name", _RUN_NAME, run_name), ("user_name", _USER_NAME, user_name)
+    ):  # fmt: skip
+        if isinstance(value, str) and pattern.search(value) is None:
+            raise ValueError(f"{kind} ({value}) must match {pattern.pattern}")
     raise NotImplementedError("tfcompat does not write summaries to a database (tf.contrib.summary.create_db_writer)")
 
 

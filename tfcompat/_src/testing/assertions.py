@@ -61,8 +61,8 @@ class Assertions(absltest.TestCase):
             return np.asarray(value, object)
 
     def _GetPyList(self, a: Any) -> Any:  # noqa: N802
-        value = self.evaluate(a) if isinstance(a, tf.Tensor) or (is_ragged(a) and hasattr(a, "flat_values")) else a
-        return value.to_list() if is_ragged(value) else np.array(value).tolist()
+        value = self.evaluate(a) if isinstance(a, (tf.Tensor, tf.RaggedTensor)) else a
+        return value.to_list() if is_ragged(value) else self._GetNdArray(value).tolist()
 
     def assertProtoEquals(self, expected_message_maybe_ascii: Any, message: Any, msg: str | None = None) -> None:  # noqa: N802
         """The message equals another one or its text form; numbers count to six digits."""
@@ -156,7 +156,7 @@ class Assertions(absltest.TestCase):
 
     def _assertRaggedAlike(self, a: Any, b: Any, check: Callable[[Any, Any], None], path: str = "value") -> None:  # noqa: N802
         def walk(x: Any, y: Any, where: str) -> None:
-            self.assertEqual(type(x), type(y), where)
+            self.assertEqual(isinstance(x, (list, tuple)), isinstance(y, (list, tuple)), where)
             if not isinstance(x, (list, tuple)):
                 check(x, y)
                 return

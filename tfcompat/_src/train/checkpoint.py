@@ -191,7 +191,12 @@ Checkpoint = CheckpointV1
 
 
 def add_variable(
-    trackable: Any, name: str, shape: Any = None, dtype: Any = dtypes.float32, initializer: Any = None, trainable: bool = True
+    trackable: Any,
+    name: str,
+    shape: Any = None,
+    dtype: Any = dtypes.float32,
+    initializer: Any = None,
+    trainable: bool = True,
 ) -> Any:
     """A new resource variable that is a dependency of `trackable`; `initializer` is a value, or a function of a shape."""
     return trackable._add_variable_with_custom_getter(
@@ -256,6 +261,7 @@ def capture_dependencies(template: Any) -> Iterator[None]:
     def creator(next_creator: Any, name: str, initial_value: Any, trackable_parent: Any = None, **kwargs: Any) -> Any:
         if name is not None and name.startswith(prefix):
             if trackable_parent is None:
+
                 def getter(initializer: Any, **inner: Any) -> Any:
                     inner.update(name=name)
                     return next_creator(initial_value=initializer, **inner)

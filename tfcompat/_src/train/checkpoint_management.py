@@ -170,7 +170,9 @@ def get_checkpoint_mtimes(checkpoint_prefixes: list[str]) -> list[float]:
 
 
 @export("train.remove_checkpoint")
-def remove_checkpoint(checkpoint_prefix: str, checkpoint_format_version: int = V2, meta_graph_suffix: str = "meta") -> None:
+def remove_checkpoint(
+    checkpoint_prefix: str, checkpoint_format_version: int = V2, meta_graph_suffix: str = "meta"
+) -> None:
     """Deletes the files of a checkpoint, and its graph.
 
     Args:
@@ -244,7 +246,9 @@ class CheckpointManager:
         self._last_preserved_timestamp = state.last_preserved_timestamp
         if now < self._last_preserved_timestamp:
             ahead = self._last_preserved_timestamp - now
-            logging.warning("time.time() returned a value %f seconds behind the last preserved checkpoint timestamp.", ahead)
+            logging.warning(
+                "time.time() returned a value %f seconds behind the last preserved checkpoint timestamp.", ahead
+            )
             self._last_preserved_timestamp = now
         paths = list(state.all_model_checkpoint_paths)
         times = list(state.all_model_checkpoint_timestamps) or [self._last_preserved_timestamp] * len(paths)

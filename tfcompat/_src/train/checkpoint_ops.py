@@ -31,7 +31,10 @@ def _load_and_remap_matrix(
     for name, count in (("num_row_oov_buckets", num_row_oov_buckets), ("num_col_oov_buckets", num_col_oov_buckets)):
         if count < 0:
             raise ValueError(f"{name} must be >= 0, but received {count}")
-    for kind, old, new in (("row", old_row_vocab_file, new_row_vocab_file), ("col", old_col_vocab_file, new_col_vocab_file)):
+    for kind, old, new in (
+        ("row", old_row_vocab_file, new_row_vocab_file),
+        ("col", old_col_vocab_file, new_col_vocab_file),
+    ):
         if bool(old) != bool(new):
             raise ValueError(
                 f"old_{kind}_vocab_file and new_{kind}_vocab_file must both be specified or left unspecified. "

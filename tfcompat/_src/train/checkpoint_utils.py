@@ -138,7 +138,9 @@ def init_from_checkpoint(ckpt_dir_or_file: Any, assignment_map: dict[str, Any]) 
         _set_initializers(variable, prefix, saved_name)
 
 
-def _init_scope(prefix: Any, shown: Any, shapes: dict, saved_scope: str, current_scope: str, known: dict[str, Any]) -> None:
+def _init_scope(
+    prefix: Any, shown: Any, shapes: dict, saved_scope: str, current_scope: str, known: dict[str, Any]
+) -> None:
     scope = current_scope[: current_scope.rindex("/")] if "/" in current_scope else ""
     if not saved_scope.endswith("/"):
         raise ValueError(
@@ -149,7 +151,9 @@ def _init_scope(prefix: Any, shown: Any, shapes: dict, saved_scope: str, current
         rest = name[len(scope) :] if current_scope == "/" else name[len(scope) + 1 :]
         saved_name = (rest if saved_scope == "/" else saved_scope + rest).removesuffix("/")
         if saved_name not in shapes:
-            raise ValueError(f"Tensor {saved_name} ({name[len(scope) + 1 :]} in {saved_scope}) is not found in {shown} checkpoint")
+            raise ValueError(
+                f"Tensor {saved_name} ({name[len(scope) + 1 :]} in {saved_scope}) is not found in {shown} checkpoint"
+            )
         _set_initializers(_variable_named(name, known), prefix, saved_name)
 
 
@@ -187,7 +191,9 @@ def _set_checkpoint_initializer(
 ) -> None:
     """Makes the initializer of a variable read a tensor, or a part of one, from a checkpoint."""
     with device(variable.device), device("/cpu:0"):
-        (restored,) = raw.RestoreV2(ckpt_file, [tensor_name], [slice_spec], dtypes=[variable.dtype.base_dtype], name=name)
+        (restored,) = raw.RestoreV2(
+            ckpt_file, [tensor_name], [slice_spec], dtypes=[variable.dtype.base_dtype], name=name
+        )
         ((saved_as, op),) = saveable_object_util.op_list_to_dict([variable]).items()
         (saveable,) = saveable_object_util.saveable_objects_for_op(op, saved_as)
     variable._initializer_op = saveable.restore([restored], restored_shapes=None)

@@ -50,7 +50,7 @@ class SparseSlot:
         return SparseSlot(self.map_op, max(ranks, default=None))
 
 
-def _store(tensors: list, slots: list[SparseSlot], enqueue_many: bool, keep_input: Tensor) -> tuple[list, list[SparseSlot]]:
+def store(tensors: list, slots: list[SparseSlot], enqueue_many: bool, keep_input: Tensor) -> tuple[list, list[SparseSlot]]:
     """The tensors, sparse ones replaced by the numbers of what was stored, and their slots; `slots` are those to share."""
     stored = [_stored(t, s, enqueue_many, keep_input) if isinstance(t, SparseTensor) else t for t, s in zip(tensors, slots)]
     found = []
@@ -89,7 +89,7 @@ def _stored(tensor: SparseTensor, slot: SparseSlot, enqueue_many: bool, keep_inp
     return found
 
 
-def _restored(stored: Any, slots: list[SparseSlot]) -> Any:
+def restored(stored: Any, slots: list[SparseSlot]) -> Any:
     """What came from the queue, numbers of stored tensors replaced by the sparse batch."""
     is_list = isinstance(stored, Sequence)
     tensors = [
@@ -114,27 +114,27 @@ def _after(values: list, tensor: Any) -> Any:
 # ---- lists of tensors ----
 
 
-def _as_list(tensors: Any) -> list:
+def _as_tensor_list(tensors: Any) -> list:
     return [tensors[k] for k in sorted(tensors, key=str)] if isinstance(tensors, dict) else tensors
 
 
-def _as_lists(tensors_list: Any) -> list:
+def _as_tensor_list_list(tensors_list: Any) -> list:
     if not tensors_list:
         raise ValueError("Expected at least one set of tensors")
     first = tensors_list[0]
     if isinstance(first, dict) and any(set(t) != set(first) for t in tensors_list):
         raise ValueError("All dictionaries in tensors_list must have the same keys")
-    return [_as_list(t) for t in tensors_list]
+    return [_as_tensor_list(t) for t in tensors_list]
 
 
-def _as_given(tensors: Any, batch: Any) -> Any:
+def _as_original_type(tensors: Any, batch: Any) -> Any:
     """The batch in the structure of an example."""
     if not isinstance(tensors, dict):
         return batch
     return dict(zip(sorted(tensors, key=str), [batch] if len(tensors) == 1 else batch))
 
 
-def _checked_keep_input(keep_input: Any, enqueue_many: bool) -> Tensor:
+def checked_keep_input(keep_input: Any, enqueue_many: bool) -> Tensor:
     keep_input = convert_to_tensor(keep_input)
     rank = keep_input.shape.ndims
     if rank is None:
@@ -146,7 +146,7 @@ def _checked_keep_input(keep_input: Any, enqueue_many: bool) -> Tensor:
     return keep_input
 
 
-def _types(lists: list[list[Tensor]]) -> list[dtypes.DType]:
+def types_of(lists: list[list[Tensor]]) -> list[dtypes.DType]:
     types = [t.dtype for t in lists[0]]
     for other in lists[1:]:
         others = [t.dtype for t in other]
@@ -156,7 +156,7 @@ def _types(lists: list[list[Tensor]]) -> list[dtypes.DType]:
     return types
 
 
-def _shapes(lists: list[list[Tensor]], enqueue_many: bool) -> list[list]:
+def shapes_of(lists: list[list[Tensor]], enqueue_many: bool) -> list[list]:
     """The shape of each component, as far as the first list has it; ValueError where another list does not fit."""
     for tensor in (t for tensors in lists for t in tensors):
         if tensor.shape.ndims is None:
@@ -207,22 +207,22 @@ class _Pipeline:
             lists = [convert_n_to_tensor_or_indexed_slices(tensors) for tensors in lists]
             if not lists[0]:
                 raise ValueError("Expected at least one tensor in batch().")
-            keep_input = _checked_keep_input(keep_input, self.enqueue_many)
+            keep_input = checked_keep_input(keep_input, self.enqueue_many)
             lists, slots = self._stored_lists(lists, keep_input)
-            types = _types(lists)
-            shapes = _shapes(lists, self.enqueue_many) if self.shapes is None else self.shapes
+            types = types_of(lists)
+            shapes = shapes_of(lists, self.enqueue_many) if self.shapes is None else self.shapes
             queue = self.make_queue(types, shapes)
             enqueues = [self._enqueue(queue, tensors, keep_input) for tensors in lists]
             add_queue_runner(QueueRunner(queue, enqueues * threads))
             self.summarize(queue)
             dequeue = queue.dequeue_up_to if self.allow_smaller_final_batch else queue.dequeue_many
-            return _restored(dequeue(self.batch_size, name=scope), slots)
+            return restored(dequeue(self.batch_size, name=scope), slots)
 
     def _stored_lists(self, lists: list, keep_input: Tensor) -> tuple[list, list[SparseSlot]]:
-        stored, slots = _store(lists[0], [SparseSlot()] * len(lists[0]), self.enqueue_many, keep_input)
+        stored, slots = store(lists[0], [SparseSlot()] * len(lists[0]), self.enqueue_many, keep_input)
         found = [stored]
         for tensors in lists[1:]:
-            stored, others = _store(tensors, slots, self.enqueue_many, keep_input)
+            stored, others = store(tensors, slots, self.enqueue_many, keep_input)
             slots = [slot.merged(other) for slot, other in zip(slots, others)]
             found.append(stored)
         return found, slots
@@ -319,7 +319,7 @@ def maybe_batch(
     pipeline = _first_in_first_out(
         "batch", capacity, dynamic_pad, shared_name, batch_size, enqueue_many, shapes, allow_smaller_final_batch, name
     )
-    return _as_given(tensors, pipeline.build([_as_list(tensors)], keep_input, num_threads))
+    return _as_original_type(tensors, pipeline.build([_as_tensor_list(tensors)], keep_input, num_threads))
 
 
 @export("train.batch_join")
@@ -342,11 +342,11 @@ def maybe_batch_join(
     name: str | None = None,
 ) -> Any:  # fmt: skip
     """As `batch_join`, of the examples for which `keep_input` is true (see `maybe_batch`)."""
-    lists = _as_lists(tensors_list)
+    lists = _as_tensor_list_list(tensors_list)
     pipeline = _first_in_first_out(
         "batch_join", capacity, dynamic_pad, shared_name, batch_size, enqueue_many, shapes, allow_smaller_final_batch, name
     )
-    return _as_given(tensors_list[0], pipeline.build(lists, keep_input))
+    return _as_original_type(tensors_list[0], pipeline.build(lists, keep_input))
 
 
 @export("train.shuffle_batch")
@@ -374,7 +374,7 @@ def maybe_shuffle_batch(
         allow_smaller_final_batch, name,
     )  # fmt: skip
     check = _check_room(capacity, min_after_dequeue)
-    return _as_given(tensors, pipeline.build([_as_list(tensors)], keep_input, num_threads, check))
+    return _as_original_type(tensors, pipeline.build([_as_tensor_list(tensors)], keep_input, num_threads, check))
 
 
 @export("train.shuffle_batch_join")
@@ -397,10 +397,10 @@ def maybe_shuffle_batch_join(
     shared_name: str | None = None, name: str | None = None,
 ) -> Any:  # fmt: skip
     """As `shuffle_batch_join`, of the examples for which `keep_input` is true (see `maybe_batch`)."""
-    lists = _as_lists(tensors_list)
+    lists = _as_tensor_list_list(tensors_list)
     pipeline = _shuffling(
         "shuffle_batch_join", capacity, min_after_dequeue, seed, shared_name, batch_size, enqueue_many, shapes,
         allow_smaller_final_batch, name,
     )  # fmt: skip
     check = _check_room(capacity, min_after_dequeue)
-    return _as_given(tensors_list[0], pipeline.build(lists, keep_input, check=check))
+    return _as_original_type(tensors_list[0], pipeline.build(lists, keep_input, check=check))

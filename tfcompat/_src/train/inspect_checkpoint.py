@@ -13,7 +13,11 @@ _FILE_SUFFIXES = (".index", ".meta", ".data")
 
 
 def print_tensors_in_checkpoint_file(
-    file_name: str, tensor_name: str | None, all_tensors: bool, all_tensor_names: bool = False, count_exclude_pattern: str = ""
+    file_name: str,
+    tensor_name: str | None,
+    all_tensors: bool,
+    all_tensor_names: bool = False,
+    count_exclude_pattern: str = "",
 ) -> None:
     """Prints the tensors of a checkpoint and their number of elements; errors are printed too.
 

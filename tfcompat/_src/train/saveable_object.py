@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from typing import Any
 
 
@@ -21,7 +20,9 @@ class SaveSpec:
         self.slice_spec, self.name = slice_spec, name
         if callable(tensor):
             if dtype is None or device is None:
-                raise AssertionError("When passing a callable `tensor` to a SaveSpec, an explicit dtype and device must be provided.")
+                raise AssertionError(
+                    "When passing a callable `tensor` to a SaveSpec, an explicit dtype and device must be provided."
+                )
             self.dtype, self.device = dtype, device
         else:
             self.dtype, self.device = tensor.dtype, tensor.device
@@ -60,5 +61,3 @@ class SaveableObject:
           restored_shapes: shapes to give them before, or None to keep those of the checkpoint.
         """
         raise ValueError("Calling an abstract method.")
-
-

@@ -166,7 +166,9 @@ def op_list_to_dict(op_list: Any, convert_variable_to_tensor: bool = True) -> di
 
 
 def _as_tensor(var: Any) -> Tensor:
-    tensor = var._graph_element if isinstance(var, BaseResourceVariable) else internal_convert_to_tensor(var, as_ref=True)
+    tensor = (
+        var._graph_element if isinstance(var, BaseResourceVariable) else internal_convert_to_tensor(var, as_ref=True)
+    )
     if not _comes_from_variable(tensor):
         raise TypeError(f"Variable to save is not a Variable: {tensor}")
     return tensor

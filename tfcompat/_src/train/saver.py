@@ -20,7 +20,7 @@ from tfcompat._src.platform import compat, file_io, logging
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime.session import BaseSession
 from tfcompat._src.train import checkpoint_management, saveable_object_util, training_util
-from tfcompat._src.train.saver_builder import V2, BaseSaverBuilder, BulkSaverBuilder
+from tfcompat._src.train.saver_builder import V2, BulkSaverBuilder
 from tfcompat._src.variables.collections import all_saveable_objects
 
 _V1_WARNING = (
@@ -64,7 +64,9 @@ class Saver:
         filename: str | None = None,
     ) -> None:  # fmt: skip
         if defer_build and var_list:
-            raise ValueError("If `var_list` is provided then build cannot be deferred. Either set defer_build=False or var_list=None.")
+            raise ValueError(
+                "If `var_list` is provided then build cannot be deferred. Either set defer_build=False or var_list=None."
+            )
         self._var_list, self._builder, self.saver_def = var_list, builder, saver_def
         self._reshape, self._sharded, self._restore_sequentially = reshape, sharded, restore_sequentially
         self._max_to_keep, self._keep_checkpoint_every_n_hours = max_to_keep, keep_checkpoint_every_n_hours
@@ -94,7 +96,9 @@ class Saver:
                 return
         elif self._name:
             for field in _NAME_FIELDS:
-                setattr(self.saver_def, field, meta_graph.prepend_name_scope(getattr(self.saver_def, field), self._name))
+                setattr(
+                    self.saver_def, field, meta_graph.prepend_name_scope(getattr(self.saver_def, field), self._name)
+                )
         self._check_saver_def()
         self._next_checkpoint_time = time.time() + self.saver_def.keep_checkpoint_every_n_hours * 3600
 
@@ -155,13 +159,13 @@ class Saver:
         return [path for path, _ in self._last_checkpoints]
 
     def set_last_checkpoints(self, last_checkpoints: list[str]) -> None:
-        """Replaces the list of checkpoints by paths."""
-        assert isinstance(last_checkpoints, list)
+        """Replaces the list of checkpoints by paths; AssertionError where they are no list."""
+        _require_list(last_checkpoints)
         self._last_checkpoints = [(path, np.inf) for path in last_checkpoints]
 
     def set_last_checkpoints_with_time(self, last_checkpoints_with_time: list[tuple[str, float]]) -> None:
-        """Replaces the list of checkpoints by (path, seconds since the epoch)."""
-        assert isinstance(last_checkpoints_with_time, list)
+        """Replaces the list of checkpoints by (path, seconds since the epoch); AssertionError where they are no list."""
+        _require_list(last_checkpoints_with_time)
         self._last_checkpoints = last_checkpoints_with_time
 
     def recover_last_checkpoints(self, checkpoint_paths: list[str]) -> None:
@@ -241,7 +245,9 @@ class Saver:
         if write_meta_graph:
             filename = checkpoint_management.meta_graph_filename(checkpoint_file, meta_graph_suffix=meta_graph_suffix)
             with sess.graph.as_default():
-                self.export_meta_graph(filename, strip_default_attrs=strip_default_attrs, save_debug_info=save_debug_info)
+                self.export_meta_graph(
+                    filename, strip_default_attrs=strip_default_attrs, save_debug_info=save_debug_info
+                )
         return found
 
     def _numbered(self, sess: Any, save_path: str, global_step: Any) -> str:
@@ -329,6 +335,11 @@ class Saver:
         meta_graph.add_collection_def(meta_graph_def, key, export_scope=export_scope)
 
 
+def _require_list(value: Any) -> None:
+    if not isinstance(value, list):
+        raise AssertionError(f"a list of checkpoints is needed, not {type(value)}")
+
+
 def _explained(error: Any, cause: str) -> errors.OpError:
     text = (
         f"Restoring from checkpoint failed. This is most likely due to {cause} from the checkpoint. Please ensure that you have "
@@ -387,12 +398,18 @@ def _import_meta_graph_with_return_elements(
     is_message = isinstance(meta_graph_or_file, messages.MetaGraphDef)
     meta_graph_def = meta_graph_or_file if is_message else meta_graph.read_meta_graph_file(meta_graph_or_file)
     variables, elements = meta_graph.import_scoped_meta_graph_with_return_elements(
-        meta_graph_def, clear_devices=clear_devices, import_scope=import_scope, return_elements=return_elements, **kwargs
+        meta_graph_def,
+        clear_devices=clear_devices,
+        import_scope=import_scope,
+        return_elements=return_elements,
+        **kwargs,
     )
     return _create_saver_from_imported_meta_graph(meta_graph_def, import_scope, variables), elements
 
 
-def _create_saver_from_imported_meta_graph(meta_graph_def: Any, import_scope: str | None, imported_vars: dict) -> Saver | None:
+def _create_saver_from_imported_meta_graph(
+    meta_graph_def: Any, import_scope: str | None, imported_vars: dict
+) -> Saver | None:
     if meta_graph_def.HasField("saver_def"):
         scope = import_scope
         if imported_vars:

@@ -6,8 +6,8 @@ import uuid
 from typing import Any
 
 from tfcompat._src.framework import raw
-from tfcompat._src.framework.device import canonical_name
 from tfcompat._src.framework.convert import constant
+from tfcompat._src.framework.device import canonical_name
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.scopes import control_dependencies, device, get_default_graph, name_scope
 from tfcompat._src.framework.tensor import Tensor
@@ -161,7 +161,9 @@ class BaseSaverBuilder:
         filename: Any = "model", build_save: bool = True, build_restore: bool = True,
     ) -> Any:  # fmt: skip
         if not build_save or not build_restore:
-            raise ValueError("save and restore operations need to be built together  when eager execution is not enabled.")
+            raise ValueError(
+                "save and restore operations need to be built together  when eager execution is not enabled."
+            )
         saveables = saveable_object_util.validate_and_slice_inputs(names_to_saveables)
         with name_scope(name, "save", [saveable.op for saveable in saveables]):
             filename_tensor = placeholder_with_default(filename or "model", shape=(), name="filename")

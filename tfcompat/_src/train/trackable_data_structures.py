@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping as AbstractMapping, MutableMapping, Sequence
+from collections.abc import Iterable, Iterator, MutableMapping, Sequence
+from collections.abc import Mapping as AbstractMapping
 from typing import Any
 
 from tfcompat._src.framework.export import export
@@ -83,7 +84,9 @@ class TrackableDataStructure(Trackable):
         return [TrackableReference(name, value) for name, value in self._elements() if isinstance(value, Trackable)]
 
     def _lookup_dependency(self, name: str) -> Any:
-        return next((value for known, value in self._elements() if known == name and isinstance(value, Trackable)), None)
+        return next(
+            (value for known, value in self._elements() if known == name and isinstance(value, Trackable)), None
+        )
 
     def _wrapped(self, name: str, value: Any) -> Any:
         """An element as it is kept; one that a checkpoint waits for is restored."""
@@ -119,7 +122,9 @@ class List(TrackableDataStructure, Sequence):
         name = str(len(self._storage))
         value = wrap_or_unwrap(value)
         if not isinstance(value, Trackable):
-            raise ValueError(f"Only trackable objects (such as Layers or Optimizers) may be stored in a List object. Got {value}, which does not inherit from Trackable.")
+            raise ValueError(
+                f"Only trackable objects (such as Layers or Optimizers) may be stored in a List object. Got {value}, which does not inherit from Trackable."
+            )
         self._storage.append(self._wrapped(name, value))
 
     def extend(self, values: Iterable[Any]) -> None:
@@ -180,9 +185,13 @@ class Mapping(TrackableDataStructure, AbstractMapping):
             raise TypeError(f"Mapping accepts only string keys, but got a key {key!r}.")
         value = wrap_or_unwrap(value)
         if not isinstance(value, Trackable):
-            raise ValueError(f"Only trackable objects (such as Layers or Optimizers) may be stored in a Mapping object. Got {value}, which does not inherit from Trackable.")
+            raise ValueError(
+                f"Only trackable objects (such as Layers or Optimizers) may be stored in a Mapping object. Got {value}, which does not inherit from Trackable."
+            )
         if self._storage.get(key, value) is not value:
-            raise ValueError(f"Mappings are an append-only data structure. Tried to overwrite the key '{key}' with value {value}, but it already contains {self._storage[key]}")
+            raise ValueError(
+                f"Mappings are an append-only data structure. Tried to overwrite the key '{key}' with value {value}, but it already contains {self._storage[key]}"
+            )
         self._storage[key] = self._wrapped(key, value)
 
     def update(self, *args: Any, **kwargs: Any) -> None:

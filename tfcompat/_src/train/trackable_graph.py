@@ -133,7 +133,9 @@ class ObjectGraphView:
                         raise NotImplementedError(
                             "A slot variable was re-used as a dependency of a Trackable object. This is not currently allowed."
                         )
-                    paths[id(slot)] = f"{paths[id(variable)]}/{OPTIMIZER_SLOT}/{paths[id(optimizer)]}/{_escaped(slot_name)}"
+                    paths[id(slot)] = (
+                        f"{paths[id(variable)]}/{OPTIMIZER_SLOT}/{paths[id(optimizer)]}/{_escaped(slot_name)}"
+                    )
                     found.setdefault(id(optimizer), []).append(
                         messages.TrackableObjectGraph.TrackableObject.SlotVariableReference(
                             slot_name=slot_name, original_variable_node_id=number, slot_variable_node_id=len(objects)

@@ -39,7 +39,9 @@ class RestoreCoordinator:
       view: the objects.
     """
 
-    def __init__(self, proto: Any, save_path: str, prefix_tensor: Any, known_ops: dict[str, Any], view: ObjectGraphView) -> None:
+    def __init__(
+        self, proto: Any, save_path: str, prefix_tensor: Any, known_ops: dict[str, Any], view: ObjectGraphView
+    ) -> None:
         self.proto, self.save_path, self.prefix_tensor = proto, save_path, prefix_tensor
         self.known_ops, self.view = known_ops, view
         self.restore_uid = next(_RESTORES)
@@ -270,7 +272,9 @@ class CheckpointLoadStatus(LoadStatus):
         if len(self._checkpoint.object_by_proto_id) <= 1:
             unmatched = self._unmatched()
             if not unmatched:
-                raise AssertionError(f"Nothing to load. No dependencies have been added to {self._graph_view.root} yet.")
+                raise AssertionError(
+                    f"Nothing to load. No dependencies have been added to {self._graph_view.root} yet."
+                )
             raise AssertionError(
                 "Nothing except the root object matched a checkpointed value. Typically this means that the checkpoint does not "
                 f"match the Python program. The following objects have no matching checkpointed value: {unmatched}"
@@ -304,7 +308,9 @@ class InitializationOnlyStatus(LoadStatus):
 
     def run_restore_ops(self, session: Any = None) -> Any:
         """Raises AssertionError."""
-        raise AssertionError("No checkpoint specified, so no restore ops are available (save_path=None to Saver.restore).")
+        raise AssertionError(
+            "No checkpoint specified, so no restore ops are available (save_path=None to Saver.restore)."
+        )
 
     def initialize_or_restore(self, session: Any = None) -> None:
         """Initializes all variables."""
@@ -345,7 +351,9 @@ class NameBasedSaverStatus(LoadStatus):
                     if not factory("").optional_restore:
                         self._unused.append((obj, name))
                     continue
-                for saved_as, op in saveable_object_util.op_list_to_dict([made], convert_variable_to_tensor=False).items():
+                for saved_as, op in saveable_object_util.op_list_to_dict(
+                    [made], convert_variable_to_tensor=False
+                ).items():
                     found.extend(saveable_object_util.saveable_objects_for_op(op, saved_as))
         return found
 

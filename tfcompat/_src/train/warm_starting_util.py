@@ -70,7 +70,9 @@ def _parts(var: Any) -> list[Any]:
         return var._get_variable_list()
     if isinstance(var, list) and all(map(checkpoint_utils._is_variable, var)):
         return var
-    raise TypeError(f"var MUST be one of the following: a Variable, list of Variable or PartitionedVariable, but is {type(var)}")
+    raise TypeError(
+        f"var MUST be one of the following: a Variable, list of Variable or PartitionedVariable, but is {type(var)}"
+    )
 
 
 def _get_var_info(var: Any, prev_tensor_name: str | None = None) -> tuple[str, Any]:
@@ -120,9 +122,7 @@ def _grouped_variables(vars_to_warm_start: Any) -> dict[str, list[Any]]:
         logging.info("Warm-starting variables only in TRAINABLE_VARIABLES.")
         found = get_collection(GraphKeys.TRAINABLE_VARIABLES, scope=vars_to_warm_start)
     elif not isinstance(vars_to_warm_start, list):
-        raise ValueError(
-            f"`vars_to_warm_start must be a `list` or `str`.  Given type is {type(vars_to_warm_start)}"
-        )
+        raise ValueError(f"`vars_to_warm_start must be a `list` or `str`.  Given type is {type(vars_to_warm_start)}")
     elif all(isinstance(v, str) for v in vars_to_warm_start):
         found = [v for scope in vars_to_warm_start for v in get_collection(GraphKeys.GLOBAL_VARIABLES, scope=scope)]
     elif all(map(checkpoint_utils._is_variable, vars_to_warm_start)):

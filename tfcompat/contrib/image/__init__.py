@@ -2,8 +2,6 @@
 
 import importlib
 
-from tfcompat._src.contrib.image.distort import adjust_hsv_in_yiq as adjust_hsv_in_yiq
-from tfcompat._src.contrib.image.distort import random_hsv_in_yiq as random_hsv_in_yiq
 from tfcompat._src.contrib.image.distort import single_image_random_dot_stereograms as single_image_random_dot_stereograms
 from tfcompat._src.contrib.image.segmentation import bipartite_match as bipartite_match
 from tfcompat._src.contrib.image.segmentation import connected_components as connected_components

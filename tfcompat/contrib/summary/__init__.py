@@ -23,6 +23,7 @@ from tfcompat._src.summary.summary_ops_v2 import scalar as scalar
 from tfcompat._src.summary.summary_ops_v2 import should_record_summaries as should_record_summaries
 from tfcompat._src.summary.summary_ops_v2 import summary_writer_initializer_op as summary_writer_initializer_op
 from tfcompat.contrib.summary import summary as summary
+from tfcompat.contrib.summary import summary_test_util as summary_test_util
 
 _LAZY = {
 }

@@ -2,6 +2,7 @@
 
 import importlib
 
+from tfcompat.contrib.tfprof import model_analyzer as model_analyzer
 from tfcompat.contrib.tfprof import tfprof_logger as tfprof_logger
 
 _LAZY = {

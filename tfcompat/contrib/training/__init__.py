@@ -2,6 +2,8 @@
 
 import importlib
 
+from tfcompat._src.contrib.training.bucket import bucket as bucket
+from tfcompat._src.contrib.training.bucket import bucket_by_sequence_length as bucket_by_sequence_length
 from tfcompat._src.train.checkpoint_utils import checkpoints_iterator as checkpoints_iterator
 from tfcompat._src.train.checkpoint_utils import wait_for_new_checkpoint as wait_for_new_checkpoint
 

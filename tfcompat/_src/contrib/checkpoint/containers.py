@@ -31,7 +31,9 @@ class UniqueNameTracker(TrackableDataStructure):
           ValueError: it is not trackable.
         """
         if not isinstance(trackable, Trackable):
-            raise ValueError(f"Expected a trackable value, got {trackable} which does not inherit from tf.track.Trackable.")
+            raise ValueError(
+                f"Expected a trackable value, got {trackable} which does not inherit from tf.track.Trackable."
+            )
         name = base_name
         while name in self._values:
             count = self._name_counts[base_name] = self._name_counts.get(base_name, 0) + 1

@@ -38,8 +38,9 @@ def experimental_jit_scope(
         found = [_Scopes()]
         add_to_collection(_SCOPES_KEY, found[0])
     scopes = found[0]
+    compiled: Any = AttrValue(b=compile_ops) if isinstance(compile_ops, bool) else lambda n: AttrValue(b=compile_ops(n))
     attrs: dict[str, Any] = {
-        "_XlaCompile": (lambda node: AttrValue(b=compile_ops(node))) if callable(compile_ops) else AttrValue(b=compile_ops),
+        "_XlaCompile": compiled,
         "_XlaSeparateCompiledGradients": AttrValue(b=bool(separate_compiled_gradients)),
     }
     if not scopes.depth:

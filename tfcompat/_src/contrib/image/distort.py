@@ -51,7 +51,6 @@ def _adjust_hsv_in_yiq(images, delta_h, scale_s, scale_v):
     return sum(images[..., i : i + 1] * matrix[:, i] for i in range(3))
 
 
-@export("contrib.image.adjust_hsv_in_yiq")
 def adjust_hsv_in_yiq(
     image: Any, delta_hue: Any = 0, scale_saturation: Any = 1, scale_value: Any = 1, name: str | None = None
 ) -> Tensor:
@@ -62,7 +61,6 @@ def adjust_hsv_in_yiq(
         return convert_image_dtype(raw.AdjustHsvInYiq(floating, delta_hue, scale_saturation, scale_value), image.dtype)
 
 
-@export("contrib.image.random_hsv_in_yiq")
 def random_hsv_in_yiq(
     image: Any, max_delta_hue: float = 0, lower_saturation: float = 1, upper_saturation: float = 1,
     lower_value: float = 1, upper_value: float = 1, seed: int | None = None,

@@ -19,8 +19,8 @@ from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.array.fill import ones, zeros
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.shape import reshape, shape
-from tfcompat._src.ops.image.resize import sized_image
 from tfcompat._src.ops.image.rounding import product, round_half_away
+from tfcompat._src.ops.image.sizes import sized_image
 from tfcompat._src.ops.linalg.solve import matrix_inverse
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.matmul import matmul
@@ -66,10 +66,11 @@ def _bilinear(images: Any, y: Any, x: Any) -> Any:
     bottom, right = top + _F(1), left + _F(1)
     to_right, to_left = (right - x)[..., None], (x - left)[..., None]
     above, below = (
-        to_right * _read(images, row, left).astype(np.float32) + to_left * _read(images, row, right).astype(np.float32)
+        product(to_right, _read(images, row, left).astype(np.float32))
+        + product(to_left, _read(images, row, right).astype(np.float32))
         for row in (top, bottom)
     )
-    return ((bottom - y)[..., None] * above + (y - top)[..., None] * below).astype(images.dtype)
+    return (product((bottom - y)[..., None], above) + product((y - top)[..., None], below)).astype(images.dtype)
 
 
 def _transformed(images: Any, transforms: Any, height: int, width: int, interpolation: str) -> Any:
@@ -206,9 +207,8 @@ def angles_to_projective_transforms(angles: Any, image_height: Any, image_width:
             raise TypeError("Angles should have rank 0 or 1.")
         if angles.shape.ndims == 0:
             angles = angles[None]
-        last_x, last_y = image_width - 1, image_height - 1
-        x_offset = (last_x - (cos(angles) * (image_width - 1) - sin(angles) * (image_height - 1))) / 2.0
-        y_offset = (last_y - (sin(angles) * (image_width - 1) + cos(angles) * (image_height - 1))) / 2.0
+        x_offset = (image_width - 1 - (cos(angles) * (image_width - 1) - sin(angles) * (image_height - 1))) / 2.0
+        y_offset = (image_height - 1 - (sin(angles) * (image_width - 1) + cos(angles) * (image_height - 1))) / 2.0
         count = shape(angles)[0]
         columns = [
             cos(angles)[:, None], -sin(angles)[:, None], x_offset[:, None], sin(angles)[:, None], cos(angles)[:, None],

@@ -177,8 +177,7 @@ def _fit(points: Tensor, values: Tensor, order: int, regularization_weight: floa
             radial += regularization_weight * expand_dims(eye(count, dtype=points.dtype), 0)
         linear = concat([points, ones_like(points[..., :1], dtype=points.dtype)], 2)
         left = concat([radial, transpose(linear, [0, 2, 1])], 1)
-        columns = linear.shape[2]
-        right = concat([linear, zeros([batch, columns, columns], points.dtype)], 1)
+        right = concat([linear, zeros([batch, dims + 1, dims + 1], points.dtype)], 1)
         lhs = concat([left, right], 2)
         rhs = concat([values, zeros([batch, dims + 1, outputs], points.dtype)], 1)
     with name_scope("solve_linear_system"):

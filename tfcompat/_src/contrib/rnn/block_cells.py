@@ -14,11 +14,11 @@ from tfcompat._src.framework.tensor_shape import TensorShape
 from tfcompat._src.layers.input_spec import InputSpec
 from tfcompat._src.layers.scoped_layer import Layer
 from tfcompat._src.ops.array.fill import zeros
-from tfcompat._src.ops.composed.indexing import gather_nd
 from tfcompat._src.ops.array.join import concat, stack, tile, unstack
 from tfcompat._src.ops.array.reorder import transpose
 from tfcompat._src.ops.array.shape import expand_dims
 from tfcompat._src.ops.array.shape import shape as shape_of
+from tfcompat._src.ops.composed.indexing import gather_nd
 from tfcompat._src.ops.composed.masks import sequence_mask
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.reduce import reduce_max
@@ -68,7 +68,8 @@ def block_lstm(
 
 def _given(forget_bias: Any, cell_clip: Any, use_peephole: Any) -> dict[str, Any]:
     """The attributes that are given; no clip is -1."""
-    attrs = {"forget_bias": forget_bias, "cell_clip": -1 if cell_clip is None else cell_clip, "use_peephole": use_peephole}
+    cell_clip = -1 if cell_clip is None else cell_clip
+    attrs = {"forget_bias": forget_bias, "cell_clip": cell_clip, "use_peephole": use_peephole}
     return {name: value for name, value in attrs.items() if value is not None}
 
 

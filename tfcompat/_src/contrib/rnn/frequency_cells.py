@@ -292,7 +292,9 @@ class GridLSTMCell(Sized, RNNCell):
         parts = split(value=bias_add(matmul(joined, weights[0]), weights[1]), num_or_size_splits=len(names), axis=1)
         return dict(zip(names, parts))
 
-    def _memory(self, gates: dict[str, Tensor], w: dict[str, Any], c_freq: Tensor, c_time: Tensor, own: Tensor) -> Tensor:
+    def _memory(
+        self, gates: dict[str, Tensor], w: dict[str, Any], c_freq: Tensor, c_time: Tensor, own: Tensor
+    ) -> Tensor:
         i = sigmoid(gates["I"] + w["If"] * c_freq + w["It"] * c_time) if w else sigmoid(gates["I"])
         if self._couple_input_forget_gates:
             f = 1.0 - i

@@ -79,8 +79,9 @@ class Linear:
     """
 
     def __init__(
-        self, args: Any, output_size: int, build_bias: bool, bias_initializer: Any = None, kernel_initializer: Any = None
-    ) -> None:
+        self, args: Any, output_size: int, build_bias: bool, bias_initializer: Any = None,
+        kernel_initializer: Any = None,
+    ) -> None:  # fmt: skip
         self._is_sequence = nest.is_nested(args)
         args = as_arguments(args)
         dtype = args[0].dtype
@@ -99,7 +100,9 @@ class Linear:
         return product if self._biases is None else bias_add(product, self._biases)
 
 
-def linear(args: Any, output_size: int, bias: bool, bias_initializer: Any = None, kernel_initializer: Any = None) -> Tensor:
+def linear(
+    args: Any, output_size: int, bias: bool, bias_initializer: Any = None, kernel_initializer: Any = None
+) -> Tensor:
     """`concat(args) @ kernel + bias` with weights of the open scope; see `Linear`."""
     args = as_arguments(args)
     dtype = args[0].dtype

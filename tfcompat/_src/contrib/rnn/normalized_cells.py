@@ -82,7 +82,8 @@ class LayerNormLSTMCell(Sized, RNNCell):
     """An LSTM with peepholes, clipping and projection as LSTMCell, and layer normalization.
 
     Args:
-      num_units, use_peepholes, cell_clip, initializer, num_proj, proj_clip, forget_bias, activation, reuse: see LSTMCell.
+      num_units, use_peepholes, cell_clip, initializer, num_proj, proj_clip, forget_bias, activation, reuse: see
+        LSTMCell.
       layer_norm: whether gates and memory are normalized. norm_gain, norm_shift: initial weights of that.
     """
 
@@ -142,7 +143,8 @@ class WeightNormLSTMCell(Sized, RNNCell):
 
     Args:
       norm: whether they are.
-      num_units, use_peepholes, cell_clip, initializer, num_proj, proj_clip, forget_bias, activation, reuse: see LSTMCell.
+      num_units, use_peepholes, cell_clip, initializer, num_proj, proj_clip, forget_bias, activation, reuse: see
+        LSTMCell.
     """
 
     def __init__(

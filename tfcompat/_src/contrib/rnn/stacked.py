@@ -26,7 +26,9 @@ def _check(cells_fw: Any, cells_bw: Any, initial_states_fw: Any, initial_states_
             raise ValueError(f"initial_states_{name} must be a list of state tensors (one per layer).")
 
 
-def _stack(cells_fw: Any, cells_bw: Any, states_fw: Any, states_bw: Any, inputs: Any, run: Callable, scope: Any) -> tuple:
+def _stack(
+    cells_fw: Any, cells_bw: Any, states_fw: Any, states_bw: Any, inputs: Any, run: Callable, scope: Any
+) -> tuple:
     _check(cells_fw, cells_bw, states_fw, states_bw)
     last_fw, last_bw = [], []
     with variable_scope(scope or "stack_bidirectional_rnn"):

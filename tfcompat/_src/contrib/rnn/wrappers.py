@@ -63,7 +63,8 @@ class EmbeddingWrapper(_Around):
             raise ValueError(
                 f"Both embedding_classes and embedding_size must be > 0: {embedding_classes}, {embedding_size}."
             )
-        self._embedding_classes, self._embedding_size, self._initializer = embedding_classes, embedding_size, initializer
+        self._embedding_classes, self._embedding_size = embedding_classes, embedding_size
+        self._initializer = initializer
 
     def call(self, inputs: Tensor, state: Any) -> tuple[Any, Any]:
         with device("/cpu:0"):

@@ -106,9 +106,9 @@ class _Step:
         finished = raw.LogicalOr(had_ended, equal(words, self._end_token), name="next_beam_finished")
         longer = cast(logical_not(had_ended), dtypes.int64)
         next_lengths = self._gather(parents, state.lengths, width, [-1]) + longer
-        rows = [batch * width, -1]
         next_attended = ()
         if attended is not None:
+            rows = [batch * width, -1]
             next_attended = self._gather(parents, attended, width, rows, name="next_accumulated_attention_probs")
         next_cell_state = nest.map_structure(lambda t: self._gather_state(parents, t), cell_state)
         next_state = BeamSearchDecoderState(next_cell_state, log_probs, finished, next_lengths, next_attended)
@@ -147,12 +147,11 @@ class _Step:
 
     def _gather_state(self, parents: Tensor, state: Any) -> Any:
         """The states of the chosen parents; TensorArrays, vectors and scalars stay."""
+        rows = [self._batch_size * self._beam_width, -1]
         if isinstance(state, TensorArray):
             return state
         require_known_rank(state)
-        if state.shape.ndims < 2:
-            return state
-        return self._gather(parents, state, self._beam_width, [self._batch_size * self._beam_width, -1])
+        return state if state.shape.ndims < 2 else self._gather(parents, state, self._beam_width, rows)
 
     def _gather(self, places: Tensor, source: Tensor, range_size: Any, rows: list, name: str | None = None) -> Tensor:
         """`source`, of which each batch entry has `range_size` rows, at `places` [batch, beams]."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tfcompat._src.contrib.seq2seq.sampling import categorical_sample
-from tfcompat._src.framework import dtypes, nest
+from tfcompat._src.framework import dtypes
 from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.scopes import name_scope

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tfcompat._src.framework import dtypes
+from tfcompat._src.framework.convert import to_tensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.tensor import Tensor
@@ -42,10 +43,12 @@ def eye(
         else:
             is_square, length = num_rows == columns, min(int(num_rows), int(columns))
 
+        is_dynamic = isinstance(batch, Tensor) or isinstance(length, Tensor)
+        if is_dynamic:
+            batch = to_tensor(batch, dtypes.int32, "shape")
+
         def joined(*sizes: Any) -> Any:
-            if any(isinstance(s, Tensor) for s in (batch, *sizes)):
-                return concat((batch, list(sizes)), axis=0)
-            return (*batch, *sizes)
+            return concat((batch, list(sizes)), axis=0) if is_dynamic else (*batch, *sizes)
 
         diagonal_shape = joined(length)
         shape = None if is_square else joined(num_rows, columns)

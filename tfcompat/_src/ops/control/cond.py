@@ -106,7 +106,7 @@ class CondContext(ControlFlowContext):
         graph = get_default_graph()
         summaries_before = graph.get_collection(GraphKeys._SUMMARY_COLLECTION)
         original = fn()
-        added = graph.get_collection_ref(GraphKeys._SUMMARY_COLLECTION)[len(summaries_before) :]
+        added = graph.get_collection(GraphKeys._SUMMARY_COLLECTION)[len(summaries_before) :]
         if added:
             del graph.get_collection_ref(GraphKeys._SUMMARY_COLLECTION)[len(summaries_before) :]
             with graph.control_dependencies(added):

@@ -110,5 +110,8 @@ def _from_proto(message: Any, import_scope: str | None = None) -> ImportedContex
     return ImportedContext(found)
 
 
-for _key, _type in ((GraphKeys.COND_CONTEXT, messages.CondContextDef), (GraphKeys.WHILE_CONTEXT, messages.WhileContextDef)):
+for _key, _type in (
+    (GraphKeys.COND_CONTEXT, messages.CondContextDef),
+    (GraphKeys.WHILE_CONTEXT, messages.WhileContextDef),
+):
     register_proto_function(_key, proto_type=_type, to_proto=_to_proto, from_proto=_from_proto)

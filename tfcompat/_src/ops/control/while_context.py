@@ -237,10 +237,9 @@ class WhileContext(ControlFlowContext):
         result = body(*packed)
         if not nest.is_sequence_or_composite(result):
             result = [result]
-        summaries = graph.get_collection_ref(GraphKeys._SUMMARY_COLLECTION)
-        added = summaries[len(before) :]
+        added = graph.get_collection(GraphKeys._SUMMARY_COLLECTION)[len(before) :]
         if added:
-            summaries[:] = before
+            graph.get_collection_ref(GraphKeys._SUMMARY_COLLECTION)[:] = before
             with graph.control_dependencies(added):
                 result = nest.map_structure(lambda x: x if isinstance(x, TensorArray) else raw.Identity(x), result, expand_composites=True)
         return result

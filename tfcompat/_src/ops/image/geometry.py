@@ -19,7 +19,16 @@ from tfcompat._src.ops.array.slice import slice_
 from tfcompat._src.ops.control.cond import case, cond
 from tfcompat._src.ops.control.groups import with_dependencies
 from tfcompat._src.ops.image.shape_checks import (
-    as_batch, assert_at_least_3d, by_rank, check_at_least_3d, demand, dimensions, is_tensor, known_sizes, larger, same,
+    as_batch,
+    assert_at_least_3d,
+    by_rank,
+    check_at_least_3d,
+    demand,
+    dimensions,
+    is_tensor,
+    known_sizes,
+    larger,
+    same,
     smaller,
 )  # fmt: skip
 from tfcompat._src.ops.math.cast import cast

@@ -13,6 +13,10 @@ import numpy as np
 _END = b"\xff\xd9"
 _FRAME_MARKERS = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _ALONE = frozenset((0x01, *range(0xD0, 0xD8)))
+_WARNINGS = (
+    "Corrupt JPEG data", "Premature end", "Unknown Adobe", "Warning:", "Inconsistent progression", "Invalid SOS parameters",
+)  # fmt: skip
+"""How libjpeg's messages begin after which it goes on."""
 _XMP_NAMESPACE = b"http://ns.adobe.com/xap/1.0/\0"
 
 
@@ -97,8 +101,25 @@ def decode_jpeg(
         colorspace="CMYK" if is_cmyk else "GRAY" if channels == 1 else "RGB",
         fastdct=not accurate, fastupsample=not fancy_upscaling, **_scaling(header, ratio),
     )  # fmt: skip
-    pixels = _decoded(data, options, try_recover_truncated, acceptable_fraction)
+    try:
+        pixels = _decoded(data, options, try_recover_truncated, acceptable_fraction)
+    except JpegError:
+        if not is_cmyk:
+            raise
+        pixels = _four_colors(data, ratio)
     return _rgb_of_cmyk(pixels, header.has_adobe_marker) if is_cmyk else pixels
+
+
+def _four_colors(data: bytes, ratio: int) -> np.ndarray:
+    """The stored inks of an image whose subsampling simplejpeg does not know, by the accurate transform."""
+    if ratio != 1:
+        raise NotImplementedError(f"tfcompat has no DecodeJpeg with ratio={ratio} of this image of four colours.")
+    image = _required("PIL.Image")
+    try:
+        picture = image.open(io.BytesIO(data), formats=["JPEG"])
+        return 255 - np.asarray(picture)
+    except (OSError, SyntaxError) as e:
+        raise JpegError(str(e)) from None
 
 
 def _decoded(data: bytes, options: dict, recovers: bool, acceptable_fraction: float) -> np.ndarray:
@@ -108,8 +129,9 @@ def _decoded(data: bytes, options: dict, recovers: bool, acceptable_fraction: fl
     try:
         return decode(closed, strict=True, **options)
     except ValueError as e:
-        is_truncated = not is_closed and "premature end" in str(e).lower()
-    if is_truncated and not recovers:
+        if not str(e).startswith(_WARNINGS):
+            raise JpegError(str(e)) from None
+    if not is_closed and not recovers:
         if acceptable_fraction < 1:
             raise NotImplementedError("tfcompat has no DecodeJpeg of a truncated file with acceptable_fraction below 1.")
         raise JpegError("the file is cut off")

@@ -19,7 +19,8 @@ _DEPTHS = {GRAY: (1, 2, 4, 8, 16), RGB: (8, 16), PALETTE: (1, 2, 4, 8), GRAY_ALP
 _COLOR_TYPE = {1: GRAY, 2: GRAY_ALPHA, 3: RGB, 4: RGB_ALPHA}
 _CHUNK_SIZE, _LOOKAHEAD = 8192, 262
 _ADAM7 = ((0, 0, 8, 8), (0, 4, 8, 8), (4, 0, 8, 4), (0, 2, 4, 4), (2, 0, 4, 2), (0, 1, 2, 2), (1, 0, 2, 1))
-_LUMA = (9798, 19235, 3735)
+_SRGB_GAMMA = 45455
+_LUMA = (9797, 19234, 3737)
 """Weights of red, green and blue in 32768ths (0.299, 0.587 and the rest)."""
 
 
@@ -124,6 +125,7 @@ class PngHeader:
     interlaced: bool
     palette: np.ndarray | None
     transparency: bytes | None
+    gamma: int
     data_at: int
 
     def default_channels(self) -> int:
@@ -169,6 +171,10 @@ def read_png_header(data: bytes) -> PngHeader:
                 header.palette = np.frombuffer(content[: len(content) // 3 * 3], np.uint8).reshape(-1, 3)
             elif kind == b"tRNS" and header.color in (GRAY, RGB, PALETTE):
                 header.transparency = content
+            elif kind == b"gAMA" and len(content) == 4:
+                header.gamma = int.from_bytes(content, "big")
+            elif kind == b"sRGB":
+                header.gamma = _SRGB_GAMMA
             elif kind == b"IDAT":
                 header.data_at = at
                 break
@@ -187,7 +193,7 @@ def _parse_ihdr(kind: bytes, content: bytes) -> PngHeader:
     valid = 0 < width < 2**31 and 0 < height < 2**31 and depth in _DEPTHS.get(color, ())
     if not valid or method or filters or interlace > 1:
         raise PngError("the header has values that PNG does not know")
-    return PngHeader(width, height, depth, color, bool(interlace), None, None, 0)
+    return PngHeader(width, height, depth, color, bool(interlace), None, None, 0, 0)
 
 
 def decode_png(data: bytes, channels: int = 0, bits: int = 8, header: PngHeader | None = None) -> np.ndarray:
@@ -210,7 +216,7 @@ def decode_png(data: bytes, channels: int = 0, bits: int = 8, header: PngHeader 
     samples = _samples(header, _inflated(header, data))
     color, alpha, depth = _colors_and_alpha(header, samples, wants_alpha=channels % 2 == 0)
     if channels < 3 and color.shape[2] == 3:
-        color = _luma(color)
+        color = _luma(color, header.gamma)
     elif channels >= 3 and color.shape[2] == 1:
         color = np.repeat(color, 3, 2)
     pixels = color if alpha is None else np.concatenate([color, alpha], 2)
@@ -318,8 +324,20 @@ def _keyed_alpha(header: PngHeader, samples: np.ndarray) -> np.ndarray:
     return np.where((samples == key).all(2, keepdims=True), samples.dtype.type(0), opaque)
 
 
-def _luma(color: np.ndarray) -> np.ndarray:
-    red, green, blue = (color[:, :, i].astype(np.uint32) for i in range(3))
-    rounding = 16384 if color.dtype == np.uint16 else 0
-    gray = (_LUMA[0] * red + _LUMA[1] * green + _LUMA[2] * blue + np.uint32(rounding)) >> 15
-    return gray.astype(color.dtype)[:, :, None]
+def _luma(color: np.ndarray, gamma: int) -> np.ndarray:
+    """Gray, mixed in linear light where the file says its gamma, in 100000ths."""
+    is_curved = bool(gamma) and not 95000 <= gamma <= 105000
+    linear = _curve(color, 1e10 // gamma / 1e5) if is_curved else color
+    red, green, blue = (linear[:, :, i].astype(np.uint32) for i in range(3))
+    half = np.uint32(16384 if is_curved or color.dtype == np.uint16 else 0)
+    gray = ((_LUMA[0] * red + _LUMA[1] * green + _LUMA[2] * blue + half) >> 15).astype(color.dtype)
+    if is_curved:
+        is_gray = (color == color[:, :, :1]).all(2)
+        gray = np.where(is_gray, color[:, :, 0], _curve(gray, gamma / 1e5))
+    return gray[:, :, None]
+
+
+def _curve(samples: np.ndarray, power: float) -> np.ndarray:
+    most = np.iinfo(samples.dtype).max
+    table = np.floor(most * (np.arange(most + 1) / most) ** power + 0.5).astype(samples.dtype)
+    return table[samples]

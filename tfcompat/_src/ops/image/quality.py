@@ -30,7 +30,7 @@ from tfcompat._src.ops.nn.softmax import softmax
 _SCALE_WEIGHTS = (0.0448, 0.2856, 0.3001, 0.2363, 0.1333)
 
 
-def _compatible(img1: Tensor, img2: Tensor) -> tuple[Tensor, Tensor, list]:
+def verify_compatible_image_shapes(img1: Tensor, img2: Tensor) -> tuple[Tensor, Tensor, list]:
     """The shapes of two images, and nodes that assert that they can be compared."""
     known1, known2 = img1.shape.with_rank_at_least(3), img2.shape.with_rank_at_least(3)
     known1[-3:].assert_is_compatible_with(known2[-3:])
@@ -69,7 +69,7 @@ def psnr(a: Any, b: Any, max_val: Any, name: str | None = None) -> Tensor:
         error = reduce_mean(raw.SquaredDifference(a, b), [-3, -2, -1])
         peak = 20 * raw.Log(max_val) / raw.Log(10.0)
         found = raw.Sub(peak, np.float32(10 / np.log(10)) * raw.Log(error), name="psnr")
-        _, _, checks = _compatible(a, b)
+        _, _, checks = verify_compatible_image_shapes(a, b)
         with control_dependencies(checks):
             return raw.Identity(found)
 
@@ -140,7 +140,7 @@ def ssim(
     Returns:
       float32 [...], the mean over the channels.
     """
-    _, _, checks = _compatible(img1, img2)
+    _, _, checks = verify_compatible_image_shapes(img1, img2)
     with control_dependencies(checks):
         img1 = raw.Identity(img1)
     max_val, img1, img2 = _as_single(max_val, img1, img2)
@@ -182,7 +182,7 @@ def ssim_multiscale(
     """
     with name_scope(None, "MS-SSIM", [img1, img2]):
         img1, img2 = to_tensor(img1, name="img1"), to_tensor(img2, name="img2")
-        shape1, shape2, checks = _compatible(img1, img2)
+        shape1, shape2, checks = verify_compatible_image_shapes(img1, img2)
         with control_dependencies(checks):
             img1 = raw.Identity(img1)
         max_val, img1, img2 = _as_single(max_val, img1, img2)

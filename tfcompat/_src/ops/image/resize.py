@@ -15,6 +15,7 @@ from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.op_spec import NotDifferentiable, op
 from tfcompat._src.framework.tensor import shape_text
 from tfcompat._src.ops.image import taps
+from tfcompat._src.ops.image.sizes import sized_image
 
 _TYPES = "{int8, uint8, int16, uint16, int32, int64, float16, float32, float64}"
 _WIDE_TYPES = "{int8, uint8, int16, uint16, int32, int64, bfloat16, float16, float32, float64}"
@@ -30,14 +31,6 @@ def _invalid(text: str) -> errors.InvalidArgumentError:
 
 
 # ---- static shapes ----
-
-
-def sized_image(c: Any, batch: int | None, size_input: int, channels: int | None) -> list:
-    """[batch, height, width, channels] with the size that input `size_input` holds."""
-    si.merge_size(si.with_rank(c.inputs[size_input], 1)[0], 2)
-    size = c.value(size_input)
-    height, width = (None, None) if size is None else (int(n) for n in size)
-    return [(batch, *(None if n is not None and n < 0 else n for n in (height, width)), channels)]
 
 
 def _resized_shape(c):

@@ -112,7 +112,9 @@ def _check_specs(names: np.ndarray, specs: np.ndarray, count: int) -> None:
             f"{shape_text(names.shape)} and {shape_text(specs.shape)} instead."
         )
     if names.size != specs.size:
-        raise _invalid(f"tensor_names and shape_and_slices have different number of elements: {names.size} vs. {specs.size}")
+        raise _invalid(
+            f"tensor_names and shape_and_slices have different number of elements: {names.size} vs. {specs.size}"
+        )
     if names.size != count:
         raise _invalid(f"Got {names.size} tensor names but {count} tensors.")
 

@@ -61,7 +61,9 @@ def _load_and_remap(
     if row_remapping.size != num_rows:
         raise _invalid(f"Size of row_remapping is {row_remapping.size} instead of being equal to num_rows={num_rows}")
     if col_remapping.size not in (0, num_cols):
-        raise _invalid(f"Provided col_remapping, but its size is {col_remapping.size} instead of being equal to num_cols={num_cols}")
+        raise _invalid(
+            f"Provided col_remapping, but its size is {col_remapping.size} instead of being equal to num_cols={num_cols}"
+        )
     for remapping in (row_remapping, col_remapping):
         _check_unique(remapping)
     old = _matrix(ckpt_path.item().decode(), old_tensor_name.item().decode())
@@ -80,7 +82,9 @@ def _load_and_remap(
     if given.size < missing:
         raise _invalid(f"initializing_values contained {given.size} elements, but more missing values remain.")
     if given.size > missing:
-        raise _invalid(f"initializing_values contained {given.size} elements, but only {missing} elements were used to fill in missing values.")
+        raise _invalid(
+            f"initializing_values contained {given.size} elements, but only {missing} elements were used to fill in missing values."
+        )
     found[~known] = given
     return found
 

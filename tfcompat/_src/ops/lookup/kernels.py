@@ -51,27 +51,26 @@ def _handle_sizes(c: si.InferenceContext) -> None:
 
 
 def _resource(context: Any, make: Any) -> Table:
-    """The table of a handle node, made in its first run."""
+    """The table of a handle node, made in its first run: nodes of one shared name in one container share it."""
     node = context.op
-    shared = node._attrs["shared_name"].decode()
-    if not shared and not node._attrs["use_node_name_sharing"]:
-        shared = f"_private_{node.name}"
-    container = node._attrs["container"].decode() or "localhost"
     key_dtype, value_dtype = node._attrs["key_dtype"], node._attrs["value_dtype"]
-    pair = f"{key_dtype.name}-{value_dtype.name}"
-    if pair not in _KERNELS[node.type.removesuffix("V2")].split():
+    allowed = _KERNELS[node.type.removesuffix("V2")]
+    if f"{key_dtype.name}-{value_dtype.name}" not in allowed.split():
         raise invalid(
             f"No OpKernel was registered to support Op '{node.type}' used by node {node.name} with key_dtype="
-            f"{key_dtype.name}, value_dtype={value_dtype.name}: the pairs are {_KERNELS[node.type.removesuffix('V2')]}"
+            f"{key_dtype.name}, value_dtype={value_dtype.name}: the pairs are {allowed}"
         )
-    name = shared or node.name
-    table = context.resources.get(f"{container}/{name}")
+    name = node._attrs["shared_name"].decode()
+    if not name:
+        name = node.name if node._attrs["use_node_name_sharing"] else f"_{node.name}"
+    key = f"table/{node._attrs['container'].decode()}/{name}"
+    table = context.resources.get(key)
     if table is None:
-        table = context.resources.setdefault(f"{container}/{name}", make(key_dtype, value_dtype))
-    if not isinstance(table, Table) or (table.key_dtype, table.value_dtype) != (key_dtype, value_dtype):
-        held = f"{table.key_dtype.name}-{table.value_dtype.name}" if isinstance(table, Table) else type(table).__name__
+        table = context.resources.setdefault(key, make(key_dtype, value_dtype))
+    if (table.key_dtype, table.value_dtype) != (key_dtype, value_dtype):
         raise invalid(
-            f"Conflicting key/value dtypes {key_dtype.name}->{value_dtype.name} with {held} for table {name}"
+            f"Conflicting key/value dtypes {key_dtype.name}->{value_dtype.name} with {table.key_dtype.name}-"
+            f"{table.value_dtype.name} for table {name}"
         )
     return table
 

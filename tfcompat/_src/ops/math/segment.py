@@ -14,6 +14,7 @@ from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.shape_inference import merge, with_rank, with_rank_at_least
+from tfcompat._src.framework.tensor import shape_text
 from tfcompat._src.ops.array.fill import ones
 from tfcompat._src.ops.array.shape import shape_internal
 
@@ -175,6 +176,10 @@ def _unsorted(name: str, types: str, scatter: Callable, initial: Callable, gradi
         num = int(num_segments)
         if num < 0:
             raise invalid("Input num_segments == %d must not be negative." % num)
+        if data.shape[: segment_ids.ndim] != segment_ids.shape:
+            raise invalid(
+                f"data.shape = {shape_text(data.shape)} does not start with segment_ids.shape = {shape_text(segment_ids.shape)}"
+            )
         _require_in_range(segment_ids, num)
         return scatter_rows(scatter, segment_ids, data, num, initial(data.dtype))
 

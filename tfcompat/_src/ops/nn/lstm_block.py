@@ -28,7 +28,8 @@ def _require_sizes(**pairs: tuple[int, int]) -> None:
     """Raises InvalidArgumentError where a size is not the one that goes with the other inputs."""
     for name, (found, wanted) in pairs.items():
         if found != wanted:
-            raise errors.InvalidArgumentError(None, None, f"{name} has size {found}, but the other inputs need {wanted}")
+            text = f"{name} has size {found}, but the other inputs need {wanted}"
+            raise errors.InvalidArgumentError(None, None, text)
 
 
 def _check_lstm(x, c, h, w, wci, wcf, wco, b) -> None:

@@ -12,8 +12,8 @@ from tfcompat._src.framework.sparse_tensor import SparseTensor
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.array.shape import expand_dims, rank, squeeze
 from tfcompat._src.ops.array.slice import slice_ as slice_of
-from tfcompat._src.ops.control.groups import with_dependencies
 from tfcompat._src.ops.control.cond import Assert
+from tfcompat._src.ops.control.groups import with_dependencies
 from tfcompat._src.ops.parsing.features import (
     FeatureLists,
     FixedLenFeature,

@@ -302,7 +302,7 @@ def quantized_max_pool(
 @export("nn.quantized_conv2d")
 def quantized_conv2d(
     input: Any, filter: Any, min_input: Any, max_input: Any, min_filter: Any, max_filter: Any, strides: Any, padding: str,
-    out_type: Any = dtypes.qint32, dilations: Any = [1, 1, 1, 1], name: str | None = None,
+    out_type: Any = dtypes.qint32, dilations: Any = [1, 1, 1, 1], name: str | None = None,  # noqa: B006
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """A 2-D convolution of quantized images [batch, rows, columns, depth] and filters [rows, columns, depth, out].
 
@@ -350,10 +350,10 @@ def _instance_norm(x, low, high, *, T, output_range_given, given_y_min, given_y_
 
 
 def _reshape_shape(c):
-    return [raw_reshape_sizes(c), (), ()]
+    return [_reshaped_sizes(c), (), ()]
 
 
-def raw_reshape_sizes(c: si.InferenceContext) -> si.Sizes:
+def _reshaped_sizes(c: si.InferenceContext) -> si.Sizes:
     """The shape that input 1 asks for; its one unknown size follows from the number of elements."""
     wanted, count = c.shape_value(1), si.num_elements(c.inputs[0])
     for sizes in c.inputs[2:]:

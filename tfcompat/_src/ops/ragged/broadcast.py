@@ -105,14 +105,20 @@ def matched(x: Any, y: Any) -> tuple[Tensor, Tensor, list]:
     return a.values(), b.values(), nested[1:]
 
 
+def _is_inner(dense: Tensor, values: Tensor) -> bool:
+    """Whether a Tensor broadcasts within each of `values`: it has fewer dimensions."""
+    ndims, limit = dense.shape.ndims, values.shape.ndims
+    return ndims == 0 or None not in (ndims, limit) and ndims < limit
+
+
 def apply_elementwise(function: Any, x: Any, y: Any) -> RaggedTensor:
     """`function` of the elements of two values of which one or both are ragged, with broadcasting."""
     both = is_ragged(x) and is_ragged(y)
     if both and x.nested_row_splits == y.nested_row_splits:
         return x.with_flat_values(function(x.flat_values, y.flat_values))
-    if not both and is_ragged(x) and y.shape.ndims is not None and y.shape.ndims < x.flat_values.shape.ndims:
+    if not both and is_ragged(x) and _is_inner(y, x.flat_values):
         return x.with_flat_values(function(x.flat_values, y))
-    if not both and is_ragged(y) and x.shape.ndims is not None and x.shape.ndims < y.flat_values.shape.ndims:
+    if not both and is_ragged(y) and _is_inner(x, y.flat_values):
         return y.with_flat_values(function(x, y.flat_values))
     first, second, nested_splits = matched(x, y)
     return RaggedTensor.from_nested_row_splits(function(first, second), nested_splits, validate=False)

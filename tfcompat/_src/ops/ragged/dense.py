@@ -67,22 +67,34 @@ def _unpadded_lengths(rows: Tensor, padding: Any, width: Tensor) -> Tensor:
 
 def padded(values: Tensor, splits: Tensor, default_value: Tensor | None) -> Tensor:
     """The rows of `values` as a Tensor, filled up at their ends."""
-    inner = shape(values)[1:]
+    if default_value is not None:
+        default_value = _broadcast_default(default_value, values)
+    lengths = [splits_to_lengths(splits)]
+    count = shape(splits, out_type=splits.dtype)[0] - 1
+    width = maximum(reduce_max(lengths), 0)
+    sizes = shape(values, out_type=splits.dtype)
+    inner, total = sizes[1:], sizes[0]
     if default_value is None:
         default_value = zeros(inner, dtype=values.dtype)
-    else:
-        if values.shape.ndims is not None:
-            default_value.shape.with_rank_at_most(values.shape.ndims - 1)
-        if values.shape.ndims is None or default_value.shape.ndims != values.shape.ndims - 1:
-            default_value = broadcast_to(default_value, inner)
     default_value.shape.assert_is_compatible_with(values.shape[1:])
     default_value.set_shape(values.shape[1:])
-    count = shape(splits, out_type=splits.dtype)[0] - 1
-    width = maximum(reduce_max([splits_to_lengths(splits)]), 0)
-    places = expand_dims(splits[:-1], 1) + expand_dims(arange(0, width), 0)
-    last = fill(stack([count, width]), shape(values, out_type=splits.dtype)[0])
-    places = where(places < expand_dims(splits[1:], 1), places, last)
-    return gather(concat([values, stack([default_value])], axis=0), places)
+    starts, limits = expand_dims(splits[:-1], 1), expand_dims(splits[1:], 1)
+    columns = expand_dims(arange(0, width), 0)
+    filled = concat([values, stack([default_value])], axis=0)
+    places = starts + columns
+    is_inside = places < limits
+    return gather(filled, where(is_inside, places, fill(stack([count, width]), total)))
+
+
+def _broadcast_default(default_value: Tensor, values: Tensor) -> Tensor:
+    """The default value in the shape of one entry of `values`."""
+    ndims = values.shape.ndims
+    if ndims is not None:
+        default_value.shape.with_rank_at_most(ndims - 1)
+    if ndims is None or default_value.shape.ndims != ndims - 1:
+        default_value = broadcast_to(default_value, shape(values)[1:])
+    default_value.shape.assert_is_compatible_with(values.shape[1:])
+    return default_value
 
 
 def assert_right_ragged(indices: Tensor) -> list:

@@ -30,6 +30,8 @@ def gather_rows(params: Any, rows: Tensor) -> Any:
     splits, values = raw.RaggedGather(
         params.nested_row_splits, params.flat_values, rows, OUTPUT_RAGGED_RANK=depth + len(params.nested_row_splits) - 1
     )
+    if depth == 1 and rows._sizes[0] is not None:
+        splits[0].set_shape([rows._sizes[0] + 1])
     return type(params).from_nested_row_splits(values, splits, validate=False)
 
 
@@ -74,10 +76,15 @@ def _outer(x: Any, keys: list) -> Any:
             return expand_dims(found, 0)
         return type(x).from_row_splits(found, stack([0, found.nrows()]), validate=False)
     if isinstance(first, slice):
-        rows = x if first == _ALL else gather_rows(x, arange(x.nrows())[first])
-        return _inner(rows, rest)
+        return _inner(x if first == _ALL else gather_rows(x, _picked(x.nrows(), first)), rest)
     start, limit = x.row_splits[:-1][first], x.row_splits[1:][first]
     return _outer(x.values[start:limit], rest)
+
+
+def _picked(count: Tensor, part: slice) -> Tensor:
+    rows = arange(count)[part]
+    rows.set_shape([None])
+    return rows
 
 
 def _inner(x: Any, keys: list) -> Any:
@@ -106,6 +113,8 @@ def _sliced_rows(x: Any, part: slice) -> Any:
     step = convert_to_tensor(1 if part.step is None else part.step, name="step")
     if not step.dtype.is_integer:
         raise TypeError("slice strides must be integers or None")
+    starts.set_shape(begins.shape)
+    limits.set_shape(begins.shape)
     splits, places = raw.RaggedRange(starts, limits, cast(step, starts.dtype), Tsplits=starts.dtype)
     return type(x).from_row_splits(gather_rows(x.values, places), splits, validate=False)
 

@@ -115,6 +115,8 @@ def _ragged_gather(nested_splits, values, indices, *, Tsplits):
         lengths = np.diff(splits)[places] if len(splits) > 1 else np.zeros(0, np.int64)
         outputs.append(_with_zero(lengths))
         places = _spans(lengths, splits[:-1][places])
+    if not indices.ndim:
+        outputs = outputs[1:]
     return (*(splits.astype(Tsplits) for splits in outputs), values[places])
 
 
@@ -140,7 +142,8 @@ def _check_splits(nested_splits: tuple, values: np.ndarray) -> None:
 def _to_sparse_shape(c: Any) -> list:
     values = si.with_rank_at_least(c.inputs[-1], 1)
     rank = None if values is None else len(c.inputs) - 1 + len(values)
-    return [(None, rank), (si.num_elements(values),), (rank,)]
+    count = si.num_elements(values)
+    return [(count, rank), (count,), (rank,)]
 
 
 def _to_sparse_gradient(op: Any, _: Any, grad: Any, __: Any) -> list:
@@ -218,3 +221,78 @@ def _ragged_to_tensor(wanted, values, default_value, partitions, *, row_partitio
     inner = tuple(slice(min(a, b)) for a, b in zip(values.shape[1:], full[len(places) :]))
     result[(*(p[kept] for p in places), *inner)] = values[(kept, *inner)]
     return result
+
+
+# ---- variants: a ragged tensor as one value on the host ----
+
+
+class EncodedRagged:
+    """What a variant holds of a ragged tensor: the splits, outermost first, and the values."""
+
+    def __init__(self, nested_splits: tuple, values: np.ndarray) -> None:
+        self.nested_splits, self.values = nested_splits, values
+
+
+def _variant(encoded: Any) -> np.ndarray:
+    found = np.empty((), object)
+    found[()] = encoded
+    return found
+
+
+def _to_variant_shape(c: Any) -> list:
+    if not c.attr("batched_input"):
+        return [()]
+    rows = si.with_rank(c.inputs[0], 1)[0]
+    return [(None if rows is None else rows - 1,)]
+
+
+@op(
+    "RaggedTensorToVariant",
+    "(rt_nested_splits: RAGGED_RANK*Tsplits, rt_dense_values: Tvalues, *, RAGGED_RANK: int >= 1, Tvalues: type, Tsplits: INDEX, "
+    "batched_input: bool) -> (encoded_ragged: variant)",
+    shape=_to_variant_shape, gradient=NotDifferentiable("a variant has no gradient"), place=HOST, fold=True,
+)  # fmt: skip
+def _ragged_to_variant(nested_splits, values, *, batched_input):
+    _check_splits(nested_splits, values)
+    if not batched_input:
+        return _variant(EncodedRagged(nested_splits, values))
+    outer, *inner = nested_splits
+    rows = np.empty(len(outer) - 1, object)
+    for i, (low, high) in enumerate(zip(outer, outer[1:])):
+        splits = []
+        for level in inner:
+            part = level[low : high + 1]
+            splits.append(part - part[0])
+            low, high = part[0], part[-1]
+        rows[i] = EncodedRagged(tuple(splits), values[low:high])
+    return rows
+
+
+@op(
+    "RaggedTensorFromVariant",
+    "(encoded_ragged: variant, *, input_ragged_rank: int >= -1, output_ragged_rank: int >= 1, Tvalues: type, Tsplits: INDEX) -> "
+    "(output_nested_splits: output_ragged_rank*Tsplits, output_dense_values: Tvalues)",
+    shape=lambda c: [(None,)] * c.attr("output_ragged_rank") + [None],
+    gradient=NotDifferentiable("a variant has no gradient"), place=HOST, fold=True,
+)  # fmt: skip
+def _ragged_from_variant(encoded, *, input_ragged_rank, output_ragged_rank, Tvalues, Tsplits):
+    inner_rank = output_ragged_rank - encoded.ndim if input_ragged_rank == -1 else input_ragged_rank
+    if inner_rank < 0 or output_ragged_rank != encoded.ndim + inner_rank:
+        raise invalid(f"output_ragged_rank must be equal to input_ragged_rank + encoded_ragged.dims(): {output_ragged_rank}")
+    entries = encoded.reshape(-1).tolist()
+    for entry in entries:
+        if not isinstance(entry, EncodedRagged) or entry.values.dtype != Tvalues or len(entry.nested_splits) != inner_rank:
+            raise invalid("An entry of encoded_ragged is no ragged tensor of the expected element type and rank")
+    if not encoded.ndim:
+        return (*(s.astype(Tsplits) for s in entries[0].nested_splits), entries[0].values)
+    outputs = [np.arange(np.prod(encoded.shape[:d], dtype=np.int64) + 1) * encoded.shape[d] for d in range(1, encoded.ndim)]
+    for level in range(inner_rank):
+        outer = _with_zero([len(e.nested_splits[level]) - 1 for e in entries])
+        if not level:
+            outputs.append(outer)
+        lengths = [np.diff(e.nested_splits[level]) for e in entries]
+        outputs.append(_with_zero(np.concatenate(lengths) if lengths else np.zeros(0, np.int64)))
+    if not inner_rank:
+        outputs.append(_with_zero([len(e.values) for e in entries]))
+    values = np.concatenate([e.values for e in entries]) if entries else np.zeros(0, Tvalues)
+    return (*(splits.astype(Tsplits) for splits in outputs), values)

@@ -54,7 +54,7 @@ def repeat(data: Any, repeats: Any, axis: int, name: str | None = None) -> Tenso
 
 def lengths_to_splits(lengths: Any) -> Tensor:
     """The splits of rows of these lengths."""
-    return concat([[0], cumsum(lengths)], axis=-1)
+    return concat([[0], cumsum(lengths)], axis=0)
 
 
 def splits_to_lengths(splits: Tensor) -> Tensor:

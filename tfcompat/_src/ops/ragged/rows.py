@@ -10,14 +10,15 @@ from tfcompat._src.framework.export import export
 from tfcompat._src.framework.scopes import control_dependencies, name_scope
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.array import gather as dense_gather
-from tfcompat._src.ops.array import join
-from tfcompat._src.ops.array.fill import ones
+from tfcompat._src.ops.array import join, search
+from tfcompat._src.ops.array.fill import fill, ones
 from tfcompat._src.ops.array.reorder import transpose
+from tfcompat._src.ops.array.shape import broadcast_to, reshape, shape
 from tfcompat._src.ops.array.shape import rank as dense_rank
-from tfcompat._src.ops.array.shape import reshape, shape
 from tfcompat._src.ops.composed import indexing
 from tfcompat._src.ops.composed.check_ops import assert_equal
 from tfcompat._src.ops.math.cast import cast
+from tfcompat._src.ops.math.compare import greater_equal, less, logical_and
 from tfcompat._src.ops.math.sequence import arange
 from tfcompat._src.ops.ragged.array import expand_dims, tile
 from tfcompat._src.ops.ragged.getitem import gather_rows
@@ -217,6 +218,8 @@ _BATCH_MISMATCH = "batch shape from indices does not match params shape"
 
 
 def _batch_gathered(params: Any, indices: Any) -> Any:
+    if not is_ragged(params) and not is_ragged(indices):
+        return indexing.batch_gather(params, indices)
     ndims = indices.shape.ndims
     if ndims is None:
         raise ValueError("batch_gather does not allow indices with unknown shape.")
@@ -242,3 +245,45 @@ def _batch_gathered(params: Any, indices: Any) -> Any:
     return indices.with_values(_gathered(params.values, cast(indices.values, starts.dtype) + starts))
 
 
+
+
+def batch_gather_with_default(params: Any, indices: Any, default_value: Any = "", name: str | None = None) -> Any:
+    """`tf.batch_gather` that gives `default_value` for an index outside its row.
+
+    Args:
+      params: Tensor or RaggedTensor [batch dimensions, row, ...].
+      indices: integer Tensor or RaggedTensor [batch dimensions, any].
+      default_value: an element of a row, broadcast to its shape.
+      name: name scope.
+    """
+    with name_scope(name, "RaggedBatchGatherWithDefault"):
+        params, indices = _operands(params, indices)
+        default_value = convert_to_tensor_or_ragged_tensor(default_value, name="default_value", preferred_dtype=params.dtype)
+        if is_ragged(default_value):
+            raise ValueError("default_value may not be ragged.")
+        if not is_ragged(params) and not is_ragged(indices):
+            return _gathered_or_default(params, indices, default_value).to_tensor()
+        return _gathered_or_default(params, indices, default_value)
+
+
+def _gathered_or_default(params: Any, indices: Any, default_value: Tensor) -> Any:
+    dtype = next((t.row_splits.dtype for t in (params, indices) if is_ragged(t)), dtypes.int64)
+    ndims = indices.shape.ndims
+    if ndims is None or ndims < 2:
+        raise ValueError("indices must have a known rank of at least 2.")
+    indices = _with_ragged_rank(indices, ndims - 1, dtype)
+    params = _with_ragged_rank(params, ndims - 1, dtype)
+    if ndims > 2:
+        with control_dependencies([assert_equal(params.row_splits, indices.row_splits)]):
+            return indices.with_values(_gathered_or_default(params.values, indices.values, default_value))
+    places = cast(indices.values, dtype)
+    starts, lengths = (repeat(t, indices.row_lengths(), axis=0) for t in (params.row_starts(), params.row_lengths()))
+    is_inside = logical_and(greater_equal(places, 0), less(places, lengths))
+    last = fill(shape(places), cast(params.row_splits[-1], dtype))
+    rows = search.where(is_inside, starts + places, last)
+    if is_ragged(params.values):
+        values = _joined([params.values, RaggedTensor.from_tensor(join.stack([default_value]), row_splits_dtype=dtype)], 0, False)
+    else:
+        filler = broadcast_to(default_value, shape(params.values)[1:])
+        values = join.concat([params.values, join.stack([filler])], axis=0)
+    return indices.with_values(gather_rows(values, rows))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.framework import dtypes
 from tfcompat._src.framework.export import export
 
 
@@ -63,3 +64,10 @@ class RaggedTensorValue:
         """The rows as nested lists of Python numbers and bytes."""
         values = self._values.to_list() if isinstance(self._values, RaggedTensorValue) else self._values.tolist()
         return [values[start:end] for start, end in zip(self._row_splits, self._row_splits[1:])]
+
+
+class RaggedTensorType:
+    """The type of the results of a function that makes RaggedTensors: element type, ragged dimensions, type of the splits."""
+
+    def __init__(self, dtype: Any, ragged_rank: int, row_splits_dtype: Any = dtypes.int64) -> None:
+        self.dtype, self.ragged_rank, self.row_splits_dtype = dtype, ragged_rank, dtypes.as_dtype(row_splits_dtype)

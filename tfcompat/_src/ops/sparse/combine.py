@@ -24,7 +24,8 @@ from tfcompat._src.ops.sparse.parts import all_sparse, as_sparse, check_parts, r
 
 def _check_same_sizes(a: np.ndarray, b: np.ndarray) -> None:
     if len(a) != len(b):
-        raise invalid(f"Ranks of input tensors must match, but saw ranks: {len(a)} and {len(b)}")
+        shapes = " and ".join(shape_text(tuple(int(n) for n in s)) for s in (a, b))
+        raise invalid(f"Operands do not have the same ranks; got shapes: {shapes}")
     for i, (m, n) in enumerate(zip(a, b)):
         if m != n:
             raise invalid(f"Operands' shapes do not match: got {m} and {n} for dimension {i}")

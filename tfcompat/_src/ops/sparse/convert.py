@@ -224,7 +224,8 @@ def _checked_shape(sp_input: SparseTensor, old: Tensor, new_shape: Any) -> Any:
     new = convert_to_tensor(new_shape)
     new.shape.assert_has_rank(1)
     new = cast(new, dtypes.int64)
-    new.shape.dims[0].merge_with(old.shape.dims[0])
+    if new.shape.ndims is not None:
+        new.shape.merge_with(old.shape.with_rank(1))
     known = constant_value(new)
     if known is not None and sp_input.shape.is_fully_defined():
         sizes = np.array(sp_input.shape.as_list())

@@ -153,7 +153,9 @@ def _split_shape(c):
 )  # fmt: skip
 def _sparse_split(axis, indices, values, sizes, *, num_split):
     check_parts(indices, values, sizes)
-    axis = int(axis)
+    if axis.size != 1:
+        raise invalid(f"Input split_dim should be a scalar but received shape {shape_text(axis.shape)}")
+    axis = int(axis.reshape(()))
     if not 0 <= axis < len(sizes):
         raise invalid(f"Input split_dim should be between 0 and rank ({len(sizes)}), got {axis}")
     if not 1 <= num_split <= sizes[axis]:
@@ -222,8 +224,9 @@ def _fill_empty_rows(indices, values, sizes, default):
     gradient=NotDifferentiable("1.15 has no second gradient of SparseFillEmptyRows", raises=True), place=HOST,
 )  # fmt: skip
 def _fill_empty_rows_grad(places, grad):
-    if places.ndim != 1 or grad.ndim != 1:
-        raise invalid(f"reverse_index_map and grad_values must be vectors, saw: {shape_text(places.shape)} and {shape_text(grad.shape)}")
+    for label, array in (("reverse_index_map", places), ("grad_values", grad)):
+        if array.ndim != 1:
+            raise invalid(f"{label} must be a vector, saw: {shape_text(array.shape)}")
     outside = np.flatnonzero((places < 0) | (places >= len(grad)))
     if outside.size:
         raise invalid(f"Elements in reverse index must be in [0, {len(grad)}) but got {places[outside[0]]}")
@@ -247,12 +250,13 @@ def sparse_reorder(sp_input: Any, name: str | None = None) -> SparseTensor:
 
 def _reshaped_statically(old: TensorShape, new: Any) -> list | None:
     """The sizes after a reshape where both sides are known; ValueError where they cannot fit."""
-    wanted = constant_value_as_shape(new)
-    value = constant_value(new)
+    total, value = old.num_elements(), constant_value(new)
+    if total is None:
+        return None
     if value is not None and (value == -1).sum() > 1:
         raise ValueError(f"At most one dimension can be inferred (-1). Found: {value}")
-    total, sizes = old.num_elements(), wanted.sizes
-    if total is None or sizes is None:
+    sizes = constant_value_as_shape(new).sizes
+    if sizes is None:
         return None
     if None not in sizes:
         if int(np.prod(sizes)) != total:

@@ -180,6 +180,12 @@ _elementwise("SparseDenseCwiseMul", np.multiply, lambda op, grad: _scaled_gradie
 _elementwise("SparseDenseCwiseDiv", _divide, lambda op, grad: _scaled_gradient(op, grad, False))
 
 
+def sparse_dense_cwise_add(sp_t: SparseTensor, dense_t: Any) -> SparseTensor:
+    """A SparseTensor with the elements of a Tensor, broadcast to its shape, added to those that it stores."""
+    found = raw.SparseDenseCwiseAdd(sp_t.indices, sp_t.values, sp_t.dense_shape, dense_t)
+    return SparseTensor(sp_t.indices, found, sp_t.dense_shape)
+
+
 # ---- operators of SparseTensor ----
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from tfcompat._src.framework import dtypes, raw
 from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.deprecation import deprecated_argument_lookup
+from tfcompat._src.framework.dispatch import dispatch_for_types
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.sparse_tensor import SparseTensor
@@ -17,6 +19,7 @@ from tfcompat._src.ops.array.shape import shape as shape_of
 from tfcompat._src.ops.ragged.array import expand_dims
 from tfcompat._src.ops.ragged.math import ragged_reduce_aggregate
 from tfcompat._src.ops.ragged.tensor import RaggedTensor, convert_to_tensor_or_ragged_tensor, is_ragged
+from tfcompat._src.ops.ragged.value import RaggedTensorValue
 from tfcompat._src.ops.strings.segments import unsorted_segment_join
 from tfcompat._src.ops.strings.text import reduce_join as reduce_join_dense
 
@@ -124,10 +127,23 @@ def string_bytes_split(input: Any, name: str | None = None) -> Any:
 
 
 def reduce_join(inputs: Any, axis: Any = None, keepdims: bool | None = None, separator: str = "", name: str | None = None) -> Any:
-    """The strings along dimensions of a ragged tensor joined."""
-    return ragged_reduce_aggregate(
-        reduce_join_dense, unsorted_segment_join, inputs, axis, keepdims, separator, name or "RaggedSegmentJoin"
-    )
+    """The strings along dimensions of a ragged tensor joined, over all (None) without separator; `keepdims` may not be true."""
+
+    def join_rows(x: Any, axis: Any, name: str | None = None) -> Tensor:
+        return reduce_join_dense(x, axis, separator="" if axis is None else separator, name=name)
+
+    join_segments = functools.partial(unsorted_segment_join, separator=separator)
+    return ragged_reduce_aggregate(join_rows, join_segments, inputs, axis, keepdims, name or "RaggedSegmentJoin")
+
+
+@dispatch_for_types(reduce_join_dense, RaggedTensor, RaggedTensorValue)
+def _reduce_join_of_ragged(
+    inputs: Any, axis: Any = None, keep_dims: bool | None = None, separator: str = "", name: str | None = None,
+    reduction_indices: Any = None, keepdims: bool | None = None,
+) -> Any:  # fmt: skip
+    keepdims = deprecated_argument_lookup("keepdims", keepdims, "keep_dims", keep_dims)
+    axis = deprecated_argument_lookup("axis", axis, "reduction_indices", reduction_indices)
+    return reduce_join(inputs, axis, keepdims, separator, name)
 
 
 # ---- n-grams ----

@@ -296,6 +296,14 @@ def _split_at(text: bytes, delimiter: bytes, skip_empty: bool) -> list[bytes]:
     return [p for p in parts if p] if skip_empty else parts
 
 
+def _cut(text: bytes, sep: bytes, maxsplit: int) -> list[bytes]:
+    """`text` cut at `sep`, or at runs of white space; after the last of `maxsplit` words comes the rest, even if empty."""
+    if maxsplit == 0:
+        return [text]
+    parts = text.split(sep or None, maxsplit)
+    return [*parts, b""] if not sep and len(parts) == maxsplit else parts
+
+
 _add(
     "StringSplit",
     "(input: string, delimiter: string, *, skip_empty: bool = True) -> (indices: int64, values: string, shape: int64)",
@@ -306,7 +314,7 @@ _add(
     "StringSplitV2",
     "(input: string, sep: string, *, maxsplit: int = -1) -> (indices: int64, values: string, shape: int64)",
     shape=_split_shape,
-    kernel=lambda x, sep, *, maxsplit: _rows([s.split(sep.item() or None, maxsplit) for s in x]),
+    kernel=lambda x, sep, *, maxsplit: _rows([_cut(s, sep.item(), maxsplit) for s in x]),
 )  # fmt: skip
 
 
