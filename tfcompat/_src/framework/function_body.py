@@ -7,6 +7,7 @@ graph (order, state, random counters, devices, gradients) holds inside functions
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -71,6 +72,7 @@ class FuncGraph(Graph):
                 outer.capture(tensor)
             found = self.captures[tensor] = self.add_input(tensor.dtype, tensor._sizes, name or "Placeholder")
             found._handle_data = tensor._handle_data
+            self.captured_from[found] = tensor
         return found
 
     def _copied(self, op: Operation) -> Operation:
@@ -289,9 +291,9 @@ def inlined(call: CallOperation) -> tuple[tuple[Tensor, ...], list[Operation]]:
     step = call._span / (len(nodes) + 1)
     sources = list(dict.fromkeys(t.op for t in call._arguments))
 
-    def copy(op: Operation, inputs: list[Tensor], controls: list[Operation]) -> Operation:
+    def copy(op: Operation, attrs: dict[str, Any], inputs: list[Tensor], controls: list[Operation]) -> Operation:
         found = type(op)(
-            call._graph, spec_of(op), f"{call._name}/{op._name}", inputs, [t._dtype for t in op._outputs], op._attrs,
+            call._graph, spec_of(op), f"{call._name}/{op._name}", inputs, [t._dtype for t in op._outputs], attrs,
             [*call._waits_for, *(controls if inputs or controls else sources)], call._id - call._span + nodes[op] * step, op._stack,
         )  # fmt: skip
         found._device = op._device or call._device
@@ -310,6 +312,7 @@ def inlined(call: CallOperation) -> tuple[tuple[Tensor, ...], list[Operation]]:
 _LEVELS = {"Switch": 1, "RefSwitch": 1, "Enter": 1, "RefEnter": 1, "Exit": -2, "RefExit": -2}
 _MERGE = ("Merge", "RefMerge")
 _ENTER = ("Enter", "RefEnter")
+_COPIES = itertools.count()
 
 
 def acting_nodes(nodes: Iterable[Operation]) -> list[Operation]:
@@ -351,7 +354,11 @@ def spec_of(op: Operation) -> op_spec.OpSpec:
 
 
 def copied(body: FuncGraph, arguments: Sequence[Tensor], copy: Callable) -> tuple[dict, dict[Tensor, Tensor]]:
-    """Copies of a body's nodes by node, and what stands for each tensor of it; edges that close loops are set last."""
+    """Copies of a body's nodes by node, and what stands for each tensor of it; edges that close loops are set last.
+
+    `copy` gets a node and the attributes, inputs and control inputs of its copy; each copy of a loop is a frame of its own.
+    """
+    frame = f"/{next(_COPIES)}".encode()
     made: dict[Operation, Operation] = {}
     values: dict[Tensor, Tensor] = dict(zip(body.inputs, arguments))
     open_inputs: list[tuple[Operation, int]] = []
@@ -359,7 +366,8 @@ def copied(body: FuncGraph, arguments: Sequence[Tensor], copy: Callable) -> tupl
         known = [t for t in op.inputs if t in values]
         inputs = [values[t] if t in values else values[known[0]] for t in op.inputs]
         open_inputs += [(op, i) for i, t in enumerate(op.inputs) if t not in values]
-        made[op] = copy(op, inputs, [made[c] for c in op.control_inputs if c in made])
+        attrs = {**op._attrs, "frame_name": op._attrs["frame_name"] + frame} if op.type in _ENTER else dict(op._attrs)
+        made[op] = copy(op, attrs, inputs, [made[c] for c in op.control_inputs if c in made])
         values.update(zip(op._outputs, made[op]._outputs))
     for op, index in open_inputs:
         made[op]._update_input(index, values[op.inputs[index]])
@@ -400,11 +408,9 @@ def short_name(dtype: dtypes.DType) -> str:
 def copy_into(graph: FuncGraph, body: FuncGraph, arguments: Sequence[Tensor]) -> list[Tensor]:
     """Adds copies of a body's nodes to `graph` with `arguments` in place of its inputs; its results there."""
 
-    def copy(op: Operation, inputs: list[Tensor], controls: list[Operation]) -> Operation:
+    def copy(op: Operation, attrs: dict[str, Any], inputs: list[Tensor], controls: list[Operation]) -> Operation:
         with graph.control_dependencies(controls):
-            return graph.make_op(
-                spec_of(op), graph.unique_name(op.name), inputs, dict(op._attrs), [t._dtype for t in op._outputs]
-            )
+            return graph.make_op(spec_of(op), graph.unique_name(op.name), inputs, attrs, [t._dtype for t in op._outputs])
 
     values = copied(body, arguments, copy)[1]
     return [values[t] for t in body.outputs]

@@ -77,6 +77,7 @@ class Graph(Collections):
         self._handle_deleters: dict[str, Any] = {}
         self.building_function = False
         self.functional_control_flow: bool | None = None
+        self.captured_from: dict[Tensor, Tensor] = {}
         self.outer_graph: Graph | None = None
         self._graph_def_versions = messages.VersionDef(producer=GRAPH_DEF_VERSION)
 

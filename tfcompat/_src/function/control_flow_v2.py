@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -10,77 +9,13 @@ from tfcompat._src.framework import dtypes, nest, raw
 from tfcompat._src.framework.attr_values import FunctionRef
 from tfcompat._src.framework.convert import constant, convert_to_tensor
 from tfcompat._src.framework.export import export
-from tfcompat._src.framework.function_body import FuncGraph, GraphFunction
-from tfcompat._src.framework.function_def import argument_names
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.scopes import control_dependencies, get_default_graph, name_scope
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape
 from tfcompat._src.function import functional_ops  # noqa: F401  (the ops)
+from tfcompat._src.function.tracing import Traced, outputs_of, shapes_in_common, waited_for, with_same_captures
 from tfcompat._src.ops.control import control_flow_util
 from tfcompat._src.ops.control.while_context import flow_of, shape_invariant, with_flows
-from tfcompat._src.variables.scope import VARIABLE_STORES
-
-_SHARED = (GraphKeys.GLOBAL_VARIABLES, GraphKeys.LOCAL_VARIABLES, GraphKeys.TRAINABLE_VARIABLES, *VARIABLE_STORES)
-_NUMBERS = itertools.count()
-
-
-class BranchGraph(FuncGraph):
-    """The body of a branch or loop, with the seed and collections of the graph around it; variables join that graph's own."""
-
-    def __init__(self, outer: Graph) -> None:
-        super().__init__(outer)
-        self._seed = outer.seed
-        for key in (*outer.collections, *_SHARED):
-            items = outer.get_collection_ref(key)
-            self._collections[key] = items if key in _SHARED else list(items)
-
-
-class _Traced:
-    """A Python function that was called in a graph of its own: its results as they were, and flat as tensors."""
-
-    def __init__(self, name: str, arguments: list[tuple[dtypes.DType, Any]], fn: Callable[[list[Tensor]], Any]) -> None:
-        graph = get_default_graph()
-        self.name = f"{name.replace('/', '_')}_{next(_NUMBERS)}"
-        self.body = BranchGraph(graph)
-        with self.body.as_default():
-            inputs = [self.body.add_input(dtype, sizes, "placeholder") for dtype, sizes in arguments]
-            self.result = fn(inputs)
-            self.result = nest.map_structure(self._tensor, self.result, expand_composites=True)
-            self.leaves = nest.flatten(self.result, expand_composites=True)
-            self.body.outputs = [self._inside(flow_of(leaf)) for leaf in self.leaves if leaf is not None]
-
-    def _tensor(self, value: Any) -> Any:
-        if isinstance(value, Operation):
-            with control_dependencies([value]):
-                return constant(True)
-        return value if value is None or hasattr(value, "flow") else convert_to_tensor(value)
-
-    def _inside(self, tensor: Tensor) -> Tensor:
-        return tensor if tensor.graph is self.body else self.body.capture(tensor)
-
-    def finish(self) -> GraphFunction:
-        """The function, in the default graph."""
-        graph = get_default_graph()
-        found = GraphFunction(self.name, self.body, argument_names(self.body.inputs), argument_names(self.body.outputs), {})
-        graph._add_function(found)
-        for inner in self.body._functions.values():
-            if not graph._is_function(inner.name):
-                graph._add_function(inner)
-        return found
-
-
-def _with_same_captures(traced: list[_Traced]) -> list[Tensor]:
-    """Lets each function take what any of them captures, in one order; the captured tensors."""
-    captured = list(dict.fromkeys(t for each in traced for t in each.body.captures))
-    for each in traced:
-        own = len(each.body.inputs) - len(each.body.captures)
-        inner = [each.body.capture(t) for t in captured]
-        each.body.inputs[own:] = inner
-        each.body.captures = dict(zip(captured, inner))
-    return captured
 
 
 # ---- branches ----
@@ -97,14 +32,16 @@ def cond_v2(pred: Any, true_fn: Callable, false_fn: Callable, name: str | None =
     with name_scope(name or "cond") as scope:
         pred = convert_to_tensor(pred)
         label = scope.rstrip("/")
-        traced = [_Traced(f"{label}_{side}", [], lambda _, fn=fn: fn()) for side, fn in (("true", true_fn), ("false", false_fn))]
+        traced = [Traced(f"{label}_{side}", [], lambda _, fn=fn: fn()) for side, fn in (("true", true_fn), ("false", false_fn))]
         _require_alike("tf.cond", ["true_fn", "false_fn"], traced)
-        captured = _with_same_captures(traced)
-        then, other = (each.finish() for each in traced)
+        captured = with_same_captures(traced)
+        then, other = (each.add_to(get_default_graph()) for each in traced)
         make = raw.If if then.is_stateful or other.is_stateful else raw.StatelessIf
-        outputs = make(
-            pred, captured, _kinds(traced[0]), FunctionRef(then.name), FunctionRef(other.name), output_shapes=_shapes(traced), name=scope
-        )  # fmt: skip
+        with control_dependencies(waited_for(traced)):
+            outputs = make(
+                pred, captured, traced[0].kinds, FunctionRef(then.name), FunctionRef(other.name),
+                output_shapes=shapes_in_common(traced), name=scope,
+            )  # fmt: skip
         return _packed(traced[0], outputs)
 
 
@@ -112,11 +49,12 @@ def indexed_case(branch_index: Any, branch_fns: list[Callable], name: str = "ind
     """The result of the branch of the index, or of the last one where there is none of it, as one node."""
     with name_scope(name) as scope:
         label = scope.rstrip("/")
-        traced = [_Traced(f"{label}_branch{i}", [], lambda _, fn=fn: fn()) for i, fn in enumerate(branch_fns)]
+        traced = [Traced(f"{label}_branch{i}", [], lambda _, fn=fn: fn()) for i, fn in enumerate(branch_fns)]
         _require_alike("tf.switch_case", [f"branches[{i}]" for i in range(len(traced))], traced)
-        captured = _with_same_captures(traced)
-        refs = [FunctionRef(each.finish().name) for each in traced]
-        outputs = raw.Case(branch_index, captured, _kinds(traced[0]), refs, output_shapes=_shapes(traced), name=scope)
+        captured = with_same_captures(traced)
+        refs = [FunctionRef(each.add_to(get_default_graph()).name) for each in traced]
+        with control_dependencies(waited_for(traced)):
+            outputs = raw.Case(branch_index, captured, traced[0].kinds, refs, output_shapes=shapes_in_common(traced), name=scope)
         return _packed(traced[0], outputs)
 
 
@@ -171,7 +109,7 @@ def _nonempty(functions: list[Callable]) -> list[Callable]:
     return functions
 
 
-def _require_alike(caller: str, names: list[str], traced: list[_Traced]) -> None:
+def _require_alike(caller: str, names: list[str], traced: list[Traced]) -> None:
     first = traced[0]
     for name, other in zip(names[1:], traced[1:]):
         problem = None
@@ -189,29 +127,9 @@ def _require_alike(caller: str, names: list[str], traced: list[_Traced]) -> None
             )
 
 
-def _kinds(traced: _Traced) -> list[dtypes.DType]:
-    return [t.dtype.base_dtype for t in traced.body.outputs]
-
-
-def _shapes(traced: list[_Traced]) -> list[TensorShape]:
-    """What is known of the shape of each output whichever branch is taken."""
-    found = []
-    for same in zip(*[each.body.outputs for each in traced]):
-        sizes = same[0]._sizes
-        for other in same[1:]:
-            is_known = sizes is not None and other._sizes is not None and len(sizes) == len(other._sizes)
-            sizes = tuple(a if a == b else None for a, b in zip(sizes, other._sizes)) if is_known else None
-        found.append(TensorShape.of(sizes))
-    return found
-
-
-def _packed(traced: _Traced, outputs: Any) -> Any:
-    """The outputs of a node in the structure that the function gave, each behind an Identity."""
-    if isinstance(outputs, Operation):
-        return nest.pack_sequence_as(traced.result, traced.leaves, expand_composites=True) if traced.leaves else outputs
-    tensors = iter([raw.Identity(t) for t in (outputs if isinstance(outputs, (list, tuple)) else [outputs])])
-    leaves = [None if leaf is None else next(tensors) for leaf in traced.leaves]
-    return nest.pack_sequence_as(traced.result, leaves, expand_composites=True)
+def _packed(traced: Traced, found: Any) -> Any:
+    """The outputs of a node in the structure that the functions gave; the node itself where that is empty."""
+    return traced.packed(outputs_of(found)) if traced.leaves else found
 
 
 # ---- loops ----
@@ -250,18 +168,19 @@ def while_v2(
             return [raw.Add(inputs[0], constant(1, counter.dtype)), inputs[1], *nest.flatten(found, expand_composites=True)]
 
         label = scope.rstrip("/")
-        traced = [_Traced(f"{label}_cond", kinds, goes_on), _Traced(f"{label}_body", kinds, following)]
-        _require_same_shapes(tensors, shapes, traced[1].body.outputs[2:])
-        captured = _with_same_captures(traced)
+        traced = [Traced(f"{label}_cond", kinds, goes_on), Traced(f"{label}_body", kinds, following)]
+        _require_same_kinds(tensors, shapes, traced[1].body.outputs[2:])
+        captured = with_same_captures(traced)
         traced[1].body.outputs += traced[1].body.inputs[len(kinds) :]
-        test, step = (each.finish() for each in traced)
+        test, step = (each.add_to(get_default_graph()) for each in traced)
         make = raw.While if test.is_stateful or step.is_stateful else raw.StatelessWhile
-        outputs = make(
-            [counter, limit, *tensors, *captured], FunctionRef(test.name), FunctionRef(step.name),
-            output_shapes=[TensorShape.of(s) for s in [(), (), *shapes, *[t._sizes for t in captured]]],
-            parallel_iterations=parallel_iterations, name=scope,
-        )  # fmt: skip
-        found = [t if t.dtype == dtypes.resource else raw.Identity(t) for t in outputs][2 : 2 + len(tensors)]
+        with control_dependencies(waited_for(traced)):
+            outputs = make(
+                [counter, limit, *tensors, *captured], FunctionRef(test.name), FunctionRef(step.name),
+                output_shapes=[TensorShape.of(s) for s in [(), (), *shapes, *[t._sizes for t in captured]]],
+                parallel_iterations=parallel_iterations, name=scope,
+            )  # fmt: skip
+        found = outputs_of(outputs)[2 : 2 + len(tensors)]
     packed = nest.pack_sequence_as(given, with_flows(leaves, found), expand_composites=True)
     return packed[0] if len(packed) == 1 and not return_same_structure else packed
 
@@ -276,8 +195,12 @@ def _invariants(given: Any, shape_invariants: Any) -> list:
     return [s.sizes for s in shapes]
 
 
-def _require_same_shapes(tensors: list[Tensor], shapes: list, after: list[Tensor]) -> None:
+def _require_same_kinds(tensors: list[Tensor], shapes: list, after: list[Tensor]) -> None:
     for tensor, sizes, value in zip(tensors, shapes, after):
+        if tensor.dtype.base_dtype != value.dtype.base_dtype:
+            raise TypeError(
+                f"Loop var {tensor.name} enters the loop with type {tensor.dtype} but has type {value.dtype} after 1 iteration."
+            )
         have = value._sizes
         fits = sizes is None or (have is not None and len(have) == len(sizes) and all(w is None or h == w for h, w in zip(have, sizes)))
         if not fits:
@@ -286,6 +209,17 @@ def _require_same_shapes(tensors: list[Tensor], shapes: list, after: list[Tensor
                 "iteration. To allow the shape to vary across iterations, use the `shape_invariants` argument of tf.while_loop to "
                 "specify a less-specific shape."
             )
+
+
+def get_func_graphs(op: Any) -> list[Any]:
+    """The bodies of the branches of an If or Case node."""
+    refs = op._attrs.get("branches") or [op._attrs["then_branch"], op._attrs["else_branch"]]
+    return [op.graph._get_function(ref.name).body for ref in refs]
+
+
+def _get_graph(while_op: Any, func_attr_name: str) -> Any:
+    """The body of one function of a While node: "cond" or "body"."""
+    return while_op.graph._get_function(while_op._attrs[func_attr_name].name).body
 
 
 control_flow_util.BUILDERS.update(cond=cond_v2, while_loop=while_v2)

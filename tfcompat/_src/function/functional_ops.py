@@ -25,7 +25,6 @@ from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.scopes import get_default_graph
 from tfcompat._src.framework.shape_inference import InferenceContext
 from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
 from tfcompat._src.ops.control.cond import cond
 from tfcompat._src.ops.control.while_loop import while_loop
 
@@ -124,10 +123,12 @@ def _loop(call: CallOperation) -> GraphFunction:
     test, step = (_function(call, call._attrs[name].name) for name in ("cond", "body"))
 
     def build(arguments: list[Tensor]) -> list[Tensor]:
-        sizes = [a._sizes if a._sizes == t._sizes else None for a, t in zip(arguments, step.body.outputs)]
+        invariants = [t.shape for t in step.body.inputs]
+        for argument, shape in zip(arguments, invariants):
+            argument.set_shape(shape)
         found = while_loop(
-            lambda *values: _run(test, list(values))[0], lambda *values: _run(step, list(values)), arguments,
-            [TensorShape.of(s) for s in sizes], call._attrs["parallel_iterations"], return_same_structure=True,
+            lambda *values: raw.Reshape(_run(test, list(values))[0], []), lambda *values: _run(step, list(values)), arguments,
+            invariants, call._attrs["parallel_iterations"], return_same_structure=True,
         )  # fmt: skip
         return list(found)
 
@@ -163,15 +164,15 @@ def _run(function: GraphFunction, arguments: list[Tensor]) -> list[Tensor]:
     """Adds copies of a function's nodes to the default graph; its results, which wait for what acts in it."""
     graph = get_default_graph()
 
-    def copy(node: Operation, inputs: list[Tensor], controls: list[Operation]) -> Operation:
+    def copy(node: Operation, attrs: dict[str, Any], inputs: list[Tensor], controls: list[Operation]) -> Operation:
         with graph.control_dependencies(controls):
-            return graph.make_op(
-                spec_of(node), graph.unique_name(node.name), inputs, dict(node._attrs), [t._dtype for t in node._outputs]
-            )
+            return graph.make_op(spec_of(node), graph.unique_name(node.name), inputs, attrs, [t._dtype for t in node._outputs])
 
     made, values = copied(function.body, arguments, copy)
     acting = [made[node] for node in acting_nodes(body_nodes(function.body))]
     results = [values[t] for t in function.body.outputs]
+    for result, inner in zip(results, function.body.outputs):
+        result.set_shape(inner.shape)
     if not acting and results:
         return results
     with graph.control_dependencies(acting):

@@ -11,9 +11,10 @@ from tfcompat._src.framework import dtypes, gradient_registry, op_spec, raw
 from tfcompat._src.framework.convert import constant, convert_n_to_tensor_or_indexed_slices, to_tensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.indexed_slices import IndexedSlices
+from tfcompat._src.framework.graph import Graph
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.ordering import topological
-from tfcompat._src.framework.scopes import name_scope
+from tfcompat._src.framework.scopes import get_default_graph, name_scope
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.array.fill import zeros_like
 from tfcompat._src.ops.array.join import concat
@@ -76,8 +77,9 @@ def gradients(
         raise ValueError(f"Invalid aggregation_method specified {aggregation_method}.")
     with name_scope(name, "gradients", [*ys, *xs, *stops, *[g for g in grad_ys if g is not None]]):
         ys = convert_n_to_tensor_or_indexed_slices(ys, name="y")
-        targets = [_differentiated(x) for x in xs]
-        stop_tensors = {_differentiated(s) for s in stops}
+        graph = get_default_graph()
+        targets = [_captured(_differentiated(x), graph) for x in xs]
+        stop_tensors = {_captured(_differentiated(s), graph) for s in stops}
         walk = _Walk(colocate_gradients_with_ops, gate_gradients)
         for y, grad in zip(ys, _initial_gradients(grad_ys, ys)):
             walk.add(y, grad)
@@ -98,6 +100,14 @@ def _differentiated(x: Any) -> Tensor:
     if isinstance(handle, Tensor) and handle.dtype == dtypes.resource:
         return handle
     return to_tensor(x, name="x", as_ref=True)
+
+
+def _captured(x: Tensor, graph: Graph) -> Tensor:
+    """What stands for a tensor of a graph around in a function that has captured it; else the tensor."""
+    if x.graph is graph or graph.outer_graph is None:
+        return x
+    outer = _captured(x, graph.outer_graph)
+    return getattr(graph, "captures", {}).get(outer, outer)
 
 
 def _initial_gradients(grad_ys: list[Any], ys: list[Any]) -> list[Any]:
@@ -201,7 +211,8 @@ class _Walk:
             self.add(tensor, grad)
 
     def _apply(self, op: Operation, rule: Callable, grads: list[Any]) -> None:
-        filled = [_or_zeros(g, t) for g, t in zip(grads, op.outputs)]
+        goes_on = getattr(op, "differentiates_inlined", False)
+        filled = grads if goes_on else [_or_zeros(g, t) for g, t in zip(grads, op.outputs)]
         found = rule(op, *filled)
         found = list(found) if isinstance(found, (list, tuple)) else [found]
         sources = _sources(op)

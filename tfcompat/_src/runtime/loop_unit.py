@@ -34,7 +34,7 @@ class LoopItem:
 
     type = "loop"
     spec = UnitSpec
-    gradient_type: type[LoopGradientItem]
+    gradient_types: dict[str, type[LoopGradientItem]]
 
     def __init__(self, loop: Loop, records: list[Operation], known: dict[Tensor, np.ndarray], group: Grouping) -> None:
         self._loop, self.records = loop, records
@@ -297,7 +297,7 @@ class LoopItem:
 
 
 class LoopGradientItem:
-    """A LoopGradient operation together with the loop that it differentiates."""
+    """A LoopGradient or LoopGradientGradient operation together with the loop that it differentiates."""
 
     type = "loop gradient"
     spec = UnitSpec
@@ -336,8 +336,8 @@ def collapse(ops: list[Operation], loops: list[Loop], known: dict[Tensor, np.nda
     found: list[Any] = list(units)
     owner: dict[Operation, Any] = dict(unit_of)
     for op in ops:
-        if op.type == "LoopGradient" and op not in unit_of:
-            owner[op] = unit.gradient_type(op, unit_of[op._inputs[0].op])
+        if op.type in unit.gradient_types and op not in unit_of:
+            owner[op] = unit.gradient_types[op.type](op, unit_of[op._inputs[0].op])
             found.append(owner[op])
         elif op not in unit_of:
             found.append(op)

@@ -100,15 +100,44 @@ class LoopGradientUnit(LoopGradientItem):
         return found[: len(variables)], found[len(variables) :]
 
 
+class LoopSecondDerivative(LoopGradientItem):
+    """The gradient of the gradient of a loop."""
+
+    def trace(self, frame: Frame) -> None:
+        """Traces the loop again, and two derivatives of it."""
+        op, unit = self.op, self.unit
+        wanted = _wanted(op)
+        grads = [frame.values[t] for t in op.input_named("grads")]
+        outer = [_cotangent(frame.values[t]) for t in op.input_named("grads2")]
+
+        def first(leaves: list, cotangents: list) -> list:
+            inner = Frame(dict(frame.values), dict(frame.state), frame.rng)
+            for tensor, value in zip(wanted, leaves):
+                _substitute(tensor, value, inner)
+            given = {t: _refilled(g, c) for t, g, c in zip(op.input_named("exits"), grads, cotangents)}
+            found = _repeated(op, unit, inner)(given)
+            return [_leaf(found[t]) for t in wanted]
+
+        primals = [_primal(t, frame) for t in wanted]
+        with collecting():
+            results, pull = jax.vjp(first, primals, [jnp.asarray(_cotangent(g)) for g in grads])
+        found = pull([jnp.conj(jnp.asarray(g, r.dtype)) for g, r in zip(outer, results)])
+        for output, value, source in zip(op._outputs, [*found[0], *found[1]], [*[frame.values.get(t) for t in wanted], *grads]):
+            frame.values[output] = _as_gradient(jnp.conj(value), source)
+
+    def run_backwards(self, values: dict[Any, Any]) -> None:
+        raise NotImplementedError(f"the second derivative of {self.unit.name}, which is driven from the host")
+
+
 class LoopUnit(LoopItem):
     """A loop that can be traced."""
 
-    gradient_type = LoopGradientUnit
+    gradient_types = {"LoopGradient": LoopGradientUnit, "LoopGradientGradient": LoopSecondDerivative}
 
     def trace(self, frame: Frame) -> None:
         """Traces the loop into `frame`; where its gradient follows in the same program, with what that needs."""
         if self.has_pullback:
-            wanted = list(dict.fromkeys(t for g in self.gradients for t in _wanted(g.op)))
+            wanted = list(dict.fromkeys(t for g in self.gradients if isinstance(g, LoopGradientUnit) for t in _wanted(g.op)))
             frame.pullbacks[self] = _Pullback(self, wanted, frame)
         else:
             _Lowering(self, frame).run()

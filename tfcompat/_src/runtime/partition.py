@@ -19,6 +19,7 @@ from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.runtime.fold import MAX_FOLDED_ELEMENTS, can_fold
 from tfcompat._src.runtime.loop_unit import LoopGradientItem, LoopItem, loop_units
 from tfcompat._src.runtime.lower_control import CondUnit, leaf_operations
+from tfcompat._src.runtime.lower_loop import LoopGradientUnit
 from tfcompat._src.runtime.place import Placer
 from tfcompat._src.runtime.plan import Cluster, HostStep, Plan
 from tfcompat._src.runtime.towers import TowerUnit
@@ -414,7 +415,7 @@ class Partitioner:
         ]  # fmt: skip
         self._collect_state(cluster)
         for item in items:
-            if isinstance(item, LoopGradientItem):
+            if isinstance(item, LoopGradientUnit):
                 item.unit.has_pullback = item.unit in items
         cluster.randoms = [i for i in items for i in leaf_operations(i) if i.spec.effects.random]
         return cluster

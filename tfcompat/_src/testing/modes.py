@@ -82,7 +82,7 @@ def run_all_in_graph_and_eager_modes(cls: type) -> type:
 
 
 def build_as_function_and_v1_graph(func: Any = None) -> Any:
-    """Runs a method of a parameterized test in a graph and, which fails here, inside a tf.function."""
+    """Runs a method of a parameterized test in a graph and inside a tf.function."""
 
     def decorator(method: Any) -> Any:
         methods_only("run_in_graph_mode_and_function", method)
@@ -90,10 +90,11 @@ def build_as_function_and_v1_graph(func: Any = None) -> Any:
         @parameterized.named_parameters(("_v1_graph", "v1_graph"), ("_function", "function"))
         @functools.wraps(method)
         def in_mode(self: Any, run_mode: str, *args: Any, **kwargs: Any) -> None:
-            if run_mode == "function":
-                raise NotImplementedError("tfcompat does not have tf.function, inside which this test is to run")
             with tf.Graph().as_default():
-                method(self, *args, **kwargs)
+                if run_mode == "function":
+                    tf.function(lambda: method(self, *args, **kwargs))()
+                else:
+                    method(self, *args, **kwargs)
 
         return in_mode
 

@@ -123,6 +123,11 @@ class BaseResourceVariable(Variable):
             value = raw.ResourceGatherNd(self._handle, indices, dtype=self._dtype, name=scope)
         return raw.Identity(value)
 
+    def _building_graph(self) -> contextlib.AbstractContextManager:
+        """Where nodes on the handle go: the variable's graph, or the function that is being made."""
+        is_inside = get_default_graph().building_function
+        return contextlib.nullcontext() if is_inside else self._handle.graph.as_default()
+
     # ---- writes ----
 
     def _assign_dependencies(self) -> contextlib.AbstractContextManager:
@@ -146,7 +151,7 @@ class BaseResourceVariable(Variable):
         Raises:
           ValueError: the shapes cannot be equal.
         """
-        with self._handle.graph.as_default():
+        with self._building_graph():
             tensor = convert_to_tensor(value, dtype=self._dtype)
             self._shape.assert_is_compatible_with(tensor.shape)
             op = raw.AssignVariableOp(self._handle, tensor, name=name)
@@ -165,7 +170,7 @@ class BaseResourceVariable(Variable):
         return self._update(raw.AssignSubVariableOp, delta, name, read_value)
 
     def _update(self, make: Any, delta: Any, name: str | None, read_value: bool) -> Any:
-        with self._handle.graph.as_default(), self._assign_dependencies():
+        with self._building_graph(), self._assign_dependencies():
             op = make(self._handle, convert_to_tensor(delta, dtype=self._dtype), name=name)
         return self._lazy_read(op) if read_value else op
 
@@ -197,7 +202,7 @@ class BaseResourceVariable(Variable):
     def _strided_slice_assign(
         self, begin, end, strides, value, name, begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask
     ) -> UnreadVariable:
-        with self._handle.graph.as_default(), self._assign_dependencies():
+        with self._building_graph(), self._assign_dependencies():
             op = raw.ResourceStridedSliceAssign(
                 self._handle, begin, end, strides, convert_to_tensor(value, dtype=self._dtype), name=name,
                 begin_mask=begin_mask,

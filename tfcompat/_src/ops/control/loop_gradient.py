@@ -2,7 +2,8 @@
 
 `LoopGradient` and `LoopRecord` are tfcompat's own op types; a GraphDef that holds them cannot be run by TensorFlow.
 `LoopRecord` tells what repeating a loop needs: bounds of the number of iterations (of the loop and of those inside it), and
-the counters of its random operations. `LoopGradient` finds its loop through the Exit nodes that it takes.
+the counters of its random operations. `LoopGradient` finds its loop through the Exit nodes that it takes. `LoopGradientGradient`
+is its derivative: from gradients of its outputs to gradients of what it captured and of the gradients that it took.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.control.loop_ops import ENTER
 from tfcompat._src.ops.control.loop_topology import Loop
 
-_UNIT = NotDifferentiable("it is part of the gradient of a loop, which has no second derivative yet", raises=True)
+_READS_ARRAY = ("TensorArrayReadV3", "TensorArrayGatherV3", "TensorArrayConcatV3", "TensorArraySizeV3")
+_UNIT = NotDifferentiable("loops have first and second derivatives only", raises=True)
 
 
 def _lowered(*values: Any, **attrs: Any) -> Any:
@@ -35,11 +37,37 @@ op(
     "LoopRecord", "(exits: T, *, T: list(type)) -> (steps: int32, counters: uint32)", shape=lambda c: [(None,), (None, 6)],
     gradient=_UNIT, kernel=_lowered,
 )  # fmt: skip
+
+
+def _second_derivative(node: Any, *grads2: Any) -> list:
+    """The gradients of what was captured, and of the gradients that came in."""
+    exits, captured, grads = (node.input_named(name) for name in ("exits", "captured", "grads"))
+    steps, counters = node.input_named("steps"), node.input_named("counters")
+    if any(_carries_array(t) for t in captured):
+        raise TypeError(f"Second-order gradient for while loops not supported: {node.name} is that of a loop over a TensorArray.")
+    wanted, kinds = node._attrs["wanted"], [t.dtype.base_dtype for t in node.outputs]
+    present = [raw.ZerosLike(t) if g is None else g for g, t in zip(grads2, node.outputs)]
+    outputs = raw.LoopGradientGradient(
+        exits, captured, steps, counters, grads, present, wanted=wanted, Tout=[*kinds, *[t.dtype.base_dtype for t in grads]]
+    )
+    outputs = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
+    of_captured: list[Any] = [None] * len(captured)
+    for index, found in zip(wanted, outputs):
+        of_captured[index] = found
+    return [*[None] * len(exits), *of_captured, None, None, *outputs[len(wanted) :]]
+
+
 op(
     "LoopGradient",
     "(exits: Texits, captured: Tcaptured, steps: int32, counters: uint32, grads: Tgrads, *, Texits: list(type), "
     "Tcaptured: list(type), Tgrads: list(type), wanted: list(int), Tout: list(type)) -> (output: Tout)",
-    shape=_gradient_shapes, gradient=_UNIT, kernel=_lowered,
+    shape=_gradient_shapes, gradient=_second_derivative, kernel=_lowered,
+)  # fmt: skip
+op(
+    "LoopGradientGradient",
+    "(exits: Texits, captured: Tcaptured, steps: int32, counters: uint32, grads: Tgrads, grads2: Tgrads2, *, Texits: list(type), "
+    "Tcaptured: list(type), Tgrads: list(type), Tgrads2: list(type), wanted: list(int), Tout: list(type)) -> (output: Tout)",
+    shape=lambda c: [*_gradient_shapes(c), *[t._sizes for t in c.op.input_named("grads")]], gradient=_UNIT, kernel=_lowered,
 )  # fmt: skip
 
 
@@ -71,6 +99,11 @@ class LoopNode:
         for position, output in zip(wanted, outputs):
             found[position] = output
         return found
+
+
+def _carries_array(tensor: Tensor) -> bool:
+    """Whether a tensor is the handle or the flow of a TensorArray."""
+    return tensor.op.type.startswith("TensorArray") and tensor.op.type not in _READS_ARRAY
 
 
 def _gradient_dtype(tensor: Tensor) -> Any:

@@ -138,7 +138,9 @@ class DeviceArray:
         return self._with(buffer=self.buffer + other.buffer)
 
     def zeros(self) -> DeviceArray:
-        return self.gradient("gradients")
+        """The array of gradients of the elements, all zero."""
+        found = self.gradient("gradients")
+        return found._with(buffer=jnp.zeros_like(found.buffer))
 
     # ---- elements ----
 

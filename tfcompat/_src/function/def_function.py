@@ -1,0 +1,291 @@
+"""tf.function: Python functions of tensors, traced into functions of the graph, one for each kind of arguments."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tfcompat._src.framework import nest, raw
+from tfcompat._src.framework.attr_values import FunctionRef
+from tfcompat._src.framework.convert import convert_to_tensor
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.function_body import FuncGraph
+from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.scopes import get_default_graph
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.framework.tensor_spec import TensorSpec
+from tfcompat._src.function.tracing import Traced
+from tfcompat._src.variables.resource_variable import is_resource_variable
+from tfcompat._src.variables.variable import creator_stack
+
+
+class ConcreteFunction:
+    """A traced function: one body, for arguments of one kind.
+
+    Attributes: `graph` (the FuncGraph), `inputs` and `outputs` (its tensors), `captured_inputs`, `structured_outputs`,
+    `structured_input_signature`, `variables`.
+    """
+
+    def __init__(self, name: str, python_function: Callable, args: tuple, kwargs: dict, creators: list) -> None:
+        self._arguments = nest.flatten((args, kwargs), expand_composites=True)
+        given = [t for t in self._arguments if isinstance(t, (Tensor, TensorSpec))]
+        names = [(t.name or "args").partition(":")[0].rpartition("/")[2] for t in given]
+        kinds = [(t.dtype, TensorShape(t.shape).sizes) for t in given]
+        self.structured_input_signature = nest.map_structure(_as_spec, (args, kwargs), expand_composites=True)
+
+        def call(inputs: list[Tensor]) -> Any:
+            fed = iter(inputs)
+            leaves = [next(fed) if isinstance(v, (Tensor, TensorSpec)) else v for v in self._arguments]
+            inner_args, inner_kwargs = nest.pack_sequence_as((args, kwargs), leaves, expand_composites=True)
+            return python_function(*inner_args, **inner_kwargs)
+
+        self._traced = Traced(f"__inference_{name}", kinds, call, names=names, creators=creators)
+        self.graph: FuncGraph = self._traced.body
+        self.graph.structured_outputs = self._traced.result
+
+    @property
+    def name(self) -> str:
+        return self._traced.name
+
+    @property
+    def inputs(self) -> list[Tensor]:
+        return self.graph.inputs
+
+    @property
+    def outputs(self) -> list[Tensor]:
+        return self.graph.outputs
+
+    @property
+    def captured_inputs(self) -> list[Tensor]:
+        return list(self.graph.captures)
+
+    @property
+    def structured_outputs(self) -> Any:
+        return self._traced.result
+
+    @property
+    def output_dtypes(self) -> Any:
+        return nest.map_structure(lambda t: None if t is None else t.dtype, self._traced.result)
+
+    @property
+    def output_shapes(self) -> Any:
+        return nest.map_structure(lambda t: None if t is None else t.shape, self._traced.result)
+
+    @property
+    def variables(self) -> list[Any]:
+        """The variables that the body reads or writes."""
+        handles = set(self.graph.captures)
+        known = self.graph.outer_graph.get_collection("variables")
+        return [v for v in known if getattr(v, "handle", None) in handles]
+
+    @property
+    def trainable_variables(self) -> list[Any]:
+        return [v for v in self.variables if v.trainable]
+
+    @property
+    def function_def(self) -> Any:
+        """The function as a FunctionDef message."""
+        return self._traced.function().definition
+
+    def add_to_graph(self, graph: Any = None) -> None:
+        """Lets a graph hold the function."""
+        self._traced.add_to(graph or get_default_graph())
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Adds a call to the default graph; the arguments are tensors of the traced kinds, in order or by name.
+
+        Raises:
+          TypeError: too few or too many arguments.
+        """
+        leaves = [convert_to_tensor(v) for v in nest.flatten((args, kwargs), expand_composites=True) if not is_resource_variable(v)]
+        return self._call(leaves)
+
+    def _call(self, tensors: list[Tensor]) -> Any:
+        wanted = len(self.inputs) - len(self.graph.captures)
+        if len(tensors) != wanted:
+            raise TypeError(f"{self.name} takes {wanted} tensors, but got {len(tensors)}")
+        graph = get_default_graph()
+        function = self._traced.add_to(graph)
+        make = raw.StatefulPartitionedCall if function.is_stateful else raw.PartitionedCall
+        found = make([*tensors, *self.captured_inputs], self._traced.kinds, FunctionRef(function.name))
+        outputs = [] if isinstance(found, Operation) else list(found) if isinstance(found, (list, tuple)) else [found]
+        for tensor, inner in zip(outputs, self.outputs):
+            tensor.set_shape(inner.shape)
+            tensor._handle_data = inner._handle_data
+        return self._traced.packed(outputs)
+
+
+def _as_spec(value: Any) -> Any:
+    return TensorSpec(value.shape, value.dtype) if isinstance(value, Tensor) else value
+
+
+class Function:
+    """What tf.function gives: calling it adds a call of the traced function for the kind of the arguments.
+
+    Args:
+      python_function: the function. name: of the traced functions. input_signature: TensorSpecs of the arguments, or None.
+    """
+
+    def __init__(self, python_function: Callable, name: str, input_signature: Any = None, lifts_variables: bool = True) -> None:
+        self.python_function = python_function
+        self.input_signature = None if input_signature is None else tuple(input_signature)
+        self._name, self._lifts_variables = name, lifts_variables
+        self._traces: dict[Any, ConcreteFunction] = {}
+        self._bound: weakref.WeakKeyDictionary[Any, Function] = weakref.WeakKeyDictionary()
+        functools.update_wrapper(self, python_function)
+
+    def __get__(self, instance: Any, owner: Any) -> Any:
+        if instance is None:
+            return self
+        if instance not in self._bound:
+            method = types.MethodType(self.python_function, instance)
+            self._bound[instance] = Function(method, self._name, self.input_signature, self._lifts_variables)
+        return self._bound[instance]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Adds a call to the default graph.
+
+        Raises:
+          ValueError: the arguments do not fit the input signature, or variables are made in a call that is not the first.
+        """
+        args, kwargs = self._canonical(args, kwargs)
+        concrete = self._concrete(args, kwargs)
+        return concrete._call([t for t in nest.flatten((args, kwargs), expand_composites=True) if isinstance(t, Tensor)])
+
+    def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:
+        """The traced function for arguments of this kind; a TensorSpec may stand for a tensor."""
+        if self.input_signature is not None and not args and not kwargs:
+            args = self.input_signature
+        return self._concrete(*self._canonical(args, kwargs))
+
+    def _canonical(self, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+        """Positional arguments with defaults filled in, where arrays and, under a signature, all values are tensors."""
+        try:
+            bound = inspect.signature(self.python_function).bind(*args, **kwargs)
+        except ValueError:
+            bound = None
+        if bound is not None:
+            bound.apply_defaults()
+            args, kwargs = bound.args, bound.kwargs
+        if self.input_signature is None:
+            return nest.map_structure(_with_tensors, (args, kwargs), expand_composites=True)
+        if kwargs or len(args) != len(self.input_signature):
+            raise ValueError(f"Structure of Python function inputs does not match input_signature: {args}, {self.input_signature}")
+        found = tuple(nest.map_structure_up_to(spec, _fitting, spec, arg) for spec, arg in zip(self.input_signature, args))
+        return found, {}
+
+    def _concrete(self, args: tuple, kwargs: dict) -> ConcreteFunction:
+        graph = get_default_graph()
+        key = (graph, _structure_key((args, kwargs), self.input_signature is not None))
+        found = self._traces.get(key)
+        if found is None:
+            creators = list(creator_stack(graph))
+            if self._traces and self._lifts_variables:
+                creators.append(_refused)
+            if self.input_signature is not None:
+                args = self.input_signature
+            found = self._traces[key] = ConcreteFunction(self._name, self.python_function, args, kwargs, creators)
+        return found
+
+    def _get_tracing_count(self) -> int:
+        return len(self._traces)
+
+    experimental_get_tracing_count = _get_tracing_count
+
+
+def _refused(next_creator: Callable, **kwargs: Any) -> Any:
+    raise ValueError("tf.function-decorated function tried to create variables on non-first call.")
+
+
+def _with_tensors(value: Any) -> Any:
+    return convert_to_tensor(value) if isinstance(value, (np.ndarray, np.generic)) else value
+
+
+def _fitting(spec: TensorSpec, value: Any) -> Any:
+    if isinstance(value, TensorSpec):
+        return value
+    tensor = convert_to_tensor(value, spec.dtype)
+    if not spec.is_compatible_with(tensor):
+        raise ValueError(f"Python inputs incompatible with input_signature: {value!r} does not fit {spec!r}")
+    return tensor
+
+
+def _structure_key(structure: Any, has_signature: bool) -> Any:
+    if has_signature:
+        return "signature"
+    leaves = nest.flatten(structure, expand_composites=True)
+    return repr(nest.map_structure(lambda _: 0, structure, expand_composites=True)), tuple(map(_leaf_key, leaves))
+
+
+def _leaf_key(value: Any) -> Any:
+    if isinstance(value, (Tensor, TensorSpec)):
+        return "tensor", value.dtype.base_dtype, TensorShape(value.shape).sizes
+    try:
+        hash(value)
+    except TypeError:
+        return id(value)
+    return type(value), value
+
+
+@export("function")
+def function(
+    func: Callable | None = None, input_signature: Any = None, autograph: bool = True, experimental_implements: Any = None,
+    experimental_autograph_options: Any = None, experimental_relax_shapes: bool = False, experimental_compile: Any = None,
+) -> Any:  # fmt: skip
+    """Makes a Python function of tensors a function of the graph: one node calls it.
+
+    Args:
+      func: the function; without it, a decorator is returned.
+      input_signature: TensorSpecs of the arguments: one trace serves all.
+      autograph: accepted, as Python's `if` and `while` on tensors are not rewritten: they raise TypeError.
+      experimental_implements, experimental_autograph_options, experimental_compile: hints that change no result.
+      experimental_relax_shapes: whether traces are shared between shapes; here each has its own.
+
+    Returns:
+      a Function.
+    """
+
+    def decorated(inner: Callable) -> Function:
+        return Function(inner, getattr(inner, "__name__", "function"), input_signature)
+
+    return decorated if func is None else decorated(func)
+
+
+def defun(func: Callable | None = None, input_signature: Any = None, autograph: bool = True, experimental_autograph_options: Any = None, experimental_relax_shapes: bool = False) -> Any:  # fmt: skip
+    """`function` whose traces may make variables in every call; arguments are as there."""
+
+    def decorated(inner: Callable) -> Function:
+        return Function(inner, getattr(inner, "__name__", "function"), input_signature, lifts_variables=False)
+
+    return decorated if func is None else decorated(func)
+
+
+def defun_with_attributes(func: Callable | None = None, input_signature: Any = None, attributes: Any = None, autograph: bool = True, experimental_autograph_options: Any = None, experimental_relax_shapes: bool = False) -> Any:  # fmt: skip
+    """`defun`; `attributes` must be empty, since nothing here reads them."""
+    if attributes:
+        raise NotImplementedError(f"attributes of functions, {attributes}, are not kept")
+    return defun(func, input_signature)
+
+
+def register(func: Function, *args: Any, **kwargs: Any) -> ConcreteFunction:
+    """Adds the traced function for these arguments to the default graph."""
+    found = func.get_concrete_function(*args, **kwargs)
+    found.add_to_graph()
+    return found
+
+
+@export("wrap_function")
+def wrap_function(fn: Callable, signature: Any, name: str | None = None) -> ConcreteFunction:
+    """A function of TensorFlow 1 code, traced at once.
+
+    Args:
+      fn: the function. signature: nested TensorSpecs, one for each argument. name: of the function.
+    """
+    return ConcreteFunction(name or getattr(fn, "__name__", "wrapped"), fn, tuple(signature), {}, list(creator_stack(get_default_graph())))
