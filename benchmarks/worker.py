@@ -42,6 +42,8 @@ class GraphRunner:
         start = time.perf_counter()
         self.session = self.tf.Session()
         self.session.run(self.initializer)
+        if self.tf.get_collection(self.tf.GraphKeys.QUEUE_RUNNERS):
+            self.tf.train.start_queue_runners(self.session)
         return {"seconds": time.perf_counter() - start}
 
     def steps(self, count):

@@ -177,7 +177,10 @@ def _raw_loop_state(tf, x):
     cell = tf.nn.rnn_cell.BasicRNNCell(4)
 
     def loop_fn(time, output, state, loop_state):
-        emit = (tf.zeros([2], tf.float32), tf.zeros([], tf.int32)) if output is None else (output[:, :2], time * tf.ones([3], tf.int32))
+        if output is None:
+            emit = (tf.zeros([2], tf.float32), tf.zeros([], tf.int32))
+        else:
+            emit = (output[:, :2], time * tf.ones([3], tf.int32))
         next_state = tf.zeros([3, 4]) if output is None else state
         return tf.tile([time >= 4], [3]), x, next_state, emit, tf.constant(1) if loop_state is None else loop_state * 2
 

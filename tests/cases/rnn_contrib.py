@@ -140,7 +140,14 @@ def _fused(tf, x, sequence_length=None, **options):
 
 
 case("fused", lambda tf, x: _fused(tf, x), run=_run, seed=26, partial=False, x=F32(3, 2, 4))
-case("fused_peephole", lambda tf, x: _fused(tf, x, use_peephole=True, cell_clip=0.2), run=_run, seed=26, partial=False, x=F32(3, 2, 4))
+case(
+    "fused_peephole",
+    lambda tf, x: _fused(tf, x, use_peephole=True, cell_clip=0.2),
+    run=_run,
+    seed=26,
+    partial=False,
+    x=F32(3, 2, 4),
+)
 case("fused_lengths", lambda tf, x: _fused(tf, x, LENGTHS), run=_run, seed=26, partial=False, x=F32(3, 2, 4))
 
 
@@ -174,5 +181,9 @@ case("stacked_static", _stacked_static, run=_run, seed=28, partial=False, x=F32(
 
 error_case("glstm_groups", lambda tf, x: tf.contrib.rnn.GLSTMCell(3, number_of_groups=2)(x, x), x=F32(2, 4))
 error_case("intersection_sizes", lambda tf, x: tf.contrib.rnn.IntersectionRNNCell(3)(x, x), x=F32(2, 4))
-error_case("attention_length", lambda tf, x: tf.contrib.rnn.AttentionCellWrapper(tf.contrib.rnn.GRUCell(3), 0)(x, x), x=F32(2, 4))
+error_case(
+    "attention_length",
+    lambda tf, x: tf.contrib.rnn.AttentionCellWrapper(tf.contrib.rnn.GRUCell(3), 0)(x, x),
+    x=F32(2, 4),
+)
 error_case("stack_lengths", lambda tf, x: tf.contrib.rnn.stack_bidirectional_rnn([1, 2], [1], [x]), x=F32(2, 4))

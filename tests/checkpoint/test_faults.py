@@ -17,6 +17,7 @@ from tfcompat._src.framework import errors
 from tfcompat._src.train.saver_builder import BaseSaverBuilder
 
 WRITER = os.path.join(os.path.dirname(__file__), "save_forever.py")
+ROOT = os.path.dirname(os.path.dirname(tf.__file__))
 KILLS = int(os.environ.get("TFCOMPAT_CHECKPOINT_KILLS", "6"))
 
 
@@ -36,9 +37,11 @@ def check(prefix, finished):
 def test_a_killed_writer_loses_nothing(tmp_path, numbered):
     generator = random.Random(7)
     prefix = str(tmp_path / "model")
+    environment = dict(os.environ, PYTHONPATH=ROOT)
     for _ in range(KILLS // 2):
-        finished, first = 0, True
-        with subprocess.Popen([sys.executable, WRITER, prefix, numbered], stdout=subprocess.PIPE) as writer:
+        with subprocess.Popen(
+            [sys.executable, WRITER, prefix, numbered], stdout=subprocess.PIPE, env=environment
+        ) as writer:
             first = writer.stdout.readline()
             deadline = time.perf_counter() + generator.uniform(0, 0.2)
             while time.perf_counter() < deadline:

@@ -202,3 +202,39 @@ def test_functions_of_wrappers_go_through_their_configuration(wrapper):
         else:
             assert again._dropout_state_filter(None) is False
             assert again._state_keep_prob == 0.5
+
+
+@pytest.mark.parametrize("mode", ["lstm", "gru", "rnn_tanh", "rnn_relu"])
+def test_converters_give_the_cells_that_compute_the_same(mode):
+    contrib, rnn_cell = tf.contrib.cudnn_rnn, tf.nn.rnn_cell
+    make, cell, layer = {
+        "lstm": (contrib.CudnnParamsFormatConverterLSTM, contrib.CudnnCompatibleLSTMCell, contrib.CudnnLSTM),
+        "gru": (contrib.CudnnParamsFormatConverterGRU, contrib.CudnnCompatibleGRUCell, contrib.CudnnGRU),
+        "rnn_tanh": (contrib.CudnnParamsFormatConverterTanh, rnn_cell.BasicRNNCell, contrib.CudnnRNNTanh),
+        "rnn_relu": (
+            contrib.CudnnParamsFormatConverterRelu, lambda n: rnn_cell.BasicRNNCell(n, tf.nn.relu), contrib.CudnnRNNRelu
+        ),
+    }[mode]  # fmt: skip
+    with tf.Graph().as_default(), tf.Session() as session:
+        tf.set_random_seed(6)
+        x = tf.random_normal([TIME, BATCH, DEPTH], seed=1) * 1.0
+        x = tf.constant(session.run(x))
+        want, _ = layer(2, UNITS, bias_initializer=tf.random_uniform_initializer(-1, 1))(x)
+        (opaque,) = tf.global_variables()
+        converter = make(2, UNITS, DEPTH)
+        kernels, biases = converter.opaque_to_tf_canonical(opaque)
+        again = converter.tf_canonical_to_opaque(kernels + biases)
+        found, _ = tf.nn.dynamic_rnn(
+            rnn_cell.MultiRNNCell([cell(UNITS) for _ in range(2)]), x, dtype=tf.float32, time_major=True
+        )
+        named = {"kernel": iter(kernels), "bias": iter(biases)}
+        assigned = [
+            tf.assign(v, next(named[v.op.name.rpartition("/")[2]])) for v in tf.trainable_variables() if v is not opaque
+        ]
+        session.run(tf.global_variables_initializer())
+        session.run(assigned)
+        want, found = session.run([want, found])
+        np.testing.assert_allclose(found, want, rtol=1e-5, atol=1e-6)
+        kernels_again, biases_again = converter.opaque_to_tf_canonical(again)
+        for a, b in session.run(list(zip(kernels + biases, kernels_again + biases_again, strict=True))):
+            np.testing.assert_allclose(a, b, rtol=1e-6)

@@ -2,6 +2,23 @@
 
 import importlib
 
+from tfcompat._src.train.basic_session_run_hooks import FeedFnHook as FeedFnHook
+from tfcompat._src.train.basic_session_run_hooks import FinalOpsHook as FinalOpsHook
+from tfcompat._src.train.basic_session_run_hooks import GlobalStepWaiterHook as GlobalStepWaiterHook
+from tfcompat._src.train.basic_session_run_hooks import LoggingTensorHook as LoggingTensorHook
+from tfcompat._src.train.basic_session_run_hooks import NanLossDuringTrainingError as NanLossDuringTrainingError
+from tfcompat._src.train.basic_session_run_hooks import NanTensorHook as NanTensorHook
+from tfcompat._src.train.basic_session_run_hooks import StopAtStepHook as StopAtStepHook
+from tfcompat._src.train.hook_timers import SecondOrStepTimer as SecondOrStepTimer
+from tfcompat._src.train.saving_hooks import CheckpointSaverHook as CheckpointSaverHook
+from tfcompat._src.train.saving_hooks import CheckpointSaverListener as CheckpointSaverListener
+from tfcompat._src.train.saving_hooks import ProfilerHook as ProfilerHook
+from tfcompat._src.train.saving_hooks import StepCounterHook as StepCounterHook
+from tfcompat._src.train.saving_hooks import SummarySaverHook as SummarySaverHook
+from tfcompat._src.train.session_run_hook import SessionRunArgs as SessionRunArgs
+from tfcompat._src.train.session_run_hook import SessionRunContext as SessionRunContext
+from tfcompat._src.train.session_run_hook import SessionRunHook as SessionRunHook
+from tfcompat._src.train.session_run_hook import SessionRunValues as SessionRunValues
 from tfcompat._src.train.warm_starting_util import VocabInfo as VocabInfo
 
 _LAZY = {

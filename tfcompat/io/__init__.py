@@ -42,6 +42,7 @@ from tfcompat._src.ops.sparse.serialize import serialize_sparse as serialize_spa
 from tfcompat._src.ops.strings.numbers import decode_raw as decode_raw
 from tfcompat._src.ops.strings.text import decode_base64 as decode_base64
 from tfcompat._src.ops.strings.text import encode_base64 as encode_base64
+from tfcompat._src.train.graph_io import write_graph as write_graph
 from tfcompat._src.train.input_producers import match_filenames_once as match_filenames_once
 from tfcompat.io import gfile as gfile
 

@@ -10,6 +10,13 @@ from tfcompat._src.train.adagrad import AdagradDAOptimizer as AdagradDAOptimizer
 from tfcompat._src.train.adagrad import AdagradOptimizer as AdagradOptimizer
 from tfcompat._src.train.adagrad import ProximalAdagradOptimizer as ProximalAdagradOptimizer
 from tfcompat._src.train.adam import AdamOptimizer as AdamOptimizer
+from tfcompat._src.train.basic_session_run_hooks import FeedFnHook as FeedFnHook
+from tfcompat._src.train.basic_session_run_hooks import FinalOpsHook as FinalOpsHook
+from tfcompat._src.train.basic_session_run_hooks import GlobalStepWaiterHook as GlobalStepWaiterHook
+from tfcompat._src.train.basic_session_run_hooks import LoggingTensorHook as LoggingTensorHook
+from tfcompat._src.train.basic_session_run_hooks import NanLossDuringTrainingError as NanLossDuringTrainingError
+from tfcompat._src.train.basic_session_run_hooks import NanTensorHook as NanTensorHook
+from tfcompat._src.train.basic_session_run_hooks import StopAtStepHook as StopAtStepHook
 from tfcompat._src.train.checkpoint import CheckpointV1 as Checkpoint
 from tfcompat._src.train.checkpoint_management import CheckpointManager as CheckpointManager
 from tfcompat._src.train.checkpoint_management import checkpoint_exists as checkpoint_exists
@@ -29,6 +36,8 @@ from tfcompat._src.train.coordinator import LooperThread as LooperThread
 from tfcompat._src.train.ftrl import FtrlOptimizer as FtrlOptimizer
 from tfcompat._src.train.gradient_descent import GradientDescentOptimizer as GradientDescentOptimizer
 from tfcompat._src.train.gradient_descent import ProximalGradientDescentOptimizer as ProximalGradientDescentOptimizer
+from tfcompat._src.train.graph_io import write_graph as write_graph
+from tfcompat._src.train.hook_timers import SecondOrStepTimer as SecondOrStepTimer
 from tfcompat._src.train.input_batching import batch as batch
 from tfcompat._src.train.input_batching import batch_join as batch_join
 from tfcompat._src.train.input_batching import maybe_batch as maybe_batch
@@ -53,6 +62,11 @@ from tfcompat._src.train.rmsprop import RMSPropOptimizer as RMSPropOptimizer
 from tfcompat._src.train.saver import Saver as Saver
 from tfcompat._src.train.saver import export_meta_graph as export_meta_graph
 from tfcompat._src.train.saver import import_meta_graph as import_meta_graph
+from tfcompat._src.train.saving_hooks import CheckpointSaverHook as CheckpointSaverHook
+from tfcompat._src.train.saving_hooks import CheckpointSaverListener as CheckpointSaverListener
+from tfcompat._src.train.saving_hooks import ProfilerHook as ProfilerHook
+from tfcompat._src.train.saving_hooks import StepCounterHook as StepCounterHook
+from tfcompat._src.train.saving_hooks import SummarySaverHook as SummarySaverHook
 from tfcompat._src.train.schedules import cosine_decay as cosine_decay
 from tfcompat._src.train.schedules import cosine_decay_restarts as cosine_decay_restarts
 from tfcompat._src.train.schedules import exponential_decay as exponential_decay
@@ -63,6 +77,11 @@ from tfcompat._src.train.schedules import noisy_linear_cosine_decay as noisy_lin
 from tfcompat._src.train.schedules import piecewise_constant as piecewise_constant
 from tfcompat._src.train.schedules import piecewise_constant as piecewise_constant_decay
 from tfcompat._src.train.schedules import polynomial_decay as polynomial_decay
+from tfcompat._src.train.session_manager import SessionManager as SessionManager
+from tfcompat._src.train.session_run_hook import SessionRunArgs as SessionRunArgs
+from tfcompat._src.train.session_run_hook import SessionRunContext as SessionRunContext
+from tfcompat._src.train.session_run_hook import SessionRunHook as SessionRunHook
+from tfcompat._src.train.session_run_hook import SessionRunValues as SessionRunValues
 from tfcompat._src.train.training_util import assert_global_step as assert_global_step
 from tfcompat._src.train.training_util import create_global_step as create_global_step
 from tfcompat._src.train.training_util import get_global_step as get_global_step

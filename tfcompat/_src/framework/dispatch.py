@@ -7,6 +7,7 @@ first that supports the arguments gives the result: arguments that are tensors c
 from __future__ import annotations
 
 import functools
+import inspect
 import types
 from collections.abc import Callable
 from typing import Any
@@ -96,7 +97,7 @@ def add_dispatch_support(target: Callable) -> Callable:
     return add_dispatch_list(call)
 
 
-class _TypeBasedDispatcher(OpDispatcher):
+class TypeDispatcher(OpDispatcher):
     """Calls a function where an argument, or an entry of a list argument, is of given types."""
 
     def __init__(self, override_func: Callable, kinds: tuple[type, ...]) -> None:
@@ -114,10 +115,15 @@ class _TypeBasedDispatcher(OpDispatcher):
 
 
 def dispatch_for_types(op: Callable, *types: type) -> Callable:
-    """Decorates the function that stands in for `op` where an argument is of one of `types`; signatures must be equal."""
+    """Decorates the function that stands in for `op` where an argument is of one of `types`.
+
+    AssertionError where the parameters of the two differ.
+    """
 
     def register(function: Callable) -> Callable:
-        _TypeBasedDispatcher(function, types).register(op)
+        if list(inspect.signature(function).parameters) != list(inspect.signature(op).parameters):
+            raise AssertionError("The decorated function's signature must exactly match the signature of the overridden op.")
+        TypeDispatcher(function, types).register(op)
         return function
 
     return register

@@ -226,7 +226,7 @@ def export_scoped_meta_graph(
         clear_extraneous_savers=clear_extraneous_savers, strip_default_attrs=strip_default_attrs, **kwargs,
     )  # fmt: skip
     if filename:
-        _write(found, filename, as_text)
+        write_message(found, filename, as_text)
     return found, variables
 
 
@@ -280,7 +280,8 @@ def _variables_below(graph: Graph, export_scope: str | None) -> dict[str, Any]:
     return found
 
 
-def _write(message: Any, filename: str, as_text: bool) -> None:
+def write_message(message: Any, filename: str, as_text: bool) -> None:
+    """Writes a message to a file, in the text form or binary; folders are made."""
     folder = os.path.dirname(filename)
     if folder:
         file_io.makedirs(folder)
@@ -367,8 +368,8 @@ def import_scoped_meta_graph_with_return_elements(
         return {strip_name_scope(v.name, below): v for v in variables if _is_below(v.name, below)}, found
 
 
-def _check_bound(meta_graph_def: Any, key: str, input_map: dict | None) -> None:
-    if key not in meta_graph_def.collection_def:
+def _check_bound(meta_graph_def: Any, key: str | None, input_map: dict | None) -> None:
+    if not key or key not in meta_graph_def.collection_def:
         return
     needed = [n.decode() for n in meta_graph_def.collection_def[key].bytes_list.value]
     missing = [n for n in needed if n not in (input_map or {}) and n + ":0" not in (input_map or {})]

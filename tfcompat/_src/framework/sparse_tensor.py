@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import dtypes
+from tfcompat._src.framework import dtypes, raw
 from tfcompat._src.framework.composite_tensor import CompositeTensor
 from tfcompat._src.framework.constant_value import constant_value_as_shape
 from tfcompat._src.framework.convert import convert_to_tensor, to_tensor
@@ -17,7 +17,7 @@ from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.tensor import eval_in_session
 from tfcompat._src.framework.tensor_shape import TensorShape, as_shape
 from tfcompat._src.framework.tensor_spec import TensorSpec
-from tfcompat._src.framework.type_spec import TypeSpec
+from tfcompat._src.framework.type_spec import BatchableTypeSpec
 
 SparseTensorValue = collections.namedtuple("SparseTensorValue", ["indices", "values", "dense_shape"])
 export("SparseTensorValue")(SparseTensorValue)
@@ -120,7 +120,7 @@ class SparseTensor(CompositeTensor):
 
 
 @export("SparseTensorSpec")
-class SparseTensorSpec(TypeSpec):
+class SparseTensorSpec(BatchableTypeSpec):
     """The type of a SparseTensor: its dense shape and element type."""
 
     __slots__ = ("_shape", "_dtype")
@@ -160,6 +160,41 @@ class SparseTensorSpec(TypeSpec):
         if all(isinstance(p, np.ndarray) for p in (indices, values, dense_shape)):
             return SparseTensorValue(indices, values, dense_shape)
         return SparseTensor(indices, values, dense_shape)
+
+    @property
+    def _flat_tensor_specs(self) -> list:
+        return [TensorSpec(None, dtypes.variant)]
+
+    def _to_tensor_list(self, value: Any) -> list:
+        return [raw.SerializeSparse(value.indices, value.values, value.dense_shape, out_type=dtypes.variant)]
+
+    def _to_batched_tensor_list(self, value: Any) -> list:
+        if self._shape.merge_with(value.shape).ndims == 0:
+            raise ValueError("Unbatching a sparse tensor is only supported for rank >= 1")
+        return [raw.SerializeManySparse(value.indices, value.values, value.dense_shape, out_type=dtypes.variant)]
+
+    def _from_compatible_tensor_list(self, tensor_list: list) -> SparseTensor:
+        indices, values, sizes = raw.DeserializeSparse(tensor_list[0], dtype=self._dtype)
+        indices.set_shape([None, self._shape.ndims])
+        sizes.set_shape([self._shape.ndims])
+        return SparseTensor(indices, values, sizes)
+
+    def _batch(self, batch_size: int | None) -> SparseTensorSpec:
+        return SparseTensorSpec(TensorShape([batch_size]).concatenate(self._shape), self._dtype)
+
+    def _unbatch(self) -> SparseTensorSpec:
+        if self._shape.ndims == 0:
+            raise ValueError("Unbatching a tensor is only supported for rank >= 1")
+        return SparseTensorSpec(self._shape[1:], self._dtype)
+
+    def _to_legacy_output_types(self) -> dtypes.DType:
+        return self._dtype
+
+    def _to_legacy_output_shapes(self) -> TensorShape:
+        return self._shape
+
+    def _to_legacy_output_classes(self) -> type:
+        return SparseTensor
 
 
 @export("convert_to_tensor_or_sparse_tensor")

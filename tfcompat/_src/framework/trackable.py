@@ -48,6 +48,11 @@ class Trackable:
     """An object with named dependencies, whose own values `_gather_saveables_for_checkpoint` gives."""
 
     _self_setattr_tracking = True
+    _self_unconditional_checkpoint_dependencies: list[TrackableReference]
+    _self_unconditional_dependency_names: dict[str, Any]
+    _self_unconditional_deferred_dependencies: dict[str, list[Any]]
+    _self_update_uid: int
+    _self_name_based_restores: set
 
     @property
     def _setattr_tracking(self) -> bool:

@@ -114,6 +114,7 @@ import tfcompat._src.ops.nn.dropout  # noqa: F401
 import tfcompat._src.ops.nn.embedding  # noqa: F401
 import tfcompat._src.ops.nn.fractional_pool  # noqa: F401
 import tfcompat._src.ops.nn.fused_conv  # noqa: F401
+import tfcompat._src.ops.nn.gather_tree  # noqa: F401
 import tfcompat._src.ops.nn.loss  # noqa: F401
 import tfcompat._src.ops.nn.lrn  # noqa: F401
 import tfcompat._src.ops.nn.lstm_block  # noqa: F401
@@ -153,6 +154,7 @@ import tfcompat._src.ops.queues.state  # noqa: F401
 import tfcompat._src.ops.ragged.array  # noqa: F401
 import tfcompat._src.ops.ragged.broadcast  # noqa: F401
 import tfcompat._src.ops.ragged.construct  # noqa: F401
+import tfcompat._src.ops.ragged.conversion  # noqa: F401
 import tfcompat._src.ops.ragged.dense  # noqa: F401
 import tfcompat._src.ops.ragged.dispatch  # noqa: F401
 import tfcompat._src.ops.ragged.factory  # noqa: F401

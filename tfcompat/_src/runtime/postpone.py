@@ -4,7 +4,6 @@ operation may fail, in the same run."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.run_limits import MustWait, without_waiting

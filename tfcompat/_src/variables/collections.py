@@ -128,12 +128,16 @@ def report_uninitialized_variables(
     """
     var_list = _all_variables_or_refs() if var_list is None else var_list
     with name_scope(name):
-        tests = [is_variable_initialized(v) for v in var_list]
-        with device(os.environ.get("TF_DEVICE_FOR_UNINITIALIZED_VARIABLE_REPORTING", "/cpu:0")):
-            if not var_list:
-                return constant([], dtype=string)
-            missing = logical_not(stack(tests))
-            return boolean_mask(constant([v.op.name for v in var_list]), missing)
+        return names_of_false([v.op.name for v in var_list], [is_variable_initialized(v) for v in var_list])
+
+
+def names_of_false(names: list[str], tests: list[Tensor]) -> Tensor:
+    """A string vector: those of `names` whose test, a scalar bool tensor, is false when it runs."""
+    with device(os.environ.get("TF_DEVICE_FOR_UNINITIALIZED_VARIABLE_REPORTING", "/cpu:0")):
+        if not names:
+            return constant([], dtype=string)
+        missing = logical_not(stack(tests))
+        return boolean_mask(constant(names), missing)
 
 
 @export("tables_initializer", "initializers.tables_initializer", "initialize_all_tables")

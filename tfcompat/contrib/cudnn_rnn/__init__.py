@@ -2,6 +2,10 @@
 
 import importlib
 
+from tfcompat._src.contrib.cudnn_rnn.converters import CudnnParamsFormatConverterGRU as CudnnParamsFormatConverterGRU
+from tfcompat._src.contrib.cudnn_rnn.converters import CudnnParamsFormatConverterLSTM as CudnnParamsFormatConverterLSTM
+from tfcompat._src.contrib.cudnn_rnn.converters import CudnnParamsFormatConverterRelu as CudnnParamsFormatConverterRelu
+from tfcompat._src.contrib.cudnn_rnn.converters import CudnnParamsFormatConverterTanh as CudnnParamsFormatConverterTanh
 from tfcompat._src.contrib.cudnn_rnn.layers import CudnnGRU as CudnnGRU
 from tfcompat._src.contrib.cudnn_rnn.layers import CudnnLSTM as CudnnLSTM
 from tfcompat._src.contrib.cudnn_rnn.layers import CudnnRNNRelu as CudnnRNNRelu

@@ -21,7 +21,6 @@ from tfcompat._src.contrib.seq2seq.beam_search_step import BeamSearchDecoderOutp
 from tfcompat._src.contrib.seq2seq.beam_search_step import BeamSearchDecoderState as BeamSearchDecoderState
 from tfcompat._src.contrib.seq2seq.decoder import Decoder as Decoder
 from tfcompat._src.contrib.seq2seq.decoder import dynamic_decode as dynamic_decode
-from tfcompat._src.contrib.seq2seq.gather_tree import gather_tree as gather_tree
 from tfcompat._src.contrib.seq2seq.helpers import CustomHelper as CustomHelper
 from tfcompat._src.contrib.seq2seq.helpers import GreedyEmbeddingHelper as GreedyEmbeddingHelper
 from tfcompat._src.contrib.seq2seq.helpers import Helper as Helper
@@ -31,6 +30,7 @@ from tfcompat._src.contrib.seq2seq.helpers import TrainingHelper as TrainingHelp
 from tfcompat._src.contrib.seq2seq.loss import sequence_loss as sequence_loss
 from tfcompat._src.contrib.seq2seq.scheduled_helpers import ScheduledEmbeddingTrainingHelper as ScheduledEmbeddingTrainingHelper
 from tfcompat._src.contrib.seq2seq.scheduled_helpers import ScheduledOutputTrainingHelper as ScheduledOutputTrainingHelper
+from tfcompat._src.ops.nn.gather_tree import gather_tree as gather_tree
 
 _LAZY = {
 }

@@ -16,7 +16,6 @@ from tfcompat._src.contrib.seq2seq.beam_search_step import (
     require_known_rank,
 )
 from tfcompat._src.contrib.seq2seq.decoder import Decoder
-from tfcompat._src.contrib.seq2seq.gather_tree import gather_tree
 from tfcompat._src.contrib.seq2seq.helpers import embedding_function, start_and_end
 from tfcompat._src.framework import dtypes, nest, raw
 from tfcompat._src.framework.constant_value import constant_value
@@ -42,6 +41,7 @@ from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.compare import equal
 from tfcompat._src.ops.math.reduce import reduce_all, reduce_max
 from tfcompat._src.ops.math.sequence import arange
+from tfcompat._src.ops.nn.gather_tree import gather_tree
 from tfcompat._src.platform import logging
 from tfcompat._src.rnn.cell import assert_like_rnncell
 

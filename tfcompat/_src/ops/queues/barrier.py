@@ -8,7 +8,7 @@ from typing import Any
 from tfcompat._src.framework import errors, raw
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.constant_value import constant_value
-from tfcompat._src.framework.dtypes import DType, int64, string
+from tfcompat._src.framework.dtypes import DType, string
 from tfcompat._src.framework.op_spec import EXTERNAL, HOST, WAITING, op
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor, shape_text

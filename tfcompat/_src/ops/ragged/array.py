@@ -142,9 +142,9 @@ def _tiled(x: Any, multiples: Tensor) -> Any:
     spans = repeat_ranges(arange(splits[-1]), splits, multiples[1])
     wide = RaggedTensor.from_row_splits(gather_rows(values, spans), splits * multiples[1], validate=False)
     result = gather_rows(wide, join.tile(arange(x.nrows()), multiples[:1]))
-    known, rows = constant_value(multiples), x.shape.as_list()[0]
-    if known is not None and rows is not None:
-        result.row_splits.set_shape([rows * int(known[0]) + 1])
+    known, sizes = constant_value(multiples), splits._sizes
+    if known is not None and sizes is not None and sizes[0] is not None:
+        result.row_splits.set_shape([(sizes[0] - 1) * int(known[0]) + 1])
     return result
 
 
@@ -184,9 +184,7 @@ def _masked(data: Any, mask: Any, dtype: Any) -> Any:
         mask = RaggedTensor.from_tensor(mask, ragged_rank=depth, row_splits_dtype=dtype)
     if not is_ragged(data):
         data = RaggedTensor.from_tensor(data, ragged_rank=mask.ragged_rank, row_splits_dtype=dtype)
-    elif data.ragged_rank < mask.ragged_rank:
-        raise ValueError("mask has more ragged dimensions than data")
-    with control_dependencies(assert_splits_match([mask.nested_row_splits, data.nested_row_splits[: mask.ragged_rank]])):
+    with control_dependencies(assert_splits_match([[mask.row_splits], [data.row_splits]])):
         values = _masked(data.values, mask.values, dtype)
         if mask.shape.ndims > 2:
             return RaggedTensor.from_row_splits(values, mask.row_splits, validate=False)
@@ -205,6 +203,8 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
         x, y = (convert_to_tensor_or_ragged_tensor(v, name=n) for v, n in ((x, "x"), (y, "y")))
         condition, x, y = match_row_splits_dtypes(condition, x, y)
         kinds = [is_ragged(v) for v in (condition, x, y)]
+        if not any(kinds):
+            return search.where(condition, x, y)
         if all(kinds):
             return map_flat_values(search.where, condition, x, y)
         if kinds[0]:

@@ -100,8 +100,7 @@ def _side_by_side(parts: list, is_stack: bool) -> RaggedTensor:
         else:
             values, splits = mixed.values, mixed.row_splits[::count]
         for p in parts:
-            known = p.shape.as_list()[0]
-            splits.set_shape([None if known is None else known + 1])
+            splits.set_shape(p.row_splits.shape)
         return RaggedTensor.from_row_splits(values, splits, validate=False)
 
 

@@ -19,7 +19,7 @@ from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.sparse.parts import check_parts
 from tfcompat._src.ops.strings.farmhash import fingerprint64
 
-DEFAULT_HASH_KEY = 0xDECAFCAFFE
+_DEFAULT_HASH_KEY = 0xDECAFCAFFE
 _MULTIPLIER = np.uint64(0xC6A4A7935BD1E995)
 _LARGEST = np.uint64(2**63 - 1)
 
@@ -144,7 +144,7 @@ def _cross(inputs: Any, hashed_output: bool, num_buckets: int, hash_key: int | N
     internal = dtypes.string if all(i.dtype is dtypes.string for i in (*sparse, *dense)) else dtypes.int64
     found = raw.SparseCross(
         [i.indices for i in sparse], [i.values for i in sparse], [i.dense_shape for i in sparse], dense,
-        hashed_output=hashed_output, num_buckets=num_buckets, hash_key=hash_key or DEFAULT_HASH_KEY,
+        hashed_output=hashed_output, num_buckets=num_buckets, hash_key=hash_key or _DEFAULT_HASH_KEY,
         out_type=dtypes.int64 if hashed_output else dtypes.string, internal_type=internal, name=name,
     )  # fmt: skip
     return SparseTensor(*found)

@@ -237,9 +237,10 @@ def _add_dispatcher(name: str, function: Callable) -> None:
     if name not in dispatch.SPARSE_UNARY:
         return
 
-    @dispatch.dispatch_for_types(function, SparseTensor)
     def apply(x: SparseTensor, name: str | None = None) -> SparseTensor:
         return SparseTensor(x.indices, function.__wrapped__(x.values, name=name), x.dense_shape)
+
+    dispatch.TypeDispatcher(apply, (SparseTensor,)).register(function)
 
 
 dispatch.watch(_add_dispatcher)

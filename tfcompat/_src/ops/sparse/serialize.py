@@ -58,13 +58,13 @@ def rows_of(indices: np.ndarray, values: np.ndarray, sizes: np.ndarray) -> list[
     return found
 
 
-def joined(entries: list[Parts], leading: tuple[int, ...]) -> Parts:
+def joined(entries: list[Parts], leading: tuple[int, ...], what: str = "shape") -> Parts:
     """Sparse tensors of one rank as one, with the dimensions `leading` before theirs; sizes are the largest of all."""
     rank = len(entries[0][2])
     for i, (_, _, sizes) in enumerate(entries):
         if len(sizes) != rank:
             raise invalid(
-                f"Inconsistent shape across SparseTensors: rank prior to SparseTensor[{i}] was: {rank} but rank of "
+                f"Inconsistent {what} across SparseTensors: rank prior to SparseTensor[{i}] was: {rank} but rank of "
                 f"SparseTensor[{i}] is: {len(sizes)}"
             )
     places = np.array(list(np.ndindex(*leading)), np.int64).reshape(len(entries), len(leading))
@@ -227,7 +227,7 @@ def _take_many_from_map(ctx, handles, *, dtype, shared_name):
     for i, (_, values, _) in enumerate(entries):
         if values.dtype != dtype:
             raise invalid(f"Requested SparseTensor of type {dtypes.as_dtype(dtype).name} but SparseTensor[{i}].values.dtype() == {dtypes.as_dtype(values.dtype).name}")
-    return joined(entries, (len(entries),))
+    return joined(entries, (len(entries),), "rank")
 
 
 def add_sparse_to_tensors_map(sp_input: Any, container: str | None = None, shared_name: str | None = None, name: str | None = None) -> Any:

@@ -26,6 +26,11 @@ def _total(x: Tensor) -> Tensor:
     return raw.Sum(x, raw.Range(0, raw.Rank(x), 1))
 
 
+def _dense_shape(c: Any) -> list:
+    si.with_rank(c.inputs[1], 1)
+    return [c.shape_value(1)]
+
+
 def _positions(indices: np.ndarray, rank: int) -> np.ndarray:
     """Indices as a matrix of one row per element."""
     if indices.ndim > 2:
@@ -55,7 +60,7 @@ def _check_positions(rows: np.ndarray, sizes: tuple, ordered: bool) -> None:
     "SparseToDense",
     "(sparse_indices: Tindices, output_shape: Tindices, sparse_values: T, default_value: T, *, "
     "validate_indices: bool = True, T: type, Tindices: INDEX) -> (dense: T)",
-    shape=si.from_shape_input(1), gradient=_gradient, fold=True, place=HOST,
+    shape=_dense_shape, gradient=_gradient, fold=True, place=HOST,
 )  # fmt: skip
 def _sparse_to_dense(indices, output_shape, values, default_value, *, validate_indices):
     if output_shape.ndim != 1:

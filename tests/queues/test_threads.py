@@ -1,0 +1,158 @@
+"""Queues between threads: waiting, waking, limits, queue runners and their coordinator."""
+
+import threading
+
+import numpy as np
+import pytest
+
+import tfcompat as tf
+
+
+class Call(threading.Thread):
+    """A call in a thread of its own; `result` is what it returned or raised."""
+
+    def __init__(self, function):
+        super().__init__(daemon=True)
+        self.function, self.result, self.begun = function, None, threading.Event()
+        self.start()
+        self.begun.wait()
+
+    def run(self):
+        self.begun.set()
+        try:
+            self.result = self.function()
+        except (tf.errors.OpError, RuntimeError) as e:
+            self.result = e
+
+    def ended(self):
+        self.join(30)
+        assert not self.is_alive()
+        return self.result
+
+
+@pytest.fixture
+def session():
+    with tf.Graph().as_default(), tf.Session() as session:
+        yield session
+
+
+def waiting_queue(session, **options):
+    queue = tf.FIFOQueue(2, tf.int32, shapes=[[]], **options)
+    session.run(queue.size())
+    return queue
+
+
+def test_a_waiting_dequeue_lets_other_runs_go_on(session):
+    queue = waiting_queue(session)
+    get, put = queue.dequeue(), queue.enqueue(7)
+    waiting = Call(lambda: session.run(get))
+    session.run(put)
+    assert waiting.ended() == 7
+
+
+def test_dequeue_many_collects_more_than_the_capacity(session):
+    queue = waiting_queue(session)
+    many, put = queue.dequeue_many(6), queue.enqueue_many([[1, 2, 3, 4, 5, 6]])
+    waiting = Call(lambda: session.run(many))
+    session.run(put)
+    np.testing.assert_array_equal(waiting.ended(), [1, 2, 3, 4, 5, 6])
+
+
+def test_closing_the_session_wakes_waiting_threads():
+    with tf.Graph().as_default():
+        session = tf.Session()
+        queue = waiting_queue(session)
+        get = queue.dequeue()
+        waiting = Call(lambda: session.run(get))
+        session.close()
+        result = waiting.ended()
+    assert isinstance(result, (tf.errors.CancelledError, RuntimeError))
+
+
+def test_cancelling_pending_enqueues_wakes_them(session):
+    queue = waiting_queue(session)
+    put, cancel = queue.enqueue_many([[1, 2, 3]]), queue.close(cancel_pending_enqueues=True)
+    waiting = Call(lambda: session.run(put))
+    session.run(cancel)
+    assert isinstance(waiting.ended(), tf.errors.CancelledError)
+
+
+@pytest.mark.parametrize("limited", ["run", "session"])
+def test_time_limit(limited):
+    options = tf.RunOptions(timeout_in_ms=20) if limited == "run" else None
+    config = tf.ConfigProto(operation_timeout_in_ms=20) if limited == "session" else None
+    with tf.Graph().as_default(), tf.Session(config=config) as session:
+        queue = tf.FIFOQueue(2, tf.int32, shapes=[[]])
+        with pytest.raises(tf.errors.DeadlineExceededError):
+            session.run(queue.dequeue(), options=options)
+        session.run(queue.enqueue(3))
+        assert session.run(queue.dequeue()) == 3
+
+
+def test_a_run_that_fills_and_empties_a_queue(session):
+    queue = tf.FIFOQueue(1, tf.int32, shapes=[[]])
+    get = queue.dequeue()
+    assert session.run([get, queue.enqueue(5)])[0] == 5
+
+
+def test_a_failure_comes_before_a_wait(session):
+    get = tf.FIFOQueue(1, tf.int32, shapes=[[]]).dequeue()
+    x = tf.placeholder(tf.bool, [])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="wrong"):
+        session.run([get, tf.Assert(x, ["wrong"])], {x: False})
+
+
+def test_sessions_have_their_own_queues():
+    with tf.Graph().as_default():
+        queue = tf.FIFOQueue(2, tf.int32, shared_name="shared")
+        put, size = queue.enqueue(1), queue.size()
+        with tf.Session() as one, tf.Session() as other:
+            one.run(put)
+            assert (one.run(size), other.run(size)) == (1, 0)
+
+
+def test_what_is_fed_may_be_changed_afterwards(session):
+    queue = tf.FIFOQueue(2, tf.float32, shapes=[[3]])
+    x = tf.placeholder(tf.float32, [3])
+    put, get = queue.enqueue(x), queue.dequeue()
+    values = np.ones(3, np.float32)
+    session.run(put, {x: values})
+    values[:] = 9
+    np.testing.assert_array_equal(session.run(get), [1, 1, 1])
+
+
+def test_queue_runners_give_every_example_once_per_epoch(session):
+    numbers = tf.train.range_input_producer(20, num_epochs=2, shuffle=False).dequeue()
+    batch = tf.train.batch([numbers * 2], 8, num_threads=3, capacity=4, allow_smaller_final_batch=True)
+    session.run(tf.local_variables_initializer())
+    coordinator = tf.train.Coordinator()
+    threads = tf.train.start_queue_runners(session, coordinator)
+    found = []
+    with pytest.raises(tf.errors.OutOfRangeError):
+        while True:
+            found.extend(session.run(batch).tolist())
+    coordinator.request_stop()
+    coordinator.join(threads)
+    assert sorted(found) == sorted(2 * [2 * i for i in range(20)])
+
+
+def test_coordinator_raises_what_a_runner_raised(session):
+    x = tf.constant([1, 0])
+    queue = tf.FIFOQueue(8, tf.int32, shapes=[[]])
+    bad = tf.gather(x, tf.placeholder_with_default(5, []))
+    tf.train.add_queue_runner(tf.train.QueueRunner(queue, [queue.enqueue(bad)]))
+    coordinator = tf.train.Coordinator()
+    threads = tf.train.start_queue_runners(session, coordinator)
+    assert coordinator.wait_for_stop(30)
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        coordinator.join(threads)
+
+
+def test_queue_runners_go_through_a_meta_graph():
+    with tf.Graph().as_default():
+        tf.train.range_input_producer(3, name="numbers")
+        meta_graph = tf.train.export_meta_graph()
+    with tf.Graph().as_default() as graph:
+        tf.train.import_meta_graph(meta_graph, import_scope="there")
+        (runner,) = graph.get_collection(tf.GraphKeys.QUEUE_RUNNERS)
+        assert runner.enqueue_ops[0].type == "QueueEnqueueManyV2" and runner.name.startswith("there/")
