@@ -50,6 +50,8 @@ def _evaluate_op(op: Any, memo: dict[Tensor, Any], depth: int) -> tuple:
     spec = op.spec
     if op.type == "Const":
         return (op._attrs["value"],)
+    if op.type == "Enter" and op._attrs["is_constant"] and depth:
+        return (_evaluate(op.inputs[0], memo, depth - 1),)
     if op.type == "Placeholder" and op.outputs[0] in op.graph.captured_from and depth:
         return (_evaluate(op.graph.captured_from[op.outputs[0]], memo, depth - 1),)
     if op.type == "ShapeN":  # 1.15 evaluates Shape, Rank and Size of static shapes only

@@ -232,13 +232,7 @@ class _Walk:
 
 def _between(ends: list[Operation], xs: list[Tensor], stops: set[Tensor]) -> tuple[list[Any], set[Tensor]]:
     """The operations and loops on a path from xs to ys that carry gradients, sources first; and the tensors that xs reach."""
-    backward: set[Operation] = set()
-    pending = list(ends)
-    while pending:
-        op = pending.pop()
-        if op not in backward:
-            backward.add(op)
-            pending.extend(t.op for t in _sources(op))
+    backward = _behind(ends, lambda op: [t.op for t in _sources(op)])
     reached = {x for x in xs if _is_trainable(x)}
     between = []
     stopped = {t.op for t in stops}
@@ -255,11 +249,26 @@ def _sources(op: Any) -> Any:
     return op._inputs if getattr(op, "differentiates_inlined", False) else op.inputs
 
 
+def _behind(ends: Iterable[Operation], sources: Callable) -> set[Operation]:
+    """`ends` and all operations that they hang on, where `sources(op)` gives those that an operation hangs on."""
+    found: set[Operation] = set()
+    pending = list(ends)
+    while pending:
+        op = pending.pop()
+        if op not in found:
+            found.add(op)
+            pending.extend(sources(op))
+    return found
+
+
 def _with_loops(ops: list[Operation]) -> list[Any]:
     """`ops` with one node in place of each loop that has been left."""
     if not any(op.type in EXIT for op in ops):
         return ops
-    nodes = {loop: LoopNode(loop) for loop in left_loops(find_loops(ops)[0])}
+    every = topological(_behind(ops, lambda op: [*(t.op for t in _sources(op)), *op.control_inputs]))
+    mine = set(ops)
+    loops = [loop for loop in left_loops(find_loops(every)[0]) if not mine.isdisjoint(loop.exits)]
+    nodes = {loop: LoopNode(loop) for loop in loops}
     owner = {op: node for loop, node in nodes.items() for op in loop.all_members()}
     return topological([*nodes.values(), *[op for op in ops if op not in owner]], owner=owner)
 

@@ -395,6 +395,7 @@ class Partitioner:
         cluster = Cluster(items, place=step[1])
         inside = {t for i in items for t in i._outputs}
         fetched = set(self.fetched)
+        needed = {i._inputs[p] for i in items for p in i.constant_positions()}
         for t in dict.fromkeys(t for i in items for t in i._inputs):
             if t in inside:
                 continue
@@ -403,12 +404,11 @@ class Partitioner:
                     cluster.large.append(t)
             elif (_is_handle(t) and t not in self.fed) or (t not in self.producer and t not in self.fed):
                 continue
-            elif t in self.statics:
+            elif t in self.statics and t in needed:
                 cluster.statics.append(t)
             else:
                 cluster.inputs.append(t)
-        large_needed_static = {i._inputs[p] for i in items for p in i.constant_positions()}
-        cluster.large = [t for t in cluster.large if t not in large_needed_static]
+        cluster.large = [t for t in cluster.large if t not in needed]
         cluster.outputs = [
             t for i in items for t in i._outputs
             if not _is_handle(t) and (t in fetched or any(u != step for u in uses.get(t, ())))
