@@ -10,7 +10,6 @@ UNSORTED_TOP_K = "sorted=False gives falling order too; 1.15 leaves the elements
 ADJOINT_INVERSE = "1.15's gradient of MatrixInverse ignores its attribute adjoint; here it is the derivative"
 KNOWN_BRANCH = "1.15 evaluates constants through Switch nodes: the static shape of one node in a branch is not known here"
 DENSE_CTC = "1.15 makes two While nodes that run functions; here tf.while_loop makes the same two loops"
-KNOWN_IN_LOOP = "1.15 evaluates constants through Enter nodes: the static shape of one node in a loop is not known here"
 GRADIENT_NODES = "nodes that tf.gradients makes compute the same under other names"
 SET_SHAPES = "shapes that tf.while_loop and TensorArray set are not in a GraphDef; 1.15 loses them on import too"
 SWISH_KEYWORD = "1.15's decorator of swish refuses keywords with ValueError; here Python does, with TypeError"
@@ -37,10 +36,6 @@ CASES: dict[str, dict[str, str]] = {
     **{f"ctc/{name}": {"nodes": DENSE_CTC} for name in ("loss_v2", "loss_v2_unique", "loss_v2_blank")},
     "ctc/unique_labels": {"roundtrip": SET_SHAPES},
     **{f"crf/{name}": {"roundtrip": SET_SHAPES} for name in ("multitag", "decode", "decode_unknown_time")},
-    **{
-        f"seq2seq/{name}": {"nodes": KNOWN_IN_LOOP}
-        for name in ("scheduled_embedding", "beam", "beam_length_penalty", "beam_attention")
-    },
     "nn_misc/top_k": {"values": UNSORTED_TOP_K, "gradients": UNSORTED_TOP_K},
     "checks/is_non_decreasing": {"nodes": KNOWN_BRANCH, "roundtrip": KNOWN_BRANCH},
     "checks/is_strictly_increasing": {"nodes": KNOWN_BRANCH, "roundtrip": KNOWN_BRANCH},

@@ -26,8 +26,13 @@ class KnownShape:
 
 
 def known_value(tensor: Tensor) -> np.ndarray | None:
-    """The value of `tensor` where constants and static shapes alone determine it, else None."""
+    """The value of `tensor` where constants and static shapes alone determine it, else None.
+
+    A constant that comes into a loop is known there, but nothing that is computed of it, as in 1.15.
+    """
     op = tensor.op
+    while op.type == "Enter" and op._attrs["is_constant"]:
+        op = op.inputs[0].op
     if op.type == "Const":
         return op._attrs["value"]
     memo: dict[Tensor, Any] = {}
@@ -50,8 +55,6 @@ def _evaluate_op(op: Any, memo: dict[Tensor, Any], depth: int) -> tuple:
     spec = op.spec
     if op.type == "Const":
         return (op._attrs["value"],)
-    if op.type == "Enter" and op._attrs["is_constant"] and depth:
-        return (_evaluate(op.inputs[0], memo, depth - 1),)
     if op.type == "Placeholder" and op.outputs[0] in op.graph.captured_from and depth:
         return (_evaluate(op.graph.captured_from[op.outputs[0]], memo, depth - 1),)
     if op.type == "ShapeN":  # 1.15 evaluates Shape, Rank and Size of static shapes only
