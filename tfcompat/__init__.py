@@ -574,6 +574,7 @@ from tfcompat import queue as queue
 from tfcompat import ragged as ragged
 from tfcompat import random as random
 from tfcompat import resource_loader as resource_loader
+from tfcompat import saved_model as saved_model
 from tfcompat import sets as sets
 from tfcompat import sparse as sparse
 from tfcompat import strings as strings

@@ -12,6 +12,7 @@ from tfcompat.contrib import layers as layers
 from tfcompat.contrib import legacy_seq2seq as legacy_seq2seq
 from tfcompat.contrib import lookup as lookup
 from tfcompat.contrib import nn as nn
+from tfcompat.contrib import opt as opt
 from tfcompat.contrib import recurrent as recurrent
 from tfcompat.contrib import rnn as rnn
 from tfcompat.contrib import seq2seq as seq2seq

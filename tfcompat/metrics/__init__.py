@@ -2,6 +2,13 @@
 
 import importlib
 
+from tfcompat._src.metrics.at_k import average_precision_at_k as average_precision_at_k
+from tfcompat._src.metrics.at_k import precision_at_k as precision_at_k
+from tfcompat._src.metrics.at_k import precision_at_top_k as precision_at_top_k
+from tfcompat._src.metrics.at_k import recall_at_k as recall_at_k
+from tfcompat._src.metrics.at_k import recall_at_top_k as recall_at_top_k
+from tfcompat._src.metrics.at_k import sparse_average_precision_at_k as sparse_average_precision_at_k
+from tfcompat._src.metrics.at_k import sparse_precision_at_k as sparse_precision_at_k
 from tfcompat._src.metrics.classes import mean_iou as mean_iou
 from tfcompat._src.metrics.classes import mean_per_class_accuracy as mean_per_class_accuracy
 from tfcompat._src.metrics.counts import false_negatives as false_negatives

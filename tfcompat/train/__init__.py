@@ -53,6 +53,12 @@ from tfcompat._src.train.input_producers import range_input_producer as range_in
 from tfcompat._src.train.input_producers import slice_input_producer as slice_input_producer
 from tfcompat._src.train.input_producers import string_input_producer as string_input_producer
 from tfcompat._src.train.momentum import MomentumOptimizer as MomentumOptimizer
+from tfcompat._src.train.monitored_session import ChiefSessionCreator as ChiefSessionCreator
+from tfcompat._src.train.monitored_session import MonitoredSession as MonitoredSession
+from tfcompat._src.train.monitored_session import MonitoredTrainingSession as MonitoredTrainingSession
+from tfcompat._src.train.monitored_session import SessionCreator as SessionCreator
+from tfcompat._src.train.monitored_session import SingularMonitoredSession as SingularMonitoredSession
+from tfcompat._src.train.monitored_session import WorkerSessionCreator as WorkerSessionCreator
 from tfcompat._src.train.moving_averages import ExponentialMovingAverage as ExponentialMovingAverage
 from tfcompat._src.train.optimizer import Optimizer as Optimizer
 from tfcompat._src.train.queue_runner import QueueRunner as QueueRunner
@@ -67,6 +73,7 @@ from tfcompat._src.train.saving_hooks import CheckpointSaverListener as Checkpoi
 from tfcompat._src.train.saving_hooks import ProfilerHook as ProfilerHook
 from tfcompat._src.train.saving_hooks import StepCounterHook as StepCounterHook
 from tfcompat._src.train.saving_hooks import SummarySaverHook as SummarySaverHook
+from tfcompat._src.train.scaffold import Scaffold as Scaffold
 from tfcompat._src.train.schedules import cosine_decay as cosine_decay
 from tfcompat._src.train.schedules import cosine_decay_restarts as cosine_decay_restarts
 from tfcompat._src.train.schedules import exponential_decay as exponential_decay
