@@ -36,6 +36,16 @@ CASES: dict[str, dict[str, str]] = {
     **{f"ctc/{name}": {"nodes": DENSE_CTC} for name in ("loss_v2", "loss_v2_unique", "loss_v2_blank")},
     "ctc/unique_labels": {"roundtrip": SET_SHAPES},
     **{f"crf/{name}": {"roundtrip": SET_SHAPES} for name in ("multitag", "decode", "decode_unknown_time")},
+    **{
+        f"optimizers_contrib/{name}{kind}": {"nodes": GRADIENT_NODES}
+        for name in ("multitask", "shampoo", "shampoo_interval", "shampoo_iterative")
+        for kind in ("", "_resource")
+    },
+    "optimizers_contrib/drop_stale": {"nodes": GRADIENT_NODES},
+    **{
+        f"optimizers_contrib/{name}": {"nodes": CONTROL_ORDER}
+        for name in ("elastic_average", "accumulated_gradient", "model_average")
+    },
     "nn_misc/top_k": {"values": UNSORTED_TOP_K, "gradients": UNSORTED_TOP_K},
     "checks/is_non_decreasing": {"nodes": KNOWN_BRANCH, "roundtrip": KNOWN_BRANCH},
     "checks/is_strictly_increasing": {"nodes": KNOWN_BRANCH, "roundtrip": KNOWN_BRANCH},

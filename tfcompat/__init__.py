@@ -95,6 +95,7 @@ from tfcompat._src.gradients.gradients import AggregationMethod as AggregationMe
 from tfcompat._src.gradients.gradients import UnconnectedGradients as UnconnectedGradients
 from tfcompat._src.gradients.gradients import gradients as gradients
 from tfcompat._src.gradients.gradients import hessians as hessians
+from tfcompat._src.gradients.tape import GradientTape as GradientTape
 from tfcompat._src.ops.array.blocks import batch_to_space as batch_to_space
 from tfcompat._src.ops.array.blocks import batch_to_space_nd as batch_to_space_nd
 from tfcompat._src.ops.array.blocks import depth_to_space as depth_to_space
@@ -392,6 +393,7 @@ from tfcompat._src.ops.quantized.convert import quantize_v2 as quantize_v2
 from tfcompat._src.ops.queues.accumulators import ConditionalAccumulator as ConditionalAccumulator
 from tfcompat._src.ops.queues.accumulators import ConditionalAccumulatorBase as ConditionalAccumulatorBase
 from tfcompat._src.ops.queues.accumulators import SparseConditionalAccumulator as SparseConditionalAccumulator
+from tfcompat._src.ops.queues.critical_section import CriticalSection as CriticalSection
 from tfcompat._src.ops.queues.files import matching_files as matching_files
 from tfcompat._src.ops.queues.files import read_file as read_file
 from tfcompat._src.ops.queues.files import write_file as write_file
@@ -419,6 +421,12 @@ from tfcompat._src.ops.random.stateful import random_poisson as random_poisson
 from tfcompat._src.ops.random.stateful import random_shuffle as random_shuffle
 from tfcompat._src.ops.random.stateful import random_uniform as random_uniform
 from tfcompat._src.ops.random.stateful import truncated_normal as truncated_normal
+from tfcompat._src.ops.signal.fft import fft as fft
+from tfcompat._src.ops.signal.fft import fft2d as fft2d
+from tfcompat._src.ops.signal.fft import fft3d as fft3d
+from tfcompat._src.ops.signal.fft import ifft as ifft
+from tfcompat._src.ops.signal.fft import ifft2d as ifft2d
+from tfcompat._src.ops.signal.fft import ifft3d as ifft3d
 from tfcompat._src.ops.sparse.combine import sparse_add as sparse_add
 from tfcompat._src.ops.sparse.combine import sparse_concat as sparse_concat
 from tfcompat._src.ops.sparse.combine import sparse_maximum as sparse_maximum
@@ -478,6 +486,7 @@ from tfcompat._src.runtime.session import InteractiveSession as InteractiveSessi
 from tfcompat._src.runtime.session import Session as Session
 from tfcompat._src.runtime.session import get_default_session as get_default_session
 from tfcompat._src.shim.install import install_as_tensorflow as install_as_tensorflow
+from tfcompat._src.train.module import Module as Module
 from tfcompat._src.variables.assign import assign as assign
 from tfcompat._src.variables.assign import assign_add as assign_add
 from tfcompat._src.variables.assign import assign_sub as assign_sub
@@ -549,13 +558,16 @@ from tfcompat import app as app
 from tfcompat import audio as audio
 from tfcompat import bitwise as bitwise
 from tfcompat import compat as compat
+from tfcompat import config as config
 from tfcompat import debugging as debugging
+from tfcompat import distributions as distributions
 from tfcompat import dtypes as dtypes
 from tfcompat import errors as errors
 from tfcompat import gfile as gfile
 from tfcompat import graph_util as graph_util
 from tfcompat import image as image
 from tfcompat import initializers as initializers
+from tfcompat import interop as interop
 from tfcompat import io as io
 from tfcompat import layers as layers
 from tfcompat import linalg as linalg
@@ -576,11 +588,14 @@ from tfcompat import random as random
 from tfcompat import resource_loader as resource_loader
 from tfcompat import saved_model as saved_model
 from tfcompat import sets as sets
+from tfcompat import signal as signal
 from tfcompat import sparse as sparse
+from tfcompat import spectral as spectral
 from tfcompat import strings as strings
 from tfcompat import summary as summary
 from tfcompat import sysconfig as sysconfig
 from tfcompat import test as test
+from tfcompat import tpu as tpu
 from tfcompat import train as train
 from tfcompat import version as version
 from tfcompat import xla as xla
@@ -605,6 +620,7 @@ _LAZY = {
     "SummaryMetadata": "tfcompat._src.proto.messages:tensorflow.SummaryMetadata",
     "TensorInfo": "tfcompat._src.proto.messages:tensorflow.TensorInfo",
     "contrib": "tfcompat.contrib",
+    "distribute": "tfcompat.distribute",
     "estimator": "tfcompat.estimator",
     "keras": "tfcompat.keras",
     "raw_ops": "tfcompat.raw_ops",

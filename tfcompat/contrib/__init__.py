@@ -3,28 +3,37 @@
 import importlib
 
 from tfcompat.contrib import checkpoint as checkpoint
+from tfcompat.contrib import cluster_resolver as cluster_resolver
 from tfcompat.contrib import compiler as compiler
 from tfcompat.contrib import crf as crf
 from tfcompat.contrib import cudnn_rnn as cudnn_rnn
+from tfcompat.contrib import distribute as distribute
 from tfcompat.contrib import framework as framework
 from tfcompat.contrib import image as image
 from tfcompat.contrib import layers as layers
 from tfcompat.contrib import legacy_seq2seq as legacy_seq2seq
 from tfcompat.contrib import lookup as lookup
+from tfcompat.contrib import losses as losses
+from tfcompat.contrib import metrics as metrics
 from tfcompat.contrib import nn as nn
 from tfcompat.contrib import opt as opt
+from tfcompat.contrib import predictor as predictor
 from tfcompat.contrib import recurrent as recurrent
 from tfcompat.contrib import rnn as rnn
+from tfcompat.contrib import saved_model as saved_model
 from tfcompat.contrib import seq2seq as seq2seq
 from tfcompat.contrib import slim as slim
 from tfcompat.contrib import staging as staging
 from tfcompat.contrib import summary as summary
 from tfcompat.contrib import tensorboard as tensorboard
+from tfcompat.contrib import testing as testing
 from tfcompat.contrib import tfprof as tfprof
+from tfcompat.contrib import tpu as tpu
 from tfcompat.contrib import training as training
 from tfcompat.contrib import util as util
 
 _LAZY = {
+    "distributions": "tfcompat.contrib.distributions",
 }
 
 

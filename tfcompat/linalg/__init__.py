@@ -2,6 +2,24 @@
 
 import importlib
 
+from tfcompat._src.linalg.adjoint import LinearOperatorAdjoint as LinearOperatorAdjoint
+from tfcompat._src.linalg.block_diag import LinearOperatorBlockDiag as LinearOperatorBlockDiag
+from tfcompat._src.linalg.circulant import LinearOperatorCirculant as LinearOperatorCirculant
+from tfcompat._src.linalg.circulant import LinearOperatorCirculant2D as LinearOperatorCirculant2D
+from tfcompat._src.linalg.circulant import LinearOperatorCirculant3D as LinearOperatorCirculant3D
+from tfcompat._src.linalg.composition import LinearOperatorComposition as LinearOperatorComposition
+from tfcompat._src.linalg.diag import LinearOperatorDiag as LinearOperatorDiag
+from tfcompat._src.linalg.full_matrix import LinearOperatorFullMatrix as LinearOperatorFullMatrix
+from tfcompat._src.linalg.householder import LinearOperatorHouseholder as LinearOperatorHouseholder
+from tfcompat._src.linalg.identity import LinearOperatorIdentity as LinearOperatorIdentity
+from tfcompat._src.linalg.identity import LinearOperatorScaledIdentity as LinearOperatorScaledIdentity
+from tfcompat._src.linalg.inversion import LinearOperatorInversion as LinearOperatorInversion
+from tfcompat._src.linalg.kronecker import LinearOperatorKronecker as LinearOperatorKronecker
+from tfcompat._src.linalg.linear_operator import LinearOperator as LinearOperator
+from tfcompat._src.linalg.low_rank_update import LinearOperatorLowRankUpdate as LinearOperatorLowRankUpdate
+from tfcompat._src.linalg.lower_triangular import LinearOperatorLowerTriangular as LinearOperatorLowerTriangular
+from tfcompat._src.linalg.toeplitz import LinearOperatorToeplitz as LinearOperatorToeplitz
+from tfcompat._src.linalg.zeros import LinearOperatorZeros as LinearOperatorZeros
 from tfcompat._src.ops.array.diagonal import matrix_band_part as band_part
 from tfcompat._src.ops.array.diagonal import matrix_diag as diag
 from tfcompat._src.ops.array.diagonal import matrix_diag_part as diag_part
@@ -17,6 +35,11 @@ from tfcompat._src.ops.linalg.decompose import self_adjoint_eigvals as eigvalsh
 from tfcompat._src.ops.linalg.decompose import lu as lu
 from tfcompat._src.ops.linalg.decompose import qr as qr
 from tfcompat._src.ops.linalg.decompose import svd as svd
+from tfcompat._src.ops.linalg.functions import matrix_exponential as expm
+from tfcompat._src.ops.linalg.functions import matrix_logarithm as logm
+from tfcompat._src.ops.linalg.functions import matrix_rank as matrix_rank
+from tfcompat._src.ops.linalg.functions import pinv as pinv
+from tfcompat._src.ops.linalg.functions import matrix_square_root as sqrtm
 from tfcompat._src.ops.linalg.norm import adjoint as adjoint
 from tfcompat._src.ops.linalg.norm import norm as norm
 from tfcompat._src.ops.linalg.norm import normalize as normalize
@@ -28,6 +51,8 @@ from tfcompat._src.ops.linalg.solve import matrix_solve_ls as lstsq
 from tfcompat._src.ops.linalg.solve import slogdet as slogdet
 from tfcompat._src.ops.linalg.solve import matrix_solve as solve
 from tfcompat._src.ops.linalg.solve import matrix_triangular_solve as triangular_solve
+from tfcompat._src.ops.linalg.tridiagonal import tridiagonal_matmul as tridiagonal_matmul
+from tfcompat._src.ops.linalg.tridiagonal import tridiagonal_solve as tridiagonal_solve
 from tfcompat._src.ops.math.clip import global_norm as global_norm
 from tfcompat._src.ops.math.contraction import cross as cross
 from tfcompat._src.ops.math.contraction import tensordot as tensordot

@@ -2,6 +2,7 @@
 
 import importlib
 
+from tfcompat._src.saved_model.builder import SavedModelBuilder as Builder
 from tfcompat._src.saved_model.constants import ASSETS_DIRECTORY as ASSETS_DIRECTORY
 from tfcompat._src.saved_model.constants import ASSETS_KEY as ASSETS_KEY
 from tfcompat._src.saved_model.constants import LEGACY_INIT_OP_KEY as LEGACY_INIT_OP_KEY
@@ -13,6 +14,9 @@ from tfcompat._src.saved_model.constants import VARIABLES_DIRECTORY as VARIABLES
 from tfcompat._src.saved_model.constants import VARIABLES_FILENAME as VARIABLES_FILENAME
 from tfcompat._src.saved_model.files import contains_saved_model as contains_saved_model
 from tfcompat._src.saved_model.files import contains_saved_model as maybe_saved_model_directory
+from tfcompat._src.saved_model.loader import load as load
+from tfcompat._src.saved_model.main_op import main_op_with_restore as main_op_with_restore
+from tfcompat._src.saved_model.save import save as save
 from tfcompat._src.saved_model.signature_constants import CLASSIFY_INPUTS as CLASSIFY_INPUTS
 from tfcompat._src.saved_model.signature_constants import CLASSIFY_METHOD_NAME as CLASSIFY_METHOD_NAME
 from tfcompat._src.saved_model.signature_constants import CLASSIFY_OUTPUT_CLASSES as CLASSIFY_OUTPUT_CLASSES
@@ -24,15 +28,25 @@ from tfcompat._src.saved_model.signature_constants import PREDICT_OUTPUTS as PRE
 from tfcompat._src.saved_model.signature_constants import REGRESS_INPUTS as REGRESS_INPUTS
 from tfcompat._src.saved_model.signature_constants import REGRESS_METHOD_NAME as REGRESS_METHOD_NAME
 from tfcompat._src.saved_model.signature_constants import REGRESS_OUTPUTS as REGRESS_OUTPUTS
+from tfcompat._src.saved_model.signature_def_utils import build_signature_def as build_signature_def
+from tfcompat._src.saved_model.signature_def_utils import classification_signature_def as classification_signature_def
+from tfcompat._src.saved_model.signature_def_utils import is_valid_signature as is_valid_signature
+from tfcompat._src.saved_model.signature_def_utils import predict_signature_def as predict_signature_def
+from tfcompat._src.saved_model.signature_def_utils import regression_signature_def as regression_signature_def
+from tfcompat._src.saved_model.simple_save import simple_save as simple_save
 from tfcompat._src.saved_model.tag_constants import GPU as GPU
 from tfcompat._src.saved_model.tag_constants import SERVING as SERVING
 from tfcompat._src.saved_model.tag_constants import TPU as TPU
 from tfcompat._src.saved_model.tag_constants import TRAINING as TRAINING
 from tfcompat._src.saved_model.tensor_info import build_tensor_info as build_tensor_info
 from tfcompat._src.saved_model.tensor_info import get_tensor_from_tensor_info as get_tensor_from_tensor_info
+from tfcompat.saved_model import builder as builder
 from tfcompat.saved_model import constants as constants
+from tfcompat.saved_model import experimental as experimental
 from tfcompat.saved_model import loader as loader
+from tfcompat.saved_model import main_op as main_op
 from tfcompat.saved_model import signature_constants as signature_constants
+from tfcompat.saved_model import signature_def_utils as signature_def_utils
 from tfcompat.saved_model import tag_constants as tag_constants
 from tfcompat.saved_model import utils as utils
 

@@ -10,6 +10,7 @@ from tfcompat._src.train.adagrad import AdagradDAOptimizer as AdagradDAOptimizer
 from tfcompat._src.train.adagrad import AdagradOptimizer as AdagradOptimizer
 from tfcompat._src.train.adagrad import ProximalAdagradOptimizer as ProximalAdagradOptimizer
 from tfcompat._src.train.adam import AdamOptimizer as AdamOptimizer
+from tfcompat._src.train.basic_loops import basic_train_loop as basic_train_loop
 from tfcompat._src.train.basic_session_run_hooks import FeedFnHook as FeedFnHook
 from tfcompat._src.train.basic_session_run_hooks import FinalOpsHook as FinalOpsHook
 from tfcompat._src.train.basic_session_run_hooks import GlobalStepWaiterHook as GlobalStepWaiterHook
@@ -31,8 +32,11 @@ from tfcompat._src.train.checkpoint_utils import init_from_checkpoint as init_fr
 from tfcompat._src.train.checkpoint_utils import list_variables as list_variables
 from tfcompat._src.train.checkpoint_utils import load_checkpoint as load_checkpoint
 from tfcompat._src.train.checkpoint_utils import load_variable as load_variable
+from tfcompat._src.train.cluster import ClusterSpec as ClusterSpec
+from tfcompat._src.train.cluster import Server as Server
 from tfcompat._src.train.coordinator import Coordinator as Coordinator
 from tfcompat._src.train.coordinator import LooperThread as LooperThread
+from tfcompat._src.train.device_setter import replica_device_setter as replica_device_setter
 from tfcompat._src.train.ftrl import FtrlOptimizer as FtrlOptimizer
 from tfcompat._src.train.gradient_descent import GradientDescentOptimizer as GradientDescentOptimizer
 from tfcompat._src.train.gradient_descent import ProximalGradientDescentOptimizer as ProximalGradientDescentOptimizer
@@ -89,6 +93,8 @@ from tfcompat._src.train.session_run_hook import SessionRunArgs as SessionRunArg
 from tfcompat._src.train.session_run_hook import SessionRunContext as SessionRunContext
 from tfcompat._src.train.session_run_hook import SessionRunHook as SessionRunHook
 from tfcompat._src.train.session_run_hook import SessionRunValues as SessionRunValues
+from tfcompat._src.train.supervisor import Supervisor as Supervisor
+from tfcompat._src.train.sync_replicas_optimizer import SyncReplicasOptimizer as SyncReplicasOptimizer
 from tfcompat._src.train.training_util import assert_global_step as assert_global_step
 from tfcompat._src.train.training_util import create_global_step as create_global_step
 from tfcompat._src.train.training_util import get_global_step as get_global_step

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import glob
 import os
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,6 +20,9 @@ VERSION = 1
 HEADER_KEY = b""
 STATE_MARK = ".tempstate"
 MERGE_MARK = ".mergestate"
+
+_one_save = threading.RLock()
+"""Held by the save under way: threads may save to one prefix, and a save clears what killed ones left there."""
 
 
 def index_name(prefix: str) -> str:
@@ -136,13 +140,14 @@ def _index_entries(entries: dict[bytes, Any], num_shards: int) -> list[tuple[byt
 @contextlib.contextmanager
 def writing(prefix: str) -> Iterator[BundleWriter]:
     """A BundleWriter that is finished at the end of the block, or abandoned where the block raises."""
-    writer = BundleWriter(prefix)
-    try:
-        yield writer
-        writer.finish()
-    except BaseException:
-        writer.abandon()
-        raise
+    with _one_save:
+        writer = BundleWriter(prefix)
+        try:
+            yield writer
+            writer.finish()
+        except BaseException:
+            writer.abandon()
+            raise
 
 
 # ---- shards ----
@@ -187,9 +192,10 @@ def merge(prefixes: list[str], destination: str, delete_old_dirs: bool) -> None:
     try:
         index.write(table.build(_index_entries(merged, len(sources))))
         index.finish()
-        for shard, source in enumerate(sources):
-            file_io.rename(source, data_name(destination, shard, len(sources)), overwrite=True)
-        index.commit()
+        with _one_save:
+            for shard, source in enumerate(sources):
+                file_io.rename(source, data_name(destination, shard, len(sources)), overwrite=True)
+            index.commit()
     except BaseException:
         index.abandon()
         raise

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import errors
+from tfcompat._src.framework import dtypes, errors
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape
@@ -118,7 +118,7 @@ class _kernel_attrs(dict):
 
 def to_kernel(value: Any) -> Any:
     """An attribute as kernels take it: dtypes are NumPy's, strings `str`, lists tuples."""
-    if hasattr(value, "as_numpy_dtype"):
+    if isinstance(value, dtypes.DType):
         return np.dtype(value.as_numpy_dtype) if value.is_numpy_compatible else value
     if isinstance(value, bytes):
         return value.decode("latin-1")

@@ -43,7 +43,13 @@ STRUCTURAL = frozenset(
 SPARSE_UNARY = frozenset("abs erf math.bessel_i0e math.bessel_i1e negative sign sqrt square tanh".split())
 """Functions of one value that also take a SparseTensor: they keep zeros."""
 
-_NAMES = SPARSE_UNARY | UNARY | UNARY_LIST | BINARY | STRUCTURAL
+MATRIX = frozenset(
+    """cholesky linalg.adjoint linalg.det linalg.diag_part linalg.inv linalg.logdet linalg.matmul linalg.solve
+    linalg.trace""".split()
+)
+"""Functions of a matrix that also take a LinearOperator."""
+
+_NAMES = MATRIX | SPARSE_UNARY | UNARY | UNARY_LIST | BINARY | STRUCTURAL
 _functions: dict[str, Callable] = {}
 _watchers: list[Callable[[str, Callable], None]] = []
 

@@ -296,8 +296,7 @@ class Graph(Collections):
         if op is not None and not isinstance(op, Operation):
             op = op.op if isinstance(op, Tensor) or hasattr(op, "op") else self.as_graph_element(op, allow_tensor=False)
         old_devices, old_colocations = self._devices, self._colocations
-        if op is not None:
-            self._devices = []
+        self._devices = []
         self._colocations = ([] if ignore_existing else list(old_colocations)) + ([_Colocation(op)] if op is not None else [])
         try:
             yield

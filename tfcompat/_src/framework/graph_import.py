@@ -23,6 +23,8 @@ from tfcompat._src.framework.tensor_shape import TensorShape
 from tfcompat._src.platform.versions import GRAPH_DEF_VERSION, GRAPH_DEF_VERSION_MIN_PRODUCER, VERSION
 from tfcompat._src.proto import messages
 
+_LATER_ATTRS = frozenset((("VarHandleOp", "debug_name"),))
+"""Attributes that TensorFlow 2 writes with values of its own and that change no result."""
 _BACK_EDGE_TYPES = frozenset(("NextIteration", "RefNextIteration"))
 
 
@@ -101,6 +103,7 @@ class _Importer:
     """One import: made nodes by their names in the GraphDef, and the inputs that close loops, set last."""
 
     _input_pattern = re.compile(r"^\^?[A-Za-z0-9.][A-Za-z0-9_.\-/]*(:\d+)?$")
+    _completes_nodes = True  # 1.15 writes the defaults of attributes into the message that it is given
     _drops_unknown_groups = False
 
     def __init__(self, graph: Graph, graph_def: Any, scope: str, input_map: dict[str, Any], producer_op_list: Any) -> None:
@@ -247,7 +250,7 @@ class _Importer:
         attrs = {}
         for key, value in node.attr.items():
             if key not in known and not key.startswith("_"):
-                if self._is_producer_default(node.op, key, value):
+                if (node.op, key) in _LATER_ATTRS or self._is_producer_default(node.op, key, value):
                     continue
                 raise ValueError(
                     f"NodeDef mentions attr {key!r} not in Op<name={spec.name}; signature={spec.text}>; NodeDef: {{{{node {self._scope}{node.name}}}}}."
@@ -260,6 +263,8 @@ class _Importer:
                         f"NodeDef missing attr {key!r} from Op<name={spec.name}; signature={spec.text}>; NodeDef: {{{{node {self._scope}{node.name}}}}}"
                     )
                 attrs[key] = attr_values.default_value(attr)
+                if self._completes_nodes:
+                    attr_values.fill(node.attr[key], attrs[key])
         return attrs
 
     def _is_producer_default(self, op_type: str, key: str, value: Any) -> bool:
@@ -339,6 +344,7 @@ class _BodyImporter(_Importer):
 
     _input_pattern = re.compile(r"^\^?[A-Za-z0-9.][A-Za-z0-9_.\-/]*(:[a-zA-Z0-9_]+:\d+|:\d+)?$")
     _drops_unknown_groups = True
+    _completes_nodes = False
 
     def _tensor(self, consumer: str, source: str) -> Tensor:
         mapped = self._mapped(source)

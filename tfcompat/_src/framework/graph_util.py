@@ -177,7 +177,7 @@ def _write_gather(found: Any, new: Any, node: Any, kind: Any) -> None:
 
 @export("graph_util.remove_training_nodes")
 def remove_training_nodes(input_graph: Any, protected_nodes: list[str] | None = None) -> Any:
-    """A GraphDef without CheckNumerics nodes and Identity nodes that nothing waits for.
+    """A GraphDef without CheckNumerics nodes and Identity nodes that nothing waits for; versions and functions are left out too.
 
     Args:
       input_graph: a GraphDef message.
@@ -185,21 +185,21 @@ def remove_training_nodes(input_graph: Any, protected_nodes: list[str] | None = 
     """
     protected = set(protected_nodes or ())
     removed = {n.name for n in input_graph.node if n.op == "CheckNumerics" and n.name not in protected}
-    waited_for = {i[1:] for n in input_graph.node for i in n.input if i.startswith("^")}
-    spliced: dict[str, str] = {}
     nodes = []
     for node in input_graph.node:
-        if node.name in removed:
-            continue
-        new = messages.NodeDef()
-        new.CopyFrom(node)
-        del new.input[:]
-        new.input.extend(i for i in node.input if i.removeprefix("^") not in removed)
-        nodes.append(new)
-        free = not any(i.startswith("^") for i in node.input) and node.name not in waited_for
-        if node.op == "Identity" and node.name not in protected and free and new.input:
-            spliced[node.name] = new.input[0]
-    found = messages.GraphDef(library=input_graph.library, versions=input_graph.versions)
+        if node.name not in removed:
+            new = messages.NodeDef()
+            new.CopyFrom(node)
+            del new.input[:]
+            new.input.extend(i for i in node.input if i.removeprefix("^") not in removed)
+            nodes.append(new)
+    waited_for = {i[1:] for n in nodes for i in n.input if i.startswith("^")}
+    spliced: dict[str, str] = {}
+    for node in nodes:
+        if node.op == "Identity" and node.name not in protected | waited_for and node.input:
+            if not any(i.startswith("^") for i in node.input):
+                spliced[node.name] = node.input[0]
+    found = messages.GraphDef()
     for node in nodes:
         if node.name in spliced:
             continue

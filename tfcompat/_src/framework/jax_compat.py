@@ -16,8 +16,9 @@ from jax._src import xla_bridge
 # JAX reports each backend that is not there at the level INFO, which TensorFlow programs often turn on.
 logging.getLogger("jax._src.xla_bridge").setLevel(logging.WARNING)
 
-# By default XLA CPU gives convolutions to a library that runs most large ones on one core.
-_CPU_OPTIONS = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_DOT"}
+# By default XLA CPU gives convolutions to a library that runs most large ones on one core. Products are given to it one by one:
+# with what stands around them (LIBRARY_FUSION_TYPE_DOT), JAX 0.10's are wrong where a factor is a constant of equal elements.
+_CPU_OPTIONS = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT"}
 
 
 def x64() -> jax.enable_x64:

@@ -132,7 +132,7 @@ def add_collection_def(
     meta_graph_def: Any, key: str, graph: Graph | None = None, export_scope: str | None = None,
     exclude_nodes: str | None = None, override_contents: Any = None,
 ) -> None:  # fmt: skip
-    """Writes one collection into a MetaGraphDef; one that holds what cannot be written is left out with a warning.
+    """Writes one collection into a MetaGraphDef; an empty one is left out, and one that holds what cannot be written, with a warning.
 
     Args:
       meta_graph_def: the message. key: of the collection. graph: by default the default graph.
@@ -143,9 +143,11 @@ def add_collection_def(
         logging.warning("Only collections with string type keys will be serialized. This key has %s", type(key))
         return
     values = (graph or get_default_graph()).get_collection(key) if override_contents is None else override_contents
-    entry = meta_graph_def.collection_def[key]
+    exported = [v for v in values if _is_exported(v, export_scope, exclude_nodes)]
+    if not exported:
+        return
     try:
-        _fill_collection(entry, key, [v for v in values if _is_exported(v, export_scope, exclude_nodes)], export_scope)
+        _fill_collection(meta_graph_def.collection_def[key], key, exported, export_scope)
     except (TypeError, ValueError, AttributeError) as e:
         logging.warning(
             "Issue encountered when serializing %s.\nType is unsupported, or the types of the items don't match field type "
@@ -165,14 +167,16 @@ def _fill_collection(entry: Any, key: str, values: list[Any], export_scope: str 
     if to_proto is not None:
         protos = [v if isinstance(v, Message) else to_proto(v, export_scope=export_scope) for v in values]
         entry.bytes_list.value.extend(p.SerializeToString() for p in protos if p is not None)
-        entry.bytes_list.SetInParent()
-    elif all(isinstance(v, (str, bytes)) for v in values) and values:
+    elif all(isinstance(v, (str, bytes)) for v in values):
         entry.bytes_list.value.extend(v.encode() if isinstance(v, str) else v for v in values)
-    elif all(isinstance(v, bool) or isinstance(v, int) for v in values) and values:
+    elif all(isinstance(v, bool) or isinstance(v, int) for v in values):
         entry.int64_list.value.extend(values)
-    elif all(isinstance(v, float) for v in values) and values:
+    elif all(isinstance(v, float) for v in values):
         entry.float_list.value.extend(values)
-    elif all(isinstance(v, Message) for v in values) and values:
+    elif all(isinstance(v, Message) and v.DESCRIPTOR.full_name == "google.protobuf.Any" for v in values):
+        for value in values:
+            entry.any_list.value.add(type_url=value.type_url, value=value.value)
+    elif all(isinstance(v, Message) for v in values):
         entry.bytes_list.value.extend(v.SerializeToString() for v in values)
     else:
         entry.node_list.value.extend(strip_name_scope(v.name, export_scope) for v in values)
@@ -353,14 +357,12 @@ def import_scoped_meta_graph_with_return_elements(
     _check_bound(meta_graph_def, unbound_inputs_col_name, input_map)
     graph = graph or get_default_graph()
     with graph.as_default():
-        graph_def = messages.GraphDef()
-        graph_def.CopyFrom(meta_graph_def.graph_def)
         if clear_devices:
-            for node in graph_def.node:
+            for node in meta_graph_def.graph_def.node:
                 node.device = ""
         below = graph.unique_name(import_scope or "", mark_as_used=False) if import_scope else graph.get_name_scope()
         found = import_graph_def(
-            graph_def, name=import_scope or (below and below + "/"), input_map=input_map,
+            meta_graph_def.graph_def, name=import_scope or (below and below + "/"), input_map=input_map,
             producer_op_list=meta_graph_def.meta_info_def.stripped_op_list, return_elements=return_elements,
         )  # fmt: skip
         _restore_collections(graph, meta_graph_def, below, unbound_inputs_col_name, restore_collections_predicate)

@@ -173,6 +173,19 @@ def unchanged(c: InferenceContext) -> list:
     return [c.inputs[0]] * len(c.op._outputs)
 
 
+def pass_handle(c: InferenceContext) -> None:
+    """Every output stands for what is behind input 0."""
+    if c.handle(0) is not None:
+        for i in range(len(c.op._outputs)):
+            c.set_handle(i, *c.handle(0))
+
+
+def unchanged_with_handle(c: InferenceContext) -> list:
+    """Every output has the shape of input 0, and stands for what is behind it."""
+    pass_handle(c)
+    return unchanged(c)
+
+
 def unchanged_from(index: int) -> Callable:
     return lambda c: [c.inputs[index]] * len(c.op._outputs)
 

@@ -103,7 +103,8 @@ class SparseTensor(CompositeTensor):
 
     def _shape_invariant_to_type_spec(self, shape: TensorShape) -> SparseTensorSpec:
         """A while_loop's invariant: the dense shape of the tensor."""
-        return SparseTensorSpec(TensorShape([None] * shape[0].value if shape.ndims == 1 else None), self.dtype)
+        rank = shape[0].value if shape.ndims == 1 else None
+        return SparseTensorSpec(TensorShape(None if rank is None else [None] * rank), self.dtype)
 
     @property
     def _is_graph_tensor(self) -> bool:

@@ -15,7 +15,7 @@ from tfcompat._src.framework import nest, raw
 from tfcompat._src.framework.attr_values import FunctionRef
 from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.export import export
-from tfcompat._src.framework.function_body import FuncGraph
+from tfcompat._src.framework.function_body import FuncGraph, GraphFunction
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.scopes import get_default_graph
 from tfcompat._src.framework.tensor import Tensor
@@ -94,9 +94,9 @@ class ConcreteFunction:
         """The function as a FunctionDef message."""
         return self._traced.function().definition
 
-    def add_to_graph(self, graph: Any = None) -> None:
-        """Lets a graph hold the function."""
-        self._traced.add_to(graph or get_default_graph())
+    def add_to_graph(self, graph: Any = None) -> GraphFunction:
+        """Lets a graph hold the function, which is returned."""
+        return self._traced.add_to(graph or get_default_graph())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Adds a call to the default graph; the arguments are tensors of the traced kinds, in order or by name.
@@ -114,7 +114,10 @@ class ConcreteFunction:
         graph = get_default_graph()
         function = self._traced.add_to(graph)
         make = raw.StatefulPartitionedCall if function.is_stateful else raw.PartitionedCall
-        found = make([*tensors, *self.captured_inputs], self._traced.kinds, FunctionRef(function.name))
+        name = None if self.outputs else "PartitionedFunctionCall"
+        found = make([*tensors, *self.captured_inputs], self._traced.kinds, FunctionRef(function.name), name=name)
+        if self.structured_outputs is None:
+            return found
         outputs = [] if isinstance(found, Operation) else list(found) if isinstance(found, (list, tuple)) else [found]
         for tensor, inner in zip(outputs, self.outputs):
             tensor.set_shape(inner.shape)
@@ -164,6 +167,13 @@ class Function:
         if self.input_signature is not None and not args and not kwargs:
             args = self.input_signature
         return self._concrete(*self._canonical(args, kwargs))
+
+    def concrete_functions(self) -> list[ConcreteFunction]:
+        """The traced functions of the default graph; where an input signature says the arguments, there is one."""
+        if self.input_signature is not None:
+            self.get_concrete_function()
+        graph = get_default_graph()
+        return [concrete for (made_in, _), concrete in self._traces.items() if made_in is graph]
 
     def _canonical(self, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
         """Positional arguments with defaults filled in, where arrays and, under a signature, all values are tensors."""

@@ -18,6 +18,7 @@ from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape
 from tfcompat._src.ops.control.while_context import flow_of
 from tfcompat._src.variables.scope import VARIABLE_STORES
+from tfcompat._src.variables.variable import creator_stack
 
 _SHARED = (GraphKeys.GLOBAL_VARIABLES, GraphKeys.LOCAL_VARIABLES, GraphKeys.TRAINABLE_VARIABLES, *VARIABLE_STORES)
 _NUMBERS = itertools.count()
@@ -71,7 +72,7 @@ class Traced:
         self.name = f"{name.replace('/', '_')}_{next(_NUMBERS)}"
         self.body = TracedGraph(get_default_graph(), shares_collections=creators is None)
         if creators is not None:
-            self.body._variable_creator_stack = creators
+            creator_stack(self.body)[:] = creators
         names = names or ["placeholder"] * len(kinds)
         with self.body.as_default():
             inputs = [self.body.add_input(dtype, sizes, name) for (dtype, sizes), name in zip(kinds, names)]

@@ -10,8 +10,8 @@ from typing import Any
 from tfcompat._src.framework import dtypes, gradient_registry, op_spec, raw
 from tfcompat._src.framework.convert import constant, convert_n_to_tensor_or_indexed_slices, to_tensor
 from tfcompat._src.framework.export import export
-from tfcompat._src.framework.indexed_slices import IndexedSlices
 from tfcompat._src.framework.graph import Graph
+from tfcompat._src.framework.indexed_slices import IndexedSlices
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.ordering import topological
 from tfcompat._src.framework.scopes import get_default_graph, name_scope
@@ -85,6 +85,21 @@ def gradients(
             walk.add(y, grad)
         walk.run(ys, targets, stop_tensors)
         totals = [walk.total(t) for t in targets]
+    return [_result(total, t, x, unconnected) for total, t, x in zip(totals, targets, xs)]
+
+
+def recorded_gradients(
+    ys: list[Any], xs: list[Any], grad_ys: list[Any] | None, among: set[Operation], tracked: set[Tensor], unconnected: UnconnectedGradients
+) -> list[Any]:
+    """`gradients` through the operations `among` alone; an x that is not among `tracked` is not reached."""
+    targets = [_differentiated(x) for x in xs]
+    walk = _Walk(colocate=False, gate=False)
+    for y, grad in zip(ys, _initial_gradients([None] * len(ys) if grad_ys is None else grad_ys, ys)):
+        walk.add(y, grad)
+    followed = [t for t in targets if t in tracked]
+    if ys and followed:
+        walk.run(ys, followed, set(), among)
+    totals = [walk.total(t) if t in tracked else None for t in targets]
     return [_result(total, t, x, unconnected) for total, t, x in zip(totals, targets, xs)]
 
 
@@ -184,9 +199,9 @@ class _Walk:
             self._grads[tensor] = parts = [_sum(parts)]
         return parts[0]
 
-    def run(self, ys: list[Any], xs: list[Tensor], stops: set[Tensor]) -> None:
+    def run(self, ys: list[Any], xs: list[Tensor], stops: set[Tensor], among: set[Operation] | None = None) -> None:
         graph = xs[0].graph if xs else ys[0].graph
-        between, reached = _between([y.op for y in ys], xs, stops)
+        between, reached = _between([y.op for y in ys], xs, stops, among)
         for op in reversed(between):
             grads = [self.total(t) for t in op.outputs]
             if all(g is None for g in grads):
@@ -230,15 +245,19 @@ class _Walk:
             self.add(tensor, grad)
 
 
-def _between(ends: list[Operation], xs: list[Tensor], stops: set[Tensor]) -> tuple[list[Any], set[Tensor]]:
-    """The operations and loops on a path from xs to ys that carry gradients, sources first; and the tensors that xs reach."""
+def _between(
+    ends: list[Operation], xs: list[Tensor], stops: set[Tensor], among: set[Operation] | None
+) -> tuple[list[Any], set[Tensor]]:
+    """The operations (of `among`) and loops on a path from xs to ys that carry gradients, sources first; and the tensors that xs reach."""
     backward = _behind(ends, lambda op: [t.op for t in _sources(op)])
-    reached = {x for x in xs if _is_trainable(x)}
+    reached = {x for x in xs if is_trainable(x)}
     between = []
     stopped = {t.op for t in stops}
     for op in _with_loops(topological(backward)):
+        if among is not None and op not in among and not isinstance(op, LoopNode):
+            continue
         if any(t in reached for t in _sources(op)):
-            reached.update(t for t in op.outputs if _is_trainable(t))
+            reached.update(t for t in op.outputs if is_trainable(t))
             if op not in stopped:
                 between.append(op)
     return between, reached
@@ -273,7 +292,7 @@ def _with_loops(ops: list[Operation]) -> list[Any]:
     return topological([*nodes.values(), *[op for op in ops if op not in owner]], owner=owner)
 
 
-def _is_trainable(tensor: Tensor) -> bool:
+def is_trainable(tensor: Tensor) -> bool:
     return tensor.dtype.base_dtype in _TRAINABLE
 
 
@@ -283,7 +302,7 @@ _TRAINABLE = frozenset((
 
 
 def _or_zeros(grad: Any, output: Tensor) -> Any:
-    if grad is None and _is_trainable(output) and output.dtype.base_dtype not in (dtypes.resource, dtypes.variant):
+    if grad is None and is_trainable(output) and output.dtype.base_dtype not in (dtypes.resource, dtypes.variant):
         return raw.ZerosLike(output)
     return grad
 

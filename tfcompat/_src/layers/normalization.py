@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework import dtypes
+from tfcompat._src.framework import dtypes, raw
 from tfcompat._src.framework.convert import constant, convert_to_tensor
 from tfcompat._src.framework.scopes import colocate_with, control_dependencies, name_scope
 from tfcompat._src.framework.tensor import Tensor
@@ -16,7 +16,7 @@ from tfcompat._src.layers.layer import Layer
 from tfcompat._src.layers.training import constant_value, learning_phase, smart_cond
 from tfcompat._src.ops.array.constant import identity, stop_gradient
 from tfcompat._src.ops.array.fill import ones_like, zeros_like
-from tfcompat._src.ops.array.shape import reshape
+from tfcompat._src.ops.array.shape import reshape, size
 from tfcompat._src.ops.array.shape import shape as shape_of
 from tfcompat._src.ops.math.binary import maximum, minimum
 from tfcompat._src.ops.math.cast import cast
@@ -83,6 +83,7 @@ class BatchNormalization(Layer):
         self.fused = True if fused is None else fused
         self.supports_masking = True
         self.trainable = trainable
+        self._bessels_correction_test_only = True
         if renorm:
             self.renorm_clipping, self.renorm_momentum = renorm_clipping or {}, renorm_momentum
             if set(self.renorm_clipping) - set(_CLIPPING):
@@ -232,6 +233,9 @@ class BatchNormalization(Layer):
                 is_training=False, data_format=data_format,
             ),
         )  # fmt: skip
+        if not self._bessels_correction_test_only:
+            count = cast(raw.RealDiv(size(inputs), size(variance)), variance.dtype)
+            variance *= (count - cast(1.0, variance.dtype)) / count
         known = constant_value(training)
         if known is None:
             momentum = smart_cond(training, lambda: self.momentum, lambda: 1.0)

@@ -8,22 +8,23 @@ from typing import Any
 from tfcompat._src.framework import dtypes
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.scopes import control_dependencies, name_scope
-from tfcompat._src.framework.sparse_tensor import SparseTensor, convert_to_tensor_or_sparse_tensor
+from tfcompat._src.framework.sparse_tensor import SparseTensor, convert_to_tensor_or_sparse_tensor, is_sparse
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.metrics.metric import collected, metric_variable
 from tfcompat._src.ops.array.fill import fill, ones_like, zeros_like
 from tfcompat._src.ops.array.join import concat, tile
+from tfcompat._src.ops.array.partition import dynamic_stitch
 from tfcompat._src.ops.array.search import where_v2
 from tfcompat._src.ops.array.shape import expand_dims, rank, reshape, shape, size
 from tfcompat._src.ops.array.slice import slice_
 from tfcompat._src.ops.composed.weights_broadcast import assert_broadcastable, broadcast_weights
 from tfcompat._src.ops.control.cond import cond
-from tfcompat._src.ops.math.binary import add, div, div_no_nan, maximum, minimum, multiply
+from tfcompat._src.ops.math.binary import add, div, div_no_nan, minimum, multiply
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.compare import equal, greater_equal
 from tfcompat._src.ops.math.reduce import reduce_max, reduce_sum
-from tfcompat._src.ops.math.reduction import with_reduced_dims
 from tfcompat._src.ops.math.scan import cumsum
+from tfcompat._src.ops.math.sequence import arange
 from tfcompat._src.ops.nn.top_k import top_k
 from tfcompat._src.ops.sets.sets import set_difference, set_intersection, set_size
 from tfcompat._src.ops.sparse.combine import sparse_concat
@@ -69,6 +70,15 @@ def _with_last_dimension(labels: Any, predictions: Tensor) -> Any:
         )
 
 
+def _with_size_one(sizes: Tensor, axes: Tensor) -> Tensor:
+    """The shape tensor `sizes` with 1 at `axes`."""
+    sizes, axes = cast(sizes, dtypes.int32), cast(axes, dtypes.int32)
+    count = size(sizes)
+    axes = (axes + count) % count
+    axes_shape = shape(axes)
+    return dynamic_stitch([arange(count), axes], [sizes, fill(axes_shape, 1)])
+
+
 def _of_class(ids: Any, class_id: int) -> SparseTensor:
     """The entries of `ids` that are `class_id`."""
     ids = convert_to_tensor_or_sparse_tensor(ids)
@@ -76,7 +86,7 @@ def _of_class(ids: Any, class_id: int) -> SparseTensor:
         return sparse_retain(ids, equal(ids.values, class_id))
     ids_shape = shape(ids, out_type=dtypes.int64)
     last = size(ids_shape) - 1
-    filled = fill(with_reduced_dims(ids_shape, reshape(last, [1])), cast(class_id, dtypes.int64))
+    filled = fill(_with_size_one(ids_shape, reshape(last, [1])), cast(class_id, dtypes.int64))
     found = set_intersection(filled, ids)
     return SparseTensor(indices=found.indices, values=found.values, dense_shape=ids_shape)
 
@@ -195,7 +205,7 @@ def _repeated_last(x: Any, count: int, name: str) -> Any:
     with name_scope(name, "expand_and_tile", (x, count, -1)) as scope:
         x = convert_to_tensor_or_sparse_tensor(x)
         if isinstance(x, SparseTensor):
-            before = reshape(size(x.dense_shape) - 1, [1])
+            before = reshape(size(x.dense_shape) + -1, [1])
             parts = (slice_(x.dense_shape, [0], before), [1], slice_(x.dense_shape, before, [-1]))
             expanded = sparse_reshape(x, shape=concat(parts, 0, name="expanded_shape"), name="expand")
             return expanded if count == 1 else sparse_concat(-2, [expanded] * count, name=scope)
@@ -238,11 +248,6 @@ def _average_precision(labels: Any, ids: Any) -> Tensor:
         return div(total, cast(_num_relevant(labels, k), dtypes.float64), name=scope)
 
 
-def safe_scalar_div(numerator: Any, denominator: Any, name: str) -> Tensor:
-    """numerator / denominator, 0 where the denominator is not positive."""
-    return div_no_nan(numerator, maximum(denominator, 0), name=name)
-
-
 def average_precision_at_top_k(
     labels: Any, predictions_idx: Any, weights: Any = None, metrics_collections: Any = None,
     updates_collections: Any = None, name: str | None = None,
@@ -263,8 +268,8 @@ def average_precision_at_top_k(
         with name_scope(None, "total", (average,)) as total_scope:
             total = metric_variable([], dtypes.float64, name=total_scope)
             new_total = assign_add(total, reduce_sum(average, name="batch_total"), name="update")
-        value = collected(safe_scalar_div(total, largest, name="mean"), metrics_collections)
-        return value, collected(safe_scalar_div(new_total, new_largest, name=scope), updates_collections)
+        value = collected(div_no_nan(total, largest, name="mean"), metrics_collections)
+        return value, collected(div_no_nan(new_total, new_largest, name=scope), updates_collections)
 
 
 def _without_large(labels: Any, num_classes: Tensor) -> Any:
@@ -273,8 +278,9 @@ def _without_large(labels: Any, num_classes: Tensor) -> Any:
     def cleaned(values: Tensor) -> Tensor:
         return where_v2(greater_equal(values, num_classes), -1 * ones_like(values), values)
 
-    if not isinstance(labels, SparseTensor):
+    if not is_sparse(labels):
         return cond(greater_equal(reduce_max(labels), num_classes), lambda: cleaned(labels), lambda: labels)
+    labels = convert_to_tensor_or_sparse_tensor(labels)
     return cond(
         greater_equal(reduce_max(labels.values), num_classes),
         lambda: SparseTensor(labels.indices, cleaned(labels.values), labels.dense_shape),
@@ -307,7 +313,6 @@ def average_precision_at_k(
         raise ValueError(f"Invalid k={k}.")
     with name_scope(name, at_k_name("average_precision", k), (predictions, labels, weights)) as scope:
         ids = top_k(predictions, k)[1]
-        labels = convert_to_tensor_or_sparse_tensor(labels)
         labels = _without_large(labels, cast(shape(predictions)[-1], dtypes.int64))
         return average_precision_at_top_k(labels, ids, weights, metrics_collections, updates_collections, scope)
 

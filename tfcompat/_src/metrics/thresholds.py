@@ -42,7 +42,7 @@ def even_thresholds(count: int, last: float = 1.0 + _EPSILON) -> list[float]:
 
 
 def counts_at(labels: Any, predictions: Any, thresholds: Any, weights: Any, kinds: str = "tp fn tn fp") -> tuple[Counts, Counts]:
-    """The variables of the counts of `kinds` at thresholds, and the operations that add a batch to them.
+    """`fitted_counts_at` of scores and labels of any dtype and fitting shapes.
 
     Raises:
       InvalidArgumentError: in a run with predictions outside [0, 1].
@@ -57,6 +57,13 @@ def counts_at(labels: Any, predictions: Any, thresholds: Any, weights: Any, kind
         predictions, labels, weights = fitted(
             cast(predictions, dtypes.float32), cast(labels, dtypes.bool), weights
         )
+    return fitted_counts_at(labels, predictions, thresholds, weights, kinds)
+
+
+def fitted_counts_at(
+    labels: Any, predictions: Any, thresholds: Any, weights: Any, kinds: str = "tp fn tn fp"
+) -> tuple[Counts, Counts]:
+    """The variables of the counts of `kinds` at thresholds, and the operations that add a batch to them."""
     wanted, count = kinds.split(), len(thresholds)
     column, row = reshape(predictions, [-1, 1]), reshape(cast(labels, dtypes.bool), [1, -1])
     examples = column.shape.as_list()[0]

@@ -27,6 +27,7 @@ import tfcompat._src.ops.composed.masks  # noqa: F401
 import tfcompat._src.ops.composed.rank_checks  # noqa: F401
 import tfcompat._src.ops.composed.sorting  # noqa: F401
 import tfcompat._src.ops.composed.sparse_placeholder  # noqa: F401
+import tfcompat._src.ops.composed.subscribe  # noqa: F401
 import tfcompat._src.ops.composed.weights_broadcast  # noqa: F401
 import tfcompat._src.ops.control.branch_ops  # noqa: F401
 import tfcompat._src.ops.control.cond  # noqa: F401
@@ -45,8 +46,13 @@ import tfcompat._src.ops.control.summary_text  # noqa: F401
 import tfcompat._src.ops.control.while_context  # noqa: F401
 import tfcompat._src.ops.control.while_loop  # noqa: F401
 import tfcompat._src.ops.flow.array_value  # noqa: F401
+import tfcompat._src.ops.flow.list_functions  # noqa: F401
+import tfcompat._src.ops.flow.list_shapes  # noqa: F401
+import tfcompat._src.ops.flow.list_value  # noqa: F401
+import tfcompat._src.ops.flow.stack  # noqa: F401
 import tfcompat._src.ops.flow.tensor_array  # noqa: F401
 import tfcompat._src.ops.flow.tensor_array_ops  # noqa: F401
+import tfcompat._src.ops.flow.tensor_list  # noqa: F401
 import tfcompat._src.ops.image.adjust  # noqa: F401
 import tfcompat._src.ops.image.boxes  # noqa: F401
 import tfcompat._src.ops.image.codec  # noqa: F401
@@ -67,9 +73,11 @@ import tfcompat._src.ops.image.taps  # noqa: F401
 import tfcompat._src.ops.io.save_restore  # noqa: F401
 import tfcompat._src.ops.io.vocab_remapping  # noqa: F401
 import tfcompat._src.ops.linalg.decompose  # noqa: F401
+import tfcompat._src.ops.linalg.functions  # noqa: F401
 import tfcompat._src.ops.linalg.matrices  # noqa: F401
 import tfcompat._src.ops.linalg.norm  # noqa: F401
 import tfcompat._src.ops.linalg.solve  # noqa: F401
+import tfcompat._src.ops.linalg.tridiagonal  # noqa: F401
 import tfcompat._src.ops.lookup.kernels  # noqa: F401
 import tfcompat._src.ops.lookup.tables  # noqa: F401
 import tfcompat._src.ops.lookup.text_file  # noqa: F401
@@ -85,6 +93,7 @@ import tfcompat._src.ops.math.einsum  # noqa: F401
 import tfcompat._src.ops.math.fake_quant  # noqa: F401
 import tfcompat._src.ops.math.histogram  # noqa: F401
 import tfcompat._src.ops.math.matmul  # noqa: F401
+import tfcompat._src.ops.math.nccl_ops  # noqa: F401
 import tfcompat._src.ops.math.operators  # noqa: F401
 import tfcompat._src.ops.math.reduce  # noqa: F401
 import tfcompat._src.ops.math.reduction  # noqa: F401
@@ -141,7 +150,9 @@ import tfcompat._src.ops.quantized.fused  # noqa: F401
 import tfcompat._src.ops.quantized.values  # noqa: F401
 import tfcompat._src.ops.queues.accumulators  # noqa: F401
 import tfcompat._src.ops.queues.barrier  # noqa: F401
+import tfcompat._src.ops.queues.critical_section  # noqa: F401
 import tfcompat._src.ops.queues.files  # noqa: F401
+import tfcompat._src.ops.queues.mutex  # noqa: F401
 import tfcompat._src.ops.queues.queue  # noqa: F401
 import tfcompat._src.ops.queues.queue_ops  # noqa: F401
 import tfcompat._src.ops.queues.reader_state  # noqa: F401
@@ -179,6 +190,12 @@ import tfcompat._src.ops.random.stateful  # noqa: F401
 import tfcompat._src.ops.random.stateless  # noqa: F401
 import tfcompat._src.ops.random.words  # noqa: F401
 import tfcompat._src.ops.sets.sets  # noqa: F401
+import tfcompat._src.ops.signal.cosine  # noqa: F401
+import tfcompat._src.ops.signal.fft  # noqa: F401
+import tfcompat._src.ops.signal.frames  # noqa: F401
+import tfcompat._src.ops.signal.mel  # noqa: F401
+import tfcompat._src.ops.signal.spectrum  # noqa: F401
+import tfcompat._src.ops.signal.windows  # noqa: F401
 import tfcompat._src.ops.sparse.combine  # noqa: F401
 import tfcompat._src.ops.sparse.convert  # noqa: F401
 import tfcompat._src.ops.sparse.cross  # noqa: F401

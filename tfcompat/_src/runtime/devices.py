@@ -15,10 +15,10 @@ import jax
 from tfcompat._src.framework import errors, jax_compat
 from tfcompat._src.framework.device import canonical_name
 from tfcompat._src.platform import logging
+from tfcompat._src.runtime.hardware import KINDS, expected_count
 
 VIRTUAL_GPUS = "TFCOMPAT_VIRTUAL_GPUS"
 TASK = "/job:localhost/replica:0/task:0"
-_KINDS = {"cpu": "CPU", "gpu": "GPU", "cuda": "GPU", "rocm": "GPU", "tpu": "TPU"}
 _UNLIMITED_CPU_BYTES = 268435456
 
 
@@ -42,8 +42,8 @@ class _DeviceAttributes:
         return f"_DeviceAttributes({self.name}, {self.device_type}, {self.memory_limit_bytes}, {self.incarnation})"
 
 
-def session_devices(config: Any) -> list[Device]:
-    """CPU devices as `device_count` asks (at least one), then the accelerators that JAX found and the config lets be seen."""
+def session_devices(config: Any, task: str = TASK) -> list[Device]:
+    """The devices of a task: CPU devices as `device_count` asks (at least one), then the accelerators that JAX found and the config lets be seen."""
     counts = config.device_count
     cpus = max(1, counts["CPU"] if "CPU" in counts else 1)
     virtual = int(os.environ.get(VIRTUAL_GPUS) or 0)
@@ -54,18 +54,26 @@ def session_devices(config: Any) -> list[Device]:
             max(cpus, virtual), len(jax.devices("cpu")),
         )  # fmt: skip
     jax_cpus = jax.devices("cpu")
-    found = [_device("CPU", i, jax_cpus[i % len(jax_cpus)]) for i in range(cpus)]
+    found = [_device(task, "CPU", i, jax_cpus[i % len(jax_cpus)]) for i in range(cpus)]
     accelerators = [("GPU", jax_cpus[i % len(jax_cpus)]) for i in range(virtual)] or _accelerators()
     accelerators = _visible(accelerators, config.gpu_options.visible_device_list)
     if accelerators:
         kind = accelerators[0][0]
         accelerators = accelerators[: counts[kind] if kind in counts else None]
-    return found + [_device(kind, i, d) for i, (kind, d) in enumerate(accelerators)]
+    return found + [_device(task, kind, i, d) for i, (kind, d) in enumerate(accelerators)]
 
 
 def _accelerators() -> list[tuple[str, Any]]:
     backend = jax.default_backend()
-    return [] if backend == "cpu" else [(_KINDS.get(backend, backend.upper()), d) for d in jax.local_devices()]
+    return [] if backend == "cpu" else [(KINDS.get(backend, backend.upper()), d) for d in jax.local_devices()]
+
+
+def accelerator_count(kind: str) -> int:
+    """How many accelerators of a kind ("GPU", "TPU") this process has, virtual ones included; JAX is not started for it."""
+    virtual = int(os.environ.get(VIRTUAL_GPUS) or 0)
+    if virtual:
+        return virtual if kind == "GPU" else 0
+    return expected_count(kind)
 
 
 def _visible(accelerators: list[tuple[str, Any]], visible: str) -> list[tuple[str, Any]]:
@@ -93,8 +101,8 @@ def _settle_memory(options: Any) -> None:
             logging.warning("GPUOptions on memory come too late: JAX has started already. Make the first Session with them.")
 
 
-def _device(kind: str, index: int, jax_device: Any) -> Device:
-    return Device(f"{TASK}/device:{kind}:{index}", kind, jax_device)
+def _device(task: str, kind: str, index: int, jax_device: Any) -> Device:
+    return Device(f"{task}/device:{kind}:{index}", kind, jax_device)
 
 
 def describe(found: list[Device]) -> list[_DeviceAttributes]:

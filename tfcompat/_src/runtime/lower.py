@@ -126,14 +126,21 @@ def _switch(op: Operation, frame: Frame) -> None:
 
 
 def _merge(op: Operation, frame: Frame) -> None:
-    """A Merge whose branch is decided: the one input that is there goes out."""
+    """A Merge whose branch is decided: the one input that is there goes out; a ref is there where no value is."""
     for index, tensor in enumerate(op.inputs):
         if tensor in frame.values:
-            frame.values[op.outputs[0]] = frame.values[tensor]
-            frame.values[op.outputs[1]] = np.array(index, np.int32)
-            return
-    if op.type != "RefMerge":
-        raise RuntimeError(f"no input of {op.name} has a value")
+            return _put_merged(op, index, frame.values[tensor], frame)
+    if op.type == "RefMerge":
+        return None
+    for index, tensor in enumerate(op.inputs):
+        if tensor._dtype._is_ref_dtype:
+            return _put_merged(op, index, frame.state[variable_key(variable_op(tensor))], frame)
+    raise RuntimeError(f"no input of {op.name} has a value")
+
+
+def _put_merged(op: Operation, index: int, value: Any, frame: Frame) -> None:
+    frame.values[op.outputs[0]] = value
+    frame.values[op.outputs[1]] = np.array(index, np.int32)
 
 
 ROUTES = {"Switch": _switch, "RefSwitch": _switch, "Merge": _merge, "RefMerge": _merge}

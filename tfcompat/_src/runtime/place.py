@@ -9,11 +9,10 @@ from tfcompat._src.framework import device as device_lib
 from tfcompat._src.framework import errors
 from tfcompat._src.framework.graph import Graph
 from tfcompat._src.framework.operation import Operation
-from tfcompat._src.runtime.devices import TASK, Device, mapping
+from tfcompat._src.runtime.devices import Device, mapping
 from tfcompat._src.runtime.variable_state import accesses
 
 _ORDER = {"TPU": 0, "GPU": 1, "CPU": 2}
-_THIS_TASK = device_lib.DeviceSpec.from_string(TASK)
 
 
 class Placer:
@@ -76,10 +75,15 @@ class Placer:
         if text not in self._by_text:
             wanted = device_lib.DeviceSpec.from_string(text)
             fitting = [d for d in self.devices if _fits(wanted, device_lib.DeviceSpec.from_string(d.name))]
-            if not fitting and self._soft and _fits(wanted.replace(device_type=None, device_index=None), _THIS_TASK):
+            if not fitting and self._soft and _fits(wanted.replace(device_type=None, device_index=None), self._task()):
                 fitting = self.devices
             self._by_text[text] = fitting[0] if fitting else None
         return self._by_text[text]
+
+    def _task(self) -> Any:
+        """The session's task."""
+        first = device_lib.DeviceSpec.from_string(self.devices[0].name)
+        return first.replace(device_type=None, device_index=None)
 
     def _missing(self, op: Operation) -> errors.InvalidArgumentError:
         names = ", ".join(d.name for d in self.devices)

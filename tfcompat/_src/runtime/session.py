@@ -19,7 +19,8 @@ from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.scopes import get_default_graph
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.proto import messages
-from tfcompat._src.runtime import devices, structure, trace
+from tfcompat._src.runtime import devices, local_servers, structure, trace
+from tfcompat._src.runtime.config import session_config
 from tfcompat._src.runtime.execute import execute
 from tfcompat._src.runtime.fetch import Fetches, convert_feed, expand_feeds, feed_key, structure_key
 from tfcompat._src.runtime.fold import fold
@@ -60,21 +61,18 @@ class BaseSession:
             raise TypeError(f"config must be a tf.ConfigProto, but got {type(config)}")
         if not isinstance(target, (str, bytes)):
             raise TypeError(f"target must be a string, but got {target!r}")
-        if target not in ("", b"", "local") and "://" not in str(target):
-            raise errors.NotFoundError(
-                None, None, f'No session factory registered for the given session options: {{target: "{target}"}}: use ""'
-            )
-        if target not in ("", b"", "local"):
-            raise NotImplementedError(f"tfcompat runs sessions in this process; the target {target!r} is a remote one.")
+        self._server = server = local_servers.find(target)
         self._graph = get_default_graph() if graph is None else graph
         self._target = target
-        self._config = config or messages.ConfigProto()
+        self._config = session_config() if config is None else config
         self._closed = False
         self._prepared: dict[Any, PreparedRun] = {}
         self._large: dict[tuple[Tensor, Any], jax.Array] = {}
-        self.devices = devices.session_devices(self._config)
+        self.devices = devices.session_devices(self._config, server.task_name if server else devices.TASK)
         self.placer = Placer(self.devices, self._config)
-        self.variable_state = VariableState()
+        self._shares_variables = server is not None and not self._config.isolate_session_state
+        self.variable_state = server.variable_state if server and self._shares_variables else VariableState()
+        self._resets_of_server = server.resets if server else 0
         self.random_state = RandomState()
         self.resources: dict[str, Any] = {}
         self._close_hooks: list[Callable[[], None]] = []
@@ -264,6 +262,8 @@ class BaseSession:
     def _check_open(self) -> None:
         if self._closed:
             raise RuntimeError("Attempted to use a closed Session.")
+        if self._server and self._server.resets != self._resets_of_server:
+            raise errors.AbortedError(None, None, "The server of this Session was reset: make a new Session.")
 
     def close(self) -> None:
         """Frees variables and resources; running afterwards raises RuntimeError."""
@@ -273,7 +273,8 @@ class BaseSession:
                 hook()
             self._prepared.clear()
             self._large.clear()
-            self.variable_state.clear()
+            if not self._shares_variables:
+                self.variable_state.clear()
             self.resources.clear()
 
     def as_default(self) -> Any:
@@ -286,7 +287,7 @@ class Session(BaseSession):
     """Runs operations of a graph; as a context manager also makes itself and its graph the default.
 
     Args:
-      target: "" (this process); remote targets raise NotImplementedError.
+      target: "", or the target of a tf.train.Server of this process; remote targets raise NotImplementedError.
       graph: the tf.Graph; by default the default graph.
       config: a ConfigProto.
     """
@@ -315,10 +316,16 @@ class Session(BaseSession):
 
     @staticmethod
     def reset(target: str, containers: list | None = None, config: Any = None) -> None:
-        """Clears the containers of a remote target; here each session owns its state, so a target raises."""
-        if target:
-            raise NotImplementedError(f"tfcompat runs sessions in this process; the target {target!r} is a remote one.")
-        raise errors.InvalidArgumentError(None, None, "Session.reset needs a target: the state of a local session ends with it.")
+        """Forgets the variables of a server of this process, or only those of some containers; its sessions are aborted.
+
+        Raises:
+          errors.InvalidArgumentError: `target` is "": the state of a session without a server ends with it.
+          errors.NotFoundError: it is no target. NotImplementedError: it is another process.
+        """
+        server = local_servers.find(target)
+        if server is None:
+            raise errors.InvalidArgumentError(None, None, "Session.reset needs a target: the state of a local session ends with it.")
+        server.reset(containers)
 
 
 @export("InteractiveSession")

@@ -28,6 +28,11 @@ from tfcompat._src.runtime.variable_state import HANDLE_OPS, accesses, variable_
 
 AXIS = "towers"
 BUCKET_BYTES = 1 << 25
+_COSTLY = frozenset((
+    "MatMul", "BatchMatMul", "BatchMatMulV2", "Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter", "Conv3D",
+    "Conv3DBackpropInputV2", "Conv3DBackpropFilterV2", "DepthwiseConv2dNative", "Einsum",
+))  # fmt: skip
+"""What each device of a mesh would do for all towers, where it comes after the towers met: better run apart."""
 FREE_ATTRS = frozenset(("seed", "seed2", "_class"))
 ALL, EACH = PartitionSpec(), PartitionSpec(AXIS)
 Row = tuple
@@ -192,12 +197,30 @@ def with_towers(items: list[Any], fetched: list[Tensor], feeds: list[Tensor], kn
     for t in (*fetched, *[t for item in items for t in item._inputs]):
         uses[t] = uses.get(t, 0) + 1
     readers = {t: item for item in items for t in item._inputs}
-    candidates = [m for item in items if isinstance(item, Operation) for m in _meetings_at(item, uses, readers, known)]
-    meetings = [m for m in candidates if walk.take(m.row)]
+    meetings, late = _first_meetings(items, walk, uses, readers, known)
+    if any(not isinstance(item, Operation) or item.type in _COSTLY for item in late):
+        return items
     if not meetings or walk.clashes():
         return items
     unit = TowerUnit(walk.finished(), meetings, fetched, items)
     return _collapsed(items, unit) or items
+
+
+def _first_meetings(
+    items: list[Any], walk: _Walk, uses: dict[Tensor, int], readers: dict[Tensor, Any], known: dict[Tensor, np.ndarray]
+) -> tuple[list[Meeting], set[Any]]:
+    """The meetings that wait for no other meeting, and the items that wait for one of them."""
+    producer = {t: item for item in items for t in item._outputs}
+    meetings: list[Meeting] = []
+    late: set[Any] = set()
+    for item in items:
+        if any(producer.get(t) in late for t in item._inputs) or not late.isdisjoint(item._control_inputs):
+            late.add(item)
+        elif isinstance(item, Operation):
+            found = [m for m in _meetings_at(item, uses, readers, known) if walk.take(m.row)]
+            meetings += found
+            late.update(m.output.op for m in found)
+    return meetings, late.difference(m.output.op for m in meetings)
 
 
 def _meetings_at(op: Operation, uses: dict[Tensor, int], readers: dict[Tensor, Any], known: dict[Tensor, np.ndarray]) -> list[Meeting]:

@@ -10,7 +10,7 @@ from google.protobuf.message import DecodeError
 
 from tfcompat._src.framework.export import export
 from tfcompat._src.platform import compat, file_io
-from tfcompat._src.proto import messages
+from tfcompat._src.proto import messages, pool
 from tfcompat._src.saved_model import constants
 
 
@@ -65,18 +65,20 @@ def read_saved_model(saved_model_dir: Any) -> Any:
     """
     binary = _message_path(saved_model_dir, constants.SAVED_MODEL_FILENAME_PB)
     text = _message_path(saved_model_dir, constants.SAVED_MODEL_FILENAME_PBTXT)
-    if file_io.exists(binary):
-        try:
-            return messages.SavedModel.FromString(file_io.read_file_to_string(binary, binary_mode=True))
-        except DecodeError as e:
-            raise OSError(f"Cannot parse file {binary}: {e}.") from None
-    if file_io.exists(text):
-        try:
-            return text_format.Parse(file_io.read_file_to_string(text), messages.SavedModel())
-        except text_format.ParseError as e:
-            raise OSError(f"Cannot parse file {text}: {e}.") from None
+    for path, is_binary in ((binary, True), (text, False)):
+        if file_io.exists(path):
+            return read_message(path, messages.SavedModel, is_binary)
     names = f"{{{constants.SAVED_MODEL_FILENAME_PBTXT}|{constants.SAVED_MODEL_FILENAME_PB}}}"
     raise OSError(f"SavedModel file does not exist at: {compat.as_text(saved_model_dir)}/{names}")
+
+
+def read_message(path: str, kind: Any, is_binary: bool) -> Any:
+    """The message in a file, of the given class, in its binary or text form; OSError where it cannot be parsed."""
+    data = file_io.read_file_to_string(path, binary_mode=True)
+    try:
+        return kind.FromString(data) if is_binary else text_format.Parse(data, kind(), descriptor_pool=pool.POOL)
+    except (DecodeError, text_format.ParseError, UnicodeDecodeError) as e:
+        raise OSError(f"Cannot parse file {path}: {e}.") from None
 
 
 def get_saved_model_tag_sets(saved_model_dir: Any) -> list[list[str]]:

@@ -62,7 +62,7 @@ class StructureCoder:
 
 def _encode(value: Any, message: Any) -> None:
     for kind, encoder in _ENCODERS:
-        if kind is not int and isinstance(value, kind) or type(value) is int is kind:
+        if isinstance(value, kind):
             encoder(value, message)
             return
     raise NotEncodableError(f"No encoder for object [{value}] of type [{type(value)}].")

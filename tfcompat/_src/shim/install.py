@@ -4,36 +4,58 @@ from __future__ import annotations
 
 import importlib
 import importlib.abc
-import importlib.machinery
+import importlib.util
 import sys
 import types
 from collections.abc import Sequence
+from importlib.machinery import ModuleSpec, PathFinder
 
 from tfcompat._src.framework.export import export
 from tfcompat._src.shim import missing
-from tfcompat._src.shim.modules import find
+from tfcompat._src.shim.modules import find, internal_module
+from tfcompat._src.shim.places import REAL_MODULES
+from tfcompat._src.shim.resolve import canonical, known
 
 ROOTS = ("tensorflow", "tensorflow_core", "tensorflow_estimator")
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Answers every import below TensorFlow's names, ahead of what is installed."""
+    """Answers every import below TensorFlow's names, ahead of what is installed.
+
+    A public namespace of ours stands for a package of TensorFlow, so imports of inner modules of contrib packages come here
+    under its name (`tfcompat.contrib.predictor.saved_model_predictor`).
+    """
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
+    ) -> ModuleSpec | None:
         root, _, below = fullname.partition(".")
+        if root == "tfcompat":
+            is_lacking = below.startswith("contrib.") and known(_of_tensorflow(fullname)) and PathFinder.find_spec(fullname, path) is None
+            return ModuleSpec(fullname, self, is_package=True) if is_lacking else None
         if root not in ROOTS:
             return None
         if below and find(fullname) is None:
             raise ImportError(missing.message(fullname), name=fullname)
-        return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+        real = REAL_MODULES.get(canonical(fullname))
+        if real is None:
+            return ModuleSpec(fullname, self, is_package=True)
+        return ModuleSpec(fullname, self, origin=importlib.util.find_spec(real).origin)  # type: ignore[union-attr]
+
+    def get_code(self, fullname: str) -> types.CodeType | None:
+        """The code of a module of ours, which `python -m` runs."""
+        real = importlib.util.find_spec(REAL_MODULES[canonical(fullname)])
+        return real.loader.get_code(real.name)  # type: ignore[union-attr]
 
     def exec_module(self, module: types.ModuleType) -> None:
         name = module.__name__
-        found = find(name)
+        found = internal_module(_of_tensorflow(name)) if name.startswith("tfcompat.") else find(name)
         if found is not None:
             sys.modules[name] = found
+
+
+def _of_tensorflow(name: str) -> str:
+    return name.replace("tfcompat", "tensorflow", 1)
 
 
 FINDER = Finder()

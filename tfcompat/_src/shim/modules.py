@@ -61,6 +61,11 @@ def find(path: str) -> types.ModuleType | None:
         return namespace
     if not known(path) and not any(real.startswith(path + ".") for real in REAL_MODULES):
         return None
+    return internal_module(path)
+
+
+def internal_module(path: str) -> InternalModule:
+    """The module whose names are found when read, for the canonical path `path`."""
     if path not in MADE:
         MADE[path] = InternalModule(path)
     return MADE[path]

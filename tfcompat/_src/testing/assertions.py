@@ -95,6 +95,7 @@ class Assertions(absltest.TestCase):
 
     def assertNear(self, f1: float, f2: float, err: float, msg: str | None = None) -> None:  # noqa: N802
         """|f1 - f2| <= err."""
+        f1, f2 = np.asarray(f1).item(), np.asarray(f2).item()
         self.assertTrue(f1 == f2 or abs(f1 - f2) <= err, f"{f1:f} != {f2:f} +/- {err:f}{f' ({msg})' if msg else ''}")
 
     def assertArrayNear(self, farray1: Any, farray2: Any, err: float, msg: str | None = None) -> None:  # noqa: N802

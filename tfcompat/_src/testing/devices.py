@@ -9,10 +9,13 @@ import jax
 
 import tfcompat as tf
 from tfcompat._src.framework.export import export
+from tfcompat._src.runtime.config import session_config
+from tfcompat._src.runtime.devices import session_devices
 
 
 def gpus() -> list[jax.Device]:
-    return [device for device in jax.local_devices() if device.platform == "gpu"]
+    """The GPUs of this process, or the devices that stand in for them."""
+    return [d.jax_device for d in session_devices(session_config()) if d.kind == "GPU"]
 
 
 @export("test.gpu_device_name")
@@ -23,16 +26,20 @@ def gpu_device_name() -> str:
 
 @export("test.is_gpu_available")
 def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: tuple[int, int] | None = None) -> bool:
-    """Whether there is a GPU.
+    """Whether there is a GPU, or a device that stands in for one.
 
     Args:
       cuda_only: nothing here: every GPU counts, as in TensorFlow.
-      min_cuda_compute_capability: the lowest (major, minor) that counts, or None.
+      min_cuda_compute_capability: the lowest (major, minor) that counts, or None; stand-ins have none and count.
     """
-    if min_cuda_compute_capability is None:
-        return bool(gpus())
-    found = [tuple(int(part) for part in str(gpu.compute_capability).split(".")) for gpu in gpus()]
-    return any(capability >= tuple(min_cuda_compute_capability) for capability in found)
+    found = [_capability(gpu) for gpu in gpus()]
+    return any(min_cuda_compute_capability is None or c is None or c >= tuple(min_cuda_compute_capability) for c in found)
+
+
+def _capability(gpu: jax.Device) -> tuple[int, ...] | None:
+    if gpu.platform == "cpu":
+        return None
+    return tuple(int(part) for part in str(gpu.compute_capability).split("."))
 
 
 @export("test.is_built_with_cuda")

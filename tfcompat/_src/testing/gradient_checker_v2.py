@@ -10,6 +10,7 @@ import numpy as np
 from tfcompat._src.framework import dtypes
 from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.default_stack import SESSIONS
+from tfcompat._src.framework.indexed_slices import IndexedSlicesValue
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.gradients.gradients import gradients
 from tfcompat._src.ops.array.constant import placeholder
@@ -52,6 +53,17 @@ def compute_gradient(
         pairs.append((by_rule, numeric_jacobian(at, value, tensor.dtype, y_shape, out.dtype, delta)))
     by_rules, by_differences = zip(*pairs)
     return by_rules, by_differences
+
+
+def _to_numpy(value: Any) -> Any:
+    """A Tensor's value in the default session, IndexedSlicesValue as the dense array that they are parts of, or anything else itself."""
+    if isinstance(value, Tensor):
+        return SESSIONS.top().run(value)
+    if isinstance(value, IndexedSlicesValue):
+        dense = np.zeros(value.dense_shape)
+        np.add.at(dense, value.indices, value.values)
+        return dense
+    return value
 
 
 def _backprop(run: Callable, slope: Any, feed: dict, dy: Tensor) -> Callable[[np.ndarray], Any]:

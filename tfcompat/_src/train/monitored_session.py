@@ -101,9 +101,7 @@ class WorkerSessionCreator(SessionCreator):
 class _CoordinatedSessionCreator(SessionCreator):
     """Makes sessions with hooks, queue runners and a Coordinator; `tf_sess` and `coord` are those of the last one."""
 
-    def __init__(
-        self, session_creator: Any, hooks: Iterable[SessionRunHook], stop_grace_period_secs: float
-    ) -> None:
+    def __init__(self, session_creator: Any, hooks: Iterable[SessionRunHook], stop_grace_period_secs: float) -> None:
         self._session_creator = session_creator
         self._hooks = hooks
         self._stop_grace_period_secs = stop_grace_period_secs

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tfcompat._src.framework import dtypes, nest, raw
+from tfcompat._src.framework import distribution_context, dtypes, nest, raw
 from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph_collections import GraphKeys
@@ -39,7 +39,9 @@ def _deduplicate_indexed_slices(values: Any, indices: Any) -> tuple[Any, Any]:
 
 
 def _var_key(var: Any) -> tuple:
-    return (var.op.graph, var.op.name)
+    container = getattr(var, "_distributed_container", None)
+    op = var.op if container is None else container.primary.op
+    return (op.graph, op.name)
 
 
 def _is_resource(var: Any) -> bool:
@@ -139,7 +141,7 @@ class Optimizer(Trackable):
         targets = [_target(v) for v in found]
         if not found:
             raise ValueError("No variables to optimize.")
-        grads = gradients(
+        grads = self._gradients(
             loss, targets, grad_ys=grad_loss, gate_gradients=gate_gradients == Optimizer.GATE_OP,
             aggregation_method=aggregation_method, colocate_gradients_with_ops=colocate_gradients_with_ops,
         )  # fmt: skip
@@ -169,6 +171,15 @@ class Optimizer(Trackable):
         updated = [v for g, v in pairs if g is not None]
         if not updated:
             raise ValueError(f"No gradients provided for any variable: {[str(v) for _, v in pairs]}.")
+        if distribution_context.strategy_in_use() is not None:
+            given = [(g, v) for g, v in pairs if g is not None]
+            replica_context = distribution_context.current().replica_context
+            if replica_context is None:
+                raise RuntimeError(
+                    "apply_gradients() cannot be called in a cross-replica context. Use "
+                    "`tf.distribute.Strategy.experimental_run_v2` to enter replica context."
+                )
+            return replica_context.merge_call(self._distributed_apply, args=(given, global_step, name))
         with init_scope():
             self._create_slots(updated)
         updates = []
@@ -190,8 +201,41 @@ class Optimizer(Trackable):
             collection.append(train_op)
         return train_op
 
-    def _update(self, grad: Any, var: Any) -> Any:
-        """The operation that changes one variable, and keeps its constraint."""
+    def _distributed_apply(
+        self, strategy: Any, grads_and_vars: list[tuple[Any, Any]], global_step: Any = None, name: str | None = None
+    ) -> Any:
+        """As `apply_gradients`, for the sums over the replicas of a strategy's gradients."""
+        extended, found = strategy.extended, [v for _, v in grads_and_vars]
+        grads = extended.batch_reduce_to("SUM", grads_and_vars)
+        with init_scope():
+            self._create_slots(found)
+
+        def update(var: Any, grad: Any) -> Any:
+            with name_scope("update_" + var.op.name):
+                return self._update(grad, var)
+
+        with name_scope(name, self._name) as scope:
+            self._prepare()
+            updates = [op for g, v in zip(grads, found) for op in extended.update(v, update, args=(g,), group=False)]
+            finished = extended.update_non_slot(
+                extended.non_slot_devices(found), lambda: self._finish(updates, "update"), group=False
+            )
+            if global_step is None:
+                train_op = strategy.group(finished, name=scope)
+            else:
+                with control_dependencies(finished):
+                    train_op = extended.update(global_step, lambda v: v.assign_add(1))
+        collection = get_collection_ref(GraphKeys.TRAIN_OP)
+        if not any(train_op is op for op in collection):
+            collection.append(train_op)
+        return train_op
+
+    def _gradients(self, loss: Any, targets: list[Any], **options: Any) -> list[Any]:
+        """The gradients of `loss` for tensors and variables; `options` are arguments of tf.gradients."""
+        return gradients(loss, targets, **options)
+
+    def _update(self, grad: Any, var: Any, *state: Any) -> Any:
+        """The operation that changes one variable, and keeps its constraint; `state` goes on to what makes it."""
         if isinstance(var, Tensor):
             raise NotImplementedError("Trying to update a Tensor ", var)
         resource = _is_resource(var)
@@ -199,9 +243,9 @@ class Optimizer(Trackable):
             if var.constraint is not None:
                 raise RuntimeError("Cannot use a constraint function on a sparse variable.")
             if resource:
-                return self._resource_apply_sparse_duplicate_indices(grad.values, var, grad.indices)
-            return self._apply_sparse_duplicate_indices(grad, var)
-        update = self._resource_apply_dense(grad, var) if resource else self._apply_dense(grad, var)
+                return self._resource_apply_sparse_duplicate_indices(grad.values, var, grad.indices, *state)
+            return self._apply_sparse_duplicate_indices(grad, var, *state)
+        update = (self._resource_apply_dense if resource else self._apply_dense)(grad, var, *state)
         if var.constraint is None:
             return update
         with control_dependencies([update]):
@@ -255,7 +299,7 @@ class Optimizer(Trackable):
         """A variable of the optimizer that belongs to no one variable, one per graph."""
         key = (name, colocate_with.graph)
         if key not in self._non_slot_dict:
-            with get_default_graph().colocate_with(colocate_with.op):
+            with slot_creator.placed_with(colocate_with):
                 self._non_slot_dict[key] = Variable(
                     initial_value, name=name, trainable=False, use_resource=is_resource_variable(colocate_with)
                 )
@@ -324,15 +368,15 @@ class Optimizer(Trackable):
         """The update of a resource variable by rows with distinct indices."""
         raise NotImplementedError(f"{type(self).__name__} defines no _resource_apply_sparse.")
 
-    def _apply_sparse_duplicate_indices(self, grad: IndexedSlices, var: Any) -> Any:
+    def _apply_sparse_duplicate_indices(self, grad: IndexedSlices, var: Any, *state: Any) -> Any:
         """As `_apply_sparse`; equal indices are added up first."""
         values, indices = _deduplicate_indexed_slices(grad.values, grad.indices)
-        return self._apply_sparse(IndexedSlices(values, indices, grad.dense_shape), var)
+        return self._apply_sparse(IndexedSlices(values, indices, grad.dense_shape), var, *state)
 
-    def _resource_apply_sparse_duplicate_indices(self, grad: Tensor, handle: Any, indices: Tensor) -> Any:
+    def _resource_apply_sparse_duplicate_indices(self, grad: Tensor, handle: Any, indices: Tensor, *state: Any) -> Any:
         """As `_resource_apply_sparse`; equal indices are added up first."""
         values, distinct = _deduplicate_indexed_slices(grad, indices)
-        return self._resource_apply_sparse(values, handle, distinct)
+        return self._resource_apply_sparse(values, handle, distinct, *state)
 
     def _finish(self, update_ops: list[Any], name_scope: str) -> Any:
         """The operation, of the name `name_scope`, that is done when the updates are."""

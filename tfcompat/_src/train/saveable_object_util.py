@@ -89,6 +89,12 @@ def _saveable(variable: Any, slice_spec: str, name: str) -> SaveableObject:
     return kind(variable, slice_spec, name)
 
 
+def _makes_saveables(value: Any) -> bool:
+    """Whether a trackable makes its SaveableObjects itself, as a variable of several components does."""
+    is_one_variable = isinstance(value, (BaseResourceVariable, RefVariable)) and not hasattr(value, "_is_distributed")
+    return isinstance(value, Trackable) and not is_one_variable
+
+
 def saveable_objects_for_op(op: Any, name: str) -> Iterator[SaveableObject]:
     """The SaveableObjects of a variable, a tensor that reads one, a list of parts, a trackable or a SaveableObject.
 
@@ -103,7 +109,7 @@ def saveable_objects_for_op(op: Any, name: str) -> Iterator[SaveableObject]:
         yield op
     elif isinstance(op, (list, tuple, PartitionedVariable)):
         yield from _saveables_of_parts(list(op), name)
-    elif isinstance(op, Trackable) and not isinstance(op, Variable):
+    elif _makes_saveables(op):
         for attribute, factory in op._gather_saveables_for_checkpoint().items():
             full_name = name if attribute == VARIABLE_VALUE_KEY else f"{name}_{attribute}"
             made = factory(full_name) if callable(factory) else factory
@@ -155,7 +161,7 @@ def op_list_to_dict(op_list: Any, convert_variable_to_tensor: bool = True) -> di
             if not isinstance(found.setdefault(name, []), list):
                 raise ValueError(f"Mixing slices and non-slices with the same name: {name}")
             found[name].append(var)
-        elif isinstance(var, Trackable) and not isinstance(var, (BaseResourceVariable, RefVariable)):
+        elif _makes_saveables(var):
             made = [f() if callable(f) else f for f in var._gather_saveables_for_checkpoint().values()]
             found.update(op_list_to_dict(made))
         else:

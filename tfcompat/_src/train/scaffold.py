@@ -40,6 +40,15 @@ class Scaffold:
       TypeError: `copy_from_scaffold` is no Scaffold.
     """
 
+    _init_op: Any
+    _init_feed_dict: dict | None
+    _user_init_fn: Callable | None
+    _ready_op: Any
+    _ready_for_local_init_op: Any
+    _local_init_op: Any
+    _summary_op: Any
+    _saver: Any
+
     def __init__(
         self, init_op: Any = None, init_feed_dict: dict | None = None, init_fn: Callable | None = None,
         ready_op: Any = None, ready_for_local_init_op: Any = None, local_init_op: Any = None, summary_op: Any = None,

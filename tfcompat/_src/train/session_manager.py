@@ -138,11 +138,11 @@ class SessionManager:
                     return sess
             sess.close()
             if deadline - time.time() < self._recovery_wait_secs:
-                raise errors.DeadlineExceededError(
-                    None, None, f"Session was not ready after waiting {limit:.0f} secs."
-                )
+                raise errors.DeadlineExceededError(None, None, f"Session was not ready after waiting {limit:.0f} secs.")
             logging.info(
-                "Waiting for model to be ready.  Ready_for_local_init_op:  %s, ready: %s", not_ready_for_local_init, missing
+                "Waiting for model to be ready.  Ready_for_local_init_op:  %s, ready: %s",
+                not_ready_for_local_init,
+                missing,
             )
             time.sleep(self._recovery_wait_secs)
 

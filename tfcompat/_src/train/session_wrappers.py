@@ -121,9 +121,7 @@ class _RecoverableSession(_WrappedSession):
         try:
             return self._sess._check_stop() if self._sess else True
         except PREEMPTION_ERRORS as e:
-            logging.info(
-                "An error was raised while considering whether the session is complete. " + _NEW_SESSION, e
-            )
+            logging.info("An error was raised while considering whether the session is complete. " + _NEW_SESSION, e)
             self.close()
             self._sess = self._create_session()
             return False

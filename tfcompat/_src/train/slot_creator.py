@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
+from tfcompat._src.framework import distribution_context
 from tfcompat._src.framework.scopes import colocate_with
 from tfcompat._src.framework.tensor_shape import TensorShape
 from tfcompat._src.ops.array.fill import zeros
@@ -45,9 +46,15 @@ def create_zeros_slot(primary: Any, name: str, dtype: Any = None, colocate_with_
     return create_slot(primary, zeros(shape_of(value), dtype=dtype), name, colocate_with_primary)
 
 
+def placed_with(primary: Any) -> contextlib.AbstractContextManager:
+    """A block whose variables are placed where `primary` is, on each of its devices under a tf.distribute strategy."""
+    strategy = distribution_context.strategy_in_use()
+    return colocate_with(primary.op) if strategy is None else strategy.extended.colocate_vars_with(primary)
+
+
 def _slot(primary: Any, value: Any, validate_shape: bool, name: str, colocate: bool, **arguments: Any) -> Any:
     with variable_scope(None, f"{primary.op.name}/{name}"):
-        with colocate_with(primary) if colocate else contextlib.nullcontext(), _without_partitioner():
+        with placed_with(primary) if colocate else contextlib.nullcontext(), _without_partitioner():
             slot = get_variable(
                 "",
                 initializer=value,

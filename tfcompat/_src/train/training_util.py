@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tfcompat._src.framework import dtypes
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph import Graph
@@ -23,7 +25,7 @@ GLOBAL_STEP_READ_KEY = "global_step_read_op_cache"
 @export("train.global_step")
 def global_step(sess: Any, global_step_tensor: Any) -> int:
     """The value of a global step in a session, as an int."""
-    return int(sess.run(global_step_tensor))
+    return int(np.asarray(sess.run(global_step_tensor)).item())
 
 
 @export("train.get_global_step")

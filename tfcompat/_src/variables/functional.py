@@ -18,7 +18,7 @@ from tfcompat._src.ops.flow.tensor_array import TensorArray
 from tfcompat._src.variables.scope import get_variable_scope
 
 
-class _Structure:
+class Structure:
     """Takes a nested structure apart and puts it together; a single value counts as a structure of its own."""
 
     def __init__(self, like: Any) -> None:
@@ -32,7 +32,7 @@ class _Structure:
 
 
 @contextlib.contextmanager
-def _cached_variables() -> Iterator[None]:
+def cached_variables() -> Iterator[None]:
     """Lets variables made inside be read once, outside of the loop."""
     scope = get_variable_scope()
     changed = scope.caching_device is None
@@ -56,6 +56,16 @@ def _set_length(results: list[Any], elems: list[Any]) -> None:
         result.set_shape(TensorShape([length]).concatenate(result.shape[1:]))
 
 
+def require_mappable(fn: Any, elems: Any) -> None:
+    """TypeError where `fn` is not callable or `elems` is sparse."""
+    _require_callable(fn)
+    if isinstance(elems, SparseTensor):
+        raise TypeError(
+            "To perform a map on the values of a sparse tensor use either  SparseTensor(input.indices, fn(input.values), "
+            "input.dense_shape) or  SparseTensor(input.indices, map_fn(fn, input.values), input.dense_shape)"
+        )
+
+
 @export("map_fn")
 def map_fn(
     fn: Callable, elems: Any, dtype: Any = None, parallel_iterations: int | None = None, back_prop: bool = True,
@@ -74,16 +84,11 @@ def map_fn(
     Raises:
       TypeError: `fn` is not callable, or its results have another structure. ValueError: `elems` is a scalar.
     """
-    _require_callable(fn)
-    if isinstance(elems, SparseTensor):
-        raise TypeError(
-            "To perform a map on the values of a sparse tensor use either  SparseTensor(input.indices, fn(input.values), "
-            "input.dense_shape) or  SparseTensor(input.indices, map_fn(fn, input.values), input.dense_shape)"
-        )
-    inputs = _Structure(elems)
-    outputs = inputs if dtype is None else _Structure(dtype)
+    require_mappable(fn, elems)
+    inputs = Structure(elems)
+    outputs = inputs if dtype is None else Structure(dtype)
     flat = inputs.flatten(elems)
-    with name_scope(name, "map", flat), _cached_variables():
+    with name_scope(name, "map", flat), cached_variables():
         flat = [convert_to_tensor(e, name="elem") for e in flat]
         dtype = dtype or inputs.pack([e.dtype for e in flat])
         if flat[0].shape.ndims == 0:
@@ -137,7 +142,7 @@ def foldl(
       TypeError: `fn` is not callable.
     """
     _require_callable(fn)
-    with name_scope(name, "foldl", [elems]), _cached_variables():
+    with name_scope(name, "foldl", [elems]), cached_variables():
         n, rows = _fold_rows(elems)
         if initializer is None:
             accumulated = nest.map_structure(lambda array: array.read(0), rows)
@@ -163,7 +168,7 @@ def foldr(
 ) -> Any:  # fmt: skip
     """What `fn(accumulated, row)` gives when applied to the rows of `elems` from last to first; see `foldl`."""
     _require_callable(fn)
-    with name_scope(name, "foldr", [elems]), _cached_variables():
+    with name_scope(name, "foldr", [elems]), cached_variables():
         n, rows = _fold_rows(elems)
         if initializer is None:
             i = n - 1
@@ -202,10 +207,10 @@ def scan(
       TypeError: `fn` is not callable, or its result has another structure than the initializer.
     """
     _require_callable(fn)
-    inputs = _Structure(elems)
-    outputs = inputs if initializer is None else _Structure(initializer)
+    inputs = Structure(elems)
+    outputs = inputs if initializer is None else Structure(initializer)
     flat = inputs.flatten(elems)
-    with name_scope(name, "scan", flat), _cached_variables():
+    with name_scope(name, "scan", flat), cached_variables():
         flat = [convert_to_tensor(e, name="elem") for e in flat]
         n = flat[0].shape.with_rank_at_least(1)[0].value
         if n is None:

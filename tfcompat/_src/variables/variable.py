@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -22,13 +23,18 @@ from tfcompat._src.proto import messages
 from tfcompat._src.variables.policies import VariableAggregation, VariableSynchronization
 
 
+class _Creators(threading.local):
+    def __init__(self) -> None:
+        self.stack: list[Callable] = []
+
+
 def creator_stack(graph: Graph) -> list[Callable]:
-    """The functions of `variable_creator_scope` that apply in `graph`, outermost first."""
+    """The functions of `variable_creator_scope` that apply in `graph` and this thread, outermost first."""
     try:
-        return graph._variable_creator_stack
+        return graph._variable_creators.stack
     except AttributeError:
-        graph._variable_creator_stack = []
-        return graph._variable_creator_stack
+        graph._variable_creators = _Creators()
+        return graph._variable_creators.stack
 
 
 @export("variable_creator_scope")

@@ -20,6 +20,8 @@ from tfcompat._src.contrib.framework.assign import assign_from_checkpoint as ass
 from tfcompat._src.contrib.framework.assign import assign_from_checkpoint_fn as assign_from_checkpoint_fn
 from tfcompat._src.contrib.framework.assign import assign_from_values as assign_from_values
 from tfcompat._src.contrib.framework.assign import assign_from_values_fn as assign_from_values_fn
+from tfcompat._src.contrib.framework.graph_util import fuse_op as fuse_op
+from tfcompat._src.contrib.framework.graph_util import get_placeholders as get_placeholders
 from tfcompat._src.contrib.framework.shapes import with_same_shape as with_same_shape
 from tfcompat._src.contrib.framework.shapes import with_shape as with_shape
 from tfcompat._src.contrib.framework.variables import add_model_variable as add_model_variable

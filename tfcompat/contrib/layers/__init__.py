@@ -54,6 +54,8 @@ from tfcompat._src.contrib.layers.regularizers import l1_l2_regularizer as l1_l2
 from tfcompat._src.contrib.layers.regularizers import l1_regularizer as l1_regularizer
 from tfcompat._src.contrib.layers.regularizers import l2_regularizer as l2_regularizer
 from tfcompat._src.contrib.layers.regularizers import sum_regularizer as sum_regularizer
+from tfcompat._src.contrib.layers.sparse_feature_cross import SPARSE_FEATURE_CROSS_DEFAULT_HASH_KEY as SPARSE_FEATURE_CROSS_DEFAULT_HASH_KEY
+from tfcompat._src.contrib.layers.sparse_feature_cross import sparse_feature_cross as sparse_feature_cross
 from tfcompat._src.ops.sparse.embedding import contrib_safe_embedding_lookup_sparse as safe_embedding_lookup_sparse
 
 _LAZY = {

@@ -7,6 +7,8 @@ from tfcompat._src.contrib.opt.adam import AdamGSOptimizer as AdamGSOptimizer
 from tfcompat._src.contrib.opt.adam import LazyAdamGSOptimizer as LazyAdamGSOptimizer
 from tfcompat._src.contrib.opt.adam import LazyAdamOptimizer as LazyAdamOptimizer
 from tfcompat._src.contrib.opt.adam import NadamOptimizer as NadamOptimizer
+from tfcompat._src.contrib.opt.external import ExternalOptimizerInterface as ExternalOptimizerInterface
+from tfcompat._src.contrib.opt.external import ScipyOptimizerInterface as ScipyOptimizerInterface
 from tfcompat._src.contrib.opt.lars import LARSOptimizer as LARSOptimizer
 from tfcompat._src.contrib.opt.shampoo import ShampooOptimizer as ShampooOptimizer
 from tfcompat._src.contrib.opt.sign import AddSignOptimizer as AddSignOptimizer
@@ -15,6 +17,18 @@ from tfcompat._src.contrib.opt.weight_decay import AdamWOptimizer as AdamWOptimi
 from tfcompat._src.contrib.opt.weight_decay import DecoupledWeightDecayExtension as DecoupledWeightDecayExtension
 from tfcompat._src.contrib.opt.weight_decay import MomentumWOptimizer as MomentumWOptimizer
 from tfcompat._src.contrib.opt.weight_decay import extend_with_decoupled_weight_decay as extend_with_decoupled_weight_decay
+from tfcompat._src.contrib.opt.worker_averages import AGNCustomGetter as AGNCustomGetter
+from tfcompat._src.contrib.opt.worker_averages import AGNOptimizer as AGNOptimizer
+from tfcompat._src.contrib.opt.worker_averages import ElasticAverageCustomGetter as ElasticAverageCustomGetter
+from tfcompat._src.contrib.opt.worker_averages import ElasticAverageOptimizer as ElasticAverageOptimizer
+from tfcompat._src.contrib.opt.worker_averages import ModelAverageCustomGetter as ModelAverageCustomGetter
+from tfcompat._src.contrib.opt.worker_averages import ModelAverageOptimizer as ModelAverageOptimizer
+from tfcompat._src.contrib.opt.wrappers import DropStaleGradientOptimizer as DropStaleGradientOptimizer
+from tfcompat._src.contrib.opt.wrappers import MovingAverageOptimizer as MovingAverageOptimizer
+from tfcompat._src.contrib.opt.wrappers import MultitaskOptimizerWrapper as MultitaskOptimizerWrapper
+from tfcompat._src.contrib.opt.wrappers import RegAdagradOptimizer as RegAdagradOptimizer
+from tfcompat._src.contrib.opt.wrappers import VariableClippingOptimizer as VariableClippingOptimizer
+from tfcompat._src.contrib.opt.wrappers import clip_gradients_by_global_norm as clip_gradients_by_global_norm
 
 _LAZY = {
 }

@@ -85,6 +85,11 @@ from tfcompat._src.contrib.layers.regularizers import l1_l2_regularizer as l1_l2
 from tfcompat._src.contrib.layers.regularizers import l1_regularizer as l1_regularizer
 from tfcompat._src.contrib.layers.regularizers import l2_regularizer as l2_regularizer
 from tfcompat._src.contrib.layers.regularizers import sum_regularizer as sum_regularizer
+from tfcompat._src.contrib.layers.sparse_feature_cross import sparse_feature_cross as sparse_feature_cross
+from tfcompat.contrib.slim import evaluation as evaluation
+from tfcompat.contrib.slim import learning as learning
+from tfcompat.contrib.slim import losses as losses
+from tfcompat.contrib.slim import metrics as metrics
 
 _LAZY = {
 }

@@ -4,8 +4,28 @@ import importlib
 
 from tfcompat._src.contrib.training.bucket import bucket as bucket
 from tfcompat._src.contrib.training.bucket import bucket_by_sequence_length as bucket_by_sequence_length
+from tfcompat._src.contrib.training.device_setter import GreedyLoadBalancingStrategy as GreedyLoadBalancingStrategy
+from tfcompat._src.contrib.training.device_setter import RandomStrategy as RandomStrategy
+from tfcompat._src.contrib.training.device_setter import byte_size_load_fn as byte_size_load_fn
+from tfcompat._src.contrib.training.evaluation import SummaryAtEndHook as SummaryAtEndHook
+from tfcompat._src.contrib.training.evaluation import evaluate_repeatedly as evaluate_repeatedly
+from tfcompat._src.contrib.training.hparam import HParams as HParams
+from tfcompat._src.contrib.training.hparam import parse_values as parse_values
+from tfcompat._src.contrib.training.resample import resample_at_rate as resample_at_rate
+from tfcompat._src.contrib.training.resample import weighted_resample as weighted_resample
+from tfcompat._src.contrib.training.sampling_ops import rejection_sample as rejection_sample
+from tfcompat._src.contrib.training.sampling_ops import stratified_sample as stratified_sample
+from tfcompat._src.contrib.training.training import add_gradients_summaries as add_gradients_summaries
+from tfcompat._src.contrib.training.training import clip_gradient_norms as clip_gradient_norms
+from tfcompat._src.contrib.training.training import clip_gradient_norms_fn as clip_gradient_norms_fn
+from tfcompat._src.contrib.training.training import create_train_op as create_train_op
+from tfcompat._src.contrib.training.training import multiply_gradients as multiply_gradients
+from tfcompat._src.contrib.training.training import train as train
 from tfcompat._src.train.checkpoint_utils import checkpoints_iterator as checkpoints_iterator
 from tfcompat._src.train.checkpoint_utils import wait_for_new_checkpoint as wait_for_new_checkpoint
+from tfcompat._src.train.evaluation import _StopAfterNEvalsHook as StopAfterNEvalsHook
+from tfcompat._src.train.evaluation import _evaluate_once as evaluate_once
+from tfcompat._src.train.evaluation import _get_or_create_eval_step as get_or_create_eval_step
 
 _LAZY = {
 }

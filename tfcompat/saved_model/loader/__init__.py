@@ -3,6 +3,7 @@
 import importlib
 
 from tfcompat._src.saved_model.files import contains_saved_model as maybe_saved_model_directory
+from tfcompat._src.saved_model.loader import load as load
 
 _LAZY = {
 }

@@ -38,7 +38,8 @@ def matrix_square_root(mat_a: Tensor, mat_a_size: Any, iter_count: int = 100, ri
         new_y, new_z = matmul(y, factor), matmul(factor, z)
         root = new_y * sqrt(size)
         residual = mat_a - matmul(root, root)
-        return i + 1, new_y, y, new_z, z, sqrt(reduce_sum(residual * residual)) / size, error
+        new_error = sqrt(reduce_sum(residual * residual)) / size
+        return i + 1, new_y, y, new_z, z, new_error, error
 
     start = mat_a / size
     found = while_loop(improves, step, [0, start, start, identity, identity, size, size + 1.0])

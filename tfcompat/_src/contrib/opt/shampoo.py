@@ -79,7 +79,7 @@ class ShampooOptimizer(Optimizer):
                     self._create_matrix_slots(v, i, size)
 
     def _create_matrix_slots(self, var: Any, dim: int, size: int) -> None:
-        size_tensor = convert_to_tensor(size)
+        size_tensor = convert_to_tensor(size, name="shape_as_tensor")
         if size > self._max_matrix_size:
             start = zeros([size_tensor])
         else:

@@ -16,6 +16,7 @@ from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import NotDifferentiable, op
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.tensor import Tensor, shape_text
+from tfcompat._src.ops.flow import list_value
 from tfcompat._src.ops.flow.array_value import DeviceArray
 from tfcompat._src.framework.tensor_shape import TensorShape
 from tfcompat._src.ops.array.shape import invalid, shape_internal
@@ -58,8 +59,8 @@ def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
     return raw.Fill(dims, value, name=name)
 
 
-@op("ZerosLike", "(x: T, *, T: type) -> (y: T)", shape=si.unchanged, gradient=NotDifferentiable("it is constant"),
-    fold=lambda x: np.full_like(x, b"" if x.dtype == object else 0))  # fmt: skip
+@op("ZerosLike", "(x: T, *, T: type) -> (y: T)", shape=si.unchanged_with_handle, gradient=NotDifferentiable("it is constant"),
+    fold=list_value.zeros_like)  # fmt: skip
 def _zeros_like(x):
     if isinstance(x, DeviceArray):
         return x.zeros()

@@ -36,6 +36,7 @@ def _merged(shapes: list) -> Any:
 
 def _pack_shape(c):
     sizes = _merged_pack(c.inputs)
+    si.pass_handle(c)
     if sizes is None:
         return [None]
     axis = _pack_axis(c.attr("axis"), len(sizes) + 1)
@@ -77,6 +78,7 @@ def _pack(values, *, axis):
 
 def _unpack_shape(c):
     sizes, count = c.inputs[0], len(c.op._outputs)
+    si.pass_handle(c)
     if sizes is None:
         return [None] * count
     axis = _pack_axis(c.attr("axis"), len(sizes))

@@ -170,6 +170,8 @@ def _set_partly_known_shape(result: Tensor) -> None:
     if sizes is None or result.shape.is_fully_defined() or paddings.op.type != "Pack":
         return
     rows = constant_value(paddings, partial=True)
+    if rows is None:
+        return
     result.set_shape(
         [None if row is None or size is None else size + int(np.sum(row)) for row, size in zip(rows, sizes)]
     )

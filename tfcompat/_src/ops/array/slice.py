@@ -238,6 +238,7 @@ def _with_masks(function: Callable) -> Callable:
 def _strided_slice_shape(c):
     count = functools.reduce(si.merge, (si.with_rank(c.inputs[i], 1) for i in (1, 2, 3)))[0]
     strides = c.value(3)
+    si.pass_handle(c)
     if c.inputs[0] is None or count is None or strides is None:
         return [None]
     masks = Masks.of(c.attr)

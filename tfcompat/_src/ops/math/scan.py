@@ -15,7 +15,7 @@ from tfcompat._src.framework.convert import convert_n_to_tensor_or_indexed_slice
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import FROM_KERNEL, op
 from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.shape_inference import merge, unchanged
+from tfcompat._src.framework.shape_inference import merge, pass_handle, unchanged
 from tfcompat._src.framework.tensor import Tensor, shape_text
 from tfcompat._src.framework.tensor_shape import TensorShape, as_shape
 
@@ -26,6 +26,10 @@ def _sum_all(values):
     return functools.reduce(operator.add, values)
 
 
+def _numpy_sum(values):
+    return np.asarray(functools.reduce(np.add, values))
+
+
 def _summed_shape(c: Any) -> list:
     sizes = c.inputs[-1]
     for i in range(len(c.inputs) - 2, -1, -1):
@@ -33,6 +37,7 @@ def _summed_shape(c: Any) -> list:
             sizes = merge(c.inputs[i], sizes)
         except ValueError as e:
             raise ValueError(f"{e}\n\tFrom merging shape {i} with other shapes.") from None
+    pass_handle(c)
     return [sizes]
 
 
@@ -43,7 +48,7 @@ def _repeat_grad(op: Any, g: Any) -> list:
 op("AddN",
    "(inputs: N*T, *, N: int >= 1, T: {float32, float64, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, "
    "bfloat16, uint16, complex128, float16, uint32, uint64, variant}) -> (sum: T)",
-   shape=_summed_shape, kernel=_sum_all, gradient=_repeat_grad, fold=lambda values: functools.reduce(np.add, values))  # fmt: skip
+   shape=_summed_shape, kernel=_sum_all, gradient=_repeat_grad, fold=_numpy_sum)  # fmt: skip
 op("AccumulateNV2", "(inputs: N*T, *, N: int >= 1, T: NUMBER, shape: shape) -> (sum: T)",
    shape=lambda c: [c.attr("shape").sizes], kernel=_sum_all, gradient=_repeat_grad)  # fmt: skip
 

@@ -19,7 +19,7 @@ from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.sparse.parts import check_parts
 from tfcompat._src.ops.strings.farmhash import fingerprint64
 
-_DEFAULT_HASH_KEY = 0xDECAFCAFFE
+DEFAULT_HASH_KEY = 0xDECAFCAFFE
 _MULTIPLIER = np.uint64(0xC6A4A7935BD1E995)
 _LARGEST = np.uint64(2**63 - 1)
 
@@ -34,13 +34,13 @@ def combined_fingerprint(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return found ^ (found >> np.uint64(47))
 
 
-def _as_hashes(values: np.ndarray) -> np.ndarray:
+def as_hashes(values: np.ndarray) -> np.ndarray:
     if values.dtype == object:
         return fingerprint64(values.reshape(-1).tolist()).reshape(values.shape)
     return values.astype(np.int64).view(np.uint64)
 
 
-def _as_texts(values: np.ndarray) -> np.ndarray:
+def as_texts(values: np.ndarray) -> np.ndarray:
     if values.dtype == object:
         return values
     found = np.empty(values.shape, object)
@@ -94,14 +94,16 @@ def crossed(count: int, columns: list[list], join: Callable, dtype: Any) -> tupl
     return np.array(indices, np.int64).reshape(-1, 2), values, np.array([count, widest], np.int64)
 
 
-def hashed_cross(count: int, columns: list[list], hash_key: int, num_buckets: int) -> tuple:
+def hashed_cross(
+    count: int, columns: list[list], hash_key: int, num_buckets: int, combine: Callable = combined_fingerprint
+) -> tuple:
     """The three parts of the result, with one chained fingerprint for each combination."""
     indices, found, widest = [], [np.zeros(0, np.uint64)], 0
     key = np.array([hash_key & (2**64 - 1)], np.uint64)
     for row in range(count):
         chained = key
         for column in columns:
-            chained = combined_fingerprint(chained[:, None], column[row][None, :]).reshape(-1)
+            chained = combine(chained[:, None], column[row][None, :]).reshape(-1)
         indices.extend((row, i) for i in range(len(chained)))
         found.append(chained)
         widest = max(widest, len(chained))
@@ -119,13 +121,13 @@ def hashed_cross(count: int, columns: list[list], hash_key: int, num_buckets: in
     place=HOST,
 )  # fmt: skip
 def _sparse_cross(indices, values, shapes, dense, *, hashed_output, num_buckets, hash_key):
-    count, columns = columns_of(indices, values, shapes, dense, _as_hashes if hashed_output else _as_texts)
+    count, columns = columns_of(indices, values, shapes, dense, as_hashes if hashed_output else as_texts)
     if hashed_output:
         return hashed_cross(count, columns, hash_key, num_buckets)
     return crossed(count, columns, b"_X_".join, object)
 
 
-def _prepared(inputs: Any) -> tuple[list, list]:
+def prepared(inputs: Any) -> tuple[list, list]:
     """SparseTensors and Tensors of int64 or string; TypeError for anything else."""
     if not isinstance(inputs, list):
         raise TypeError("Inputs must be a list")
@@ -140,11 +142,11 @@ def _prepared(inputs: Any) -> tuple[list, list]:
 
 
 def _cross(inputs: Any, hashed_output: bool, num_buckets: int, hash_key: int | None, name: str | None) -> SparseTensor:
-    sparse, dense = _prepared(inputs)
+    sparse, dense = prepared(inputs)
     internal = dtypes.string if all(i.dtype is dtypes.string for i in (*sparse, *dense)) else dtypes.int64
     found = raw.SparseCross(
         [i.indices for i in sparse], [i.values for i in sparse], [i.dense_shape for i in sparse], dense,
-        hashed_output=hashed_output, num_buckets=num_buckets, hash_key=hash_key or _DEFAULT_HASH_KEY,
+        hashed_output=hashed_output, num_buckets=num_buckets, hash_key=hash_key or DEFAULT_HASH_KEY,
         out_type=dtypes.int64 if hashed_output else dtypes.string, internal_type=internal, name=name,
     )  # fmt: skip
     return SparseTensor(*found)

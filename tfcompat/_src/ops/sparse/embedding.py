@@ -73,6 +73,16 @@ def safe_embedding_lookup_sparse(
         return _with_leading(found, sparse_ids, count)
 
 
+def safe_embedding_lookup_sparse_v2(
+    embedding_weights: Any, sparse_ids: SparseTensor, sparse_weights: SparseTensor | None = None, combiner: str = "mean",
+    default_id: Any = None, max_norm: float | None = None, name: str | None = None,
+) -> Tensor:  # fmt: skip
+    """`tf.nn.safe_embedding_lookup_sparse` with the arguments of TensorFlow 2, on a table that lies in parts one after another."""
+    return safe_embedding_lookup_sparse(
+        embedding_weights, sparse_ids, sparse_weights, combiner, default_id, name, partition_strategy="div", max_norm=max_norm
+    )
+
+
 @export("contrib.layers.safe_embedding_lookup_sparse")
 def contrib_safe_embedding_lookup_sparse(
     embedding_weights: Any, sparse_ids: SparseTensor, sparse_weights: SparseTensor | None = None, combiner: str | None = None,

@@ -1,0 +1,193 @@
+"""SavedModels and frozen graphs: those that real TensorFlow wrote give its values, and ours come back whole."""
+
+import json
+import pathlib
+
+import models
+import numpy as np
+import pytest
+
+import tfcompat as tf
+from tfcompat._src.saved_model import builder, files, loader
+
+GOLDEN = pathlib.Path(__file__).parent.parent / "golden" / "saved_model"
+TOLERANCE = {"rtol": 1e-5, "atol": 1e-6}
+
+
+@pytest.fixture(scope="module")
+def golden():
+    return dict(np.load(GOLDEN / "classifier.npz"))
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models")
+    vocabulary = folder / "labels.txt"
+    vocabulary.write_text("".join(label + "\n" for label in models.LABELS))
+    outputs = models.save_classifier(tf, str(folder / "classifier"), str(vocabulary))
+    vocabulary.unlink()
+    return str(folder / "classifier"), outputs
+
+
+def check_classifier(found, golden):
+    np.testing.assert_allclose(found["logits"], golden["logits"], **TOLERANCE)
+    np.testing.assert_allclose(found["scores"], golden["scores"], **TOLERANCE)
+    np.testing.assert_array_equal(found["labels"].astype("S"), golden["labels"])
+
+
+def test_a_saved_model_of_tensorflow_gives_its_values(golden):
+    check_classifier(models.run_classifier(tf, str(GOLDEN / "classifier")), golden)
+
+
+def test_a_saved_model_comes_back(saved, golden):
+    folder, outputs = saved
+    check_classifier(outputs, golden)
+    check_classifier(models.run_classifier(tf, folder), golden)
+
+
+def test_the_files_are_those_of_tensorflow(saved):
+    def listed(folder):
+        return sorted(str(p.relative_to(folder)) for p in pathlib.Path(folder).rglob("*") if p.is_file())
+
+    assert listed(saved[0]) == listed(GOLDEN / "classifier")
+
+
+def test_the_message_is_that_of_tensorflow(saved):
+    ours, theirs = (files.read_saved_model(folder) for folder in (saved[0], str(GOLDEN / "classifier")))
+    assert ours.saved_model_schema_version == theirs.saved_model_schema_version
+    for mine, other in zip(ours.meta_graphs, theirs.meta_graphs, strict=True):
+        assert [(n.name, n.op, list(n.input)) for n in mine.graph_def.node] == [
+            (n.name, n.op, list(n.input)) for n in other.graph_def.node
+        ]
+        assert mine.meta_info_def.tags == other.meta_info_def.tags
+        assert dict(mine.signature_def) == dict(other.signature_def)
+        assert mine.saver_def == other.saver_def
+        assert set(mine.collection_def) == set(other.collection_def)
+        assert mine.collection_def["saved_model_main_op"] == other.collection_def["saved_model_main_op"]
+
+
+def test_a_saved_model_of_functions_gives_their_values():
+    folder, values = str(GOLDEN / "module"), json.loads((GOLDEN / "module.json").read_text())
+    with tf.Graph().as_default(), tf.Session() as sess:
+        signatures = tf.saved_model.load(sess, ["serve"], folder).signature_def
+        default, numbers = signatures["serving_default"], signatures["numbers"]
+        names = {key: info.name for key, info in default.outputs.items()}
+        found = sess.run(names, {default.inputs["x"].name: values["x"]})
+        ids = sess.run(numbers.outputs["ids"].name, {numbers.inputs["words"].name: values["words"]})
+    np.testing.assert_allclose(found["y"], values["y"], **TOLERANCE)
+    np.testing.assert_allclose(found["total"], values["total"], **TOLERANCE)
+    assert ids.tolist() == values["ids"]
+
+
+def test_a_frozen_graph_of_tensorflow_gives_its_values():
+    golden = np.load(GOLDEN / "detector.npz")
+    graph_def = tf.GraphDef.FromString((GOLDEN / "detector.pb").read_bytes())
+    for key, value in models.run_detector(tf, graph_def).items():
+        np.testing.assert_allclose(value, golden[key], **TOLERANCE)
+
+
+def test_freezing_makes_the_nodes_of_tensorflow():
+    golden = tf.GraphDef.FromString((GOLDEN / "detector.pb").read_bytes())
+    frozen, _ = models.freeze_detector(tf)
+    assert [(n.name, n.op, list(n.input)) for n in frozen.node] == [(n.name, n.op, list(n.input)) for n in golden.node]
+
+
+def test_the_predictor_feeds_and_fetches_by_key(saved, golden):
+    predict = tf.contrib.predictor.from_saved_model(saved[0])
+    np.testing.assert_allclose(predict({"images": models.batch()})["logits"], golden["logits"], **TOLERANCE)
+    with pytest.raises(ValueError, match="unexpected keys"):
+        predict({"image": models.batch()})
+    with pytest.raises(RuntimeError, match="could not be found in SavedModel"):
+        tf.contrib.predictor.from_saved_model(saved[0], tags="train")
+    with pytest.raises(ValueError, match="at most one"):
+        tf.contrib.predictor.from_saved_model(saved[0], signature_def_key="a", input_names={}, output_names={})
+
+
+def test_import_scope(saved, golden):
+    with tf.Graph().as_default() as graph, tf.Session() as sess:
+        signatures = tf.saved_model.load(sess, ["serve"], saved[0], import_scope="model").signature_def
+        info = signatures["serving_default"].inputs["images"]
+        images = tf.saved_model.get_tensor_from_tensor_info(info, graph, import_scope="model")
+        found = sess.run("model/logits:0", {images: models.batch()})
+    np.testing.assert_allclose(found, golden["logits"], **TOLERANCE)
+
+
+def test_text_form(tmp_path):
+    with tf.Graph().as_default(), tf.Session() as sess:
+        v = tf.get_variable("v", initializer=3.0)
+        sess.run(v.initializer)
+        made = tf.saved_model.Builder(str(tmp_path / "m"))
+        made.add_meta_graph_and_variables(sess, ["serve"])
+        assert made.save(as_text=True) == str(tmp_path / "m" / "saved_model.pbtxt").encode()
+    with tf.Graph().as_default(), tf.Session() as sess:
+        tf.saved_model.load(sess, ["serve"], str(tmp_path / "m"))
+        assert sess.run("v:0") == 3.0
+
+
+def test_assets_of_one_name_and_other_content_get_numbers(tmp_path):
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "words").write_text(name)
+    paths = [str(tmp_path / name / "words") for name in "aba"]
+    with tf.Graph().as_default(), tf.Session() as sess:
+        made = tf.saved_model.Builder(str(tmp_path / "m"))
+        made.add_meta_graph_and_variables(sess, ["serve"], assets_collection=[tf.constant(p) for p in paths])
+        made.save()
+    assets = {p.name: p.read_text() for p in (tmp_path / "m" / "assets").iterdir()}
+    assert assets == {"words": "a", "words_1": "b"}
+    graph_def = files.get_meta_graph_def(str(tmp_path / "m"), "serve")
+    assert [p.rpartition(b"/")[2] for p in loader.get_asset_tensors(str(tmp_path / "m"), graph_def).values()] == [
+        b"words", b"words_1", b"words",
+    ]  # fmt: skip
+
+
+def test_errors_of_the_builder(tmp_path):
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "file").write_text("")
+    with pytest.raises(AssertionError, match="isn't empty"):
+        tf.saved_model.Builder(str(tmp_path / "taken"))
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = tf.placeholder(tf.float32, name="x")
+        made = tf.saved_model.Builder(str(tmp_path / "m"))
+        with pytest.raises(AssertionError, match="add_meta_graph_and_variables"):
+            made.add_meta_graph(["serve"])
+        with pytest.raises(AssertionError, match="dtype"):
+            made.add_meta_graph_and_variables(
+                sess, ["serve"], {"a": tf.saved_model.build_signature_def({"x": tf.TensorInfo(name="x:0")})}
+            )
+        with pytest.raises(KeyError, match="reserved"):
+            made.add_meta_graph_and_variables(sess, ["serve"], {"__saved_model_init_op": tf.saved_model.build_signature_def()})
+        with pytest.raises(TypeError, match="Operation"):
+            made.add_meta_graph_and_variables(sess, ["serve"], main_op="x")
+        with pytest.raises(TypeError, match="type constant"):
+            made.add_meta_graph_and_variables(sess, ["serve"], assets_collection=[x])
+        made.add_meta_graph_and_variables(sess, ["serve"], main_op=tf.no_op())
+        with pytest.raises(AssertionError, match="already been saved"):
+            made.add_meta_graph_and_variables(sess, ["serve"])
+
+
+def test_errors_of_the_loader(tmp_path, saved):
+    with tf.Graph().as_default(), tf.Session() as sess:
+        with pytest.raises(OSError, match="SavedModel file does not exist at"):
+            tf.saved_model.load(sess, ["serve"], str(tmp_path))
+        with pytest.raises(RuntimeError, match="available_tags"):
+            tf.saved_model.load(sess, ["train"], saved[0])
+    (tmp_path / "saved_model.pb").write_bytes(b"no message")
+    with pytest.raises(OSError, match="Cannot parse file"):
+        files.read_saved_model(str(tmp_path))
+    assert tf.saved_model.contains_saved_model(saved[0])
+
+
+def test_operations_in_signatures(tmp_path):
+    with tf.Graph().as_default(), tf.Session() as sess:
+        v = tf.get_variable("v", initializer=1.0)
+        local = tf.get_variable("local", initializer=5.0, collections=["local_variables"])
+        sess.run(v.initializer)
+        made = builder._SavedModelBuilder(str(tmp_path / "m"))
+        made.add_meta_graph_and_variables(sess, ["serve"], init_op=local.initializer, train_op=v.assign_add(1.0).op)
+        made.save()
+    with tf.Graph().as_default(), tf.Session() as sess:
+        graph_def = tf.saved_model.load(sess, ["serve"], str(tmp_path / "m"))
+        assert sess.run("local:0") == 5.0
+        sess.run(loader.get_train_op(graph_def))
+        assert sess.run("v:0") == 2.0

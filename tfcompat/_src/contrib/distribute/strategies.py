@@ -1,0 +1,187 @@
+"""tf.contrib.distribute: strategies as they were called before tf.distribute."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tfcompat._src.distribute.collective_all_reduce_strategy import CollectiveCommunication
+from tfcompat._src.distribute.collective_all_reduce_strategy import CollectiveAllReduceStrategy as MultiWorkerMirrored
+from tfcompat._src.distribute.cross_device_ops import AllReduceCrossDeviceOps, CrossDeviceOps
+from tfcompat._src.distribute.device_util import local_devices_from_num_gpus
+from tfcompat._src.distribute.distribute_lib import Strategy
+from tfcompat._src.distribute.mirrored_strategy import MirroredExtended
+from tfcompat._src.distribute.parameter_server_strategy import CentralStorageExtended
+from tfcompat._src.framework.export import export
+
+
+@export("contrib.distribute.MirroredStrategy")
+class MirroredStrategy(Strategy):
+    """tf.distribute.MirroredStrategy, with further ways to name devices.
+
+    Args:
+      devices: device strings.
+      num_gpus, num_gpus_per_worker: the first GPUs, where `devices` are not given.
+      cross_device_ops, cross_tower_ops: how values are reduced; the second is the old name.
+      auto_shard_dataset: False; there is one worker.
+
+    Raises:
+      ValueError: devices are given in more than one way. NotImplementedError: `auto_shard_dataset` is true.
+    """
+
+    def __init__(
+        self, devices: Sequence[str] | None = None, num_gpus: int | None = None, num_gpus_per_worker: int | None = None,
+        cross_device_ops: CrossDeviceOps | None = None, auto_shard_dataset: bool = False,
+        cross_tower_ops: CrossDeviceOps | None = None,
+    ) -> None:  # fmt: skip
+        if auto_shard_dataset:
+            raise NotImplementedError("MirroredStrategy(auto_shard_dataset=True): tf.data is not there yet.")
+        if num_gpus is not None and num_gpus_per_worker is not None:
+            raise ValueError("You cannot specify both `num_gpus` and `num_gpus_per_worker`.")
+        count = num_gpus_per_worker if num_gpus is None else num_gpus
+        if devices is not None and count is not None:
+            raise ValueError("Must only specify one of `devices` and `num_gpus`.")
+        if count is not None:
+            devices = local_devices_from_num_gpus(count)
+        super().__init__(MirroredExtended(self, devices, cross_device_ops or cross_tower_ops))
+
+
+@export("contrib.distribute.ParameterServerStrategy")
+class ParameterServerStrategy(Strategy):
+    """Variables on the CPU, replicas on GPUs of this machine.
+
+    Args:
+      num_gpus_per_worker: how many; 0 for the CPU.
+    """
+
+    def __init__(self, num_gpus_per_worker: int = 0) -> None:
+        super().__init__(CentralStorageExtended(self, local_devices_from_num_gpus(num_gpus_per_worker), "/device:CPU:0"))
+
+
+@export("contrib.distribute.CollectiveAllReduceStrategy")
+class CollectiveAllReduceStrategy(MultiWorkerMirrored):
+    """tf.distribute.experimental.MultiWorkerMirroredStrategy for one worker with so many GPUs.
+
+    Args:
+      num_gpus_per_worker: how many; 0 for the CPU.
+      communication: a CollectiveCommunication.
+    """
+
+    def __init__(
+        self, num_gpus_per_worker: int = 0, communication: CollectiveCommunication = CollectiveCommunication.AUTO
+    ) -> None:
+        super().__init__(communication)
+        self._extended = MirroredExtended(self, local_devices_from_num_gpus(num_gpus_per_worker))
+
+
+@export("contrib.distribute.MultiWorkerAllReduce")
+class MultiWorkerAllReduce(AllReduceCrossDeviceOps):
+    """Reduces among several workers.
+
+    Raises:
+      NotImplementedError: always; there is one worker.
+    """
+
+    def __init__(
+        self, worker_devices: Any, num_gpus_per_worker: int, all_reduce_spec: Any = ("pscpu/pscpu", 2, -1), num_packs: int = 0,
+        agg_small_grads_max_bytes: int = 0, agg_small_grads_max_group: int = 10,
+    ) -> None:  # fmt: skip
+        raise NotImplementedError("contrib.distribute.MultiWorkerAllReduce: a strategy of tfcompat has one worker.")
+
+
+@export("contrib.distribute.Step")
+class Step:
+    """What one step of training does; calling it makes the nodes.
+
+    Args:
+      distribution: a strategy.
+    """
+
+    def __init__(self, distribution: Strategy) -> None:
+        self._distribution = distribution
+
+    @property
+    def distribution(self) -> Strategy:
+        """The strategy."""
+        return self._distribution
+
+    def initialize(self) -> list:
+        """Operations to run first."""
+        return []
+
+    def __call__(self) -> Any:
+        """The nodes of a step."""
+        raise NotImplementedError("must be implemented in descendants")
+
+
+@export("contrib.distribute.StandardInputStep")
+class StandardInputStep(Step):
+    """A step with an input.
+
+    Args:
+      dataset_fn: gives what `make_input_fn_iterator` takes.
+      distribution: a strategy.
+    """
+
+    def __init__(self, dataset_fn: Callable, distribution: Strategy) -> None:
+        super().__init__(distribution)
+        self._iterator = distribution.make_input_fn_iterator(lambda context: dataset_fn())
+
+    def initialize(self) -> list:
+        return self._iterator.initialize()
+
+
+@export("contrib.distribute.StandardSingleLossStep")
+class StandardSingleLossStep(StandardInputStep):
+    """A step of an optimizer on one loss.
+
+    Args:
+      dataset_fn: gives what `make_input_fn_iterator` takes.
+      loss_fn: (context, inputs) to the loss of a replica.
+      optimizer: an Optimizer.
+      distribution: a strategy.
+      iterations_per_step: 1.
+
+    Raises:
+      NotImplementedError: several iterations in one step.
+    """
+
+    def __init__(
+        self, dataset_fn: Callable, loss_fn: Callable, optimizer: Any, distribution: Strategy, iterations_per_step: int = 1
+    ) -> None:
+        super().__init__(dataset_fn, distribution)
+        if iterations_per_step != 1:
+            raise NotImplementedError("StandardSingleLossStep(iterations_per_step=) above 1 is not there yet.")
+        self._loss_fn, self._optimizer = loss_fn, optimizer
+
+    def __call__(self) -> Any:
+        def step(inputs: Any) -> Any:
+            return self._optimizer.minimize(self._loss_fn(None, inputs))
+
+        with self._distribution.scope():
+            return self._distribution.group(self._distribution.experimental_run_v2(step, args=(self._iterator.get_next(),)))
+
+
+@export("contrib.distribute.Monitor")
+class Monitor:
+    """Runs steps in a session.
+
+    Args:
+      step_callable: a Step. session: a Session, which this initializes.
+
+    Raises:
+      ValueError: there is no session.
+    """
+
+    def __init__(self, step_callable: Step, session: Any = None) -> None:
+        if session is None:
+            raise ValueError("Should provide a `session` in Graph mode.")
+        session.run(step_callable.initialize())
+        self._run_step = session.make_callable(step_callable())
+
+    def run_steps(self, num_steps: int | None = None) -> None:
+        """Runs so many steps, without an end where it is None."""
+        done = 0
+        while num_steps is None or done < num_steps:
+            self._run_step()
+            done += 1

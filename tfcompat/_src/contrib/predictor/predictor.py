@@ -1,0 +1,147 @@
+"""tf.contrib.predictor: models as Python functions from arrays to arrays."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable
+from typing import Any
+
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.graph import Graph
+from tfcompat._src.platform import logging
+from tfcompat._src.runtime.session import Session
+from tfcompat._src.saved_model import files, loader
+from tfcompat._src.saved_model.signature_constants import DEFAULT_SERVING_SIGNATURE_DEF_KEY
+
+DEFAULT_TAGS = "serve"
+_ALTERNATIVE_KEY = "default_input_alternative:{}"
+
+
+class Predictor(abc.ABC):
+    """A graph with a session: calling it feeds some tensors by key and fetches others.
+
+    A subclass sets `_graph`, `_session`, `_feed_tensors` and `_fetch_tensors`.
+    """
+
+    _graph: Any
+    _session: Any
+    _feed_tensors: dict[str, Any]
+    _fetch_tensors: dict[str, Any]
+
+    @property
+    def graph(self) -> Any:
+        return self._graph
+
+    @property
+    def session(self) -> Any:
+        return self._session
+
+    @property
+    def feed_tensors(self) -> dict[str, Any]:
+        return self._feed_tensors
+
+    @property
+    def fetch_tensors(self) -> dict[str, Any]:
+        return self._fetch_tensors
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__} with feed tensors {self._feed_tensors} and fetch_tensors {self._fetch_tensors}"
+
+    def __call__(self, input_dict: dict[str, Any]) -> dict[str, Any]:
+        """The values of the fetched tensors, by key.
+
+        Args:
+          input_dict: values of the tensors to feed, by key; one that is lacking or None is not fed.
+
+        Raises:
+          ValueError: a key is not one of `feed_tensors`.
+        """
+        unexpected = set(input_dict) - set(self.feed_tensors)
+        if unexpected:
+            raise ValueError(f"Got unexpected keys in input_dict: {unexpected}\nexpected: {set(self.feed_tensors)}")
+        feeds = {tensor: input_dict[key] for key, tensor in self.feed_tensors.items() if input_dict.get(key) is not None}
+        return self._session.run(fetches=self.fetch_tensors, feed_dict=feeds)
+
+
+def get_meta_graph_def(saved_model_dir: str, tags: str) -> Any:
+    """The MetaGraphDef of a SavedModel with exactly these tags, separated by commas; ValueError where there is none."""
+    found = files.with_tags(files.read_saved_model(saved_model_dir), [tag.strip() for tag in tags.split(",")])
+    if found is None:
+        raise ValueError(f"Could not find MetaGraphDef with tags {tags}")
+    return found
+
+
+def _signature(key: str | None, export_dir: str, tags: str) -> Any:
+    key = key or DEFAULT_SERVING_SIGNATURE_DEF_KEY
+    signatures = get_meta_graph_def(export_dir, tags).signature_def
+    if key in signatures:
+        return signatures[key]
+    other = _ALTERNATIVE_KEY.format(key)
+    if other not in signatures:
+        raise ValueError(f'Got signature_def_key "{key}". Available signatures are {list(signatures)}.')
+    logging.warning('Could not find signature def "%s". Using "%s" instead', key, other)
+    return signatures[other]
+
+
+class SavedModelPredictor(Predictor):
+    """A SavedModel in a session of its own; arguments are those of `from_saved_model`."""
+
+    def __init__(
+        self, export_dir: str, signature_def_key: str | None = None, signature_def: Any = None,
+        input_names: dict[str, str] | None = None, output_names: dict[str, str] | None = None, tags: str | None = None,
+        graph: Graph | None = None, config: Any = None,
+    ) -> None:  # fmt: skip
+        if (input_names is None) != (output_names is None):
+            raise ValueError("input_names and output_names must both be specified or both be unspecified.")
+        if sum(given is not None for given in (signature_def_key, signature_def, input_names)) > 1:
+            raise ValueError(
+                "You must specify at most one of signature_def_key OR signature_def OR(input_names AND output_names)."
+            )
+        tags = tags or DEFAULT_TAGS
+        self._graph = graph or Graph()
+        with self._graph.as_default():
+            self._session = Session(config=config)
+            loader.load(self._session, tags.split(","), export_dir)
+        if input_names is None or output_names is None:
+            if signature_def is None:
+                signature_def = _signature(signature_def_key, export_dir, tags)
+            input_names = {key: info.name for key, info in signature_def.inputs.items()}
+            output_names = {key: info.name for key, info in signature_def.outputs.items()}
+        self._feed_tensors = {key: self._graph.get_tensor_by_name(name) for key, name in input_names.items()}
+        self._fetch_tensors = {key: self._graph.get_tensor_by_name(name) for key, name in output_names.items()}
+
+
+@export("contrib.predictor.from_saved_model")
+def from_saved_model(
+    export_dir: str, signature_def_key: str | None = None, signature_def: Any = None, input_names: dict[str, str] | None = None,
+    output_names: dict[str, str] | None = None, tags: str | None = None, graph: Graph | None = None, config: Any = None,
+) -> SavedModelPredictor:  # fmt: skip
+    """A Predictor of a SavedModel.
+
+    Args:
+      export_dir: the folder of the SavedModel.
+      signature_def_key: the signature that says what to feed and fetch; by default "serving_default".
+      signature_def: a SignatureDef message in its place.
+      input_names: names of the tensors to feed, by key, and output_names: of those to fetch; in its place.
+      tags: of the graph, separated by commas; by default "serve".
+      graph: the graph to load into; by default a new one. config: ConfigProto of the session.
+
+    Raises:
+      ValueError: there is no such signature or graph, or more than one of the choices is given.
+    """
+    return SavedModelPredictor(
+        export_dir, signature_def_key=signature_def_key, signature_def=signature_def, input_names=input_names,
+        output_names=output_names, tags=tags, graph=graph, config=config,
+    )  # fmt: skip
+
+
+@export("contrib.predictor.from_contrib_estimator")
+def from_contrib_estimator(
+    estimator: Any, prediction_input_fn: Callable, input_alternative_key: str | None = None,
+    output_alternative_key: str | None = None, graph: Graph | None = None, config: Any = None,
+) -> Predictor:  # fmt: skip
+    """NotImplementedError: tf.contrib.learn has no Estimator here."""
+    raise NotImplementedError(
+        "tf.contrib.predictor.from_contrib_estimator: tf.contrib.learn.Estimator is not built. Export the model as a SavedModel and "
+        "use tf.contrib.predictor.from_saved_model."
+    )

@@ -1,0 +1,128 @@
+"""All-reduce graphs under the names of 1.15's algorithms.
+
+Each computes the reduction of one tensor per device, on each of these devices. Which devices send which parts to which others is
+up to the compiler, so all of them make the same nodes.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Sequence
+
+from tfcompat._src.framework import raw
+from tfcompat._src.framework.scopes import device
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.ops.math.binary import add
+from tfcompat._src.ops.math.nccl_ops import reduced
+from tfcompat._src.ops.math.scan import add_n
+
+_ADDITIONS = (add, operator.add, add_n)
+
+
+def _all_reduce(tensors: Sequence[Tensor], red_op: Callable, un_op: Callable | None) -> list[Tensor]:
+    """`un_op` of the tensors combined by `red_op`, on the device of each tensor."""
+    with device(tensors[0].device):
+        total = _combined(tensors, red_op)
+        total = un_op(total) if un_op else total
+    found = []
+    for t in tensors:
+        with device(t.device):
+            found.append(raw.Identity(total))
+    return found
+
+
+def _combined(tensors: Sequence[Tensor], red_op: Callable) -> Tensor:
+    if red_op in _ADDITIONS:
+        return reduced(tensors, "sum")
+    return functools.reduce(red_op, tensors)
+
+
+def _checked(tensors: Sequence[Tensor]) -> list[Tensor]:
+    """The tensors, if they are of one known shape; ValueError where not."""
+    if not tensors:
+        raise ValueError("tensors cannot be empty")
+    shape = tensors[0].shape
+    for t in tensors:
+        shape = shape.merge_with(t.shape)
+    if not shape.is_fully_defined():
+        raise ValueError("Tensors must have statically known shape.")
+    return list(tensors)
+
+
+def build_ring_all_reduce(
+    input_tensors: Sequence[Tensor], num_workers: int, num_subchunks: int, gpu_perm: Sequence[int], red_op: Callable,
+    un_op: Callable | None = None,
+) -> list[Tensor]:  # fmt: skip
+    """An all-reduce in a ring of devices.
+
+    Args:
+      input_tensors: one per device, of one known shape.
+      num_workers, num_subchunks, gpu_perm: which parts are sent when; they must fit the number of devices.
+      red_op: combines two tensors. un_op: applied to the result.
+
+    Raises:
+      ValueError: there are fewer than two tensors, a shape is not known, or the parts do not fit.
+    """
+    if len(input_tensors) < 2:
+        raise ValueError("input_tensors must be length 2 or longer")
+    if len(gpu_perm) * num_workers != len(input_tensors) or num_subchunks > len(gpu_perm):
+        raise ValueError(
+            f"num_subchunks ({num_subchunks}) and gpu_perm {list(gpu_perm)} do not fit {len(input_tensors)} devices of {num_workers} workers"
+        )
+    return _all_reduce(_checked(input_tensors), red_op, un_op)
+
+
+def build_recursive_hd_all_reduce(input_tensors: Sequence[Tensor], red_op: Callable, un_op: Callable | None = None) -> list[Tensor]:
+    """An all-reduce by halving and doubling; ValueError where the number of devices is no power of 2."""
+    if len(input_tensors) & (len(input_tensors) - 1):
+        raise ValueError("num_devices must be a power of 2")
+    return _all_reduce(_checked(input_tensors), red_op, un_op)
+
+
+def build_shuffle_all_reduce(
+    input_tensors: Sequence[Tensor], gather_devices: Sequence[str], red_op: Callable, un_op: Callable | None = None
+) -> list[Tensor]:
+    """An all-reduce by parts that are gathered on `gather_devices`; ValueError where a shape is not known."""
+    return _all_reduce(_checked(input_tensors), red_op, un_op)
+
+
+def build_nccl_all_reduce(input_tensors: Sequence[Tensor], red_op: Callable, un_op: Callable | None = None) -> list[Tensor]:
+    """An all-reduce that sums; ValueError where `red_op` is no addition."""
+    if red_op not in _ADDITIONS:
+        raise ValueError("red_op not supported by NCCL all-reduce: ", red_op)
+    return _all_reduce(_checked(input_tensors), red_op, un_op)
+
+
+def build_nccl_then_ring(input_tensors: Sequence[Tensor], subdiv: int, red_op: Callable, un_op: Callable | None = None) -> list[Tensor]:
+    """An all-reduce in each worker, then among workers."""
+    return build_nccl_all_reduce(input_tensors, red_op, un_op)
+
+
+def build_nccl_then_recursive_hd(input_tensors: Sequence[Tensor], red_op: Callable, un_op: Callable | None = None) -> list[Tensor]:
+    """An all-reduce in each worker, then among workers."""
+    return build_nccl_all_reduce(input_tensors, red_op, un_op)
+
+
+def build_nccl_then_shuffle(
+    input_tensors: Sequence[Tensor], gather_devices: Sequence[str], nccl_red_op: Callable, shuffle_red_op: Callable,
+    un_op: Callable | None = None,
+) -> list[Tensor]:  # fmt: skip
+    """An all-reduce in each worker, then among workers."""
+    return build_nccl_all_reduce(input_tensors, nccl_red_op, un_op)
+
+
+def build_shuffle_then_ring(
+    input_tensors: Sequence[Tensor], gather_devices: Sequence[str], subdiv: int, red_n_op: Callable, red_op: Callable,
+    un_op: Callable | None = None,
+) -> list[Tensor]:  # fmt: skip
+    """An all-reduce in each worker, then among workers."""
+    return _all_reduce(_checked(input_tensors), red_op, un_op)
+
+
+def build_shuffle_then_shuffle(
+    input_tensors: Sequence[Tensor], first_gather_devices: Sequence[str], second_gather_devices: Sequence[str], red_op: Callable,
+    un_op: Callable | None = None,
+) -> list[Tensor]:  # fmt: skip
+    """An all-reduce in each worker, then among workers."""
+    return _all_reduce(_checked(input_tensors), red_op, un_op)

@@ -1,0 +1,218 @@
+"""How values of replicas are brought together and sent to devices, as nodes of the graph.
+
+A sum is one AddN and copies of it, whatever the algorithm is called: a plan over several devices runs it as an all-reduce.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from tfcompat._src.distribute import device_util
+from tfcompat._src.distribute.reduce_util import ReduceOp, as_reduce_op
+from tfcompat._src.distribute.values import DistributedValues, Mirrored, PerReplica, regroup
+from tfcompat._src.framework import raw
+from tfcompat._src.framework.convert import convert_to_tensor
+from tfcompat._src.framework.device import DeviceSpec
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.indexed_slices import IndexedSlices
+from tfcompat._src.framework.scopes import device
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.ops.array.join import concat
+from tfcompat._src.ops.math.scan import add_n
+from tfcompat._src.variables.variable import Variable
+
+
+def devices_of(destinations: Any) -> tuple[str, ...]:
+    """The devices of a distributed value, a variable, a tensor or a device string.
+
+    Raises:
+      ValueError: it is none of these, or empty.
+    """
+    if isinstance(destinations, DistributedValues):
+        return destinations.devices
+    if isinstance(destinations, str):
+        return (device_util.resolve(destinations),)
+    if not isinstance(destinations, (Variable, Tensor)):
+        raise ValueError("destinations must be one of a `DistributedValues` object, a tf.Variable object, or a device string.")
+    return (device_util.resolve(destinations.device),)
+
+
+def copied_to(value: Any, where: str) -> Any:
+    """A copy of a tensor or IndexedSlices on a device."""
+    with device(where):
+        if not isinstance(value, IndexedSlices):
+            return raw.Identity(convert_to_tensor(value))
+        parts = [raw.Identity(value.values), raw.Identity(value.indices)]
+        return IndexedSlices(*parts, dense_shape=None if value.dense_shape is None else raw.Identity(value.dense_shape))
+
+
+def simple_broadcast(value: Any, destinations: Any) -> Any:
+    """Copies of `value` on the devices of `destinations`; the copy itself where it is one."""
+    devices = devices_of(destinations)
+    copies = [copied_to(value, d) for d in devices]
+    return copies[0] if len(copies) == 1 else regroup(devices, copies, Mirrored)
+
+
+def _sum(values: Sequence[Any], accumulate: Callable) -> Any:
+    if not any(isinstance(v, IndexedSlices) for v in values):
+        return accumulate(list(values))
+    if not all(isinstance(v, IndexedSlices) for v in values):
+        raise ValueError("Some replicas give a Tensor and others IndexedSlices for one value.")
+    rows, indices = concat([v.values for v in values], axis=0), concat([v.indices for v in values], axis=0)
+    return IndexedSlices(rows, indices, values[0].dense_shape)
+
+
+def _divided(value: Any, count: int) -> Any:
+    if isinstance(value, IndexedSlices):
+        return IndexedSlices(value.values / count, value.indices, value.dense_shape)
+    return value / count
+
+
+def _simple_reduce(per_replica: DistributedValues, where: str, accumulate: Callable, reduce_op: ReduceOp) -> Any:
+    values = [v if isinstance(v, IndexedSlices) else convert_to_tensor(v) for v in per_replica.values]
+    if len(values) == 1 and values[0].device == where:
+        return values[0]
+    with device(where):
+        total = _sum(values, accumulate)
+        return _divided(total, len(values)) if reduce_op is ReduceOp.MEAN else total
+
+
+def reduce_non_distributed_value(reduce_op: Any, replicas: int, value: Any, destinations: Any) -> Any:
+    """The reduction of a value that all replicas share.
+
+    Raises:
+      ValueError: it would be summed over several replicas.
+    """
+    if not isinstance(value, (Tensor, Variable, IndexedSlices)) and value == 0:
+        return 0
+    if as_reduce_op(reduce_op) is ReduceOp.MEAN:
+        return value
+    devices_of(destinations)
+    if replicas != 1:
+        raise ValueError(f"A non-DistributedValues value {value} cannot be reduced with the given reduce op {reduce_op}.")
+    return simple_broadcast(value, destinations)
+
+
+def _as_per_replica(value: Any) -> DistributedValues:
+    if isinstance(value, DistributedValues):
+        return value
+    where = getattr(value, "device", None)
+    if where is None:
+        raise ValueError(f"Cannot convert `input_tensor` to a `PerReplica` object because it doesn't have device set: {value!r}")
+    return PerReplica((device_util.canonicalize(where) if where else where,), (value,))
+
+
+@export("distribute.CrossDeviceOps", "contrib.distribute.CrossDeviceOps")
+class CrossDeviceOps:
+    """Base class of the ways to reduce and broadcast values.
+
+    A subclass defines `reduce_implementation` and `batch_reduce_implementation`.
+    """
+
+    def reduce(self, reduce_op: Any, per_replica_value: Any, destinations: Any) -> Any:
+        """The sum or mean of the replicas' values, on the devices of `destinations`.
+
+        Args:
+          reduce_op: a ReduceOp.
+          per_replica_value: a PerReplica, or a tensor with a device.
+          destinations: a distributed value, variable or device string.
+
+        Raises:
+          ValueError: an argument is of another kind.
+        """
+        devices_of(destinations)
+        return self.reduce_implementation(as_reduce_op(reduce_op), _as_per_replica(per_replica_value), destinations)
+
+    def batch_reduce(self, reduce_op: Any, value_destination_pairs: Iterable[tuple]) -> list[Any]:
+        """`reduce` for each pair of a value and its destinations; ValueError where an element is no pair."""
+        pairs = list(value_destination_pairs)
+        if not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):
+            raise ValueError("Each element of `value_destination_pairs` should be a tuple of size 2.")
+        for _, destinations in pairs:
+            devices_of(destinations)
+        return self.batch_reduce_implementation(as_reduce_op(reduce_op), [(_as_per_replica(v), d) for v, d in pairs])
+
+    def broadcast(self, tensor: Any, destinations: Any) -> Any:
+        """Copies of a tensor on the devices of `destinations`."""
+        return self.broadcast_implementation(tensor, destinations)
+
+    def reduce_implementation(self, reduce_op: ReduceOp, per_replica_value: Any, destinations: Any) -> Any:
+        """`reduce`, with checked arguments."""
+        raise NotImplementedError("_reduce method must be implemented in descendants.")
+
+    def batch_reduce_implementation(self, reduce_op: ReduceOp, value_destination_pairs: list[tuple]) -> list[Any]:
+        """`batch_reduce`, with checked arguments."""
+        raise NotImplementedError("batch_reduce_implementation method must be implemented in descendants.")
+
+    def broadcast_implementation(self, tensor: Any, destinations: Any) -> Any:
+        """`broadcast`, with checked arguments."""
+        return simple_broadcast(tensor, destinations)
+
+
+@export("distribute.ReductionToOneDevice")
+class ReductionToOneDevice(CrossDeviceOps):
+    """Sums on one device, and copies to the others.
+
+    Args:
+      reduce_to_device: where; by default the first destination.
+      accumulation_fn: adds a list of tensors up, by default tf.add_n.
+    """
+
+    def __init__(self, reduce_to_device: Any = None, accumulation_fn: Callable | None = None) -> None:
+        self.reduce_to_device, self.accumulation_fn = reduce_to_device, accumulation_fn or add_n
+
+    def reduce_implementation(self, reduce_op: ReduceOp, per_replica_value: Any, destinations: Any) -> Any:
+        where = self.reduce_to_device or devices_of(destinations)[0]
+        return self.broadcast(_simple_reduce(per_replica_value, where, self.accumulation_fn, reduce_op), destinations)
+
+    def batch_reduce_implementation(self, reduce_op: ReduceOp, value_destination_pairs: list[tuple]) -> list[Any]:
+        return [self.reduce_implementation(reduce_op, v, destinations) for v, destinations in value_destination_pairs]
+
+
+@export("contrib.distribute.AllReduceCrossDeviceOps")
+class AllReduceCrossDeviceOps(ReductionToOneDevice):
+    """Reduces by an all-reduce among the devices.
+
+    Args:
+      all_reduce_alg: "nccl", "hierarchical_copy" or another name of an algorithm of 1.15; which messages are sent is
+        up to the compiler, so the name changes nothing in what is computed.
+      num_packs: in how many parts values are sent; here a plan sends them in buckets of 32 MiB, so that only its range is checked.
+      agg_small_grads_max_bytes, agg_small_grads_max_group: which small values are sent together; not used, as above.
+
+    Raises:
+      ValueError: `num_packs` is negative.
+    """
+
+    def __init__(
+        self, all_reduce_alg: str = "nccl", num_packs: int = 1, agg_small_grads_max_bytes: int = 0,
+        agg_small_grads_max_group: int = 10,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        if num_packs < 0:
+            raise ValueError(f"{type(self).__name__} requires num_packs >= 0, but {num_packs} is specified")
+        self._all_reduce_alg, self._num_packs = all_reduce_alg, num_packs
+        self._agg_small_grads_max_bytes = agg_small_grads_max_bytes
+        self._agg_small_grads_max_group = agg_small_grads_max_group
+
+
+@export("distribute.NcclAllReduce")
+class NcclAllReduce(AllReduceCrossDeviceOps):
+    """The all-reduce that MirroredStrategy uses on GPUs; see AllReduceCrossDeviceOps for `num_packs` and what is raised."""
+
+    def __init__(self, num_packs: int = 1) -> None:
+        super().__init__("nccl", num_packs)
+
+
+@export("distribute.HierarchicalCopyAllReduce")
+class HierarchicalCopyAllReduce(AllReduceCrossDeviceOps):
+    """The all-reduce for GPUs in two groups; see AllReduceCrossDeviceOps for `num_packs` and what is raised."""
+
+    def __init__(self, num_packs: int = 1) -> None:
+        super().__init__("hierarchical_copy", num_packs)
+
+
+def choose_the_best(devices: Sequence[str]) -> CrossDeviceOps:
+    """NcclAllReduce where all devices are GPUs, else ReductionToOneDevice."""
+    kinds = {DeviceSpec.from_string(d).device_type for d in devices}
+    return NcclAllReduce(num_packs=1) if kinds == {"GPU"} else ReductionToOneDevice()

@@ -1,0 +1,161 @@
+"""The strategy that is in use where no other is, and the functions that say which is in use."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+from tfcompat._src.distribute import input_lib
+from tfcompat._src.distribute.distribute_lib import InputContext, Strategy
+from tfcompat._src.distribute.extended import StrategyExtended
+from tfcompat._src.distribute.reduce_util import ReduceOp
+from tfcompat._src.distribute.replica_context import ReplicaContext
+from tfcompat._src.framework import distribution_context, dtypes, nest
+from tfcompat._src.framework.convert import constant
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.graph import Graph
+from tfcompat._src.framework.scopes import colocate_with as colocated
+from tfcompat._src.framework.scopes import get_default_graph
+from tfcompat._src.ops.array.constant import identity
+
+
+class DefaultExtended(StrategyExtended):
+    """One replica, without any placement."""
+
+    _is_default = True
+
+    def __init__(self, container_strategy: Any) -> None:
+        super().__init__(container_strategy, ("",))
+
+    @contextlib.contextmanager
+    def _scope(self, strategy: Any) -> Any:
+        if has_strategy():
+            raise RuntimeError("Must not nest tf.distribute.Strategy scopes.")
+        yield strategy
+
+    def _require_cross_replica(self) -> None:
+        """Everything may be called without a scope."""
+
+    def colocate_vars_with(self, colocate_with_variable: Any) -> contextlib.AbstractContextManager:
+        return colocated(colocate_with_variable)
+
+    def variable_created_in_scope(self, v: Any) -> bool:
+        return v._distribute_strategy is None
+
+    def _call_for_each_replica(self, fn: Callable, args: tuple, kwargs: dict) -> Any:
+        with ReplicaContext(self._strategy, constant(0, dtypes.int32)):
+            return fn(*args, **kwargs)
+
+    def _reduce_to(self, reduce_op: Any, value: Any, destinations: Any) -> Any:
+        return value
+
+    def _reduce(self, reduce_op: Any, value: Any) -> Any:
+        return value
+
+    def _batch_reduce_to(self, reduce_op: Any, pairs: list[tuple]) -> list:
+        return [value for value, _ in pairs]
+
+    def _broadcast_to(self, tensor: Any, destinations: Any) -> Any:
+        return tensor
+
+    def _update(self, var: Any, fn: Callable, args: tuple, kwargs: dict, group: bool) -> Any:
+        return self._update_non_slot(var, fn, (var, *args), kwargs, group)
+
+    def _update_non_slot(self, colocate_with: Any, fn: Callable, args: tuple, kwargs: dict, group: bool) -> Any:
+        with colocated(colocate_with):
+            result = fn(*args, **kwargs)
+        return result if group else nest.map_structure(self._local_results, result)
+
+    def read_var(self, v: Any) -> Any:
+        return identity(v)
+
+    def non_slot_devices(self, var_list: Any) -> Any:
+        return min(var_list, key=lambda v: v.name)
+
+    def _make_input_fn_iterator(self, input_fn: Callable) -> Any:
+        return input_lib.InputFunctionIterator(input_fn(InputContext()), self._devices)
+
+    def _make_dataset_iterator(self, dataset: Any) -> Any:
+        return dataset.make_initializable_iterator()
+
+    @property
+    def worker_devices(self) -> tuple[str, ...]:
+        raise RuntimeError("worker_devices() method unsupported by default tf.distribute.Strategy.")
+
+    @property
+    def parameter_devices(self) -> tuple[str, ...]:
+        raise RuntimeError("parameter_devices() method unsupported by default tf.distribute.Strategy.")
+
+
+class DefaultStrategy(Strategy):
+    """The strategy that is in use where no other is."""
+
+    def __init__(self) -> None:
+        super().__init__(DefaultExtended(self))
+
+
+DEFAULT = DefaultStrategy()
+_DEFAULT_REPLICA = ReplicaContext(DEFAULT, 0)
+
+
+@export("distribute.get_strategy", "contrib.distribute.get_strategy", "contrib.distribute.get_distribution_strategy")
+def get_strategy() -> Strategy:
+    """The strategy in use; a default one where none is."""
+    mode = distribution_context.current()
+    return DEFAULT if mode is None else mode.strategy
+
+
+@export("distribute.has_strategy", "contrib.distribute.has_strategy", "contrib.distribute.has_distribution_strategy")
+def has_strategy() -> bool:
+    """Whether a strategy other than the default one is in use."""
+    return get_strategy() is not DEFAULT
+
+
+@export("distribute.get_replica_context", "contrib.distribute.get_replica_context")
+def get_replica_context() -> ReplicaContext | None:
+    """The context of the replica that runs; None in cross-replica context."""
+    mode = distribution_context.current()
+    return _DEFAULT_REPLICA if mode is None else mode.replica_context
+
+
+@export("distribute.in_cross_replica_context", "contrib.distribute.in_cross_replica_context")
+def in_cross_replica_context() -> bool:
+    """Whether a strategy is in use and no replica runs."""
+    mode = distribution_context.current()
+    return mode is not None and mode.replica_context is None
+
+
+@export("contrib.distribute.get_cross_replica_context")
+def get_cross_replica_context() -> Strategy | None:
+    """The strategy in use, in cross-replica context; None where a replica runs."""
+    mode = distribution_context.current()
+    return mode.strategy if mode is not None and mode.replica_context is None else None
+
+
+_OPEN_SCOPES: dict[Graph, contextlib.AbstractContextManager] = {}
+
+
+@export("distribute.experimental_set_strategy")
+def experimental_set_strategy(strategy: Strategy | None) -> None:
+    """Enters the scope of a strategy for good, or leaves that of the one set before.
+
+    Raises:
+      RuntimeError: a `with strategy.scope()` block is open.
+    """
+    graph = get_default_graph()
+    opened = _OPEN_SCOPES.pop(graph, None)
+    if opened is not None:
+        opened.__exit__(None, None, None)
+    if has_strategy():
+        raise RuntimeError("Must not be called inside a `tf.distribute.Strategy` scope.")
+    if strategy is not None:
+        scope = strategy.scope()
+        scope.__enter__()
+        _OPEN_SCOPES[graph] = scope
+
+
+@export("distribute.get_loss_reduction", "contrib.distribute.get_loss_reduction")
+def get_loss_reduction() -> ReduceOp:
+    """The reduction of the replicas' losses that an optimizer expects: SUM, outside of estimators."""
+    return ReduceOp.SUM

@@ -1,0 +1,53 @@
+"""Device strings of strategies."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+from tfcompat._src.framework.device import DeviceSpec, canonical_name
+from tfcompat._src.framework.scopes import get_default_graph
+from tfcompat._src.runtime.devices import accelerator_count
+
+
+def canonicalize(d: str, default: str | None = None) -> str:
+    """The device string `d` with what it lacks taken from `default`, then from /replica:0/task:0/device:CPU:0.
+
+    Raises:
+      AssertionError: the device type is not in capitals.
+    """
+    spec = DeviceSpec.from_string(d)
+    assert spec.device_type is None or spec.device_type == spec.device_type.upper(), (
+        f"Device type '{spec.device_type}' must be all-caps."
+    )
+    found = DeviceSpec(replica=0, task=0, device_type="CPU", device_index=0)
+    if default:
+        found = found.make_merged_spec(DeviceSpec.from_string(default))
+    return found.make_merged_spec(spec).to_string()
+
+
+def resolve(d: str) -> str:
+    """`canonicalize` with the device of the open device scopes as default."""
+    return canonicalize(d, default=current())
+
+
+def current() -> str:
+    """The device that a node made now would have, "" where no scope says one."""
+    node: Any = types.SimpleNamespace(_device="", device="", type="", name="", node_def=types.SimpleNamespace(op="", name="", device=""))
+    get_default_graph()._apply_devices(node)
+    return canonical_name(node._device)
+
+
+def get_host_for_device(device: str) -> str:
+    """The first CPU of the task that a device belongs to."""
+    return DeviceSpec.from_string(device).replace(device_type="CPU", device_index=0).to_string()
+
+
+def local_devices_from_num_gpus(num_gpus: int) -> tuple[str, ...]:
+    """Device strings of so many GPUs, or of the CPU where there is none."""
+    return tuple(f"/device:GPU:{i}" for i in range(num_gpus)) or ("/device:CPU:0",)
+
+
+def local_devices() -> tuple[str, ...]:
+    """Device strings of this process's GPUs, or of the CPU where there is none."""
+    return local_devices_from_num_gpus(accelerator_count("GPU"))

@@ -1,0 +1,276 @@
+"""tf.distribute.StrategyExtended: what kinds of strategies differ in."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from tfcompat._src.distribute import device_util
+from tfcompat._src.distribute.cross_device_ops import CrossDeviceOps, reduce_non_distributed_value
+from tfcompat._src.distribute.reduce_util import ReduceOp, as_reduce_op
+from tfcompat._src.distribute.values import DistributedValues, Mirrored, value_container
+from tfcompat._src.framework import distribution_context
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.scopes import device
+from tfcompat._src.ops.array.constant import identity
+from tfcompat._src.platform import logging
+from tfcompat._src.variables.scope import get_variable_scope, variable_scope
+from tfcompat._src.variables.variable import variable_creator_scope
+
+_NO_DATA = "tf.data is not there yet, and {} needs a tf.data.Dataset. Use make_input_fn_iterator with a function that gives tensors."
+
+
+@export("distribute.StrategyExtended")
+class StrategyExtended:
+    """Base class of what a strategy does beyond what its users call; made by the strategy's constructor.
+
+    Args:
+      container_strategy: the strategy that this belongs to.
+      devices: canonical strings of the devices, one per replica.
+      cross_device_ops: how values are reduced.
+    """
+
+    _is_default = False
+
+    def __init__(self, container_strategy: Any, devices: Iterable[str] = (), cross_device_ops: CrossDeviceOps | None = None) -> None:
+        self._strategy = container_strategy
+        self._devices = tuple(devices)
+        self._cross_device_ops = cross_device_ops
+        self._default_device: str | None = None
+
+    def _container_strategy(self) -> Any:
+        return self._strategy
+
+    # ---- properties ----
+
+    @property
+    def _num_replicas_in_sync(self) -> int:
+        return len(self._devices)
+
+    @property
+    def worker_devices(self) -> tuple[str, ...]:
+        """The devices that replicas run on."""
+        return self._devices
+
+    @property
+    def parameter_devices(self) -> tuple[str, ...]:
+        """The devices that variables are on."""
+        return self._devices
+
+    @property
+    def experimental_between_graph(self) -> bool:
+        """Whether each worker makes a graph of its own."""
+        return False
+
+    @property
+    def experimental_should_init(self) -> bool:
+        """Whether this worker initializes variables."""
+        return True
+
+    @property
+    def should_checkpoint(self) -> bool:
+        """Whether this worker writes checkpoints."""
+        return True
+
+    @property
+    def should_save_summary(self) -> bool:
+        """Whether this worker writes summaries."""
+        return True
+
+    @property
+    def experimental_require_static_shapes(self) -> bool:
+        """Whether shapes must be known while the graph is built."""
+        return False
+
+    # ---- scopes ----
+
+    @contextlib.contextmanager
+    def _scope(self, strategy: Any) -> Iterator[Any]:
+        mode = distribution_context.current()
+        if mode is not None:
+            if mode.strategy is not strategy:
+                raise RuntimeError(f"Mixing different tf.distribute.Strategy objects: {mode.strategy} is not {strategy}")
+            if mode.replica_context is not None:
+                raise RuntimeError("Method requires being in cross-replica context, use get_replica_context().merge_call()")
+            yield strategy
+            return
+        with contextlib.ExitStack() as stack:
+            distribution_context.push(strategy)
+            stack.callback(distribution_context.pop)
+            stack.enter_context(variable_scope(get_variable_scope(), custom_getter=self._getter))
+            stack.enter_context(variable_creator_scope(self._creator))
+            if self._default_device:
+                stack.enter_context(device(self._default_device))
+            yield strategy
+
+    def _creator(self, next_creator: Callable, *args: Any, **kwargs: Any) -> Any:
+        kwargs["use_resource"] = True
+        return self._create_variable(next_creator, *args, **kwargs)
+
+    def _getter(self, getter: Callable, *args: Any, **kwargs: Any) -> Any:
+        if not self._allow_variable_partition() and kwargs.pop("partitioner", None) is not None:
+            logging.warning("Partitioned variables are disabled when using current tf.distribute.Strategy.")
+        return getter(*args, **kwargs)
+
+    def _allow_variable_partition(self) -> bool:
+        return False
+
+    def colocate_vars_with(self, colocate_with_variable: Any) -> contextlib.AbstractContextManager:
+        """A block whose variables are on the devices of `colocate_with_variable`.
+
+        Raises:
+          ValueError: that is no variable of this strategy.
+        """
+        self._validate_colocate_with_variable(colocate_with_variable)
+
+        def creator(next_creator: Callable, *args: Any, **kwargs: Any) -> Any:
+            return next_creator(*args, **{**kwargs, "use_resource": True, "colocate_with": colocate_with_variable})
+
+        return variable_creator_scope(creator)
+
+    def _validate_colocate_with_variable(self, variable: Any) -> None:
+        if getattr(value_container(variable), "_distribute_strategy", None) is not self._strategy:
+            raise ValueError(
+                f"`colocate_vars_with` must only be passed a variable created in this tf.distribute.Strategy.scope(), not: {variable}"
+            )
+
+    def variable_created_in_scope(self, v: Any) -> bool:
+        """Whether a variable was made under this strategy."""
+        return v._distribute_strategy is self._strategy
+
+    def _create_variable(self, next_creator: Callable, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError("must be implemented in descendants")
+
+    def read_var(self, v: Any) -> Any:
+        """The value of a variable of this strategy, for all replicas."""
+        return identity(v.value() if not isinstance(v, Mirrored) else v.get().value())
+
+    # ---- calls ----
+
+    def call_for_each_replica(self, fn: Callable, args: tuple = (), kwargs: dict | None = None) -> Any:
+        """`fn` once per replica; see `Strategy.experimental_run_v2`."""
+        self._require_cross_replica()
+        return self._call_for_each_replica(fn, tuple(args), kwargs or {})
+
+    def _require_cross_replica(self) -> None:
+        mode = distribution_context.current()
+        if mode is None:
+            raise RuntimeError(f'Need to be inside "with strategy.scope()" for {self._strategy}')
+        if mode.strategy is not self._strategy:
+            raise RuntimeError(f"Mixing different tf.distribute.Strategy objects: {mode.strategy} is not {self._strategy}")
+        if mode.replica_context is not None:
+            raise RuntimeError("Method requires being in cross-replica context, use get_replica_context().merge_call()")
+
+    def _call_for_each_replica(self, fn: Callable, args: tuple, kwargs: dict) -> Any:
+        raise NotImplementedError("must be implemented in descendants")
+
+    def update(self, var: Any, fn: Callable, args: tuple = (), kwargs: dict | None = None, group: bool = True) -> Any:
+        """`fn(component, ...)` for each component of a variable, on its device.
+
+        Args:
+          var: a variable of this strategy.
+          fn: takes the component, and the components of `args` and `kwargs` on its device.
+          group: whether the results become one that waits for all; else a tuple with one per component.
+        """
+        self._require_cross_replica()
+        return self._update(var, fn, tuple(args), kwargs or {}, group)
+
+    def update_non_slot(
+        self, colocate_with: Any, fn: Callable, args: tuple = (), kwargs: dict | None = None, group: bool = True
+    ) -> Any:
+        """`fn(...)` on each device of `colocate_with`, which `non_slot_devices` gave; see `update`."""
+        self._require_cross_replica()
+        return self._update_non_slot(colocate_with, fn, tuple(args), kwargs or {}, group)
+
+    def _update(self, var: Any, fn: Callable, args: tuple, kwargs: dict, group: bool) -> Any:
+        raise NotImplementedError("must be implemented in descendants")
+
+    def _update_non_slot(self, colocate_with: Any, fn: Callable, args: tuple, kwargs: dict, group: bool) -> Any:
+        raise NotImplementedError("must be implemented in descendants")
+
+    def non_slot_devices(self, var_list: Any) -> Any:
+        """Where variables that belong to an optimizer as a whole are."""
+        raise NotImplementedError("must be implemented in descendants")
+
+    def _local_results(self, value: Any) -> tuple:
+        return value.values if isinstance(value, DistributedValues) else (value,)
+
+    def value_container(self, value: Any) -> Any:
+        """The distributed variable that `value` is a component of, or `value`."""
+        return value_container(value)
+
+    # ---- reductions ----
+
+    def reduce_to(self, reduce_op: Any, value: Any, destinations: Any) -> Any:
+        """The sum or mean of the replicas' values, on the devices of `destinations`."""
+        self._require_cross_replica()
+        return self._reduce_to(as_reduce_op(reduce_op), value, destinations)
+
+    def batch_reduce_to(self, reduce_op: Any, value_destination_pairs: Iterable[tuple]) -> list:
+        """`reduce_to` for each pair of a value and its destinations."""
+        self._require_cross_replica()
+        return self._batch_reduce_to(as_reduce_op(reduce_op), list(value_destination_pairs))
+
+    def broadcast_to(self, tensor: Any, destinations: Any) -> Any:
+        """Copies of a tensor on the devices of `destinations`; a Python number is given back."""
+        self._require_cross_replica()
+        return self._broadcast_to(tensor, destinations)
+
+    def _reduce(self, reduce_op: ReduceOp, value: Any) -> Any:
+        where = device_util.current() or "/device:CPU:0"
+        with self._strategy.scope():
+            return self._local_results(self._reduce_to(reduce_op, value, where))[0]
+
+    def _reduce_to(self, reduce_op: ReduceOp, value: Any, destinations: Any) -> Any:
+        if isinstance(value, Mirrored) and reduce_op is ReduceOp.MEAN:
+            return value
+        if isinstance(value, Mirrored):
+            raise ValueError(f"The sum over replicas of a mirrored value is not defined: {value!r}")
+        if not isinstance(value, DistributedValues):
+            return reduce_non_distributed_value(reduce_op, self._num_replicas_in_sync, value, destinations)
+        return self._cross_device_ops.reduce(reduce_op, value, destinations)
+
+    def _batch_reduce_to(self, reduce_op: ReduceOp, pairs: list[tuple]) -> list:
+        return self._cross_device_ops.batch_reduce(reduce_op, pairs)
+
+    def _broadcast_to(self, tensor: Any, destinations: Any) -> Any:
+        if isinstance(tensor, (float, int)):
+            return tensor
+        return self._cross_device_ops.broadcast(tensor, destinations or Mirrored(self._devices, self._devices))
+
+    # ---- input ----
+
+    def _make_dataset_iterator(self, dataset: Any) -> Any:
+        raise NotImplementedError(_NO_DATA.format("make_dataset_iterator"))
+
+    def _make_input_fn_iterator(self, input_fn: Callable) -> Any:
+        raise NotImplementedError("must be implemented in descendants")
+
+    def experimental_make_numpy_dataset(self, numpy_input: Any, session: Any = None) -> Any:
+        """A tf.data.Dataset of arrays."""
+        raise NotImplementedError(_NO_DATA.format("experimental_make_numpy_dataset"))
+
+    def _experimental_distribute_dataset(self, dataset: Any) -> Any:
+        raise NotImplementedError(_NO_DATA.format("experimental_distribute_dataset"))
+
+    def _experimental_distribute_datasets_from_function(self, dataset_fn: Callable) -> Any:
+        raise NotImplementedError(_NO_DATA.format("experimental_distribute_datasets_from_function"))
+
+    def experimental_run_steps_on_iterator(
+        self, fn: Callable, iterator: Any, iterations: int = 1, initial_loop_values: Any = None
+    ) -> Any:
+        """`iterations` steps of `fn(context, inputs)` in one loop of the graph."""
+        raise NotImplementedError(_NO_DATA.format("experimental_run_steps_on_iterator"))
+
+    # ---- configuration ----
+
+    def _configure(self, session_config: Any, cluster_spec: Any, task_type: str | None, task_id: int | None) -> None:
+        if cluster_spec:
+            raise NotImplementedError("A strategy of tfcompat runs in one process: configure(cluster_spec=) is not there yet.")
+        if session_config is not None:
+            session_config.CopyFrom(self._update_config_proto(session_config))
+
+    def _update_config_proto(self, config_proto: Any) -> Any:
+        return copy.deepcopy(config_proto)

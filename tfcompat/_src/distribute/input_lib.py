@@ -1,0 +1,47 @@
+"""Iterators that give each replica its input."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tfcompat._src.distribute.values import regroup
+from tfcompat._src.framework.scopes import device
+
+
+class InputFunctionIterator:
+    """What `make_input_fn_iterator` gives.
+
+    Args:
+      source: what the input function gave: a function that makes the tensors of one replica.
+      devices: of the replicas.
+
+    Raises:
+      NotImplementedError: `source` is a tf.data.Dataset. ValueError: it is no function.
+    """
+
+    def __init__(self, source: Any, devices: Sequence[str]) -> None:
+        if hasattr(source, "make_initializable_iterator") or hasattr(source, "_variant_tensor"):
+            raise NotImplementedError("make_input_fn_iterator with a tf.data.Dataset: tf.data is not there yet.")
+        if not callable(source):
+            raise ValueError("input_fn must return a tf.data.Dataset or a callable.")
+        self._source, self._devices = source, tuple(devices)
+
+    def get_next(self, name: str | None = None) -> Any:
+        """The tensors of all replicas: a nest of PerReplica values."""
+        made = []
+        for where in self._devices:
+            with device(where):
+                made.append(self._source())
+        return regroup(self._devices, made)
+
+    def initialize(self) -> list:
+        """The operations that start the iterator: none."""
+        return []
+
+    def initializer(self) -> list:
+        """As `initialize`."""
+        return self.initialize()
+
+    def __iter__(self) -> Any:
+        raise RuntimeError("Iterating over a distributed iterator needs eager execution; call get_next() in the graph.")

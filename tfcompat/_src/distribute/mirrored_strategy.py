@@ -1,0 +1,121 @@
+"""tf.distribute.MirroredStrategy: a copy of each variable on each device, gradients summed among them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tfcompat._src.distribute import device_util, input_lib
+from tfcompat._src.distribute.cross_device_ops import CrossDeviceOps, choose_the_best
+from tfcompat._src.distribute.distribute_lib import InputContext, Strategy
+from tfcompat._src.distribute.extended import StrategyExtended
+from tfcompat._src.distribute.replica_threads import call_for_each_replica
+from tfcompat._src.distribute.values import select_device_mirrored, update_regroup
+from tfcompat._src.distribute.variables import DistributedVariable, SyncOnReadVariable, create_mirrored_variable
+from tfcompat._src.framework import distribution_context
+from tfcompat._src.framework.device import DeviceSpec
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.scopes import device, name_scope
+from tfcompat._src.ops.array.constant import identity
+
+
+def check_local(devices: Sequence[str]) -> None:
+    """Raises NotImplementedError where a device is of another process."""
+    for d in devices:
+        spec = DeviceSpec.from_string(d)
+        if spec.job not in (None, "localhost") or spec.task not in (None, 0):
+            raise NotImplementedError(f"tfcompat runs a strategy in one process, and {d} is a device of another.")
+
+
+class MirroredExtended(StrategyExtended):
+    """What MirroredStrategy does.
+
+    Args:
+      container_strategy: the strategy.
+      devices: device strings, by default those of all GPUs, or of the CPU.
+      cross_device_ops: how values are reduced.
+    """
+
+    def __init__(
+        self, container_strategy: Any, devices: Sequence[str] | None = None, cross_device_ops: CrossDeviceOps | None = None
+    ) -> None:  # fmt: skip
+        devices = devices or device_util.local_devices()
+        check_local(devices)
+        resolved = tuple(device_util.resolve(d) for d in devices)
+        assert len(set(resolved)) == len(resolved), f"No duplicates allowed in `devices` argument: {resolved}"
+        super().__init__(container_strategy, resolved, cross_device_ops or choose_the_best(resolved))
+
+    def _create_variable(self, next_creator: Callable, *args: Any, **kwargs: Any) -> Any:
+        beside = kwargs.pop("colocate_with", None)
+        devices = self._devices if beside is None else beside.devices
+
+        def components(**kwargs: Any) -> list:
+            made: list = []
+            for i, where in enumerate(devices):
+                with device(where):
+                    if made:
+                        kwargs["name"] = f"{made[0].name.split(':')[0]}/replica_{i}/"
+                        kwargs["initial_value"] = _copy_of_initial_value(made[0], where)
+                    made.append(next_creator(*args, **kwargs))
+            return made
+
+        return create_mirrored_variable(self._strategy, components, kwargs)
+
+    def _call_for_each_replica(self, fn: Callable, args: tuple, kwargs: dict) -> Any:
+        return call_for_each_replica(self._strategy, self._devices, fn, args, kwargs)
+
+    def _update(self, var: Any, fn: Callable, args: tuple, kwargs: dict, group: bool) -> Any:
+        assert isinstance(var, DistributedVariable), var
+        return self._on_each(var.devices, var.values, fn, args, kwargs, group)
+
+    def _update_non_slot(self, colocate_with: Any, fn: Callable, args: tuple, kwargs: dict, group: bool) -> Any:
+        return self._on_each(colocate_with, None, fn, args, kwargs, group)
+
+    def _on_each(self, devices: Sequence[str], components: Any, fn: Callable, args: tuple, kwargs: dict, group: bool) -> Any:
+        updates = []
+        for i, where in enumerate(devices):
+            mine = (components[i],) if components is not None else ()
+            with device(where), distribution_context.updating(where), name_scope(f"update_{i}"):
+                updates.append(fn(*mine, *select_device_mirrored(where, args), **select_device_mirrored(where, kwargs)))
+        return update_regroup(self._local_results, devices, updates, group)
+
+    def read_var(self, v: Any) -> Any:
+        """The value of a variable for all replicas: reduced where it is synchronized on read."""
+        if isinstance(v, SyncOnReadVariable):
+            return v.get()
+        return identity(v.get().value())
+
+    def non_slot_devices(self, var_list: Any) -> tuple[str, ...]:
+        return self._devices
+
+    def _make_input_fn_iterator(self, input_fn: Callable) -> Any:
+        return input_lib.InputFunctionIterator(input_fn(InputContext(1, 0, self._num_replicas_in_sync)), self._devices)
+
+    def _update_config_proto(self, config_proto: Any) -> Any:
+        made = super()._update_config_proto(config_proto)
+        made.isolate_session_state = True
+        return made
+
+
+def _copy_of_initial_value(first: Any, where: str) -> Callable[[], Any]:
+    def initial_value() -> Any:
+        with device(where):
+            return identity(first.initial_value)
+
+    return initial_value
+
+
+@export("distribute.MirroredStrategy")
+class MirroredStrategy(Strategy):
+    """Trains on several devices of one machine, each with a copy of the variables.
+
+    Args:
+      devices: device strings, by default those of all GPUs, or of the CPU where there is none.
+      cross_device_ops: a CrossDeviceOps, by default by the kind of the devices.
+
+    Raises:
+      AssertionError: a device is named twice. NotImplementedError: a device is of another process.
+    """
+
+    def __init__(self, devices: Sequence[str] | None = None, cross_device_ops: CrossDeviceOps | None = None) -> None:
+        super().__init__(MirroredExtended(self, devices=devices, cross_device_ops=cross_device_ops))

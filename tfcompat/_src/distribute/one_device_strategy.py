@@ -1,0 +1,90 @@
+"""tf.distribute.OneDeviceStrategy: everything on one device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tfcompat._src.distribute import device_util, input_lib
+from tfcompat._src.distribute.distribute_lib import InputContext, Strategy
+from tfcompat._src.distribute.extended import StrategyExtended
+from tfcompat._src.distribute.mirrored_strategy import check_local
+from tfcompat._src.distribute.replica_context import ReplicaContext
+from tfcompat._src.framework import distribution_context, dtypes, nest
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.scopes import colocate_with as colocated
+from tfcompat._src.framework.scopes import device
+from tfcompat._src.framework.convert import constant
+from tfcompat._src.ops.array.constant import identity
+
+
+class OneDeviceExtended(StrategyExtended):
+    """What OneDeviceStrategy does."""
+
+    def __init__(self, container_strategy: Any, where: str) -> None:
+        check_local([where])
+        super().__init__(container_strategy, (device_util.resolve(where),))
+        self._device = self._devices[0]
+
+    def _create_variable(self, next_creator: Callable, *args: Any, **kwargs: Any) -> Any:
+        beside = kwargs.pop("colocate_with", None)
+        if beside is None:
+            with device(self._device):
+                made = next_creator(*args, **kwargs)
+        else:
+            with colocated(beside.op):
+                made = next_creator(*args, **kwargs)
+        made._strategy_of_one = self._strategy
+        return made
+
+    def _validate_colocate_with_variable(self, variable: Any) -> None:
+        if getattr(variable, "_strategy_of_one", None) is not self._strategy:
+            raise ValueError(f"`colocate_vars_with` must only be passed a variable created in this strategy's scope, not: {variable}")
+
+    def variable_created_in_scope(self, v: Any) -> bool:
+        return getattr(v, "_strategy_of_one", None) is self._strategy
+
+    def _call_for_each_replica(self, fn: Callable, args: tuple, kwargs: dict) -> Any:
+        with device(self._device), ReplicaContext(self._strategy, constant(0, dtypes.int32)):
+            return fn(*args, **kwargs)
+
+    def _reduce_to(self, reduce_op: Any, value: Any, destinations: Any) -> Any:
+        return value
+
+    def _batch_reduce_to(self, reduce_op: Any, pairs: list[tuple]) -> list:
+        return [value for value, _ in pairs]
+
+    def _broadcast_to(self, tensor: Any, destinations: Any) -> Any:
+        return tensor
+
+    def _update(self, var: Any, fn: Callable, args: tuple, kwargs: dict, group: bool) -> Any:
+        return self._update_non_slot(var, fn, (var, *args), kwargs, group)
+
+    def _update_non_slot(self, colocate_with: Any, fn: Callable, args: tuple, kwargs: dict, group: bool) -> Any:
+        with device(self._device), distribution_context.updating(self._device):
+            result = fn(*args, **kwargs)
+        return result if group else nest.map_structure(self._local_results, result)
+
+    def read_var(self, v: Any) -> Any:
+        return identity(v)
+
+    def non_slot_devices(self, var_list: Any) -> tuple[str, ...]:
+        return (self._device,)
+
+    def _make_input_fn_iterator(self, input_fn: Callable) -> Any:
+        return input_lib.InputFunctionIterator(input_fn(InputContext()), self._devices)
+
+    def value_container(self, value: Any) -> Any:
+        return value
+
+
+@export("distribute.OneDeviceStrategy", "contrib.distribute.OneDeviceStrategy")
+class OneDeviceStrategy(Strategy):
+    """Puts variables and computation on one device.
+
+    Args:
+      device: its device string.
+    """
+
+    def __init__(self, device: str) -> None:
+        super().__init__(OneDeviceExtended(self, device))

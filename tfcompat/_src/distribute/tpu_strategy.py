@@ -1,0 +1,50 @@
+"""tf.distribute.experimental.TPUStrategy: one replica per TPU core of this machine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfcompat._src.distribute.cross_device_ops import ReductionToOneDevice
+from tfcompat._src.distribute.distribute_lib import Strategy
+from tfcompat._src.distribute.mirrored_strategy import MirroredExtended
+from tfcompat._src.framework import errors
+from tfcompat._src.framework.export import export
+from tfcompat._src.runtime.devices import accelerator_count
+
+
+@export("tpu.experimental.initialize_tpu_system", "contrib.distribute.initialize_tpu_system")
+def initialize_tpu_system(cluster_resolver: Any = None) -> int:
+    """The number of TPU cores of this machine; JAX starts them by itself.
+
+    Raises:
+      errors.NotFoundError: there is none.
+    """
+    count = accelerator_count("TPU")
+    if not count:
+        raise errors.NotFoundError(None, None, "JAX has found no TPU; `tfcompat doctor` says what is missing.")
+    return count
+
+
+@export("distribute.experimental.TPUStrategy", "contrib.distribute.TPUStrategy")
+class TPUStrategy(Strategy):
+    """MirroredStrategy on the TPU cores of this machine.
+
+    Args:
+      tpu_cluster_resolver: a TPUClusterResolver of this machine.
+      steps_per_run: 1.
+      device_assignment: None.
+
+    Raises:
+      errors.NotFoundError: there is no TPU. NotImplementedError: another value of the last two.
+    """
+
+    def __init__(self, tpu_cluster_resolver: Any = None, steps_per_run: int | None = None, device_assignment: Any = None) -> None:
+        if steps_per_run not in (None, 1) or device_assignment is not None:
+            raise NotImplementedError("TPUStrategy(steps_per_run=, device_assignment=) is not there yet.")
+        devices = [f"/device:TPU:{i}" for i in range(initialize_tpu_system(tpu_cluster_resolver))]
+        super().__init__(MirroredExtended(self, devices, ReductionToOneDevice()))
+
+    @property
+    def steps_per_run(self) -> int:
+        """1."""
+        return 1

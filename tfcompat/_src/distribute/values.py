@@ -1,0 +1,204 @@
+"""Values that have one component per replica or per device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tfcompat._src.distribute import device_util
+from tfcompat._src.framework import distribution_context, nest
+from tfcompat._src.framework.constant_value import constant_value
+from tfcompat._src.framework.convert import convert_to_tensor, register_tensor_conversion_function
+from tfcompat._src.framework.scopes import control_dependencies, device
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.ops.array.constant import identity
+from tfcompat._src.ops.control.groups import group
+from tfcompat._src.variables.variable import Variable
+
+
+class DistributedValues:
+    """Components on several devices.
+
+    Args:
+      devices: canonical device strings.
+      values: one component per device.
+    """
+
+    _is_distributed = True
+
+    def __init__(self, devices: Sequence[str], values: Sequence[Any]) -> None:
+        assert len(devices) == len(values), (devices, values)
+        self._devices, self._values = tuple(devices), tuple(values)
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """The device of each component."""
+        return self._devices
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        """The components."""
+        return self._values
+
+    @property
+    def primary(self) -> Any:
+        """The first component."""
+        return self._values[0]
+
+    @property
+    def is_tensor_like(self) -> bool:
+        """Whether every component is a tensor or a variable."""
+        return all(isinstance(v, (Tensor, Variable)) for v in self._values)
+
+    def get(self, device: str | None = None) -> Any:
+        """The component on `device`, by default that of the replica which runs, or of the device that is updated.
+
+        Raises:
+          ValueError: there is none for it.
+        """
+        if device is None:
+            index = current_index(self._devices)
+            if index is None:
+                return self._get_cross_replica()
+            return self._values[index]
+        device = device_util.canonicalize(device)
+        if device not in self._devices:
+            raise ValueError(f"Device {device} not found in {self._devices} (current device {device_util.current()!r})")
+        return self._values[self._devices.index(device)]
+
+    def _get_cross_replica(self) -> Any:
+        raise ValueError(
+            f"{type(self).__name__} has one value for each of {self._devices}, but is used as one value in a "
+            "cross-replica context: reduce it, or take `strategy.experimental_local_results(value)`."
+        )
+
+    def __repr__(self) -> str:
+        rows = ",\n".join(f"  {i} {d}: {v}" for i, (d, v) in enumerate(zip(self._devices, self._values)))
+        return f"{type(self).__name__}:{{\n{rows}\n}}"
+
+
+def current_index(devices: tuple[str, ...]) -> int | None:
+    """The position, in `devices`, of the component that plain use means; None in a cross-replica context."""
+    mode = distribution_context.current()
+    if mode is None:
+        return 0
+    if mode.replica_context is None:
+        updated = distribution_context.update_device()
+        return None if updated is None else devices.index(device_util.canonicalize(updated))
+    return 0 if len(devices) == 1 else replica_number(mode.replica_context)
+
+
+def replica_number(replica_context: Any) -> int:
+    """The number of the replica that a context is of, where it is known while the graph is built.
+
+    Raises:
+      ValueError: it is not known.
+    """
+    number = constant_value(replica_context.replica_id_in_sync_group) if isinstance(
+        replica_context.replica_id_in_sync_group, Tensor) else replica_context.replica_id_in_sync_group
+    if number is None:
+        raise ValueError("The number of the replica is not known while the graph is built.")
+    return int(number)
+
+
+class PerReplica(DistributedValues):
+    """One value per replica."""
+
+
+class Mirrored(DistributedValues):
+    """The same value on each device; attributes are those of the component in use."""
+
+    def _get_cross_replica(self) -> Any:
+        here = device_util.canonicalize(device_util.current())
+        return self._values[self._devices.index(here)] if here in self._devices else self._values[0]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name in ("_values", "_devices"):
+            raise AttributeError(name)
+        return getattr(self.get(), name)
+
+    def _as_graph_element(self) -> Any:
+        found = self.get()
+        return found._as_graph_element() if hasattr(found, "_as_graph_element") else found
+
+
+def _convert(value: DistributedValues, dtype: Any = None, name: str | None = None, as_ref: bool = False) -> Tensor:
+    return convert_to_tensor(value.get(), dtype=dtype, name=name)
+
+
+register_tensor_conversion_function(DistributedValues, _convert)
+
+
+# ---- nests of components ----
+
+
+def regroup(devices: Sequence[str], values: Sequence[Any], wrap: Callable[..., Any] = PerReplica) -> Any:
+    """One nest with distributed values in it, of one nest per device.
+
+    Args:
+      devices: the devices. values: as many nests of one structure.
+      wrap: makes the distributed value of `devices` and components.
+
+    Raises:
+      AssertionError: the structures differ.
+    """
+    first = values[0]
+    if isinstance(first, (list, tuple)):
+        assert all(type(v) is type(first) and len(v) == len(first) for v in values), f"the replicas' values differ: {values}"
+        parts = [regroup(devices, column, wrap) for column in zip(*values)]
+        return type(first)._make(parts) if hasattr(first, "_make") else type(first)(parts)
+    if isinstance(first, dict):
+        assert all(isinstance(v, dict) and v.keys() == first.keys() for v in values), f"the replicas' values differ: {values}"
+        return {key: regroup(devices, [v[key] for v in values], wrap) for key in first}
+    if isinstance(first, Variable) and hasattr(first, "_distributed_container"):
+        container = first._distributed_container
+        assert all(getattr(v, "_distributed_container", None) is container for v in values), f"not one variable: {values}"
+        return container
+    return first if all(v is first for v in values) else wrap(devices, values)
+
+
+def select_replica(replica_id: int, structured: Any) -> Any:
+    """A nest with the component of one replica in place of each distributed value."""
+    return nest.map_structure(lambda x: x.values[replica_id] if hasattr(x, "_is_distributed") else x, structured)
+
+
+def select_device_mirrored(device: str, structured: Any) -> Any:
+    """A nest with the component on one device in place of each mirrored value; TypeError for a value per replica."""
+
+    def get(x: Any) -> Any:
+        if isinstance(x, PerReplica):
+            raise TypeError(f"Expected value to be mirrored across replicas: {x} in {structured}.")
+        return x.get(device) if hasattr(x, "_is_distributed") else x
+
+    return nest.map_structure(get, structured)
+
+
+def update_regroup(local_results: Callable, devices: Sequence[str], updates: Sequence[Any], together: bool) -> Any:
+    """The updates of the components of a variable as one result.
+
+    Args:
+      local_results: gives the components of a distributed value.
+      devices, updates: the devices, and what was made on each.
+      together: whether each result waits for all updates; else the nest holds tuples of results.
+    """
+    if not together:
+        return nest.map_structure(local_results, regroup(devices, updates, Mirrored))
+    return regroup(devices, updates, _grouped)
+
+
+def _grouped(devices: Sequence[str], values: Sequence[Any]) -> Any:
+    if len(values) == 1:
+        return Mirrored(devices, values)
+    all_done = group(values)
+    if not all(isinstance(v, (Tensor, Variable)) for v in values):
+        return all_done
+    found = []
+    for value, where in zip(values, devices):
+        with device(where), control_dependencies([all_done]):
+            found.append(identity(value))
+    return Mirrored(devices, found)
+
+
+def value_container(value: Any) -> Any:
+    """The distributed variable that `value` is a component of, or `value`."""
+    return getattr(value, "_distributed_container", value) if isinstance(value, Variable) else value

@@ -1,0 +1,124 @@
+"""The normal distribution."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tfcompat._src.distributions import special_math
+from tfcompat._src.distributions.distribution import FULLY_REPARAMETERIZED, ScalarDistribution, parameter
+from tfcompat._src.distributions.kullback_leibler import RegisterKL
+from tfcompat._src.framework.convert import constant
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.scopes import control_dependencies, name_scope
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.ops.array.constant import identity
+from tfcompat._src.ops.array.fill import ones_like
+from tfcompat._src.ops.composed.check_ops import assert_positive, assert_same_float_dtype
+from tfcompat._src.ops.math.binary import squared_difference
+from tfcompat._src.ops.math.unary import log, square
+from tfcompat._src.ops.nn.activation import softplus
+from tfcompat._src.ops.random.stateful import random_normal
+
+
+@export("distributions.Normal", "contrib.distributions.Normal")
+class Normal(ScalarDistribution):
+    """exp(-((x - loc) / scale)^2 / 2) / (sqrt(2 pi) scale).
+
+    Args:
+      loc: float Tensor: the mean.
+      scale: float Tensor: the standard deviation, positive.
+      validate_args, allow_nan_stats, name: see `Distribution`.
+
+    Raises:
+      TypeError: the parameters differ in dtype.
+    """
+
+    _PARAMETERS = ("loc", "scale")
+
+    def __init__(
+        self, loc: Any, scale: Any, validate_args: bool = False, allow_nan_stats: bool = True, name: str = "Normal"
+    ) -> None:
+        with name_scope(name, values=[loc, scale]) as name:
+            with control_dependencies([assert_positive(scale)] if validate_args else []):
+                self._loc = identity(loc, name="loc")
+                self._scale = identity(scale, name="scale")
+                assert_same_float_dtype([self._loc, self._scale])
+        super().__init__(
+            dtype=self._scale.dtype, reparameterization_type=FULLY_REPARAMETERIZED, validate_args=validate_args,
+            allow_nan_stats=allow_nan_stats, graph_parents=[self._loc, self._scale], name=name,
+        )  # fmt: skip
+
+    loc = parameter("loc", "The mean.")
+    scale = parameter("scale", "The standard deviation.")
+
+    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
+        standard = random_normal(self._sample_shape(n), mean=0.0, stddev=1.0, dtype=self.loc.dtype, seed=seed)
+        return standard * self.scale + self.loc
+
+    def _log_prob(self, x: Tensor) -> Tensor:
+        return self._log_unnormalized_prob(x) - self._log_normalization()
+
+    def _log_unnormalized_prob(self, x: Tensor) -> Tensor:
+        return -0.5 * square(self._z(x))
+
+    def _log_normalization(self) -> Tensor:
+        return 0.5 * math.log(2.0 * math.pi) + log(self.scale)
+
+    def _log_cdf(self, x: Tensor) -> Tensor:
+        return special_math.log_ndtr(self._z(x))
+
+    def _cdf(self, x: Tensor) -> Tensor:
+        return special_math.ndtr(self._z(x))
+
+    def _log_survival_function(self, x: Tensor) -> Tensor:
+        return special_math.log_ndtr(-self._z(x))
+
+    def _survival_function(self, x: Tensor) -> Tensor:
+        return special_math.ndtr(-self._z(x))
+
+    def _quantile(self, p: Tensor) -> Tensor:
+        return self._inv_z(special_math.ndtri(p))
+
+    def _entropy(self) -> Tensor:
+        scale = self.scale * ones_like(self.loc)
+        return 0.5 * math.log(2.0 * math.pi * math.e) + log(scale)
+
+    def _mean(self) -> Tensor:
+        return self.loc * ones_like(self.scale)
+
+    def _stddev(self) -> Tensor:
+        return self.scale * ones_like(self.loc)
+
+    def _mode(self) -> Tensor:
+        return self._mean()
+
+    def _z(self, x: Tensor) -> Tensor:
+        with name_scope("standardize", values=[x]):
+            return (x - self.loc) / self.scale
+
+    def _inv_z(self, z: Tensor) -> Tensor:
+        with name_scope("reconstruct", values=[z]):
+            return z * self.scale + self.loc
+
+
+@export("contrib.distributions.NormalWithSoftplusScale")
+class NormalWithSoftplusScale(Normal):
+    """`Normal` with the scale softplus(scale)."""
+
+    def __init__(
+        self, loc: Any, scale: Any, validate_args: bool = False, allow_nan_stats: bool = True,
+        name: str = "NormalWithSoftplusScale",
+    ) -> None:  # fmt: skip
+        with name_scope(name, values=[scale]) as name:
+            super().__init__(loc, softplus(scale, name="softplus_scale"), validate_args, allow_nan_stats, name)
+
+
+@RegisterKL(Normal, Normal)
+def _kl_normal_normal(a: Normal, b: Normal, name: str | None = None) -> Tensor:
+    with name_scope(name, "kl_normal_normal", [a.loc, b.loc]):
+        one, two, half = (constant(number, dtype=a.dtype) for number in (1, 2, 0.5))
+        variance_a, variance_b = square(a.scale), square(b.scale)
+        ratio = variance_a / variance_b
+        shift = squared_difference(a.loc, b.loc) / (two * variance_b)
+        return shift + half * (ratio - one - log(ratio))

@@ -1,0 +1,244 @@
+"""tf.GradientTape for graphs: derivatives through the operations that were made while the tape recorded."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from tfcompat._src.framework import dtypes, nest, raw
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.graph import Graph
+from tfcompat._src.framework.graph_collections import GraphKeys
+from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.scopes import get_default_graph
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.gradients.gradients import UnconnectedGradients, is_trainable, recorded_gradients
+from tfcompat._src.ops.array.shape import shape
+from tfcompat._src.platform import logging
+
+
+def _handle_or_self(x: Any) -> Any:
+    handle = getattr(x, "handle", None)
+    return handle if isinstance(handle, Tensor) and handle.dtype == dtypes.resource else x
+
+
+@export("GradientTape")
+class GradientTape:
+    """Records which operations are made of watched tensors inside of its `with` block, to differentiate through them.
+
+    Args:
+      persistent: whether `gradient` may be called more than once.
+      watch_accessed_variables: whether trainable resource variables are watched from the start.
+    """
+
+    def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
+        self._persistent, self._watches_variables = persistent, watch_accessed_variables
+        self._recording = self._has_begun = False
+        self._forget()
+
+    def _forget(self) -> None:
+        self._intervals: list[list[int]] = []
+        self._watched: dict[Tensor, int] = {}
+
+    def __enter__(self) -> GradientTape:
+        self._begin()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        if self._recording:
+            self._end()
+
+    def _begin(self) -> None:
+        if self._recording:
+            raise ValueError("Tape is already recording.")
+        if not self._has_begun or not self._persistent:
+            self._forget()
+        self._recording = self._has_begun = True
+        self._intervals.append([get_default_graph()._last_id, -1])
+
+    def _end(self) -> None:
+        if not self._recording:
+            raise ValueError("Tape is not recording.")
+        self._recording = False
+        self._intervals[-1][1] = get_default_graph()._last_id
+
+    def watch(self, tensor: Any) -> None:
+        """Records what is made of a tensor or variable, or of those in a nest, from now on.
+
+        Raises:
+          ValueError: something else was passed.
+        """
+        for x in nest.flatten(tensor):
+            watched = _handle_or_self(x)
+            watched = getattr(watched, "_variable", watched)
+            if not isinstance(watched, Tensor):
+                raise ValueError(f"Passed in object of type {type(x)}, not tf.Tensor")
+            if not is_trainable(watched):
+                logging.log_first_n(
+                    logging.WARN, "The dtype of the watched tensor must be floating (e.g. tf.float32), got %r", 5, watched.dtype
+                )
+            self._watched.setdefault(watched, watched.graph._last_id)
+
+    @contextlib.contextmanager
+    def stop_recording(self) -> Iterator[None]:
+        """A context in which nothing is recorded; ValueError where nothing is anyway."""
+        if not self._recording:
+            raise ValueError("Tape is not recording.")
+        self._end()
+        try:
+            yield
+        finally:
+            self._recording = True
+            self._intervals.append([get_default_graph()._last_id, -1])
+
+    def reset(self) -> None:
+        """Forgets all that was recorded and watched."""
+        recording, self._recording = self._recording, False
+        self._forget()
+        if recording:
+            self._recording = True
+            self._intervals.append([get_default_graph()._last_id, -1])
+
+    def watched_variables(self) -> tuple:
+        """The trainable resource variables that recorded operations read, and those that were watched."""
+        graph = get_default_graph()
+        recorded, _ = self._recorded(graph)
+        read = {t for op in recorded for t in op.inputs} | set(self._watched)
+        return tuple(v for v in self._variables(graph) if _handle_or_self(v) in read)
+
+    def _variables(self, graph: Graph) -> list[Any]:
+        found = graph.get_collection_ref(GraphKeys.TRAINABLE_VARIABLES)
+        return [v for v in found if isinstance(_handle_or_self(v), Tensor)]
+
+    def _recorded(self, graph: Graph) -> tuple[set[Operation], set[Tensor]]:
+        """The operations made of watched tensors while this recorded, and all tensors that carry gradients."""
+        tracked = dict(self._watched)
+        if self._watches_variables:
+            tracked.update((_handle_or_self(v), 0) for v in self._variables(graph))
+        recorded = set()
+        for op in graph.get_operations():
+            if any(low < op._id <= (high if high >= 0 else op._id) for low, high in self._intervals):
+                if any(tracked.get(t, op._id) < op._id for t in op._inputs):
+                    recorded.add(op)
+                    tracked.update((t, 0) for t in op.outputs)
+        return recorded, set(tracked)
+
+    def gradient(
+        self, target: Any, sources: Any, output_gradients: Any = None,
+        unconnected_gradients: Any = UnconnectedGradients.NONE,
+    ) -> Any:  # fmt: skip
+        """The derivatives of the sum of `target` with respect to `sources`, through what was recorded.
+
+        Args:
+          target: tensor, or nest of tensors.
+          sources: tensor or variable, or nest of them.
+          output_gradients: gradients of the targets; by default ones.
+          unconnected_gradients: what a source gets that no target depends on.
+
+        Returns:
+          a nest like `sources` of tensors, IndexedSlices, or None.
+
+        Raises:
+          RuntimeError: the tape is not persistent and was asked before, or has not recorded.
+        """
+        self._use("gradient")
+        targets, flat = nest.flatten(target), nest.flatten(sources)
+        for kind, tensors in (("target", targets), ("source", [_handle_or_self(x) for x in flat])):
+            for t in tensors:
+                if isinstance(t, Tensor) and not is_trainable(t):
+                    logging.log_first_n(
+                        logging.WARN,
+                        f"The dtype of the {kind} tensor must be floating (e.g. tf.float32) when calling GradientTape.gradient, got %r",
+                        5, t.dtype,
+                    )  # fmt: skip
+        given = None if output_gradients is None else nest.flatten(output_gradients)
+        found = self._gradients(targets, flat, given, unconnected_gradients)
+        if not self._persistent:
+            self._intervals, self._has_begun = [], False
+        return nest.pack_sequence_as(sources, found)
+
+    def _use(self, what: str) -> None:
+        if not self._has_begun:
+            raise RuntimeError("GradientTape.gradient can only be called once on non-persistent tapes.")
+        if not self._recording:
+            return
+        if not self._persistent:
+            self._end()
+        else:
+            logging.log_first_n(
+                logging.WARN,
+                f"Calling GradientTape.{what} on a persistent tape inside its context records the operations of the gradient too. "
+                "Do so only for derivatives of higher order.", 1,
+            )  # fmt: skip
+
+    def _gradients(self, targets: list[Any], sources: list[Any], given: list[Any] | None, unconnected: Any) -> list[Any]:
+        among, tracked = self._recorded(get_default_graph())
+        ys = [y for y in targets if isinstance(y, Tensor) and is_trainable(y)]
+        grads = None if given is None else [g for y, g in zip(targets, given) if isinstance(y, Tensor) and is_trainable(y)]
+        return recorded_gradients(ys, sources, grads, among, tracked, UnconnectedGradients(unconnected))
+
+    def jacobian(
+        self, target: Any, sources: Any, unconnected_gradients: Any = UnconnectedGradients.NONE, parallel_iterations: Any = None,
+        experimental_use_pfor: bool = True,
+    ) -> Any:  # fmt: skip
+        """The derivatives of every element of `target`: for each source of shape S, a tensor of shape target.shape + S.
+
+        `parallel_iterations` and `experimental_use_pfor` say how TensorFlow runs it; one graph per element is made here.
+
+        Raises:
+          NotImplementedError: the static shape of `target` is not fully known.
+        """
+        self._use("jacobian")
+        size = target.shape.num_elements()
+        if size is None:
+            raise NotImplementedError(f"GradientTape.jacobian of a target whose static shape is not fully known: {target.shape}")
+        flat = nest.flatten(sources)
+        found = []
+        for column in zip(*self._element_gradients(target, size, flat, unconnected_gradients)):
+            found.append(None if column[0] is None else _joined(column, target))
+        if not self._persistent:
+            self._intervals, self._has_begun = [], False
+        return nest.pack_sequence_as(sources, found)
+
+    def _element_gradients(self, target: Tensor, size: int, sources: list[Any], unconnected: Any) -> list[list[Any]]:
+        flat = [0.0] * size
+        rows = []
+        for i in range(size):
+            chosen = raw.Cast(raw.Reshape([*flat[:i], 1.0, *flat[i + 1 :]], shape(target)), DstT=target.dtype)
+            rows.append(self._gradients([target], sources, [chosen], unconnected))
+        return rows
+
+    def batch_jacobian(
+        self, target: Tensor, source: Tensor, unconnected_gradients: Any = UnconnectedGradients.NONE, parallel_iterations: Any = None,
+        experimental_use_pfor: bool = True,
+    ) -> Tensor | None:  # fmt: skip
+        """The derivatives of target[i, ...] with respect to source[i, ...], a tensor of shape [b, *target.shape[1:], *source.shape[1:]].
+
+        Raises:
+          ValueError: the first dimensions of the two differ.
+          NotImplementedError: the static shape of a row of `target` is not known.
+        """
+        if not target.shape.with_rank_at_least(1)[:1].is_compatible_with(source.shape.with_rank_at_least(1)[:1]):
+            raise ValueError(f"Need first dimension of target shape ({target.shape}) and source shape ({source.shape}) to match.")
+        self._use("batch_jacobian")
+        size = math.prod(target.shape.as_list()[1:]) if target.shape[1:].is_fully_defined() else None
+        if size is None:
+            raise NotImplementedError(f"GradientTape.batch_jacobian of a target whose rows have no known static shape: {target.shape}")
+        rows = []
+        for i in range(size):
+            row = raw.Reshape([float(i == k) for k in range(size)], [1, *target.shape.as_list()[1:]])
+            chosen = raw.Cast(raw.Mul(row, raw.OnesLike(raw.Cast(target, DstT=dtypes.float32))), DstT=target.dtype)
+            rows.append(self._gradients([target], [source], [chosen], unconnected_gradients)[0])
+        if not self._persistent:
+            self._intervals, self._has_begun = [], False
+        if rows[0] is None:
+            return None
+        sizes = raw.ConcatV2([shape(target), raw.Slice(shape(source), [1], [-1])], 0)
+        return raw.Reshape(raw.Pack(rows, axis=1), sizes)
+
+
+def _joined(rows: Any, target: Tensor) -> Tensor:
+    """The gradients of the elements of `target` as one tensor."""
+    return raw.Reshape(raw.Pack(list(rows)), raw.ConcatV2([shape(target), shape(rows[0])], 0))

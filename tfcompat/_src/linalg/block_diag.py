@@ -1,0 +1,164 @@
+"""Linear operators along the diagonal of a larger one."""
+
+from __future__ import annotations
+
+import functools
+import operator as python_operator
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from tfcompat._src.framework import dtypes
+from tfcompat._src.framework.convert import convert_to_tensor
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.scopes import name_scope
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.linalg import hints, util
+from tfcompat._src.linalg.algebra import RegisterAdjoint, RegisterCholesky, RegisterInverse
+from tfcompat._src.linalg.composition import broadcast_batch_shape_tensor
+from tfcompat._src.linalg.linear_operator import LinearOperator
+from tfcompat._src.ops.array.fill import zeros
+from tfcompat._src.ops.array.join import concat, split, stack
+from tfcompat._src.ops.array.shape import shape, squeeze
+from tfcompat._src.ops.control.groups import group
+
+
+@export("linalg.LinearOperatorBlockDiag")
+class LinearOperatorBlockDiag(LinearOperator):
+    """The direct sum of square operators: they stand along the diagonal, with zeros elsewhere.
+
+    Args:
+      operators: square LinearOperators of one dtype.
+      is_non_singular, is_self_adjoint, is_positive_definite, is_square: hints.
+      name: name scope; by default the names of the operators joined by "_ds_".
+
+    Raises:
+      ValueError: there are no operators, one is not square, or a hint contradicts theirs.
+      TypeError: their dtypes differ.
+    """
+
+    def __init__(
+        self, operators: Iterable[Any], is_non_singular: bool | None = None, is_self_adjoint: bool | None = None,
+        is_positive_definite: bool | None = None, is_square: bool = True, name: str | None = None,
+    ) -> None:  # fmt: skip
+        operators, graph_parents = util.checked_operators(operators, "a non-empty list")
+        self._operators = operators
+
+        def implied(attribute: str, given: bool | None, what: str) -> bool | None:
+            message = f"The direct sum of {what} operators is always {what}."
+            return util.implied_by_all(operators, attribute, given, message)
+
+        is_non_singular = implied("is_non_singular", is_non_singular, "non-singular")
+        is_self_adjoint = implied("is_self_adjoint", is_self_adjoint, "self-adjoint")
+        is_positive_definite = implied("is_positive_definite", is_positive_definite, "positive definite")
+        if not (is_square and all(operator.is_square for operator in operators)):
+            raise ValueError("Can only represent a block diagonal of square matrices.")
+        name = "_ds_".join(operator.name for operator in operators) if name is None else name
+        with name_scope(name, values=graph_parents):
+            super().__init__(
+                dtype=operators[0].dtype,
+                graph_parents=graph_parents,
+                is_non_singular=is_non_singular,
+                is_self_adjoint=is_self_adjoint,
+                is_positive_definite=is_positive_definite,
+                is_square=True,
+                name=name,
+            )
+
+    @property
+    def operators(self) -> list[Any]:
+        """The blocks, from the top left."""
+        return self._operators
+
+    def _shape(self) -> TensorShape:
+        columns = functools.reduce(python_operator.add, (operator.domain_dimension for operator in self.operators))
+        rows = functools.reduce(python_operator.add, (operator.range_dimension for operator in self.operators))
+        return util.broadcast_batch_shapes(self.operators).concatenate([columns, rows])
+
+    def _shape_tensor(self) -> Tensor:
+        if self.shape.is_fully_defined():
+            return convert_to_tensor(self.shape.as_list(), dtype=dtypes.int32, name="shape")
+        columns, rows = self.operators[0].domain_dimension_tensor(), self.operators[0].range_dimension_tensor()
+        for operator in self.operators[1:]:
+            columns += operator.domain_dimension_tensor()
+            rows += operator.range_dimension_tensor()
+        matrix = stack([columns, rows])
+        return concat((broadcast_batch_shape_tensor(self.operators), matrix), 0)
+
+    def _by_blocks(self, x: Tensor, adjoint_arg: bool, apply: Callable) -> Tensor:
+        """`apply(operator, rows of x)` for all blocks, one below the other."""
+        if self.shape.is_fully_defined():
+            sizes = [operator.domain_dimension.value for operator in self.operators]
+        else:
+            sizes = [operator.domain_dimension_tensor() for operator in self.operators]
+        parts = split(x, sizes, axis=-1 if adjoint_arg else -2)
+        found = [apply(operator, part) for operator, part in zip(self.operators, parts)]
+        return concat(util.broadcast_matrix_batch_dims(found), axis=-2)
+
+    def _matmul(self, x: Tensor, adjoint: bool = False, adjoint_arg: bool = False) -> Tensor:
+        return self._by_blocks(
+            x, adjoint_arg, lambda operator, part: operator.matmul(part, adjoint=adjoint, adjoint_arg=adjoint_arg)
+        )
+
+    def _solve(self, rhs: Tensor, adjoint: bool = False, adjoint_arg: bool = False) -> Tensor:
+        return self._by_blocks(
+            rhs, adjoint_arg, lambda operator, part: operator.solve(part, adjoint=adjoint, adjoint_arg=adjoint_arg)
+        )
+
+    def _determinant(self) -> Tensor:
+        return functools.reduce(python_operator.mul, (operator.determinant() for operator in self.operators))
+
+    def _log_abs_determinant(self) -> Tensor:
+        return functools.reduce(python_operator.add, (operator.log_abs_determinant() for operator in self.operators))
+
+    def _trace(self) -> Tensor:
+        return functools.reduce(python_operator.add, (operator.trace() for operator in self.operators))
+
+    def _diag_part(self) -> Tensor:
+        columns = [operator.diag_part()[..., None] for operator in self.operators]
+        return squeeze(concat(util.broadcast_matrix_batch_dims(columns), axis=-2), axis=-1)
+
+    def _to_dense(self) -> Tensor:
+        before: Any = 0
+        rows = []
+        for block in util.broadcast_matrix_batch_dims([operator.to_dense() for operator in self.operators]):
+            batch_and_rows = shape(block)[:-1]
+            left = zeros(shape=concat([batch_and_rows, [before]], axis=-1), dtype=block.dtype)
+            before += shape(block)[-1]
+            after = self.domain_dimension_tensor() - before
+            right = zeros(shape=concat([batch_and_rows, [after]], axis=-1), dtype=block.dtype)
+            rows.append(concat([left, block, right], axis=-1))
+        found = concat(rows, axis=-2)
+        found.set_shape(self.shape)
+        return found
+
+    def _assert_non_singular(self) -> Operation:
+        return group([operator.assert_non_singular() for operator in self.operators])
+
+    def _assert_self_adjoint(self) -> Operation:
+        return group([operator.assert_self_adjoint() for operator in self.operators])
+
+    def _assert_positive_definite(self) -> Operation:
+        return group([operator.assert_positive_definite() for operator in self.operators])
+
+
+@RegisterAdjoint(LinearOperatorBlockDiag)
+def _adjoint(blocks: LinearOperatorBlockDiag) -> LinearOperator:
+    operators = [operator.adjoint() for operator in blocks.operators]
+    return LinearOperatorBlockDiag(operators=operators, **hints.of(blocks), is_square=True)
+
+
+@RegisterInverse(LinearOperatorBlockDiag)
+def _inverse(blocks: LinearOperatorBlockDiag) -> LinearOperator:
+    operators = [operator.inverse() for operator in blocks.operators]
+    return LinearOperatorBlockDiag(operators=operators, **hints.of(blocks), is_square=True)
+
+
+@RegisterCholesky(LinearOperatorBlockDiag)
+def _cholesky(blocks: LinearOperatorBlockDiag) -> LinearOperator:
+    operators = [operator.cholesky() for operator in blocks.operators]
+    is_diagonal = all(operator.is_self_adjoint for operator in operators)
+    return LinearOperatorBlockDiag(
+        operators=operators, is_non_singular=True, is_self_adjoint=None if is_diagonal else False, is_square=True
+    )

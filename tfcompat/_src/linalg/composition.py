@@ -1,0 +1,111 @@
+"""The product of linear operators, applied one after the other."""
+
+from __future__ import annotations
+
+import functools
+import operator as python_operator
+from collections.abc import Iterable
+from typing import Any
+
+from tfcompat._src.framework import dtypes
+from tfcompat._src.framework.convert import convert_to_tensor
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.scopes import name_scope
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.linalg import hints, util
+from tfcompat._src.linalg.algebra import RegisterMatmul, RegisterSolve
+from tfcompat._src.linalg.inversion import LinearOperatorInversion
+from tfcompat._src.linalg.linear_operator import LinearOperator
+from tfcompat._src.ops.array.fill import zeros
+from tfcompat._src.ops.array.join import concat, stack
+from tfcompat._src.ops.array.shape import shape
+
+
+def broadcast_batch_shape_tensor(operators: list[Any]) -> Tensor:
+    """The common batch shape of operators as a vector."""
+    found = zeros(shape=operators[0].batch_shape_tensor())
+    for operator in operators[1:]:
+        found += zeros(shape=operator.batch_shape_tensor())
+    return shape(found)
+
+
+@export("linalg.LinearOperatorComposition")
+class LinearOperatorComposition(LinearOperator):
+    """The product A1 @ A2 @ ... of operators.
+
+    Args:
+      operators: LinearOperators of one dtype whose dimensions fit.
+      is_non_singular, is_self_adjoint, is_positive_definite, is_square: hints.
+      name: name scope; by default the names of the operators joined by "_o_".
+
+    Raises:
+      ValueError: there are no operators, or a hint contradicts theirs. TypeError: their dtypes differ.
+    """
+
+    def __init__(
+        self, operators: Iterable[Any], is_non_singular: bool | None = None, is_self_adjoint: bool | None = None,
+        is_positive_definite: bool | None = None, is_square: bool | None = None, name: str | None = None,
+    ) -> None:  # fmt: skip
+        operators, graph_parents = util.checked_operators(operators, "a non-empty list")
+        self._operators = operators
+        message = "The composition of non-singular operators is always non-singular."
+        is_non_singular = util.implied_by_all(operators, "is_non_singular", is_non_singular, message)
+        name = "_o_".join(operator.name for operator in operators) if name is None else name
+        with name_scope(name, values=graph_parents):
+            super().__init__(
+                dtype=operators[0].dtype,
+                graph_parents=graph_parents,
+                is_non_singular=is_non_singular,
+                is_self_adjoint=is_self_adjoint,
+                is_positive_definite=is_positive_definite,
+                is_square=is_square,
+                name=name,
+            )
+
+    @property
+    def operators(self) -> list[Any]:
+        """The factors, from left to right."""
+        return self._operators
+
+    def _shape(self) -> TensorShape:
+        for left, right in zip(self.operators, self.operators[1:]):
+            left.domain_dimension.assert_is_compatible_with(right.range_dimension)
+        matrix = TensorShape([self.operators[0].range_dimension, self.operators[-1].domain_dimension])
+        return util.broadcast_batch_shapes(self.operators).concatenate(matrix)
+
+    def _shape_tensor(self) -> Tensor:
+        if self.shape.is_fully_defined():
+            return convert_to_tensor(self.shape.as_list(), dtype=dtypes.int32, name="shape")
+        matrix = stack([self.operators[0].range_dimension_tensor(), self.operators[-1].domain_dimension_tensor()])
+        return concat((broadcast_batch_shape_tensor(self.operators), matrix), 0)
+
+    def _matmul(self, x: Tensor, adjoint: bool = False, adjoint_arg: bool = False) -> Tensor:
+        first, *rest = self.operators if adjoint else reversed(self.operators)
+        found = first.matmul(x, adjoint=adjoint, adjoint_arg=adjoint_arg)
+        for operator in rest:
+            found = operator.matmul(found, adjoint=adjoint)
+        return found
+
+    def _determinant(self) -> Tensor:
+        return functools.reduce(python_operator.mul, (operator.determinant() for operator in self.operators))
+
+    def _log_abs_determinant(self) -> Tensor:
+        return functools.reduce(python_operator.add, (operator.log_abs_determinant() for operator in self.operators))
+
+    def _solve(self, rhs: Tensor, adjoint: bool = False, adjoint_arg: bool = False) -> Tensor:
+        first, *rest = reversed(self.operators) if adjoint else self.operators
+        found = first.solve(rhs, adjoint=adjoint, adjoint_arg=adjoint_arg)
+        for operator in rest:
+            found = operator.solve(found, adjoint=adjoint)
+        return found
+
+
+@RegisterMatmul(LinearOperator, LinearOperator)
+def _matmul(a: LinearOperator, b: LinearOperator) -> LinearOperator:
+    return LinearOperatorComposition(operators=[a, b], **hints.of_product(a, b))
+
+
+@RegisterSolve(LinearOperator, LinearOperator)
+def _solve(a: LinearOperator, b: LinearOperator) -> LinearOperator:
+    return LinearOperatorComposition(operators=[LinearOperatorInversion(a), b], **hints.of_product(a, b))

@@ -1,0 +1,102 @@
+"""The inverse of a linear operator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.scopes import name_scope
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.linalg import hints, util
+from tfcompat._src.linalg.algebra import RegisterInverse, RegisterSolve
+from tfcompat._src.linalg.linear_operator import LinearOperator
+
+
+@export("linalg.LinearOperatorInversion")
+class LinearOperatorInversion(LinearOperator):
+    """The inverse of a square operator, by its `solve`.
+
+    Args:
+      operator: a LinearOperator.
+      is_non_singular, is_self_adjoint, is_positive_definite, is_square: hints.
+      name: name scope; by default that of the operator with "_inv".
+
+    Raises:
+      ValueError: the operator is singular or not square, or a hint contradicts it.
+    """
+
+    def __init__(
+        self, operator: Any, is_non_singular: bool | None = None, is_self_adjoint: bool | None = None,
+        is_positive_definite: bool | None = None, is_square: bool | None = None, name: str | None = None,
+    ) -> None:  # fmt: skip
+        self._operator = operator
+        for attribute, given in (("is_non_singular", is_non_singular), ("is_square", is_square)):
+            known = getattr(operator, attribute)
+            if known is False or given is False:
+                raise ValueError(f"operator and supplied hints must have `{attribute}` equal to `True` or `None`.  "
+                                 f"Found {known}, {given}")  # fmt: skip
+
+        def combined(attribute: str, given: bool | None, what: str) -> bool | None:
+            message = f"An operator is {what} if and only if its inverse is {what}."
+            return util.use_operator_or_provided_hint_unless_contradicting(operator, attribute, given, message)
+
+        name = operator.name + "_inv" if name is None else name
+        with name_scope(name, values=operator.graph_parents):
+            super().__init__(
+                dtype=operator.dtype,
+                graph_parents=operator.graph_parents,
+                is_square=combined("is_square", is_square, "square"),
+                is_non_singular=combined("is_non_singular", is_non_singular, "non-singular"),
+                is_self_adjoint=combined("is_self_adjoint", is_self_adjoint, "self-adjoint"),
+                is_positive_definite=combined("is_positive_definite", is_positive_definite, "positive-definite"),
+                name=name,
+            )
+
+    @property
+    def operator(self) -> Any:
+        """The operator whose inverse this is."""
+        return self._operator
+
+    def _assert_non_singular(self) -> Operation:
+        return self.operator.assert_non_singular()
+
+    def _assert_positive_definite(self) -> Operation:
+        return self.operator.assert_positive_definite()
+
+    def _assert_self_adjoint(self) -> Operation:
+        return self.operator.assert_self_adjoint()
+
+    def _shape(self) -> TensorShape:
+        return self.operator.shape
+
+    def _shape_tensor(self) -> Tensor:
+        return self.operator.shape_tensor()
+
+    def _matmul(self, x: Tensor, adjoint: bool = False, adjoint_arg: bool = False) -> Tensor:
+        return self.operator.solve(x, adjoint=adjoint, adjoint_arg=adjoint_arg)
+
+    def _determinant(self) -> Tensor:
+        return 1.0 / self.operator.determinant()
+
+    def _log_abs_determinant(self) -> Tensor:
+        return -1.0 * self.operator.log_abs_determinant()
+
+    def _solve(self, rhs: Tensor, adjoint: bool = False, adjoint_arg: bool = False) -> Tensor:
+        return self.operator.matmul(rhs, adjoint=adjoint, adjoint_arg=adjoint_arg)
+
+
+@RegisterInverse(LinearOperator)
+def _inverse(operator: LinearOperator) -> LinearOperator:
+    return LinearOperatorInversion(operator, **hints.of(operator), is_square=operator.is_square)
+
+
+@RegisterInverse(LinearOperatorInversion)
+def _inverse_of_inverse(operator: LinearOperatorInversion) -> LinearOperator:
+    return operator.operator
+
+
+@RegisterSolve(LinearOperatorInversion, LinearOperator)
+def _solve_inverse(inversion: LinearOperatorInversion, operator: LinearOperator) -> LinearOperator:
+    return inversion.operator.matmul(operator)

@@ -1,0 +1,79 @@
+"""Stacks: resources that operations push tensors onto and pop them from."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+
+from tfcompat._src.framework import shape_inference as si
+from tfcompat._src.framework.op_spec import EXTERNAL, HOST, Effects, NotDifferentiable, op
+from tfcompat._src.ops.flow.list_value import dtype_text, invalid
+
+_NO_GRADIENT = NotDifferentiable("1.15 has no gradient here", raises=True)
+_MAKES = Effects(external=True, creates=True)
+
+
+class Stack:
+    """Tensors of one dtype, of which the last is taken first; up to `limit`, where that is not negative."""
+
+    shape, ndim = (), 0
+
+    def __init__(self, dtype: Any, name: str, limit: int) -> None:
+        self._dtype, self._name, self._limit = dtype, name, limit
+        self._elements: list[np.ndarray] = []
+        self._lock = threading.Lock()
+        self._is_closed = False
+
+    def push(self, element: np.ndarray, dtype: Any) -> np.ndarray:
+        with self._lock:
+            self._require_open(dtype)
+            if 0 <= self._limit <= len(self._elements):
+                raise invalid(f"Stack[{self._name}] overflowed its max_size ({self._limit})")
+            self._elements.append(np.array(element))
+        return element
+
+    def pop(self, dtype: Any) -> np.ndarray:
+        with self._lock:
+            self._require_open(dtype)
+            if not self._elements:
+                raise invalid(f"Stack[{self._name}] is empty when calling Pop().")
+            return self._elements.pop()
+
+    def close(self) -> None:
+        with self._lock:
+            self._is_closed = True
+            self._elements.clear()
+
+    def _require_open(self, dtype: Any) -> None:
+        if self._is_closed:
+            raise invalid(f"Stack[{self._name}] has already been closed.")
+        if dtype != self._dtype:
+            raise invalid(f"Must have type {dtype_text(self._dtype)} but got {dtype_text(dtype)}")
+
+
+def _close(handle):
+    handle.close()
+    return ()
+
+
+for _version, _handle, _size, _sizes in (("V2", "resource", "max_size: int32, ", ()), ("", "Ref(string)", "", (2,))):
+    op(
+        f"Stack{_version}", f'({_size}*, elem_type: type, stack_name: string = "") -> (handle: {_handle})',
+        shape=lambda c, sizes=_sizes: [sizes], gradient=_NO_GRADIENT, place=HOST, effects=_MAKES,
+        kernel=lambda *limit, elem_type, stack_name: Stack(elem_type, stack_name, int(limit[0]) if limit else -1),
+    )  # fmt: skip
+    op(
+        f"StackPush{_version}", f"(handle: {_handle}, elem: T, *, T: type, swap_memory: bool = False) -> (output: T)",
+        shape=si.unchanged_from(1), gradient=_NO_GRADIENT, place=HOST, effects=EXTERNAL,
+        kernel=lambda handle, elem, *, T: handle.push(elem, T),
+    )  # fmt: skip
+    op(
+        f"StackPop{_version}", f"(handle: {_handle}, *, elem_type: type) -> (elem: elem_type)", shape=si.unknown,
+        gradient=_NO_GRADIENT, place=HOST, effects=EXTERNAL, kernel=lambda handle, *, elem_type: handle.pop(elem_type),
+    )  # fmt: skip
+    op(
+        f"StackClose{_version}", f"(handle: {_handle}) -> ()", shape=si.no_outputs, gradient=_NO_GRADIENT, place=HOST,
+        effects=EXTERNAL, kernel=_close,
+    )  # fmt: skip

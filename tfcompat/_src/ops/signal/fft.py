@@ -1,0 +1,312 @@
+"""Discrete Fourier transforms over the last one, two or three dimensions, of complex and of real signals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from tfcompat._src.framework import dtypes, errors, raw
+from tfcompat._src.framework import shape_inference as si
+from tfcompat._src.framework.constant_value import constant_value_as_shape
+from tfcompat._src.framework.convert import convert_to_tensor
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.op_spec import NotDifferentiable, op
+from tfcompat._src.framework.scopes import name_scope
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.ops.array.fill import ones, zeros, zeros_like
+from tfcompat._src.ops.array.join import concat, stack, unstack
+from tfcompat._src.ops.array.pad import pad
+from tfcompat._src.ops.array.reorder import roll
+from tfcompat._src.ops.array.shape import rank, shape
+from tfcompat._src.ops.math.binary import floormod, maximum
+from tfcompat._src.ops.math.cast import cast
+from tfcompat._src.ops.math.complex import real
+from tfcompat._src.ops.math.reduce import reduce_prod
+
+_NO_GRADIENT = NotDifferentiable("1.15 has no gradient for this op", raises=True)
+_SUFFIX = {1: "", 2: "2D", 3: "3D"}
+
+
+def _require_rank(x: Any, dimensions: int) -> None:
+    if x.ndim < dimensions:
+        raise errors.InvalidArgumentError(
+            None, None, f"Input must have rank of at least {dimensions} but got: {list(x.shape)}"
+        )
+
+
+def _size(x: Tensor, dimensions: int, dtype: Any) -> Tensor:
+    """How many elements one transform has."""
+    return cast(reduce_prod(shape(x)[-dimensions:]), dtype)
+
+
+# ---- complex signals ----
+
+
+def _complex_kernel(function: Callable, dimensions: int) -> Callable:
+    def kernel(x):
+        _require_rank(x, dimensions)
+        return x if 0 in x.shape else function(x, axes=range(-dimensions, 0)).astype(x.dtype)
+
+    return kernel
+
+
+def _forward_gradient(dimensions: int) -> Callable:
+    inverse = raw.function("IFFT" + _SUFFIX[dimensions])
+    return lambda op, g: [inverse(g) * _size(g, dimensions, g.dtype)]
+
+
+def _inverse_gradient(dimensions: int) -> Callable:
+    forward = raw.function("FFT" + _SUFFIX[dimensions])
+    return lambda op, g: [forward(g) / _size(g, dimensions, g.dtype)]
+
+
+for _dimensions, _suffix in _SUFFIX.items():
+    for _name, _kernel, _gradient in (
+        ("FFT", jnp.fft.fftn, _forward_gradient), ("IFFT", jnp.fft.ifftn, _inverse_gradient),
+    ):  # fmt: skip
+        op(
+            _name + _suffix, "(input: Tcomplex, *, Tcomplex: COMPLEX = complex64) -> (output: Tcomplex)",
+            shape=lambda c, n=_dimensions: [si.with_rank_at_least(c.inputs[0], n)],
+            kernel=_complex_kernel(_kernel, _dimensions), gradient=_gradient(_dimensions),
+        )  # fmt: skip
+        op(
+            "Batch" + _name + _suffix, "(input: complex64) -> (output: complex64)", shape=si.unknown,
+            kernel=_complex_kernel(_kernel, _dimensions), gradient=_NO_GRADIENT,
+        )  # fmt: skip
+
+
+# ---- real signals ----
+
+
+def _real_shape(dimensions: int, forward: bool) -> Callable:
+    def function(c: Any) -> list:
+        sizes = si.with_rank_at_least(c.inputs[0], dimensions)
+        count = si.with_rank(c.inputs[1], 1)[0]
+        if count not in (None, dimensions):
+            raise ValueError(f"Dimension must be {dimensions} but is {count}")
+        if sizes is None:
+            return [None]
+        lengths = c.value(1)
+        found = (None,) * dimensions if lengths is None else tuple(int(n) for n in lengths)
+        if forward and found[-1]:
+            found = (*found[:-1], found[-1] // 2 + 1)
+        return [sizes[:-dimensions] + found]
+
+    return function
+
+
+def _require_lengths(x: Any, lengths: np.ndarray, wanted: list[int]) -> None:
+    """Demands that each transformed dimension of `x` has the wanted size at least."""
+    dimensions = len(lengths)
+    _require_rank(x, dimensions)
+    for i, (have, want) in enumerate(zip(x.shape[-dimensions:], wanted)):
+        if lengths[i] <= 0 or have < want:
+            text = f"Input dimension {i} must have length of at least {want} but got: {have}"
+            raise errors.InvalidArgumentError(None, None, text)
+
+
+def _lengths(fft_length: np.ndarray) -> list[int]:
+    return [int(n) for n in fft_length]
+
+
+def _cropped(x: Any, sizes: list[int]) -> Any:
+    return x[(..., *(slice(n) for n in sizes))]
+
+
+def _rfft(x, fft_length):
+    lengths = _lengths(fft_length)
+    _require_rank(x, len(lengths))
+    if 0 in x.shape:
+        sizes = (*lengths[:-1], lengths[-1] // 2 + 1 if lengths[-1] else 0)
+        return jnp.zeros((*x.shape[: -len(lengths)], *sizes), np.complex64)
+    _require_lengths(x, fft_length, lengths)
+    return jnp.fft.rfftn(_cropped(x, lengths), axes=range(-len(lengths), 0)).astype(np.complex64)
+
+
+def _irfft(x, fft_length):
+    lengths = _lengths(fft_length)
+    _require_rank(x, len(lengths))
+    if 0 in x.shape:
+        return jnp.zeros((*x.shape[: -len(lengths)], *lengths), np.float32)
+    wanted = [*lengths[:-1], lengths[-1] // 2 + 1]
+    _require_lengths(x, fft_length, wanted)
+    return jnp.fft.irfftn(_cropped(x, wanted), s=lengths, axes=range(-len(lengths), 0)).astype(np.float32)
+
+
+def _padded_to(x: Tensor, sizes: Tensor, dimensions: int) -> Tensor:
+    """`x` with zeros behind its last dimensions, which then have `sizes`."""
+    after = concat([zeros([rank(x) - dimensions], dtypes.int32), sizes - shape(x)[-dimensions:]], 0)
+    return raw.Pad(x, stack([zeros_like(after), after], axis=1))
+
+
+def _rfft_gradient(dimensions: int) -> Callable:
+    inverse = raw.function("IFFT" + _SUFFIX[dimensions])
+
+    def gradient(op: Any, g: Tensor) -> list:
+        """The adjoint: the conjugate transform of the spectrum with zeros for the half that is left out."""
+        x, lengths = op.inputs
+        full = _padded_to(g, lengths, dimensions)
+        found = real(inverse(full)) * _size(full, dimensions, dtypes.float32)
+        return [_padded_to(found, shape(x)[-dimensions:], dimensions), None]
+
+    return gradient
+
+
+def _irfft_gradient(dimensions: int) -> Callable:
+    forward = raw.function("RFFT" + _SUFFIX[dimensions])
+
+    def gradient(op: Any, g: Tensor) -> list:
+        """Entries of the spectrum that stand for their mirror image too count twice."""
+        x, lengths = op.inputs
+        is_odd = floormod(lengths[-1], 2)
+        twice = 2.0 * ones([lengths[-1] // 2 - 1 + is_odd])
+        count = concat([[1.0], twice, ones([1 - is_odd])], 0)
+        found = forward(g, lengths) * cast(count / _size(g, dimensions, dtypes.float32), dtypes.complex64)
+        return [_padded_to(found, shape(x)[-dimensions:], dimensions), None]
+
+    return gradient
+
+
+for _dimensions, _suffix in _SUFFIX.items():
+    _has_gradient = _dimensions < 3
+    op(
+        "RFFT" + _suffix, "(input: float32, fft_length: int32) -> (output: complex64)",
+        shape=_real_shape(_dimensions, True), kernel=_rfft, constants=("fft_length",),
+        gradient=_rfft_gradient(_dimensions) if _has_gradient else _NO_GRADIENT,
+    )  # fmt: skip
+    op(
+        "IRFFT" + _suffix, "(input: complex64, fft_length: int32) -> (output: float32)",
+        shape=_real_shape(_dimensions, False), kernel=_irfft, constants=("fft_length",),
+        gradient=_irfft_gradient(_dimensions) if _has_gradient else _NO_GRADIENT,
+    )  # fmt: skip
+
+
+# ---- public functions ----
+
+
+def _complex_function(name: str, op_type: str, what: str) -> Callable:
+    apply = raw.function(op_type)
+
+    def function(input, name=None):
+        return apply(input, name=name)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"The {what} of a complex tensor; a tensor of its shape and dtype."
+    return function
+
+
+_D1, _D2, _D3 = "over the last dimension", "over the last two dimensions", "over the last three dimensions"
+fft = export("signal.fft", "spectral.fft", "fft")(_complex_function("fft", "FFT", f"Fourier transform {_D1}"))
+ifft = export("signal.ifft", "spectral.ifft", "ifft")(
+    _complex_function("ifft", "IFFT", f"inverse Fourier transform {_D1}")
+)
+fft2d = export("signal.fft2d", "spectral.fft2d", "fft2d")(_complex_function("fft2d", "FFT2D", f"Fourier transform {_D2}"))
+ifft2d = export("signal.ifft2d", "spectral.ifft2d", "ifft2d")(
+    _complex_function("ifft2d", "IFFT2D", f"inverse Fourier transform {_D2}")
+)
+fft3d = export("signal.fft3d", "spectral.fft3d", "fft3d")(_complex_function("fft3d", "FFT3D", f"Fourier transform {_D3}"))
+ifft3d = export("signal.ifft3d", "spectral.ifft3d", "ifft3d")(
+    _complex_function("ifft3d", "IFFT3D", f"inverse Fourier transform {_D3}")
+)
+
+
+def _default_length(x: Tensor, dimensions: int, forward: bool) -> Tensor:
+    """The lengths of a signal: those of `x`, or for a spectrum `x` those of the even signal that it is of."""
+    known = x.shape[-dimensions:]
+    if known.is_fully_defined():
+        sizes = known.as_list()
+        if sizes and not forward:
+            sizes[-1] = max(0, 2 * (sizes[-1] - 1))
+        return convert_to_tensor(sizes, dtypes.int32)
+    sizes = shape(x)[-dimensions:]
+    if forward:
+        return sizes
+    parts = unstack(sizes)
+    parts[-1] = maximum(0, 2 * (parts[-1] - 1))
+    return stack(parts)
+
+
+def _padded_to_length(x: Tensor, dimensions: int, lengths: Tensor, forward: bool) -> Tensor:
+    """`x` with zeros behind each transformed dimension that is too short."""
+    if x.shape.ndims is not None and 0 in x.shape.as_list():
+        return x
+    known = constant_value_as_shape(lengths)
+    if known.is_fully_defined() and x.shape.ndims is not None:
+        have = x.shape[-known.ndims :]
+        if have.is_fully_defined():
+            sizes = known.as_list() if forward else [*known.as_list()[:-1], known.as_list()[-1] // 2 + 1]
+            paddings = [[0, max(want - size, 0)] for want, size in zip(sizes, have.as_list())]
+            if not any(after for _, after in paddings):
+                return x
+            return pad(x, [[0, 0]] * max(x.shape.ndims - known.ndims, 0) + paddings)
+    x_rank = rank(x)
+    have = shape(x)[-dimensions:]
+    before = zeros([maximum(0, x_rank - dimensions)], lengths.dtype)
+    if not forward:
+        lengths = concat([lengths[:-1], lengths[-1:] // 2 + 1], 0)
+    after = concat([before, maximum(0, lengths - have)], 0)
+    return pad(x, stack([zeros_like(after), after], axis=1))
+
+
+def _real_function(name: str, op_type: str, dimensions: int, doc: str) -> Callable:
+    apply, default_name, forward = raw.function(op_type), name, op_type.startswith("R")
+    dtype = dtypes.float32 if forward else dtypes.complex64
+
+    def function(input_tensor, fft_length=None, name=None):
+        with name_scope(name, default_name, [input_tensor, fft_length]) as scope:
+            input_tensor = convert_to_tensor(input_tensor, dtype)
+            input_tensor.shape.with_rank_at_least(dimensions)
+            if fft_length is None:
+                fft_length = _default_length(input_tensor, dimensions, forward)
+            else:
+                fft_length = convert_to_tensor(fft_length, dtypes.int32)
+            input_tensor = _padded_to_length(input_tensor, dimensions, fft_length, forward)
+            return apply(input_tensor, fft_length, name=scope)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"""{doc}
+
+    Args:
+      input_tensor: {dtype.name} tensor with {dimensions} dimensions or more.
+      fft_length: int32 [{dimensions}], the lengths of the signal; the input is cut or filled with zeros to fit.
+      name: node name.
+
+    Raises:
+      ValueError: the rank or the size of `fft_length` does not fit.
+    """
+    return function
+
+
+_SPECTRUM = "The unique half of the spectrum of a real signal"
+_SIGNAL = "The real signal of the unique half of its spectrum"
+rfft = export("signal.rfft", "spectral.rfft")(_real_function("rfft", "RFFT", 1, f"{_SPECTRUM}, {_D1}."))
+irfft = export("signal.irfft", "spectral.irfft")(_real_function("irfft", "IRFFT", 1, f"{_SIGNAL}, {_D1}."))
+rfft2d = export("signal.rfft2d", "spectral.rfft2d")(_real_function("rfft2d", "RFFT2D", 2, f"{_SPECTRUM}, {_D2}."))
+irfft2d = export("signal.irfft2d", "spectral.irfft2d")(_real_function("irfft2d", "IRFFT2D", 2, f"{_SIGNAL}, {_D2}."))
+rfft3d = export("signal.rfft3d", "spectral.rfft3d")(_real_function("rfft3d", "RFFT3D", 3, f"{_SPECTRUM}, {_D3}."))
+irfft3d = export("signal.irfft3d", "spectral.irfft3d")(_real_function("irfft3d", "IRFFT3D", 3, f"{_SIGNAL}, {_D3}."))
+
+
+def _shifted(x: Any, axes: Any, sign: int, name: str | None, default_name: str) -> Tensor:
+    with name_scope(name, default_name) as scope:
+        x = convert_to_tensor(x)
+        if axes is None:
+            axes = tuple(range(x.shape.ndims))
+        if isinstance(axes, int):
+            return roll(x, sign * int(x.shape[axes] // 2), axes, scope)
+        return roll(x, [sign * int(x.shape[axis] // 2) for axis in axes], axes, scope)
+
+
+@export("signal.fftshift")
+def fftshift(x: Any, axes: Any = None, name: str | None = None) -> Tensor:
+    """`x` with the zero frequency moved to the middle of `axes` (an int or several; all by default)."""
+    return _shifted(x, axes, 1, name, "fftshift")
+
+
+@export("signal.ifftshift")
+def ifftshift(x: Any, axes: Any = None, name: str | None = None) -> Tensor:
+    """The inverse of `fftshift`."""
+    return _shifted(x, axes, -1, name, "ifftshift")

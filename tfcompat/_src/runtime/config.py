@@ -1,0 +1,333 @@
+"""`tf.config`: settings of the process, which a Session without a ConfigProto of its own takes."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Iterable
+from typing import Any
+
+from tfcompat._src.framework.export import export
+from tfcompat._src.proto import messages
+from tfcompat._src.runtime import devices as device_list
+
+PhysicalDevice = collections.namedtuple("PhysicalDevice", ["name", "device_type"])
+LogicalDevice = collections.namedtuple("LogicalDevice", ["name", "device_type"])
+VirtualDeviceConfiguration = export("config.experimental.VirtualDeviceConfiguration")(
+    collections.namedtuple("VirtualDeviceConfiguration", ["memory_limit"], defaults=(None,))
+)
+
+POLICIES = ("explicit", "warn", "silent", "silent_for_int32")
+TOGGLES = (
+    "layout_optimizer", "constant_folding", "shape_optimization", "remapping", "arithmetic_optimization", "dependency_optimization",
+    "loop_optimization", "function_optimization", "debug_stripper", "scoped_allocator_optimization", "pin_to_host_optimization",
+    "implementation_selector", "auto_mixed_precision",
+)  # fmt: skip
+SWITCHES = ("disable_model_pruning", "disable_meta_optimizer")
+ON, OFF = 1, 2
+
+
+class ProcessConfig:
+    """The settings; those of devices and threads stand still once a Session or a list of logical devices has used them."""
+
+    def __init__(self) -> None:
+        self.threads = {"inter": 0, "intra": 0}
+        self.soft_device_placement = False
+        self.jit = False
+        self.optimizer_options: dict[str, Any] = {}
+        self.device_policy = "silent"
+        self.synchronous = True
+        self.visible = physical_devices()
+        self.growth = {d: False for d in self.visible if d.device_type == "GPU"}
+        self.virtual: dict[PhysicalDevice, list] = {}
+        self.settled = False
+
+    def change(self, message: str) -> None:
+        """Raises RuntimeError where settings stand still already."""
+        if self.settled:
+            raise RuntimeError(message)
+
+    def proto(self) -> Any:
+        """The settings as a ConfigProto."""
+        config = messages.ConfigProto(
+            allow_soft_placement=self.soft_device_placement,
+            inter_op_parallelism_threads=self.threads["inter"],
+            intra_op_parallelism_threads=self.threads["intra"],
+        )
+        cpus = [len(self.virtual.get(d, (d,))) for d in self.visible if d.device_type == "CPU"]
+        seen = [d for d in self.visible if d.device_type != "CPU"]
+        config.device_count["CPU"] = sum(cpus)
+        config.device_count["GPU"] = sum(d.device_type == "GPU" for d in seen)
+        config.gpu_options.visible_device_list = ",".join(d.name.rpartition(":")[2] for d in seen)
+        config.gpu_options.allow_growth = any(self.growth.get(d) for d in seen)
+        if self.jit:
+            config.graph_options.optimizer_options.global_jit_level = messages.OptimizerOptions.ON_1
+        rewrite = config.graph_options.rewrite_options
+        for name, value in self.optimizer_options.items():
+            setattr(rewrite, name, (ON if value else OFF) if name in TOGGLES else value)
+        return config
+
+
+def physical_devices() -> list[PhysicalDevice]:
+    """The processor, and the accelerators that JAX found."""
+    found = [PhysicalDevice("/physical_device:CPU:0", "CPU")]
+    for kind in ("GPU", "TPU"):
+        found += [PhysicalDevice(f"/physical_device:{kind}:{i}", kind) for i in range(device_list.accelerator_count(kind))]
+    return found
+
+
+def _of_type(devices: Iterable[Any], device_type: str | None) -> list[Any]:
+    return [d for d in devices if device_type is None or d.device_type == device_type]
+
+
+def process_config() -> ProcessConfig:
+    """The settings of this process."""
+    if not _CURRENT:
+        _CURRENT.append(ProcessConfig())
+    return _CURRENT[0]
+
+
+_CURRENT: list[ProcessConfig] = []
+
+
+def session_config() -> Any:
+    """The ConfigProto of a Session that was given none; devices and threads stand still from now on."""
+    config = process_config()
+    config.settled = True
+    return config.proto()
+
+
+def _known(device: Any) -> PhysicalDevice:
+    if device not in physical_devices():
+        raise ValueError(f"Unrecognized device: {device!r}")
+    return device
+
+
+# ---- devices ----
+
+
+@export("config.experimental.list_physical_devices")
+def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice]:
+    """The devices of this machine that the process can use.
+
+    Args:
+      device_type: "CPU", "GPU" or "TPU": only these.
+
+    Returns:
+      (name, device_type) tuples.
+    """
+    return _of_type(physical_devices(), device_type)
+
+
+@export("config.experimental.list_logical_devices")
+def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
+    """The devices that a Session without a ConfigProto of its own has.
+
+    Args:
+      device_type: "CPU", "GPU" or "TPU": only these.
+
+    Returns:
+      (name, device_type) tuples.
+    """
+    return _of_type((LogicalDevice(d.name, d.kind) for d in device_list.session_devices(session_config())), device_type)
+
+
+@export("config.experimental_list_devices")
+def list_devices() -> list[str]:
+    """The names of the devices that a Session without a ConfigProto of its own has."""
+    return [d.name for d in list_logical_devices()]
+
+
+@export("config.experimental.get_visible_devices")
+def get_visible_devices(device_type: str | None = None) -> list[PhysicalDevice]:
+    """The devices of the machine that Sessions are to use; `device_type`: only these."""
+    return _of_type(process_config().visible, device_type)
+
+
+@export("config.experimental.set_visible_devices")
+def set_visible_devices(devices: Any, device_type: str | None = None) -> None:
+    """Sets the devices of the machine that Sessions are to use.
+
+    Args:
+      devices: a PhysicalDevice or a list of them.
+      device_type: "CPU", "GPU" or "TPU": the devices of other types stay as they are.
+
+    Raises:
+      ValueError: a device that there is not, or not of this type.
+      RuntimeError: a Session has used the setting already.
+    """
+    chosen = list(devices) if isinstance(devices, (list, set)) else [devices]
+    for device in chosen:
+        if device_type is not None and _known(device).device_type != device_type:
+            raise ValueError(f"Unrecognized device: {device!r}")
+        _known(device)
+    config = process_config()
+    if device_type is not None:
+        chosen = [d for d in config.visible if d.device_type != device_type] + chosen
+    if chosen != config.visible:
+        config.change("Visible devices cannot be modified after being initialized")
+        config.visible = chosen
+
+
+@export("config.experimental.get_memory_growth")
+def get_memory_growth(device: PhysicalDevice) -> bool:
+    """Whether memory of a GPU is taken as it is needed; ValueError or KeyError where `device` is no GPU of this machine."""
+    return process_config().growth[_known(device)]
+
+
+@export("config.experimental.set_memory_growth")
+def set_memory_growth(device: PhysicalDevice, enable: bool) -> None:
+    """Sets whether memory of a GPU is taken as it is needed.
+
+    Args:
+      device: a PhysicalDevice of type "GPU".
+      enable: bool.
+
+    Raises:
+      ValueError: no such device, it is no GPU, or virtual devices are set on it.
+      RuntimeError: a Session has used the setting already.
+    """
+    config = process_config()
+    if _known(device) in config.virtual:
+        raise ValueError("Cannot set memory growth on device when virtual devices configured")
+    if device.device_type != "GPU":
+        raise ValueError("Cannot set memory growth on non-GPU devices")
+    if config.growth[device] != enable:
+        config.change("Physical devices cannot be modified after being initialized")
+        config.growth[device] = enable
+
+
+@export("config.experimental.get_virtual_device_configuration")
+def get_virtual_device_configuration(device: PhysicalDevice) -> list | None:
+    """The virtual devices that a device was split into, or None."""
+    return process_config().virtual.get(_known(device))
+
+
+@export("config.experimental.set_virtual_device_configuration")
+def set_virtual_device_configuration(device: PhysicalDevice, virtual_devices: list) -> None:
+    """Splits the processor into several devices.
+
+    Args:
+      device: a PhysicalDevice of type "CPU".
+      virtual_devices: a list of VirtualDeviceConfiguration, without memory limits.
+
+    Raises:
+      ValueError: no such device, or a limit on the memory of the processor.
+      RuntimeError: a Session has used the setting already.
+      NotImplementedError: the device is an accelerator.
+    """
+    config = process_config()
+    if _known(device).device_type != "CPU":
+        raise NotImplementedError(
+            "tfcompat cannot split an accelerator (tf.config.experimental.set_virtual_device_configuration); "
+            "limit its memory with tf.GPUOptions(per_process_gpu_memory_fraction=...)"
+        )
+    if any(v.memory_limit is not None for v in virtual_devices):
+        raise ValueError("Setting memory limit on CPU virtual devices is currently not supported")
+    if config.virtual.get(device) != virtual_devices:
+        config.change("Virtual devices cannot be modified after being initialized")
+        config.virtual[device] = virtual_devices
+
+
+@export("config.get_soft_device_placement")
+def get_soft_device_placement() -> bool:
+    """Whether an op whose device cannot run it goes to another."""
+    return process_config().soft_device_placement
+
+
+@export("config.set_soft_device_placement")
+def set_soft_device_placement(enabled: bool) -> None:
+    """Sets whether an op whose device cannot run it goes to another, in Sessions made from now on."""
+    process_config().soft_device_placement = enabled
+
+
+@export("config.experimental.get_device_policy")
+def get_device_policy() -> str:
+    """What eager execution does with inputs on another device."""
+    return process_config().device_policy
+
+
+@export("config.experimental.set_device_policy")
+def set_device_policy(device_policy: str | None) -> None:
+    """Sets what eager execution does with inputs on another device: "explicit", "warn", "silent", "silent_for_int32" or None ("silent").
+
+    Raises:
+      ValueError: another word.
+    """
+    if device_policy is not None and device_policy not in POLICIES:
+        raise ValueError(f"Not a valid device policy: {device_policy!r}")
+    process_config().device_policy = device_policy or "silent"
+
+
+@export("config.experimental.get_synchronous_execution")
+def get_synchronous_execution() -> bool:
+    """Whether eager execution waits for each op."""
+    return process_config().synchronous
+
+
+@export("config.experimental.set_synchronous_execution")
+def set_synchronous_execution(enable: bool) -> None:
+    """Sets whether eager execution waits for each op."""
+    process_config().synchronous = enable
+
+
+# ---- threads and the optimizer ----
+
+
+@export("config.threading.get_inter_op_parallelism_threads")
+def get_inter_op_parallelism_threads() -> int:
+    """How many threads run independent ops; 0: as the system chooses."""
+    return process_config().threads["inter"]
+
+
+@export("config.threading.set_inter_op_parallelism_threads")
+def set_inter_op_parallelism_threads(num_threads: int) -> None:
+    """Sets how many threads run independent ops (0: as the system chooses); RuntimeError where a Session has used the setting already."""
+    _set_threads("inter", num_threads)
+
+
+@export("config.threading.get_intra_op_parallelism_threads")
+def get_intra_op_parallelism_threads() -> int:
+    """How many threads run one op; 0: as the system chooses."""
+    return process_config().threads["intra"]
+
+
+@export("config.threading.set_intra_op_parallelism_threads")
+def set_intra_op_parallelism_threads(num_threads: int) -> None:
+    """Sets how many threads run one op (0: as the system chooses); RuntimeError where a Session has used the setting already."""
+    _set_threads("intra", num_threads)
+
+
+def _set_threads(which: str, number: int) -> None:
+    config = process_config()
+    if config.threads[which] != number:
+        config.change(f"{which.capitalize()} op parallelism cannot be modified after initialization.")
+        config.threads[which] = number
+
+
+@export("config.optimizer.get_jit")
+def get_optimizer_jit() -> bool:
+    """Whether graphs are compiled as 1.15's `global_jit_level` asks; tfcompat compiles them always."""
+    return process_config().jit
+
+
+@export("config.optimizer.set_jit")
+def set_optimizer_jit(enabled: bool) -> None:
+    """Sets `global_jit_level` of the ConfigProto; tfcompat compiles graphs always."""
+    process_config().jit = enabled
+
+
+@export("config.optimizer.get_experimental_options")
+def get_optimizer_experimental_options() -> dict[str, Any]:
+    """The options of the graph rewriter that are set, by their names in RewriterConfig."""
+    options = process_config().optimizer_options
+    return {**{name: False for name in SWITCHES}, **{k: v for k, v in options.items() if v or k != "min_graph_nodes"}}
+
+
+@export("config.optimizer.set_experimental_options")
+def set_optimizer_experimental_options(options: dict[str, Any]) -> None:
+    """Sets options of the graph rewriter, by their names in RewriterConfig: bools, and `min_graph_nodes` an int.
+
+    They go into the ConfigProto of Sessions; which values come out of a run does not depend on them.
+    """
+    known = (*TOGGLES, *SWITCHES, "min_graph_nodes")
+    process_config().optimizer_options.update({k: v for k, v in options.items() if k in known})

@@ -1,0 +1,81 @@
+"""The accelerators of this machine and the JAX plugins for them, found without starting JAX."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import pathlib
+import re
+from dataclasses import dataclass
+
+import jax
+
+from tfcompat._src.framework import jax_compat
+
+KINDS = {"cpu": "CPU", "gpu": "GPU", "cuda": "GPU", "rocm": "GPU", "tpu": "TPU"}
+"""What TensorFlow calls JAX's platforms."""
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """A kind of accelerator.
+
+    Attributes:
+      kind: "GPU" or "TPU". name: what to call it.
+      devices: paths of its device files, as (folder, regular expression of a name).
+      plugins: patterns of the distributions that let JAX use it. advice: the command that installs one.
+    """
+
+    kind: str
+    name: str
+    devices: tuple[tuple[str, str], ...]
+    plugins: str
+    advice: str
+
+    def count(self) -> int:
+        """How many the machine has, by their device files."""
+        return max((sum(_matches(name, pattern) for name in _names(folder)) for folder, pattern in self.devices), default=0)
+
+    def plugin(self) -> str | None:
+        """Name and version of the installed plugin, or None."""
+        for found in importlib.metadata.distributions():
+            name = found.metadata["Name"] or ""
+            if _matches(name.replace("_", "-").lower(), self.plugins):
+                return f"{name} {found.version}"
+        return None
+
+
+HARDWARE = (
+    Hardware("GPU", "NVIDIA GPU", (("/dev", r"nvidia\d+"), ("/proc/driver/nvidia/gpus", r".+")),
+             r"jax-cuda\d+-plugin", 'pip install "jax[cuda13]"  (or "jax[cuda12]" for older drivers)'),
+    Hardware("GPU", "AMD GPU", (("/sys/module/amdgpu/drivers/pci:amdgpu", r"[0-9a-f:.]+"),),
+             r"jax-rocm\d+-plugin", "see https://docs.jax.dev/en/latest/installation.html"),
+    Hardware("TPU", "TPU", (("/dev", r"accel\d+"), ("/dev/vfio", r"\d+")), r"libtpu.*", 'pip install "jax[tpu]"'),
+)  # fmt: skip
+
+
+def _names(folder: str) -> list[str]:
+    path = pathlib.Path(folder)
+    return [p.name for p in path.iterdir()] if path.is_dir() else []
+
+
+def _matches(name: str, pattern: str) -> bool:
+    return re.fullmatch(pattern, name) is not None
+
+
+def _allowed(kind: str) -> bool:
+    """Whether JAX's settings let it use devices of a kind."""
+    platforms = jax.config.jax_platforms
+    return not platforms or any(KINDS.get(p) == kind for p in platforms.split(","))
+
+
+def expected_count(kind: str) -> int:
+    """How many accelerators of a kind ("GPU", "TPU") JAX has, or will have when it starts."""
+    if jax_compat.backends_are_up():
+        platform = jax.default_backend()
+        return len(jax.local_devices()) if KINDS.get(platform) == kind else 0
+    if not _allowed(kind):
+        return 0
+    found = sum(hardware.count() for hardware in HARDWARE if hardware.kind == kind and hardware.count() and hardware.plugin())
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES") if kind == "GPU" else None
+    return found if visible is None else min(found, len([v for v in visible.split(",") if v.strip() not in ("", "-1")]))

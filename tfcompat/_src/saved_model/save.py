@@ -1,0 +1,317 @@
+"""tf.saved_model.save: an object, its variables and its functions as a SavedModel."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+from tfcompat._src.framework import constant_value, dtypes, nest, raw
+from tfcompat._src.framework.attr_values import FunctionRef
+from tfcompat._src.framework.convert import constant
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.graph import Graph
+from tfcompat._src.framework.meta_graph import write_message
+from tfcompat._src.framework.scopes import get_default_graph
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.framework.tensor_spec import TensorSpec
+from tfcompat._src.framework.trackable import Trackable
+from tfcompat._src.function.def_function import ConcreteFunction, Function
+from tfcompat._src.ops.control.groups import no_op
+from tfcompat._src.proto import messages
+from tfcompat._src.runtime.session import SESSIONS, Session
+from tfcompat._src.saved_model import constants, files
+from tfcompat._src.saved_model.nested_structure_coder import StructureCoder
+from tfcompat._src.saved_model.signature_constants import DEFAULT_SERVING_SIGNATURE_DEF_KEY
+from tfcompat._src.saved_model.signature_def_utils import op_signature_def, predict_signature_def
+from tfcompat._src.saved_model.tag_constants import SERVING
+from tfcompat._src.train.checkpoint import TrackableSaver
+from tfcompat._src.train.saver import Saver
+from tfcompat._src.train.trackable_graph import ATTRIBUTES, ObjectGraphView
+from tfcompat._src.variables.resource_variable import is_resource_variable
+
+_OBJECT_VERSION = {"producer": 1, "min_consumer": 1}
+_RESERVED = "signatures"
+
+
+@export("saved_model.save", "saved_model.experimental.save")
+def save(obj: Any, export_dir: str, signatures: Any = None) -> None:
+    """Writes an object with the variables and functions that it reaches as a SavedModel.
+
+    Args:
+      obj: a tf.Module, tf.train.Checkpoint or other trackable object; variables have the values of the default session.
+      export_dir: the folder.
+      signatures: a tf.function with an input signature, a concrete function, or a dict of them by key; by default the only
+        function of `obj` with an input signature, if there is one.
+
+    Raises:
+      ValueError: `obj` is not trackable or has an attribute `signatures`; a signature is no such function, or gives anything but
+        a tensor, a flat sequence or a dict of tensors; a function captures a tensor that is neither constant nor a variable.
+      KeyError: a function uses a variable that `obj` does not reach.
+    """
+    if not isinstance(obj, Trackable):
+        raise ValueError(f"Expected a Trackable object for export, got {obj}.")
+    if any(name == _RESERVED for name, _ in obj._checkpoint_dependencies):
+        raise ValueError(
+            "The attribute 'signatures' is reserved and specifies SavedModel signatures: pass them as save(..., signatures=...), and "
+            "delete the attribute (del obj.signatures)."
+        )
+    functions = _signature_functions(obj, signatures)
+    writer = _Writer(obj, {key: _wrapped(key, function) for key, function in functions.items()})
+    message = messages.SavedModel(saved_model_schema_version=constants.SAVED_MODEL_SCHEMA_VERSION)
+    message.meta_graphs.append(writer.meta_graph())
+    files.get_or_create_variables_dir(export_dir)
+    session = SESSIONS.top() or Session(graph=get_default_graph())
+    TrackableSaver(ObjectGraphView(obj)).save(files.get_variables_path(export_dir), session=session)
+    write_message(message, f"{export_dir}/{constants.SAVED_MODEL_FILENAME_PB}", as_text=False)
+
+
+def functions_of(obj: Any) -> Iterator[tuple[str, Any]]:
+    """(name, tf.function or concrete function) of the attributes of an object."""
+    kind = type(obj)
+    for name in sorted({*vars(obj), *(name for base in kind.__mro__ for name in vars(base))}):
+        if name.startswith("__") and name != "__call__" or isinstance(inspect.getattr_static(kind, name, None), property):
+            continue
+        value = getattr(obj, name, None)
+        if isinstance(value, (Function, ConcreteFunction)):
+            yield name, value
+
+
+# ---- signatures ----
+
+
+def _signature_functions(obj: Any, signatures: Any) -> dict[str, ConcreteFunction]:
+    if signatures is None:
+        with_signature = [f for _, f in functions_of(obj) if isinstance(f, Function) and f.input_signature is not None]
+        default = getattr(obj, "_default_save_signature", None)
+        chosen = default if isinstance(default, Function) else with_signature[0] if len(with_signature) == 1 else None
+        signatures = {} if chosen is None else chosen
+    if not hasattr(signatures, "items"):
+        signatures = {DEFAULT_SERVING_SIGNATURE_DEF_KEY: signatures}
+    return {key: _concrete(function) for key, function in signatures.items()}
+
+
+def _concrete(function: Any) -> ConcreteFunction:
+    if isinstance(function, Function) and function.input_signature is not None:
+        return function.get_concrete_function()
+    if isinstance(function, ConcreteFunction):
+        return function
+    raise ValueError(
+        f"Expected a TensorFlow function to generate a signature for, but got {function}. Python functions may be decorated with "
+        "`@tf.function` with an input signature or passed to `tf.function` directly, or created by `get_concrete_function`."
+    )
+
+
+def _wrapped(key: str, function: ConcreteFunction) -> ConcreteFunction:
+    """The function with tensors by name as arguments and a dict of tensors as result."""
+    count = len(function.inputs) - len(function.captured_inputs)
+    names = [t.op.name for t in function.inputs[:count]]
+    specs = {name: TensorSpec(t.shape, t.dtype, name) for name, t in zip(names, function.inputs)}
+
+    def signature_wrapper(**kwargs: Any) -> dict[str, Any]:
+        return _as_dict(function._call([kwargs[name] for name in names]), key)
+
+    return ConcreteFunction("signature_wrapper", signature_wrapper, (), specs, [])
+
+
+def _as_dict(outputs: Any, key: str) -> dict[str, Any]:
+    if isinstance(outputs, dict):
+        for name, value in outputs.items():
+            if not isinstance(value, Tensor):
+                raise ValueError(
+                    f"Got a dictionary containing non-Tensor value {value!r} for key {name!r} in the output of the function used to "
+                    f"generate the SavedModel signature {key!r}. Dictionaries outputs for functions used as signatures should have "
+                    "one Tensor output per string key."
+                )
+        return outputs
+    values = outputs if isinstance(outputs, (list, tuple)) else [outputs]
+    if not all(isinstance(value, Tensor) for value in values):
+        raise ValueError(
+            f"Got non-flat outputs '{outputs}' from the function of signature {key!r}. Signatures have one Tensor per output, so to "
+            "have predictable names Python functions used to generate these signatures should avoid outputting Tensors in nested "
+            "structures."
+        )
+    return {f"output_{i}": value for i, value in enumerate(values)}
+
+
+# ---- the message ----
+
+
+class _Writer:
+    """Collects the nodes of an object graph, and a graph with its variables, constants and functions.
+
+    Args:
+      root: the object. signatures: functions by key, with named arguments and results.
+    """
+
+    def __init__(self, root: Any, signatures: dict[str, ConcreteFunction]) -> None:
+        self._signatures = signatures
+        view = ObjectGraphView(root)
+        self._objects, self._paths = view._traverse()
+        view._slots(self._objects, self._paths)
+        self._numbers: dict[int, int] = {id(o): i for i, o in enumerate(self._objects)}
+        self._graph = Graph()
+        self._inside: dict[Tensor, Tensor] = {}
+        self._proto = messages.SavedObjectGraph()
+        self._captured: dict[Tensor, int] = {}
+        self._saved: dict[str, Tensor] = {}
+
+    def meta_graph(self) -> Any:
+        """The MetaGraphDef message."""
+        for obj in self._objects:
+            self._write_object(self._proto.nodes.add(), obj)
+        for number, obj in enumerate(self._objects):
+            for name, dependency in obj._checkpoint_dependencies:
+                self._link(number, name, self._numbers[id(dependency)])
+            for name, function in functions_of(obj):
+                self._link(number, name, self._function_node(function))
+        self._write_signature_map()
+        with self._graph.as_default():
+            saver = Saver(self._saved, allow_empty=True)
+            signatures = {key: self._signature(key, function) for key, function in self._signatures.items()}
+            signatures[constants.INIT_OP_SIGNATURE_KEY] = op_signature_def(no_op(), constants.INIT_OP_SIGNATURE_KEY)
+            found = saver.export_meta_graph(strip_default_attrs=True)
+        found.meta_info_def.tags.append(SERVING)
+        for key, signature in signatures.items():
+            found.signature_def[key].CopyFrom(signature)
+        found.object_graph_def.CopyFrom(self._proto)
+        return found
+
+    def _link(self, parent: int, name: str, child: int) -> None:
+        self._proto.nodes[parent].children.add(node_id=child, local_name=name)
+
+    def _new_node(self) -> tuple[int, Any]:
+        return len(self._proto.nodes), self._proto.nodes.add()
+
+    def _write_object(self, node: Any, obj: Any) -> None:
+        if not is_resource_variable(obj):
+            node.user_object.identifier = "_generic_user_object"
+            node.user_object.version.CopyFrom(messages.VersionDef(**_OBJECT_VERSION))
+            return
+        name = obj.op.name
+        node.variable.CopyFrom(messages.SavedVariable(
+            dtype=obj.dtype.base_dtype.as_datatype_enum, shape=obj.shape.as_proto(), trainable=bool(obj.trainable), name=name
+        ))  # fmt: skip
+        with self._graph.as_default():
+            handle = raw.VarHandleOp(dtype=obj.dtype.base_dtype, shape=obj.shape, shared_name=name, name=name)
+            read = raw.ReadVariableOp(handle, obj.dtype.base_dtype, name=f"{handle.op.name}/Read/ReadVariableOp")
+        self._inside[obj.handle] = handle
+        self._captured[obj.handle] = self._numbers[id(obj)]
+        self._saved[f"{self._paths[id(obj)]}/{ATTRIBUTES}/VARIABLE_VALUE"] = read
+
+    # ---- functions ----
+
+    def _function_node(self, function: Any) -> int:
+        if id(function) in self._numbers:
+            return self._numbers[id(function)]
+        number, node = self._new_node()
+        self._numbers[id(function)] = number
+        if isinstance(function, ConcreteFunction):
+            self._write_bare(node, function, [])
+            return number
+        traces = function.concrete_functions()
+        node.function.concrete_functions.extend(self._add_function(trace) for trace in traces)
+        node.function.function_spec.CopyFrom(_function_spec(function))
+        return number
+
+    def _write_bare(self, node: Any, function: ConcreteFunction, keywords: list[str]) -> None:
+        node.bare_concrete_function.concrete_function_name = self._add_function(function)
+        names = [t.op.name for t in function.inputs[: len(function.inputs) - len(function.captured_inputs)]]
+        node.bare_concrete_function.argument_keywords.extend(keywords or names)
+        node.bare_concrete_function.allowed_positional_arguments = 0 if keywords else len(names)
+
+    def _add_function(self, function: ConcreteFunction) -> str:
+        if function.name not in self._proto.concrete_functions:
+            bound = [self._capture(tensor, function) for tensor in function.captured_inputs]
+            function.add_to_graph(self._graph)
+            entry = self._proto.concrete_functions[function.name]
+            entry.bound_inputs.extend(bound)
+            coder = StructureCoder()
+            entry.canonicalized_input_signature.CopyFrom(coder.encode_structure(_named_signature(function)))
+            outputs = nest.map_structure(_as_spec, function.structured_outputs, expand_composites=True)
+            entry.output_signature.CopyFrom(coder.encode_structure(outputs))
+        return function.name
+
+    def _capture(self, tensor: Tensor, function: ConcreteFunction) -> int:
+        """The node of a captured variable or constant."""
+        if tensor in self._captured:
+            return self._captured[tensor]
+        if tensor.dtype == dtypes.resource:
+            raise KeyError(
+                f"Tried to export function {function.name}, which uses {tensor.name}, but the variable or table behind it is not "
+                "reachable from root: make it an attribute of the object that is saved."
+            )
+        value = constant_value.constant_value(tensor)
+        if value is None:
+            raise ValueError(
+                f"Attempted to save a function {function.name} which references a symbolic Tensor {tensor} that is not a simple "
+                "constant. This is not supported."
+            )
+        with self._graph.as_default():
+            inside = constant(value, tensor.dtype)
+        number, node = self._new_node()
+        node.constant.operation = inside.op.name
+        self._inside[tensor] = inside
+        self._captured[tensor] = number
+        return number
+
+    # ---- signatures ----
+
+    def _write_signature_map(self) -> None:
+        number, node = self._new_node()
+        node.user_object.identifier = "signature_map"
+        node.user_object.version.CopyFrom(messages.VersionDef(**_OBJECT_VERSION))
+        self._link(0, _RESERVED, number)
+        for key, function in sorted(self._signatures.items()):
+            child, child_node = self._new_node()
+            names = sorted(function.structured_input_signature[1])
+            self._write_bare(child_node, function, names)
+            self._link(number, key, child)
+
+    def _signature(self, key: str, function: ConcreteFunction) -> Any:
+        """Adds a call of the function with placeholders; its SignatureDef."""
+        specs = function.structured_input_signature[1]
+        inputs = {
+            name: raw.Placeholder(spec.dtype, spec.shape, name=f"{key}_{name}") for name, spec in sorted(specs.items())
+        }
+        made = function.add_to_graph(self._graph)
+        make = raw.StatefulPartitionedCall if made.is_stateful else raw.PartitionedCall
+        arguments = [*inputs.values(), *(self._inside[t] for t in function.captured_inputs)]
+        found = make(arguments, [t.dtype.base_dtype for t in function.outputs], FunctionRef(function.name))
+        tensors = found if isinstance(found, (list, tuple)) else [found]
+        for tensor, inner in zip(tensors, function.outputs):
+            tensor.set_shape(inner.shape)
+        outputs = nest.pack_sequence_as(function.structured_outputs, list(tensors))
+        if inputs:
+            return predict_signature_def(inputs, outputs)
+        found_def = predict_signature_def(outputs, outputs)
+        found_def.ClearField("inputs")
+        return found_def
+
+
+def _as_spec(value: Any) -> Any:
+    return TensorSpec(value.shape, value.dtype) if isinstance(value, Tensor) else value
+
+
+def _named_signature(function: ConcreteFunction) -> Any:
+    """The signature of a function, with the names of its arguments in the specs."""
+    tensors = iter(function.inputs)
+
+    def named(value: Any) -> Any:
+        if not isinstance(value, TensorSpec):
+            return value
+        return TensorSpec(TensorShape(value.shape), value.dtype, next(tensors).op.name)
+
+    return nest.map_structure(named, function.structured_input_signature, expand_composites=True)
+
+
+def _function_spec(function: Function) -> Any:
+    """What a tf.function's Python function takes, as a FunctionSpec message."""
+    spec = inspect.getfullargspec(function.python_function)._replace(annotations={})
+    coder = StructureCoder()
+    is_encodable = coder.can_encode(spec)
+    found = messages.FunctionSpec(is_method=inspect.ismethod(function.python_function))
+    found.fullargspec.CopyFrom(coder.encode_structure(spec if is_encodable else spec._replace(defaults=None)))
+    found.input_signature.CopyFrom(coder.encode_structure(function.input_signature))
+    return found
