@@ -567,7 +567,6 @@ from tfcompat import gfile as gfile
 from tfcompat import graph_util as graph_util
 from tfcompat import image as image
 from tfcompat import initializers as initializers
-from tfcompat import interop as interop
 from tfcompat import io as io
 from tfcompat import layers as layers
 from tfcompat import linalg as linalg
@@ -622,6 +621,7 @@ _LAZY = {
     "contrib": "tfcompat.contrib",
     "distribute": "tfcompat.distribute",
     "estimator": "tfcompat.estimator",
+    "interop": "tfcompat.interop",
     "keras": "tfcompat.keras",
     "raw_ops": "tfcompat.raw_ops",
 }

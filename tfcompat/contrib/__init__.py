@@ -17,6 +17,7 @@ from tfcompat.contrib import losses as losses
 from tfcompat.contrib import metrics as metrics
 from tfcompat.contrib import nn as nn
 from tfcompat.contrib import opt as opt
+from tfcompat.contrib import optimizer_v2 as optimizer_v2
 from tfcompat.contrib import predictor as predictor
 from tfcompat.contrib import recurrent as recurrent
 from tfcompat.contrib import rnn as rnn

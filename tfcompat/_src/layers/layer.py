@@ -257,7 +257,9 @@ class Layer:
         (self._trainable_weights if trainable else self._non_trainable_weights).append(variable)
         return variable
 
-    add_variable = add_weight
+    def add_variable(self, *args: Any, **kwargs: Any) -> Any:
+        """The older name of `add_weight`."""
+        return self.add_weight(*args, **kwargs)
 
     def _initializer_for(self, identifier: Any, name: str | None, dtype: dtypes.DType) -> Any:
         initializer = identifiers.get_initializer(identifier)

@@ -124,10 +124,11 @@ class VariableState:
 def uninitialized(op: Operation) -> errors.FailedPreconditionError:
     """What reading a variable without a value raises."""
     if op.type == "VarHandleOp":
+        name = (op._attrs.get("shared_name") or b"").decode() or op.name
+        container = (op._attrs.get("container") or b"localhost").decode()
         text = (
-            f"Error while reading resource variable {op.name} from Container: "
-            f"{(op._attrs.get('container') or b'localhost').decode()}. This could mean that the variable was uninitialized. "
-            f"Not found: Resource localhost/{op.name} does not exist."
+            f"Error while reading resource variable {name} from Container: {container}. This could mean that the variable was "
+            f"uninitialized. Not found: Resource {container}/{name}/N10tensorflow3VarE does not exist."
         )
     else:
         text = f"Attempting to use uninitialized value {op.name}"

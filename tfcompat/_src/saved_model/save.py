@@ -28,7 +28,7 @@ from tfcompat._src.saved_model.signature_def_utils import op_signature_def, pred
 from tfcompat._src.saved_model.tag_constants import SERVING
 from tfcompat._src.train.checkpoint import TrackableSaver
 from tfcompat._src.train.saver import Saver
-from tfcompat._src.train.trackable_graph import ATTRIBUTES, ObjectGraphView
+from tfcompat._src.train.trackable_graph import ATTRIBUTES, ObjectGraphView, SerializedGraph
 from tfcompat._src.variables.resource_variable import is_resource_variable
 
 _OBJECT_VERSION = {"producer": 1, "min_consumer": 1}
@@ -63,8 +63,30 @@ def save(obj: Any, export_dir: str, signatures: Any = None) -> None:
     message.meta_graphs.append(writer.meta_graph())
     files.get_or_create_variables_dir(export_dir)
     session = SESSIONS.top() or Session(graph=get_default_graph())
-    TrackableSaver(ObjectGraphView(obj)).save(files.get_variables_path(export_dir), session=session)
+    view = _AugmentedView(obj, message.meta_graphs[0].object_graph_def)
+    TrackableSaver(view).save(files.get_variables_path(export_dir), session=session)
     write_message(message, f"{export_dir}/{constants.SAVED_MODEL_FILENAME_PB}", as_text=False)
+
+
+class _AugmentedView(ObjectGraphView):
+    """The objects below a root as a checkpoint holds them, with the functions and signatures that the SavedModel adds.
+
+    Args:
+      root: the object. saved: the SavedObjectGraph message, whose first nodes are the objects.
+    """
+
+    def __init__(self, root: Any, saved: Any) -> None:
+        super().__init__(root)
+        self._saved = saved
+
+    def serialize(self) -> SerializedGraph:
+        found = super().serialize()
+        nodes = found.proto.nodes
+        for number, node in enumerate(self._saved.nodes):
+            target = nodes[number] if number < len(nodes) else nodes.add()
+            del target.children[:]
+            target.children.extend(node.children)
+        return found
 
 
 def functions_of(obj: Any) -> Iterator[tuple[str, Any]]:

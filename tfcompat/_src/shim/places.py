@@ -38,6 +38,8 @@ REAL_MODULES = {
 """Modules that are modules of ours, name for name."""
 
 NAMES = {
+    "tensorflow.contrib.distributions.python.ops.shape._DistributionShape":
+        "@tensorflow.contrib.distributions.python.ops.shape:DistributionShape",
     "tensorflow.contrib.image.python.ops.dense_image_warp._interpolate_bilinear":
         "@tensorflow.contrib.image.python.ops.dense_image_warp:interpolate_bilinear",
     "tensorflow.contrib.image.python.ops.sparse_image_warp._get_boundary_locations":
@@ -59,6 +61,7 @@ NAMES = {
     "tensorflow.python.ops.linalg.linear_operator_toeplitz._to_complex":
         "@tensorflow.python.ops.linalg.linear_operator_util:to_complex",
     "tensorflow.python.ops.math_ops._bucketize": "raw:Bucketize",
+    "tensorflow.python.ops.math_ops.reduce_sum": "reduce_sum",
     "tensorflow.python.ops.variables._all_saveable_objects": "@tensorflow.python.ops.variables:all_saveable_objects",
     "tensorflow.python.saved_model.loader_impl.parse_saved_model": "@tensorflow.python.saved_model.loader_impl:read_saved_model",
     "tensorflow.python.saved_model.loader_impl._parse_saved_model": "@tensorflow.python.saved_model.loader_impl:read_saved_model",
@@ -119,10 +122,11 @@ PLACES = {
     "tensorflow.python.ops.cond_v2": ("function.control_flow_v2",),
     "tensorflow.python.ops.while_v2": ("function.control_flow_v2",),
     "tensorflow.python.module": ("train.module",),
-    "tensorflow.python.ops.linalg": ("linalg", "ops.linalg", "ops"),
+    "tensorflow.python.ops.linalg": ("ops.linalg", "linalg", "ops"),
     "tensorflow.python.ops.signal": ("ops.signal", "ops"),
     "tensorflow.python.ops": ("variables", "ops", "gradients", "layers", "framework", "train"),
     "tensorflow.python.ops.image_ops": ("ops.image",),
+    "tensorflow.python.ops.nccl_ops": ("ops.math.nccl_ops",),
     "tensorflow.python.ops.image_ops_impl": ("ops.image",),
     "tensorflow.python.ops.lookup_ops": ("lookup", "ops", "train"),
     "tensorflow.python.ops.ragged": ("ops.ragged", "ops"),

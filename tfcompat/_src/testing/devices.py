@@ -9,19 +9,19 @@ import jax
 
 import tfcompat as tf
 from tfcompat._src.framework.export import export
-from tfcompat._src.runtime.config import session_config
-from tfcompat._src.runtime.devices import session_devices
+from tfcompat._src.proto import messages
+from tfcompat._src.runtime.devices import accelerator_count, session_devices
 
 
 def gpus() -> list[jax.Device]:
     """The GPUs of this process, or the devices that stand in for them."""
-    return [d.jax_device for d in session_devices(session_config()) if d.kind == "GPU"]
+    return [d.jax_device for d in session_devices(messages.ConfigProto()) if d.kind == "GPU"]
 
 
 @export("test.gpu_device_name")
 def gpu_device_name() -> str:
     """ "/device:GPU:0", or an empty text where there is no GPU."""
-    return "/device:GPU:0" if gpus() else ""
+    return "/device:GPU:0" if accelerator_count("GPU") else ""
 
 
 @export("test.is_gpu_available")
@@ -32,8 +32,10 @@ def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: tuple
       cuda_only: nothing here: every GPU counts, as in TensorFlow.
       min_cuda_compute_capability: the lowest (major, minor) that counts, or None; stand-ins have none and count.
     """
+    if min_cuda_compute_capability is None:
+        return accelerator_count("GPU") > 0
     found = [_capability(gpu) for gpu in gpus()]
-    return any(min_cuda_compute_capability is None or c is None or c >= tuple(min_cuda_compute_capability) for c in found)
+    return any(c is None or c >= tuple(min_cuda_compute_capability) for c in found)
 
 
 def _capability(gpu: jax.Device) -> tuple[int, ...] | None:

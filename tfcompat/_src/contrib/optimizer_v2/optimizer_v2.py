@@ -12,7 +12,6 @@ from tfcompat._src.framework.graph_collections import GraphKeys
 from tfcompat._src.framework.indexed_slices import IndexedSlices
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.scopes import (
-    colocate_with,
     control_dependencies,
     get_collection_ref,
     get_default_graph,
@@ -166,14 +165,13 @@ class OptimizerV2(Optimizer):
         if distribution_context.strategy_in_use() is not None:
             raise NotImplementedError("tf.contrib.optimizer_v2 in the scope of a distribution strategy.")
         variables = [v for _, v in given]
-        place = min(variables, key=lambda v: v.name)
         with name_scope(name, self._name) as scope:
-            state = OptimizerV2State(self, self._hyper_tensors(), place)
+            state = OptimizerV2State(self, self._hyper_tensors(), min(variables, key=lambda v: v.name))
         with init_scope():
             self._create_vars(variables, state)
         with name_scope(scope):
             self._prepare(state)
-            train_op = self._apply(given, state, place, global_step, scope)
+            train_op = self._apply(given, state, global_step, scope)
         train_op = train_op.op if isinstance(train_op, Tensor) else train_op
         collection = get_collection_ref(GraphKeys.TRAIN_OP)
         if train_op not in collection:
@@ -193,20 +191,19 @@ class OptimizerV2(Optimizer):
         asked = {k: convert_to_tensor(v(), name=k) for k, v in sorted(self._hyper.items()) if callable(v)}
         return {**self._static_hyper[graph], **asked}
 
-    def _apply(self, given: list, state: OptimizerV2State, place: Any, global_step: Any, scope: str) -> Any:
+    def _apply(self, given: list, state: OptimizerV2State, global_step: Any, scope: str) -> Any:
         updates = []
         for grad, var in given:
-            with colocate_with(var):
-                grad = _as_gradient(grad)
-                with name_scope("update_" + var.op.name):
-                    updates.append(self._update(grad, var, state))
+            grad = _as_gradient(grad)
+            with name_scope("update_" + var.op.name):
+                updates.append(self._update(grad, var, state))
         updated = group(updates)
-        with control_dependencies([updated]), colocate_with(place):
+        with control_dependencies([updated]):
             finished = self._finish(state)
         finished = updated if finished is None else finished
         if global_step is None:
             return group(finished, name=scope)
-        with control_dependencies([finished]), colocate_with(global_step):
+        with control_dependencies([finished]):
             return global_step.assign_add(1, read_value=False, name=scope)
 
     # ---- what subclasses define ----

@@ -224,7 +224,6 @@ def _space_to_depth(x, *, block_size, data_format):
     b = block_size
     if h % b or w % b:
         raise invalid(f"Image width {w} and height {h} should be divisible by block_size: {b}")
-    x = jnp.asarray(x)
     if first:
         return x.reshape(n, c, h // b, b, w // b, b).transpose(0, 3, 5, 1, 2, 4).reshape(n, b * b * c, h // b, w // b)
     return x.reshape(n, h // b, b, w // b, b, c).transpose(0, 1, 3, 2, 4, 5).reshape(n, h // b, w // b, b * b * c)
@@ -242,7 +241,7 @@ def _depth_to_space(x, *, block_size, data_format):
     b = block_size
     if c % (b * b):
         raise invalid(f"Input depth dimension {c} should be divisible by: {b * b}")
-    x, depth = jnp.asarray(x), c // (b * b)
+    depth = c // (b * b)
     if first:
         return x.reshape(n, b, b, depth, h, w).transpose(0, 3, 4, 1, 5, 2).reshape(n, depth, h * b, w * b)
     return x.reshape(n, h, w, b, b, depth).transpose(0, 1, 3, 2, 4, 5).reshape(n, h * b, w * b, depth)

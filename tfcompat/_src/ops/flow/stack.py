@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.framework import errors
 from tfcompat._src.framework import shape_inference as si
+from tfcompat._src.framework.dtypes import as_dtype
 from tfcompat._src.framework.op_spec import EXTERNAL, HOST, Effects, NotDifferentiable, op
 from tfcompat._src.ops.flow.list_value import dtype_text, invalid
 
@@ -28,7 +30,9 @@ class Stack:
 
     def push(self, element: np.ndarray, dtype: Any) -> np.ndarray:
         with self._lock:
-            self._require_open(dtype)
+            self._require_open()
+            if dtype != self._dtype:
+                raise invalid(f"Must have type {as_dtype(self._dtype).as_datatype_enum} but got {as_dtype(dtype).as_datatype_enum}")
             if 0 <= self._limit <= len(self._elements):
                 raise invalid(f"Stack[{self._name}] overflowed its max_size ({self._limit})")
             self._elements.append(np.array(element))
@@ -36,9 +40,13 @@ class Stack:
 
     def pop(self, dtype: Any) -> np.ndarray:
         with self._lock:
-            self._require_open(dtype)
+            self._require_open()
             if not self._elements:
                 raise invalid(f"Stack[{self._name}] is empty when calling Pop().")
+            if dtype != self._dtype:
+                raise errors.InternalError(
+                    None, None, f"Output 0 of type {dtype_text(self._dtype)} does not match declared output type {dtype_text(dtype)}"
+                )
             return self._elements.pop()
 
     def close(self) -> None:
@@ -46,11 +54,9 @@ class Stack:
             self._is_closed = True
             self._elements.clear()
 
-    def _require_open(self, dtype: Any) -> None:
+    def _require_open(self) -> None:
         if self._is_closed:
             raise invalid(f"Stack[{self._name}] has already been closed.")
-        if dtype != self._dtype:
-            raise invalid(f"Must have type {dtype_text(self._dtype)} but got {dtype_text(dtype)}")
 
 
 def _close(handle):

@@ -233,6 +233,7 @@ def _padded_to_length(x: Tensor, dimensions: int, lengths: Tensor, forward: bool
     """`x` with zeros behind each transformed dimension that is too short."""
     if x.shape.ndims is not None and 0 in x.shape.as_list():
         return x
+    lengths.shape.with_rank(1)
     known = constant_value_as_shape(lengths)
     if known.is_fully_defined() and x.shape.ndims is not None:
         have = x.shape[-known.ndims :]

@@ -1,0 +1,312 @@
+"""tf.saved_model.load_v2: the objects of a SavedModel, with their variables and functions, in the default graph."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from tfcompat._src.framework import dtypes, nest, raw
+from tfcompat._src.framework.attr_values import FunctionRef
+from tfcompat._src.framework.convert import constant
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.graph_import import add_functions
+from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.scopes import get_default_graph
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.framework.tensor_proto import make_ndarray
+from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.framework.tensor_spec import TensorSpec
+from tfcompat._src.framework.trackable import Trackable
+from tfcompat._src.function.def_function import ConcreteFunction, Function
+from tfcompat._src.proto import messages
+from tfcompat._src.saved_model import files
+from tfcompat._src.saved_model.nested_structure_coder import StructureCoder
+from tfcompat._src.train.checkpoint import object_metadata
+from tfcompat._src.train.trackable_data_structures import AutoTrackable
+from tfcompat._src.variables.variable import Variable
+
+
+@export("saved_model.load_v2")
+def load(export_dir: str, tags: Iterable[str] | str | None = None) -> Any:
+    """The root object of a SavedModel that `tf.saved_model.save` of TensorFlow 1.15 or 2 wrote.
+
+    Variables are added to the default graph, and their initializers give them the saved values. Functions add calls to it.
+
+    Args:
+      export_dir: the folder of the SavedModel. tags: exactly those of its graph; by default any.
+
+    Returns:
+      an object with the attributes of the one that was saved; `signatures` has its signatures by key.
+
+    Raises:
+      OSError: there is no SavedModel. ValueError: it has several graphs, or its tags differ.
+      NotImplementedError: it has no objects (tf.saved_model.load loads it), or has assets or tables.
+    """
+    graphs = files.read_saved_model(export_dir).meta_graphs
+    wanted = [tags] if isinstance(tags, str) else tags
+    if len(graphs) != 1:
+        raise ValueError(f"SavedModels with one MetaGraph can be loaded, but {export_dir} has {len(graphs)} MetaGraphs.")
+    if wanted is not None and set(wanted) != set(graphs[0].meta_info_def.tags):
+        raise ValueError(
+            f"The SavedModel at {export_dir} has one MetaGraph with tags {list(graphs[0].meta_info_def.tags)}, but got an "
+            f"incompatible argument tags={tags} to tf.saved_model.load."
+        )
+    if not graphs[0].HasField("object_graph_def"):
+        raise NotImplementedError(
+            f"tf.saved_model.load_v2: {export_dir} holds a graph and no objects; tf.saved_model.load(session, tags, export_dir) loads it"
+        )
+    return _Loader(export_dir, graphs[0]).root
+
+
+class SignatureMap(Trackable, Mapping):
+    """The signatures of a loaded object by key: functions from named tensors to a dict of tensors."""
+
+    def __init__(self) -> None:
+        self._signatures: dict[str, ConcreteFunction] = {}
+
+    def __getitem__(self, key: str) -> ConcreteFunction:
+        return self._signatures[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._signatures)
+
+    def __len__(self) -> int:
+        return len(self._signatures)
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __repr__(self) -> str:
+        return f"_SignatureMap({self._signatures})"
+
+
+class RestoredFunction(Function):
+    """A tf.function of a SavedModel: it has the traces that were saved and makes no others.
+
+    Args:
+      function_spec: FunctionSpec message of the Python function. name: of the function. traces: the saved ones.
+    """
+
+    def __init__(self, function_spec: Any, name: str, traces: list[ConcreteFunction]) -> None:
+        coder = StructureCoder()
+        signature = coder.decode_proto(function_spec.input_signature) if function_spec.HasField("input_signature") else None
+
+        def restored(*args: Any, **kwargs: Any) -> Any:
+            raise ValueError(f"{name} was loaded from a SavedModel and cannot be traced again")
+
+        restored.__name__ = name
+        restored.__signature__ = _signature(coder.decode_proto(function_spec.fullargspec), function_spec.is_method)  # type: ignore[attr-defined]
+        super().__init__(restored, name, signature)
+        self._restored = traces
+
+    def concrete_functions(self) -> list[ConcreteFunction]:
+        """The saved traces."""
+        return list(self._restored)
+
+    def _concrete(self, args: tuple, kwargs: dict) -> ConcreteFunction:
+        for trace in self._restored:
+            if _fits(trace.structured_input_signature, (args, kwargs)):
+                return trace
+        options = "\n".join(f"Option {i}: {t.structured_input_signature}" for i, t in enumerate(self._restored, 1))
+        raise ValueError(f"Could not find matching function to call loaded from the SavedModel. Got: {args}, {kwargs}\n{options}")
+
+
+def _signature(spec: Any, is_method: bool) -> inspect.Signature:
+    """What `inspect.getfullargspec` said, as a signature, without the object of a method."""
+    kinds = inspect.Parameter
+    defaults = list(spec.defaults or ())
+    names = list(spec.args)
+    values = [kinds.empty] * (len(names) - len(defaults)) + defaults
+    found = [kinds(n, kinds.POSITIONAL_OR_KEYWORD, default=v) for n, v in zip(names, values)][1 if is_method else 0 :]
+    if spec.varargs:
+        found.append(kinds(spec.varargs, kinds.VAR_POSITIONAL))
+    only = spec.kwonlydefaults or {}
+    found.extend(kinds(n, kinds.KEYWORD_ONLY, default=only.get(n, kinds.empty)) for n in spec.kwonlyargs)
+    if spec.varkw:
+        found.append(kinds(spec.varkw, kinds.VAR_KEYWORD))
+    return inspect.Signature(found)
+
+
+def _fits(expected: Any, given: Any) -> bool:
+    try:
+        nest.assert_same_structure(expected, given, expand_composites=True)
+    except (TypeError, ValueError):
+        return False
+    pairs = zip(nest.flatten(expected, expand_composites=True), nest.flatten(given, expand_composites=True))
+    return all(_leaf_fits(spec, value) for spec, value in pairs)
+
+
+def _leaf_fits(spec: Any, value: Any) -> bool:
+    if not isinstance(spec, TensorSpec):
+        return not isinstance(value, (Tensor, TensorSpec)) and spec == value
+    if not isinstance(value, (Tensor, TensorSpec)):
+        return False
+    return spec.dtype == value.dtype.base_dtype and spec.shape.is_compatible_with(TensorShape(value.shape))
+
+
+class _Loader:
+    """Makes the objects of one graph of a SavedModel."""
+
+    def __init__(self, export_dir: str, meta_graph_def: Any) -> None:
+        self._dir, self._objects = export_dir, meta_graph_def.object_graph_def
+        self._constants = {n.name: n for n in meta_graph_def.graph_def.node if n.op == "Const"}
+        library = messages.FunctionDefLibrary()
+        library.CopyFrom(meta_graph_def.graph_def.library)
+        self._new_names = _rename_taken(library)
+        add_functions(get_default_graph(), library)
+        self._keys = self._checkpoint_keys()
+        self._made: dict[int, Any] = {}
+        self._concrete: dict[str, ConcreteFunction] = {}
+        for number in self._in_order():
+            self._made[number] = self._make(number)
+        for number, node in enumerate(self._objects.nodes):
+            for child in node.children:
+                self._attach(self._made[number], child.local_name, self._made[child.node_id])
+
+    @property
+    def root(self) -> Any:
+        return self._made[0]
+
+    def _in_order(self) -> list[int]:
+        """Nodes with functions last, since they use the others."""
+        kinds = [node.WhichOneof("kind") for node in self._objects.nodes]
+        return sorted(range(len(kinds)), key=lambda i: kinds[i] in ("function", "bare_concrete_function"))
+
+    def _checkpoint_keys(self) -> dict[int, str]:
+        """The key of the value of each variable in the checkpoint, by node."""
+        if not any(node.HasField("variable") for node in self._objects.nodes):
+            return {}
+        saved = object_metadata(files.get_variables_path(self._dir)).nodes
+        found, waiting, seen = {}, [(0, 0)], set()
+        while waiting:
+            number, in_checkpoint = waiting.pop()
+            if number in seen:
+                continue
+            seen.add(number)
+            for attribute in saved[in_checkpoint].attributes:
+                found[number] = attribute.checkpoint_key
+            ids = {child.local_name: child.node_id for child in saved[in_checkpoint].children}
+            for child in self._objects.nodes[number].children:
+                if child.local_name in ids:
+                    waiting.append((child.node_id, ids[child.local_name]))
+            slots = {(s.slot_name, s.original_variable_node_id): s.slot_variable_node_id for s in saved[in_checkpoint].slot_variables}
+            for slot in self._objects.nodes[number].slot_variables:
+                place = slots.get((slot.slot_name, slot.original_variable_node_id))
+                if place is not None:
+                    waiting.append((slot.slot_variable_node_id, place))
+        return found
+
+    def _make(self, number: int) -> Any:
+        node = self._objects.nodes[number]
+        kind = node.WhichOneof("kind")
+        if kind == "user_object":
+            return self._user_object(node)
+        if kind == "variable":
+            return self._variable(number, node.variable)
+        if kind == "constant":
+            return constant(make_ndarray(self._constants[node.constant.operation].attr["value"].tensor))
+        if kind == "function":
+            traces = [self._function(name) for name in node.function.concrete_functions]
+            name = traces[0].function_name if traces else "function"
+            return RestoredFunction(node.function.function_spec, name, traces)
+        if kind == "bare_concrete_function":
+            return self._function(node.bare_concrete_function.concrete_function_name)
+        raise NotImplementedError(f"tf.saved_model.load_v2: object {number} of {self._dir} is of kind {kind}")
+
+    def _user_object(self, node: Any) -> Any:
+        if node.user_object.identifier == "signature_map":
+            return SignatureMap()
+        is_called = any(child.local_name == "__call__" for child in node.children)
+        return (_Callable if is_called else _UserObject)()
+
+    def _variable(self, number: int, saved: Any) -> Any:
+        dtype, shape = dtypes.as_dtype(saved.dtype), TensorShape(saved.shape)
+
+        def value() -> Tensor:
+            (found,) = raw.RestoreV2(files.get_variables_path(self._dir), [self._keys[number]], [""], [dtype])
+            found.set_shape(shape)
+            return found
+
+        return Variable(
+            initial_value=value, trainable=saved.trainable, name=saved.name or None, dtype=dtype, use_resource=True,
+            validate_shape=shape.is_fully_defined(),
+        )  # fmt: skip
+
+    def _function(self, name: str) -> ConcreteFunction:
+        """A trace that calls a function of the library with what it was bound to."""
+        if name in self._concrete:
+            return self._concrete[name]
+        entry = self._objects.concrete_functions[name]
+        function = get_default_graph()._get_function(self._new_names[name])
+        bound = [self._captured(number) for number in entry.bound_inputs]
+        coder = StructureCoder()
+        args, kwargs = coder.decode_proto(entry.canonicalized_input_signature)
+        outputs = coder.decode_proto(entry.output_signature)
+        kinds = [dtypes.as_dtype(arg.type) for arg in function.definition.signature.output_arg]
+        make = raw.StatefulPartitionedCall if function.is_stateful else raw.PartitionedCall
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            leaves = nest.flatten((args, kwargs), expand_composites=True)
+            tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
+            found = make([*tensors, *bound], kinds, FunctionRef(function.name))
+            return _packed(outputs, [] if isinstance(found, Operation) else found if isinstance(found, list) else [found])
+
+        short = name.removeprefix("__inference_").rpartition("_")[0] or name
+        made = self._concrete[name] = ConcreteFunction(short, call, args, kwargs, [])
+        made.function_name = short
+        return made
+
+    def _captured(self, number: int) -> Any:
+        made = self._made[number]
+        return made.handle if isinstance(made, Variable) else made
+
+    def _attach(self, parent: Any, name: str, child: Any) -> None:
+        if isinstance(parent, SignatureMap):
+            parent._signatures[name] = child
+        elif isinstance(parent, AutoTrackable):
+            setattr(parent, name, child)
+
+
+class _UserObject(AutoTrackable):
+    """An object of a SavedModel; dependencies named by position or key can be asked for like elements."""
+
+    def __getitem__(self, key: Any) -> Any:
+        return getattr(self, str(key))
+
+
+class _Callable(_UserObject):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return vars(self)["__call__"](*args, **kwargs)
+
+
+def _packed(structure: Any, tensors: list[Tensor]) -> Any:
+    specs = nest.flatten(structure, expand_composites=True)
+    for tensor, spec in zip(tensors, [s for s in specs if s is not None]):
+        tensor.set_shape(spec.shape)
+    rest = iter(tensors)
+    leaves = [None if spec is None else next(rest) for spec in specs]
+    return nest.pack_sequence_as(structure, leaves, expand_composites=True)
+
+
+def _rename_taken(library: Any) -> dict[str, str]:
+    """Gives functions whose names the default graph has already other ones; the new names of all."""
+    graph = get_default_graph()
+    names = {f.signature.name: f.signature.name for f in library.function}
+    for name in names:
+        number = 0
+        while graph._is_function(names[name]):
+            number += 1
+            names[name] = f"{name}_loaded_{number}"
+    for function in library.function:
+        function.signature.name = names[function.signature.name]
+        for node in function.node_def:
+            node.op = names.get(node.op, node.op)
+            for value in node.attr.values():
+                for called in (value.func, *value.list.func) if value.WhichOneof("value") in ("func", "list") else ():
+                    if called.name:
+                        called.name = names.get(called.name, called.name)
+    for gradient in library.gradient:
+        gradient.function_name = names.get(gradient.function_name, gradient.function_name)
+        gradient.gradient_func = names.get(gradient.gradient_func, gradient.gradient_func)
+    return names
