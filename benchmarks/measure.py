@@ -9,7 +9,10 @@ from benchmarks.subjects import Subject, SubjectError, Worker
 
 Log = Callable[[str], None]
 
-STEPS = {"linear": 1000, "mlp": 100, "cnn": 5, "word2vec": 100, "transformer": 3, "elementwise": 40}
+STEPS = {
+    "linear": 1000, "mlp": 100, "cnn": 5, "word2vec": 100, "transformer": 3, "elementwise": 40, "queue_fed": 100, "lstm": 20,
+    "language": 3, "attention": 10, "scalar_loop": 200, "nested_loops": 50, "map_rows": 50,
+}  # fmt: skip
 """Steps of a training workload in one round."""
 COLD = ("mlp", "cnn", "transformer")
 """Workloads whose first run and peak memory are measured."""

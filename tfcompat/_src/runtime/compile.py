@@ -16,7 +16,7 @@ from tfcompat._src.ops.flow.array_value import FIRST_CAPACITY, GROWTH
 from tfcompat._src.runtime import failure
 from tfcompat._src.runtime.lower import Frame, GuardedWrite, collecting
 from tfcompat._src.runtime.lower_control import run_item
-from tfcompat._src.runtime.plan import Cluster
+from tfcompat._src.runtime.plan import Cluster, WrongGuess
 from tfcompat._src.runtime.variable_state import variable_key
 
 
@@ -67,6 +67,9 @@ class Program:
             try:
                 for item in cluster.items:
                     run_item(item, frame)
+                for op, assumed in cluster.assumed:
+                    run_item(op, frame)
+                    found.append(checks.Check(jnp.all(frame.values[op._outputs[0]] == assumed), "another size", (), op, WrongGuess))
             except (TypeError, ValueError, errors.OpError):
                 _raise_certain_failure(found)
                 raise

@@ -20,7 +20,7 @@ from tfcompat._src.runtime.loop_unit import LoopGradientItem, LoopItem
 from tfcompat._src.runtime.lower import ROUTES, Frame, flatten_results, gather_inputs, store_results, value_outputs
 from tfcompat._src.runtime.lower_control import CondUnit
 from tfcompat._src.runtime.partition import Partitioner
-from tfcompat._src.runtime.plan import Cluster, HostStep, Plan
+from tfcompat._src.runtime.plan import Cluster, HostStep, Plan, WrongGuess
 from tfcompat._src.runtime.postpone import run_apart
 from tfcompat._src.runtime.variable_state import accesses, uninitialized, variable_key, variable_op
 
@@ -40,6 +40,8 @@ def execute(plan: Plan, feeds: list[Any], session: Any) -> list[Any]:
     values.update(zip(plan.feeds, feeds))
     try:
         run_steps(plan, values, session)
+        if plan.sizes:
+            plan.note_sizes(input_shapes(feeds), values)
         return [fetched_value(t, values, session) for t in plan.fetched]
     except jax.errors.JaxRuntimeError as e:
         state.forget_lost()
@@ -171,6 +173,8 @@ def _call_program(program: Program, cluster: Cluster, known: dict[Tensor, Any], 
         error = failure.first_failure(program.checks[input_shapes(inputs)], flags)
         if isinstance(error, ArrayOverflow):
             return True
+        if isinstance(error, WrongGuess):
+            raise error
     if cluster.randoms:
         shapes = input_shapes(inputs)
         for op, steps in (*program.reserves[shapes].items(), *zip(program.moving[shapes], moved)):

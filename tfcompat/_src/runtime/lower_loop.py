@@ -14,6 +14,7 @@ from tfcompat._src.framework.op_spec import HOST
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.flow.array_value import DeviceArray
+from tfcompat._src.runtime.differentiable_loop import bounded_while
 from tfcompat._src.runtime.loop_unit import CHANGES_SHAPE, LoopGradientItem, LoopItem
 from tfcompat._src.runtime.lower import Frame, collecting
 from tfcompat._src.runtime.lower_control import run_item
@@ -224,8 +225,11 @@ class _Lowering:
 
     def _start(self) -> dict:
         unit, frame = self.unit, self.frame
+        limit = unit.bound(frame.values.get)[0]
+        entering = [frame.values[v.enter._inputs[0]] for v in unit.variables]
+        entering = [v.with_room_for(limit) if isinstance(v, DeviceArray) else v for v in entering]
         return {
-            "variables": [_as_carried(frame.values[v.enter._inputs[0]]) for v in unit.variables],
+            "variables": [_as_carried(v) for v in entering],
             "state": [jnp.asarray(frame.state[k]) for k in self.written],
             "rows": [jnp.asarray(frame.rng[op]) for op in self.randoms],
             "moved": [jnp.zeros((), np.int64) for _ in self.randoms],
@@ -318,7 +322,7 @@ class _Lowering:
             raise NotImplementedError(f"the gradient of {self.unit.name}: how often it runs is not known before it runs")
         if exact:
             return jax.lax.scan(lambda c, _: (body(c), None), carry, length=limit)[0]
-        return jax.lax.scan(lambda c, _: (jax.lax.cond(self._test(c), body, lambda same: same, c), None), carry, length=limit)[0]
+        return bounded_while(self._test, body, carry, limit)
 
     def _test(self, carry: dict) -> Any:
         """Whether the loop goes on: its condition holds, and no check in it has failed."""

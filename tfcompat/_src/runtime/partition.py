@@ -41,8 +41,10 @@ class Partitioner:
     """Assigns ticks to the operations of one plan and collects them into steps."""
 
     def __init__(
-        self, items: list[Any], fetched: list[Tensor], feeds: list[Tensor], known: dict[Tensor, np.ndarray], placer: Placer
+        self, items: list[Any], fetched: list[Tensor], feeds: list[Tensor], known: dict[Tensor, np.ndarray], placer: Placer,
+        assumed: dict[Tensor, np.ndarray] | None = None,
     ) -> None:  # fmt: skip
+        self.assumed = assumed or {}
         self.items = [i for i in items if not all(t in known for t in i._outputs) or not i._outputs]
         self.fetched, self.feeds, self.known = fetched, feeds, known
         self.fed = set(feeds)
@@ -65,7 +67,12 @@ class Partitioner:
         self._assign_ticks()
         steps = self._steps()
         required = self._required()
-        return Plan(self.fetched, self.feeds, self.known, steps, required)
+        return Plan(self.fetched, self.feeds, self.known, steps, required, self._array_sizes(steps))
+
+    def _array_sizes(self, steps: list[Any]) -> list[Tensor]:
+        """The lengths of TensorArrays that one cluster finds out and another is compiled for."""
+        statics = dict.fromkeys(t for step in steps if isinstance(step, Cluster) for t in step.statics)
+        return [t for t in statics if t.op.type == "TensorArraySizeV3" and self.producer.get(t) not in (None, *self.on_host)]
 
     # ---- places ----
 
@@ -392,7 +399,7 @@ class Partitioner:
         return [*pulled, *items]
 
     def _cluster(self, items: list[Any], step: tuple, uses: dict[Tensor, set[tuple]]) -> Cluster:
-        cluster = Cluster(items, place=step[1])
+        cluster = Cluster(items, place=step[1], assumed=[(t.op, value) for t, value in self.assumed.items()])
         inside = {t for i in items for t in i._outputs}
         fetched = set(self.fetched)
         needed = {i._inputs[p] for i in items for p in i.constant_positions()}

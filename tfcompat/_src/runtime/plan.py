@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from tfcompat._src.framework import errors
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.runtime.lower_control import leaf_operations
@@ -20,6 +22,16 @@ class Replan(Exception):
     def adapt(self, session: Any) -> None:
         """Sees to it that the next plan is another one."""
         raise NotImplementedError
+
+
+GUESS_AFTER = 4
+
+
+class WrongGuess(errors.OpError):
+    """A size that a plan had assumed is another one in this run; nothing was changed."""
+
+    def __init__(self, node_def: Any, op: Any, message: str) -> None:
+        super().__init__(node_def, op, message, errors.ABORTED)
 
 
 @dataclass(eq=False)
@@ -57,6 +69,7 @@ class Cluster:
     overwrites: list[Operation] = field(default_factory=list)
     randoms: list[Operation] = field(default_factory=list)
     place: Any = None
+    assumed: list[tuple[Operation, np.ndarray]] = field(default_factory=list)
     programs: dict = field(default_factory=dict)
 
     @property
@@ -78,17 +91,32 @@ class Cluster:
 
 @dataclass(eq=False)
 class Plan:
-    """The steps of a run, the values known before it, and the variables that must have a value when it starts."""
+    """The steps of a run, the values known before it, and the variables that must have a value when it starts.
+
+    `sizes` are lengths of growing TensorArrays that later steps are compiled for. Where they have been the same several times for
+    feeds of some shapes, a run guesses that they are the same again: then it is one compiled call.
+    """
 
     fetched: list[Tensor]
     feeds: list[Tensor]
     known: dict[Tensor, np.ndarray]
     steps: list[HostStep | Cluster]
     required: list[Operation]
+    sizes: list[Tensor] = field(default_factory=list)
+    seen: dict[tuple, deque[tuple]] = field(default_factory=dict)
 
     @functools.cached_property
     def required_keys(self) -> list[tuple[str, Operation]]:
         return [(variable_key(v), v) for v in self.required]
+
+    def note_sizes(self, shapes: tuple, values: dict[Tensor, Any]) -> None:
+        """Keeps what `sizes` are in a run with feeds of these shapes."""
+        self.seen.setdefault(shapes, deque(maxlen=GUESS_AFTER)).append(tuple([int(values[t]) for t in self.sizes]))
+
+    def guess(self, shapes: tuple) -> tuple | None:
+        """What `sizes` will probably be in a run with feeds of these shapes, or None."""
+        last = self.seen.get(shapes, ())
+        return last[0] if len(last) == GUESS_AFTER and len(set(last)) == 1 else None
 
     @property
     def clusters(self) -> list[Cluster]:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import numpy as np
 
 import tfcompat._src.function.def_function  # noqa: F401  (nodes of graphs from files may call functions)
 import tfcompat._src.function.control_flow_v2  # noqa: F401  (or run them)
@@ -20,6 +21,7 @@ from tfcompat._src.framework.scopes import get_default_graph
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime import devices, local_servers, structure, trace
+from tfcompat._src.runtime.compile import input_shapes
 from tfcompat._src.runtime.config import session_config
 from tfcompat._src.runtime.execute import execute
 from tfcompat._src.runtime.fetch import Fetches, convert_feed, expand_feeds, feed_key, structure_key
@@ -27,7 +29,7 @@ from tfcompat._src.runtime.fold import fold
 from tfcompat._src.runtime.partial_run import PartialRun
 from tfcompat._src.runtime.partition import Partitioner
 from tfcompat._src.runtime.place import Placer
-from tfcompat._src.runtime.plan import Plan, Replan
+from tfcompat._src.runtime.plan import Plan, Replan, WrongGuess
 from tfcompat._src.runtime.prune import prune
 from tfcompat._src.runtime.random_state import RandomState
 from tfcompat._src.runtime.towers import with_towers
@@ -128,6 +130,9 @@ class BaseSession:
                 change.adapt(self)
                 prepared.plans.clear()
                 return self.run(fetches, feed_dict, options, run_metadata)
+            except WrongGuess:
+                prepared.plans[prepared.plan_key(feeds)].seen[input_shapes(feeds)].clear()
+                return self.run(fetches, feed_dict, options, run_metadata)
         if run_metadata is not None:
             devices.fill_metadata(run_metadata, options, plan, self.placer.device_of)
             if recorder is not None:
@@ -157,15 +162,32 @@ class BaseSession:
         if plan is None:
             wanted = prepared.fetches
             plan = prepared.plans[plan_key] = self._plan(wanted.tensors, wanted.targets, prepared.feeds, feeds)
-        return prepared, plan, feeds
+        return prepared, self._guessing(prepared, plan, feeds) if plan.seen else plan, feeds
 
-    def _plan(self, fetched: list[Tensor], targets: list[Operation], fed: list[Tensor], feeds: list[Any]) -> Plan:
+    def _guessing(self, prepared: PreparedRun, plan: Plan, feeds: list[Any]) -> Plan:
+        """The plan that takes growing arrays to be as long as in the last runs with feeds of these shapes, where that saves steps."""
+        seen = plan.guess(input_shapes(feeds))
+        if seen is None:
+            return plan
+        key = (prepared.plan_key(feeds), seen)
+        found = prepared.plans.get(key)
+        if found is None:
+            assumed = {t: np.array(size, np.int32) for t, size in zip(plan.sizes, seen)}
+            wanted = prepared.fetches
+            found = self._plan(wanted.tensors, wanted.targets, prepared.feeds, feeds, assumed)
+            found = prepared.plans[key] = found if len(found.steps) == len(found.clusters) == 1 else plan
+        return found
+
+    def _plan(
+        self, fetched: list[Tensor], targets: list[Operation], fed: list[Tensor], feeds: list[Any],
+        assumed: dict[Tensor, np.ndarray] | None = None,
+    ) -> Plan:  # fmt: skip
         ops = prune(fetched, targets, fed)
         self.placer.place(self._graph)
-        known = fold(ops, set(fed))
+        known = fold(ops, set(fed), assumed)
         items, known = structure.structure(ops, fetched, dict(zip(fed, feeds)), known)
         items = with_towers(items, fetched, fed, known, self.placer)
-        return Partitioner(items, fetched, fed, known, self.placer).plan()
+        return Partitioner(items, fetched, fed, known, self.placer, assumed).plan()
 
     def explain(self, fetches: Any, feed_dict: dict | None = None) -> str:
         """The plan of a run as text: compiled clusters, host steps, devices, variables read and written.

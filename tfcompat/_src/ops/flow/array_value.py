@@ -64,6 +64,28 @@ def _is_known(value: Any) -> bool:
     return isinstance(value, (int, np.integer, np.ndarray))
 
 
+def _with_element(buffer: Any, value: Any, index: Any) -> Any:
+    """`buffer` with `value` at `index`.
+
+    An element is written once, so nothing has come into the place that is overwritten: the gradient goes on as it is, where
+    setting that place to zero would copy the buffer in each iteration of a backward loop.
+    """
+    if not jnp.issubdtype(buffer.dtype, jnp.inexact):
+        return jax.lax.dynamic_update_index_in_dim(buffer, value, index, 0)
+    return _with_real_element(buffer, value, jnp.asarray(index, np.int32))
+
+
+@jax.custom_vjp
+def _with_real_element(buffer: Any, value: Any, index: Any) -> Any:
+    return jax.lax.dynamic_update_index_in_dim(buffer, value, index, 0)
+
+
+_with_real_element.defvjp(
+    lambda buffer, value, index: (_with_real_element(buffer, value, index), index),
+    lambda index, grad: (grad, jax.lax.dynamic_index_in_dim(grad, index, 0, keepdims=False), np.zeros((), jax.dtypes.float0)),
+)
+
+
 @jax.tree_util.register_pytree_node_class
 class DeviceArray:
     """Elements of one shape.
@@ -123,6 +145,13 @@ class DeviceArray:
                 "setting infer_shape=False)."
             )
         return self
+
+    def with_room_for(self, count: int | None) -> DeviceArray:
+        """The same for at most `count` elements, where nothing is known of it yet and this is less than its room."""
+        fresh = self.meta.dynamic and self.buffer is None and isinstance(self.written, np.ndarray) and not self.written.any()
+        if count is None or not fresh or GROWTH.capacity != FIRST_CAPACITY or not 0 < count < self.capacity:
+            return self
+        return self._with(written=self.written[:count])
 
     def gradient(self, source: str) -> DeviceArray:
         """The array that gradients of the elements add up in: this one where it is such an array, else zeros."""
@@ -184,7 +213,7 @@ class DeviceArray:
             written[index] = True
         else:
             written = jnp.asarray(array.written).at[index].set(True)
-        return array._with(buffer=jax.lax.dynamic_update_index_in_dim(buffer, jnp.asarray(value), index, 0), written=written, length=length)
+        return array._with(buffer=_with_element(buffer, jnp.asarray(value), index), written=written, length=length)
 
     def read(self, index: Any) -> Any:
         """The element at `index`, zeros where none was written."""

@@ -1,0 +1,117 @@
+"""How loops run: lengths that vary, growing arrays, second derivatives, and functions of the graph."""
+
+import numpy as np
+import pytest
+
+import tfcompat as tf
+
+
+@pytest.fixture(autouse=True)
+def fresh_graph():
+    """A graph of its own for each test."""
+    with tf.Graph().as_default():
+        yield
+
+
+def growing_training():
+    """A training step over a growing TensorArray: sum of (1.1 w)^(2 i) below n."""
+    n = tf.placeholder(tf.int32, [])
+    w = tf.get_variable("w", [], initializer=tf.ones_initializer())
+    array = tf.TensorArray(tf.float32, 0, dynamic_size=True, element_shape=[])
+    _, array, _ = tf.while_loop(lambda i, a, v: i < n, lambda i, a, v: (i + 1, a.write(i, v), v * w * 1.1), (0, array, 1.0))
+    stacked = array.stack()
+    loss = tf.reduce_sum(stacked**2)
+    return n, w, stacked, loss, w.assign_sub(1e-3 * tf.gradients(loss, w)[0])
+
+
+def test_lengths_that_stay_the_same_become_one_compiled_call():
+    n, w, stacked, loss, train = growing_training()
+    weight = 1.0
+    with tf.Session() as session:
+        session.run(w.initializer)
+        for length in (3, 3, 3, 3, 3, 3, 5, 3, 3, 3, 3, 3, 0):
+            powers = (1.1 * weight) ** np.arange(length)
+            slope = sum(2 * i * 1.1 ** (2 * i) * weight ** (2 * i - 1) for i in range(length))
+            rows, value, weight = session.run([stacked, loss, train], {n: length})
+            np.testing.assert_allclose(rows, powers, rtol=1e-5)
+            np.testing.assert_allclose(value, (powers**2).sum(), rtol=1e-5)
+            weight_wanted = weight + 1e-3 * slope
+            np.testing.assert_allclose(session.run(w), weight, rtol=1e-6)
+            assert length == 0 or weight < weight_wanted
+        for _ in range(5):
+            session.run([stacked, loss, train], {n: 4})
+        assert len(session.plan([stacked, loss, train], {n: 4}).steps) == 1
+
+
+def test_gradient_of_a_loop_whose_length_is_data():
+    x = tf.placeholder(tf.float64, [])
+    last = tf.while_loop(lambda a: a < 50.0, lambda a: a * a * x, [x])
+    slope = tf.gradients(last, x)[0]
+    with tf.Session() as session:
+        assert session.run([last, slope], {x: 1.4}) == pytest.approx([1.4**15, 15 * 1.4**14])
+        assert session.run([last, slope], {x: 3.0}) == pytest.approx([3.0**7, 7 * 3.0**6])
+
+
+def test_second_derivative():
+    x, w = tf.placeholder(tf.float64, []), tf.placeholder(tf.float64, [])
+    _, y = tf.while_loop(lambda i, a: i < 4, lambda i, a: (i + 1, a * x * w), (0, x))
+    first = tf.gradients(y, x)[0]
+    second = tf.gradients(first, [x, w])
+    with tf.Session() as session:
+        found = session.run([first, *second], {x: 1.2, w: 1.5})
+    assert found == pytest.approx([5 * 1.2**4 * 1.5**4, 20 * 1.2**3 * 1.5**4, 20 * 1.2**4 * 1.5**3])
+
+
+def test_second_derivative_over_a_tensor_array_is_refused():
+    x = tf.placeholder(tf.float32, [3])
+    first = tf.gradients(tf.scan(lambda a, e: a * e, x), x)[0]
+    with pytest.raises(TypeError, match="Second-order gradient for while loops not supported"):
+        tf.gradients(first, x)
+
+
+@pytest.fixture
+def functional():
+    """Branches and loops as nodes that run functions."""
+    tf.enable_control_flow_v2()
+    yield
+    tf.disable_control_flow_v2()
+
+
+def test_control_flow_v2(functional):
+    x, p = tf.placeholder(tf.float32, []), tf.placeholder(tf.bool, [])
+    branch = tf.cond(p, lambda: x * 3.0, lambda: x + 1.0)
+    loop = tf.while_loop(lambda i, a: i < 5, lambda i, a: (i + 1, a * x), (0, 1.0))[1]
+    assert branch.op.inputs[0].op.type == "StatelessIf" and loop.op.inputs[0].op.type == "StatelessWhile"
+    slopes = tf.gradients(branch + loop, x)[0]
+    with tf.Session() as session:
+        assert session.run([branch, loop, slopes], {x: 2.0, p: True}) == [6.0, 32.0, 83.0]
+        assert session.run([branch, loop, slopes], {x: 2.0, p: False}) == [3.0, 32.0, 81.0]
+
+
+def test_switch_case():
+    x, index = tf.placeholder(tf.float32, []), tf.placeholder(tf.int32, [])
+    found = tf.switch_case(index, {0: lambda: x, 1: lambda: x * 2}, default=lambda: x - 1)
+    assert found.op.inputs[0].op.type == "Case"
+    with tf.Session() as session:
+        assert [session.run(found, {x: 5.0, index: i}) for i in (-1, 0, 1, 2)] == [4.0, 5.0, 10.0, 4.0]
+
+
+def test_function_with_a_variable():
+    v = tf.get_variable("v", [], initializer=tf.ones_initializer(), use_resource=True)
+
+    @tf.function
+    def step(x, k=2):
+        v.assign_add(1.0)
+        return {"a": x * v, "b": [x + k]}
+
+    x = tf.placeholder(tf.float32, [None])
+    found = step(x)
+    slopes = tf.gradients(found["a"], [x, v])
+    with tf.Session() as session:
+        session.run(v.initializer)
+        first = session.run(found, {x: [1.0, 2.0]})
+        assert first["a"].tolist() == [2.0, 4.0] and first["b"][0].tolist() == [3.0, 4.0]
+        by_x, by_v = session.run(slopes, {x: [1.0, 2.0]})
+        assert by_x.tolist() == [3.0, 3.0] and by_v == 3.0
+    assert step(x, k=3)["b"][0].shape.as_list() == [None]
+    assert len({op.type for op in tf.get_default_graph().get_operations()} & {"StatefulPartitionedCall"}) == 1

@@ -1,0 +1,162 @@
+"""A while loop that gradients go through although how often it runs is known only when it has run.
+
+The forward loop keeps what each iteration's derivative needs in stacks with room for the greatest number of iterations; the
+backward loop goes over as many as there were. Memory: that number times what one iteration keeps. What does not change from
+iteration to iteration is kept once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+
+def bounded_while(test: Callable, body: Callable, carry: Any, limit: int) -> Any:
+    """`lax.while_loop` that ends after `limit` iterations at the latest and has a derivative.
+
+    Args:
+      test: carry -> scalar bool. body: carry -> carry. carry: a pytree of arrays. limit: the greatest number of iterations.
+    """
+    leaves, structure = jax.tree.flatten(carry)
+    flat_body = jax.make_jaxpr(lambda flat: jax.tree.leaves(body(jax.tree.unflatten(structure, flat))))(leaves)
+    flat_test = jax.make_jaxpr(lambda flat: test(jax.tree.unflatten(structure, flat)))(leaves)
+    loop = _Loop(flat_body.jaxpr, flat_test.jaxpr, limit)
+    return jax.tree.unflatten(structure, _run(loop, leaves, flat_body.consts, flat_test.consts))
+
+
+class _Loop:
+    """The body and the condition as functions of the carry and of what they take from outside."""
+
+    def __init__(self, body: Any, test: Any, limit: int) -> None:
+        self._body, self._test, self.limit = body, test, limit
+
+    def body(self, outer: list, carry: list) -> list:
+        return jax.core.eval_jaxpr(self._body, outer, *carry)
+
+    def goes_on(self, outer: list, count: Any, carry: list) -> Any:
+        return jnp.logical_and(count < self.limit, jax.core.eval_jaxpr(self._test, outer, *carry)[0])
+
+    def derivative(self, outer: list, carry: list) -> tuple[list, Any]:
+        """One iteration: the carry after it, and the function from gradients of that to those of the real inputs."""
+        varying, fixed = _real(carry), _real(outer)
+
+        def step(real_carry: list, real_outer: list) -> tuple[list, list]:
+            found = self.body(_merged(outer, real_outer), _merged(carry, real_carry))
+            return _real(found), found
+
+        _, pull, found = jax.vjp(step, varying, fixed, has_aux=True)
+        return found, pull
+
+
+def _forward(loop: _Loop, carry: list, outer: list, test_outer: list) -> list:
+    def step(state: tuple) -> tuple:
+        count, values = state
+        return count + np.int32(1), loop.body(outer, values)
+
+    return jax.lax.while_loop(lambda s: loop.goes_on(test_outer, *s), step, (np.int32(0), carry))[1]
+
+
+def _run(loop: _Loop, carry: list, outer: list, test_outer: list) -> list:
+    @jax.custom_vjp
+    def run(carry: list, outer: list, test_outer: list) -> list:
+        return _forward(loop, carry, outer, test_outer)
+
+    run.defvjp(lambda *arguments: _forward_kept(loop, *arguments), lambda kept, grads: _backward(loop, kept, grads))
+    return run(carry, outer, test_outer)
+
+
+class _Kept:
+    """How the leaves of a derivative are kept: those that are one of the outer arrays as its position, others in stacks."""
+
+    def __init__(self, loop: _Loop, outer: list, carry: list) -> None:
+        real = _real(outer)
+
+        def leaves(carry: list) -> list:
+            found, self.structure = jax.tree.flatten(loop.derivative(outer, carry)[1])
+            self.positions = [next((i for i, o in enumerate(real) if o is leaf), None) for leaf in found]
+            return found
+
+        shapes = jax.eval_shape(leaves, carry)
+        self.stacked = [s for s, p in zip(shapes, self.positions) if p is None]
+
+    def of(self, pull: Any) -> list:
+        """The leaves that go to the stacks."""
+        return [leaf for leaf, p in zip(jax.tree.leaves(pull), self.positions) if p is None]
+
+    def pull(self, outer: list, row: list) -> Any:
+        """The derivative again, from one row of the stacks."""
+        real, rest = _real(outer), iter(row)
+        return jax.tree.unflatten(self.structure, [next(rest) if p is None else real[p] for p in self.positions])
+
+
+def _forward_kept(loop: _Loop, carry: list, outer: list, test_outer: list) -> tuple[list, tuple]:
+    kept = _Kept(loop, outer, carry)
+    stacks = [jnp.zeros((loop.limit, *s.shape), s.dtype) for s in kept.stacked]
+
+    def step(state: tuple) -> tuple:
+        count, values, stacks = state
+        after, pull = loop.derivative(outer, values)
+        stacks = [jax.lax.dynamic_update_index_in_dim(s, leaf, count, 0) for s, leaf in zip(stacks, kept.of(pull))]
+        return count + np.int32(1), after, stacks
+
+    count, last, stacks = jax.lax.while_loop(lambda s: loop.goes_on(test_outer, *s[:2]), step, (np.int32(0), carry, stacks))
+    return last, (_Static(kept), count, stacks, carry, outer, test_outer)
+
+
+def _backward(loop: _Loop, saved: tuple, grads: list) -> tuple[list, list, list]:
+    static, count, stacks, carry, outer, test_outer = saved
+    kept = static.value
+    start = (count - np.int32(1), _real_grads(grads, carry), [jnp.zeros_like(o) for o in _real(outer)])
+
+    def step(state: tuple) -> tuple:
+        index, varying, sums = state
+        row = [jax.lax.dynamic_index_in_dim(s, index, 0, keepdims=False) for s in stacks]
+        varying, found = kept.pull(outer, row)(varying)
+        return index - np.int32(1), varying, [s + f for s, f in zip(sums, found)]
+
+    _, varying, sums = jax.lax.while_loop(lambda s: s[0] >= 0, step, start)
+    return _all_grads(varying, carry), _all_grads(sums, outer), _all_grads([jnp.zeros_like(t) for t in _real(test_outer)], test_outer)
+
+
+@jax.tree_util.register_pytree_node_class
+class _Static:
+    """A Python object that travels among the saved arrays."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def tree_flatten(self) -> tuple:
+        return (), self.value
+
+    @classmethod
+    def tree_unflatten(cls, value: Any, children: tuple) -> _Static:
+        return cls(value)
+
+
+def _is_real(value: Any) -> bool:
+    return jnp.issubdtype(value.dtype, jnp.inexact)
+
+
+def _real(values: list) -> list:
+    """The values that have derivatives."""
+    return [v for v in values if _is_real(v)]
+
+
+def _merged(values: list, real: list) -> list:
+    """`values` with those that have derivatives replaced."""
+    rest = iter(real)
+    return [next(rest) if _is_real(v) else v for v in values]
+
+
+def _real_grads(grads: list, values: list) -> list:
+    return [g for g, v in zip(grads, values) if _is_real(v)]
+
+
+def _all_grads(found: list, values: list) -> list:
+    """Gradients of all values: those that have none get zeros of JAX's type for that."""
+    rest = iter(found)
+    return [next(rest) if _is_real(v) else np.zeros(v.shape, jax.dtypes.float0) for v in values]
