@@ -20,7 +20,7 @@ from tfcompat._src.ops.array.fill import zeros_like
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.shape import shape
 from tfcompat._src.ops.control.kernel_gradient import kernel_gradient
-from tfcompat._src.ops.control.loop_gradient import LoopNode
+from tfcompat._src.ops.control.loop_gradient import LoopNode, require_second_derivative
 from tfcompat._src.ops.control.loop_ops import EXIT
 from tfcompat._src.ops.control.loop_topology import find_loops, left_loops
 
@@ -202,6 +202,8 @@ class _Walk:
     def run(self, ys: list[Any], xs: list[Tensor], stops: set[Tensor], among: set[Operation] | None = None) -> None:
         graph = xs[0].graph if xs else ys[0].graph
         between, reached = _between([y.op for y in ys], xs, stops, among)
+        for op in between:
+            require_second_derivative(op)
         for op in reversed(between):
             grads = [self.total(t) for t in op.outputs]
             if all(g is None for g in grads):

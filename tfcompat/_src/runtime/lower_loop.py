@@ -107,23 +107,24 @@ class LoopSecondDerivative(LoopGradientItem):
     def trace(self, frame: Frame) -> None:
         """Traces the loop again, and two derivatives of it."""
         op, unit = self.op, self.unit
-        wanted = _wanted(op)
+        wanted, captured = _wanted(op), op.input_named("captured")
+        varied = [captured[i] for i in op._attrs["varied"]]
         grads = [frame.values[t] for t in op.input_named("grads")]
         outer = [_cotangent(frame.values[t]) for t in op.input_named("grads2")]
 
         def first(leaves: list, cotangents: list) -> list:
             inner = Frame(dict(frame.values), dict(frame.state), frame.rng)
-            for tensor, value in zip(wanted, leaves):
+            for tensor, value in zip(varied, leaves):
                 _substitute(tensor, value, inner)
             given = {t: _refilled(g, c) for t, g, c in zip(op.input_named("exits"), grads, cotangents)}
             found = _repeated(op, unit, inner)(given)
             return [_leaf(found[t]) for t in wanted]
 
-        primals = [_primal(t, frame) for t in wanted]
+        primals = [_primal(t, frame) for t in varied]
         with collecting():
             results, pull = jax.vjp(first, primals, [jnp.asarray(_cotangent(g)) for g in grads])
         found = pull([jnp.conj(jnp.asarray(g, r.dtype)) for g, r in zip(outer, results)])
-        for output, value, source in zip(op._outputs, [*found[0], *found[1]], [*[frame.values.get(t) for t in wanted], *grads]):
+        for output, value, source in zip(op._outputs, [*found[0], *found[1]], [*[frame.values.get(t) for t in varied], *grads]):
             frame.values[output] = _as_gradient(jnp.conj(value), source)
 
     def run_backwards(self, values: dict[Any, Any]) -> None:

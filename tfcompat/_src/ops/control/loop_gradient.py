@@ -24,10 +24,10 @@ def _lowered(*values: Any, **attrs: Any) -> Any:
     raise NotImplementedError("the gradient of a loop is lowered by the runtime, not called")
 
 
-def _gradient_shapes(c: Any) -> list:
+def _gradient_shapes(c: Any, which: str = "wanted") -> list:
     captured = c.op.input_named("captured")
     found = []
-    for index in c.attr("wanted"):
+    for index in c.attr(which):
         handle = captured[index]._handle_data
         found.append(handle[1] if captured[index].dtype.name == "resource" and handle is not None else captured[index]._sizes)
     return found
@@ -43,18 +43,16 @@ def _second_derivative(node: Any, *grads2: Any) -> list:
     """The gradients of what was captured, and of the gradients that came in."""
     exits, captured, grads = (node.input_named(name) for name in ("exits", "captured", "grads"))
     steps, counters = node.input_named("steps"), node.input_named("counters")
-    if any(_carries_array(t) for t in captured):
-        raise TypeError(f"Second-order gradient for while loops not supported: {node.name} is that of a loop over a TensorArray.")
-    wanted, kinds = node._attrs["wanted"], [t.dtype.base_dtype for t in node.outputs]
+    varied = [i for i, t in enumerate(captured) if _gradient_dtype(t) is not None]
+    kinds = [*[_gradient_dtype(captured[i]) for i in varied], *[t.dtype.base_dtype for t in grads]]
     present = [raw.ZerosLike(t) if g is None else g for g, t in zip(grads2, node.outputs)]
     outputs = raw.LoopGradientGradient(
-        exits, captured, steps, counters, grads, present, wanted=wanted, Tout=[*kinds, *[t.dtype.base_dtype for t in grads]]
+        exits, captured, steps, counters, grads, present, wanted=node._attrs["wanted"], varied=varied, Tout=kinds
     )
-    outputs = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
     of_captured: list[Any] = [None] * len(captured)
-    for index, found in zip(wanted, outputs):
+    for index, found in zip(varied, outputs):
         of_captured[index] = found
-    return [*[None] * len(exits), *of_captured, None, None, *outputs[len(wanted) :]]
+    return [*[None] * len(exits), *of_captured, None, None, *outputs[len(varied) :]]
 
 
 op(
@@ -66,8 +64,8 @@ op(
 op(
     "LoopGradientGradient",
     "(exits: Texits, captured: Tcaptured, steps: int32, counters: uint32, grads: Tgrads, grads2: Tgrads2, *, Texits: list(type), "
-    "Tcaptured: list(type), Tgrads: list(type), Tgrads2: list(type), wanted: list(int), Tout: list(type)) -> (output: Tout)",
-    shape=lambda c: [*_gradient_shapes(c), *[t._sizes for t in c.op.input_named("grads")]], gradient=_UNIT, kernel=_lowered,
+    "Tcaptured: list(type), Tgrads: list(type), Tgrads2: list(type), wanted: list(int), varied: list(int), Tout: list(type)) -> (output: Tout)",
+    shape=lambda c: [*_gradient_shapes(c, "varied"), *[t._sizes for t in c.op.input_named("grads")]], gradient=_UNIT, kernel=_lowered,
 )  # fmt: skip
 
 
@@ -99,6 +97,12 @@ class LoopNode:
         for position, output in zip(wanted, outputs):
             found[position] = output
         return found
+
+
+def require_second_derivative(node: Any) -> None:
+    """TypeError where a node on the way of gradients is the gradient of a loop over a TensorArray."""
+    if node.type == "LoopGradient" and any(map(_carries_array, node.input_named("captured"))):
+        raise TypeError(f"Second-order gradient for while loops not supported: {node.name} is that of a loop over a TensorArray.")
 
 
 def _carries_array(tensor: Tensor) -> bool:
