@@ -14,6 +14,7 @@ from tfcompat._src.saved_model.constants import VARIABLES_DIRECTORY as VARIABLES
 from tfcompat._src.saved_model.constants import VARIABLES_FILENAME as VARIABLES_FILENAME
 from tfcompat._src.saved_model.files import contains_saved_model as contains_saved_model
 from tfcompat._src.saved_model.files import contains_saved_model as maybe_saved_model_directory
+from tfcompat._src.saved_model.load import load as load_v2
 from tfcompat._src.saved_model.loader import load as load
 from tfcompat._src.saved_model.main_op import main_op_with_restore as main_op_with_restore
 from tfcompat._src.saved_model.save import save as save

@@ -2,6 +2,8 @@
 
 import importlib
 
+from tfcompat._src.contrib.distributions.bijectors.affine import Affine as Affine
+from tfcompat._src.contrib.distributions.bijectors.affine import AffineLinearOperator as AffineLinearOperator
 from tfcompat._src.contrib.distributions.bijectors.composite import Chain as Chain
 from tfcompat._src.contrib.distributions.bijectors.composite import ConditionalBijector as ConditionalBijector
 from tfcompat._src.contrib.distributions.bijectors.composite import Inline as Inline
