@@ -452,6 +452,9 @@ from tfcompat._src.ops.sparse.serialize import deserialize_many_sparse as deseri
 from tfcompat._src.ops.sparse.serialize import serialize_many_sparse as serialize_many_sparse
 from tfcompat._src.ops.sparse.serialize import serialize_sparse as serialize_sparse
 from tfcompat._src.ops.sparse.to_dense import sparse_to_dense as sparse_to_dense
+from tfcompat._src.ops.state.session_tensor import delete_session_tensor as delete_session_tensor
+from tfcompat._src.ops.state.session_tensor import get_session_handle as get_session_handle
+from tfcompat._src.ops.state.session_tensor import get_session_tensor as get_session_tensor
 from tfcompat._src.ops.strings.hashing import fingerprint as fingerprint
 from tfcompat._src.ops.strings.hashing import string_to_hash_bucket_v1 as string_to_hash_bucket
 from tfcompat._src.ops.strings.hashing import string_to_hash_bucket_fast as string_to_hash_bucket_fast

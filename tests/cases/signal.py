@@ -90,3 +90,15 @@ error_case("mel_bins", lambda tf: tf.signal.linear_to_mel_weight_matrix(0))
 error_case("mel_nyquist", lambda tf: tf.signal.linear_to_mel_weight_matrix(upper_edge_hertz=4001.0))
 error_case("mel_edges", lambda tf: tf.signal.linear_to_mel_weight_matrix(lower_edge_hertz=10.0, upper_edge_hertz=10.0))
 error_case("mel_dtype", lambda tf: tf.signal.linear_to_mel_weight_matrix(dtype=tf.int32))
+
+case("audio_spectrogram", lambda tf, x: tf.raw_ops.AudioSpectrogram(input=x, window_size=8, stride=4, magnitude_squared=True),
+     x=F32(40, 1), grad=False, partial=False, rtol=1e-4, atol=1e-4, reason=FFT)  # fmt: skip
+case("audio_spectrogram_short", lambda tf, x: tf.raw_ops.AudioSpectrogram(input=x, window_size=6, stride=6), x=F32(18, 1),
+     grad=False, partial=False, rtol=1e-4, atol=1e-4, reason=FFT)  # fmt: skip
+error_case("audio_spectrogram_window", lambda tf, x: tf.raw_ops.AudioSpectrogram(input=x, window_size=1, stride=2), x=F32(8, 1))
+error_case("audio_spectrogram_rank", lambda tf, x: tf.raw_ops.AudioSpectrogram(input=x, window_size=4, stride=2), x=F32(8))
+case("mfcc", lambda tf, x: tf.raw_ops.Mfcc(spectrogram=x, sample_rate=16000), x=F32(2, 3, 129, low=0.0), grad=False, partial=False)
+case("mfcc_bands", lambda tf, x: tf.raw_ops.Mfcc(spectrogram=x, sample_rate=8000, upper_frequency_limit=3000,
+     lower_frequency_limit=300, filterbank_channel_count=10, dct_coefficient_count=5), x=F32(1, 2, 65, low=0.0),
+     grad=False, partial=False)  # fmt: skip
+error_case("mfcc_rank", lambda tf, x: tf.raw_ops.Mfcc(spectrogram=x, sample_rate=8000), x=F32(3, 65))

@@ -4,10 +4,10 @@ import pathlib
 
 import numpy as np
 import pytest
-from distribute import distribute_programs as programs
 from oracle import golden
 
 import tfcompat as tf
+from distribute import distribute_programs as programs
 
 GOLDEN = golden.read(pathlib.Path(__file__).parent.parent / "golden" / "distribute" / "programs.json.gz")
 

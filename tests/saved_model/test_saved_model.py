@@ -191,3 +191,95 @@ def test_operations_in_signatures(tmp_path):
         assert sess.run("local:0") == 5.0
         sess.run(loader.get_train_op(graph_def))
         assert sess.run("v:0") == 2.0
+
+
+class Affine(tf.Module):
+    """y = x @ weight + bias, by a function with a signature and one without."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = tf.Variable([[1.0], [2.0]], name="weight", use_resource=True)
+        self.inner = tf.Module()
+        self.inner.bias = tf.Variable([0.5], name="bias", use_resource=True)
+        self.half = tf.constant(0.5)
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 2], tf.float32, name="x")])
+    def predict(self, x):
+        return {"y": self.scaled(x) + self.inner.bias}
+
+    @tf.function
+    def scaled(self, x):
+        return tf.matmul(x, self.weight) * self.half * 2.0
+
+
+@pytest.fixture
+def module(tmp_path):
+    folder = str(tmp_path / "module")
+    with tf.Graph().as_default(), tf.Session() as sess:
+        made = Affine()
+        sess.run(tf.global_variables_initializer())
+        tf.saved_model.save(made, folder)
+    return folder
+
+
+X = np.array([[1.0, 1.0], [2.0, 0.0]], np.float32)
+Y = [[3.5], [2.5]]
+
+
+def test_a_module_is_a_graph_with_a_signature(module):
+    with tf.Graph().as_default(), tf.Session() as sess:
+        signature = tf.saved_model.load(sess, ["serve"], module).signature_def["serving_default"]
+        assert sess.run(signature.outputs["y"].name, {signature.inputs["x"].name: X}).tolist() == Y
+
+
+def test_a_module_comes_back_and_is_saved_again(module, tmp_path):
+    for again in (module, str(tmp_path / "again")):
+        with tf.Graph().as_default(), tf.Session() as sess:
+            loaded = tf.saved_model.load_v2(again)
+            by_name = loaded.signatures["serving_default"](x=tf.constant(X))["y"]
+            found = loaded.predict(tf.constant(X))["y"]
+            slope = tf.gradients(found, loaded.weight.handle)[0]
+            sess.run(tf.global_variables_initializer())
+            assert sess.run(found).tolist() == sess.run(by_name).tolist() == Y
+            assert sess.run(slope).tolist() == [[3.0], [1.0]]
+            sess.run(loaded.inner.bias.assign([1.5]))
+            assert sess.run(found).tolist() == [[4.5], [3.5]]
+            sess.run(loaded.inner.bias.assign([0.5]))
+            with pytest.raises(TypeError, match="'z'"):
+                loaded.signatures["serving_default"](z=tf.constant(X))
+            if again == module:
+                tf.saved_model.save(loaded, str(tmp_path / "again"))
+
+
+def test_objects_of_tensorflow_come_back():
+    values = json.loads((GOLDEN / "module.json").read_text())
+    with tf.Graph().as_default(), tf.Session() as sess:
+        loaded = tf.saved_model.load_v2(str(GOLDEN / "module"))
+        found = loaded.predict(tf.constant(values["x"]))
+        ids = loaded.numbers(tf.constant(values["words"]))["ids"]
+        sess.run([tf.global_variables_initializer(), tf.tables_initializer()])
+        found, ids = sess.run([found, ids])
+    np.testing.assert_allclose(found["y"], values["y"], **TOLERANCE)
+    np.testing.assert_allclose(found["total"], values["total"], **TOLERANCE)
+    assert ids.tolist() == values["ids"]
+
+
+def test_what_cannot_be_saved_is_named(tmp_path):
+    with tf.Graph().as_default(), tf.Session():
+        made, other = tf.Module(), tf.Variable([1.0], use_resource=True)
+        x = tf.placeholder(tf.float32, [], name="fed")
+        made.f = tf.function(lambda: x * 2.0, input_signature=[])
+        with pytest.raises(ValueError, match="symbolic Tensor.*fed"):
+            tf.saved_model.save(made, str(tmp_path))
+        made.f = tf.function(lambda: other * 2.0, input_signature=[])
+        with pytest.raises(KeyError, match="reachable from root"):
+            tf.saved_model.save(made, str(tmp_path))
+        with pytest.raises(ValueError, match="Expected a TensorFlow function"):
+            tf.saved_model.save(tf.Module(), str(tmp_path), signatures=tf.function(lambda v: v))
+        with pytest.raises(ValueError, match="Trackable"):
+            tf.saved_model.save(1, str(tmp_path))
+        made.f = tf.function(lambda: (tf.constant(1.0), (tf.constant(2.0),)), input_signature=[])
+        with pytest.raises(ValueError, match="non-flat outputs"):
+            tf.saved_model.save(made, str(tmp_path))
+    with pytest.raises(ValueError, match="2 MetaGraphs"):
+        tf.saved_model.load_v2(str(GOLDEN / "classifier"))

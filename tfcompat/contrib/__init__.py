@@ -5,6 +5,7 @@ import importlib
 from tfcompat.contrib import checkpoint as checkpoint
 from tfcompat.contrib import cluster_resolver as cluster_resolver
 from tfcompat.contrib import compiler as compiler
+from tfcompat.contrib import constrained_optimization as constrained_optimization
 from tfcompat.contrib import crf as crf
 from tfcompat.contrib import cudnn_rnn as cudnn_rnn
 from tfcompat.contrib import distribute as distribute
@@ -23,6 +24,7 @@ from tfcompat.contrib import recurrent as recurrent
 from tfcompat.contrib import rnn as rnn
 from tfcompat.contrib import saved_model as saved_model
 from tfcompat.contrib import seq2seq as seq2seq
+from tfcompat.contrib import signal as signal
 from tfcompat.contrib import slim as slim
 from tfcompat.contrib import staging as staging
 from tfcompat.contrib import summary as summary

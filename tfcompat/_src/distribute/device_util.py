@@ -17,9 +17,8 @@ def canonicalize(d: str, default: str | None = None) -> str:
       AssertionError: the device type is not in capitals.
     """
     spec = DeviceSpec.from_string(d)
-    assert spec.device_type is None or spec.device_type == spec.device_type.upper(), (
-        f"Device type '{spec.device_type}' must be all-caps."
-    )
+    if spec.device_type is not None and spec.device_type != spec.device_type.upper():
+        raise AssertionError(f"Device type '{spec.device_type}' must be all-caps.")
     found = DeviceSpec(replica=0, task=0, device_type="CPU", device_index=0)
     if default:
         found = found.make_merged_spec(DeviceSpec.from_string(default))

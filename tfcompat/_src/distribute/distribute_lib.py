@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import enum
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from tfcompat._src.distribute.extended import StrategyExtended
 from tfcompat._src.distribute.reduce_util import ReduceOp, as_reduce_op
-from tfcompat._src.framework import distribution_context, dtypes
+from tfcompat._src.framework import dtypes
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.ops.array.fill import ones_like
 from tfcompat._src.ops.array.shape import shape as shape_of
+from tfcompat._src.ops.array.shape import size
 from tfcompat._src.ops.control.groups import group
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.reduce import reduce_sum
@@ -159,6 +159,8 @@ class Strategy:
             return self._extended._reduce(reduce_op, sums)
         numerator, denominator = self.experimental_run_v2(lambda v: _sum_and_count(v, axis), args=(value,))
         total = self._extended._reduce(ReduceOp.SUM, numerator)
+        if isinstance(denominator, int):
+            return total / (denominator * self.num_replicas_in_sync)
         count = self._extended._reduce(ReduceOp.SUM, denominator)
         with self.scope():
             return total / cast(count, total.dtype)
@@ -197,14 +199,19 @@ class Strategy:
         return made
 
 
-def _sum_and_count(value: Tensor, axis: int) -> tuple[Tensor, Tensor]:
-    """The sum over a dimension, and of how many elements it is, of the sum's shape."""
+def _sum_and_count(value: Tensor, axis: int) -> tuple[Tensor, Any]:
+    """The sum over a dimension, and of how many elements it is: an int, or an int64 scalar where it is not known."""
     total = reduce_sum(value, axis=axis)
     rank = value.shape.rank
     if rank is not None:
         if not -rank <= axis < rank:
-            raise ValueError(f"`axis` = {axis} not in range for a value of rank {rank}")
-        size = value.shape.dims[axis].value
-        if size is not None:
-            return total, ones_like(total, dtype=dtypes.int64) * size
-    return total, ones_like(total, dtype=dtypes.int64) * cast(shape_of(value)[axis], dtypes.int64)
+            raise ValueError(f"`axis` = {axis!r} out of range for `value` with rank {rank}")
+        count = value.shape.dims[axis].value
+        if count is not None:
+            return total, _COUNTS.setdefault(count, count)
+    if rank == 1:
+        return total, size(value, out_type=dtypes.int64)
+    return total, shape_of(value, out_type=dtypes.int64)[axis]
+
+
+_COUNTS: dict[int, int] = {}

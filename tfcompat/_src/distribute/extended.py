@@ -238,7 +238,8 @@ class StrategyExtended:
     def _broadcast_to(self, tensor: Any, destinations: Any) -> Any:
         if isinstance(tensor, (float, int)):
             return tensor
-        return self._cross_device_ops.broadcast(tensor, destinations or Mirrored(self._devices, self._devices))
+        everywhere = Mirrored(self._devices, self._devices)
+        return self._cross_device_ops.broadcast(tensor, everywhere if destinations is None else destinations)
 
     # ---- input ----
 

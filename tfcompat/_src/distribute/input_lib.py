@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tfcompat._src.distribute.device_util import get_host_for_device
 from tfcompat._src.distribute.values import regroup
 from tfcompat._src.framework.scopes import device
 
@@ -29,11 +30,9 @@ class InputFunctionIterator:
 
     def get_next(self, name: str | None = None) -> Any:
         """The tensors of all replicas: a nest of PerReplica values."""
-        made = []
-        for where in self._devices:
-            with device(where):
-                made.append(self._source())
-        return regroup(self._devices, made)
+        with device(get_host_for_device(self._devices[0])):
+            made = [self._source() for _ in self._devices]
+        return made[0] if len(made) == 1 else regroup(self._devices, made)
 
     def initialize(self) -> list:
         """The operations that start the iterator: none."""

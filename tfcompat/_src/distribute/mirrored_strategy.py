@@ -42,7 +42,8 @@ class MirroredExtended(StrategyExtended):
         devices = devices or device_util.local_devices()
         check_local(devices)
         resolved = tuple(device_util.resolve(d) for d in devices)
-        assert len(set(resolved)) == len(resolved), f"No duplicates allowed in `devices` argument: {resolved}"
+        if len(set(resolved)) != len(resolved):
+            raise AssertionError(f"No duplicates allowed in `devices` argument: {resolved}")
         super().__init__(container_strategy, resolved, cross_device_ops or choose_the_best(resolved))
 
     def _create_variable(self, next_creator: Callable, *args: Any, **kwargs: Any) -> Any:
@@ -65,7 +66,8 @@ class MirroredExtended(StrategyExtended):
         return call_for_each_replica(self._strategy, self._devices, fn, args, kwargs)
 
     def _update(self, var: Any, fn: Callable, args: tuple, kwargs: dict, group: bool) -> Any:
-        assert isinstance(var, DistributedVariable), var
+        if not isinstance(var, DistributedVariable):
+            raise AssertionError(f"{var!r} was not made under this strategy.")
         return self._on_each(var.devices, var.values, fn, args, kwargs, group)
 
     def _update_non_slot(self, colocate_with: Any, fn: Callable, args: tuple, kwargs: dict, group: bool) -> Any:

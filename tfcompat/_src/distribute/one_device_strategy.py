@@ -11,10 +11,10 @@ from tfcompat._src.distribute.extended import StrategyExtended
 from tfcompat._src.distribute.mirrored_strategy import check_local
 from tfcompat._src.distribute.replica_context import ReplicaContext
 from tfcompat._src.framework import distribution_context, dtypes, nest
+from tfcompat._src.framework.convert import constant
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.scopes import colocate_with as colocated
 from tfcompat._src.framework.scopes import device
-from tfcompat._src.framework.convert import constant
 from tfcompat._src.ops.array.constant import identity
 
 

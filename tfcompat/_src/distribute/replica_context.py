@@ -9,7 +9,7 @@ from tfcompat._src.distribute.reduce_util import as_reduce_op
 from tfcompat._src.framework import distribution_context, nest
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.indexed_slices import IndexedSlices
-from tfcompat._src.gradients.custom_gradient import custom_gradient
+from tfcompat._src.gradients.custom_gradient import gradient_of_tensors
 
 
 @export("distribute.ReplicaContext", "contrib.distribute.ReplicaContext")
@@ -98,7 +98,7 @@ class ReplicaContext:
         if any(isinstance(v, IndexedSlices) for v in flat):
             return nest.pack_sequence_as(value, self.merge_call(merge, args=tuple(flat)))
 
-        @custom_gradient
+        @gradient_of_tensors
         def reduced(*values: Any) -> tuple:
             return self.merge_call(merge, args=values), lambda *slopes: self.all_reduce(reduce_op, list(slopes))
 

@@ -10,8 +10,8 @@ from tfcompat._src.distribute.replica_context import ReplicaContext
 from tfcompat._src.distribute.values import regroup, replica_number, select_replica
 from tfcompat._src.distribute.variables import shared_creator
 from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.scopes import control_dependencies, device, get_default_graph, name_scope
 from tfcompat._src.framework.convert import constant
+from tfcompat._src.framework.scopes import control_dependencies, device, get_default_graph, name_scope
 from tfcompat._src.variables.scope import get_variable_scope, variable_scope
 from tfcompat._src.variables.variable import creator_stack, variable_creator_scope
 
@@ -82,7 +82,7 @@ class _Replica(threading.Thread):
             self.done = True
         except _Stopped:
             pass
-        except BaseException as e:
+        except BaseException as e:  # noqa: BLE001  (raised again in the main thread)
             self.error = e
         finally:
             self._paused.set()

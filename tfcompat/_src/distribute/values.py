@@ -27,7 +27,8 @@ class DistributedValues:
     _is_distributed = True
 
     def __init__(self, devices: Sequence[str], values: Sequence[Any]) -> None:
-        assert len(devices) == len(values), (devices, values)
+        if len(devices) != len(values):
+            raise AssertionError(f"{len(values)} values for {len(devices)} devices")
         self._devices, self._values = tuple(devices), tuple(values)
 
     @property
@@ -132,6 +133,11 @@ register_tensor_conversion_function(DistributedValues, _convert)
 # ---- nests of components ----
 
 
+def _require(alike: bool, values: Sequence[Any]) -> None:
+    if not alike:
+        raise AssertionError(f"The replicas give values of different structure: {values}")
+
+
 def regroup(devices: Sequence[str], values: Sequence[Any], wrap: Callable[..., Any] = PerReplica) -> Any:
     """One nest with distributed values in it, of one nest per device.
 
@@ -144,15 +150,15 @@ def regroup(devices: Sequence[str], values: Sequence[Any], wrap: Callable[..., A
     """
     first = values[0]
     if isinstance(first, (list, tuple)):
-        assert all(type(v) is type(first) and len(v) == len(first) for v in values), f"the replicas' values differ: {values}"
+        _require(all(type(v) is type(first) and len(v) == len(first) for v in values), values)
         parts = [regroup(devices, column, wrap) for column in zip(*values)]
         return type(first)._make(parts) if hasattr(first, "_make") else type(first)(parts)
     if isinstance(first, dict):
-        assert all(isinstance(v, dict) and v.keys() == first.keys() for v in values), f"the replicas' values differ: {values}"
+        _require(all(isinstance(v, dict) and v.keys() == first.keys() for v in values), values)
         return {key: regroup(devices, [v[key] for v in values], wrap) for key in first}
     if isinstance(first, Variable) and hasattr(first, "_distributed_container"):
         container = first._distributed_container
-        assert all(getattr(v, "_distributed_container", None) is container for v in values), f"not one variable: {values}"
+        _require(all(getattr(v, "_distributed_container", None) is container for v in values), values)
         return container
     return first if all(v is first for v in values) else wrap(devices, values)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,6 +11,7 @@ from tfcompat._src.distribute import device_util
 from tfcompat._src.distribute.reduce_util import ReduceOp
 from tfcompat._src.distribute.values import DistributedValues, Mirrored, current_index, select_replica
 from tfcompat._src.framework import distribution_context, raw
+from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.graph_collections import GraphKeys
 from tfcompat._src.framework.scopes import add_to_collections, device, get_collection_ref
 from tfcompat._src.framework.tensor import Tensor
@@ -80,7 +82,17 @@ class DistributedVariable(DistributedValues, BaseResourceVariable):
         return self._here.value()
 
     def read_value(self) -> Tensor:
-        return self._distribute_strategy.extended.read_var(self)
+        in_scope = distribution_context.current() is not None
+        with contextlib.nullcontext() if in_scope else self._distribute_strategy.scope():
+            return raw.Identity(convert_to_tensor(self.get()))
+
+    @property
+    def sparse_read(self) -> Any:
+        """Not there, as in 1.15: tf.gather reads the variable, and then gathers."""
+        raise AttributeError("sparse_read")
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
 
     __repr__ = DistributedValues.__repr__
     __hash__ = BaseResourceVariable.__hash__
@@ -114,7 +126,7 @@ class MirroredVariable(DistributedVariable, Mirrored):
         mode = distribution_context.current()
         if mode is None:
             with self._distribute_strategy.scope():
-                return self._change(change, *args, **kwargs)
+                return extended.update(self, change, args=args, kwargs=kwargs)
         if mode.replica_context is None:
             if distribution_context.update_device() is not None:
                 return change(self.get(), *args, **kwargs)

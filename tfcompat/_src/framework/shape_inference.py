@@ -57,7 +57,7 @@ def infer(op: Operation) -> None:
     try:
         shapes = op.spec.shape(context)
     except ValueError as e:
-        inputs = ", ".join(shape_text(s) for s in context.inputs)
+        inputs = ", ".join("?" if s is None else shape_text(s) for s in context.inputs)
         raise ValueError(f"{e} for '{op.name}' (op: '{op.type}') with input shapes: {inputs}{_computed(context)}.") from None
     for tensor, sizes in zip(op._outputs, shapes):
         tensor._sizes = sizes

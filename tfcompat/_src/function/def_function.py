@@ -36,7 +36,7 @@ class ConcreteFunction:
     def __init__(self, name: str, python_function: Callable, args: tuple, kwargs: dict, creators: list) -> None:
         self._arguments = nest.flatten((args, kwargs), expand_composites=True)
         given = [t for t in self._arguments if isinstance(t, (Tensor, TensorSpec))]
-        names = [(t.name or "args").partition(":")[0].rpartition("/")[2] for t in given]
+        names = _input_names(python_function, args, kwargs)
         kinds = [(t.dtype, TensorShape(t.shape).sizes) for t in given]
         self.structured_input_signature = nest.map_structure(_as_spec, (args, kwargs), expand_composites=True)
 
@@ -102,10 +102,20 @@ class ConcreteFunction:
         """Adds a call to the default graph; the arguments are tensors of the traced kinds, in order or by name.
 
         Raises:
-          TypeError: too few or too many arguments.
+          TypeError: too few or too many arguments, or an unknown name.
         """
-        leaves = [convert_to_tensor(v) for v in nest.flatten((args, kwargs), expand_composites=True) if not is_resource_variable(v)]
-        return self._call(leaves)
+        leaves = [v for v in nest.flatten(args, expand_composites=True) if not is_resource_variable(v)]
+        names = [t.op.name for t in self.inputs[: len(self.inputs) - len(self.graph.captures)]]
+        if kwargs.keys() <= set(names):
+            lacking = [name for name in names[len(leaves) :] if name not in kwargs]
+            if lacking or len(leaves) + len(kwargs) != len(names):
+                raise TypeError(f"{self.name} takes the tensors {names}, but got {len(leaves)} in order and {sorted(kwargs)} by name")
+            leaves += [kwargs[name] for name in names[len(leaves) :]]
+        elif self.structured_input_signature[1].keys() == kwargs.keys():
+            leaves += [v for v in nest.flatten(kwargs, expand_composites=True) if not is_resource_variable(v)]
+        else:
+            raise TypeError(f"{self.name} takes the tensors {names}, but got {sorted(kwargs)} by name")
+        return self._call([convert_to_tensor(v) for v in leaves])
 
     def _call(self, tensors: list[Tensor]) -> Any:
         wanted = len(self.inputs) - len(self.graph.captures)
@@ -123,6 +133,24 @@ class ConcreteFunction:
             tensor.set_shape(inner.shape)
             tensor._handle_data = inner._handle_data
         return self._traced.packed(outputs)
+
+
+def _input_names(python_function: Callable, args: tuple, kwargs: dict) -> list[str]:
+    """Names of the tensors among the arguments: those of their specs, else of the parameters."""
+    try:
+        parameters = list(inspect.signature(python_function).parameters.values())
+    except ValueError:
+        parameters = []
+    named = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    rest = next((p.name for p in parameters if p.kind == p.VAR_POSITIONAL), "args")
+    named += [f"{rest}_{i}" for i in range(len(args) - len(named))]
+    places = list(zip(named, args))
+    found = []
+    for name, value in (*places, *sorted(kwargs.items())):
+        for leaf in nest.flatten(value, expand_composites=True):
+            if isinstance(leaf, (Tensor, TensorSpec)):
+                found.append((isinstance(leaf, TensorSpec) and leaf.name) or name)
+    return found
 
 
 def _as_spec(value: Any) -> Any:

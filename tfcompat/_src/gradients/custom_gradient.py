@@ -55,7 +55,12 @@ def custom_gradient(f: Callable) -> Callable:
     return decorated
 
 
-def _call(f: Callable, args: list[Any]) -> Any:
+def gradient_of_tensors(f: Callable) -> Callable:
+    """As `custom_gradient`, for a function that uses no variables, though other threads add nodes while it runs."""
+    return lambda *args: _call(f, [convert_to_tensor(x) for x in args], uses_variables=False)
+
+
+def _call(f: Callable, args: list[Any], uses_variables: bool = True) -> Any:
     graph = get_default_graph()
     name = f"CustomGradient-{next(_NUMBERS)}"
     first_op = len(graph.get_operations())
@@ -69,7 +74,7 @@ def _call(f: Callable, args: list[Any]) -> Any:
             )
     outputs = nest.flatten(result)
     ends = [raw.Identity(y) for y in outputs]
-    variables = _variables_of(graph.get_operations()[first_op:], args, ends)
+    variables = _variables_of(graph.get_operations()[first_op:], args, ends) if uses_variables else []
     _check_signature(grad_fn, bool(variables))
 
     @RegisterGradient(name)

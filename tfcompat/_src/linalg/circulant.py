@@ -265,24 +265,19 @@ class LinearOperatorCirculant3D(_BaseLinearOperatorCirculant):
 @RegisterAdjoint(LinearOperatorCirculant)
 def _adjoint(operator: LinearOperatorCirculant) -> LinearOperator:
     spectrum = operator.spectrum
-    return _like(operator, conj(spectrum) if spectrum.dtype.is_complex else spectrum, hints.of(operator))
+    return LinearOperatorCirculant(conj(spectrum) if spectrum.dtype.is_complex else spectrum, **hints.of(operator))
 
 
 @RegisterInverse(LinearOperatorCirculant)
 def _inverse(operator: LinearOperatorCirculant) -> LinearOperator:
-    return _like(operator, 1.0 / operator.spectrum, hints.of(operator))
+    return LinearOperatorCirculant(1.0 / operator.spectrum, **hints.of(operator))
 
 
 @RegisterMatmul(LinearOperatorCirculant, LinearOperatorCirculant)
 def _product(a: LinearOperatorCirculant, b: LinearOperatorCirculant) -> LinearOperator:
-    return _like(a, a.spectrum * b.spectrum, hints.of_commuting_product(a, b))
+    return LinearOperatorCirculant(a.spectrum * b.spectrum, **hints.of_commuting_product(a, b))
 
 
 @RegisterSolve(LinearOperatorCirculant, LinearOperatorCirculant)
 def _quotient(a: LinearOperatorCirculant, b: LinearOperatorCirculant) -> LinearOperator:
-    return _like(a, b.spectrum / a.spectrum, hints.of_commuting_product(a, b))
-
-
-def _like(operator: LinearOperatorCirculant, spectrum: Tensor, given: dict) -> LinearOperator:
-    """A circulant operator of the dtype of another."""
-    return LinearOperatorCirculant(spectrum, input_output_dtype=operator.dtype, **given)
+    return LinearOperatorCirculant(b.spectrum / a.spectrum, **hints.of_commuting_product(a, b))

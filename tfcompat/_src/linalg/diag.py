@@ -147,6 +147,11 @@ def _cholesky(operator: LinearOperatorDiag) -> LinearOperator:
     )
 
 
+def _column(operator: LinearOperatorScaledIdentity) -> Any:
+    """The multipliers, to be multiplied with diagonals."""
+    return operator.multiplier if operator.multiplier.shape.ndims == 0 else operator.multiplier[..., None]
+
+
 @RegisterMatmul(LinearOperatorDiag, LinearOperatorDiag)
 def _product(a: LinearOperatorDiag, b: LinearOperatorDiag) -> LinearOperator:
     return LinearOperatorDiag(a.diag * b.diag, **hints.of_commuting_product(a, b))
@@ -154,12 +159,12 @@ def _product(a: LinearOperatorDiag, b: LinearOperatorDiag) -> LinearOperator:
 
 @RegisterMatmul(LinearOperatorDiag, LinearOperatorScaledIdentity)
 def _times_scaled(a: LinearOperatorDiag, b: LinearOperatorScaledIdentity) -> LinearOperator:
-    return LinearOperatorDiag(a.diag * b.multiplier[..., None], **hints.of_commuting_product(a, b))
+    return LinearOperatorDiag(a.diag * _column(b), **hints.of_commuting_product(a, b))
 
 
 @RegisterMatmul(LinearOperatorScaledIdentity, LinearOperatorDiag)
 def _scaled_times(a: LinearOperatorScaledIdentity, b: LinearOperatorDiag) -> LinearOperator:
-    return LinearOperatorDiag(b.diag * a.multiplier[..., None], **hints.of_commuting_product(a, b))
+    return LinearOperatorDiag(b.diag * _column(a), **hints.of_commuting_product(a, b))
 
 
 @RegisterSolve(LinearOperatorDiag, LinearOperatorDiag)
@@ -169,9 +174,9 @@ def _quotient(a: LinearOperatorDiag, b: LinearOperatorDiag) -> LinearOperator:
 
 @RegisterSolve(LinearOperatorDiag, LinearOperatorScaledIdentity)
 def _solve_for_scaled(a: LinearOperatorDiag, b: LinearOperatorScaledIdentity) -> LinearOperator:
-    return LinearOperatorDiag(b.multiplier[..., None] / a.diag, **hints.of_commuting_product(a, b))
+    return LinearOperatorDiag(_column(b) / a.diag, **hints.of_commuting_product(a, b))
 
 
 @RegisterSolve(LinearOperatorScaledIdentity, LinearOperatorDiag)
 def _solve_scaled(a: LinearOperatorScaledIdentity, b: LinearOperatorDiag) -> LinearOperator:
-    return LinearOperatorDiag(b.diag / a.multiplier[..., None], **hints.of_commuting_product(a, b))
+    return LinearOperatorDiag(b.diag / _column(a), **hints.of_commuting_product(a, b))

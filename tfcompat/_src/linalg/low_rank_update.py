@@ -154,7 +154,8 @@ class LinearOperatorLowRankUpdate(LinearOperator):
             return exp(self.log_abs_determinant())
         capacitance = matrix_determinant(self._make_capacitance())
         diagonal = self.diag_operator.determinant()
-        return capacitance * diagonal * self.base_operator.determinant()
+        base = self.base_operator.determinant()
+        return capacitance * diagonal * base
 
     def _log_abs_determinant(self) -> Tensor:
         diagonal = self.diag_operator.log_abs_determinant()

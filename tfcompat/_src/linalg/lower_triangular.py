@@ -106,7 +106,8 @@ def _diag_times(a: LinearOperatorDiag, b: LinearOperatorLowerTriangular) -> Line
 
 @RegisterMatmul(LinearOperatorLowerTriangular, LinearOperatorDiag)
 def _times_diag(a: LinearOperatorLowerTriangular, b: LinearOperatorDiag) -> LinearOperator:
-    return LinearOperatorLowerTriangular(a.to_dense() * b.diag[..., None, :], **_product_hints(a, b))
+    row = b.diag if b.diag.shape.ndims == 1 else b.diag[..., None, :]
+    return LinearOperatorLowerTriangular(a.to_dense() * row, **_product_hints(a, b))
 
 
 @RegisterSolve(LinearOperatorDiag, LinearOperatorLowerTriangular)

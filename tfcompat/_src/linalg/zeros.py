@@ -107,7 +107,8 @@ class LinearOperatorZeros(SizedLinearOperator):
         else:
             x_shape = shape(x)
             rows = self._num_columns if adjoint else self._num_rows
-            sizes = concat([x_shape[:-2], [rows, x_shape[-2] if adjoint_arg else x_shape[-1]]], axis=0)
+            columns = x_shape[-2] if adjoint_arg else x_shape[-1]
+            sizes = concat([x_shape[:-2], [rows, columns]], axis=0)
         return self._possibly_broadcast_batch_shape(zeros(shape=sizes, dtype=x.dtype))
 
     def _batch_of_zeros(self) -> Tensor:

@@ -17,6 +17,7 @@ import tfcompat._src.ops.array.search  # noqa: F401
 import tfcompat._src.ops.array.shape  # noqa: F401
 import tfcompat._src.ops.array.slice  # noqa: F401
 import tfcompat._src.ops.array.slicing  # noqa: F401
+import tfcompat._src.ops.audio.spectrogram  # noqa: F401
 import tfcompat._src.ops.audio.wav  # noqa: F401
 import tfcompat._src.ops.composed.check_ops  # noqa: F401
 import tfcompat._src.ops.composed.confusion_matrix  # noqa: F401
@@ -211,6 +212,7 @@ import tfcompat._src.ops.state.index_checks  # noqa: F401
 import tfcompat._src.ops.state.ref_variable  # noqa: F401
 import tfcompat._src.ops.state.resource_variable  # noqa: F401
 import tfcompat._src.ops.state.scatter  # noqa: F401
+import tfcompat._src.ops.state.session_tensor  # noqa: F401
 import tfcompat._src.ops.state.update_rules  # noqa: F401
 import tfcompat._src.ops.strings.farmhash  # noqa: F401
 import tfcompat._src.ops.strings.hashing  # noqa: F401

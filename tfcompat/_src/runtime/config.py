@@ -36,10 +36,15 @@ class ProcessConfig:
         self.optimizer_options: dict[str, Any] = {}
         self.device_policy = "silent"
         self.synchronous = True
-        self.visible = physical_devices()
-        self.growth = {d: False for d in self.visible if d.device_type == "GPU"}
+        self.chosen: list[PhysicalDevice] | None = None
+        self.growth: dict[PhysicalDevice, bool] = {}
         self.virtual: dict[PhysicalDevice, list] = {}
         self.settled = False
+
+    @property
+    def visible(self) -> list[PhysicalDevice]:
+        """The devices that Sessions are to use: all, where none were chosen."""
+        return physical_devices() if self.chosen is None else self.chosen
 
     def change(self, message: str) -> None:
         """Raises RuntimeError where settings stand still already."""
@@ -63,7 +68,7 @@ class ProcessConfig:
             config.graph_options.optimizer_options.global_jit_level = messages.OptimizerOptions.ON_1
         rewrite = config.graph_options.rewrite_options
         for name, value in self.optimizer_options.items():
-            setattr(rewrite, name, (ON if value else OFF) if name in TOGGLES else value)
+            setattr(rewrite, name, (ON if value else OFF) if name in TOGGLES else type(getattr(rewrite, name))(value))
         return config
 
 
@@ -165,13 +170,15 @@ def set_visible_devices(devices: Any, device_type: str | None = None) -> None:
         chosen = [d for d in config.visible if d.device_type != device_type] + chosen
     if chosen != config.visible:
         config.change("Visible devices cannot be modified after being initialized")
-        config.visible = chosen
+        config.chosen = chosen
 
 
 @export("config.experimental.get_memory_growth")
 def get_memory_growth(device: PhysicalDevice) -> bool:
     """Whether memory of a GPU is taken as it is needed; ValueError or KeyError where `device` is no GPU of this machine."""
-    return process_config().growth[_known(device)]
+    if _known(device).device_type != "GPU":
+        raise KeyError(device)
+    return process_config().growth.get(device, False)
 
 
 @export("config.experimental.set_memory_growth")
@@ -191,7 +198,7 @@ def set_memory_growth(device: PhysicalDevice, enable: bool) -> None:
         raise ValueError("Cannot set memory growth on device when virtual devices configured")
     if device.device_type != "GPU":
         raise ValueError("Cannot set memory growth on non-GPU devices")
-    if config.growth[device] != enable:
+    if config.growth.get(device, False) != enable:
         config.change("Physical devices cannot be modified after being initialized")
         config.growth[device] = enable
 
@@ -320,7 +327,9 @@ def set_optimizer_jit(enabled: bool) -> None:
 def get_optimizer_experimental_options() -> dict[str, Any]:
     """The options of the graph rewriter that are set, by their names in RewriterConfig."""
     options = process_config().optimizer_options
-    return {**{name: False for name in SWITCHES}, **{k: v for k, v in options.items() if v or k != "min_graph_nodes"}}
+    found = {name: bool(options[name]) for name in TOGGLES if name in options}
+    found.update({name: bool(options.get(name, False)) for name in SWITCHES})
+    return {**found, "min_graph_nodes": int(options["min_graph_nodes"])} if options.get("min_graph_nodes") else found
 
 
 @export("config.optimizer.set_experimental_options")
@@ -331,3 +340,44 @@ def set_optimizer_experimental_options(options: dict[str, Any]) -> None:
     """
     known = (*TOGGLES, *SWITCHES, "min_graph_nodes")
     process_config().optimizer_options.update({k: v for k, v in options.items() if k in known})
+
+
+@export("config.experimental_run_functions_eagerly")
+def run_functions_eagerly(run_eagerly: bool) -> None:
+    """Sets whether tf.functions run op by op.
+
+    Raises:
+      NotImplementedError: `run_eagerly` is true.
+    """
+    if run_eagerly:
+        raise NotImplementedError("tfcompat does not have eager execution (tf.config.experimental_run_functions_eagerly)")
+
+
+@export("config.experimental_connect_to_host")
+def connect_to_remote_host(remote_host: Any = None, job_name: str = "worker") -> None:
+    """Connects eager execution to another process.
+
+    Args:
+      remote_host: addresses. job_name: of these.
+
+    Raises:
+      ValueError: there is no address. NotImplementedError: there is one.
+    """
+    if not remote_host:
+        raise ValueError("Must provide at least one remote_host")
+    raise NotImplementedError("tfcompat does not have eager execution (tf.config.experimental_connect_to_host)")
+
+
+@export("config.experimental_connect_to_cluster")
+def connect_to_cluster(cluster_spec_or_resolver: Any, job_name: str = "localhost", task_index: int = 0, protocol: str | None = None) -> None:
+    """Connects eager execution to a cluster.
+
+    Args:
+      cluster_spec_or_resolver: a ClusterSpec or ClusterResolver. job_name, task_index: this task. protocol: of the connection.
+
+    Raises:
+      ValueError: the first is neither. NotImplementedError: it is one.
+    """
+    if not hasattr(cluster_spec_or_resolver, "cluster_spec") and not hasattr(cluster_spec_or_resolver, "as_cluster_def"):
+        raise ValueError("`cluster_spec_or_resolver` must be a `ClusterSpec` or a `ClusterResolver`.")
+    raise NotImplementedError("tfcompat does not have eager execution (tf.config.experimental_connect_to_cluster)")

@@ -16,6 +16,7 @@ from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.sparse_tensor import SparseTensor, SparseTensorValue
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.ragged.tensor import RaggedTensor
+from tfcompat._src.ops.state.session_tensor import TensorHandle
 
 Rebuild = Callable[[list], Any]
 
@@ -186,6 +187,8 @@ def convert_feed(tensor: Tensor, value: Any) -> Any:
 
 
 def _to_array(tensor: Tensor, value: Any, wanted: Any) -> np.ndarray:
+    if isinstance(value, TensorHandle):
+        return np.asarray(value.value_for(tensor), dtype=wanted)
     if isinstance(value, int) and not isinstance(value, bool):
         converted = None if wanted is object else np.array(value).astype(wanted)
         if converted is None or converted != value:

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import errors
 from tfcompat._src.framework.constant_value import KnownShape, call_numpy_kernel
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
@@ -29,10 +28,10 @@ def fold(ops: list[Operation], fed: set[Tensor], given: dict[Tensor, np.ndarray]
 
 
 def _folded(op: Operation, values: list[Any]) -> tuple:
-    """The outputs of an operation; none where its inputs do not fit, which the run reports when it comes to it."""
+    """The outputs of an operation; none where shapes do not fit, which the run reports when it comes to it."""
     try:
         return call_numpy_kernel(op, values)
-    except (errors.OpError, ValueError):
+    except ValueError:
         return ()
 
 

@@ -20,6 +20,9 @@ from tfcompat._src.runtime.fold import fold
 from tfcompat._src.runtime.loop_unit import collapse
 from tfcompat._src.runtime.lower_control import CondUnit
 from tfcompat._src.runtime.lower_loop import LoopUnit
+from tfcompat._src.runtime.variable_state import accesses, variable_key, variable_op
+
+_TELLS_STATUS = frozenset(("IsVariableInitialized", "VarIsInitializedOp"))
 
 
 def structure(
@@ -66,6 +69,21 @@ def predicate_feeds(ops: list[Operation], fed: set[Tensor]) -> list[Tensor]:
             if leaves is not None:
                 found.update(dict.fromkeys(leaves))
     return list(found)
+
+
+def asked_status(ops: list[Operation], fed: set[Tensor]) -> list[tuple[Tensor, str]]:
+    """The tensors that tell whether a variable has a value, with its key, where no operation of the run changes that: a plan is
+    made for each answer.
+    """
+    asking = [op for op in ops if op.type in _TELLS_STATUS and op._outputs[0] not in fed]
+    if not asking or any(op.type == "DestroyResourceOp" for op in ops):
+        return []
+    changed: set[str] = set()
+    for op in ops:
+        reads, writes = accesses(op)
+        changed.update(variable_key(v) for v in writes if v not in reads)
+    found = [(op._outputs[0], variable_op(op._inputs[0])) for op in asking]
+    return [(t, variable_key(v)) for t, v in found if v is not None and variable_key(v) not in changed]
 
 
 def _leaves(tensor: Tensor, fed: set[Tensor], depth: int = 16) -> list[Tensor] | None:

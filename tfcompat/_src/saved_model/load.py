@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -10,14 +11,14 @@ from tfcompat._src.framework import dtypes, nest, raw
 from tfcompat._src.framework.attr_values import FunctionRef
 from tfcompat._src.framework.convert import constant
 from tfcompat._src.framework.export import export
+from tfcompat._src.framework.graph_collections import GraphKeys
 from tfcompat._src.framework.graph_import import add_functions
 from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import get_default_graph
+from tfcompat._src.framework.scopes import add_to_collection, get_default_graph
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_proto import make_ndarray
 from tfcompat._src.framework.tensor_shape import TensorShape
 from tfcompat._src.framework.tensor_spec import TensorSpec
-from tfcompat._src.framework.trackable import Trackable
 from tfcompat._src.function.def_function import ConcreteFunction, Function
 from tfcompat._src.proto import messages
 from tfcompat._src.saved_model import files
@@ -41,7 +42,7 @@ def load(export_dir: str, tags: Iterable[str] | str | None = None) -> Any:
 
     Raises:
       OSError: there is no SavedModel. ValueError: it has several graphs, or its tags differ.
-      NotImplementedError: it has no objects (tf.saved_model.load loads it), or has assets or tables.
+      NotImplementedError: it has no objects (tf.saved_model.load loads it).
     """
     graphs = files.read_saved_model(export_dir).meta_graphs
     wanted = [tags] if isinstance(tags, str) else tags
@@ -59,7 +60,7 @@ def load(export_dir: str, tags: Iterable[str] | str | None = None) -> Any:
     return _Loader(export_dir, graphs[0]).root
 
 
-class SignatureMap(Trackable, Mapping):
+class SignatureMap(Mapping):
     """The signatures of a loaded object by key: functions from named tensors to a dict of tensors."""
 
     def __init__(self) -> None:
@@ -73,9 +74,6 @@ class SignatureMap(Trackable, Mapping):
 
     def __len__(self) -> int:
         return len(self._signatures)
-
-    def __hash__(self) -> int:
-        return id(self)
 
     def __repr__(self) -> str:
         return f"_SignatureMap({self._signatures})"
@@ -149,7 +147,7 @@ class _Loader:
     """Makes the objects of one graph of a SavedModel."""
 
     def __init__(self, export_dir: str, meta_graph_def: Any) -> None:
-        self._dir, self._objects = export_dir, meta_graph_def.object_graph_def
+        self._dir, self._objects, self._assets = export_dir, meta_graph_def.object_graph_def, meta_graph_def.asset_file_def
         self._constants = {n.name: n for n in meta_graph_def.graph_def.node if n.op == "Const"}
         library = messages.FunctionDefLibrary()
         library.CopyFrom(meta_graph_def.graph_def.library)
@@ -158,20 +156,22 @@ class _Loader:
         self._keys = self._checkpoint_keys()
         self._made: dict[int, Any] = {}
         self._concrete: dict[str, ConcreteFunction] = {}
-        for number in self._in_order():
-            self._made[number] = self._make(number)
+        self._resources: list[tuple[Any, int]] = []
         for number, node in enumerate(self._objects.nodes):
             for child in node.children:
-                self._attach(self._made[number], child.local_name, self._made[child.node_id])
+                self._attach(self._object(number), child.local_name, self._object(child.node_id))
+        for resource, initialize in self._resources:
+            resource.initializer = self._object(initialize)().op
+            add_to_collection(GraphKeys.TABLE_INITIALIZERS, resource.initializer)
 
     @property
     def root(self) -> Any:
-        return self._made[0]
+        return self._object(0)
 
-    def _in_order(self) -> list[int]:
-        """Nodes with functions last, since they use the others."""
-        kinds = [node.WhichOneof("kind") for node in self._objects.nodes]
-        return sorted(range(len(kinds)), key=lambda i: kinds[i] in ("function", "bare_concrete_function"))
+    def _object(self, number: int) -> Any:
+        if number not in self._made:
+            self._made[number] = self._make(number)
+        return self._made[number]
 
     def _checkpoint_keys(self) -> dict[int, str]:
         """The key of the value of each variable in the checkpoint, by node."""
@@ -212,6 +212,10 @@ class _Loader:
             return RestoredFunction(node.function.function_spec, name, traces)
         if kind == "bare_concrete_function":
             return self._function(node.bare_concrete_function.concrete_function_name)
+        if kind == "asset":
+            return self._asset(node.asset.asset_file_def_index)
+        if kind == "resource":
+            return self._resource(node)
         raise NotImplementedError(f"tf.saved_model.load_v2: object {number} of {self._dir} is of kind {kind}")
 
     def _user_object(self, node: Any) -> Any:
@@ -219,6 +223,19 @@ class _Loader:
             return SignatureMap()
         is_called = any(child.local_name == "__call__" for child in node.children)
         return (_Callable if is_called else _UserObject)()
+
+    def _asset(self, index: int) -> Any:
+        found = _UserObject()
+        found.asset_path = constant(os.path.join(files.get_assets_dir(self._dir), self._assets[index].filename))
+        return found
+
+    def _resource(self, node: Any) -> Any:
+        """A table: the functions that were saved with it make and fill it."""
+        functions = {child.local_name: child.node_id for child in node.children}
+        found = _UserObject()
+        found.resource_handle = self._object(functions["_create_resource"])()
+        self._resources.append((found, functions["_initialize"]))
+        return found
 
     def _variable(self, number: int, saved: Any) -> Any:
         dtype, shape = dtypes.as_dtype(saved.dtype), TensorShape(saved.shape)
@@ -258,12 +275,16 @@ class _Loader:
         return made
 
     def _captured(self, number: int) -> Any:
-        made = self._made[number]
-        return made.handle if isinstance(made, Variable) else made
+        made = self._object(number)
+        if isinstance(made, Variable):
+            return made.handle
+        return getattr(made, "resource_handle", getattr(made, "asset_path", made))
 
     def _attach(self, parent: Any, name: str, child: Any) -> None:
         if isinstance(parent, SignatureMap):
             parent._signatures[name] = child
+        elif isinstance(child, SignatureMap):
+            vars(parent)[name] = child
         elif isinstance(parent, AutoTrackable):
             setattr(parent, name, child)
 

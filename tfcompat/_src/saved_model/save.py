@@ -261,8 +261,8 @@ class _Writer:
             return self._captured[tensor]
         if tensor.dtype == dtypes.resource:
             raise KeyError(
-                f"Tried to export function {function.name}, which uses {tensor.name}, but the variable or table behind it is not "
-                "reachable from root: make it an attribute of the object that is saved."
+                f"Tried to export function {function.name}, which uses {tensor.name}, but no resource variable behind it is reachable "
+                "from root: make the variable an attribute of the object that is saved. Tables are not saved."
             )
         value = constant_value.constant_value(tensor)
         if value is None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from tfcompat._src.proto import pool
 from tfcompat._src.shim import missing
-from tfcompat._src.shim.places import REAL_MODULES
+from tfcompat._src.shim.places import NAMES, REAL_MODULES
 from tfcompat._src.shim.resolve import ABSENT, canonical, known, listed, lookup, public_module
 from tfcompat._src.shim.table import modules, names
 
@@ -24,7 +24,7 @@ class InternalModule(types.ModuleType):
         path = self.__name__
         if name == "__all__":
             return [each for each in dir(self) if hasattr(self, each)]
-        if name.startswith("__"):
+        if name.startswith("__") and f"{path}.{name}" not in NAMES:
             raise AttributeError(f"module {path!r} has no attribute {name!r}", name=name, obj=self)
         found = listed(path, name)
         if found is ABSENT:

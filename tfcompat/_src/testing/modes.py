@@ -8,6 +8,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import functools
+import gc
 import inspect
 import unittest
 from collections.abc import Callable
@@ -39,6 +40,26 @@ def decorator_or_decorated(decorator: Decorator, func: Any) -> Any:
 def methods_only(name: str, func: Any, instead: str = "") -> None:
     if inspect.isclass(func):
         raise ValueError(f"`{name}` only supports test methods.{instead}")
+
+
+def assert_no_garbage_created(func: Any) -> Any:
+    """Decorator of a test method that fails where it leaves cycles of unreachable objects."""
+
+    @functools.wraps(func)
+    def checked(self: Any, *args: Any, **kwargs: Any) -> Any:
+        gc.collect()
+        flags, before = gc.get_debug(), len(gc.garbage)
+        gc.set_debug(gc.DEBUG_SAVEALL)
+        try:
+            result = func(self, *args, **kwargs)
+            gc.collect()
+            self.assertEqual(before, len(gc.garbage), "the test made cycles of objects")
+        finally:
+            gc.set_debug(flags)
+            del gc.garbage[before:]
+        return result
+
+    return checked
 
 
 def run_in_graph_and_eager_modes(

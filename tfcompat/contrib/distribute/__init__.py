@@ -3,6 +3,7 @@
 import importlib
 
 from tfcompat._src.contrib.distribute.strategies import CollectiveAllReduceStrategy as CollectiveAllReduceStrategy
+from tfcompat._src.contrib.distribute.strategies import DistributeConfig as DistributeConfig
 from tfcompat._src.contrib.distribute.strategies import MirroredStrategy as MirroredStrategy
 from tfcompat._src.contrib.distribute.strategies import Monitor as Monitor
 from tfcompat._src.contrib.distribute.strategies import MultiWorkerAllReduce as MultiWorkerAllReduce
@@ -10,6 +11,7 @@ from tfcompat._src.contrib.distribute.strategies import ParameterServerStrategy 
 from tfcompat._src.contrib.distribute.strategies import StandardInputStep as StandardInputStep
 from tfcompat._src.contrib.distribute.strategies import StandardSingleLossStep as StandardSingleLossStep
 from tfcompat._src.contrib.distribute.strategies import Step as Step
+from tfcompat._src.contrib.distribute.strategies import run_standard_tensorflow_server as run_standard_tensorflow_server
 from tfcompat._src.distribute.cross_device_ops import AllReduceCrossDeviceOps as AllReduceCrossDeviceOps
 from tfcompat._src.distribute.cross_device_ops import CrossDeviceOps as CrossDeviceOps
 from tfcompat._src.distribute.default_strategy import get_cross_replica_context as get_cross_replica_context

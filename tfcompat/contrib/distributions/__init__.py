@@ -2,6 +2,34 @@
 
 import importlib
 
+from tfcompat._src.contrib.distributions.conditional import ConditionalDistribution as ConditionalDistribution
+from tfcompat._src.contrib.distributions.conditional import ConditionalTransformedDistribution as ConditionalTransformedDistribution
+from tfcompat._src.contrib.distributions.conditional import SeedStream as SeedStream
+from tfcompat._src.contrib.distributions.counts import Binomial as Binomial
+from tfcompat._src.contrib.distributions.counts import Geometric as Geometric
+from tfcompat._src.contrib.distributions.counts import NegativeBinomial as NegativeBinomial
+from tfcompat._src.contrib.distributions.counts import Poisson as Poisson
+from tfcompat._src.contrib.distributions.gamma_like import Chi2 as Chi2
+from tfcompat._src.contrib.distributions.gamma_like import Chi2WithAbsDf as Chi2WithAbsDf
+from tfcompat._src.contrib.distributions.gamma_like import InverseGamma as InverseGamma
+from tfcompat._src.contrib.distributions.gamma_like import InverseGammaWithSoftplusConcentrationRate as InverseGammaWithSoftplusConcentrationRate
+from tfcompat._src.contrib.distributions.gamma_like import Kumaraswamy as Kumaraswamy
+from tfcompat._src.contrib.distributions.independent import BatchReshape as BatchReshape
+from tfcompat._src.contrib.distributions.independent import Independent as Independent
+from tfcompat._src.contrib.distributions.location_scale import Cauchy as Cauchy
+from tfcompat._src.contrib.distributions.location_scale import HalfNormal as HalfNormal
+from tfcompat._src.contrib.distributions.location_scale import Logistic as Logistic
+from tfcompat._src.contrib.distributions.mixture_same_family import MixtureSameFamily as MixtureSameFamily
+from tfcompat._src.contrib.distributions.mvn import MultivariateNormalDiag as MultivariateNormalDiag
+from tfcompat._src.contrib.distributions.mvn import MultivariateNormalDiagPlusLowRank as MultivariateNormalDiagPlusLowRank
+from tfcompat._src.contrib.distributions.mvn import MultivariateNormalDiagWithSoftplusScale as MultivariateNormalDiagWithSoftplusScale
+from tfcompat._src.contrib.distributions.mvn import MultivariateNormalFullCovariance as MultivariateNormalFullCovariance
+from tfcompat._src.contrib.distributions.mvn import MultivariateNormalTriL as MultivariateNormalTriL
+from tfcompat._src.contrib.distributions.one_hot import ExpRelaxedOneHotCategorical as ExpRelaxedOneHotCategorical
+from tfcompat._src.contrib.distributions.one_hot import OneHotCategorical as OneHotCategorical
+from tfcompat._src.contrib.distributions.one_hot import RelaxedBernoulli as RelaxedBernoulli
+from tfcompat._src.contrib.distributions.one_hot import RelaxedOneHotCategorical as RelaxedOneHotCategorical
+from tfcompat._src.contrib.distributions.sinh_arcsinh import SinhArcsinh as SinhArcsinh
 from tfcompat._src.distributions.bernoulli import Bernoulli as Bernoulli
 from tfcompat._src.distributions.beta import Beta as Beta
 from tfcompat._src.distributions.beta import BetaWithSoftplusConcentration as BetaWithSoftplusConcentration

@@ -9,6 +9,7 @@ from tfcompat._src.contrib.opt.adam import LazyAdamOptimizer as LazyAdamOptimize
 from tfcompat._src.contrib.opt.adam import NadamOptimizer as NadamOptimizer
 from tfcompat._src.contrib.opt.external import ExternalOptimizerInterface as ExternalOptimizerInterface
 from tfcompat._src.contrib.opt.external import ScipyOptimizerInterface as ScipyOptimizerInterface
+from tfcompat._src.contrib.opt.ggt import GGTOptimizer as GGTOptimizer
 from tfcompat._src.contrib.opt.lars import LARSOptimizer as LARSOptimizer
 from tfcompat._src.contrib.opt.shampoo import ShampooOptimizer as ShampooOptimizer
 from tfcompat._src.contrib.opt.sign import AddSignOptimizer as AddSignOptimizer

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from tfcompat._src.distribute.collective_all_reduce_strategy import CollectiveCommunication
+from tfcompat._src.distribute.cluster_resolver.tfconfig import TFConfigClusterResolver
 from tfcompat._src.distribute.collective_all_reduce_strategy import CollectiveAllReduceStrategy as MultiWorkerMirrored
+from tfcompat._src.distribute.collective_all_reduce_strategy import CollectiveCommunication
 from tfcompat._src.distribute.cross_device_ops import AllReduceCrossDeviceOps, CrossDeviceOps
 from tfcompat._src.distribute.device_util import local_devices_from_num_gpus
 from tfcompat._src.distribute.distribute_lib import Strategy
 from tfcompat._src.distribute.mirrored_strategy import MirroredExtended
 from tfcompat._src.distribute.parameter_server_strategy import CentralStorageExtended
 from tfcompat._src.framework.export import export
+from tfcompat._src.train.cluster import Server
 
 
 @export("contrib.distribute.MirroredStrategy")
@@ -185,3 +187,36 @@ class Monitor:
         while num_steps is None or done < num_steps:
             self._run_step()
             done += 1
+
+
+@export("contrib.distribute.DistributeConfig")
+class DistributeConfig(NamedTuple):
+    """What an estimator is told about strategies.
+
+    Attributes:
+      train_distribute, eval_distribute: strategies.
+      remote_cluster: a ClusterSpec or dict.
+    """
+
+    train_distribute: Any = None
+    eval_distribute: Any = None
+    remote_cluster: Any = None
+
+
+@export("contrib.distribute.run_standard_tensorflow_server")
+def run_standard_tensorflow_server(session_config: Any = None) -> Any:
+    """The started Server of the task that TF_CONFIG names.
+
+    Args:
+      session_config: a ConfigProto.
+
+    Raises:
+      ValueError: TF_CONFIG names no cluster or no task.
+    """
+    resolver = TFConfigClusterResolver()
+    spec = resolver.cluster_spec()
+    if not spec.as_dict():
+        raise ValueError("Cluster spec is empty: set it in the environment variable TF_CONFIG.")
+    if resolver.task_type is None or resolver.task_id is None:
+        raise ValueError("The task type and index must be set in the environment variable TF_CONFIG.")
+    return Server(spec, resolver.task_type, resolver.task_id, protocol=resolver.rpc_layer, config=session_config)

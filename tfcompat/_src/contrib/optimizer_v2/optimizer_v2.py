@@ -23,6 +23,7 @@ from tfcompat._src.gradients.gradients import gradients
 from tfcompat._src.ops.control.groups import group
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.train.optimizer import Optimizer, _as_gradient
+from tfcompat._src.variables.variable import Variable
 
 
 class OptimizerV2State:
@@ -64,8 +65,14 @@ class OptimizerV2State:
 
     def create_non_slot(self, initial_value: Any, name: str, colocate_with: Any = None) -> Any:
         """The variable `name` that belongs to no one variable, made at first."""
-        place = self._colocated if colocate_with is None else colocate_with
-        return self._optimizer._create_non_slot_variable(initial_value, name, place)
+        found = self.get_non_slot(name)
+        if found is None:
+            graph, place = get_default_graph(), self._colocated if colocate_with is None else colocate_with
+            with graph.colocate_with(place.op):
+                found = Variable(initial_value, name=name, trainable=False)
+            self._optimizer._non_slot_dict[name, graph] = found
+            self._optimizer._handle_deferred_dependencies(name=name, trackable=found)
+        return found
 
     def get_non_slot(self, name: str) -> Any:
         """The variable `name` that belongs to no one variable, or None."""

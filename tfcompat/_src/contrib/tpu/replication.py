@@ -17,7 +17,7 @@ from tfcompat._src.framework.export import export
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.scopes import control_dependencies, get_default_graph, name_scope
 from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.gradients.custom_gradient import custom_gradient
+from tfcompat._src.gradients.custom_gradient import gradient_of_tensors
 from tfcompat._src.ops.array.join import concat, split, stack
 from tfcompat._src.ops.control.groups import group
 from tfcompat._src.ops.math.scan import add_n
@@ -244,7 +244,7 @@ def cross_replica_sum(x: Any, group_assignment: list[list[int]] | None = None, n
         totals = {i: add_n([value.values[k] for k in members]) for members in groups for i in members}
         return PerReplica(range(shards), [totals[i] for i in range(shards)])
 
-    @custom_gradient
+    @gradient_of_tensors
     def summed(value: Tensor) -> tuple:
         total = replica.merge_call(merge, args=(value,))
         return raw.Identity(total), lambda slope: cross_replica_sum(slope, group_assignment)

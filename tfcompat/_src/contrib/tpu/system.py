@@ -31,7 +31,7 @@ def initialize_system(embedding_config: Any = None, job: str | None = None) -> T
     if embedding_config is not None:
         raise NotImplementedError("initialize_system(embedding_config=): embeddings on TPUs are not there yet.")
     count = accelerator_count("TPU")
-    found = messages.TopologyProto(
+    found = messages.tpu.TopologyProto(
         mesh_shape=[count, 1, 1], num_tasks=1, num_tpu_devices_per_task=count,
         device_coordinates=[x for i in range(count) for x in (i, 0, 0)],
     )  # fmt: skip
@@ -49,11 +49,11 @@ def shutdown_system(job: str | None = None) -> Operation:
 def bfloat16_scope() -> Iterator[Any]:
     """A variable scope in which variables that are asked for as bfloat16 are float32, and given cast."""
 
-    def getter(make: Callable, *args: Any, **kwargs: Any) -> Any:
+    def read_as_asked(getter: Callable, *args: Any, **kwargs: Any) -> Any:
         if kwargs["dtype"] != dtypes.bfloat16:
-            return make(*args, **kwargs)
+            return getter(*args, **kwargs)
         kwargs["dtype"] = dtypes.float32
-        return cast(make(*args, **kwargs), dtypes.bfloat16)
+        return cast(getter(*args, **kwargs), dtypes.bfloat16)
 
-    with variable_scope("", custom_getter=getter) as scope:
+    with variable_scope("", custom_getter=read_as_asked) as scope:
         yield scope

@@ -5,7 +5,11 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from tfcompat._src.distribute.cluster_resolver.cluster_resolver import ClusterResolver, format_master_url, get_accelerator_devices
+from tfcompat._src.distribute.cluster_resolver.cluster_resolver import (
+    ClusterResolver,
+    format_master_url,
+    get_accelerator_devices,
+)
 from tfcompat._src.framework.export import export
 from tfcompat._src.train.cluster import ClusterSpec
 

@@ -10,7 +10,7 @@ import numpy as np
 from tfcompat._src.framework import raw
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import op
+from tfcompat._src.framework.op_spec import NotDifferentiable, op
 from tfcompat._src.framework.tensor import Tensor, shape_text
 from tfcompat._src.ops.array.shape import invalid
 
@@ -406,3 +406,17 @@ def matrix_band_part(input: Any, num_lower: Any, num_upper: Any, name: str | Non
       name: node name.
     """
     return raw.MatrixBandPart(input, num_lower, num_upper, name=name)
+
+
+# ---- the Batch ops of old graphs ----
+
+_NO_GRADIENT = NotDifferentiable("1.15 has no gradient for the Batch ops of old graphs", raises=True)
+
+op("BatchMatrixDiag", "(diagonal: T, *, T: type) -> (output: T)", shape=_matrix_diag_shape, kernel=_matrix_diag,
+   gradient=_NO_GRADIENT)  # fmt: skip
+op("BatchMatrixDiagPart", "(input: T, *, T: type) -> (diagonal: T)", shape=_matrix_diag_part_shape,
+   kernel=_matrix_diag_part, gradient=_NO_GRADIENT)  # fmt: skip
+op("BatchMatrixSetDiag", "(input: T, diagonal: T, *, T: type) -> (output: T)", shape=_matrix_set_diag_shape,
+   kernel=_matrix_set_diag, gradient=_NO_GRADIENT)  # fmt: skip
+op("BatchMatrixBandPart", "(input: T, num_lower: int64, num_upper: int64, *, T: type) -> (band: T)", shape=si.unchanged,
+   kernel=_matrix_band_part, constants=("num_lower", "num_upper"), gradient=_NO_GRADIENT)  # fmt: skip

@@ -182,15 +182,9 @@ def parallel_stack(values: Any, name: str = "parallel_stack") -> Tensor:
 
 def _concat_sizes(shapes: list, axis: int | None) -> Any:
     """The shape of a concatenation, as far as the shapes and the axis are known."""
-    if all(s == () for s in shapes):
-        raise ValueError("Can't concatenate scalars (use tf.stack instead)")
     if axis is None:
         known = next((s for s in shapes if s is not None), None)
-        if known is None:
-            return None
-        for s in shapes:
-            si.with_rank(s, len(known))
-        return (None,) * len(known)
+        return None if known is None else (None,) * len(known)
     for s in shapes:
         si.with_rank_at_least(s, -axis if axis < 0 else axis + 1)
     known = [s for s in shapes if s is not None]
@@ -202,8 +196,19 @@ def _concat_sizes(shapes: list, axis: int | None) -> Any:
     return before + (total,) + after
 
 
+def _require_one_rank(shapes: list) -> None:
+    """1.15 looks at the ranks before it knows the axis."""
+    rank = next((len(sizes) for sizes in shapes if sizes is not None), None)
+    if rank == 0:
+        raise ValueError("Can't concatenate scalars (use tf.stack instead)")
+    if rank is not None:
+        for sizes in shapes:
+            si.with_rank(sizes, rank)
+
+
 def _concat_shape(c, values: list, axis_index: int) -> list:
     si.with_rank(c.inputs[axis_index], 0)
+    _require_one_rank(values)
     axis = c.value(axis_index)
     return [_concat_sizes(values, None if axis is None else int(axis))]
 

@@ -107,12 +107,12 @@ def merge(inputs: list[Any], name: str | None = None) -> tuple[Any, Tensor]:
     with name_scope(name, "Merge", [v.values if isinstance(v, IndexedSlices) else v for v in inputs]) as scope:
         if all(isinstance(v, Tensor) for v in inputs):
             ref = all(v.dtype._is_ref_dtype for v in inputs)
-            return tuple((raw.RefMerge if ref else raw.Merge)(inputs, name=scope))
+            return (raw.RefMerge if ref else raw.Merge)(inputs, name=scope)
         if all(isinstance(v, IndexedSlices) for v in inputs):
             values, chosen = raw.Merge([v.values for v in inputs], name=scope + "values")
             indices, _ = raw.Merge([v.indices for v in inputs], name=scope + "indices")
             return IndexedSlices(values, indices, inputs[0].dense_shape), chosen
-        return tuple(raw.Merge(inputs, name=scope))
+        return raw.Merge(inputs, name=scope)
 
 
 op(

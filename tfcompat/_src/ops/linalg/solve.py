@@ -22,6 +22,7 @@ from tfcompat._src.ops.array.shape import reshape, shape
 from tfcompat._src.ops.composed.eye import eye
 from tfcompat._src.ops.control.cond import cond
 from tfcompat._src.ops.linalg import matrices as lib
+from tfcompat._src.ops.linalg.decompose import cholesky
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.complex import real
 from tfcompat._src.ops.math.matmul import matmul
@@ -109,7 +110,7 @@ def logdet(matrix: Any, name: str | None = None) -> Tensor:
       InvalidArgumentError: in a run with a matrix that is not positive definite.
     """
     with name_scope(name, "logdet", [matrix]):
-        factor = raw.Cholesky(matrix)
+        factor = cholesky(matrix)
         return 2.0 * reduce_sum(raw.Log(real(matrix_diag_part(factor))), axis=[-1])
 
 

@@ -46,7 +46,7 @@ def _clipped(found: Tensor, ids: Any, max_norm: float | None) -> Tensor:
 
 def _total_rows(params: list, dtype: dtypes.DType) -> Tensor:
     """The number of rows of all parts."""
-    known = [p.shape.as_list()[0] for p in params]
+    known = [None if p.shape.ndims is None else p.shape[0].value for p in params]
     if None not in known:
         return constant(sum(known), dtype)
     sizes = []

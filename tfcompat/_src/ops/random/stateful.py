@@ -446,3 +446,10 @@ def random_poisson(
     with name_scope(name, "random_poisson", [lam, shape]):
         sizes = convert.convert_to_tensor(shape, dtypes.int32, name="shape")
         return raw.RandomPoissonV2(sizes, lam, dtype=dtype, **seed_attrs(seed))
+
+
+def random_poisson_v2(
+    shape: Any, lam: Any, dtype: Any = dtypes.float32, seed: int | None = None, name: str | None = None
+) -> Tensor:
+    """`random_poisson` with the arguments in the order of TensorFlow 2."""
+    return random_poisson(lam, shape, dtype=dtype, seed=seed, name=name)

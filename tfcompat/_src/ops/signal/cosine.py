@@ -114,7 +114,7 @@ def idct(input: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: 
     return dct(input, type=_INVERSE_TYPE[type], n=n, axis=axis, norm=norm, name=name)
 
 
-@export("signal.mfccs_from_log_mel_spectrograms")
+@export("signal.mfccs_from_log_mel_spectrograms", "contrib.signal.mfccs_from_log_mel_spectrograms")
 def mfccs_from_log_mel_spectrograms(log_mel_spectrograms: Any, name: str | None = None) -> Tensor:
     """Mel-frequency cepstral coefficients: the orthonormal cosine transform of logarithmic mel spectrograms, first not halved.
 

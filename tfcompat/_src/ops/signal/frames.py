@@ -64,7 +64,7 @@ def _framed_shape(signal: Tensor, frame_length: Tensor, frame_step: Tensor, pad_
     return sizes[:where] + [count, length] + sizes[where:][1:]
 
 
-@export("signal.frame")
+@export("signal.frame", "contrib.signal.frame")
 def frame(
     signal: Any, frame_length: Any, frame_step: Any, pad_end: bool = False, pad_value: Any = 0, axis: Any = -1,
     name: str | None = None,
@@ -138,7 +138,7 @@ def _gathered(
     return reshape(chosen, concat([outer, [frames, frame_length], inner], 0))
 
 
-@export("signal.overlap_and_add")
+@export("signal.overlap_and_add", "contrib.signal.overlap_and_add")
 def overlap_and_add(signal: Any, frame_step: Any, name: str | None = None) -> Tensor:
     """Adds up frames, each shifted by a step against the one before.
 

@@ -40,7 +40,7 @@ def _enclosing_power_of_two(value: Tensor) -> Tensor:
     return cast(power(2.0, ceil(log(cast(value, dtypes.float32)) / log(2.0))), value.dtype)
 
 
-@export("signal.stft")
+@export("signal.stft", "contrib.signal.stft")
 def stft(
     signals: Any, frame_length: Any, frame_step: Any, fft_length: Any = None, window_fn: Callable | None = hann_window,
     pad_end: bool = False, name: str | None = None,
@@ -77,7 +77,7 @@ def stft(
         return rfft(frames, [fft_length])
 
 
-@export("signal.inverse_stft_window_fn")
+@export("signal.inverse_stft_window_fn", "contrib.signal.inverse_stft_window_fn")
 def inverse_stft_window_fn(
     frame_step: Any, forward_window_fn: Callable = hann_window, name: str | None = None
 ) -> Callable[..., Tensor]:
@@ -123,7 +123,7 @@ def _of_length(frames: Tensor, frame_length: Tensor) -> Tensor:
     return frames
 
 
-@export("signal.inverse_stft")
+@export("signal.inverse_stft", "contrib.signal.inverse_stft")
 def inverse_stft(
     stfts: Any, frame_length: Any, frame_step: Any, fft_length: Any = None, window_fn: Callable | None = hann_window,
     name: str | None = None,

@@ -45,7 +45,7 @@ def _raised_cosine(
         return window() if known is not None else cond(equal(window_length, 1), lambda: ones([1], dtype=dtype), window)
 
 
-@export("signal.hann_window")
+@export("signal.hann_window", "contrib.signal.hann_window")
 def hann_window(window_length: Any, periodic: Any = True, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
     """The Hann window 0.5 - 0.5 cos(2 pi n / period).
 
@@ -64,7 +64,7 @@ def hann_window(window_length: Any, periodic: Any = True, dtype: Any = dtypes.fl
     return _raised_cosine(name, "hann_window", window_length, periodic, dtype, 0.5, 0.5)
 
 
-@export("signal.hamming_window")
+@export("signal.hamming_window", "contrib.signal.hamming_window")
 def hamming_window(
     window_length: Any, periodic: Any = True, dtype: Any = dtypes.float32, name: str | None = None
 ) -> Tensor:

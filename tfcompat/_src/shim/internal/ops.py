@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
 from tfcompat._src.framework.default_stack import GRAPHS, SESSIONS
 from tfcompat._src.framework.scopes import get_default_graph
 
+_UIDS = itertools.count(1)
 _default_session_stack = SESSIONS
 _default_graph_stack = GRAPHS
+
+
+def uid() -> int:
+    """A number that no other call in this process gives."""
+    return next(_UIDS)
 
 
 def get_name_scope() -> str:

@@ -19,6 +19,12 @@ from tfcompat._src.contrib.distributions.bijectors.elementwise import SinhArcsin
 from tfcompat._src.contrib.distributions.bijectors.elementwise import Softplus as Softplus
 from tfcompat._src.contrib.distributions.bijectors.elementwise import Softsign as Softsign
 from tfcompat._src.contrib.distributions.bijectors.elementwise import Square as Square
+from tfcompat._src.contrib.distributions.bijectors.flows import BatchNormalization as BatchNormalization
+from tfcompat._src.contrib.distributions.bijectors.flows import MaskedAutoregressiveFlow as MaskedAutoregressiveFlow
+from tfcompat._src.contrib.distributions.bijectors.flows import RealNVP as RealNVP
+from tfcompat._src.contrib.distributions.bijectors.flows import masked_autoregressive_default_template as masked_autoregressive_default_template
+from tfcompat._src.contrib.distributions.bijectors.flows import masked_dense as masked_dense
+from tfcompat._src.contrib.distributions.bijectors.flows import real_nvp_default_template as real_nvp_default_template
 from tfcompat._src.contrib.distributions.bijectors.matrices import CholeskyOuterProduct as CholeskyOuterProduct
 from tfcompat._src.contrib.distributions.bijectors.matrices import FillTriangular as FillTriangular
 from tfcompat._src.contrib.distributions.bijectors.matrices import MatrixInverseTriL as MatrixInverseTriL

@@ -1,0 +1,83 @@
+"""Cluster resolvers; expected values follow from the clusters that are given."""
+
+import json
+
+import pytest
+
+import tfcompat as tf
+from tfcompat._src.distribute.cluster_resolver.slurm import SlurmClusterResolver as Slurm
+
+resolvers = tf.distribute.cluster_resolver
+SPEC = {"worker": ["a:1", "b:2"], "ps": ["c:3"]}
+
+
+def test_simple():
+    found = resolvers.SimpleClusterResolver(tf.train.ClusterSpec(SPEC), "m:9", "worker", 1, num_accelerators={"GPU": 2}, rpc_layer="grpc")
+    assert found.cluster_spec().as_dict() == SPEC
+    assert (found.master(), found.master("ps", 0), found.master("ps", 0, "http")) == ("grpc://m:9", "grpc://c:3", "http://c:3")
+    assert (found.task_type, found.task_id, found.num_accelerators()) == ("worker", 1, {"GPU": 2})
+    with pytest.raises(TypeError, match="ClusterSpec"):
+        resolvers.SimpleClusterResolver(SPEC)
+
+
+def test_union():
+    simple = [resolvers.SimpleClusterResolver(tf.train.ClusterSpec(s)) for s in (SPEC, {"worker": ["d:4"]})]
+    assert resolvers.UnionResolver(*simple).cluster_spec().as_dict() == {"worker": ["a:1", "b:2", "d:4"], "ps": ["c:3"]}
+    assert resolvers.UnionResolver(*simple, task_id=5).task_id == 5
+    numbered = resolvers.SimpleClusterResolver(tf.train.ClusterSpec({"worker": {1: "e:5"}}))
+    with pytest.raises(KeyError, match="Duplicate keys"):
+        resolvers.UnionResolver(simple[0], numbered).cluster_spec()
+    with pytest.raises(ValueError, match="At least one"):
+        resolvers.UnionResolver()
+    with pytest.raises(TypeError):
+        resolvers.UnionResolver("x")
+
+
+def test_tf_config(monkeypatch):
+    monkeypatch.setenv("TF_CONFIG", json.dumps({"cluster": SPEC, "task": {"type": "worker", "index": 1}, "rpc_layer": "grpc"}))
+    found = resolvers.TFConfigClusterResolver()
+    assert (found.task_type, found.task_id, found.rpc_layer, found.master()) == ("worker", 1, "grpc", "grpc://b:2")
+    assert found.master("ps", 0) == "grpc://c:3"
+    monkeypatch.setenv("TF_CONFIG", json.dumps({"cluster": {"worker": ["a:1"]}}))
+    assert found.master() == ""
+    monkeypatch.delenv("TF_CONFIG")
+    assert found.cluster_spec().as_dict() == {} and found.master() == ""
+
+
+def test_strategies_of_several_processes_say_that_they_are_missing(monkeypatch):
+    monkeypatch.setenv("TF_CONFIG", json.dumps({"cluster": SPEC, "task": {"type": "worker", "index": 0}}))
+    for strategy in ("ParameterServerStrategy", "MultiWorkerMirroredStrategy"):
+        with pytest.raises(NotImplementedError, match=strategy):
+            getattr(tf.distribute.experimental, strategy)()
+    with pytest.raises(NotImplementedError, match="job:worker"):
+        tf.distribute.MirroredStrategy(["/job:worker/task:1/gpu:0"])
+
+
+def test_slurm(monkeypatch):
+    for key, value in {"SLURM_PROCID": "2", "SLURM_NTASKS": "4", "SLURM_NTASKS_PER_NODE": "2"}.items():
+        monkeypatch.setenv(key, value)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "none")
+    monkeypatch.delenv("OMPI_COMM_WORLD_RANK", raising=False)
+    monkeypatch.setattr(Slurm, "_resolve_hostnames", lambda self: ["x", "y"])
+    found = resolvers.SlurmClusterResolver({"ps": 1, "worker": 3}, port_base=80, gpus_per_node=4, gpus_per_task=2)
+    assert found.cluster_spec().as_dict() == {"ps": ["x:80"], "worker": ["x:81", "y:80", "y:81"]}
+    assert found.get_task_info() == ("worker", 1) and found.master() == "grpc://y:80"
+    assert found.num_accelerators() == {"GPU": 4}
+    with pytest.raises(RuntimeError, match="more tasks"):
+        resolvers.SlurmClusterResolver({"ps": 1}, gpus_per_node=4)
+    with pytest.raises(RuntimeError, match="more GPUs"):
+        resolvers.SlurmClusterResolver({"ps": 4})
+
+
+def test_tpu(monkeypatch):
+    monkeypatch.delenv("TPU_NAME", raising=False)
+    found = resolvers.TPUClusterResolver("grpc://a:1,grpc://b:2", job_name="tpu")
+    assert found.master() == "grpc://a:1" and found.cluster_spec().as_dict() == {"tpu": ["a:1", "b:2"]}
+    here = resolvers.TPUClusterResolver("local")
+    assert (here.master(), here.cluster_spec(), here.environment, here.num_accelerators()) == ("local", None, "google", {"TPU": 0})
+    with pytest.raises(ValueError, match="TPU Name"):
+        resolvers.TPUClusterResolver()
+    with pytest.raises(NotImplementedError, match="by name"):
+        resolvers.TPUClusterResolver("mine")
+    with pytest.raises(tf.errors.NotFoundError, match="doctor"):
+        tf.distribute.experimental.TPUStrategy(here)

@@ -1,0 +1,170 @@
+"""Tensors that stay in a Session between its runs, and their handles."""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from typing import Any
+
+import numpy as np
+
+from tfcompat._src.framework import dtypes, errors, raw
+from tfcompat._src.framework import shape_inference as si
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.host_context import HostContext
+from tfcompat._src.framework.op_spec import EXTERNAL, HOST, NotDifferentiable, op
+from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.scopes import colocate_with, device
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.ops.array.constant import placeholder
+
+_NO_GRADIENT = NotDifferentiable("the tensor lies in the Session")
+
+
+class TensorHandle(bytes):
+    """The name of a tensor in a Session, which keeps the tensor while this object lives.
+
+    A run that fetches `get_session_handle(t)` gives one. It can be fed in the place of a value; its `handle` is fed to the
+    placeholder of `get_session_tensor`.
+    """
+
+    def __new__(cls, handle: bytes, dtype: dtypes.DType, session: Any) -> TensorHandle:
+        made = super().__new__(cls, handle)
+        made._dtype, made._session, made._kept = dtype, weakref.ref(session), False
+        return made
+
+    @property
+    def handle(self) -> str:
+        """The name as text."""
+        return self.decode()
+
+    def __str__(self) -> str:
+        return self.handle
+
+    def get_raw_handle(self) -> bytes:
+        """The name; the Session keeps the tensor from now on until it is deleted."""
+        self._kept = True
+        return bytes(self)
+
+    def eval(self) -> Any:
+        """The value of the tensor; TypeError where it was deleted."""
+        return self._values()[bytes(self)][()]
+
+    to_numpy_array = eval
+
+    def value_for(self, tensor: Tensor) -> Any:
+        """The value, to be fed for `tensor`; InvalidArgumentError where its dtype is another."""
+        if tensor.dtype.base_dtype != self._dtype:
+            raise errors.InvalidArgumentError(
+                None, None, f"Expects arg[0] to be {tensor.dtype.base_dtype.name} but {self._dtype.name} is provided"
+            )
+        return self.eval()
+
+    def delete(self) -> None:
+        """Lets the tensor go; TypeError where that has happened before."""
+        del self._values()[bytes(self)]
+
+    def _values(self) -> dict[bytes, np.ndarray]:
+        session = self._session()
+        values = {} if session is None else _values_of(session)
+        if bytes(self) not in values:
+            raise TypeError(f"Persistent tensor {self.handle} may have already been deleted.")
+        return values
+
+    def __del__(self) -> None:
+        session = self._session()
+        if session is not None and not self._kept:
+            _values_of(session).pop(bytes(self), None)
+
+
+def _values_of(session: Any) -> dict[bytes, np.ndarray]:
+    return session.resources.setdefault("session tensors", {})
+
+
+def _keep(context: HostContext, value: np.ndarray) -> np.ndarray:
+    session, node = context.session, context.op
+    number = next(session.resources.setdefault("session tensor numbers", itertools.count()))
+    name = f"{node.name};{number};{session.devices[0].name}".encode()
+    _values_of(session)[name] = np.array(value)
+    found = np.empty((), object)
+    found[()] = TensorHandle(name, node._attrs["T"], session)
+    return found
+
+
+def _get(context: HostContext, handle: np.ndarray) -> np.ndarray:
+    found = _values_of(context.session).get(bytes(handle[()]))
+    if found is None:
+        raise errors.InvalidArgumentError(None, None, f"The tensor with handle '{handle[()].decode()}' is not in the session store.")
+    return found
+
+
+def _delete(context: HostContext, handle: np.ndarray) -> tuple:
+    if _values_of(context.session).pop(bytes(handle[()]), None) is None:
+        raise errors.InvalidArgumentError(
+            None, None, f"Failed to delete a tensor with handle '{handle[()].decode()}' in the session store."
+        )
+    return ()
+
+
+for _name, _type in (("GetSessionHandle", "string"), ("GetSessionHandleV2", "resource")):
+    op(_name, f"(value: T, *, T: type) -> (handle: {_type})", shape=si.scalar, kernel=_keep, gradient=_NO_GRADIENT, place=HOST,
+       effects=EXTERNAL, context=True)  # fmt: skip
+op("GetSessionTensor", "(handle: string, *, dtype: type) -> (value: dtype)", shape=si.unknown, kernel=_get, gradient=_NO_GRADIENT,
+   place=HOST, effects=EXTERNAL, context=True)  # fmt: skip
+op("DeleteSessionTensor", "(handle: string) -> ()", shape=si.no_outputs, kernel=_delete, gradient=_NO_GRADIENT, place=HOST,
+   effects=EXTERNAL, context=True)  # fmt: skip
+
+
+@export("get_session_handle")
+def get_session_handle(data: Tensor, name: str | None = None) -> Tensor:
+    """A scalar string tensor: a run that fetches it keeps `data` in the Session and gives a TensorHandle.
+
+    Args:
+      data: tensor to keep.
+      name: name of the operation.
+
+    Raises:
+      TypeError: `data` is no tensor.
+    """
+    if not isinstance(data, Tensor):
+        raise TypeError("`data` must be of type Tensor.")
+    with colocate_with(data):
+        return raw.GetSessionHandle(data, name=name)
+
+
+@export("get_session_tensor")
+def get_session_tensor(handle: str | bytes, dtype: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """A tensor that a Session keeps, for use in other runs.
+
+    Args:
+      handle: the handle of such a tensor, which says where its device is.
+      dtype: element type of the tensor.
+      name: name of the operation.
+
+    Returns:
+      (placeholder to feed a handle to, the tensor).
+    """
+    with device(_device_of(handle)):
+        holder = placeholder(dtypes.string)
+        return holder, raw.GetSessionTensor(holder, dtype=dtypes.as_dtype(dtype), name=name)
+
+
+@export("delete_session_tensor")
+def delete_session_tensor(handle: str | bytes, name: str | None = None) -> tuple[Tensor, Operation]:
+    """An operation that makes a Session let go of a tensor.
+
+    Args:
+      handle: the handle of such a tensor, which says where its device is.
+      name: name of the operation.
+
+    Returns:
+      (placeholder to feed a handle to, the operation).
+    """
+    with device(_device_of(handle)):
+        holder = placeholder(dtypes.string)
+        return holder, raw.DeleteSessionTensor(holder, name=name)
+
+
+def _device_of(handle: str | bytes) -> str:
+    """The device in the text of a handle."""
+    return (handle.decode() if isinstance(handle, bytes) else handle).split(";")[-1]

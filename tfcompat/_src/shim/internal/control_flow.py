@@ -1,0 +1,34 @@
+"""Internal names of `tensorflow.python.ops.control_flow_ops`: ops that route values, for tensors, refs and composites alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfcompat._src.framework import nest, raw
+from tfcompat._src.framework.composite_tensor import CompositeTensor
+from tfcompat._src.framework.convert import to_tensor
+
+
+def _Identity(data: Any, name: str | None = None) -> Any:
+    """A copy of a tensor, a ref to the same variable, or a composite of copies."""
+    if isinstance(data, CompositeTensor):
+        return nest.map_structure(_Identity, data, expand_composites=True)
+    data = to_tensor(data, as_ref=True)
+    return (raw.RefIdentity if data.dtype._is_ref_dtype else raw.Identity)(data, name=name)
+
+
+def _Enter(
+    data: Any, frame_name: str, is_constant: bool = False, parallel_iterations: int = 10, use_ref: bool = True,
+    use_input_shape: bool = True, name: str | None = None,
+) -> Any:  # fmt: skip
+    """`data` made known to the loop `frame_name`; of a ref, the ref itself with `use_ref`."""
+    if isinstance(data, CompositeTensor):
+        return nest.map_structure(
+            lambda t: _Enter(t, frame_name, is_constant, parallel_iterations, use_ref, use_input_shape), data, expand_composites=True
+        )
+    data = to_tensor(data, as_ref=True)
+    make = raw.RefEnter if use_ref and data.dtype._is_ref_dtype else raw.Enter
+    result = make(data, frame_name=frame_name, is_constant=is_constant, parallel_iterations=parallel_iterations, name=name)
+    if use_input_shape:
+        result.set_shape(data.shape)
+    return result

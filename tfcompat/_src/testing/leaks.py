@@ -1,0 +1,61 @@
+"""Decorators of test methods that assert that what a test makes is gone after it."""
+
+from __future__ import annotations
+
+import functools
+import gc
+from collections.abc import Callable
+from typing import Any
+
+from tfcompat._src.framework.graph import Graph
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.framework.tensor_shape import Dimension, TensorShape
+from tfcompat._src.variables.variable import Variable
+
+
+def _tensors() -> dict[int, Any]:
+    """All tensors, variables, shapes and dimensions that Python still holds, by id."""
+    kinds = (Tensor, Variable, Dimension, TensorShape)
+    return {id(x): x for x in gc.get_objects() if issubclass(type(x), kinds)}
+
+
+def assert_no_new_tensors(method: Callable) -> Callable:
+    """A test method, run in a graph of its own, that fails where tensors, variables or shapes that it made outlive it."""
+
+    @functools.wraps(method)
+    def checked(self: Any, **kwargs: Any) -> Any:
+        before = set(_tensors())
+        with Graph().as_default():
+            result = method(self, **kwargs)
+        gc.collect()
+        left = [x for key, x in _tensors().items() if key not in before]
+        if left:
+            raise AssertionError(f"{len(left)} Tensors not deallocated after test: {left}")
+        return result
+
+    return checked
+
+
+def assert_no_garbage_created(method: Callable) -> Callable:
+    """A test method that fails where it leaves reference cycles to Python's garbage collector."""
+
+    @functools.wraps(method)
+    def checked(self: Any, **kwargs: Any) -> Any:
+        flags, was_enabled = gc.get_debug(), gc.isenabled()
+        gc.disable()
+        gc.collect()
+        gc.set_debug(gc.DEBUG_SAVEALL)
+        before = len(gc.garbage)
+        try:
+            result = method(self, **kwargs)
+            gc.collect()
+            found = gc.garbage[before:]
+        finally:
+            gc.set_debug(flags)
+            del gc.garbage[before:]
+            if was_enabled:
+                gc.enable()
+        self.assertEqual([], [type(x).__name__ for x in found], "the test made reference cycles")
+        return result
+
+    return checked
