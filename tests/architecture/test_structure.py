@@ -18,7 +18,7 @@ LAYERS = [
     {"framework", "platform", "io", "checkpoint"},
     {"ops"},
     {"variables", "gradients", "function"},
-    {"runtime", "losses", "layers", "rnn", "train", "metrics", "summary", "profiler", "data", "lookup", "distributions"},
+    {"runtime", "losses", "layers", "rnn", "train", "metrics", "summary", "profiler", "data", "lookup", "distributions", "linalg"},
     {"contrib", "keras", "estimator", "distribute", "interop", "saved_model"},
     {"testing", "shim", "cli"},
 ]

@@ -47,9 +47,10 @@ def built(tf, x, make, proxies=False, **options):
 
 
 OPTIMIZERS = {
-    "external": lambda c, o, tf: c.AdditiveExternalRegretOptimizer(o),
-    "external_radius": lambda c, o, tf: c.AdditiveExternalRegretOptimizer(o, maximum_multiplier_radius=0.3),
-    "external_two": lambda c, o, tf: c.AdditiveExternalRegretOptimizer(o, tf.train.GradientDescentOptimizer(0.5)),
+    "external": lambda c, o, tf: c.AdditiveExternalRegretOptimizer(o, tf.train.GradientDescentOptimizer(0.5)),
+    "external_radius": lambda c, o, tf: c.AdditiveExternalRegretOptimizer(
+        o, tf.train.GradientDescentOptimizer(0.5), maximum_multiplier_radius=0.3
+    ),
     "swap": lambda c, o, tf: c.AdditiveSwapRegretOptimizer(o),
     "multiplicative": lambda c, o, tf: c.MultiplicativeSwapRegretOptimizer(o, initial_multiplier_radius=0.5),
     "multiplicative_two": lambda c, o, tf: c.MultiplicativeSwapRegretOptimizer(
@@ -60,7 +61,6 @@ X = np.array([1.0, 0.1], np.float32)
 for _name, _make in sorted(OPTIMIZERS.items()):
     case(_name, lambda tf, x, m=_make: built(tf, x, m), x=X, run=trained)
 case("proxies", lambda tf, x: built(tf, x, OPTIMIZERS["external"], True), x=X, run=trained)
-case("unconstrained_steps", lambda tf, x: built(tf, x, OPTIMIZERS["external"], unconstrained_steps=3), x=X, run=trained)
 error_case(
     "steps_without_global_step",
     lambda tf, x: tf.contrib.constrained_optimization.AdditiveExternalRegretOptimizer(

@@ -147,17 +147,6 @@ def stale(tf, x):
 case("drop_stale", stale, x=X, run=trained)
 
 
-def clipped_globally(tf, x):
-    w, v = tf.Variable(np.ones([2, 2], np.float32), name="w"), tf.Variable([1.0, 2.0], name="v")
-    loss = tf.nn.l2_loss(tf.matmul(x, w) * v)
-    optimizer = tf.train.GradientDescentOptimizer(0.1)
-    pairs, size = tf.contrib.opt.clip_gradients_by_global_norm(optimizer.compute_gradients(loss), 0.5)
-    return {"train": optimizer.apply_gradients(pairs), "loss": loss, "size": size}
-
-
-case("clip_gradients_by_global_norm", clipped_globally, x=X, run=trained)
-
-
 def averaged(tf, x, getter, make, resource):
     """One worker with a variable of its own."""
     step = tf.train.get_or_create_global_step()

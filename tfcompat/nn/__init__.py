@@ -35,6 +35,8 @@ from tfcompat._src.ops.nn.conv_functions import conv2d_backprop_filter as conv2d
 from tfcompat._src.ops.nn.conv_functions import conv2d_backprop_input as conv2d_backprop_input
 from tfcompat._src.ops.nn.conv_functions import conv2d_transpose as conv2d_transpose
 from tfcompat._src.ops.nn.conv_functions import conv3d as conv3d
+from tfcompat._src.ops.nn.conv_functions import conv3d_backprop_filter as conv3d_backprop_filter
+from tfcompat._src.ops.nn.conv_functions import conv3d_backprop_filter as conv3d_backprop_filter_v2
 from tfcompat._src.ops.nn.conv_functions import conv3d_transpose as conv3d_transpose
 from tfcompat._src.ops.nn.conv_functions import conv_transpose as conv_transpose
 from tfcompat._src.ops.nn.ctc import ctc_beam_search_decoder as ctc_beam_search_decoder

@@ -29,6 +29,7 @@ import tfcompat._src.ops.composed.rank_checks  # noqa: F401
 import tfcompat._src.ops.composed.sorting  # noqa: F401
 import tfcompat._src.ops.composed.sparse_placeholder  # noqa: F401
 import tfcompat._src.ops.composed.subscribe  # noqa: F401
+import tfcompat._src.ops.composed.v2_forms  # noqa: F401
 import tfcompat._src.ops.composed.weights_broadcast  # noqa: F401
 import tfcompat._src.ops.control.branch_ops  # noqa: F401
 import tfcompat._src.ops.control.cond  # noqa: F401

@@ -39,7 +39,8 @@ from tfcompat._src.runtime.variable_state import VariableState, variable_key, va
 class PreparedRun:
     """A fetch structure with its plans, kept for the next run of the same fetches and feeds.
 
-    Fed scalars that decide a branch (`training=True`) are part of the plan: there is one for each of their values.
+    Fed scalars that decide a branch (`training=True`), and whether variables have values where the graph asks for that, are part
+    of the plan: there is one for each of their values.
     """
 
     def __init__(self, fetches: Fetches, feeds: list[Tensor], graph_changes: int) -> None:
@@ -47,10 +48,13 @@ class PreparedRun:
         ops = prune(fetches.tensors, fetches.targets, feeds)
         deciding = set(structure.predicate_feeds(ops, set(feeds)))
         self.deciding = [i for i, t in enumerate(feeds) if t in deciding]
+        self.asked = structure.asked_status(ops, set(feeds))
         self.plans: dict[tuple, Plan] = {}
 
-    def plan_key(self, feeds: list[Any]) -> tuple:
-        return tuple([feeds[i].tobytes() for i in self.deciding]) if self.deciding else ()
+    def plan_key(self, feeds: list[Any], variables: dict[str, Any]) -> tuple:
+        if not self.deciding and not self.asked:
+            return ()
+        return (*[feeds[i].tobytes() for i in self.deciding], *[key in variables for _, key in self.asked])
 
 
 class BaseSession:
@@ -131,7 +135,7 @@ class BaseSession:
                 prepared.plans.clear()
                 return self.run(fetches, feed_dict, options, run_metadata)
             except WrongGuess:
-                prepared.plans[prepared.plan_key(feeds)].seen[input_shapes(feeds)].clear()
+                prepared.plans[prepared.plan_key(feeds, self.variable_state.values)].seen[input_shapes(feeds)].clear()
                 return self.run(fetches, feed_dict, options, run_metadata)
         if run_metadata is not None:
             devices.fill_metadata(run_metadata, options, plan, self.placer.device_of)
@@ -157,7 +161,7 @@ class BaseSession:
             prepared = PreparedRun(Fetches(graph, fetches), list(feed_values), graph._changes)
             if key is not None and len(feed_values) == len(key[1]):
                 self._prepared[key] = prepared
-        plan_key = prepared.plan_key(feeds)
+        plan_key = prepared.plan_key(feeds, self.variable_state.values)
         plan = prepared.plans.get(plan_key)
         if plan is None:
             wanted = prepared.fetches
@@ -169,7 +173,7 @@ class BaseSession:
         seen = plan.guess(input_shapes(feeds))
         if seen is None:
             return plan
-        key = (prepared.plan_key(feeds), seen)
+        key = (prepared.plan_key(feeds, self.variable_state.values), seen)
         found = prepared.plans.get(key)
         if found is None:
             assumed = {t: np.array(size, np.int32) for t, size in zip(plan.sizes, seen)}
@@ -184,7 +188,9 @@ class BaseSession:
     ) -> Plan:  # fmt: skip
         ops = prune(fetched, targets, fed)
         self.placer.place(self._graph)
-        known = fold(ops, set(fed), assumed)
+        variables = self.variable_state.values
+        status = {t: np.bool_(key in variables) for t, key in structure.asked_status(ops, set(fed))}
+        known = fold(ops, set(fed), {**status, **(assumed or {})})
         items, known = structure.structure(ops, fetched, dict(zip(fed, feeds)), known)
         items = with_towers(items, fetched, fed, known, self.placer)
         return Partitioner(items, fetched, fed, known, self.placer, assumed).plan()

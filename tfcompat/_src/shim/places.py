@@ -38,6 +38,10 @@ REAL_MODULES = {
 """Modules that are modules of ours, name for name."""
 
 NAMES = {
+    "tensorflow.contrib.distributions.python.ops.bijectors.masked_autoregressive._gen_mask":
+        "@tensorflow.contrib.distributions.python.ops.bijectors.masked_autoregressive:gen_mask",
+    "tensorflow.contrib.distributions.python.ops.gumbel._Gumbel":
+        "@tensorflow.contrib.distributions.python.ops.gumbel:Gumbel",
     "tensorflow.contrib.distributions.python.ops.shape._DistributionShape":
         "@tensorflow.contrib.distributions.python.ops.shape:DistributionShape",
     "tensorflow.contrib.image.python.ops.dense_image_warp._interpolate_bilinear":
@@ -91,6 +95,7 @@ PLACES = {
     "tensorflow.contrib": ("contrib",),
     "tensorflow.contrib.bayesflow": ("contrib.bayesflow",),
     "tensorflow.contrib.distributions": ("contrib.distributions", "distributions"),
+    "tensorflow.contrib.distributions.python.ops.gumbel": ("contrib.distributions.location_scale",),
     "tensorflow.contrib.distributions.python.ops.bijectors": ("contrib.distributions.bijectors",),
     "tensorflow.contrib.cudnn_rnn": ("contrib.cudnn_rnn",),
     "tensorflow.contrib.grid_rnn": ("contrib.grid_rnn",),
@@ -122,6 +127,7 @@ PLACES = {
     "tensorflow.python.layers": ("layers",),
     "tensorflow.python.lib": ("platform", "io", "data"),
     "tensorflow.python.ops.distributions": ("distributions",),
+    "tensorflow.python.ops.distributions.bijector_test_util": ("testing.bijector_test_util",),
     "tensorflow.python.ops.cond_v2": ("function.control_flow_v2",),
     "tensorflow.python.ops.while_v2": ("function.control_flow_v2",),
     "tensorflow.python.module": ("train.module",),

@@ -25,6 +25,8 @@ from tfcompat._src.contrib.distributions.mvn import MultivariateNormalDiagPlusLo
 from tfcompat._src.contrib.distributions.mvn import MultivariateNormalDiagWithSoftplusScale as MultivariateNormalDiagWithSoftplusScale
 from tfcompat._src.contrib.distributions.mvn import MultivariateNormalFullCovariance as MultivariateNormalFullCovariance
 from tfcompat._src.contrib.distributions.mvn import MultivariateNormalTriL as MultivariateNormalTriL
+from tfcompat._src.contrib.distributions.normal_conjugate import normal_conjugates_known_scale_posterior as normal_conjugates_known_scale_posterior
+from tfcompat._src.contrib.distributions.normal_conjugate import normal_conjugates_known_scale_predictive as normal_conjugates_known_scale_predictive
 from tfcompat._src.contrib.distributions.one_hot import ExpRelaxedOneHotCategorical as ExpRelaxedOneHotCategorical
 from tfcompat._src.contrib.distributions.one_hot import OneHotCategorical as OneHotCategorical
 from tfcompat._src.contrib.distributions.one_hot import RelaxedBernoulli as RelaxedBernoulli

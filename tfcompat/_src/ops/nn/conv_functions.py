@@ -154,6 +154,27 @@ def conv3d(
     return raw.Conv3D(input, filter, strides, padding, data_format, dilations, name=name)
 
 
+@export("nn.conv3d_backprop_filter", "nn.conv3d_backprop_filter_v2")
+def conv3d_backprop_filter(
+    input, filter_sizes, out_backprop, strides, padding, data_format="NDHWC", dilations=[1, 1, 1, 1, 1], name=None
+):
+    """The gradient of `tf.nn.conv3d` for its filter.
+
+    Args:
+      input: the input of the convolution, [batch, depth, height, width, channels].
+      filter_sizes: int32 [5], the shape of the filter.
+      out_backprop: the gradient for the result.
+      strides, padding, data_format, dilations: as in `tf.nn.conv3d`.
+      name: node name.
+
+    Returns:
+      a tensor of shape `filter_sizes`.
+    """
+    return raw.Conv3DBackpropFilterV2(
+        input, filter_sizes, out_backprop, strides, padding, data_format, dilations, name=name
+    )
+
+
 @export("nn.conv3d_transpose")
 def conv3d_transpose(
     value: Any, filter: Any = None, output_shape: Any = None, strides: Any = None, padding: str = "SAME",

@@ -4,6 +4,7 @@ import importlib
 
 from tfcompat._src.contrib.metrics.concat import streaming_concat as streaming_concat
 from tfcompat._src.contrib.metrics.concat import streaming_dynamic_auc as streaming_dynamic_auc
+from tfcompat._src.contrib.metrics.confidence import auc_with_confidence_intervals as auc_with_confidence_intervals
 from tfcompat._src.contrib.metrics.correlation import accuracy as accuracy
 from tfcompat._src.contrib.metrics.correlation import cohen_kappa as cohen_kappa
 from tfcompat._src.contrib.metrics.correlation import streaming_covariance as streaming_covariance
