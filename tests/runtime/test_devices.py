@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tfcompat as tf
+from tfcompat._src.runtime import config
 
 IMAGES = np.random.RandomState(0).rand(20, 16, 12, 12, 1).astype(np.float32)
 LABELS = np.random.RandomState(1).randint(0, 10, (20, 16))
@@ -13,8 +14,9 @@ LABELS = np.random.RandomState(1).randint(0, 10, (20, 16))
 
 @pytest.fixture
 def four_gpus(monkeypatch):
-    """Four virtual GPUs for the sessions of a test."""
+    """Four virtual GPUs for the sessions of a test, in a process that has not looked at its devices yet."""
     monkeypatch.setenv("TFCOMPAT_VIRTUAL_GPUS", "4")
+    monkeypatch.setattr(config, "_CURRENT", [])
 
 
 @pytest.fixture(autouse=True)

@@ -17,7 +17,6 @@ from tfcompat._src.function.tracing import Traced, outputs_of, shapes_in_common,
 from tfcompat._src.ops.control import control_flow_util
 from tfcompat._src.ops.control.while_context import flow_of, shape_invariant, with_flows
 
-
 # ---- branches ----
 
 

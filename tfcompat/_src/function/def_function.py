@@ -296,7 +296,10 @@ def function(
     return decorated if func is None else decorated(func)
 
 
-def defun(func: Callable | None = None, input_signature: Any = None, autograph: bool = True, experimental_autograph_options: Any = None, experimental_relax_shapes: bool = False) -> Any:  # fmt: skip
+def defun(
+    func: Callable | None = None, input_signature: Any = None, autograph: bool = True, experimental_autograph_options: Any = None,
+    experimental_relax_shapes: bool = False,
+) -> Any:  # fmt: skip
     """`function` whose traces may make variables in every call; arguments are as there."""
 
     def decorated(inner: Callable) -> Function:
@@ -305,7 +308,10 @@ def defun(func: Callable | None = None, input_signature: Any = None, autograph: 
     return decorated if func is None else decorated(func)
 
 
-def defun_with_attributes(func: Callable | None = None, input_signature: Any = None, attributes: Any = None, autograph: bool = True, experimental_autograph_options: Any = None, experimental_relax_shapes: bool = False) -> Any:  # fmt: skip
+def defun_with_attributes(
+    func: Callable | None = None, input_signature: Any = None, attributes: Any = None, autograph: bool = True,
+    experimental_autograph_options: Any = None, experimental_relax_shapes: bool = False,
+) -> Any:  # fmt: skip
     """`defun`; `attributes` must be empty, since nothing here reads them."""
     if attributes:
         raise NotImplementedError(f"attributes of functions, {attributes}, are not kept")

@@ -83,7 +83,7 @@ class Program:
         for v in (*cluster.updates, *cluster.overwrites):
             key = variable_key(v)
             new_state.append(_committed(state[key], before.get(key), frame.guarded.get(key), all_ok, len(found)))
-        outputs = tuple(jax.tree.map(jnp.asarray, frame.values[t]) for t in cluster.outputs)
+        outputs = tuple(jax.tree.map(jnp.asarray, frame.values.get(t)) for t in cluster.outputs)
         if isinstance(cluster.place, NamedSharding):
             outputs, new_state = jax.lax.with_sharding_constraint((outputs, new_state), cluster.place)
         self.checks[shapes] = [c.without_traced_values() for c in found]

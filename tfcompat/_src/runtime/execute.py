@@ -136,6 +136,8 @@ def fetched_value(tensor: Tensor, values: dict[Tensor, Any], session: Any) -> An
     if value is None and tensor._dtype._is_ref_dtype:
         op = variable_op(tensor)
         value = session.variable_state.read(op, variable_key(op))
+    if value is None:
+        raise errors.InvalidArgumentError(tensor.op.node_def, tensor.op, f"Retval[0] does not have value: {tensor.name} is on a side not taken")
     if isinstance(value, (DeviceArray, HostArray)):
         return np.float32(0)
     if isinstance(value, (jax.Array, np.ndarray)):

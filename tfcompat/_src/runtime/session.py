@@ -9,8 +9,8 @@ from typing import Any
 import jax
 import numpy as np
 
-import tfcompat._src.function.def_function  # noqa: F401  (nodes of graphs from files may call functions)
 import tfcompat._src.function.control_flow_v2  # noqa: F401  (or run them)
+import tfcompat._src.function.def_function  # noqa: F401  (nodes of graphs from files may call functions)
 import tfcompat._src.function.symbolic_gradient  # noqa: F401  (nodes of graphs from files may be gradients of functions)
 from tfcompat._src.framework import errors, jax_compat, run_limits
 from tfcompat._src.framework.default_stack import SESSIONS

@@ -16,10 +16,10 @@ from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import NotDifferentiable, op
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.tensor import Tensor, shape_text
-from tfcompat._src.ops.flow import list_value
-from tfcompat._src.ops.flow.array_value import DeviceArray
 from tfcompat._src.framework.tensor_shape import TensorShape
 from tfcompat._src.ops.array.shape import invalid, shape_internal
+from tfcompat._src.ops.flow import list_value
+from tfcompat._src.ops.flow.array_value import DeviceArray
 
 _SMALL = 1000
 
