@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -80,9 +81,10 @@ def _polynomial(x: Tensor, coefficients: np.ndarray) -> Tensor:
     return coefficients[0] + _polynomial(x, coefficients[1:]) * x
 
 
-def _ratio(x: Tensor, parts: tuple) -> Tensor:
-    top, bottom = (np.array(each, x.dtype.as_numpy_dtype) for each in parts)
-    return _polynomial(x, top) / _polynomial(x, bottom)
+def _ratio(of: Callable[[], Tensor], parts: tuple) -> Tensor:
+    """The ratio of two polynomials of `of()`."""
+    top, bottom = (_polynomial(x, np.array(each, x.dtype.as_numpy_dtype)) for each in parts for x in (of(),))
+    return top / bottom
 
 
 def _ndtri(p: Tensor) -> Tensor:
@@ -92,11 +94,12 @@ def _ndtri(p: Tensor) -> Tensor:
     safe = where_v2(is_zero, half, folded)
     w = safe - 0.5
     ww = w**2
-    centre = (w + w * ww * _ratio(ww, _CENTRE)) * -np.sqrt(2.0 * np.pi)
+    centre = (w + w * ww * _ratio(lambda: ww, _CENTRE)) * -np.sqrt(2.0 * np.pi)
     z = sqrt(-2.0 * log(safe))
     first = z - log(z) / z
-    far = first - _ratio(1.0 / z, _FAR_TAIL) / z
-    near = first - _ratio(1.0 / z, _TAIL) / z
+    far = _ratio(lambda: 1.0 / z, _FAR_TAIL) / z
+    near = _ratio(lambda: 1.0 / z, _TAIL) / z
+    far, near = first - far, first - near
     x = where_v2(safe > np.exp(-2.0), centre, where_v2(z >= 8.0, far, near))
     x = where_v2(p > 1.0 - np.exp(-2.0), x, -x)
     infinity = fill(shape(p), constant(np.inf, dtype=p.dtype))

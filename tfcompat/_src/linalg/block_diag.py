@@ -42,7 +42,7 @@ class LinearOperatorBlockDiag(LinearOperator):
         self, operators: Iterable[Any], is_non_singular: bool | None = None, is_self_adjoint: bool | None = None,
         is_positive_definite: bool | None = None, is_square: bool = True, name: str | None = None,
     ) -> None:  # fmt: skip
-        operators, graph_parents = util.checked_operators(operators, "a non-empty list")
+        operators, graph_parents = util.checked_operators(operators, "a non-empty list of")
         self._operators = operators
 
         def implied(attribute: str, given: bool | None, what: str) -> bool | None:

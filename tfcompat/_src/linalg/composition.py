@@ -47,7 +47,7 @@ class LinearOperatorComposition(LinearOperator):
         self, operators: Iterable[Any], is_non_singular: bool | None = None, is_self_adjoint: bool | None = None,
         is_positive_definite: bool | None = None, is_square: bool | None = None, name: str | None = None,
     ) -> None:  # fmt: skip
-        operators, graph_parents = util.checked_operators(operators, "a non-empty list")
+        operators, graph_parents = util.checked_operators(operators, "a non-empty list of")
         self._operators = operators
         message = "The composition of non-singular operators is always non-singular."
         is_non_singular = util.implied_by_all(operators, "is_non_singular", is_non_singular, message)

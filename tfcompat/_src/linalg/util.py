@@ -250,7 +250,7 @@ def checked_operators(operators: Iterable[Any], expected: str) -> tuple[list[Any
     assert_proper_iterable(operators)
     operators = list(operators)
     if not operators:
-        raise ValueError(f"Expected {expected} of operators. Found: {operators}")
+        raise ValueError(f"Expected {expected} operators. Found: {operators}")
     if any(operator.dtype != operators[0].dtype for operator in operators):
         found = "   ".join(str((o.name, o.dtype)) for o in operators)
         raise TypeError(f"Expected all operators to have the same dtype.  Found {found}")

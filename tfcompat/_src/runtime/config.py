@@ -46,6 +46,11 @@ class ProcessConfig:
         """The devices that Sessions are to use: all, where none were chosen."""
         return physical_devices() if self.chosen is None else self.chosen
 
+    @property
+    def config(self) -> Any:
+        """The settings as a ConfigProto."""
+        return self.proto()
+
     def change(self, message: str) -> None:
         """Raises RuntimeError where settings stand still already."""
         if self.settled:

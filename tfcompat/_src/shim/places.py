@@ -5,6 +5,7 @@ from __future__ import annotations
 SHIM = "tfcompat._src.shim."
 
 REAL_MODULES = {
+    "tensorflow.contrib.all_reduce.python.all_reduce": "tfcompat._src.distribute.all_reduce",
     "tensorflow.examples.tutorials.mnist.input_data": SHIM + "examples.input_data",
     "tensorflow.python.framework.combinations": "tfcompat._src.testing.combinations",
     "tensorflow.python.framework.test_combinations": "tfcompat._src.testing.test_combinations",
@@ -62,6 +63,12 @@ NAMES = {
     "tensorflow.python.ops.gen_rnn_ops.BlockLSTM": "raw:BlockLSTM",
     "tensorflow.python.ops.gen_rnn_ops.BlockLSTMV2": "raw:BlockLSTMV2",
     "tensorflow.python.ops.gen_data_flow_ops._stack": "raw:Stack",
+    "tensorflow.python.ops.linalg.linalg.diag": "linalg.diag",
+    "tensorflow.python.ops.linalg.linalg.diag_part": "linalg.diag_part",
+    "tensorflow.python.ops.linalg.linalg.solve": "linalg.solve",
+    "tensorflow.python.ops.linalg.linalg_impl.diag": "linalg.diag",
+    "tensorflow.python.ops.linalg.linalg_impl.diag_part": "linalg.diag_part",
+    "tensorflow.python.ops.linalg.linalg_impl.solve": "linalg.solve",
     "tensorflow.python.ops.linalg.linear_operator_circulant._to_complex":
         "@tensorflow.python.ops.linalg.linear_operator_util:to_complex",
     "tensorflow.python.ops.linalg.linear_operator_toeplitz._to_complex":
@@ -159,6 +166,7 @@ PLACES = {
     "tensorflow.python.tools": ("saved_model",),
     "tensorflow.python.training": ("train", "runtime"),
     "tensorflow.python.training.tracking": ("train", "framework.trackable"),
+    "tensorflow.python.tpu": ("contrib.tpu",),
     "tensorflow.python.util": ("framework", "platform"),
     "tensorflow.python.util.deprecation": ("shim.internal.deprecation",),
     "tensorflow.python.util.lazy_loader": ("shim.internal.lazy_loader",),

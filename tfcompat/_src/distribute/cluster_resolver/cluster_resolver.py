@@ -80,6 +80,10 @@ class SimpleClusterResolver(ClusterResolver):
         self._num_accelerators = num_accelerators
         self.task_type, self.task_id, self.rpc_layer = task_type, task_id, rpc_layer
 
+    task_type: str | None = None
+    task_id: int | None = None
+    rpc_layer: str | None = None
+
     def cluster_spec(self) -> ClusterSpec:
         return self._cluster_spec
 

@@ -5,9 +5,14 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-import jax
-
 from tfcompat._src.framework.scopes import executing_eagerly
+from tfcompat._src.runtime.config import ProcessConfig, process_config
+from tfcompat._src.runtime.devices import accelerator_count
+
+
+def context() -> ProcessConfig:
+    """The settings of this process; `config` is their ConfigProto."""
+    return process_config()
 
 
 def in_eager_mode() -> bool:
@@ -37,4 +42,4 @@ def eager_mode() -> contextlib.AbstractContextManager[None]:
 
 def num_gpus() -> int:
     """The number of GPUs of this process."""
-    return sum(device.platform == "gpu" for device in jax.local_devices())
+    return accelerator_count("GPU")
