@@ -6,7 +6,6 @@ import optax
 import pytest
 
 import tfcompat as tf
-from tfcompat._src.interop.optax_optimizer import OptaxOptimizer
 
 X = np.array([[1.0, 2.0], [-1.0, 0.5], [0.3, -0.7]])
 START = {"w": np.array([[0.5, -0.3], [0.2, 0.8]]), "b": np.array([0.1, -0.1])}
@@ -50,7 +49,7 @@ def test_ten_steps_are_those_of_optax(name, resource):
     losses, params = expected(TRANSFORMATIONS[name], 10)
     with tf.Graph().as_default():
         loss, w, b = model(resource)
-        train = OptaxOptimizer(TRANSFORMATIONS[name]).minimize(loss)
+        train = tf.interop.OptaxOptimizer(TRANSFORMATIONS[name]).minimize(loss)
         with tf.Session() as session:
             session.run(tf.global_variables_initializer())
             found = [session.run([train, loss])[1] for _ in range(10)]
@@ -64,7 +63,7 @@ def test_state_is_variables_named_by_path_and_goes_through_a_checkpoint(tmp_path
     with tf.Graph().as_default():
         loss, w, _ = model(False)
         step = tf.train.get_or_create_global_step()
-        optimizer = OptaxOptimizer(optax.adam(0.1), name="Adam")
+        optimizer = tf.interop.OptaxOptimizer(optax.adam(0.1), name="Adam")
         train = optimizer.minimize(loss, global_step=step)
         assert [v.op.name for v in optimizer.variables()] == [
             "Adam/0/count", "Adam/0/mu/b", "Adam/0/mu/w", "Adam/0/nu/b", "Adam/0/nu/w",
@@ -86,7 +85,7 @@ def test_state_is_variables_named_by_path_and_goes_through_a_checkpoint(tmp_path
 def test_sparse_gradients_are_added_up():
     with tf.Graph().as_default():
         table = tf.Variable(np.ones([4, 2]))
-        train = OptaxOptimizer(optax.sgd(0.25)).minimize(tf.reduce_sum(tf.gather(table, [1, 1, 3])))
+        train = tf.interop.OptaxOptimizer(optax.sgd(0.25)).minimize(tf.reduce_sum(tf.gather(table, [1, 1, 3])))
         with tf.Session() as session:
             session.run(tf.global_variables_initializer())
             session.run(train)
@@ -96,7 +95,7 @@ def test_sparse_gradients_are_added_up():
 def test_constraints_hold_after_the_step():
     with tf.Graph().as_default():
         v = tf.Variable([1.0, 2.0], constraint=lambda value: tf.clip_by_value(value, 0.75, 1.5))
-        train = OptaxOptimizer(optax.sgd(0.5)).minimize(tf.reduce_sum(v))
+        train = tf.interop.OptaxOptimizer(optax.sgd(0.5)).minimize(tf.reduce_sum(v))
         with tf.Session() as session:
             session.run(tf.global_variables_initializer())
             session.run(train)
@@ -105,13 +104,13 @@ def test_constraints_hold_after_the_step():
 
 def test_what_is_no_transformation_is_refused():
     with pytest.raises(TypeError, match="must be an optax.GradientTransformation"):
-        OptaxOptimizer(0.1)
+        tf.interop.OptaxOptimizer(0.1)
 
 
 def test_other_variables_later_are_refused():
     with tf.Graph().as_default():
         a, b = tf.Variable(1.0, name="a"), tf.Variable(1.0, name="b")
-        optimizer = OptaxOptimizer(optax.sgd(0.1))
+        optimizer = tf.interop.OptaxOptimizer(optax.sgd(0.1))
         optimizer.minimize(a * b, var_list=[a])
         with pytest.raises(ValueError, match=r"updates the variables \['a'\]; it cannot update \['b'\]"):
             optimizer.minimize(a * b, var_list=[b])

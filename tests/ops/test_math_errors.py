@@ -98,6 +98,14 @@ def test_constant_division_by_zero_builds_and_fails_when_run():
             session.run(quotient)
 
 
+def test_division_by_what_the_compiler_finds_to_be_zero():
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.int32, [2])
+        for quotient in (tf.ones([2], tf.int32) // (x * 0), tf.ones([2], tf.int32) % (x - x), tf.truncatediv(x, x * 0)):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="Integer division by zero"):
+                session.run(quotient, {x: [3, 4]})
+
+
 def test_failing_division_changes_no_variable():
     with tf.Graph().as_default(), tf.Session() as session:
         divisor = tf.placeholder(tf.int32, [])

@@ -102,7 +102,8 @@ def _ndtri(p: Tensor) -> Tensor:
     far, near = first - far, first - near
     x = where_v2(safe > np.exp(-2.0), centre, where_v2(z >= 8.0, far, near))
     x = where_v2(p > 1.0 - np.exp(-2.0), x, -x)
-    infinity = fill(shape(p), constant(np.inf, dtype=p.dtype))
+    infinity = constant(np.inf, dtype=p.dtype)
+    infinity = fill(shape(p), infinity)
     return where_v2(p <= 0.0, -infinity, where_v2(p >= 1.0, infinity, x))
 
 

@@ -143,7 +143,7 @@ class OptaxOptimizer(Optimizer):
             return
         token, registered, paths = _register(self._transformation, var_list)
         if paths:
-            start = raw.OptaxInit(
+            start = raw.function("OptaxInit")(
                 [v.initialized_value() for v in var_list], token=token, **_outputs(registered.leaves), name=self._name + "/init"
             )
             for path, value in zip(paths, start):
@@ -166,7 +166,7 @@ class OptaxOptimizer(Optimizer):
         inputs = [g for _, g in self._gathered]
         inputs += [convert_to_tensor(v) for v in (*variables, *registered.variables)]
         kinds = [*(g for _, g in self._gathered), *registered.leaves]
-        found = raw.OptaxUpdate(inputs, token=token, **_outputs(kinds), name="update")
+        found = raw.function("OptaxUpdate")(inputs, token=token, **_outputs(kinds), name="update")
         new = [v.constraint(t) if v.constraint is not None else t for v, t in zip(variables, found)]
         new += found[len(variables) :]
         targets = [*variables, *registered.variables]

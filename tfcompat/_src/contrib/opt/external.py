@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.runtime.session import get_default_session
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.gradients.gradients import gradients
@@ -18,6 +17,7 @@ from tfcompat._src.ops.array.fill import zeros_like
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.shape import reshape
 from tfcompat._src.platform import logging
+from tfcompat._src.runtime.session import get_default_session
 from tfcompat._src.variables.collections import trainable_variables
 
 

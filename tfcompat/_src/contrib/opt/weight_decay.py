@@ -7,7 +7,6 @@ from typing import Any
 
 from tfcompat._src.contrib.opt.shampoo import ShampooOptimizer
 from tfcompat._src.framework import raw
-from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.indexed_slices import IndexedSlices
 from tfcompat._src.framework.operation import Operation

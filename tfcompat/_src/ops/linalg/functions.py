@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 
 from tfcompat._src.framework import dtypes, raw
 from tfcompat._src.framework.convert import constant, convert_to_tensor
@@ -70,14 +70,19 @@ def _square_root_gradient(op, g):
     return [matrix_transpose(reshape(solution, sizes))]
 
 
+def _scipy_linalg() -> Any:
+    """SciPy's matrix functions, loaded when one is first used: that takes longer than all of this package."""
+    return importlib.import_module("scipy.linalg")
+
+
 op(
     "MatrixLogarithm", "(input: T, *, T: COMPLEX) -> (output: T)", shape=lib.square_shape,
-    kernel=_each_matrix(lambda x: scipy.linalg.logm(x)), place=HOST,
+    kernel=_each_matrix(lambda x: _scipy_linalg().logm(x)), place=HOST,
     gradient=NotDifferentiable("1.15 has no gradient for this op", raises=True),
 )  # fmt: skip
 op(
     "MatrixSquareRoot", f"(input: T, *, T: {lib.TYPES}) -> (output: T)", shape=lib.square_shape,
-    kernel=_each_matrix(lambda x: scipy.linalg.sqrtm(x)), place=HOST, gradient=_square_root_gradient,
+    kernel=_each_matrix(lambda x: _scipy_linalg().sqrtm(x)), place=HOST, gradient=_square_root_gradient,
 )  # fmt: skip
 
 

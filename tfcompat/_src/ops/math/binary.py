@@ -85,20 +85,30 @@ def _require_nonzero(x: Any, y: Any) -> None:
         checks.require(ok, "Integer division by zero")
 
 
+def _divisor(x: Any, y: Any) -> Any:
+    """`y`, which must not be zero where it is an integer; with 1 in place of 0, on which the compiler would end the process."""
+    _require_nonzero(x, y)
+    if y.dtype.kind not in "iu":
+        return y
+    if isinstance(y, np.ndarray):
+        return np.where(y == 0, y.dtype.type(1), y)
+    return lax.select(lax.eq(y, lax.full_like(y, 0)), lax.full_like(y, 1), y)
+
+
 def _differing_signs(x: Any, y: Any) -> Any:
     zero = x.dtype.type(0)
     return lax.ne(lax.lt(x, zero), lax.lt(y, zero))
 
 
 def _divide(x, y):
-    _require_nonzero(x, y)
+    y = _divisor(x, y)
     return lax.div(x, y)
 
 
 def _floor_divide(x, y):
     if x.dtype.kind not in "iu":
         return lax.floor(lax.div(x, y))
-    _require_nonzero(x, y)
+    y = _divisor(x, y)
     quotient = lax.div(x, y)
     if x.dtype.kind == "u":
         return quotient
@@ -108,7 +118,7 @@ def _floor_divide(x, y):
 
 
 def _floor_modulus(x, y):
-    _require_nonzero(x, y)
+    y = _divisor(x, y)
     x, y = repeated(x, y)
     rest = lax.rem(x, y)
     wrong_sign = lax.bitwise_and(lax.ne(rest, rest.dtype.type(0)), _differing_signs(rest, y))
@@ -116,7 +126,7 @@ def _floor_modulus(x, y):
 
 
 def _truncated_modulus(x, y):
-    _require_nonzero(x, y)
+    y = _divisor(x, y)
     return lax.rem(x, y)
 
 
