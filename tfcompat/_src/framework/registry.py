@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -32,9 +32,9 @@ class Registry:
             raise KeyError(
                 f"Registering two {self._name} with name '{name}'! (Previous registration was in {self._where[name]})"
             )
-        caller = inspect.stack(0)[1]
+        caller = sys._getframe(1)
         self._registry[name] = candidate
-        self._where[name] = f"{caller.function} {caller.filename}:{caller.lineno}"
+        self._where[name] = f"{caller.f_code.co_name} {caller.f_code.co_filename}:{caller.f_lineno}"
 
     def list(self) -> list[str]:
         """All names."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,13 @@ from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_spec import TensorSpec
 from tfcompat._src.ops.array.fill import zeros
 from tfcompat._src.ops.array.join import concat
-from tfcompat._src.ops.array.shape import shape
-from tfcompat._src.ops.composed.check_ops import assert_equal, assert_less, assert_less_equal, assert_non_negative
+from tfcompat._src.ops.array.shape import expand_dims, shape
+from tfcompat._src.ops.composed.check_ops import assert_equal, assert_less_equal, assert_non_negative
 from tfcompat._src.ops.composed.rank_checks import assert_rank, assert_rank_at_least
 from tfcompat._src.ops.control.groups import with_dependencies
 from tfcompat._src.ops.math.cast import cast
-from tfcompat._src.ops.math.histogram import bincount
-from tfcompat._src.ops.math.reduce import reduce_sum
+from tfcompat._src.ops.math.reduce import reduce_max, reduce_sum
+from tfcompat._src.ops.math.sequence import arange
 from tfcompat._src.ops.ragged import dense
 from tfcompat._src.ops.ragged.partition import SPLIT_TYPES, assert_monotonic, assert_zero, lengths_to_splits
 
@@ -42,37 +43,74 @@ def _count(values: Any, out_type: Any = dtypes.int32) -> Tensor:
     return values.nrows(out_type=out_type) if isinstance(values, Constructors) else shape(values, out_type=out_type)[0]
 
 
+def _operands(values: Any, partition: Any, label: str) -> tuple[Any, Tensor]:
+    """`values` as a Tensor or RaggedTensor, and the partition as a vector of the integer type that suits it."""
+    wanted = values.row_splits.dtype if isinstance(values, Constructors) else None
+    if wanted is None:
+        values = convert_to_tensor(values, name="values")
+    if not isinstance(partition, Tensor):
+        keeps_int32 = isinstance(partition, np.ndarray) and partition.dtype == np.int32
+        preferred = None if keeps_int32 else dtypes.int64
+        partition = convert_to_tensor(partition, wanted, label, preferred_dtype=preferred)
+    if partition.dtype not in SPLIT_TYPES:
+        raise ValueError(f"{label} must have dtype int32 or int64")
+    if wanted not in (None, partition.dtype):
+        raise ValueError(f"dtype mismatch: {label} ({partition.dtype}) vs values.row_splits ({wanted})")
+    partition.shape.assert_has_rank(1)
+    return values, partition
+
+
+def _demanded(values: Any, partition: Tensor, label: str, demands: Callable, *context: Any) -> Tensor:
+    """The partition, given once the operations that `demands(partition, *context, message)` yields have passed."""
+    found = list(demands(partition, *context, f"Arguments to from_{label} do not form a valid RaggedTensor"))
+    if not isinstance(values, Constructors):
+        found.append(assert_rank_at_least(values, 1))
+    return with_dependencies(found, partition)
+
+
+# ---- what partitions have to fulfil; `total()` is the number of values ----
+
+
+def _splits_demands(splits: Tensor, total: Callable, message: str) -> Iterator[Any]:
+    end = total()
+    yield assert_rank(splits, 1, message=message)
+    yield assert_zero(splits[0], message)
+    yield assert_monotonic(splits, message)
+    yield assert_equal(splits[-1], end, message=message)
+
+
+def _lengths_demands(lengths: Tensor, total: Callable, message: str) -> Iterator[Any]:
+    sums = reduce_sum(lengths), total()
+    yield assert_rank(lengths, 1, message=message)
+    yield assert_non_negative(lengths, message=message)
+    yield assert_equal(*sums, message=message)
+
+
+def _starts_demands(starts: Tensor, total: Callable, message: str) -> Iterator[Any]:
+    end = total()
+    yield assert_rank(starts, 1, message=message)
+    yield assert_zero(starts[:1], message)
+    yield assert_monotonic(starts, message)
+    yield assert_less_equal(starts[-1:], end, message=message)
+
+
+def _limits_demands(limits: Tensor, total: Callable, message: str) -> Iterator[Any]:
+    end = total()
+    yield assert_rank(limits, 1, message=message)
+    yield assert_non_negative(limits[:1], message=message)
+    yield assert_monotonic(limits, message)
+    yield assert_equal(limits[-1:], end, message=message)
+
+
+def _rowids_demands(rowids: Tensor, nrows: Tensor, values: Any, message: str) -> Iterator[Any]:
+    yield assert_rank(rowids, 1, message=message)
+    yield assert_rank(nrows, 0, message=message)
+    yield assert_equal(_count(rowids), _count(values), message=message)
+    yield assert_monotonic(concat([[0], rowids, [nrows - 1]], axis=0), message)
+
+
 class Constructors:
     """The factory methods of RaggedTensor."""
-
-    @classmethod
-    def _parts(cls, values: Any, partition: Any, name: str) -> tuple[Any, Tensor]:
-        """Values and partition as tensors of types that fit."""
-        if isinstance(values, Constructors):
-            if not isinstance(partition, Tensor):
-                return values, convert_to_tensor(partition, values.row_splits.dtype, name=name)
-            if partition.dtype not in SPLIT_TYPES:
-                raise ValueError(f"{name} must have dtype int32 or int64")
-            if partition.dtype != values.row_splits.dtype:
-                raise ValueError(f"dtype mismatch: {name} ({partition.dtype}) vs values.row_splits ({values.row_splits.dtype})")
-            return values, partition
-        values = convert_to_tensor(values, name="values")
-        is_int32 = isinstance(partition, np.ndarray) and partition.dtype == np.int32
-        partition = convert_to_tensor(partition, preferred_dtype=None if is_int32 else dtypes.int64, name=name)
-        if partition.dtype not in SPLIT_TYPES:
-            raise ValueError(f"{name} must have dtype int32 or int64")
-        return values, partition
-
-    @classmethod
-    def _checked(cls, values: Any, partition: Tensor, source: str, validate: bool, checks: Callable) -> Tensor:
-        """The partition, given after the checks `checks(message)` where asked for."""
-        partition.shape.assert_has_rank(1)
-        if not validate:
-            return partition
-        found = checks(f"Arguments to {source} do not form a valid RaggedTensor")
-        if not isinstance(values, Constructors):
-            found.append(assert_rank_at_least(values, 1))
-        return with_dependencies(found, partition)
 
     @classmethod
     def from_value_rowids(
@@ -92,42 +130,24 @@ class Constructors:
         """
         _check_flag(validate)
         with name_scope(name, "RaggedFromValueRowIds", [values, value_rowids, nrows]):
-            values, rowids = cls._parts(values, value_rowids, "value_rowids")
-            known_ids = constant_value(rowids)
-            if nrows is None and known_ids is None:
-                nrows = concat([rowids[-1:], [-1]], axis=0)[0] + 1
-            elif nrows is None:
-                nrows = convert_to_tensor(int(known_ids[-1]) + 1 if known_ids.size else 0, rowids.dtype, name="nrows")
-            else:
-                nrows = convert_to_tensor(nrows, rowids.dtype, "nrows")
-            count = constant_value(nrows)
-            if count is not None and count < 0:
-                raise ValueError(f"Expected nrows >= 0; got {count}")
-            if count is not None and known_ids is not None and known_ids.size and count <= known_ids[-1]:
-                raise ValueError(f"Expected nrows >= value_rowids[-1] + 1; got nrows={count}, value_rowids[-1]={known_ids[-1]}")
-            rowids.shape.assert_has_rank(1)
-            nrows.shape.assert_has_rank(0)
+            values, rowids = _operands(values, value_rowids, "value_rowids")
             values.shape[:1].assert_is_compatible_with(rowids.shape)
-
-            def checks(message: str) -> list:
-                totals = _count(values), _count(rowids)
-                return [
-                    assert_rank(rowids, 1, message=message),
-                    assert_rank(nrows, 0, message=message),
-                    assert_equal(*totals, message=message),
-                    assert_non_negative(rowids[:1], message=message),
-                    assert_monotonic(rowids, message),
-                    assert_less(rowids[-1:], nrows, message=message),
-                ]
-
-            rowids = cls._checked(values, rowids, "from_value_rowids", validate, checks)
-            size = cast(nrows, dtypes.int32)
-            lengths = bincount(cast(rowids, dtypes.int32), minlength=size, maxlength=size, dtype=rowids.dtype)
-            splits = lengths_to_splits(lengths)
+            known_ids = constant_value(rowids)
+            least = None if known_ids is None else max(known_ids[-1:].tolist(), default=-1) + 1
+            if nrows is None:
+                nrows = reduce_max(concat([[-1], rowids[-1:]], axis=0)) + 1 if least is None else least
+            nrows = convert_to_tensor(nrows, rowids.dtype, "nrows")
+            nrows.shape.assert_has_rank(0)
+            count = constant_value(nrows)
+            if count is not None and count < (least or 0):
+                raise ValueError(f"Expected nrows >= value_rowids[-1] + 1 and nrows >= 0; got nrows={count}, value_rowids={known_ids}")
+            if validate:
+                rowids = _demanded(values, rowids, "value_rowids", _rowids_demands, nrows, values)
+            rows = expand_dims(arange(nrows + 1), 0)
+            splits = raw.LowerBound(expand_dims(rowids, 0), rows, out_type=rowids.dtype)[0]
             if count is not None:
-                lengths.set_shape([int(count)])
                 splits.set_shape([int(count) + 1])
-            return cls(values, splits, lengths, rowids, nrows, internal=True)
+            return cls(values, splits, None, rowids, nrows, internal=True)
 
     @classmethod
     def from_row_splits(cls, values: Any, row_splits: Any, name: str | None = None, validate: bool = True) -> Any:
@@ -137,125 +157,84 @@ class Constructors:
             raise ValueError("row_splits tensor may not be empty.")
         if isinstance(row_splits, TensorSpec):
             return cls(values, row_splits, internal=True)
-        with name_scope(name, "RaggedFromRowSplits", [values, row_splits]):
-            values, splits = cls._parts(values, row_splits, "row_splits")
-
-            def checks(message: str) -> list:
-                end = _count(values, splits.dtype)
-                return [
-                    assert_rank(splits, 1, message=message),
-                    assert_zero(splits[0], message),
-                    assert_monotonic(splits, message),
-                    assert_equal(splits[-1], end, message=message),
-                ]
-
-            splits = cls._checked(values, splits, "from_row_splits", validate, checks)
-            return cls(values, splits, internal=True)
+        return cls._of_vector("Splits", values, row_splits, name, validate, _splits_demands, lambda splits, total: [splits])
 
     @classmethod
     def from_row_lengths(cls, values: Any, row_lengths: Any, name: str | None = None, validate: bool = True) -> Any:
         """A RaggedTensor of the lengths of its rows: a vector [rows] with the sum n."""
-        _check_flag(validate)
-        with name_scope(name, "RaggedFromRowLengths", [values, row_lengths]):
-            values, lengths = cls._parts(values, row_lengths, "row_lengths")
 
-            def checks(message: str) -> list:
-                totals = reduce_sum(lengths), _count(values, lengths.dtype)
-                return [
-                    assert_rank(lengths, 1, message=message),
-                    assert_non_negative(lengths, message=message),
-                    assert_equal(*totals, message=message),
-                ]
+        def partitions(lengths: Tensor, total: Callable) -> list:
+            return [lengths_to_splits(lengths), lengths]
 
-            lengths = cls._checked(values, lengths, "from_row_lengths", validate, checks)
-            return cls(values, lengths_to_splits(lengths), lengths, internal=True)
+        return cls._of_vector("Lengths", values, row_lengths, name, validate, _lengths_demands, partitions)
 
     @classmethod
     def from_row_starts(cls, values: Any, row_starts: Any, name: str | None = None, validate: bool = True) -> Any:
         """A RaggedTensor of the places where its rows begin: a rising vector [rows] from 0."""
-        _check_flag(validate)
-        with name_scope(name, "RaggedFromRowStarts", [values, row_starts]):
-            values, starts = cls._parts(values, row_starts, "row_starts")
-            end = _count(values, starts.dtype)
 
-            def checks(message: str) -> list:
-                return [
-                    assert_rank(starts, 1, message=message),
-                    assert_zero(starts[:1], message),
-                    assert_monotonic(starts, message),
-                    assert_less_equal(starts[-1:], end, message=message),
-                ]
+        def partitions(starts: Tensor, total: Callable) -> list:
+            return [concat([starts, [total()]], axis=0)]
 
-            starts = cls._checked(values, starts, "from_row_starts", validate, checks)
-            return cls(values, concat([starts, [end]], axis=0), internal=True)
+        return cls._of_vector("Starts", values, row_starts, name, validate, _starts_demands, partitions)
 
     @classmethod
     def from_row_limits(cls, values: Any, row_limits: Any, name: str | None = None, validate: bool = True) -> Any:
         """A RaggedTensor of the places where its rows end: a rising vector [rows] up to n."""
-        _check_flag(validate)
-        with name_scope(name, "RaggedFromRowLimits", [values, row_limits]):
-            values, limits = cls._parts(values, row_limits, "row_limits")
 
-            def checks(message: str) -> list:
-                end = _count(values, limits.dtype)
-                return [
-                    assert_rank(limits, 1, message=message),
-                    assert_non_negative(limits[:1], message=message),
-                    assert_monotonic(limits, message),
-                    assert_equal(limits[-1:], end, message=message),
-                ]
+        def partitions(limits: Tensor, total: Callable) -> list:
+            return [concat([zeros([1], limits.dtype), limits], axis=0)]
 
-            limits = cls._checked(values, limits, "from_row_limits", validate, checks)
-            return cls(values, concat([zeros([1], limits.dtype), limits], axis=0), internal=True)
+        return cls._of_vector("Limits", values, row_limits, name, validate, _limits_demands, partitions)
 
     @classmethod
-    def _nested(cls, make: Callable, flat_values: Any, partitions: list, scope: tuple) -> Any:
-        name, default, inputs = scope
-        with name_scope(name, default, inputs):
-            result = flat_values
-            for partition in reversed(partitions):
-                result = make(result, partition)
-            return result
+    def _of_vector(
+        cls, kind: str, values: Any, vector: Any, name: str | None, validate: bool, demands: Callable, partitions: Callable
+    ) -> Any:
+        """A RaggedTensor of the splits (and lengths) that `partitions(vector, total)` gives."""
+        _check_flag(validate)
+        label = f"row_{kind.lower()}"
+        with name_scope(name, f"RaggedFromRow{kind}", [values, vector]):
+            values, vector = _operands(values, vector, label)
+            total = functools.cache(lambda: _count(values, vector.dtype))
+            checked = _demanded(values, vector, label, demands, total) if validate else vector
+            return cls(values, *partitions(checked, total), internal=True)
 
     @classmethod
     def from_nested_value_rowids(
         cls, flat_values: Any, nested_value_rowids: Any, nested_nrows: Any = None, name: str | None = None, validate: bool = True
     ) -> Any:
         """`from_value_rowids` for several ragged dimensions, outermost first."""
-        _check_flag(validate)
-        _check_list(nested_value_rowids, "nested_value_rowids")
         _check_list(nested_nrows, "nested_nrows")
-        if nested_nrows is None:
-            nested_nrows = [None] * len(nested_value_rowids)
-        if len(nested_nrows) != len(nested_value_rowids):
-            raise ValueError("nested_nrows must have the same length as nested_value_rowids")
-        scope = (name, "RaggedFromNestedValueRowIds", [flat_values, *nested_value_rowids, *nested_nrows])
-        pairs = list(zip(nested_value_rowids, nested_nrows))
-        return cls._nested(lambda v, p: cls.from_value_rowids(v, *p, validate=validate), flat_values, pairs, scope)
+        return cls._nested(
+            "ValueRowIds", cls.from_value_rowids, flat_values, nested_value_rowids, name, validate, nested_nrows
+        )
 
     @classmethod
     def from_nested_row_splits(
         cls, flat_values: Any, nested_row_splits: Any, name: str | None = None, validate: bool = True
     ) -> Any:
         """`from_row_splits` for several ragged dimensions, outermost first."""
-        _check_flag(validate)
-        _check_list(nested_row_splits, "nested_row_splits")
-        scope = (name, "RaggedFromNestedRowSplits", [flat_values, *nested_row_splits])
-        return cls._nested(
-            lambda v, p: cls.from_row_splits(v, p, validate=validate), flat_values, list(nested_row_splits), scope
-        )
+        return cls._nested("RowSplits", cls.from_row_splits, flat_values, nested_row_splits, name, validate)
 
     @classmethod
     def from_nested_row_lengths(
         cls, flat_values: Any, nested_row_lengths: Any, name: str | None = None, validate: bool = True
     ) -> Any:
         """`from_row_lengths` for several ragged dimensions, outermost first."""
+        return cls._nested("Rowlengths", cls.from_row_lengths, flat_values, nested_row_lengths, name, validate)
+
+    @staticmethod
+    def _nested(
+        kind: str, make: Callable, flat_values: Any, nested: Any, name: str | None, validate: bool, counts: Any = None
+    ) -> Any:
+        """`make` applied for each ragged dimension, innermost first, with a number of rows each where `counts` is given."""
         _check_flag(validate)
-        _check_list(nested_row_lengths, "nested_row_lengths")
-        scope = (name, "RaggedFromNestedRowlengths", [flat_values, *nested_row_lengths])
-        return cls._nested(
-            lambda v, p: cls.from_row_lengths(v, p, validate=validate), flat_values, list(nested_row_lengths), scope
-        )
+        _check_list(nested, f"the partitions of RaggedFromNested{kind}")
+        if counts is not None and len(counts) != len(nested):
+            raise ValueError("nested_nrows must have the same length as nested_value_rowids")
+        arguments = list(zip(nested)) if counts is None else list(zip(nested, counts))
+        with name_scope(name, f"RaggedFromNested{kind}", [flat_values, *nested, *(counts or ())]):
+            return functools.reduce(lambda inner, a: make(inner, *a, validate=validate), reversed(arguments), flat_values)
 
     @classmethod
     def from_tensor(
