@@ -166,6 +166,8 @@ def gather_inputs(op: Operation, frame: Frame) -> list[Any]:
 def _current(tensor: Tensor, frame: Frame) -> Any:
     """The value of a tensor; a read of a ref shares the variable's memory, so it is what the variable holds by now."""
     producer = tensor.op
+    while producer.type == "Switch":
+        producer = producer.inputs[0].op
     if producer.type == "Identity" and producer.inputs[0]._dtype._is_ref_dtype and producer.inputs[0] not in frame.values:
         variable = variable_op(producer.inputs[0])
         now = None if variable is None else frame.state.get(variable_key(variable))

@@ -286,8 +286,7 @@ class Partitioner:
         followers: dict[Any, list[tuple[Any, bool]]] = {}
         for item in self.items:
             sources = self._data_sources(item)
-            controls = [self.owner.get(c, c) for c in item._control_inputs]
-            sources += [(c, False) for c in controls if c in self.tick]
+            sources += [(waited, False) for waited in self._waited_for(item, {})]
             sources += [(before, False) for before in self._earlier_accesses(item, last_access)]
             if item.spec.effects.external or (isinstance(item, UNITS) and item in self.on_host):
                 sources += [(last_external, False)] if last_external is not None else []
@@ -298,6 +297,21 @@ class Partitioner:
                 followers.setdefault(source, []).append((item, static))
         if len(set(self.tick.values())) > 2:
             self._delay(followers)
+
+    def _waited_for(self, item: Any, seen: dict[Any, None]) -> list[Any]:
+        """The items that control edges make an item wait for, also those of the constants that it takes, which do not run."""
+        seen[item] = None
+        found = []
+        for c in item._control_inputs:
+            source = self.owner.get(c, c)
+            if source in self.tick:
+                found.append(source)
+            elif source not in seen:
+                found += self._waited_for(source, seen)
+        for t in item._inputs:
+            if t in self.known and t.op not in seen:
+                found += self._waited_for(t.op, seen)
+        return found
 
     def _data_sources(self, item: Any) -> list[tuple[Any, bool]]:
         """Whom an item gets its inputs from, and whether it needs the value to be compiled."""
@@ -356,8 +370,8 @@ class Partitioner:
                 place = self.places.get(item) if self.tick[item] % 2 else None
                 by_step.setdefault((self.tick[item], place), []).append(item)
         for step, items in by_step.items():
-            if step[0] % 2:
-                by_step[step] = self._with_shapes(items)
+            items = self._with_ref_reads(items)
+            by_step[step] = self._with_shapes(list(dict.fromkeys(items))) if step[0] % 2 else items
         uses: dict[Tensor, set[tuple]] = {}
         for step, items in by_step.items():
             for t in (t for item in items for t in item._inputs):
@@ -380,6 +394,17 @@ class Partitioner:
             else:
                 found.append(item)
                 place = len(found) if item.spec.effects.external else place
+        return found
+
+    def _with_ref_reads(self, items: list[Any]) -> list[Any]:
+        """Items of a step, each after the reads of refs that it takes from other steps: a read is an alias, taken where its user runs."""
+        inside, found = set(items), []
+        for item in items:
+            for t in item._inputs:
+                source = self.producer.get(t)
+                if source is not None and source not in inside and source.type == "Identity" and source._inputs[0]._dtype._is_ref_dtype:
+                    found.append(source)
+            found.append(item)
         return found
 
     def _with_shapes(self, items: list[Any]) -> list[Any]:

@@ -286,6 +286,8 @@ class BaseSession:
     def on_close(self, hook: Callable[[], None]) -> None:
         """Calls `hook` when the session is closed: queues and readers let go of waiting threads."""
         self._close_hooks.append(hook)
+        if self._closed:
+            hook()
 
     def _check_open(self) -> None:
         if self._closed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tfcompat._src.framework import dtypes
@@ -21,19 +22,21 @@ from tfcompat._src.ops.math.scan import cumsum
 from tfcompat._src.ops.math.segment import unsorted_segment_max
 
 
-def _ignored(dtype: dtypes.DType, value: Any) -> Tensor:
-    if value is None:
-        value = "" if dtype is dtypes.string else dtype.as_numpy_dtype()
-    return cast(value, dtype, name="ignore_value")
+def _compared(comparison: Callable, x: Tensor, ignore_value: Any, name: str | None = None) -> Tensor:
+    """`comparison` of the elements of `x` with the value to ignore, by default zero or ""."""
+    if ignore_value is None:
+        ignore_value = "" if x.dtype is dtypes.string else x.dtype.as_numpy_dtype(0)
+    return comparison(x, cast(ignore_value, x.dtype, name="ignore_value"), name=name)
 
 
 def dense_to_sparse_tensor(dense_tensor: Any, ignore_value: Any = None) -> SparseTensor:
     """A SparseTensor of the elements of a Tensor that are not `ignore_value` (zero, or "", by default)."""
     with name_scope("DenseToSparseTensor"):
         dense = convert_to_tensor(dense_tensor)
-        indices = where(not_equal(dense, _ignored(dense.dtype, ignore_value)), name="indices")
-        values = gather_nd(dense, indices, name="values")
-        return SparseTensor(indices, values, shape(dense, out_type=dtypes.int64, name="dense_shape"))
+        places = where(_compared(not_equal, dense, ignore_value), name="indices")
+        return SparseTensor(
+            places, gather_nd(dense, places, name="values"), shape(dense, out_type=dtypes.int64, name="dense_shape")
+        )
 
 
 def indicators_to_sparse_ids(indicators: Any, ignore_value: Any = None, dtype: Any = dtypes.int64) -> SparseTensor:
@@ -54,19 +57,16 @@ def indicators_to_sparse_ids(indicators: Any, ignore_value: Any = None, dtype: A
         raise ValueError(f"Invalid dtype {dtype} not integer.")
     with name_scope(None, "indicators_to_sparse_ids", [indicators, ignore_value]):
         indicators = convert_to_tensor(indicators, name="indicators")
-        is_missing = equal(indicators, _ignored(indicators.dtype, ignore_value), name="missing")
-        zeros = zeros_like(indicators, dtype=dtypes.int64, name="zeros")
-        ones = ones_like(indicators, dtype=dtypes.int64, name="ones")
-        binary = where(is_missing, zeros, ones, name="binary_indicators")
-        places = where(is_missing, zeros, cumsum(binary, axis=-1), "row_index_indicators")
-        longest = reshape(reduce_max(places), shape=(1,), name="result_last_dim")
-        found = dense_to_sparse_tensor(places, ignore_value=0)
-        columns = (found.indices[:, :-1], reshape(found.values - 1, (-1, 1)))
-        return SparseTensor(
-            indices=concat(columns, axis=1, name="indices"),
-            values=cast(found.indices[:, -1], dtype=dtype, name="values"),
-            dense_shape=concat((found.dense_shape[0:-1], longest), axis=0, name="dense_shape"),
-        )
+        is_missing = _compared(equal, indicators, ignore_value, "missing")
+        none, one = (make(indicators, dtype=dtypes.int64, name=n) for make, n in ((zeros_like, "zeros"), (ones_like, "ones")))
+        marks = where(is_missing, none, one, name="binary_indicators")
+        order = where(is_missing, none, cumsum(marks, axis=-1), "row_index_indicators")
+        width = reshape(reduce_max(order), shape=(1,), name="result_last_dim")
+        marked = dense_to_sparse_tensor(order, ignore_value=0)
+        leading, column = marked.indices[:, :-1], reshape(marked.values - 1, (-1, 1))
+        indices = concat((leading, column), axis=1, name="indices")
+        ids = cast(marked.indices[:, -1], dtype=dtype, name="values")
+        return SparseTensor(indices, ids, concat((marked.dense_shape[:-1], width), axis=0, name="dense_shape"))
 
 
 def sparse_row_envelope(sparse_input: SparseTensor, row_axis: int = 0, col_axis: int = 1, name: str | None = None) -> Tensor:
@@ -80,13 +80,14 @@ def sparse_row_envelope(sparse_input: SparseTensor, row_axis: int = 0, col_axis:
     Raises:
       ValueError: an axis is no int, or both are the same.
     """
-    if not (isinstance(row_axis, int) and isinstance(col_axis, int)):
+    axes = (row_axis, col_axis)
+    if not all(isinstance(axis, int) for axis in axes):
         raise ValueError("`row_axis` and `col_axis` must be integers.")
     if row_axis == col_axis:
         raise ValueError("Row and column can not be the same axis.")
     with name_scope(name, "sparse_row_envelope", [sparse_input]):
-        rows, columns = sparse_input.indices[:, row_axis], sparse_input.indices[:, col_axis]
+        rows, columns = (sparse_input.indices[:, axis] for axis in axes)
         count = cast(sparse_input.dense_shape[row_axis], dtypes.int32)
-        found = unsorted_segment_max(columns + 1, rows, count, name=name)
-        zeros = zeros_like(found)
-        return where(found > zeros, found, zeros)
+        ends = unsorted_segment_max(columns + 1, rows, count, name=name)
+        nothing = zeros_like(ends)
+        return where(ends > nothing, ends, nothing)

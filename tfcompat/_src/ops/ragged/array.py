@@ -14,12 +14,11 @@ from tfcompat._src.ops.array import gather as dense_gather
 from tfcompat._src.ops.array import join, search
 from tfcompat._src.ops.array import shape as dense_shape
 from tfcompat._src.ops.composed import masks
-from tfcompat._src.ops.composed.check_ops import assert_equal, assert_less
 from tfcompat._src.ops.composed.sorting import argsort
 from tfcompat._src.ops.control.cond import Assert
 from tfcompat._src.ops.control.groups import with_dependencies
 from tfcompat._src.ops.math.cast import cast
-from tfcompat._src.ops.math.compare import equal
+from tfcompat._src.ops.math.compare import equal, greater_equal, less, logical_and
 from tfcompat._src.ops.math.reduce import reduce_all
 from tfcompat._src.ops.math.sequence import arange
 from tfcompat._src.ops.ragged.functional import map_flat_values
@@ -264,25 +263,32 @@ def stack_dynamic_partitions(data: Any, partitions: Any, num_partitions: Any, na
             raise ValueError("partitions must have known rank.")
         count.shape.assert_has_rank(0)
         partitions.shape.assert_is_compatible_with(data.shape[: partitions.shape.ndims])
-        return _partitioned(data, partitions, count)
+        if partitions.shape.ndims == 0:
+            return RaggedTensor.from_value_rowids(expand_dims(data, 0), join.stack([partitions]), nrows=count)
+        data, partitions = _one_level(data, partitions)
+        is_inside = logical_and(greater_equal(partitions, 0), less(partitions, count))
+        check = Assert(reduce_all(is_inside), ["partitions must be at least 0 and less than num_partitions:", partitions, count])
+        order = argsort(with_dependencies([check], partitions), stable=True)
+        rowids = dense_gather.gather(partitions, order)
+        return RaggedTensor.from_value_rowids(gather_rows(data, order), rowids, nrows=count, validate=False)
 
 
-def _partitioned(data: Any, partitions: Any, count: Tensor) -> RaggedTensor:
-    ndims = partitions.shape.ndims
-    if ndims == 0:
-        return RaggedTensor.from_value_rowids(join.stack([data]), join.stack([partitions]), nrows=count, validate=False)
-    if ndims == 1:
-        order = argsort(partitions, stable=True)
-        rows = dense_gather.gather(partitions, order)
-        values = gather_rows(data, order)
-        check = assert_less(rows[-1:], count, message="partitions must be less than num_partitions")
-        with control_dependencies([check]):
-            return RaggedTensor.from_value_rowids(values, rows, nrows=count, validate=False)
-    if not is_ragged(data):
-        data = RaggedTensor.from_tensor(data, row_splits_dtype=partitions.dtype)
-    if not is_ragged(partitions):
-        depth = max(data.ragged_rank, ndims - 1)
-        partitions = RaggedTensor.from_tensor(partitions, row_splits_dtype=partitions.dtype, ragged_rank=min(depth, ndims - 1))
-    message = "data and partitions have incompatible ragged shapes"
-    with control_dependencies([assert_equal(data.row_splits, partitions.row_splits, message=message)]):
-        return _partitioned(data.values, partitions.values, count)
+def with_ragged_rank(x: Any, ragged_rank: int, dtype: Any) -> RaggedTensor:
+    """`x` with at least `ragged_rank` ragged dimensions; those it lacks are made of uniform ones."""
+    if not is_ragged(x):
+        return RaggedTensor.from_tensor(x, ragged_rank=ragged_rank, row_splits_dtype=dtype)
+    if x.ragged_rank < ragged_rank:
+        return x.with_values(with_ragged_rank(x.values, ragged_rank - 1, dtype))
+    return x
+
+
+def _one_level(data: Any, partitions: Any) -> tuple[Any, Tensor]:
+    """The elements of `data` that have a partition, one after another, and the vector of their partitions."""
+    depth = partitions.shape.ndims - 1
+    if depth == 0:
+        return data, partitions
+    data, partitions = (with_ragged_rank(x, depth, partitions.dtype) for x in (data, partitions))
+    same = assert_splits_match([data.nested_row_splits[:depth], partitions.nested_row_splits])
+    for _ in range(depth):
+        data = data.values
+    return data, with_dependencies(same, partitions.flat_values)

@@ -18,7 +18,7 @@ from tfcompat._src.framework.tensor_spec import TensorSpec
 from tfcompat._src.ops.array.fill import zeros
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.shape import expand_dims, shape
-from tfcompat._src.ops.composed.check_ops import assert_equal, assert_less_equal, assert_non_negative
+from tfcompat._src.ops.composed.check_ops import assert_equal, assert_less, assert_less_equal, assert_non_negative
 from tfcompat._src.ops.composed.rank_checks import assert_rank, assert_rank_at_least
 from tfcompat._src.ops.control.groups import with_dependencies
 from tfcompat._src.ops.math.cast import cast
@@ -106,7 +106,8 @@ def _rowids_demands(rowids: Tensor, nrows: Tensor, values: Any, message: str) ->
     yield assert_rank(rowids, 1, message=message)
     yield assert_rank(nrows, 0, message=message)
     yield assert_equal(_count(rowids), _count(values), message=message)
-    yield assert_monotonic(concat([[0], rowids, [nrows - 1]], axis=0), message)
+    yield assert_monotonic(concat([[0], rowids], axis=0), message)
+    yield assert_less(rowids[-1:], nrows, message=message)
 
 
 class Constructors:

@@ -67,33 +67,31 @@ def _unpadded_lengths(rows: Tensor, padding: Any, width: Tensor) -> Tensor:
 
 def padded(values: Tensor, splits: Tensor, default_value: Tensor | None) -> Tensor:
     """The rows of `values` as a Tensor, filled up at their ends."""
-    if default_value is not None:
-        default_value = _broadcast_default(default_value, values)
-    lengths = [splits_to_lengths(splits)]
-    count = shape(splits, out_type=splits.dtype)[0] - 1
-    width = maximum(reduce_max(lengths), 0)
+    entry = values.shape[1:]
+    filler = None if default_value is None else _filler(default_value, values)
+    lengths = splits_to_lengths(splits)
+    size = [shape(splits, out_type=splits.dtype)[0] - 1, maximum(reduce_max([lengths]), 0)]
     sizes = shape(values, out_type=splits.dtype)
-    inner, total = sizes[1:], sizes[0]
-    if default_value is None:
-        default_value = zeros(inner, dtype=values.dtype)
-    default_value.shape.assert_is_compatible_with(values.shape[1:])
-    default_value.set_shape(values.shape[1:])
-    starts, limits = expand_dims(splits[:-1], 1), expand_dims(splits[1:], 1)
-    columns = expand_dims(arange(0, width), 0)
-    filled = concat([values, stack([default_value])], axis=0)
-    places = starts + columns
-    is_inside = places < limits
-    return gather(filled, where(is_inside, places, fill(stack([count, width]), total)))
+    entry_sizes, behind = sizes[1:], sizes[0]
+    if filler is None:
+        filler = zeros(entry_sizes, dtype=values.dtype)
+    filler.set_shape(entry)
+    begins = expand_dims(splits[:-1], 1)
+    ends = expand_dims(splits[1:], 1)
+    places = expand_dims(arange(0, size[1]), 0)
+    choices = concat([values, stack([filler])], axis=0)
+    places = begins + places
+    return gather(choices, where(places < ends, places, fill(stack(size), behind)))
 
 
-def _broadcast_default(default_value: Tensor, values: Tensor) -> Tensor:
+def _filler(default_value: Tensor, values: Tensor) -> Tensor:
     """The default value in the shape of one entry of `values`."""
-    ndims = values.shape.ndims
-    if ndims is not None:
-        default_value.shape.with_rank_at_most(ndims - 1)
-    if ndims is None or default_value.shape.ndims != ndims - 1:
+    entry = values.shape[1:]
+    if entry.ndims is not None:
+        default_value.shape.with_rank_at_most(entry.ndims)
+    if entry.ndims is None or default_value.shape.ndims != entry.ndims:
         default_value = broadcast_to(default_value, shape(values)[1:])
-    default_value.shape.assert_is_compatible_with(values.shape[1:])
+    default_value.shape.assert_is_compatible_with(entry)
     return default_value
 
 

@@ -11,8 +11,10 @@ from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.array.gather import gather
 from tfcompat._src.ops.array.join import stack
+from tfcompat._src.ops.array.search import where_v2
 from tfcompat._src.ops.array.shape import expand_dims
-from tfcompat._src.ops.control.cond import cond
+from tfcompat._src.ops.composed.rank_checks import assert_rank
+from tfcompat._src.ops.control.groups import with_dependencies
 from tfcompat._src.ops.math.binary import maximum, minimum
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.sequence import arange
@@ -122,18 +124,14 @@ def _sliced_rows(x: Any, part: slice) -> Any:
 def _offset(offset: Any, begins: Tensor, ends: Tensor) -> Tensor:
     """The place `offset` in each row, counted from its end where it is negative, and within the row."""
 
-    def from_begin() -> Tensor:
-        return minimum(begins + offset, ends)
-
-    def from_end() -> Tensor:
-        return maximum(ends + offset, begins)
-
     if isinstance(offset, Tensor):
-        offset = cast(offset, begins.dtype)
-        return cond(offset >= 0, from_begin, from_end)
-    if not isinstance(offset, int):
+        offset = with_dependencies([assert_rank(offset, 0)], cast(offset, begins.dtype))
+        anchor = where_v2(offset < 0, ends, begins)
+    elif isinstance(offset, int):
+        anchor = ends if offset < 0 else begins
+    else:
         raise TypeError("slice offsets must be integers or None")
-    return from_begin() if offset > 0 else from_end()
+    return minimum(maximum(anchor + offset, begins), ends)
 
 
 def _is_default(bound: Any) -> bool:

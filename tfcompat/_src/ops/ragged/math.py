@@ -17,6 +17,8 @@ from tfcompat._src.ops.composed.check_ops import assert_equal
 from tfcompat._src.ops.math import reduce, segment
 from tfcompat._src.ops.math.binary import maximum
 from tfcompat._src.ops.math.cast import cast
+from tfcompat._src.ops.math.sequence import arange
+from tfcompat._src.ops.ragged.functional import map_flat_values
 from tfcompat._src.ops.ragged.partition import SPLIT_TYPES, get_positive_axis, lengths_to_splits
 from tfcompat._src.ops.ragged.tensor import (
     RaggedTensor,
@@ -59,21 +61,27 @@ def range(
 
 def _segmented(apply: Callable, data: Any, segment_ids: Any, num_segments: Any) -> Any:
     """`apply`, an unsorted segment function of Tensors, over the rows of ragged data."""
-    if not is_ragged(data) and not is_ragged(segment_ids):
-        return apply(data, segment_ids, num_segments)
-    if is_ragged(segment_ids):
+    same = []
+    while is_ragged(segment_ids):
         if not is_ragged(data):
             raise ValueError("segment_ids.shape must be a prefix of data.shape, but segment_ids is ragged and data is not.")
-        same = assert_equal(
-            segment_ids.row_splits, data.row_splits, message="segment_ids.shape must be a prefix of data.shape"
-        )
-        with control_dependencies([same]):
-            return _segmented(apply, data.values, segment_ids.values, num_segments)
-    lengths = data.row_lengths()
-    splits = lengths_to_splits(maximum(segment.unsorted_segment_max(lengths, segment_ids, num_segments), 0))
-    starts = gather(splits, segment_ids)
-    places = range(starts, starts + lengths, row_splits_dtype=splits.dtype).values
-    return RaggedTensor.from_row_splits(_segmented(apply, data.values, places, splits[-1]), splits, validate=False)
+        same.append(assert_equal(segment_ids.row_splits, data.row_splits, message="segment_ids.shape must be a prefix of data.shape"))
+        data, segment_ids = data.values, segment_ids.values
+    nested_splits = []
+    with control_dependencies(same):
+        while is_ragged(data):
+            splits, segment_ids = _merged_rows(data, segment_ids, num_segments)
+            data, num_segments = data.values, splits[-1]
+            nested_splits.append(splits)
+        return RaggedTensor.from_nested_row_splits(apply(data, segment_ids, num_segments), nested_splits, validate=False)
+
+
+def _merged_rows(data: RaggedTensor, segment_ids: Tensor, num_segments: Any) -> tuple[Tensor, Tensor]:
+    """The splits of rows as long as the longest of each segment, and the place in them for each entry of `data.values`."""
+    longest = segment.unsorted_segment_max(data.row_lengths(), segment_ids, num_segments)
+    splits = lengths_to_splits(maximum(longest, 0))
+    shifts = gather(splits, segment_ids) - data.row_starts()
+    return splits, arange(data.row_splits[-1]) + gather(shifts, data.value_rowids())
 
 
 def _segment(apply: Callable, data: Any, segment_ids: Any, num_segments: Any, name: str) -> Any:
@@ -106,11 +114,11 @@ def segment_max(data: Any, segment_ids: Any, num_segments: Any, name: str | None
     return _segment(segment.unsorted_segment_max, data, segment_ids, num_segments, name or "RaggedSegmentMax")
 
 
-def _sums_and_counts(data: Any, segment_ids: Any, num_segments: Any) -> tuple[Any, Tensor, Tensor]:
-    """The sums of segments, and the innermost values of the sums and of the numbers of elements in them."""
+def _averaged(data: Any, segment_ids: Any, num_segments: Any, divisor: Callable) -> Any:
+    """The sums of segments over `divisor` of the numbers of elements in them."""
     total = segment_sum(data, segment_ids, num_segments)
-    count = segment_sum(data.with_flat_values(ones_like(data.flat_values)), segment_ids, num_segments)
-    return (total, total.flat_values, count.flat_values) if is_ragged(total) else (total, total, count)
+    count = segment_sum(map_flat_values(ones_like, data), segment_ids, num_segments)
+    return map_flat_values(lambda t, n: t / divisor(n), total, count)
 
 
 def _with_values(like: Any, values: Tensor) -> Any:
@@ -120,15 +128,13 @@ def _with_values(like: Any, values: Tensor) -> Any:
 def segment_mean(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Any:
     """The means of the rows of each segment; see `segment_sum`."""
     with name_scope(name, "RaggedSegmentMean", [data, segment_ids, num_segments]):
-        total, sums, counts = _sums_and_counts(data, segment_ids, num_segments)
-        return _with_values(total, sums / counts)
+        return _averaged(data, segment_ids, num_segments, lambda count: count)
 
 
 def segment_sqrt_n(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Any:
     """The sums of the rows of each segment over the square roots of the numbers of elements; see `segment_sum`."""
     with name_scope(name, "RaggedSegmentSqrtN", [data, segment_ids, num_segments]):
-        total, sums, counts = _sums_and_counts(data, segment_ids, num_segments)
-        return _with_values(total, sums / raw.Sqrt(counts))
+        return _averaged(data, segment_ids, num_segments, raw.Sqrt)
 
 
 # ---- reductions ----

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.scopes import control_dependencies, name_scope
 from tfcompat._src.framework.tensor import Tensor
@@ -20,7 +19,7 @@ from tfcompat._src.ops.composed.check_ops import assert_equal
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.compare import greater_equal, less, logical_and
 from tfcompat._src.ops.math.sequence import arange
-from tfcompat._src.ops.ragged.array import expand_dims, tile
+from tfcompat._src.ops.ragged.array import expand_dims, tile, with_ragged_rank
 from tfcompat._src.ops.ragged.getitem import gather_rows
 from tfcompat._src.ops.ragged.partition import (
     assert_splits_match,
@@ -39,15 +38,6 @@ from tfcompat._src.ops.ragged.tensor import (
 # ---- concat and stack ----
 
 
-def _with_ragged_rank(x: Any, ragged_rank: int, dtype: Any) -> RaggedTensor:
-    """`x` with `ragged_rank` ragged dimensions; more of them are made of uniform ones."""
-    if not is_ragged(x):
-        return RaggedTensor.from_tensor(x, ragged_rank=ragged_rank, row_splits_dtype=dtype)
-    if x.ragged_rank < ragged_rank:
-        return x.with_values(_with_ragged_rank(x.values, ragged_rank - 1, dtype))
-    return x
-
-
 def _joined(values: Any, axis: Any, is_stack: bool) -> Any:
     """`values` as one along `axis`, a new dimension where `is_stack`."""
     if not values:
@@ -64,7 +54,7 @@ def _joined(values: Any, axis: Any, is_stack: bool) -> Any:
     if not any(map(is_ragged, parts)) and ndims is not None and axis in (total - 1, ndims - 1):
         return join.stack(parts, axis) if is_stack else join.concat(parts, axis)
     depth = max([1, *(p.ragged_rank for p in parts if is_ragged(p))])
-    parts = [_with_ragged_rank(p, depth, dtype) for p in parts]
+    parts = [with_ragged_rank(p, depth, dtype) for p in parts]
     return _joined_rows(parts, axis, is_stack)
 
 
@@ -217,33 +207,40 @@ _BATCH_MISMATCH = "batch shape from indices does not match params shape"
 
 
 def _batch_gathered(params: Any, indices: Any) -> Any:
-    if not is_ragged(params) and not is_ragged(indices):
-        return indexing.batch_gather(params, indices)
-    ndims = indices.shape.ndims
-    if ndims is None:
+    """The gathered elements: the batch dimensions down to the last are taken off both, and put back around the result."""
+    if indices.shape.ndims is None:
         raise ValueError("batch_gather does not allow indices with unknown shape.")
-    if ndims == 0:
+    if indices.shape.ndims == 0:
         raise ValueError("indices.rank must be at least 1.")
-    if ndims == 1:
-        return _gathered(params, indices)
-    if not is_ragged(indices):
-        if ndims > 2:
-            raise ValueError(_BATCH_MISMATCH)
-        starts = convert_to_tensor(params.row_starts())
-        return _gathered(params.values, cast(indices, starts.dtype) + reshape(starts, [-1, 1]))
-    if ndims > 2:
+    batches: list = []
+    same: list = []
+    while is_ragged(indices) and indices.shape.ndims > 2:
         if not is_ragged(params):
             raise ValueError(_BATCH_MISMATCH)
-        with control_dependencies([assert_equal(params.row_splits, indices.row_splits)]):
-            return indices.with_values(_batch_gathered(params.values, indices.values))
+        batches.append(indices.row_splits)
+        same.append(assert_equal(params.row_splits, indices.row_splits))
+        params, indices = params.values, indices.values
+    with control_dependencies(same):
+        return RaggedTensor.from_nested_row_splits(_of_each_row(params, indices), batches, validate=False)
+
+
+def _of_each_row(params: Any, indices: Any) -> Any:
+    """The elements of row i of `params` at row i of a matrix of indices; the rows at a vector of indices."""
+    if indices.shape.ndims == 1:
+        return gather_rows(params, indices)
+    if is_ragged(indices):
+        if not is_ragged(params):
+            if params.shape.ndims is not None and params.shape.ndims < 2:
+                raise ValueError(_BATCH_MISMATCH)
+            params = RaggedTensor.from_tensor(params, row_splits_dtype=indices.row_splits.dtype)
+        starts = repeat(params.row_starts(), indices.row_lengths(), axis=0)
+        return indices.with_values(gather_rows(params.values, starts + cast(indices.values, starts.dtype)))
     if not is_ragged(params):
-        if params.shape.ndims is not None and params.shape.ndims < 2:
-            raise ValueError(_BATCH_MISMATCH)
-        params = RaggedTensor.from_tensor(params, row_splits_dtype=indices.row_splits.dtype)
-    starts = repeat(params.row_starts(), indices.row_lengths(), axis=0)
-    return indices.with_values(_gathered(params.values, cast(indices.values, starts.dtype) + starts))
-
-
+        return indexing.batch_gather(params, indices)
+    if indices.shape.ndims > 2:
+        raise ValueError(_BATCH_MISMATCH)
+    starts = expand_dims(params.row_starts(), 1)
+    return gather_rows(params.values, starts + cast(indices, starts.dtype))
 
 
 def batch_gather_with_default(params: Any, indices: Any, default_value: Any = "", name: str | None = None) -> Any:
@@ -270,8 +267,8 @@ def _gathered_or_default(params: Any, indices: Any, default_value: Tensor) -> An
     ndims = indices.shape.ndims
     if ndims is None or ndims < 2:
         raise ValueError("indices must have a known rank of at least 2.")
-    indices = _with_ragged_rank(indices, ndims - 1, dtype)
-    params = _with_ragged_rank(params, ndims - 1, dtype)
+    indices = with_ragged_rank(indices, ndims - 1, dtype)
+    params = with_ragged_rank(params, ndims - 1, dtype)
     if ndims > 2:
         with control_dependencies([assert_equal(params.row_splits, indices.row_splits)]):
             return indices.with_values(_gathered_or_default(params.values, indices.values, default_value))

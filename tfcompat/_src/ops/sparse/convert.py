@@ -14,6 +14,7 @@ from tfcompat._src.framework.export import export
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.sparse_tensor import SparseTensor
 from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.framework.tensor_shape import TensorShape
 from tfcompat._src.ops.array.fill import fill, ones, ones_like, zeros
 from tfcompat._src.ops.array.gather import gather
 from tfcompat._src.ops.array.join import concat, stack
@@ -165,12 +166,17 @@ def sparse_expand_dims(sp_input: Any, axis: Any = None, name: str | None = None)
             raise TypeError("axis must be an integer value in range [-rank(sp_input) - 1, rank(sp_input)]")
         axis = where_v2(axis >= 0, axis, axis + count + 1)
         column = zeros([shape(sp_input.indices)[0], 1], dtype=dtypes.int64)
-        before = slice_(sp_input.indices, [0, 0], [-1, axis])
-        after = slice_(sp_input.indices, [0, axis], [-1, -1])
-        indices = concat([before, column, after], axis=1)
-        sizes_before, sizes_after = slice_(sp_input.dense_shape, [0], [axis]), slice_(sp_input.dense_shape, [axis], [-1])
+        left, right = _cut(sp_input.indices, axis, 2)
+        indices = concat([left, column, right], axis=1)
+        leading, trailing = _cut(sp_input.dense_shape, axis, 1)
         one = convert_to_tensor([1], name="new_shape", dtype=dtypes.int64)
-        return SparseTensor(indices, sp_input.values, concat([sizes_before, one, sizes_after], axis=0))
+        return SparseTensor(indices, sp_input.values, concat([leading, one, trailing], axis=0))
+
+
+def _cut(x: Tensor, place: Tensor, rank: int) -> tuple[Tensor, Tensor]:
+    """The part of a Tensor before `place` in its last dimension, and the rest."""
+    whole = rank - 1
+    return slice_(x, [0] * rank, [-1] * whole + [place]), slice_(x, [0] * whole + [place], [-1] * rank)
 
 
 def _int64(value: Any, name: str) -> Tensor:
@@ -212,28 +218,23 @@ def sparse_reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
       TypeError: the input is not sparse. ValueError: a known `new_shape` is too small or of another rank.
     """
     sp_input = as_sparse(sp_input)
-    indices, values = raw.Identity(sp_input.indices), raw.Identity(sp_input.values)
-    old = raw.Identity(sp_input.dense_shape)
+    indices, values, sizes = (raw.Identity(part) for part in sp_input._to_components())
     if new_shape is None:
-        highest = reduce_max(indices, axis=0)
-        return SparseTensor(indices, values, maximum(constant(0, dtypes.int64), add(highest, ones_like(old))))
-    return SparseTensor(indices, values, _checked_shape(sp_input, old, new_shape))
+        last = reduce_max(indices, axis=0)
+        return SparseTensor(indices, values, maximum(constant(0, dtypes.int64), add(last, ones_like(sizes))))
+    return SparseTensor(indices, values, _not_smaller(new_shape, sizes, sp_input.shape))
 
 
-def _checked_shape(sp_input: SparseTensor, old: Tensor, new_shape: Any) -> Any:
-    new = convert_to_tensor(new_shape)
-    new.shape.assert_has_rank(1)
-    new = cast(new, dtypes.int64)
-    if new.shape.ndims is not None:
-        new.shape.merge_with(old.shape.with_rank(1))
-    known = constant_value(new)
-    if known is not None and sp_input.shape.is_fully_defined():
-        sizes = np.array(sp_input.shape.as_list())
-        if (sizes > known).any():
-            raise ValueError(
-                "Requested new_shape should have dimension sizes >= sp_input.shape.  "
-                f"Found new_shape ({sizes}), sp_input.shape ({known})."
-            )
-        return known
-    new = with_dependencies([assert_equal(shape(old), shape(new))], new)
-    return with_dependencies([assert_less_equal(old, new)], new)
+def _not_smaller(new_shape: Any, sizes: Tensor, static: TensorShape) -> Any:
+    """`new_shape` as int64, checked against the sizes: at once where both are known, else when it runs."""
+    wanted = convert_to_tensor(new_shape)
+    wanted.shape.assert_has_rank(1)
+    wanted = cast(wanted, dtypes.int64)
+    wanted.shape.merge_with(sizes.shape)
+    known = constant_value(wanted)
+    if known is None or not static.is_fully_defined():
+        wanted = with_dependencies([assert_equal(shape(sizes), shape(wanted))], wanted)
+        return with_dependencies([assert_less_equal(sizes, wanted)], wanted)
+    if np.any(known < static.as_list()):
+        raise ValueError(f"Requested new_shape {known} should be >= sp_input.shape {static} in every dimension.")
+    return known

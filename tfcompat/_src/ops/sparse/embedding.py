@@ -48,29 +48,30 @@ def safe_embedding_lookup_sparse(
     Raises:
       ValueError: no table is given.
     """
-    if embedding_weights is None:
-        raise ValueError("Missing embedding_weights None.")
-    table = parts_of(embedding_weights)
-    if not table:
-        raise ValueError(f"Missing embedding_weights {table}.")
+    tables = [] if embedding_weights is None else parts_of(embedding_weights)
+    if not tables:
+        raise ValueError(f"Missing embedding_weights {embedding_weights}.")
     dtype = None if sparse_weights is None else sparse_weights.dtype
-    table = [w if hasattr(w, "sparse_read") and dtype in (None, w.dtype) else convert_to_tensor(w, dtype) for w in table]
-    with name_scope(name, "embedding_lookup", [*table, sparse_ids, sparse_weights]) as scope:
-        ids, weights, count = _flattened(sparse_ids, sparse_weights)
-        ids, weights = _pruned(ids, weights)
-        if combiner != "sum":
-            ids, weights = _without_weightless(ids, weights)
+    tables = [t if hasattr(t, "sparse_read") and dtype in (None, t.dtype) else convert_to_tensor(t, dtype) for t in tables]
+    with name_scope(name, "embedding_lookup", [*tables, sparse_ids, sparse_weights]) as scope:
+        ndims = sparse_ids.dense_shape.shape.with_rank(1).as_list()[0]
+        if ndims is None:
+            ndims = size(sparse_ids.dense_shape)
+        ids, *weights = _counted(_as_matrices(sparse_ids, sparse_weights, ndims), combiner)
         ids, is_empty = sparse_fill_empty_rows(ids, default_id or 0)
-        if weights is not None:
-            weights, _ = sparse_fill_empty_rows(weights, 1.0)
-        found = embedding_lookup_sparse(
-            table, ids, weights, partition_strategy=partition_strategy,
+        weights = [sparse_fill_empty_rows(w, 1.0)[0] for w in weights]
+        combined = embedding_lookup_sparse(
+            tables, ids, *(weights or [None]), partition_strategy=partition_strategy,
             name=None if default_id is None else scope, combiner=combiner, max_norm=max_norm,
         )  # fmt: skip
         if default_id is None:
-            mask = tile(reshape(is_empty, [-1, 1]), stack([1, shape(found)[1]]))
-            found = where(mask, zeros_like(found), found, name=scope)
-        return _with_leading(found, sparse_ids, count)
+            is_zero = tile(reshape(is_empty, [-1, 1]), stack([1, shape(combined)[1]]))
+            combined = where(is_zero, zeros_like(combined), combined, name=scope)
+        leading = slice_(cast(sparse_ids.dense_shape, dtypes.int32), [0], [ndims - 1])
+        result = reshape(combined, concat([leading, slice_(shape(combined), [1], [-1])], 0))
+        if isinstance(ndims, int):
+            result.set_shape(TensorShape([None] * (ndims - 1)).concatenate(combined.shape[1:]))
+        return result
 
 
 def safe_embedding_lookup_sparse_v2(
@@ -94,35 +95,22 @@ def contrib_safe_embedding_lookup_sparse(
     )
 
 
-def _flattened(ids: SparseTensor, weights: SparseTensor | None) -> tuple[SparseTensor, SparseTensor | None, Any]:
-    """Ids and weights as matrices, and the number of dimensions of the ids."""
-    static = ids.dense_shape.shape.with_rank(1).as_list()[0]
-    count = size(ids.dense_shape) if static is None else static
-    rows = reduce_prod(slice_(ids.dense_shape, [0], [count - 1]))
-    ids = sparse_reshape(ids, [rows, gather(ids.dense_shape, count - 1)])
-    if weights is not None:
-        weights = SparseTensor(ids.indices, weights.values, ids.dense_shape)
-    return ids, weights, count
+def _as_matrices(ids: SparseTensor, weights: SparseTensor | None, ndims: Any) -> list[SparseTensor]:
+    """The ids, and the weights where there are any, with all dimensions but the last as one."""
+    sizes = ids.dense_shape
+    rows = reduce_prod(slice_(sizes, [0], [ndims - 1]))
+    flat = sparse_reshape(ids, [rows, gather(sizes, ndims - 1)])
+    return [flat] if weights is None else [flat, SparseTensor(flat.indices, weights.values, flat.dense_shape)]
 
 
-def _pruned(ids: SparseTensor, weights: SparseTensor | None) -> tuple[SparseTensor, SparseTensor | None]:
-    is_valid = greater_equal(ids.values, 0)
-    if weights is not None:
-        is_valid = logical_and(is_valid, ones_like(weights.values, dtype=dtypes.bool))
-    return sparse_retain(ids, is_valid), None if weights is None else sparse_retain(weights, is_valid)
-
-
-def _without_weightless(ids: SparseTensor, weights: SparseTensor | None) -> tuple[SparseTensor, SparseTensor | None]:
-    if weights is None:
-        return ids, None
-    is_valid = greater(weights.values, 0)
-    return sparse_retain(ids, is_valid), sparse_retain(weights, is_valid)
-
-
-def _with_leading(found: Tensor, ids: SparseTensor, count: Any) -> Tensor:
-    """`found` with the dimensions of the ids but the last in place of its first; `count` is the rank of the ids."""
-    sizes = cast(ids.dense_shape, dtypes.int32)
-    result = reshape(found, concat([slice_(sizes, [0], [count - 1]), slice_(shape(found), [1], [-1])], 0))
-    if isinstance(count, int):
-        result.set_shape(TensorShape([None] * (count - 1)).concatenate(found.shape[1:]))
-    return result
+def _counted(matrices: list[SparseTensor], combiner: str) -> list[SparseTensor]:
+    """Ids and weights without those that do not count: negative ids, and, but for sums, weights of 0 or less."""
+    has_weights = len(matrices) > 1
+    is_id = greater_equal(matrices[0].values, 0)
+    if has_weights:
+        is_id = logical_and(is_id, ones_like(matrices[1].values, dtype=dtypes.bool))
+    matrices = [sparse_retain(m, is_id) for m in matrices]
+    if has_weights and combiner != "sum":
+        has_weight = greater(matrices[1].values, 0)
+        matrices = [sparse_retain(m, has_weight) for m in matrices]
+    return matrices

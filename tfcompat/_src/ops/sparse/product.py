@@ -17,13 +17,13 @@ from tfcompat._src.framework.op_spec import HOST, op
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.sparse_tensor import SparseTensor
 from tfcompat._src.framework.tensor import Tensor, shape_text
-from tfcompat._src.ops.array.fill import ones, zeros_like
+from tfcompat._src.ops.array.fill import zeros_like
 from tfcompat._src.ops.array.gather import gather
-from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.reorder import transpose
-from tfcompat._src.ops.array.shape import expand_dims, invalid, shape, size
+from tfcompat._src.ops.array.shape import invalid, shape, size
 from tfcompat._src.ops.array.slice import slice_
 from tfcompat._src.ops.composed.indexing import gather_nd
+from tfcompat._src.ops.math.binary import minimum
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.reduce import reduce_sum
 from tfcompat._src.ops.sparse.parts import as_sparse, check_parts
@@ -43,18 +43,16 @@ def _matmul_shape(c):
 
 
 def _matmul_gradient(op, grad):
+    """Element (i, k) of A meets row i of the gradient and row k of B, with i and k swapped where A is transposed."""
     indices, values, sizes, b = op.inputs
-    adjoint_a, adjoint_b = op.get_attr("adjoint_a"), op.get_attr("adjoint_b")
+    is_turned, is_b_turned = op.get_attr("adjoint_a"), op.get_attr("adjoint_b")
     if values.dtype.is_complex:
         raise NotImplementedError("SparseTensorDenseMatMul op does not support complex gradients.")
-    to_b = raw.SparseTensorDenseMatMul(indices, values, sizes, grad, adjoint_a=not adjoint_a)
-    rows, columns = indices[:, 0], indices[:, 1]
-    if adjoint_a:
-        rows, columns = columns, rows
-    from_grad = gather(grad, rows)
-    from_b = gather(transpose(b) if adjoint_b else b, columns)
-    to_values = reduce_sum(from_grad * from_b, axis=1)
-    return [None, to_values, None, transpose(to_b) if adjoint_b else to_b]
+    to_b = raw.SparseTensorDenseMatMul(indices, values, sizes, grad, adjoint_a=not is_turned)
+    factors = (grad, transpose(b) if is_b_turned else b)
+    columns = (1, 0) if is_turned else (0, 1)
+    met = [gather(factor, indices[:, column]) for factor, column in zip(factors, columns)]
+    return [None, reduce_sum(met[0] * met[1], axis=1), None, transpose(to_b) if is_b_turned else to_b]
 
 
 @op(
@@ -133,20 +131,18 @@ def _divide(x: np.ndarray, y: np.ndarray) -> np.ndarray:
         return x / y
 
 
-def _scaled_gradient(op: Any, grad: Any, is_product: bool) -> list:
-    """The gradients of a product or quotient; sums over the elements that broadcasting repeats."""
-    indices, values, sizes, dense = op.inputs
-    dense_sizes = cast(shape(dense), dtypes.int64)
-    added = expand_dims(size(sizes) - size(dense_sizes), 0)
-    scale = sizes // concat([ones(added, dtypes.int64), dense_sizes], 0)
-    places = slice_(indices // scale, concat([[0], added], 0), [-1, -1])
-    dense_values = gather_nd(dense, places)
-    if is_product:
-        to_values, to_dense = grad * dense_values, grad * values
-    else:
-        to_values, to_dense = grad / dense_values, grad * (-values / raw.Square(dense_values))
-    total = raw.SparseTensorDenseAdd(places, to_dense, dense_sizes, zeros_like(dense))
-    return [None, to_values, None, total]
+def _gradient(partials: Callable) -> Callable:
+    """The gradient of an elementwise operation; `partials(grad, x, y)` are those of its stored elements and their partners."""
+
+    def gradient(op: Any, grad: Any) -> list:
+        indices, values, sizes, dense = op.inputs
+        dense_sizes = cast(shape(dense), dtypes.int64)
+        added = size(sizes) - size(dense_sizes)
+        places = minimum(slice_(indices, [0, added], [-1, -1]), dense_sizes - 1)
+        to_values, to_partners = partials(grad, values, gather_nd(dense, places))
+        return [None, to_values, None, raw.SparseTensorDenseAdd(places, to_partners, dense_sizes, zeros_like(dense))]
+
+    return gradient
 
 
 def _no_add_gradient(op, grad):
@@ -176,8 +172,8 @@ def _elementwise(name: str, function: Callable, gradient: Callable) -> None:
 _BROADCAST = "SparseDenseBinaryOpShared broadcasts dense to sparse only; got incompatible shapes: "
 
 _elementwise("SparseDenseCwiseAdd", np.add, _no_add_gradient)
-_elementwise("SparseDenseCwiseMul", np.multiply, lambda op, grad: _scaled_gradient(op, grad, True))
-_elementwise("SparseDenseCwiseDiv", _divide, lambda op, grad: _scaled_gradient(op, grad, False))
+_elementwise("SparseDenseCwiseMul", np.multiply, _gradient(lambda grad, x, y: (grad * y, grad * x)))
+_elementwise("SparseDenseCwiseDiv", _divide, _gradient(lambda grad, x, y: (grad / y, grad * (-x / raw.Square(y)))))
 
 
 def sparse_dense_cwise_add(sp_t: SparseTensor, dense_t: Any) -> SparseTensor:
