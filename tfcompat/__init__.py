@@ -60,6 +60,7 @@ from tfcompat._src.framework.scopes import colocate_with as colocate_with
 from tfcompat._src.framework.scopes import container as container
 from tfcompat._src.framework.scopes import control_dependencies as control_dependencies
 from tfcompat._src.framework.scopes import device as device
+from tfcompat._src.framework.scopes import disable_eager_execution as disable_eager_execution
 from tfcompat._src.framework.scopes import executing_eagerly as executing_eagerly
 from tfcompat._src.framework.scopes import get_collection as get_collection
 from tfcompat._src.framework.scopes import get_collection_ref as get_collection_ref

@@ -30,10 +30,11 @@ class FuncGraph(Graph):
       copied_ops: where given, nodes of the outer graph are copied into the body and not passed in, if this says so of them.
     """
 
+    building_function = True
+
     def __init__(self, outer_graph: Graph, copied_ops: Callable[[Operation], bool] | None = None) -> None:
         super().__init__()
         self._copied_ops = copied_ops
-        self.building_function = True
         self.outer_graph = self._outer_graph = outer_graph
         self._graph_def_versions.CopyFrom(outer_graph.graph_def_versions)
         self._functions = dict(outer_graph._functions)

@@ -47,6 +47,8 @@ class Graph(Collections):
     but safe for running.
     """
 
+    building_function = False
+
     def __init__(self) -> None:
         super().__init__()
         self._lock = threading.RLock()
@@ -75,7 +77,6 @@ class Graph(Collections):
         self._handle_readers: dict[str, Any] = {}
         self._handle_movers: dict[str, Any] = {}
         self._handle_deleters: dict[str, Any] = {}
-        self.building_function = False
         self.functional_control_flow: bool | None = None
         self.captured_from: dict[Tensor, Tensor] = {}
         self.outer_graph: Graph | None = None

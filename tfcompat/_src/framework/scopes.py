@@ -181,6 +181,11 @@ def get_all_collection_keys() -> list[Any]:
     return get_default_graph().get_all_collection_keys()
 
 
+@export("disable_eager_execution")
+def disable_eager_execution() -> None:
+    """Operations are added to graphs, as they always are here."""
+
+
 def executing_eagerly() -> bool:
     """Whether operations run at once; tfcompat builds graphs, so False."""
     return False
