@@ -140,8 +140,10 @@ class Constructors:
             nrows = convert_to_tensor(nrows, rowids.dtype, "nrows")
             nrows.shape.assert_has_rank(0)
             count = constant_value(nrows)
-            if count is not None and count < (least or 0):
-                raise ValueError(f"Expected nrows >= value_rowids[-1] + 1 and nrows >= 0; got nrows={count}, value_rowids={known_ids}")
+            if count is not None and count < 0:
+                raise ValueError(f"Expected nrows >= 0; got {count}")
+            if count is not None and least is not None and count < least:
+                raise ValueError(f"Expected nrows >= value_rowids[-1] + 1; got nrows={count}, value_rowids[-1]={least - 1}")
             if validate:
                 rowids = _demanded(values, rowids, "value_rowids", _rowids_demands, nrows, values)
             rows = expand_dims(arange(nrows + 1), 0)
@@ -205,6 +207,7 @@ class Constructors:
         cls, flat_values: Any, nested_value_rowids: Any, nested_nrows: Any = None, name: str | None = None, validate: bool = True
     ) -> Any:
         """`from_value_rowids` for several ragged dimensions, outermost first."""
+        _check_list(nested_value_rowids, "nested_value_rowids")
         _check_list(nested_nrows, "nested_nrows")
         return cls._nested(
             "ValueRowIds", cls.from_value_rowids, flat_values, nested_value_rowids, name, validate, nested_nrows
@@ -215,6 +218,7 @@ class Constructors:
         cls, flat_values: Any, nested_row_splits: Any, name: str | None = None, validate: bool = True
     ) -> Any:
         """`from_row_splits` for several ragged dimensions, outermost first."""
+        _check_list(nested_row_splits, "nested_row_splits")
         return cls._nested("RowSplits", cls.from_row_splits, flat_values, nested_row_splits, name, validate)
 
     @classmethod
@@ -222,6 +226,7 @@ class Constructors:
         cls, flat_values: Any, nested_row_lengths: Any, name: str | None = None, validate: bool = True
     ) -> Any:
         """`from_row_lengths` for several ragged dimensions, outermost first."""
+        _check_list(nested_row_lengths, "nested_row_lengths")
         return cls._nested("Rowlengths", cls.from_row_lengths, flat_values, nested_row_lengths, name, validate)
 
     @staticmethod
@@ -230,7 +235,6 @@ class Constructors:
     ) -> Any:
         """`make` applied for each ragged dimension, innermost first, with a number of rows each where `counts` is given."""
         _check_flag(validate)
-        _check_list(nested, f"the partitions of RaggedFromNested{kind}")
         if counts is not None and len(counts) != len(nested):
             raise ValueError("nested_nrows must have the same length as nested_value_rowids")
         arguments = list(zip(nested)) if counts is None else list(zip(nested, counts))
