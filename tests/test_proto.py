@@ -218,9 +218,9 @@ def test_files_are_built_when_asked_for():
     code = (
         "from tfcompat._src.proto import messages, pool\n"
         "before = set(pool._built)\n"
-        "assert 'tensorflow/core/framework/versions.proto' not in before\n"
-        "messages.VersionDef\n"
-        "assert set(pool._built) - before == {'tensorflow/core/framework/versions.proto'}\n"
+        "assert 'tensorflow/core/example/feature.proto' not in before\n"
+        "messages.Feature\n"
+        "assert set(pool._built) - before == {'tensorflow/core/example/feature.proto'}\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 
