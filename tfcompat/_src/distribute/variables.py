@@ -66,9 +66,9 @@ class DistributedVariable(DistributedValues, BaseResourceVariable):
 
     def is_initialized(self, name: str | None = None) -> Tensor:
         """A bool scalar: whether every component has a value."""
-        found = self._values[0].is_initialized()
-        for component in self._values[1:]:
-            found = raw.LogicalAnd(found, component.is_initialized())
+        found = self._values[0].is_initialized(*([name] if len(self._values) == 1 else []))
+        for position, component in enumerate(self._values[1:], 2):
+            found = raw.LogicalAnd(found, component.is_initialized(), name=name if position == len(self._values) else None)
         return found
 
     def _get_cross_replica(self) -> Any:

@@ -283,3 +283,11 @@ def as_dtype(type_value: Any) -> DType:
         if found is not None:
             return found
     raise TypeError(f"Cannot convert value {type_value!r} to a TensorFlow DType.")
+
+
+_CPP_NAMES = {"float32": "float", "float64": "double", "float16": "half"}
+
+
+def cpp_name(name: str) -> str:
+    """The name of a dtype as TensorFlow's kernels write it in their messages: "float" for "float32"."""
+    return _CPP_NAMES.get(name, name)

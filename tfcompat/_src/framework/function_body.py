@@ -397,13 +397,10 @@ def check_inputs(signature: Signature, inputs: Sequence[Tensor], function: str, 
             )
 
 
-_SHORT_NAMES = {"float32": "float", "float64": "double", "float16": "half"}
-
-
 def short_name(dtype: dtypes.DType) -> str:
     """A dtype as signatures show it."""
     name = dtype.base_dtype.name
-    return _SHORT_NAMES.get(name, name) + ("_ref" if dtype._is_ref_dtype else "")
+    return dtypes.cpp_name(name) + ("_ref" if dtype._is_ref_dtype else "")
 
 
 def copy_into(graph: FuncGraph, body: FuncGraph, arguments: Sequence[Tensor]) -> list[Tensor]:

@@ -15,8 +15,6 @@ from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
 from tfcompat._src.framework.tensor import Tensor, shape_text
 from tfcompat._src.framework.tensor_shape import TensorShape
 
-_KERNEL_TYPE_NAMES = {"float16": "half", "float32": "float", "float64": "double"}
-
 
 @op(
     "Const", "(*, value: tensor, dtype: type) -> (output: dtype)",
@@ -31,7 +29,7 @@ def _const(*, value):
 
 def _placeholder(context, *, dtype, shape):
     wanted = dtypes.as_dtype(dtype).name
-    text = f"dtype {_KERNEL_TYPE_NAMES.get(wanted, wanted)}"
+    text = f"dtype {dtypes.cpp_name(wanted)}"
     if shape.sizes is not None:
         text += f" and shape {shape_text(shape.sizes)}"
     raise errors.InvalidArgumentError(

@@ -16,7 +16,6 @@ from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import EXTERNAL, HOST, PURE, NotDifferentiable, op
 from tfcompat._src.framework.scopes import get_default_graph
 
-_KERNEL_NAMES = {"float64": "double", "float32": "float", "float16": "half"}
 _ERRORS = (
     ((ValueError, TypeError), errors.InvalidArgumentError), (StopIteration, errors.OutOfRangeError),
     (MemoryError, errors.ResourceExhaustedError), (NotImplementedError, errors.UnimplementedError),
@@ -60,7 +59,7 @@ def _kernel_name(dtype: Any) -> str:
         name = dtypes.as_dtype(dtype).name
     except TypeError:
         name = str(dtype)
-    return _KERNEL_NAMES.get(name, name)
+    return dtypes.cpp_name(name)
 
 
 def _call(context, inputs, *, token, Tout):

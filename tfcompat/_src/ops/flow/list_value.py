@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import errors
+from tfcompat._src.framework import dtypes, errors
 from tfcompat._src.framework.tensor import shape_text
 
 Sizes = tuple | None
 
-_CPP_NAMES = {"float32": "float", "float64": "double", "float16": "half"}
 
 
 def invalid(text: str) -> errors.InvalidArgumentError:
@@ -20,7 +19,7 @@ def invalid(text: str) -> errors.InvalidArgumentError:
 
 
 def dtype_text(dtype: Any) -> str:
-    return _CPP_NAMES.get(str(dtype), str(dtype))
+    return dtypes.cpp_name(str(dtype))
 
 
 def is_compatible(a: Sizes, b: Sizes) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import raw
+from tfcompat._src.framework import dtypes, raw
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.op_spec import Effects, NotDifferentiable, op
 from tfcompat._src.framework.tensor_shape import TensorShape
@@ -68,12 +68,11 @@ op(
 
 # ---- elements ----
 
-_CPP_NAMES = {"float32": "float", "float64": "double", "float16": "half"}
 
 
 def _require_dtype(array: Any, dtype: Any, what: str) -> None:
     if dtype != array.meta.dtype:
-        have, want = (_CPP_NAMES.get(str(d), str(d)) for d in (array.meta.dtype, dtype))
+        have, want = (dtypes.cpp_name(str(d)) for d in (array.meta.dtype, dtype))
         raise invalid(f"TensorArray dtype is {have} but Op {what} dtype {want}.")
 
 

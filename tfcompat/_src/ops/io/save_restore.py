@@ -194,14 +194,10 @@ def _check_types(saved: SavedTensors, names: list[str], types: tuple) -> None:
         expected, original = dtypes.as_dtype(dtype), saved.require(name).dtype
         if expected != original:
             wrong.append(
-                f"tensor_name = {name}; expected dtype {_type_text(expected)} does not equal original dtype {_type_text(original)}"
+                f"tensor_name = {name}; expected dtype {dtypes.cpp_name(expected.name)} does not equal original dtype {dtypes.cpp_name(original.name)}"
             )
     if wrong:
         raise _invalid("\n".join(wrong))
-
-
-def _type_text(dtype: dtypes.DType) -> str:
-    return {"float32": "float", "float64": "double", "float16": "half"}.get(dtype.name, dtype.name)
 
 
 def _restore_v2(prefix, tensor_names, shape_and_slices, *, dtypes):
@@ -220,7 +216,7 @@ def _restore_slice(file_pattern, tensor_name, shape_and_slice, *, dt):
     stored = saved.require(name).dtype
     if stored != dtypes.as_dtype(dt):
         raise _invalid(
-            f"Expected to restore a tensor of type {_type_text(dtypes.as_dtype(dt))}, got a tensor of type {_type_text(stored)} "
+            f"Expected to restore a tensor of type {dtypes.cpp_name(dtypes.as_dtype(dt).name)}, got a tensor of type {dtypes.cpp_name(stored.name)} "
             f"instead: tensor_name = {name}"
         )
     return _restored(saved, name, _text(shape_and_slice, "Input 2 (shape_and_slice)"))

@@ -51,8 +51,8 @@ def _reader(index: int, dtype: dtypes.DType) -> Callable[[int, bytes, list[bytes
         try:
             return kind.type(parse_number(token, kind)).item()
         except ValueError:
-            name = {"float32": "float", "float64": "double"}.get(dtype.name, dtype.name)
-            raise invalid(f"Field {token.decode('utf-8', 'replace')} in line {number} is not a valid {name}.") from None
+            shown = token.decode("utf-8", "replace")
+            raise invalid(f"Field {shown} in line {number} is not a valid {dtypes.cpp_name(dtype.name)}.") from None
 
     return number_in
 

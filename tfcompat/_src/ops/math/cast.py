@@ -30,7 +30,7 @@ def _cast_grad(op: Any, g: Any) -> list:
 def _require_numeric(source: np.dtype, target: Any) -> None:
     if "O" in (source.kind, getattr(target, "kind", "O")):
         names = (dtypes.as_dtype(t).name for t in (source, target))
-        names = tuple({"float32": "float", "float64": "double", "float16": "half"}.get(n, n) for n in names)
+        names = tuple(map(dtypes.cpp_name, names))
         raise errors.UnimplementedError(None, None, f"Cast {names[0]} to {names[1]} is not supported")
 
 

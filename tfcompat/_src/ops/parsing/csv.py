@@ -6,14 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import errors, raw
+from tfcompat._src.framework import dtypes, errors, raw
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.strings.numbers import parse_number
-
-_NAMES = {"float32": "float", "float64": "double", "int32": "int32", "int64": "int64"}
 
 
 def _invalid(text: str) -> errors.InvalidArgumentError:
@@ -76,7 +74,7 @@ def _value(text: bytes, dtype: np.dtype, default: np.ndarray, missing: bytes, fi
         return parse_number(text, dtype)
     except ValueError:
         shown = text.decode("utf-8", "replace")
-        raise _invalid(f"Field {field} in record {record} is not a valid {_NAMES[dtype.name]}: {shown}") from None
+        raise _invalid(f"Field {field} in record {record} is not a valid {dtypes.cpp_name(dtype.name)}: {shown}") from None
 
 
 def _column(values: list, dtype: np.dtype, shape: tuple) -> np.ndarray:

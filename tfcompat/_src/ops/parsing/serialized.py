@@ -20,7 +20,6 @@ from tfcompat._src.framework.tensor_proto import make_ndarray
 from tfcompat._src.proto import messages
 
 _NO_GRADIENT = NotDifferentiable("a string has no derivative")
-_CPP_NAMES = {"float32": "float", "float64": "double", "float16": "half"}
 
 
 def _invalid(text: str) -> errors.InvalidArgumentError:
@@ -76,7 +75,7 @@ def _parse_tensor(serialized, *, out_type):
         raise _invalid(f"Cannot parse tensor from proto: {e}") from None
     if found.dtype != out_type:
         names = (dtypes.as_dtype(t).name for t in (found.dtype, out_type))
-        parsed, wanted = (_CPP_NAMES.get(n, n) for n in names)
+        parsed, wanted = map(dtypes.cpp_name, names)
         raise _invalid(f"Type mismatch between parsed tensor ({parsed}) and dtype ({wanted})")
     return found
 

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from tfcompat._src.framework import dtypes
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.dtypes import DType
 from tfcompat._src.framework.host_context import HostContext
@@ -18,7 +19,6 @@ MAKES_HANDLE = Effects(external=True, creates=True)
 NO_GRADIENT = NotDifferentiable("what a queue gives depends on what was put in before")
 _add = functools.partial(op, place=HOST, gradient=NO_GRADIENT)
 
-_CPP_NAMES = {"float32": "float", "float64": "double", "float16": "half"}
 _COMMON = 'capacity: int = -1, container: string = "", shared_name: string = ""'
 
 
@@ -71,7 +71,7 @@ def _check_fits(node: Any, queue_class: type[state.Queue], queue: state.Queue) -
 
 
 def type_list_text(kinds: list[DType]) -> str:
-    return ", ".join(_CPP_NAMES.get(k.name, k.name) for k in kinds)
+    return ", ".join(dtypes.cpp_name(k.name) for k in kinds)
 
 
 def _shape_list_text(shapes: list[tuple] | None) -> str:

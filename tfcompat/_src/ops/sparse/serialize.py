@@ -119,7 +119,7 @@ def _parsed_parts(row: np.ndarray, i: int, dtype: np.dtype) -> Parts:
     if sizes.ndim != 1:
         raise invalid(f"Expected serialized_sparse[{i}, 2] to represent a shape vector but received shape {shape_text(sizes.shape)}")
     if values.dtype != dtype:
-        names = dtypes.as_dtype(dtype).name, {"float32": "float", "float64": "double"}.get(values.dtype.name, values.dtype.name)
+        names = dtypes.as_dtype(dtype).name, dtypes.cpp_name(values.dtype.name)
         raise invalid(f"Requested SparseTensor of type {names[0]} but SparseTensor[{i}].values.dtype() == {names[1]}")
     if len(indices) != len(values):
         raise invalid(f"Expected row counts of SparseTensor[{i}].indices and SparseTensor[{i}].values to match but they do not: {len(indices)} vs. {len(values)}")
