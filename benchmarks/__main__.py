@@ -12,13 +12,13 @@ from dataclasses import asdict
 from pathlib import Path
 
 from benchmarks import report
-from benchmarks.measure import WORKLOADS, measure
+from benchmarks.measure import OPS, WORKLOADS, measure
 from benchmarks.subjects import TITLES, Subject, SubjectError
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", help=f"of {', '.join(WORKLOADS)}; all by default")
+    parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", help=f"of {', '.join(WORKLOADS)}; ops for each op:...; all by default")
     parser.add_argument("--rounds", type=int, default=7, help="rounds of each workload (7)")
     parser.add_argument("--subjects", default=",".join(TITLES), help="comma-separated; all by default")
     for name in ("tf1", "tf2"):
@@ -29,6 +29,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--from", dest="stored", type=Path, help="measure nothing: report what --out has stored")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="also put the table between the markers of FILE")
     options = parser.parse_args(arguments)
+    options.workloads = [name for w in options.workloads for name in (OPS if w == "ops" else (w,))]
     unknown = [w for w in options.workloads if w not in WORKLOADS]
     unknown += [s for s in options.subjects.split(",") if s not in TITLES]
     if unknown:

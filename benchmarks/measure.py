@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from benchmarks.subjects import Subject, SubjectError, Worker
+from benchmarks.workloads import ops
 
 Log = Callable[[str], None]
 
@@ -16,8 +17,11 @@ STEPS = {
 """Steps of a training workload in one round."""
 COLD = ("mlp", "cnn", "transformer")
 """Workloads whose first run and peak memory are measured."""
+OPS = tuple(f"op:{name}" for name in ops.OPS)
+"""Workloads of one operation."""
+OP_STEPS = 10
 SCRIPTS = {"hello": "hello", "mlp_1000": "train_mlp"}
-WORKLOADS = (*STEPS, *(f"{name}_cold" for name in COLD), "big_graph", "import", *SCRIPTS)
+WORKLOADS = (*STEPS, *OPS, *(f"{name}_cold" for name in COLD), "big_graph", "import", *SCRIPTS)
 
 
 @dataclass
@@ -46,7 +50,9 @@ class Outcome:
 def measure(workload: str, subjects: list[Subject], rounds: int, log: Log) -> Outcome:
     """Measures one of `WORKLOADS`."""
     if workload in STEPS:
-        return _steps(workload, subjects, rounds, log)
+        return _steps(workload, STEPS[workload], subjects, rounds, log)
+    if workload in OPS:
+        return _steps(workload, OP_STEPS, [s for s in subjects if s.name != "jax"], rounds, log)
     if workload.endswith("_cold"):
         return _cold(workload, subjects, rounds, log)
     if workload == "big_graph":
@@ -64,8 +70,7 @@ def rotated(items: list, by: int) -> list:
     return items[by:] + items[:by]
 
 
-def _steps(workload: str, subjects: list[Subject], rounds: int, log: Log) -> Outcome:
-    count = STEPS[workload]
+def _steps(workload: str, count: int, subjects: list[Subject], rounds: int, log: Log) -> Outcome:
     kept = Measure(workload, "step", "ms")
     outcome = Outcome([kept])
     workers: dict[Subject, Worker] = {}

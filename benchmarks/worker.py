@@ -29,11 +29,12 @@ class GraphRunner:
         return self.tf.__version__
 
     def build(self, workload):
-        module = importlib.import_module("benchmarks.workloads." + workload)
+        name, _, op = workload.partition(":")
+        module = importlib.import_module("benchmarks.workloads." + ("ops" if op else name))
         self.feeds = itertools.cycle(module.batches())
         start = time.perf_counter()
         self.tf.set_random_seed(1)
-        self.model = module.build(self.tf)
+        self.model = module.build(self.tf, op) if op else module.build(self.tf)
         self.initializer = self.tf.global_variables_initializer()
         seconds = time.perf_counter() - start
         return {"seconds": seconds, "nodes": len(self.tf.get_default_graph().get_operations())}

@@ -71,8 +71,10 @@ from tfcompat._src.framework.scopes import op_scope as op_scope
 from tfcompat._src.framework.scopes import reset_default_graph as reset_default_graph
 from tfcompat._src.framework.sparse_tensor import SparseTensor as SparseTensor
 from tfcompat._src.framework.sparse_tensor import SparseTensorSpec as SparseTensorSpec
+from tfcompat._src.framework.sparse_tensor import SparseTensorValue as SparseTensorValue
 from tfcompat._src.framework.sparse_tensor import convert_to_tensor_or_sparse_tensor as convert_to_tensor_or_sparse_tensor
 from tfcompat._src.framework.tensor import Tensor as Tensor
+from tfcompat._src.framework.tensor_like import is_tensor as is_tensor
 from tfcompat._src.framework.tensor_proto import make_ndarray as make_ndarray
 from tfcompat._src.framework.tensor_proto import make_tensor_proto as make_tensor_proto
 from tfcompat._src.framework.tensor_shape import Dimension as Dimension
@@ -89,6 +91,7 @@ from tfcompat._src.function.control_flow_v2 import enable_control_flow_v2 as ena
 from tfcompat._src.function.control_flow_v2 import switch_case as switch_case
 from tfcompat._src.function.def_function import function as function
 from tfcompat._src.function.def_function import wrap_function as wrap_function
+from tfcompat._src.function.parallel_for import vectorized_map as vectorized_map
 from tfcompat._src.gradients.custom_gradient import custom_gradient as custom_gradient
 from tfcompat._src.gradients.custom_gradient import grad_pass_through as grad_pass_through
 from tfcompat._src.gradients.custom_gradient import recompute_grad as recompute_grad
@@ -127,7 +130,6 @@ from tfcompat._src.ops.array.fill import zeros_like as zeros_like
 from tfcompat._src.ops.array.gather import gather as gather
 from tfcompat._src.ops.array.gather import one_hot as one_hot
 from tfcompat._src.ops.array.join import concat as concat
-from tfcompat._src.ops.array.join import is_tensor as is_tensor
 from tfcompat._src.ops.array.join import parallel_stack as parallel_stack
 from tfcompat._src.ops.array.join import split as split
 from tfcompat._src.ops.array.join import stack as stack

@@ -18,8 +18,8 @@ LAYERS = [
     {"framework", "platform", "io", "checkpoint"},
     {"ops"},
     {"variables", "gradients", "function"},
-    {"runtime", "losses", "layers", "rnn", "train", "metrics", "summary", "profiler", "data", "lookup", "distributions", "linalg"},
-    {"contrib", "keras", "estimator", "distribute", "interop", "saved_model"},
+    {"runtime", "losses", "layers", "keras", "rnn", "train", "metrics", "summary", "profiler", "data", "lookup", "distributions", "linalg", "saved_model", "distribute"},
+    {"contrib", "estimator", "interop"},
     {"testing", "shim", "cli"},
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}

@@ -56,6 +56,15 @@ WHEN_RUN = {
         lambda: tf.stack([fed([1.0]), fed([1.0, 2])]),
         r"Shapes of all inputs must match: values\[0\].shape = \[1\] != values\[1\].shape = \[2\]",
     ),
+    "stack axis": (lambda: tf.stack([fed([1.0]), fed([2.0])], 2), r"axis = 2 not in \[-2, 2\)"),
+    "unstack axis": (lambda: tf.unstack(fed([1.0, 2]), 2, axis=-2), r"axis = -2 not in \[-1, 1\)"),
+    "scatter_nd negative size": (
+        lambda: tf.scatter_nd(fed([[0]]), fed([9.0]), fed([-1])), "Dimension -1 must be >= 0"
+    ),
+    "scatter_nd empty": (
+        lambda: tf.scatter_nd(fed([[0]]), fed([1.0]), fed([0])),
+        r"Indices and updates specified for empty output.  indices shape: \[1,1\]",
+    ),
     "split": (lambda: tf.split(fed([1.0, 2, 3]), 2), r"split_dim 0 \(size = 3\) and num_split 2"),
     "tile": (
         lambda: tf.tile(fed([1.0, 2]), fed([1, 2])),

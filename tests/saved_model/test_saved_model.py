@@ -9,6 +9,7 @@ import pytest
 
 import tfcompat as tf
 from tfcompat._src.saved_model import builder, files, loader
+from tfcompat._src.train.tracking import TrackableAsset
 
 GOLDEN = pathlib.Path(__file__).parent.parent / "golden" / "saved_model"
 TOLERANCE = {"rtol": 1e-5, "atol": 1e-6}
@@ -283,3 +284,55 @@ def test_what_cannot_be_saved_is_named(tmp_path):
             tf.saved_model.save(made, str(tmp_path))
     with pytest.raises(ValueError, match="2 MetaGraphs"):
         tf.saved_model.load_v2(str(GOLDEN / "classifier"))
+
+
+def load_functions(folder, tags=None):
+    """The root of a SavedModel in the default graph, in a session whose tables and variables are filled."""
+    root = tf.saved_model.load_v2(folder, tags)
+    session = tf.Session()
+    session.run(tf.tables_initializer())
+    return root, session
+
+
+def test_a_graph_without_objects_gives_functions(golden):
+    with tf.Graph().as_default():
+        root, session = load_functions(str(GOLDEN / "classifier"), {"serve"})
+        found = root.signatures["serving_default"](images=tf.constant(models.batch()))
+        with session:
+            values = session.run(found)
+    np.testing.assert_allclose(values["logits"], golden["logits"], **TOLERANCE)
+    np.testing.assert_array_equal(values["labels"].astype("S"), golden["labels"])
+
+
+def test_a_part_of_a_loaded_graph_is_a_function(golden):
+    with tf.Graph().as_default():
+        root, session = load_functions(str(GOLDEN / "classifier"), {"serve"})
+        part = root.prune("images:0", "logits:0")
+        with session:
+            logits = session.run(part(tf.constant(models.batch())))
+    np.testing.assert_allclose(logits, golden["logits"], **TOLERANCE)
+
+
+def test_which_graph_is_meant_must_be_said():
+    with tf.Graph().as_default(), pytest.raises(ValueError, match="MetaGraphs"):
+        tf.saved_model.load_v2(str(GOLDEN / "classifier"))
+
+
+def test_a_function_refuses_other_inputs():
+    with tf.Graph().as_default():
+        root, session = load_functions(str(GOLDEN / "classifier"), {"serve"})
+        with session, pytest.raises(TypeError, match="images"):
+            root.signatures["serving_default"](pictures=tf.constant(models.batch()))
+
+
+def test_assets_of_objects_move_with_them(tmp_path):
+    (tmp_path / "words.txt").write_text("alpha\n")
+    with tf.Graph().as_default(), tf.Session():
+        root = tf.Module()
+        root.words = TrackableAsset(str(tmp_path / "words.txt"))
+        tf.saved_model.save(root, str(tmp_path / "first"))
+    (tmp_path / "first").rename(tmp_path / "second")
+    with tf.Graph().as_default(), tf.Session() as session:
+        path = session.run(tf.saved_model.load_v2(str(tmp_path / "second")).words.asset_path).decode()
+    assert path == str(tmp_path / "second" / "assets" / "words.txt")
+    assert pathlib.Path(path).read_text() == "alpha\n"

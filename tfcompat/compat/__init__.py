@@ -18,6 +18,7 @@ from tfcompat._src.platform.compat import real_types as real_types
 
 _LAZY = {
     "v1": "tfcompat.compat.v1",
+    "v2": "tfcompat.compat.v2",
 }
 
 

@@ -2,6 +2,7 @@
 
 import importlib
 
+from tfcompat.contrib import bayesflow as bayesflow
 from tfcompat.contrib import checkpoint as checkpoint
 from tfcompat.contrib import cluster_resolver as cluster_resolver
 from tfcompat.contrib import compiler as compiler
@@ -10,7 +11,10 @@ from tfcompat.contrib import crf as crf
 from tfcompat.contrib import cudnn_rnn as cudnn_rnn
 from tfcompat.contrib import distribute as distribute
 from tfcompat.contrib import framework as framework
+from tfcompat.contrib import grid_rnn as grid_rnn
 from tfcompat.contrib import image as image
+from tfcompat.contrib import integrate as integrate
+from tfcompat.contrib import keras as keras
 from tfcompat.contrib import layers as layers
 from tfcompat.contrib import legacy_seq2seq as legacy_seq2seq
 from tfcompat.contrib import lookup as lookup
@@ -26,6 +30,7 @@ from tfcompat.contrib import saved_model as saved_model
 from tfcompat.contrib import seq2seq as seq2seq
 from tfcompat.contrib import signal as signal
 from tfcompat.contrib import slim as slim
+from tfcompat.contrib import sparsemax as sparsemax
 from tfcompat.contrib import staging as staging
 from tfcompat.contrib import summary as summary
 from tfcompat.contrib import tensorboard as tensorboard

@@ -2,11 +2,25 @@
 
 import importlib
 
+from tfcompat._src.keras.engine.input_layer import Input as Input
+from tfcompat._src.keras.engine.sequential import Sequential as Sequential
+from tfcompat._src.keras.engine.training import Model as Model
+from tfcompat.keras import activations as activations
 from tfcompat.keras import backend as backend
+from tfcompat.keras import callbacks as callbacks
+from tfcompat.keras import constraints as constraints
+from tfcompat.keras import datasets as datasets
 from tfcompat.keras import experimental as experimental
 from tfcompat.keras import initializers as initializers
 from tfcompat.keras import layers as layers
+from tfcompat.keras import losses as losses
+from tfcompat.keras import metrics as metrics
+from tfcompat.keras import mixed_precision as mixed_precision
+from tfcompat.keras import models as models
 from tfcompat.keras import optimizers as optimizers
+from tfcompat.keras import preprocessing as preprocessing
+from tfcompat.keras import regularizers as regularizers
+from tfcompat.keras import utils as utils
 
 _LAZY = {
 }

@@ -4,6 +4,8 @@ import importlib
 
 from tfcompat._src.function.ctc_dense import ctc_loss_v2 as ctc_loss_v2
 from tfcompat._src.function.ctc_dense import ctc_unique_labels as ctc_unique_labels
+from tfcompat._src.keras.utils.average_loss import compute_average_loss as compute_average_loss
+from tfcompat._src.keras.utils.average_loss import scale_regularization_loss as scale_regularization_loss
 from tfcompat._src.ops.array.blocks import depth_to_space as depth_to_space
 from tfcompat._src.ops.array.blocks import space_to_batch as space_to_batch
 from tfcompat._src.ops.array.blocks import space_to_depth as space_to_depth

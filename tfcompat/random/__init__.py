@@ -23,6 +23,7 @@ from tfcompat._src.ops.random.stateless import stateless_multinomial as stateles
 from tfcompat._src.ops.random.stateless import stateless_random_normal as stateless_normal
 from tfcompat._src.ops.random.stateless import stateless_truncated_normal as stateless_truncated_normal
 from tfcompat._src.ops.random.stateless import stateless_random_uniform as stateless_uniform
+from tfcompat.random import experimental as experimental
 
 _LAZY = {
 }

@@ -2,7 +2,7 @@
 
 import importlib
 
-from tfcompat._src.testing.benchmark import Benchmark as Benchmark
+from tfcompat._src.testing.benchmark import TensorFlowBenchmark as Benchmark
 from tfcompat._src.testing.benchmark import benchmark_config as benchmark_config
 from tfcompat._src.testing.devices import gpu_device_name as gpu_device_name
 from tfcompat._src.testing.devices import is_built_with_cuda as is_built_with_cuda

@@ -5,6 +5,7 @@ from __future__ import annotations
 import types
 from typing import Any
 
+from tfcompat._src.framework import device_scope
 from tfcompat._src.framework.device import DeviceSpec, canonical_name
 from tfcompat._src.framework.scopes import get_default_graph
 from tfcompat._src.runtime.devices import accelerator_count
@@ -33,7 +34,7 @@ def resolve(d: str) -> str:
 def current() -> str:
     """The device that a node made now would have, "" where no scope says one."""
     node: Any = types.SimpleNamespace(_device="", device="", type="", name="", node_def=types.SimpleNamespace(op="", name="", device=""))
-    get_default_graph()._apply_devices(node)
+    device_scope.apply(get_default_graph()._devices, node)
     return canonical_name(node._device)
 
 

@@ -17,9 +17,9 @@ from tfcompat._src.framework.convert import constant, convert_to_tensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.scopes import control_dependencies, name_scope
 from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.framework.tensor_like import is_tensor
 from tfcompat._src.framework.tensor_shape import TensorShape
 from tfcompat._src.ops.array.fill import ones
-from tfcompat._src.ops.array.join import is_tensor
 from tfcompat._src.ops.array.shape import broadcast_static_shape, rank, shape
 from tfcompat._src.ops.composed.check_ops import assert_greater_equal
 from tfcompat._src.ops.composed.rank_checks import assert_rank

@@ -18,8 +18,9 @@ from tfcompat._src.framework.convert import constant, convert_to_tensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.framework.tensor_like import is_tensor
 from tfcompat._src.framework.tensor_shape import TensorShape, as_shape
-from tfcompat._src.ops.array.join import concat, is_tensor
+from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.shape import (
     broadcast_dynamic_shape,
     broadcast_static_shape,

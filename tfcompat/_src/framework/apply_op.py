@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -163,37 +163,48 @@ def _mismatch(spec: OpSpec, arg: Arg, dtype: Any, wanted: Any, first_use: dict[s
 
 
 def _convert_list(spec: OpSpec, arg: Arg, values: Any, attrs: dict[str, Any], first_use: dict[str, str]) -> list[Tensor]:
-    """A `N*T` input: all elements of one dtype, that of the first element that has one."""
+    """A `N*T` input: all elements of one dtype; the first tensor among them says which."""
     if not isinstance(values, (list, tuple)):
         raise TypeError(
             f"Expected list for '{arg.name}' argument to '{spec.name}' Op, not {values}."
         )
     wanted = arg.dtype if arg.dtype is not None else attrs.get(arg.type_attr)
     if wanted is None:
-        typed = next((v for v in values if isinstance(v, Tensor) or hasattr(v, "_as_graph_element")), None)
-        wanted = typed.dtype.base_dtype if typed is not None else None
-    found = []
-    for i, value in enumerate(values):
-        try:
-            found.append(to_tensor(value, None if isinstance(value, Tensor) else wanted, f"{arg.name}_{i}", arg.is_ref))
-        except ValueError:
-            found.append(to_tensor(value, None, f"{arg.name}_{i}", arg.is_ref))
-        if wanted is None:
-            wanted = found[-1].dtype.base_dtype
-    kinds = [t.dtype.base_dtype for t in found]
-    if any(k is not wanted for k in kinds):
-        listed = ", ".join(k.name for k in kinds)
-        where = f"Tensors in list passed to '{arg.name}' of '{spec.name}' Op have types [{listed}]"
-        if arg.dtype is None and attrs.get(arg.type_attr) is None:
-            raise TypeError(f"{where} that don't all match.")
-        source = f"type {wanted.name} of argument '{first_use.get(arg.type_attr, '')}'" if first_use else f"expected type {wanted.name}"
-        raise TypeError(f"{where} that do not match {source}.")
+        wanted = next((v.dtype.base_dtype for v in values if isinstance(v, Tensor)), None)
+    try:
+        found = [
+            to_tensor(value, None if isinstance(value, Tensor) else wanted, f"{arg.name}_{i}", arg.is_ref)
+            for i, value in enumerate(values)
+        ]
+        kinds = {t.dtype.base_dtype for t in found}
+    except (TypeError, ValueError) as error:
+        raise TypeError(_list_mismatch(spec, arg, values, attrs)) from error
+    if len(kinds | ({wanted} if wanted is not None else set())) > 1:
+        raise TypeError(_list_mismatch(spec, arg, found, attrs))
+    if wanted is None and found:
+        wanted = found[0].dtype.base_dtype
     _set_length(spec, arg, len(found), attrs)
     if arg.type_attr and arg.type_attr not in attrs and wanted is not None:
         _check_allowed_dtype(spec, arg, spec.signature.attrs[arg.type_attr], wanted)
         attrs[arg.type_attr] = wanted
         first_use[arg.type_attr] = arg.name
     return found
+
+
+def _list_mismatch(spec: OpSpec, arg: Arg, values: Sequence, attrs: dict[str, Any]) -> str:
+    """What is wrong with a list whose elements do not become tensors of the dtype that they should have."""
+    names = []
+    for value in values:
+        try:
+            names.append(to_tensor(value, None, None, arg.is_ref).dtype.base_dtype.name)
+        except (TypeError, ValueError):
+            names.append("<NOT CONVERTIBLE TO TENSOR>")
+    text = f"Tensors in list passed to '{arg.name}' of '{spec.name}' Op have types [{', '.join(names)}] that "
+    if arg.dtype is not None:
+        return f"{text}do not match expected type {arg.dtype.name}."
+    if attrs.get(arg.type_attr) is not None:
+        return f"{text}do not match type {attrs[arg.type_attr].name} inferred from earlier arguments."
+    return f"{text}don't all match."
 
 
 def _set_length(spec: OpSpec, arg: Arg, length: int, attrs: dict[str, Any]) -> None:
@@ -215,11 +226,13 @@ def _convert_tuple(spec: OpSpec, arg: Arg, values: Any, attrs: dict[str, Any]) -
         raise TypeError(f"Expected list for '{arg.name}' argument to '{spec.name}' Op, not {values}.")
     kinds = attrs.get(arg.type_list_attr) or [None] * len(values)
     found = [to_tensor(v, k, f"{arg.name}_{i}", arg.is_ref) for i, (v, k) in enumerate(zip(values, kinds))]
+    attr = spec.signature.attrs[arg.type_list_attr]
     attrs[arg.type_list_attr] = [t.dtype.base_dtype for t in found]
-    minimum = spec.signature.attrs[arg.type_list_attr].minimum
-    if minimum is not None and len(found) < minimum:
+    for dtype in attrs[arg.type_list_attr]:
+        _check_allowed_dtype(spec, arg, attr, dtype)
+    if attr.minimum is not None and len(found) < attr.minimum:
         raise ValueError(
-            f"List argument '{arg.name}' to '{spec.name}' Op with length {len(found)} shorter than minimum length {minimum}."
+            f"Attr '{arg.type_list_attr}' of '{spec.name}' Op passed list of length {len(found)} less than minimum {attr.minimum}."
         )
     return found
 
@@ -294,6 +307,8 @@ def _as_array(attr: Attr, value: Any) -> np.ndarray:
 def _as_function(attr: Attr, value: Any) -> attr_values.FunctionRef:
     if isinstance(value, attr_values.FunctionRef):
         return value
+    if hasattr(value, "add_to_graph"):
+        value.add_to_graph(get_default_graph())
     name = getattr(value, "name", value)
     if not isinstance(name, str):
         raise TypeError(f"Don't know how to convert {value!r} to a func for argument {attr.name}")

@@ -18,17 +18,13 @@ from tfcompat._src.framework import errors
 
 @dataclass
 class Check:
-    """One requirement: `ok` is a scalar bool; `values` go into `text` when it fails. `op` is the node that asked.
-
-    `is_certain` says that it was seen to fail while the cluster was traced.
-    """
+    """One requirement: `ok` is a scalar bool; `values` go into `text` when it fails. `op` is the node that asked."""
 
     ok: Any
     text: str | Callable[..., str]
     values: tuple
     op: Any
     error: type[errors.OpError] = errors.InvalidArgumentError
-    is_certain: bool = False
 
     def traced_values(self) -> tuple:
         """The values that exist only when the program runs."""
@@ -79,7 +75,7 @@ def require(ok: Any, text: str | Callable[..., str], *values: Any, error: type[e
             return
         if COLLECTOR.checks is None:
             raise check.failure(values)
-        check.ok, check.is_certain = jnp.asarray(False), True
+        check.ok = jnp.asarray(False)
     if COLLECTOR.checks is not None:
         COLLECTOR.checks.append(check)
 

@@ -9,6 +9,7 @@ import numpy as np
 from tfcompat._src.framework import dtypes, errors
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.framework.tensor_like import is_dense_tensor_like
 from tfcompat._src.framework.tensor_shape import TensorShape
 
 _MAX_ELEMENTS = 1 << 16
@@ -212,10 +213,10 @@ def _is_static(tensor: Tensor) -> bool:
 def constant_value(tensor: Any, partial: bool = False) -> np.ndarray | None:
     """The value of a tensor that can be computed without a Session, as a NumPy array, else None.
 
-    Once it was computed, the tensor can no longer be fed, as in 1.15.
+    Once it was computed, the tensor can no longer be fed, as in 1.15. What is no tensor is its own value.
     """
     if not isinstance(tensor, Tensor):
-        return getattr(tensor, "numpy", lambda: None)()
+        return None if is_dense_tensor_like(tensor) else tensor
     if partial and tensor.op.type == "Pack" and tensor.op._attrs["axis"] == 0:
         return np.array([constant_value(t) for t in tensor.op.inputs], dtype=object)
     found = known_value(tensor) if _is_static(tensor) else None
@@ -239,5 +240,23 @@ def _python_sizes(tensor: Tensor) -> tuple | None:
 
 
 def constant_value_as_shape(tensor: Tensor) -> TensorShape:
-    """A shape tensor read as a TensorShape, as far as Python code may know its entries in 1.15."""
+    """A shape tensor read as a TensorShape, as far as Python code may know its entries in 1.15; a scalar -1 is an unknown shape.
+
+    Raises:
+      ValueError: the tensor is another scalar, or no vector.
+    """
+    if tensor._sizes == ():
+        value = constant_value(tensor)
+        if value is None:
+            raise ValueError(
+                "Received a scalar with unknown value as shape; require a statically known scalar with value '-1' to "
+                "describe an unknown shape."
+            )
+        if value != -1:
+            raise ValueError(
+                f"Received a scalar value '{value}' as shape; require a statically known scalar with value '-1' to "
+                "describe an unknown shape."
+            )
+        return TensorShape(None)
+    tensor.shape.with_rank(1)
     return TensorShape.of(_python_sizes(tensor))

@@ -12,6 +12,7 @@ from tfcompat._src.framework.export import export
 from tfcompat._src.framework.scopes import get_default_graph
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import Dimension, TensorShape
+from tfcompat._src.proto import messages
 
 _functions: dict[int, list[tuple[Any, Callable]]] = {}
 _cache: dict[type, list[Callable]] = {}
@@ -144,7 +145,7 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
     """A constant tensor.
 
     Args:
-      value: a number, string, nested list or array.
+      value: a number, string, nested list, array or TensorProto; a message states its own dtype and shape.
       dtype: element type; by default that of `value`.
       shape: shape of the result; a shorter `value` is filled up with its last element.
       name: node name.
@@ -159,8 +160,16 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
     return _constant(value, wanted, shape, name)
 
 
-def _constant(value: Any, dtype: dtypes.DType | None, shape: Any, name: str) -> Tensor:
-    array = tensor_proto.to_numpy(value, dtype, shape)
+def constant_v2(value: Any, dtype: Any = None, shape: Any = None, name: str = "Const") -> Tensor:
+    """`tf.constant` that fills a shape with a single value only, and gives as many values as it holds that shape."""
+    return _constant(value, None if dtype is None else dtypes.as_dtype(dtype), shape, name, allow_broadcast=True)
+
+
+def _constant(value: Any, dtype: dtypes.DType | None, shape: Any, name: str, allow_broadcast: bool = False) -> Tensor:
+    if isinstance(value, messages.TensorProto):
+        array = tensor_proto.make_ndarray(value)
+        return add_constant(array, dtypes.as_dtype(value.dtype), name)
+    array = tensor_proto.to_numpy(value, dtype, shape, allow_broadcast)
     if isinstance(value, np.ndarray) and np.may_share_memory(array, value):
         array = array.copy()
     return add_constant(array, dtype or dtypes.as_dtype(array.dtype), name)

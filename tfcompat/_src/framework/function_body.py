@@ -371,7 +371,8 @@ def copied(body: FuncGraph, arguments: Sequence[Tensor], copy: Callable) -> tupl
         made[op] = copy(op, attrs, inputs, [made[c] for c in op.control_inputs if c in made])
         values.update(zip(op._outputs, made[op]._outputs))
     for op, index in open_inputs:
-        made[op]._update_input(index, values[op.inputs[index]])
+        node = made[op]  # a new Merge: no plan holds it, so nothing has to be told that it changes
+        node._inputs = (*node._inputs[:index], values[op.inputs[index]], *node._inputs[index + 1 :])
     return made, values
 
 

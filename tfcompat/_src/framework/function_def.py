@@ -47,7 +47,8 @@ def graph_to_function_def(
         found.signature.input_arg.add(name=name, type=tensor.dtype.as_datatype_enum)
     for name, tensor in results:
         found.signature.output_arg.add(name=name, type=tensor.dtype.as_datatype_enum)
-    write_nodes(found, operations, arguments, results)
+    inside = [op for op in operations if not any(t in arguments for t in op.outputs)]
+    write_nodes(found, inside, arguments, results)
     return found
 
 

@@ -8,25 +8,18 @@ import threading
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from tfcompat._src.framework import attr_values, dtypes, op_spec, shape_inference, thread_scopes
-from tfcompat._src.framework import device as device_lib
+from tfcompat._src.framework import attr_values, device_scope, dtypes, op_spec, shape_inference, thread_scopes
 from tfcompat._src.framework.default_stack import GRAPHS
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph_collections import Collections
 from tfcompat._src.framework.operation import Operation, creation_stack, output_dtypes
 from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.framework.traceable_stack import TraceableObject, from_program
 from tfcompat._src.platform.versions import GRAPH_DEF_VERSION
 from tfcompat._src.proto import messages
 
 _VALID_OP_NAME = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\-/]*$")
 _VALID_SCOPE_NAME = re.compile(r"^[A-Za-z0-9_.\-/]*$")
-
-
-class _Colocation:
-    """An entry of the colocation stack; `op` is None for `colocate_with(None)`."""
-
-    def __init__(self, op: Operation | None) -> None:
-        self.op = op
 
 
 class _ControlDependencies:
@@ -48,6 +41,7 @@ class Graph(Collections):
     """
 
     building_function = False
+    _building_function = property(lambda self: self.building_function)
 
     def __init__(self) -> None:
         super().__init__()
@@ -59,7 +53,7 @@ class Graph(Collections):
         self._names_in_use: dict[str, int] = {}
         self._name_stack = ""
         self._devices: list[Any] = []
-        self._colocations: list[_Colocation] = []
+        self._colocations: list[TraceableObject] = []
         self._control_dependencies_stack: list[_ControlDependencies] = []
         self._control_flow_context: Any = None
         self._default_original_op: Operation | None = None
@@ -175,7 +169,7 @@ class Graph(Collections):
         for entry in self._control_dependencies_stack:
             entry.made.add(node)
         if self._devices:
-            self._apply_devices(node)
+            device_scope.apply(self._devices, node)
         if self._colocations:
             self._apply_colocations(node)
         if self._container and "container" in node._attrs and not node._attrs["container"]:
@@ -274,20 +268,11 @@ class Graph(Collections):
     @contextlib.contextmanager
     def device(self, device_name_or_function: Any) -> Iterator[None]:
         """Places the nodes made inside: a device string, a function of the node, or None to ignore outer ones."""
-        self._devices.append(_device_entry(device_name_or_function))
+        self._devices.append(device_scope.entry(device_name_or_function))
         try:
             yield
         finally:
             self._devices.pop()
-
-    def _apply_devices(self, node: Operation) -> None:
-        for entry in reversed(self._devices):
-            if entry is None:
-                break
-            if callable(entry):
-                node._device = _function_device(entry, node)
-            else:
-                node._device = device_lib.merge(entry, node._device)
 
     @contextlib.contextmanager
     def colocate_with(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
@@ -298,7 +283,7 @@ class Graph(Collections):
             op = op.op if isinstance(op, Tensor) or hasattr(op, "op") else self.as_graph_element(op, allow_tensor=False)
         old_devices, old_colocations = self._devices, self._colocations
         self._devices = []
-        self._colocations = ([] if ignore_existing else list(old_colocations)) + ([_Colocation(op)] if op is not None else [])
+        self._colocations = ([] if ignore_existing else list(old_colocations)) + ([from_program(op)] if op is not None else [])
         try:
             yield
         finally:
@@ -307,9 +292,10 @@ class Graph(Collections):
     def _apply_colocations(self, node: Operation) -> None:
         groups: list[bytes] = []
         for entry in self._colocations:
-            groups.extend(entry.op.colocation_groups())
-            if entry.op.device:
-                node._device = entry.op.device
+            groups.extend(entry.obj.colocation_groups())
+            if entry.obj.device:
+                node._device = entry.obj.device
+        node._colocation_dict = {entry.obj.name: entry.copy_metadata() for entry in self._colocations}
         if groups:
             node._attrs["_class"] = sorted(set(groups))
 
@@ -559,25 +545,6 @@ class Graph(Collections):
 
     def __deepcopy__(self, memo: dict) -> Graph:
         raise TypeError("a Graph cannot be copied; export it with as_graph_def() and import that")
-
-
-def _device_entry(device: Any) -> Any:
-    """What the device stack holds: None, a function of the node, or a canonical string."""
-    if device is None or callable(device):
-        return device if not isinstance(device, device_lib.DeviceSpec) else device.to_string()
-    if isinstance(device, device_lib.DeviceSpec):
-        return device.to_string()
-    return device_lib.canonical_name(device)
-
-
-def _function_device(function: Any, node: Operation) -> str:
-    """What a device function says, which replaces the node's device; TypeError where it says nothing."""
-    device = function(node)
-    if isinstance(device, device_lib.DeviceSpec):
-        device = device.to_string()
-    if not isinstance(device, str):
-        raise TypeError(f"the device function {function!r} must give a string for {node.name}, not {device!r}")
-    return device
 
 
 def fill_inferred_attrs(signature: Any, inputs: list[Tensor], attrs: dict[str, Any]) -> None:

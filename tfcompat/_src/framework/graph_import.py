@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from tfcompat._src.framework import attr_values, dtypes, errors, op_spec
+from tfcompat._src.framework import attr_values, device_scope, dtypes, errors, op_spec
 from tfcompat._src.framework.convert import to_tensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.function_body import FuncGraph, GraphFunction, call_spec, short_name
@@ -220,7 +220,7 @@ class _Importer:
 
     def _merged_device(self, op: Operation, device: str) -> str:
         op._device = device
-        self._graph._apply_devices(op)
+        device_scope.apply(self._graph._devices, op)
         return op._device
 
     def _rename_colocation(self, op: Operation, name_in_graph_def: str) -> list[str]:

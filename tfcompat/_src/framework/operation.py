@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import linecache
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tfcompat._src.framework import attr_values, dtypes, errors, op_spec
 from tfcompat._src.framework import device as device_lib
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.tensor import Tensor, session_for
+from tfcompat._src.framework.tf_stack import StackFrame, convert_stack
+from tfcompat._src.framework.traceable_stack import TraceableObject
 from tfcompat._src.proto import messages
 
 _MAX_FRAMES = 64
@@ -35,6 +36,9 @@ class Operation:
     """
 
     is_node = True
+    _device_assignments: Sequence[TraceableObject] = ()
+    _colocation_dict: Mapping[str, TraceableObject] = {}
+    _given_traceback: Sequence[StackFrame] | None = None
 
     def __init__(
         self, graph: Any, spec: op_spec.OpSpec, name: str, inputs: Iterable[Tensor], output_dtypes: Iterable[dtypes.DType],
@@ -142,12 +146,22 @@ class Operation:
     @property
     def traceback(self) -> list[tuple]:
         """Where the node was made: (file, line, function, source line) tuples, outermost first."""
-        return [
-            (c.co_filename, line, c.co_name, linecache.getline(c.co_filename, line).strip())
-            for c, line in reversed(self._stack)
-        ]
+        return list(convert_stack(self._traceback))
 
-    traceback_with_start_lines = traceback
+    @property
+    def traceback_with_start_lines(self) -> list[tuple]:
+        """`traceback`, with the first line of the function at the end of each tuple."""
+        return list(convert_stack(self._traceback, include_func_start_lineno=True))
+
+    @property
+    def _traceback(self) -> Sequence[StackFrame]:
+        if self._given_traceback is not None:
+            return self._given_traceback
+        return [StackFrame(c.co_filename, line, c.co_name, None, c.co_firstlineno) for c, line in reversed(self._stack)]
+
+    @_traceback.setter
+    def _traceback(self, frames: Sequence[StackFrame]) -> None:
+        self._given_traceback = frames
 
     def run(self, feed_dict: dict | None = None, session: Any = None) -> None:
         """Runs this operation in `session`, or in the default session; ValueError where there is none."""

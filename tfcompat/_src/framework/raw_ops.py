@@ -6,22 +6,46 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework import op_spec, raw
+from tfcompat._src.framework import op_spec, raw, removed_ops
+
+
+_RENAMED = {
+    **dict.fromkeys(("All", "Any", "EuclideanNorm", "Max", "Mean", "Min", "Prod", "Sum"), {"axis": "reduction_indices"}),
+    **dict.fromkeys(("Split", "SplitV"), {"axis": "split_dim"}),
+    "ExpandDims": {"axis": "dim"},
+    "Select": {"x": "t", "y": "e"},
+    "Squeeze": {"axis": "squeeze_dims"},
+    "Where": {"condition": "input"},
+}
+"""Arguments that have another name here than in the OpDef."""
+
+
+@functools.cache
+def _removed(op_type: str) -> Callable:
+    def call(**kwargs: Any) -> Any:
+        raise removed_ops.error(op_type)
+
+    call.__name__ = call.__qualname__ = op_type
+    return call
 
 
 @functools.cache
 def _keyword_only(op_type: str) -> Callable:
-    function = raw.function(op_type)
+    function, renamed = raw.function(op_type), _RENAMED.get(op_type, {})
+    public = {inner: outer for outer, inner in renamed.items()}
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if args:
-            keys = [*function.parameters, "name"]
+            keys = [*(public.get(p, p) for p in function.parameters), "name"]
             raise TypeError(
                 f"{op_type} only takes keyword args (possible keys: {keys}). Please pass these args as kwargs instead."
             )
+        for key in public.keys() & kwargs.keys():
+            raise TypeError(f"{op_type}() got an unexpected keyword argument {key!r}")
+        kwargs = {renamed.get(key, key): value for key, value in kwargs.items()}
         missing = raw.missing_arguments(function.spec.signature, kwargs)
         if missing:
-            listed = ", ".join(map(repr, missing))
+            listed = ", ".join(repr(public.get(key, key)) for key in missing)
             raise TypeError(f"{op_type}() missing {len(missing)} required positional arguments: {listed}")
         return function(**kwargs)
 
@@ -30,10 +54,12 @@ def _keyword_only(op_type: str) -> Callable:
 
 
 def __getattr__(op_type: str) -> Callable:
+    if op_type in removed_ops.SINCE:
+        return _removed(op_type)
     if op_spec.find(op_type) is None:
         raise AttributeError(f"tfcompat has no tf.raw_ops.{op_type}: TensorFlow 1.15 does not have it or it is not built yet.")
     return _keyword_only(op_type)
 
 
 def __dir__() -> list[str]:
-    return op_spec.registered_names()
+    return sorted({*op_spec.registered_names(), *removed_ops.SINCE})

@@ -19,8 +19,9 @@ from tfcompat._src.framework.tensor_shape import TensorShape, as_shape
 from tfcompat._src.framework.tensor_spec import TensorSpec
 from tfcompat._src.framework.type_spec import BatchableTypeSpec
 
-SparseTensorValue = collections.namedtuple("SparseTensorValue", ["indices", "values", "dense_shape"])
-export("SparseTensorValue")(SparseTensorValue)
+SparseTensorValue = export("SparseTensorValue")(
+    collections.namedtuple("SparseTensorValue", ["indices", "values", "dense_shape"])
+)
 
 
 @export("SparseTensor", "sparse.SparseTensor")

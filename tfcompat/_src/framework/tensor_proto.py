@@ -120,7 +120,9 @@ def make_ndarray(tensor) -> np.ndarray:
     return _filled(flat, math.prod(dims)).reshape(dims)
 
 
-def to_numpy(values: Any, dtype: Any = None, shape: Sequence[int] | None = None) -> np.ndarray:
+def to_numpy(
+    values: Any, dtype: Any = None, shape: Sequence[int] | None = None, allow_broadcast: bool = False
+) -> np.ndarray:
     """Returns `values` as the array that a graph constant of them holds.
 
     Python floats become float32, ints int32 or else int64 or uint64, str and bytes an object array of bytes; an array
@@ -131,12 +133,13 @@ def to_numpy(values: Any, dtype: Any = None, shape: Sequence[int] | None = None)
         values: A Python scalar, a nested list or an array.
         dtype: The element type wanted, or None to infer it.
         shape: The shape of the result, or None for that of `values`; the last value fills up what is missing.
+        allow_broadcast: Whether a single value is the only one that may have another number of elements than `shape`.
 
     Raises:
-        TypeError: `values` do not fit `dtype` or have no dtype.
+        TypeError: `values` do not fit `dtype`, have no dtype, or not as many elements as `allow_broadcast` wants.
         ValueError: `values` are ragged, None, or more than `shape` holds.
     """
-    array, _, dims = _typed_array(values, dtype, shape, verify_shape=False, allow_broadcast=False)
+    array, _, dims = _typed_array(values, dtype, shape, False, allow_broadcast)
     if array.shape == dims:
         return array
     if array.size == 1:

@@ -6,8 +6,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework import dtypes, op_spec, raw
-from tfcompat._src.framework.convert import constant
+from tfcompat._src.framework import dtypes, errors, op_spec, raw
+from tfcompat._src.framework.constant_value import known_value
+from tfcompat._src.framework.convert import constant, convert_to_tensor
 from tfcompat._src.framework.function_body import (
     FUNCTION_OF,
     CallOperation,
@@ -22,7 +23,7 @@ from tfcompat._src.framework.function_body import (
 from tfcompat._src.framework.function_def import argument_names
 from tfcompat._src.framework.op_spec import op
 from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import get_default_graph
+from tfcompat._src.framework.scopes import control_dependencies, get_default_graph
 from tfcompat._src.framework.shape_inference import InferenceContext
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.control.cond import cond
@@ -43,6 +44,8 @@ class InlinedOperation(CallOperation):
 
 def _declared_shapes(c: InferenceContext) -> list:
     shapes = c.op._attrs.get("output_shapes") or c.op._attrs.get("_output_shapes") or ()
+    if not shapes and c.op.type in ("While", "StatelessWhile"):
+        return list(c.inputs)
     return [s.sizes for s in shapes] or [None] * len(c.op.outputs)
 
 
@@ -83,6 +86,12 @@ _functional(
 )
 
 
+_functional("For", "(start: int32, limit: int32, delta: int32, input: T, *, T: list(type) >= 0, body: func) -> (output: T)", False)
+_functional(
+    "RemoteCall", "(target: string, args: Tin, *, Tin: list(type) >= 1, Tout: list(type) >= 1, f: func) -> (output: Tout)", True
+)
+
+
 # ---- the functions that replace them ----
 
 
@@ -90,14 +99,34 @@ def _called(call: CallOperation) -> GraphFunction:
     return _function(call, call._attrs["f"].name)
 
 
+def _called_elsewhere(call: CallOperation) -> GraphFunction:
+    """The function on the device that the first argument names."""
+    function, target = _function(call, call._attrs["f"].name), known_value(call.inputs[0])
+    if target is None:
+        raise NotImplementedError(f"{call.name}: tfcompat has no RemoteCall whose target is computed")
+
+    def build(arguments: list[Tensor]) -> list[Tensor]:
+        with get_default_graph().device(target.item().decode()):
+            return _run(function, arguments[1:])
+
+    return _replacing(call, build)
+
+
+def _truth(value: Tensor) -> Tensor:
+    """A bool: whether a number is not zero, or a string or a tensor with dimensions is not empty."""
+    if value.shape.ndims:
+        return raw.Greater(raw.Size(value), 0)
+    if value.dtype == dtypes.bool:
+        return raw.Reshape(value, [])
+    return raw.Reshape(raw.NotEqual(value, constant(b"" if value.dtype == dtypes.string else 0, value.dtype)), [])
+
+
 def _branches(call: CallOperation) -> GraphFunction:
     then, other = (_function(call, call._attrs[name].name) for name in ("then_branch", "else_branch"))
 
     def build(arguments: list[Tensor]) -> list[Tensor]:
         predicate, *inputs = arguments
-        if predicate.dtype != dtypes.bool:
-            predicate = raw.NotEqual(predicate, constant(b"" if predicate.dtype == dtypes.string else 0, predicate.dtype))
-        return _joined(cond(predicate, lambda: _run(then, inputs), lambda: _run(other, inputs), strict=True), call)
+        return _joined(cond(_truth(predicate), lambda: _run(then, inputs), lambda: _run(other, inputs), strict=True), call)
 
     return _replacing(call, build)
 
@@ -127,7 +156,7 @@ def _loop(call: CallOperation) -> GraphFunction:
         for argument, shape in zip(arguments, invariants):
             argument.set_shape(shape)
         found = while_loop(
-            lambda *values: raw.Reshape(_run(test, list(values))[0], []), lambda *values: _run(step, list(values)), arguments,
+            lambda *values: _truth(_run(test, list(values))[0]), lambda *values: _run(step, list(values)), arguments,
             invariants, call._attrs["parallel_iterations"], return_same_structure=True,
         )  # fmt: skip
         return list(found)
@@ -135,9 +164,31 @@ def _loop(call: CallOperation) -> GraphFunction:
     return _replacing(call, build)
 
 
+def _counted_loop(call: CallOperation) -> GraphFunction:
+    step = _function(call, call._attrs["body"].name)
+
+    def build(arguments: list[Tensor]) -> list[Tensor]:
+        start, limit, delta, *values = arguments
+        ends = raw.LessEqual(raw.Mul(raw.Sign(delta), raw.Sub(start, limit)), 0)
+        leads = raw.LogicalOr(raw.Equal(start, limit), raw.LogicalAnd(ends, raw.NotEqual(delta, 0)))
+        message = ["Invalid start/limit/delta: ", start, limit, delta]
+        with control_dependencies([raw.Assert(leads, [convert_to_tensor(each) for each in message])]):
+            start = raw.Identity(start)
+        for value, inner in zip(values, step.body.inputs[1:]):
+            value.set_shape(inner.shape)
+        found = while_loop(
+            lambda i, *values: raw.Less(raw.Mul(raw.Sign(delta), raw.Sub(i, limit)), 0),
+            lambda i, *values: [raw.AddV2(i, delta), *_run(step, [i, *values])[: len(values)]], [start, *values],
+            [start.shape, *(t.shape for t in step.body.inputs[1:])], return_same_structure=True,
+        )  # fmt: skip
+        return list(found)[1:]
+
+    return _replacing(call, build)
+
+
 FUNCTION_OF.update(
     dict.fromkeys(("PartitionedCall", "StatefulPartitionedCall"), _called) | dict.fromkeys(("If", "StatelessIf"), _branches)
-    | dict.fromkeys(("While", "StatelessWhile"), _loop) | {"Case": _cases}
+    | dict.fromkeys(("While", "StatelessWhile"), _loop) | {"Case": _cases, "For": _counted_loop, "RemoteCall": _called_elsewhere}
 )  # fmt: skip
 
 
@@ -162,7 +213,11 @@ def _replacing(call: CallOperation, build: Callable[[list[Tensor]], list[Tensor]
 
 def _run(function: GraphFunction, arguments: list[Tensor]) -> list[Tensor]:
     """Adds copies of a function's nodes to the default graph; its results, which wait for what acts in it."""
-    graph = get_default_graph()
+    graph, count = get_default_graph(), len(function.body.inputs)
+    if len(arguments) != count:
+        raise errors.InvalidArgumentError(
+            None, None, f"{function.name} expects {count} arguments, but {len(arguments)} is provided"
+        )
 
     def copy(node: Operation, attrs: dict[str, Any], inputs: list[Tensor], controls: list[Operation]) -> Operation:
         with graph.control_dependencies(controls):

@@ -132,7 +132,7 @@ class GradientTape:
         """The derivatives of the sum of `target` with respect to `sources`, through what was recorded.
 
         Args:
-          target: tensor, or nest of tensors.
+          target: tensor or resource variable, or nest of them.
           sources: tensor or variable, or nest of them.
           output_gradients: gradients of the targets; by default ones.
           unconnected_gradients: what a source gets that no target depends on.
@@ -175,6 +175,9 @@ class GradientTape:
 
     def _gradients(self, targets: list[Any], sources: list[Any], given: list[Any] | None, unconnected: Any) -> list[Any]:
         among, tracked = self._recorded(get_default_graph())
+        reads = {y: y.value() for y in targets if _handle_or_self(y) is not y}
+        among.update(read.op for read in reads.values())
+        targets = [reads.get(y, y) for y in targets]
         ys = [y for y in targets if isinstance(y, Tensor) and is_trainable(y)]
         grads = None if given is None else [g for y, g in zip(targets, given) if isinstance(y, Tensor) and is_trainable(y)]
         return recorded_gradients(ys, sources, grads, among, tracked, UnconnectedGradients(unconnected))

@@ -12,7 +12,10 @@ from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph_collections import GraphKeys
 from tfcompat._src.framework.scopes import get_collection_ref, name_scope
 from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.layers import layer
+from tfcompat._src.keras.backend.session import unique_object_name
+from tfcompat._src.keras.engine import base_layer
+from tfcompat._src.keras.engine.layer_weights import check_trainable
+from tfcompat._src.keras.utils.generic_utils import to_snake_case
 from tfcompat._src.variables.collections import global_variables, trainable_variables
 from tfcompat._src.variables.partitioned import PartitionedVariable
 from tfcompat._src.variables.policies import VariableAggregation, VariableSynchronization
@@ -43,7 +46,7 @@ def set_keras_style() -> None:
 
 
 @export("layers.Layer")
-class Layer(layer.Layer):
+class Layer(base_layer.Layer):
     """The base of the layers of tf.layers.
 
     Args:
@@ -74,15 +77,16 @@ class Layer(layer.Layer):
             with variable_scope(scope) as self._scope:
                 pass
 
-    def _init_set_name(self, name: Any) -> None:
+    def _init_set_name(self, name: Any, zero_based: bool = False) -> None:
         self._base_name = name.name if isinstance(name, VariableScope) else name
         self._name = name
         if not name or isinstance(name, VariableScope):
-            base_name = layer.to_snake_case(type(self).__name__)
-            self._name = layer.unique_object_name(base_name)
+            base_name = to_snake_case(type(self).__name__)
+            self._name = unique_object_name(base_name)
             self._base_name = self._base_name or base_name
 
     graph = property(lambda self: None)
+    _is_legacy_layer = property(lambda self: not self._keras_style)
 
     @property
     def scope_name(self) -> str:
@@ -110,10 +114,9 @@ class Layer(layer.Layer):
 
     def add_loss(self, losses: Any, inputs: Any = None) -> None:
         """Keeps losses, and adds them to the collection REGULARIZATION_LOSSES; see the base class."""
-        before = len(self._losses)
+        losses_before, functions_before = len(self._losses), len(self._callable_losses)
         super().add_loss(losses, inputs=inputs)
-        new = [kept.value for kept in self._losses[before:]]
-        tensors = [x for x in new if not callable(x)] + [x() for x in new if callable(x)]
+        tensors = self._losses[losses_before:] + [make() for make in self._callable_losses[functions_before:]]
         _add_new(GraphKeys.REGULARIZATION_LOSSES, [x for x in tensors if x is not None])
 
     def add_weight(
@@ -144,7 +147,7 @@ class Layer(layer.Layer):
                 trainable=trainable and self.trainable, constraint=constraint, use_resource=use_resource,
                 partitioner=partitioner,
             )  # fmt: skip
-        trainable = layer.check_trainable(trainable, synchronization) and self.trainable
+        trainable = check_trainable(trainable, synchronization) and self.trainable
         existing = {id(v) for v in global_variables()} if regularizer else set()
         self._set_scope()
         with variable_scope(self._scope, reuse=self.built or self._reuse, auxiliary_name_scope=False) as scope:

@@ -45,6 +45,7 @@ import tfcompat._src.ops.control.loop_topology  # noqa: F401
 import tfcompat._src.ops.control.printing  # noqa: F401
 import tfcompat._src.ops.control.py_func  # noqa: F401
 import tfcompat._src.ops.control.summary_text  # noqa: F401
+import tfcompat._src.ops.control.unfed_ops  # noqa: F401
 import tfcompat._src.ops.control.while_context  # noqa: F401
 import tfcompat._src.ops.control.while_loop  # noqa: F401
 import tfcompat._src.ops.flow.array_value  # noqa: F401
@@ -92,6 +93,7 @@ import tfcompat._src.ops.math.compare  # noqa: F401
 import tfcompat._src.ops.math.complex  # noqa: F401
 import tfcompat._src.ops.math.contraction  # noqa: F401
 import tfcompat._src.ops.math.einsum  # noqa: F401
+import tfcompat._src.ops.math.einsum_op  # noqa: F401
 import tfcompat._src.ops.math.fake_quant  # noqa: F401
 import tfcompat._src.ops.math.histogram  # noqa: F401
 import tfcompat._src.ops.math.matmul  # noqa: F401
@@ -118,6 +120,7 @@ import tfcompat._src.ops.nn.ctc_beam_search  # noqa: F401
 import tfcompat._src.ops.nn.ctc_kernel  # noqa: F401
 import tfcompat._src.ops.nn.ctc_labels  # noqa: F401
 import tfcompat._src.ops.nn.cudnn_rnn  # noqa: F401
+import tfcompat._src.ops.nn.data_format  # noqa: F401
 import tfcompat._src.ops.nn.depthwise  # noqa: F401
 import tfcompat._src.ops.nn.dilated  # noqa: F401
 import tfcompat._src.ops.nn.dilation  # noqa: F401
@@ -179,14 +182,17 @@ import tfcompat._src.ops.ragged.partition  # noqa: F401
 import tfcompat._src.ops.ragged.rows  # noqa: F401
 import tfcompat._src.ops.ragged.tensor  # noqa: F401
 import tfcompat._src.ops.ragged.value  # noqa: F401
+import tfcompat._src.ops.random.binomial  # noqa: F401
 import tfcompat._src.ops.random.bounded_normal  # noqa: F401
 import tfcompat._src.ops.random.candidate_samplers  # noqa: F401
+import tfcompat._src.ops.random.clustering  # noqa: F401
 import tfcompat._src.ops.random.crop  # noqa: F401
 import tfcompat._src.ops.random.distributions  # noqa: F401
 import tfcompat._src.ops.random.fill  # noqa: F401
 import tfcompat._src.ops.random.libm  # noqa: F401
 import tfcompat._src.ops.random.philox  # noqa: F401
 import tfcompat._src.ops.random.rejection  # noqa: F401
+import tfcompat._src.ops.random.rng_ops  # noqa: F401
 import tfcompat._src.ops.random.seeds  # noqa: F401
 import tfcompat._src.ops.random.stateful  # noqa: F401
 import tfcompat._src.ops.random.stateless  # noqa: F401

@@ -9,8 +9,8 @@ from tfcompat._src.framework import dtypes
 from tfcompat._src.framework.convert import constant
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.layers import identifiers
-from tfcompat._src.layers.input_spec import InputSpec
+from tfcompat._src.keras import activations, initializers
+from tfcompat._src.keras.engine.input_spec import InputSpec
 from tfcompat._src.ops.array.join import concat, split
 from tfcompat._src.ops.array.slice import slice_ as slice_of
 from tfcompat._src.ops.math.binary import add, multiply
@@ -32,7 +32,7 @@ from tfcompat._src.variables.partitioners import fixed_size_partitioner
 
 
 def _activation(given: Any) -> Any:
-    return identifiers.get_activation(given) if given else tanh
+    return activations.get(given) if given else tanh
 
 
 def warn_of_joined_state(cell: Any, state_is_tuple: bool) -> None:
@@ -99,8 +99,8 @@ class GRUCell(LayerRNNCell):
         check_supported_dtype(self.dtype)
         self.input_spec = InputSpec(ndim=2)
         self._num_units, self._activation = num_units, _activation(activation)
-        self._kernel_initializer = identifiers.get_initializer(kernel_initializer)
-        self._bias_initializer = identifiers.get_initializer(bias_initializer)
+        self._kernel_initializer = initializers.get(kernel_initializer)
+        self._bias_initializer = initializers.get(bias_initializer)
 
     state_size = property(lambda self: self._num_units)
     output_size = property(lambda self: self._num_units)
@@ -109,16 +109,17 @@ class GRUCell(LayerRNNCell):
         depth = known_depth(inputs_shape)
         check_supported_dtype(self.dtype)
 
-        def weights(part: str, size: int, default_bias: Any) -> tuple[Any, Any]:
+        def weights(part: str, size: int, default_bias: float) -> tuple[Any, Any]:
             kernel = self.add_weight(
                 f"{part}/{KERNEL}", shape=[depth + self._num_units, size], initializer=self._kernel_initializer
             )
-            given = self._bias_initializer
-            bias = self.add_weight(f"{part}/{BIAS}", shape=[size], initializer=default_bias if given is None else given)
-            return kernel, bias
+            initializer = self._bias_initializer
+            if initializer is None:
+                initializer = Constant(default_bias, dtype=self.dtype) if default_bias else Zeros(dtype=self.dtype)
+            return kernel, self.add_weight(f"{part}/{BIAS}", shape=[size], initializer=initializer)
 
-        self._gate_kernel, self._gate_bias = weights("gates", 2 * self._num_units, Constant(1.0, dtype=self.dtype))
-        self._candidate_kernel, self._candidate_bias = weights("candidate", self._num_units, Zeros(dtype=self.dtype))
+        self._gate_kernel, self._gate_bias = weights("gates", 2 * self._num_units, 1.0)
+        self._candidate_kernel, self._candidate_bias = weights("candidate", self._num_units, 0.0)
         self.built = True
 
     def call(self, inputs: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
@@ -240,7 +241,7 @@ class LSTMCell(LayerRNNCell):
             )
         self.input_spec = InputSpec(ndim=2)
         self._num_units, self._use_peepholes, self._cell_clip = num_units, use_peepholes, cell_clip
-        self._initializer = identifiers.get_initializer(initializer)
+        self._initializer = initializers.get(initializer)
         self._num_proj, self._proj_clip = num_proj, proj_clip
         self._num_unit_shards, self._num_proj_shards = num_unit_shards, num_proj_shards
         self._forget_bias, self._state_is_tuple = forget_bias, state_is_tuple

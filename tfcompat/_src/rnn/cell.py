@@ -11,7 +11,7 @@ from tfcompat._src.framework.export import export
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import as_shape
-from tfcompat._src.layers import identifiers
+from tfcompat._src.keras.utils.generic_utils import serialize_keras_object
 from tfcompat._src.layers.scoped_layer import Layer
 from tfcompat._src.ops.array.fill import zeros
 from tfcompat._src.ops.array.join import concat
@@ -226,5 +226,8 @@ class LayerRNNCell(RNNCell):
         return Layer.__call__(self, inputs, state, *args, scope=scope, **kwargs)
 
     def get_config(self) -> dict[str, Any]:
-        own = {name: identifiers.serialize(getattr(self, f"_{name}")) for name in self._arguments}
-        return {**super().get_config(), **own}
+        own = {name: getattr(self, f"_{name}") for name in self._arguments}
+        return {
+            **super().get_config(),
+            **{name: serialize_keras_object(value) if callable(value) else value for name, value in own.items()},
+        }

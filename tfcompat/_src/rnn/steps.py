@@ -12,7 +12,7 @@ from tfcompat._src.framework.export import export
 from tfcompat._src.framework.scopes import colocate_with, get_default_graph
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape, as_shape
-from tfcompat._src.layers.layer import Layer
+from tfcompat._src.keras.engine.base_layer import Layer
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.reorder import transpose
 from tfcompat._src.ops.array.search import where

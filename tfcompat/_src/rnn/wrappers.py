@@ -16,7 +16,7 @@ from tfcompat._src.framework.scopes import device as device_scope
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape
-from tfcompat._src.layers.layer import Layer
+from tfcompat._src.keras.engine.base_layer import Layer
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.slice import slice_ as slice_of
 from tfcompat._src.ops.flow.tensor_array import TensorArray
@@ -172,8 +172,7 @@ def _map_numbered(function: Callable, shallow: Any, *structures: Any) -> Any:
     return nest.map_structure_up_to(shallow, lambda *parts: function(next(count), *parts), *structures)
 
 
-@export("nn.rnn_cell.DropoutWrapper", "contrib.rnn.DropoutWrapper")
-class DropoutWrapper(RNNCellWrapper):
+class DropoutWrapperBase:
     """Dropout of the inputs, outputs and state of a cell.
 
     Args:
@@ -307,8 +306,7 @@ def _add_inputs(inputs: Any, outputs: Any) -> Any:
     return nest.map_structure(lambda i, o: i + o, inputs, outputs)
 
 
-@export("nn.rnn_cell.ResidualWrapper", "contrib.rnn.ResidualWrapper")
-class ResidualWrapper(RNNCellWrapper):
+class ResidualWrapperBase:
     """A cell whose inputs are added to its outputs.
 
     Args:
@@ -340,8 +338,7 @@ class ResidualWrapper(RNNCellWrapper):
         return super().from_config(config, custom_objects)
 
 
-@export("nn.rnn_cell.DeviceWrapper", "contrib.rnn.DeviceWrapper")
-class DeviceWrapper(RNNCellWrapper):
+class DeviceWrapperBase:
     """A cell whose operations are placed on a device.
 
     Args:
@@ -363,3 +360,18 @@ class DeviceWrapper(RNNCellWrapper):
 
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "device": self._device}
+
+
+@export("nn.rnn_cell.DropoutWrapper", "contrib.rnn.DropoutWrapper")
+class DropoutWrapper(DropoutWrapperBase, RNNCellWrapper):
+    __doc__ = DropoutWrapperBase.__doc__
+
+
+@export("nn.rnn_cell.ResidualWrapper", "contrib.rnn.ResidualWrapper")
+class ResidualWrapper(ResidualWrapperBase, RNNCellWrapper):
+    __doc__ = ResidualWrapperBase.__doc__
+
+
+@export("nn.rnn_cell.DeviceWrapper", "contrib.rnn.DeviceWrapper")
+class DeviceWrapper(DeviceWrapperBase, RNNCellWrapper):
+    __doc__ = DeviceWrapperBase.__doc__

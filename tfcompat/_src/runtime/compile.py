@@ -71,18 +71,19 @@ class Program:
                     run_item(op, frame)
                     holds = jnp.all(frame.values[op._outputs[0]] == assumed)
                     found.insert(0, checks.Check(holds, "another size", (), op, WrongGuess))
-            except (TypeError, ValueError, errors.OpError):
-                _raise_certain_failure(found)
-                raise
+            except (TypeError, ValueError, errors.OpError) as e:
+                if not found:
+                    raise
+                found.append(_end_of_trace(e))
         shapes = input_shapes(inputs)
         traced = {op: n for op, n in frame.reserves.items() if isinstance(n, jax.core.Tracer)}
         self.reserves[shapes] = {op: int(n) for op, n in frame.reserves.items() if op not in traced}
         self.moving[shapes] = list(traced)
         all_ok = conjunction([c.ok for c in found])
         new_state = []
-        for v in (*cluster.updates, *cluster.overwrites):
-            key = variable_key(v)
-            new_state.append(_committed(state[key], before.get(key), frame.guarded.get(key), all_ok, len(found)))
+        for key in cluster.written_keys:
+            if key in state:
+                new_state.append(_committed(state[key], before.get(key), frame.guarded.get(key), all_ok, len(found)))
         outputs = tuple(jax.tree.map(jnp.asarray, frame.values.get(t)) for t in cluster.outputs)
         if isinstance(cluster.place, NamedSharding):
             outputs, new_state = jax.lax.with_sharding_constraint((outputs, new_state), cluster.place)
@@ -97,11 +98,9 @@ def _bytes(entry: tuple) -> int:
     return math.prod(sizes) * tensor.dtype.size
 
 
-def _raise_certain_failure(found: list[checks.Check]) -> None:
-    """A kernel that cannot be traced is the consequence where a check before it is sure to fail."""
-    for check in found:
-        if check.is_certain and not check.traced_values():
-            raise check.failure(check.values) from None
+def _end_of_trace(error: Exception) -> checks.Check:
+    """The check that is false where a kernel cannot be traced: a run shows `error`, unless a check before it is false too."""
+    return checks.Check(jnp.asarray(False), "", (), None, lambda *node: error.with_traceback(None))
 
 
 def _committed(new: Any, old: Any, guarded: GuardedWrite | None, all_ok: Any, checks_made: int) -> Any:

@@ -125,7 +125,7 @@ def fill_metadata(run_metadata: Any, options: Any, plan: Any, device_of: Any) ->
     run_metadata.Clear()
     if options is not None and options.output_partition_graphs:
         graphs: dict[str, Any] = {}
-        for op in plan.operations():
+        for op in (*plan.constants(), *plan.operations()):
             name = device_of(op).name
             if name not in graphs:
                 graphs[name] = run_metadata.partition_graphs.add()

@@ -109,7 +109,7 @@ def run_loop(unit: LoopItem, values: dict[Tensor, Any], session: Any) -> None:
     final = {v.enter: value for v, value in zip(unit.variables, state)}
     for exit in unit.exits:
         source = unit.entering(exit)
-        values[exit._outputs[0]] = final[source] if source in final else values[source._inputs[0]]
+        values[exit._outputs[0]] = final[source] if source in final else values.get(source._inputs[0])
 
 
 def _run_part(unit: LoopItem, part: str, items: list[Any], wanted: list[Tensor], given: dict[Tensor, Any], session: Any) -> list[Any]:
@@ -272,6 +272,8 @@ def _call(op: Operation, kernel: Any, arguments: list, keywords: dict) -> Any:
         if e.op is not None:
             raise
         raise type(e)(op.node_def, op, e.message) from None
+    except MemoryError as e:
+        raise errors.ResourceExhaustedError(op.node_def, op, f"OOM when allocating tensor: {e}") from None
 
 
 def _on_host(value: Any) -> Any:

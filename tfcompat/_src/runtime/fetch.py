@@ -146,14 +146,23 @@ def _ragged_parts(value: Any) -> list:
     return [value.flat_values, *value.nested_row_splits]
 
 
-def _feed_parts(key: Any, value: Any) -> list[tuple[Any, Any]]:
+def fed_parts(key: Any) -> list[Any]:
+    """The tensors that are fed where `key` is: its parts where it is composite."""
     if isinstance(key, SparseTensor):
-        return list(zip([key.indices, key.values, key.dense_shape], value))
+        return [key.indices, key.values, key.dense_shape]
     if isinstance(key, RaggedTensor):
-        return list(zip(_ragged_parts(key), _ragged_parts(value)))
+        return _ragged_parts(key)
     if isinstance(key, IndexedSlices):
-        parts = [key.values, key.indices] + ([] if key.dense_shape is None else [key.dense_shape])
-        return list(zip(parts, value))
+        return [key.values, key.indices] + ([] if key.dense_shape is None else [key.dense_shape])
+    for kind, _, _, parts_function in _conversions:
+        if isinstance(key, kind) and parts_function is not None:
+            return list(parts_function(key))
+    return [key]
+
+
+def _feed_parts(key: Any, value: Any) -> list[tuple[Any, Any]]:
+    if isinstance(key, (SparseTensor, RaggedTensor, IndexedSlices)):
+        return list(zip(fed_parts(key), _ragged_parts(value) if isinstance(key, RaggedTensor) else value))
     for kind, _, feed_function, _ in _conversions:
         if isinstance(key, kind) and feed_function is not None:
             return list(feed_function(key, value))

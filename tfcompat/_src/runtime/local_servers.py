@@ -5,8 +5,10 @@ from __future__ import annotations
 import socket
 import weakref
 from collections.abc import Iterable
+from typing import Any
 
 from tfcompat._src.framework import errors
+from tfcompat._src.runtime.devices import TASK, Device, session_devices
 from tfcompat._src.runtime.variable_state import VariableState
 
 _SCHEME = "grpc://"
@@ -19,13 +21,15 @@ class LocalServer:
     Args:
       job: name of its job, which is also its default container. task: index in the job.
       port: the port; 0 for a free one.
+      config: the ConfigProto of sessions that have none.
 
     Raises:
       errors.UnknownError: the port is taken.
     """
 
-    def __init__(self, job: str, task: int, port: int) -> None:
+    def __init__(self, job: str, task: int, port: int, config: Any) -> None:
         self._job = job
+        self.config = config
         self.task_name = f"/job:{job}/replica:0/task:{task}"
         self.variable_state = VariableState()
         self.resets = 0
@@ -67,3 +71,17 @@ def find(target: str | bytes) -> LocalServer | None:
     if text not in _running:
         raise NotImplementedError(f"tfcompat runs sessions in this process; the target {text!r} is a remote one.")
     return _running[text]
+
+
+def devices_of(server: LocalServer | None, config: Any) -> list[Device]:
+    """The devices of a session: those of its server, or of all tasks of the cluster that its ConfigProto names, its server's first.
+
+    Raises:
+      NotImplementedError: a task of the cluster is another process.
+    """
+    tasks = [(job.name, index, address) for job in config.cluster_def.job for index, address in sorted(job.tasks.items())]
+    if server is None or not tasks:
+        return session_devices(config, server.task_name if server else TASK)
+    members = [(find(_SCHEME + address), f"/job:{job}/replica:0/task:{index}") for job, index, address in tasks]
+    members.sort(key=lambda member: member[0] is not server)
+    return [device for member, name in members for device in session_devices(member.config, name)]

@@ -59,6 +59,8 @@ def run_device_op(op: Operation, frame: Frame) -> None:
     if op.type in ROUTES:
         ROUTES[op.type](op, frame)
         return
+    if op.type == "Identity" and op._outputs[0]._dtype.name == "resource" and variable_op(op._outputs[0]) is not None:
+        return
     inputs = gather_inputs(op, frame)
     effects = spec.effects
     if can_fold(op) and op._inputs and _all_static(spec, inputs) and _fold_traced(op, inputs, frame):
@@ -75,6 +77,8 @@ def run_device_op(op: Operation, frame: Frame) -> None:
         results = kernel(*arguments, **keywords)
     except errors.OpError as e:
         raise _with_node(e, op) from None
+    except MemoryError as e:
+        raise errors.ResourceExhaustedError(op.node_def, op, f"OOM when allocating tensor: {e}") from None
     except (TypeError, ValueError) as e:
         e.add_note(f"while computing node {op.name!r} (op type {op.type}) made at {op.traceback[-1][:2] if op.traceback else '?'}")
         raise

@@ -54,7 +54,7 @@ class Partitioner:
         for i in self.items:
             for t in i._inputs:
                 self.users.setdefault(t, []).append(i)
-        self.owner = {t.op: i for i in self.items for t in i._outputs}
+        self.owner = {op: i for i in self.items for op in leaf_operations(i)}
         self.access = {i: accesses(i) for i in self.items}
         self.statics: set[Tensor] = set()
         self.on_host: set[Any] = set()

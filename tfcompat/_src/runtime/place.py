@@ -28,6 +28,7 @@ class Placer:
         self.jax_devices = list(dict.fromkeys(d.jax_device for d in self.devices))
         self._soft = config.allow_soft_placement
         self._log = config.log_device_placement
+        self._only_wanted = config.graph_options.place_pruned_graph
         self._by_text: dict[str, Device | None] = {"": self.devices[0]}
         self._by_op: dict[Operation, Device] = {}
         self._checked = 0
@@ -36,14 +37,16 @@ class Placer:
         if self._log:
             sys.stdout.write(mapping(devices) + "\n")
 
-    def place(self, graph: Graph) -> None:
+    def place(self, graph: Graph, wanted: list[Operation]) -> None:
         """Checks the devices of the operations that came to the graph since the last call, and prints all where that was asked for.
+
+        With `place_pruned_graph` only the operations that a run needs, `wanted`, are checked.
 
         Raises:
           errors.InvalidArgumentError: there is no such device and the config does not allow soft placement.
         """
         ops = graph.get_operations()
-        for op in ops[self._checked :]:
+        for op in wanted if self._only_wanted else ops[self._checked :]:
             if op._device and self._found(op._device) is None:
                 raise self._missing(op)
         if self._log and len(ops) > self._checked:

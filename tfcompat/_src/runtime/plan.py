@@ -126,6 +126,10 @@ class Plan:
         """The operations that a run executes, in order."""
         return [op for step in self.steps for item in step.items for op in leaf_operations(item)]
 
+    def constants(self) -> list[Operation]:
+        """The Const nodes that the run takes values of."""
+        return [t.op for t in self.known if t.op.type == "Const"]
+
     @functools.cached_property
     def steps_apart(self) -> list[HostStep | Cluster] | None:
         """The steps, with every host operation that may wait as a step of its own; None where none may."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -24,7 +25,7 @@ from tfcompat._src.runtime import devices, local_servers, structure, trace
 from tfcompat._src.runtime.compile import input_shapes
 from tfcompat._src.runtime.config import session_config
 from tfcompat._src.runtime.execute import execute
-from tfcompat._src.runtime.fetch import Fetches, convert_feed, expand_feeds, feed_key, structure_key
+from tfcompat._src.runtime.fetch import Fetches, convert_feed, expand_feeds, fed_parts, feed_key, structure_key
 from tfcompat._src.runtime.fold import fold
 from tfcompat._src.runtime.partial_run import PartialRun
 from tfcompat._src.runtime.partition import Partitioner
@@ -70,13 +71,17 @@ class BaseSession:
         self._server = server = local_servers.find(target)
         self._graph = get_default_graph() if graph is None else graph
         self._target = target
-        self._config = session_config() if config is None else config
+        if config is None:
+            config = server.config if server else session_config()
+        self._config = config
         self._closed = False
         self._prepared: dict[Any, PreparedRun] = {}
         self._large: dict[tuple[Tensor, Any], jax.Array] = {}
-        self.devices = devices.session_devices(self._config, server.task_name if server else devices.TASK)
+        self.devices = local_servers.devices_of(server, config)
         self.placer = Placer(self.devices, self._config)
-        self._shares_variables = server is not None and not self._config.isolate_session_state
+        shared_in_cluster = config.experimental.share_session_state_in_clusterspec_propagation
+        isolated = config.isolate_session_state or (config.cluster_def.job and not shared_in_cluster)
+        self._shares_variables = server is not None and not isolated
         self.variable_state = server.variable_state if server and self._shares_variables else VariableState()
         self._resets_of_server = server.resets if server else 0
         self.random_state = RandomState()
@@ -140,7 +145,7 @@ class BaseSession:
         if run_metadata is not None:
             devices.fill_metadata(run_metadata, options, plan, self.placer.device_of)
             if recorder is not None:
-                trace.fill(run_metadata, recorder, self.placer.device_of, self.devices[0].name)
+                trace.fill(run_metadata, recorder, plan, self.placer.device_of, self.devices[0].name)
         return prepared.fetches.rebuild(values)
 
     def _prepare(self, fetches: Any, feed_dict: dict | None) -> tuple[PreparedRun, Plan, list[Any]]:
@@ -187,7 +192,7 @@ class BaseSession:
         assumed: dict[Tensor, np.ndarray] | None = None,
     ) -> Plan:  # fmt: skip
         ops = prune(fetched, targets, fed)
-        self.placer.place(self._graph)
+        self.placer.place(self._graph, ops)
         variables = self.variable_state.values
         status = {t: np.bool_(key in variables) for t, key in structure.asked_status(ops, set(fed))}
         known = fold(ops, set(fed), {**status, **(assumed or {})})
@@ -247,7 +252,7 @@ class BaseSession:
         wanted = Fetches(self._graph, fetches)
         if not wanted.tensors and not wanted.targets:
             raise errors.InvalidArgumentError(None, None, "Must specify at least one target to fetch or execute.")
-        fed = list(expand_feeds(self._graph, dict.fromkeys(feeds or (), 0)))
+        fed = list(expand_feeds(self._graph, {part: 0 for key in feeds or () for part in fed_parts(key)}))
         return PartialRun(wanted.tensors, wanted.targets, fed)
 
     def partial_run(self, handle: PartialRun, fetches: Any, feed_dict: dict | None = None) -> Any:
@@ -365,6 +370,9 @@ class InteractiveSession(BaseSession):
     _active_session_count = 0
 
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+        config = session_config() if config is None else copy.deepcopy(config)
+        if isinstance(config, messages.ConfigProto):
+            config.graph_options.place_pruned_graph = True
         super().__init__(target, graph, config)
         self._explicit_graph = graph
         self._graph_context = graph.as_default() if graph is not None else None

@@ -20,7 +20,7 @@ import numpy as np
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.runtime.lower_control import leaf_operations
-from tfcompat._src.runtime.plan import Cluster, HostStep
+from tfcompat._src.runtime.plan import Cluster, HostStep, Plan
 
 
 @dataclass
@@ -93,8 +93,10 @@ def _on() -> Any:
 # ---- as a message ----
 
 
-def fill(run_metadata: Any, recorder: Recorder, device_of: Callable[[Operation], Any], first_device: str) -> None:
-    """Writes the entries of a run into `run_metadata.step_stats`, by device."""
+def fill(
+    run_metadata: Any, recorder: Recorder, plan: Plan, device_of: Callable[[Operation], Any], first_device: str
+) -> None:
+    """Writes the entries of a run into `run_metadata.step_stats`, by device; constants take no time."""
     devices: dict[str, Any] = {}
 
     def add(device: str, name: str, label: str, start: int, end: int) -> Any:
@@ -108,6 +110,8 @@ def fill(run_metadata: Any, recorder: Recorder, device_of: Callable[[Operation],
         )  # fmt: skip
 
     add(first_device, "_SOURCE", "_SOURCE = NoOp()", recorder.start, recorder.start)
+    for op in plan.constants():
+        add(device_of(op).name, op.name, _label(op), recorder.start, recorder.start)
     clusters = 0
     for entry in recorder.entries:
         cluster = entry.work if isinstance(entry.work, Cluster) else None

@@ -21,10 +21,12 @@ from tfcompat._src.framework.tensor_shape import TensorShape
 from tfcompat._src.framework.tensor_spec import TensorSpec
 from tfcompat._src.function.def_function import ConcreteFunction, Function
 from tfcompat._src.proto import messages
-from tfcompat._src.saved_model import files
+from tfcompat._src.saved_model import files, load_v1
+from tfcompat._src.saved_model.named_function import NamedFunction
 from tfcompat._src.saved_model.nested_structure_coder import StructureCoder
 from tfcompat._src.train.checkpoint import object_metadata
 from tfcompat._src.train.trackable_data_structures import AutoTrackable
+from tfcompat._src.train.tracking import TrackableAsset
 from tfcompat._src.variables.variable import Variable
 
 
@@ -38,24 +40,21 @@ def load(export_dir: str, tags: Iterable[str] | str | None = None) -> Any:
       export_dir: the folder of the SavedModel. tags: exactly those of its graph; by default any.
 
     Returns:
-      an object with the attributes of the one that was saved; `signatures` has its signatures by key.
+      an object with the attributes of the one that was saved; `signatures` has its signatures by key. For a graph
+      without objects it has `signatures`, `variables`, `graph`, and `prune(feeds, fetches)`, which gives functions.
 
     Raises:
-      OSError: there is no SavedModel. ValueError: it has several graphs, or its tags differ.
-      NotImplementedError: it has no objects (tf.saved_model.load loads it).
+      OSError: there is no SavedModel. ValueError: it has several graphs and no tags are given, or its tags differ.
+      RuntimeError: none of its graphs has these tags.
     """
     graphs = files.read_saved_model(export_dir).meta_graphs
     wanted = [tags] if isinstance(tags, str) else tags
-    if len(graphs) != 1:
-        raise ValueError(f"SavedModels with one MetaGraph can be loaded, but {export_dir} has {len(graphs)} MetaGraphs.")
+    if len(graphs) != 1 or not graphs[0].HasField("object_graph_def"):
+        return load_v1.load(export_dir, load_v1.selected(graphs, tags, export_dir), SignatureMap())
     if wanted is not None and set(wanted) != set(graphs[0].meta_info_def.tags):
         raise ValueError(
             f"The SavedModel at {export_dir} has one MetaGraph with tags {list(graphs[0].meta_info_def.tags)}, but got an "
             f"incompatible argument tags={tags} to tf.saved_model.load."
-        )
-    if not graphs[0].HasField("object_graph_def"):
-        raise NotImplementedError(
-            f"tf.saved_model.load_v2: {export_dir} holds a graph and no objects; tf.saved_model.load(session, tags, export_dir) loads it"
         )
     return _Loader(export_dir, graphs[0]).root
 
@@ -128,10 +127,11 @@ def _signature(spec: Any, is_method: bool) -> inspect.Signature:
 
 def _fits(expected: Any, given: Any) -> bool:
     try:
-        nest.assert_same_structure(expected, given, expand_composites=True)
+        leaves = nest.flatten_up_to(expected, given, expand_composites=True)
+        nest.assert_same_structure(nest.pack_sequence_as(expected, leaves, expand_composites=True), given, check_types=False)
     except (TypeError, ValueError):
         return False
-    pairs = zip(nest.flatten(expected, expand_composites=True), nest.flatten(given, expand_composites=True))
+    pairs = zip(nest.flatten(expected, expand_composites=True), leaves, strict=True)
     return all(_leaf_fits(spec, value) for spec, value in pairs)
 
 
@@ -224,10 +224,8 @@ class _Loader:
         is_called = any(child.local_name == "__call__" for child in node.children)
         return (_Callable if is_called else _UserObject)()
 
-    def _asset(self, index: int) -> Any:
-        found = _UserObject()
-        found.asset_path = constant(os.path.join(files.get_assets_dir(self._dir), self._assets[index].filename))
-        return found
+    def _asset(self, index: int) -> TrackableAsset:
+        return TrackableAsset(os.path.join(files.get_assets_dir(self._dir), self._assets[index].filename))
 
     def _resource(self, node: Any) -> Any:
         """A table: the functions that were saved with it make and fill it."""
@@ -270,7 +268,10 @@ class _Loader:
             return _packed(outputs, [] if isinstance(found, Operation) else found if isinstance(found, list) else [found])
 
         short = name.removeprefix("__inference_").rpartition("_")[0] or name
-        made = self._concrete[name] = ConcreteFunction(short, call, args, kwargs, [])
+        if args == () and kwargs and all(isinstance(spec, TensorSpec) for spec in kwargs.values()):
+            made = self._concrete[name] = NamedFunction(short, call, kwargs)
+        else:
+            made = self._concrete[name] = ConcreteFunction(short, call, args, kwargs, [])
         made.function_name = short
         return made
 

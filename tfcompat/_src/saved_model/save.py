@@ -18,10 +18,12 @@ from tfcompat._src.framework.tensor_shape import TensorShape
 from tfcompat._src.framework.tensor_spec import TensorSpec
 from tfcompat._src.framework.trackable import Trackable
 from tfcompat._src.function.def_function import ConcreteFunction, Function
-from tfcompat._src.ops.control.groups import no_op
+from tfcompat._src.ops.control.groups import group
+from tfcompat._src.platform import compat
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime.session import SESSIONS, Session
 from tfcompat._src.saved_model import constants, files
+from tfcompat._src.saved_model.builder import copy_assets_to_destination_dir, get_asset_filename_to_add
 from tfcompat._src.saved_model.nested_structure_coder import StructureCoder
 from tfcompat._src.saved_model.signature_constants import DEFAULT_SERVING_SIGNATURE_DEF_KEY
 from tfcompat._src.saved_model.signature_def_utils import op_signature_def, predict_signature_def
@@ -29,6 +31,7 @@ from tfcompat._src.saved_model.tag_constants import SERVING
 from tfcompat._src.train.checkpoint import TrackableSaver
 from tfcompat._src.train.saver import Saver
 from tfcompat._src.train.trackable_graph import ATTRIBUTES, ObjectGraphView, SerializedGraph
+from tfcompat._src.train.tracking import TrackableAsset
 from tfcompat._src.variables.resource_variable import is_resource_variable
 
 _OBJECT_VERSION = {"producer": 1, "min_consumer": 1}
@@ -65,6 +68,8 @@ def save(obj: Any, export_dir: str, signatures: Any = None) -> None:
     session = SESSIONS.top() or Session(graph=get_default_graph())
     view = _AugmentedView(obj, message.meta_graphs[0].object_graph_def)
     TrackableSaver(view).save(files.get_variables_path(export_dir), session=session)
+    if writer.assets:
+        copy_assets_to_destination_dir(writer.assets, export_dir)
     write_message(message, f"{export_dir}/{constants.SAVED_MODEL_FILENAME_PB}", as_text=False)
 
 
@@ -79,8 +84,8 @@ class _AugmentedView(ObjectGraphView):
         super().__init__(root)
         self._saved = saved
 
-    def serialize(self) -> SerializedGraph:
-        found = super().serialize()
+    def serialize_object_graph(self) -> SerializedGraph:
+        found = super().serialize_object_graph()
         nodes = found.proto.nodes
         for number, node in enumerate(self._saved.nodes):
             target = nodes[number] if number < len(nodes) else nodes.add()
@@ -178,6 +183,9 @@ class _Writer:
         self._proto = messages.SavedObjectGraph()
         self._captured: dict[Tensor, int] = {}
         self._saved: dict[str, Tensor] = {}
+        self.assets: dict[bytes, bytes] = {}
+        self._asset_definitions: list[Any] = []
+        self._initial_ops: list[Any] = []
 
     def meta_graph(self) -> Any:
         """The MetaGraphDef message."""
@@ -192,12 +200,13 @@ class _Writer:
         with self._graph.as_default():
             saver = Saver(self._saved, allow_empty=True)
             signatures = {key: self._signature(key, function) for key, function in self._signatures.items()}
-            signatures[constants.INIT_OP_SIGNATURE_KEY] = op_signature_def(no_op(), constants.INIT_OP_SIGNATURE_KEY)
+            signatures[constants.INIT_OP_SIGNATURE_KEY] = op_signature_def(group(*self._initial_ops), constants.INIT_OP_SIGNATURE_KEY)
             found = saver.export_meta_graph(strip_default_attrs=True)
         found.meta_info_def.tags.append(SERVING)
         for key, signature in signatures.items():
             found.signature_def[key].CopyFrom(signature)
         found.object_graph_def.CopyFrom(self._proto)
+        found.asset_file_def.extend(self._asset_definitions)
         return found
 
     def _link(self, parent: int, name: str, child: int) -> None:
@@ -207,6 +216,9 @@ class _Writer:
         return len(self._proto.nodes), self._proto.nodes.add()
 
     def _write_object(self, node: Any, obj: Any) -> None:
+        if isinstance(obj, TrackableAsset):
+            self._write_asset(node, obj)
+            return
         if not is_resource_variable(obj):
             node.user_object.identifier = "_generic_user_object"
             node.user_object.version.CopyFrom(messages.VersionDef(**_OBJECT_VERSION))
@@ -221,6 +233,23 @@ class _Writer:
         self._inside[obj.handle] = handle
         self._captured[obj.handle] = self._numbers[id(obj)]
         self._saved[f"{self._paths[id(obj)]}/{ATTRIBUTES}/VARIABLE_VALUE"] = read
+
+    def _write_asset(self, node: Any, asset: TrackableAsset) -> None:
+        """Its file joins `assets`; its path is a variable that the initial operation of the graph fills."""
+        path = compat.as_bytes(constant_value.constant_value(asset.asset_path).item())
+        name = get_asset_filename_to_add(path, self.assets)
+        self.assets[name] = path
+        with self._graph.as_default():
+            initial = raw.Placeholder(dtypes.string, [], name="asset_path_initializer")
+            handle = raw.VarHandleOp(dtype=dtypes.string, shape=[], shared_name=initial.op.name, name="asset_path")
+            self._initial_ops.append(raw.AssignVariableOp(handle, initial))
+            inside = raw.ReadVariableOp(handle, dtypes.string)
+        node.asset.asset_file_def_index = len(self._asset_definitions)
+        definition = messages.AssetFileDef(filename=compat.as_text(name))
+        definition.tensor_info.name = initial.name
+        self._asset_definitions.append(definition)
+        self._inside[asset.asset_path] = inside
+        self._captured[asset.asset_path] = self._numbers[id(asset)]
 
     # ---- functions ----
 
@@ -241,7 +270,7 @@ class _Writer:
         node.bare_concrete_function.concrete_function_name = self._add_function(function)
         names = [t.op.name for t in function.inputs[: len(function.inputs) - len(function.captured_inputs)]]
         node.bare_concrete_function.argument_keywords.extend(keywords or names)
-        node.bare_concrete_function.allowed_positional_arguments = 0 if keywords else len(names)
+        node.bare_concrete_function.allowed_positional_arguments = int(len(keywords) == 1) if keywords else len(names)
 
     def _add_function(self, function: ConcreteFunction) -> str:
         if function.name not in self._proto.concrete_functions:

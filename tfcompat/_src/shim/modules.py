@@ -32,6 +32,8 @@ class InternalModule(types.ModuleType):
             found = lookup(inner, name) if inner in names(path).repeats else ABSENT
         if found is ABSENT:
             found = find(inner) or lookup(path, name)
+        if found is ABSENT and name.startswith("gen_"):
+            found = find(f"tensorflow.python.ops.{name}") or ABSENT
         if found is ABSENT:
             public = names(path).targets.get(name)
             text = missing.message(

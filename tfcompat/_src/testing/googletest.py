@@ -15,7 +15,8 @@ from absl.testing import absltest
 
 from tfcompat._src.framework.export import export
 from tfcompat._src.platform import app, file_io
-from tfcompat._src.testing.benchmark import Benchmark, benchmarks_main  # noqa: F401
+from tfcompat._src.testing.benchmark import TensorFlowBenchmark as Benchmark  # noqa: F401
+from tfcompat._src.testing.benchmark import benchmarks_main
 
 TestCase = absltest.TestCase
 

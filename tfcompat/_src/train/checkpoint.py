@@ -11,7 +11,6 @@ from typing import Any
 from tfcompat._src.checkpoint.reader import NewCheckpointReader
 from tfcompat._src.framework import dtypes, errors, raw
 from tfcompat._src.framework.convert import constant
-from tfcompat._src.framework.default_stack import SESSIONS
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.scopes import colocate_with, control_dependencies, device, init_scope
 from tfcompat._src.framework.tensor_shape import as_shape
@@ -28,17 +27,11 @@ from tfcompat._src.train.trackable_restore import (
     InitializationOnlyStatus,
     NameBasedSaverStatus,
     RestoreCoordinator,
+    default_session,
     next_restore_uid,
 )
 from tfcompat._src.variables.store import default_initializer
 from tfcompat._src.variables.variable import Variable, variable_creator_scope
-
-
-def _default_session(session: Any) -> Any:
-    found = session or SESSIONS.top()
-    if found is None:
-        raise ValueError("Saving needs a session: pass session= or make one the default.")
-    return found
 
 
 class TrackableSaver:
@@ -61,13 +54,13 @@ class TrackableSaver:
         """Saves; the prefix of the checkpoint, as bytes."""
         if checkpoint_number:
             file_prefix = f"{file_prefix}-{checkpoint_number}"
-        session = _default_session(session)
+        session = default_session(session)
         if self._object_graph_feed_tensor is None:
             with device("/cpu:0"):
                 self._object_graph_feed_tensor = constant("", dtype=dtypes.string)
                 self._file_prefix_feed_tensor = constant("", dtype=dtypes.string)
         file_io.makedirs(os.path.dirname(file_prefix))
-        serialized = self._graph_view.serialize()
+        serialized = self._graph_view.serialize_object_graph()
         saveables = [*serialized.saveables, object_graph_saveable(self._object_graph_feed_tensor)]
         if self._last_save_object_graph != serialized.proto:
             operation = MultiDeviceSaver(saveables).save(self._file_prefix_feed_tensor)
@@ -155,7 +148,7 @@ class CheckpointV1(AutoTrackable):
           the prefix with the number.
         """
         file_prefix = compat.as_text(compat.path_to_str(file_prefix))
-        session = _default_session(session)
+        session = default_session(session)
         if self._save_counter is None:
             session.run(self.save_counter.initializer)
         if self._save_assign_op is None:

@@ -141,7 +141,8 @@ class Server:
         protocol: str | None = None, config: Any = None, start: bool = True,
     ) -> None:  # fmt: skip
         self._server_def = _server_def(server_or_cluster_def, job_name, task_index, protocol, config)
-        self._server = LocalServer(self._server_def.job_name, self._server_def.task_index, _port(self._server_def))
+        task = (self._server_def.job_name, self._server_def.task_index)
+        self._server = LocalServer(*task, _port(self._server_def), self._server_def.default_session_config)
         if start:
             self.start()
 

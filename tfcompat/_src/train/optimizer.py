@@ -32,7 +32,7 @@ from tfcompat._src.variables.resource_variable import is_resource_variable
 from tfcompat._src.variables.variable import Variable
 
 
-def _deduplicate_indexed_slices(values: Any, indices: Any) -> tuple[Any, Any]:
+def deduplicate_indexed_slices(values: Any, indices: Any) -> tuple[Any, Any]:
     """The sums of `values` with equal `indices`, and the distinct indices in order of appearance."""
     distinct, positions = unique(indices)
     return raw.UnsortedSegmentSum(values, positions, shape_of(distinct)[0]), distinct
@@ -370,12 +370,12 @@ class Optimizer(Trackable):
 
     def _apply_sparse_duplicate_indices(self, grad: IndexedSlices, var: Any, *state: Any) -> Any:
         """As `_apply_sparse`; equal indices are added up first."""
-        values, indices = _deduplicate_indexed_slices(grad.values, grad.indices)
+        values, indices = deduplicate_indexed_slices(grad.values, grad.indices)
         return self._apply_sparse(IndexedSlices(values, indices, grad.dense_shape), var, *state)
 
     def _resource_apply_sparse_duplicate_indices(self, grad: Tensor, handle: Any, indices: Tensor, *state: Any) -> Any:
         """As `_resource_apply_sparse`; equal indices are added up first."""
-        values, distinct = _deduplicate_indexed_slices(grad, indices)
+        values, distinct = deduplicate_indexed_slices(grad, indices)
         return self._resource_apply_sparse(values, handle, distinct, *state)
 
     def _finish(self, update_ops: list[Any], name_scope: str) -> Any:

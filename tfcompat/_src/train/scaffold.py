@@ -175,7 +175,7 @@ def _default_ready_for_local_init_op() -> Tensor:
 
 def _saver_of_objects(checkpoint: CheckpointV1) -> Saver:
     """A Saver of a Checkpoint's objects as they are now, with their graph."""
-    serialized = ObjectGraphView(checkpoint).serialize()
+    serialized = ObjectGraphView(checkpoint).serialize_object_graph()
     if serialized.feeds:
         raise NotImplementedError("A Scaffold cannot save a Checkpoint that holds Python state (PythonState objects).")
     graph = object_graph_saveable(constant(serialized.proto.SerializeToString(), dtype=dtypes.string))

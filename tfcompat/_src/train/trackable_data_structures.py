@@ -8,6 +8,7 @@ from typing import Any
 
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.trackable import Trackable, TrackableReference
+from tfcompat._src.train.trackable_layers import LayerCollection
 
 
 @export("contrib.checkpoint.NoDependency")
@@ -68,7 +69,7 @@ class NotTrackable:
     """Marks a class whose objects cannot be saved in a checkpoint of objects."""
 
 
-class TrackableDataStructure(Trackable):
+class TrackableDataStructure(LayerCollection, Trackable):
     """A collection whose trackable elements are dependencies."""
 
     def _elements(self) -> Iterable[tuple[str, Any]]:

@@ -144,7 +144,7 @@ class ObjectGraphView:
                     objects.append(slot)
         return found
 
-    def serialize(self) -> SerializedGraph:
+    def serialize_object_graph(self) -> SerializedGraph:
         """What saving needs."""
         objects, paths = self._traverse()
         slots = self._slots(objects, paths)
@@ -191,7 +191,10 @@ class ObjectGraphView:
 def _slot_of(optimizer: Any, variable: Any, slot_name: str) -> Any:
     if not hasattr(variable, "initializer"):
         return None
-    return optimizer.get_slot(variable, slot_name)
+    try:
+        return optimizer.get_slot(variable, slot_name)
+    except KeyError:
+        return None
 
 
 def object_graph_saveable(tensor: Any) -> NoRestoreSaveable:

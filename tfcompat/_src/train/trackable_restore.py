@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import itertools
 import weakref
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from tfcompat._src.checkpoint.reader import NewCheckpointReader
@@ -198,11 +199,21 @@ class CheckpointPosition:
 # ---- what restore() returns ----
 
 
-def _session(session: Any) -> Any:
-    """The session to run in; ValueError where none is given and none is the default."""
+_session_providers: list[Callable[[], Any]] = []
+
+
+def register_session_provider(provider: Callable[[], Any]) -> None:
+    """Has saving and restoring run in the session that `provider` gives where there is no default session."""
+    _session_providers[:] = [provider]
+
+
+def default_session(session: Any) -> Any:
+    """The session to run in; ValueError where none is given, none is the default and none is provided."""
     found = session or SESSIONS.top()
+    if found is None and _session_providers:
+        found = _session_providers[0]()
     if found is None:
-        raise ValueError("Restoring needs a session: pass session= or make one the default.")
+        raise ValueError("Saving and restoring need a session: pass session= or make one the default.")
     return found
 
 
@@ -283,11 +294,11 @@ class CheckpointLoadStatus(LoadStatus):
 
     def run_restore_ops(self, session: Any = None) -> None:
         """Restores what was found so far in a session, by default the default one."""
-        _session(session).run(self._checkpoint.restore_ops, feed_dict=self._feed_dict)
+        default_session(session).run(self._checkpoint.restore_ops, feed_dict=self._feed_dict)
 
     def initialize_or_restore(self, session: Any = None) -> None:
         """Restores what was found, and initializes the variables that were not."""
-        session = _session(session)
+        session = default_session(session)
         restored = set(map(id, self._checkpoint.object_by_proto_id.values()))
         self.run_restore_ops(session)
         _run_initializers(self._graph_view.list_objects(), self._checkpoint.restore_uid, session, restored)
@@ -314,7 +325,7 @@ class InitializationOnlyStatus(LoadStatus):
 
     def initialize_or_restore(self, session: Any = None) -> None:
         """Initializes all variables."""
-        _run_initializers(self._graph_view.list_objects(), self._restore_uid, _session(session), set())
+        _run_initializers(self._graph_view.list_objects(), self._restore_uid, default_session(session), set())
 
 
 class NameBasedSaverStatus(LoadStatus):
@@ -360,7 +371,7 @@ class NameBasedSaverStatus(LoadStatus):
     def run_restore_ops(self, session: Any = None) -> None:
         """Restores in a session, by default the default one."""
         with device("/cpu:0"):
-            Saver(self._saveables()).restore(sess=_session(session), save_path=self._save_path)
+            Saver(self._saveables()).restore(sess=default_session(session), save_path=self._save_path)
 
     initialize_or_restore = run_restore_ops
 
@@ -371,7 +382,7 @@ def streaming_restore(status: Any, session: Any = None) -> None:
     Raises:
       NotImplementedError: the checkpoint was written by a Saver.
     """
-    session = _session(session)
+    session = default_session(session)
     if isinstance(status, NameBasedSaverStatus):
         raise NotImplementedError(
             "Streaming restore not supported from name-based checkpoints when graph building: use tf.train.Checkpoint to save."

@@ -7,12 +7,55 @@ from typing import Any
 from tfcompat._src.framework import raw
 from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import name_scope
+from tfcompat._src.framework.scopes import colocate_with, name_scope
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.array.fill import ones_like
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.shape import expand_dims, reshape
 from tfcompat._src.ops.array.shape import shape as shape_of
+
+
+def variable_op(
+    shape: Any, dtype: Any, name: str = "Variable", set_shape: bool = True, container: str = "", shared_name: str = ""
+) -> Tensor:
+    """The reference of a new variable of the old op type.
+
+    Args:
+      shape: the variable's shape.
+      dtype: its element type.
+      name: node name.
+      set_shape: whether the reference has the shape; else it is unknown.
+      container: where sessions keep it. shared_name: its name there.
+    """
+    ref = raw.Variable(
+        shape=shape if set_shape else None, dtype=dtype, name=name, container=container, shared_name=shared_name
+    )
+    if set_shape:
+        ref.set_shape(shape)
+    return ref
+
+
+def variable_op_v2(
+    shape: Any, dtype: Any, name: str = "Variable", container: str = "", shared_name: str = ""
+) -> Tensor:
+    """The reference of a new variable; see `variable_op`."""
+    return raw.VariableV2(shape=shape, dtype=dtype, name=name, container=container, shared_name=shared_name)
+
+
+def init_variable(v: Any, init: Any, name: str = "init") -> Tensor:
+    """Assigns a tensor, or what `init(shape, dtype)` gives, to the reference `v` of a variable.
+
+    Raises:
+      AssertionError: `init` is a function and the shape of `v` is not known.
+    """
+    with name_scope(None, v.op.name + "/", [v, init]), name_scope(name) as scope, colocate_with(v):
+        if callable(init):
+            if not v.get_shape().is_fully_defined():
+                raise AssertionError("Variable shape unknown.")
+            value = convert_to_tensor(init(v.get_shape().as_list(), v.dtype.base_dtype), name="value")
+        else:
+            value = convert_to_tensor(init, name="init")
+        return raw.Assign(v, value, name=scope)
 
 
 @export("is_variable_initialized")

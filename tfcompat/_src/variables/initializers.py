@@ -170,36 +170,6 @@ class TruncatedNormal(Initializer):
         return _config(self, "mean", "stddev", "seed")
 
 
-@export("keras.initializers.RandomUniform", "keras.initializers.random_uniform", "keras.initializers.uniform")
-class KerasRandomUniform(RandomUniform):
-    """RandomUniform with Keras's default range."""
-
-    def __init__(
-        self, minval: Any = -0.05, maxval: Any = 0.05, seed: int | None = None, dtype: Any = dtypes.float32
-    ) -> None:
-        super().__init__(minval, maxval, seed, dtype)
-
-
-@export("keras.initializers.RandomNormal", "keras.initializers.random_normal", "keras.initializers.normal")
-class KerasRandomNormal(RandomNormal):
-    """RandomNormal with Keras's default deviation."""
-
-    def __init__(
-        self, mean: Any = 0.0, stddev: Any = 0.05, seed: int | None = None, dtype: Any = dtypes.float32
-    ) -> None:
-        super().__init__(mean, stddev, seed, dtype)
-
-
-@export("keras.initializers.TruncatedNormal", "keras.initializers.truncated_normal")
-class KerasTruncatedNormal(TruncatedNormal):
-    """TruncatedNormal with Keras's default deviation."""
-
-    def __init__(
-        self, mean: Any = 0.0, stddev: Any = 0.05, seed: int | None = None, dtype: Any = dtypes.float32
-    ) -> None:
-        super().__init__(mean, stddev, seed, dtype)
-
-
 @export("initializers.uniform_unit_scaling", "uniform_unit_scaling_initializer")
 class UniformUnitScaling(Initializer):
     """Uniform in +-factor * sqrt(3 / input size), which keeps the scale of inputs; ValueError where `dtype` is not

@@ -175,16 +175,19 @@ class PartitionedVariable:
         return axes[0]
 
     def as_tensor(self) -> Tensor:
-        """The parts joined."""
+        """The parts joined, whatever control dependencies hold here."""
         with control_dependencies(None):
-            if len(self._variable_list) == 1:
-                whole: Any = self._variable_list[0]
-            else:
-                axis = self._single_axis("concatenate")
-                with name_scope(self._name + "/ConcatPartitions/"):
-                    whole = join.concat(self._variable_list, axis)
-            with name_scope(None):
-                return raw.Identity(whole, name=self._name)
+            return self._concat()
+
+    def _concat(self) -> Tensor:
+        if len(self._variable_list) == 1:
+            whole: Any = self._variable_list[0]
+        else:
+            axis = self._single_axis("concatenate")
+            with name_scope(self._name + "/ConcatPartitions/"):
+                whole = join.concat(self._variable_list, axis)
+        with name_scope(None):
+            return raw.Identity(whole, name=self._name)
 
     @property
     def name(self) -> str:

@@ -63,6 +63,8 @@ class BaseResourceVariable(Variable):
     def shape(self) -> TensorShape:
         return self._shape
 
+    _in_graph_mode = True
+
     @property
     def _unique_id(self) -> str:
         return self._shared_name
@@ -328,7 +330,8 @@ class ResourceVariable(BaseResourceVariable):
             variable_def.synchronization, variable_def.aggregation, variable_def.trainable, variable_def.variable_name
         )
         self._constraint = None
-        snapshot = element(variable_def.snapshot_name or self._handle.op.name + "/Read/ReadVariableOp:0")
+        handle_name = variable_def.variable_name.partition(":")[0]
+        snapshot = element(variable_def.snapshot_name or handle_name + "/Read/ReadVariableOp:0")
         if snapshot.op.type != "ReadVariableOp":
             self._cached_value = snapshot
         while snapshot.op.type != "ReadVariableOp":

@@ -2,6 +2,7 @@
 
 import importlib
 
+from tfcompat._src.contrib.distributions.autoregressive import Autoregressive as Autoregressive
 from tfcompat._src.contrib.distributions.conditional import ConditionalDistribution as ConditionalDistribution
 from tfcompat._src.contrib.distributions.conditional import ConditionalTransformedDistribution as ConditionalTransformedDistribution
 from tfcompat._src.contrib.distributions.conditional import SeedStream as SeedStream
@@ -9,6 +10,8 @@ from tfcompat._src.contrib.distributions.counts import Binomial as Binomial
 from tfcompat._src.contrib.distributions.counts import Geometric as Geometric
 from tfcompat._src.contrib.distributions.counts import NegativeBinomial as NegativeBinomial
 from tfcompat._src.contrib.distributions.counts import Poisson as Poisson
+from tfcompat._src.contrib.distributions.deterministic import Deterministic as Deterministic
+from tfcompat._src.contrib.distributions.deterministic import VectorDeterministic as VectorDeterministic
 from tfcompat._src.contrib.distributions.gamma_like import Chi2 as Chi2
 from tfcompat._src.contrib.distributions.gamma_like import Chi2WithAbsDf as Chi2WithAbsDf
 from tfcompat._src.contrib.distributions.gamma_like import InverseGamma as InverseGamma
@@ -19,7 +22,11 @@ from tfcompat._src.contrib.distributions.independent import Independent as Indep
 from tfcompat._src.contrib.distributions.location_scale import Cauchy as Cauchy
 from tfcompat._src.contrib.distributions.location_scale import HalfNormal as HalfNormal
 from tfcompat._src.contrib.distributions.location_scale import Logistic as Logistic
+from tfcompat._src.contrib.distributions.mixture import Mixture as Mixture
 from tfcompat._src.contrib.distributions.mixture_same_family import MixtureSameFamily as MixtureSameFamily
+from tfcompat._src.contrib.distributions.moving_stats import assign_log_moving_mean_exp as assign_log_moving_mean_exp
+from tfcompat._src.contrib.distributions.moving_stats import assign_moving_mean_variance as assign_moving_mean_variance
+from tfcompat._src.contrib.distributions.moving_stats import moving_mean_variance as moving_mean_variance
 from tfcompat._src.contrib.distributions.mvn import MultivariateNormalDiag as MultivariateNormalDiag
 from tfcompat._src.contrib.distributions.mvn import MultivariateNormalDiagPlusLowRank as MultivariateNormalDiagPlusLowRank
 from tfcompat._src.contrib.distributions.mvn import MultivariateNormalDiagWithSoftplusScale as MultivariateNormalDiagWithSoftplusScale
@@ -31,7 +38,18 @@ from tfcompat._src.contrib.distributions.one_hot import ExpRelaxedOneHotCategori
 from tfcompat._src.contrib.distributions.one_hot import OneHotCategorical as OneHotCategorical
 from tfcompat._src.contrib.distributions.one_hot import RelaxedBernoulli as RelaxedBernoulli
 from tfcompat._src.contrib.distributions.one_hot import RelaxedOneHotCategorical as RelaxedOneHotCategorical
+from tfcompat._src.contrib.distributions.poisson_lognormal import PoissonLogNormalQuadratureCompound as PoissonLogNormalQuadratureCompound
+from tfcompat._src.contrib.distributions.poisson_lognormal import quadrature_scheme_lognormal_gauss_hermite as quadrature_scheme_lognormal_gauss_hermite
+from tfcompat._src.contrib.distributions.poisson_lognormal import quadrature_scheme_lognormal_quantiles as quadrature_scheme_lognormal_quantiles
+from tfcompat._src.contrib.distributions.quantized import QuantizedDistribution as QuantizedDistribution
+from tfcompat._src.contrib.distributions.sample_stats import auto_correlation as auto_correlation
+from tfcompat._src.contrib.distributions.sample_stats import percentile as percentile
 from tfcompat._src.contrib.distributions.sinh_arcsinh import SinhArcsinh as SinhArcsinh
+from tfcompat._src.contrib.distributions.vector import VectorExponentialDiag as VectorExponentialDiag
+from tfcompat._src.contrib.distributions.vector import VectorLaplaceDiag as VectorLaplaceDiag
+from tfcompat._src.contrib.distributions.vector import VectorSinhArcsinhDiag as VectorSinhArcsinhDiag
+from tfcompat._src.contrib.distributions.wishart import WishartCholesky as WishartCholesky
+from tfcompat._src.contrib.distributions.wishart import WishartFull as WishartFull
 from tfcompat._src.distributions.bernoulli import Bernoulli as Bernoulli
 from tfcompat._src.distributions.beta import Beta as Beta
 from tfcompat._src.distributions.beta import BetaWithSoftplusConcentration as BetaWithSoftplusConcentration

@@ -3,13 +3,16 @@
 import importlib
 
 from tfcompat._src.contrib.framework.aliases import TensorSpec as TensorSpec
+from tfcompat._src.contrib.framework.aliases import argsort as argsort
 from tfcompat._src.contrib.framework.aliases import assert_same_float_dtype as assert_same_float_dtype
 from tfcompat._src.contrib.framework.aliases import assert_scalar as assert_scalar
 from tfcompat._src.contrib.framework.aliases import convert_to_tensor_or_sparse_tensor as convert_to_tensor_or_sparse_tensor
+from tfcompat._src.contrib.framework.aliases import get_graph_from_inputs as get_graph_from_inputs
 from tfcompat._src.contrib.framework.aliases import get_name_scope as get_name_scope
 from tfcompat._src.contrib.framework.aliases import nest as nest
 from tfcompat._src.contrib.framework.aliases import smart_cond as smart_cond
 from tfcompat._src.contrib.framework.aliases import smart_constant_value as smart_constant_value
+from tfcompat._src.contrib.framework.aliases import sort as sort
 from tfcompat._src.contrib.framework.arg_scope import add_arg_scope as add_arg_scope
 from tfcompat._src.contrib.framework.arg_scope import arg_scope as arg_scope
 from tfcompat._src.contrib.framework.arg_scope import arg_scope_func_key as arg_scope_func_key
@@ -44,7 +47,8 @@ from tfcompat._src.contrib.framework.variables import global_variable as global_
 from tfcompat._src.contrib.framework.variables import local_variable as local_variable
 from tfcompat._src.contrib.framework.variables import model_variable as model_variable
 from tfcompat._src.contrib.framework.variables import variable as variable
-from tfcompat._src.ops.array.join import is_tensor as is_tensor
+from tfcompat._src.framework.tensor_like import is_tensor as is_tensor
+from tfcompat._src.ops.control.cond import smart_case as smart_case
 from tfcompat._src.train.checkpoint_ops import load_and_remap_matrix_initializer as load_and_remap_matrix_initializer
 from tfcompat._src.train.checkpoint_ops import load_embedding_initializer as load_embedding_initializer
 from tfcompat._src.train.checkpoint_ops import load_linear_multiclass_bias_initializer as load_linear_multiclass_bias_initializer

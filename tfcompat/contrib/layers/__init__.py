@@ -28,6 +28,9 @@ from tfcompat._src.contrib.layers.core import relu as relu
 from tfcompat._src.contrib.layers.core import relu6 as relu6
 from tfcompat._src.contrib.layers.core import repeat as repeat
 from tfcompat._src.contrib.layers.core import stack as stack
+from tfcompat._src.contrib.layers.encoders import bow_encoder as bow_encoder
+from tfcompat._src.contrib.layers.encoders import embed_sequence as embed_sequence
+from tfcompat._src.contrib.layers.encoders import embedding_lookup_unique as embedding_lookup_unique
 from tfcompat._src.contrib.layers.functions import dense_to_sparse as dense_to_sparse
 from tfcompat._src.contrib.layers.functions import images_to_sequence as images_to_sequence
 from tfcompat._src.contrib.layers.functions import legacy_fully_connected as legacy_fully_connected
@@ -45,6 +48,9 @@ from tfcompat._src.contrib.layers.normalization import group_norm as group_norm
 from tfcompat._src.contrib.layers.normalization import instance_norm as instance_norm
 from tfcompat._src.contrib.layers.normalization import layer_norm as layer_norm
 from tfcompat._src.contrib.layers.normalization import unit_norm as unit_norm
+from tfcompat._src.contrib.layers.optimizers import OPTIMIZER_CLS_NAMES as OPTIMIZER_CLS_NAMES
+from tfcompat._src.contrib.layers.optimizers import OPTIMIZER_SUMMARIES as OPTIMIZER_SUMMARIES
+from tfcompat._src.contrib.layers.optimizers import optimize_loss as optimize_loss
 from tfcompat._src.contrib.layers.pooling import avg_pool2d as avg_pool2d
 from tfcompat._src.contrib.layers.pooling import avg_pool3d as avg_pool3d
 from tfcompat._src.contrib.layers.pooling import max_pool2d as max_pool2d
@@ -56,6 +62,11 @@ from tfcompat._src.contrib.layers.regularizers import l2_regularizer as l2_regul
 from tfcompat._src.contrib.layers.regularizers import sum_regularizer as sum_regularizer
 from tfcompat._src.contrib.layers.sparse_feature_cross import SPARSE_FEATURE_CROSS_DEFAULT_HASH_KEY as SPARSE_FEATURE_CROSS_DEFAULT_HASH_KEY
 from tfcompat._src.contrib.layers.sparse_feature_cross import sparse_feature_cross as sparse_feature_cross
+from tfcompat._src.contrib.layers.summaries import summarize_activation as summarize_activation
+from tfcompat._src.contrib.layers.summaries import summarize_activations as summarize_activations
+from tfcompat._src.contrib.layers.summaries import summarize_collection as summarize_collection
+from tfcompat._src.contrib.layers.summaries import summarize_tensor as summarize_tensor
+from tfcompat._src.contrib.layers.summaries import summarize_tensors as summarize_tensors
 from tfcompat._src.ops.sparse.embedding import contrib_safe_embedding_lookup_sparse as safe_embedding_lookup_sparse
 
 _LAZY = {

@@ -2,6 +2,11 @@
 
 import importlib
 
+from tfcompat._src.contrib.nn.ops import alpha_dropout as alpha_dropout
+from tfcompat._src.contrib.nn.ops import deprecated_flipped_sigmoid_cross_entropy_with_logits as deprecated_flipped_sigmoid_cross_entropy_with_logits
+from tfcompat._src.contrib.nn.ops import deprecated_flipped_softmax_cross_entropy_with_logits as deprecated_flipped_softmax_cross_entropy_with_logits
+from tfcompat._src.contrib.nn.ops import deprecated_flipped_sparse_softmax_cross_entropy_with_logits as deprecated_flipped_sparse_softmax_cross_entropy_with_logits
+from tfcompat._src.contrib.nn.ops import scaled_softplus as scaled_softplus
 from tfcompat._src.ops.nn.top_k import nth_element as nth_element
 
 _LAZY = {

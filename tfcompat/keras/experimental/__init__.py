@@ -2,6 +2,8 @@
 
 import importlib
 
+from tfcompat._src.keras.layers.rnn_cells import PeepholeLSTMCell as PeepholeLSTMCell
+from tfcompat._src.keras.utils.sequences import terminate_keras_multiprocessing_pools as terminate_keras_multiprocessing_pools
 from tfcompat._src.train.schedules import CosineDecay as CosineDecay
 from tfcompat._src.train.schedules import CosineDecayRestarts as CosineDecayRestarts
 from tfcompat._src.train.schedules import LinearCosineDecay as LinearCosineDecay

@@ -2,12 +2,20 @@
 
 import importlib
 
+from tfcompat._src.keras.initializers import RandomNormal as RandomNormal
+from tfcompat._src.keras.initializers import RandomUniform as RandomUniform
+from tfcompat._src.keras.initializers import TruncatedNormal as TruncatedNormal
+from tfcompat._src.keras.initializers import deserialize as deserialize
+from tfcompat._src.keras.initializers import get as get
+from tfcompat._src.keras.initializers import RandomNormal as normal
+from tfcompat._src.keras.initializers import RandomNormal as random_normal
+from tfcompat._src.keras.initializers import RandomUniform as random_uniform
+from tfcompat._src.keras.initializers import serialize as serialize
+from tfcompat._src.keras.initializers import TruncatedNormal as truncated_normal
+from tfcompat._src.keras.initializers import RandomUniform as uniform
 from tfcompat._src.variables.initializers import Constant as Constant
 from tfcompat._src.variables.initializers import Initializer as Initializer
 from tfcompat._src.variables.initializers import Ones as Ones
-from tfcompat._src.variables.initializers import KerasRandomNormal as RandomNormal
-from tfcompat._src.variables.initializers import KerasRandomUniform as RandomUniform
-from tfcompat._src.variables.initializers import KerasTruncatedNormal as TruncatedNormal
 from tfcompat._src.variables.initializers import VarianceScaling as VarianceScaling
 from tfcompat._src.variables.initializers import Zeros as Zeros
 from tfcompat._src.variables.initializers import Constant as constant
@@ -17,12 +25,7 @@ from tfcompat._src.variables.initializers import he_normal as he_normal
 from tfcompat._src.variables.initializers import he_uniform as he_uniform
 from tfcompat._src.variables.initializers import lecun_normal as lecun_normal
 from tfcompat._src.variables.initializers import lecun_uniform as lecun_uniform
-from tfcompat._src.variables.initializers import KerasRandomNormal as normal
 from tfcompat._src.variables.initializers import Ones as ones
-from tfcompat._src.variables.initializers import KerasRandomNormal as random_normal
-from tfcompat._src.variables.initializers import KerasRandomUniform as random_uniform
-from tfcompat._src.variables.initializers import KerasTruncatedNormal as truncated_normal
-from tfcompat._src.variables.initializers import KerasRandomUniform as uniform
 from tfcompat._src.variables.initializers import Zeros as zeros
 from tfcompat._src.variables.orthogonal import Identity as Identity
 from tfcompat._src.variables.orthogonal import Orthogonal as Orthogonal

@@ -2,6 +2,18 @@
 
 import importlib
 
+from tfcompat._src.keras.optimizers.descent import Adadelta as Adadelta
+from tfcompat._src.keras.optimizers.descent import Adagrad as Adagrad
+from tfcompat._src.keras.optimizers.descent import Ftrl as Ftrl
+from tfcompat._src.keras.optimizers.descent import RMSprop as RMSprop
+from tfcompat._src.keras.optimizers.descent import SGD as SGD
+from tfcompat._src.keras.optimizers.identifiers import deserialize as deserialize
+from tfcompat._src.keras.optimizers.identifiers import get as get
+from tfcompat._src.keras.optimizers.identifiers import serialize as serialize
+from tfcompat._src.keras.optimizers.moments import Adam as Adam
+from tfcompat._src.keras.optimizers.moments import Adamax as Adamax
+from tfcompat._src.keras.optimizers.moments import Nadam as Nadam
+from tfcompat._src.keras.optimizers.optimizer_v2 import OptimizerV2 as Optimizer
 from tfcompat.keras.optimizers import schedules as schedules
 
 _LAZY = {

@@ -2,6 +2,10 @@
 
 import importlib
 
+from tfcompat._src.train.loss_scale import DynamicLossScale as DynamicLossScale
+from tfcompat._src.train.loss_scale import FixedLossScale as FixedLossScale
+from tfcompat._src.train.loss_scale import LossScale as LossScale
+from tfcompat._src.train.loss_scale_optimizer import MixedPrecisionLossScaleOptimizer as MixedPrecisionLossScaleOptimizer
 from tfcompat._src.train.python_state import PythonState as PythonState
 
 _LAZY = {

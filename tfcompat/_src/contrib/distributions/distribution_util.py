@@ -235,8 +235,8 @@ def pad_mixture_dimensions(x: Tensor, mixture_distribution: Any, categorical_dis
         of_mixture, of_categorical = batch_ndims(mixture_distribution), batch_ndims(categorical_distribution)
         count = where_v2(categorical_distribution.is_scalar_batch(), of_mixture, of_mixture - of_categorical)
         sizes = shape(x)
-        padding = ones([count], dtype=dtypes.int32), ones([event_ndims], dtype=dtypes.int32)
-        return reshape(x, shape=concat([sizes[:-1], padding[0], sizes[-1:], padding[1]], axis=0))
+        parts = [sizes[:-1], ones([count], dtype=dtypes.int32), sizes[-1:], ones([event_ndims], dtype=dtypes.int32)]
+        return reshape(x, shape=concat(parts, axis=0))
 
 
 def move_dimension(x: Tensor, source_idx: Any, dest_idx: Any) -> Tensor:

@@ -14,8 +14,8 @@ from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph_collections import GraphKeys
 from tfcompat._src.framework.scopes import add_to_collections, control_dependencies
 from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.layers import legacy_normalization
-from tfcompat._src.layers.training import constant_value, smart_cond
+from tfcompat._src.keras.utils.smart_cond import constant_value, smart_cond
+from tfcompat._src.layers import normalization as tf_layers
 from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.ops.array.shape import reshape
 from tfcompat._src.ops.array.shape import shape as shape_of
@@ -100,7 +100,7 @@ def batch_norm(
         if batch_weights is None and collected and not zero_debias_moving_mean:
             initializers = {f"{k}_initializer": v for k, v in {**_DEFAULTS, **(param_initializers or {})}.items()}
             regularizers = param_regularizers or {}
-            layer = legacy_normalization.BatchNormalization(
+            layer = tf_layers.BatchNormalization(
                 axis=1 if layout == "channels_first" else -1, momentum=decay, epsilon=epsilon, center=center,
                 scale=scale, beta_regularizer=regularizers.get("beta"), gamma_regularizer=regularizers.get("gamma"),
                 trainable=trainable, renorm=renorm, renorm_clipping=renorm_clipping, renorm_momentum=renorm_decay,

@@ -11,7 +11,7 @@ from tfcompat._src.contrib.layers.initializers import xavier_initializer
 from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.layers import legacy_conv
+from tfcompat._src.layers import conv as tf_layers
 from tfcompat._src.ops.array.join import tile
 from tfcompat._src.ops.nn.activation import relu
 from tfcompat._src.ops.nn.bias import bias_add
@@ -23,7 +23,7 @@ _ZEROS = Zeros()
 _XAVIER = xavier_initializer()
 
 _FORMATS = (None, "NWC", "NCW", "NHWC", "NCHW", "NDHWC", "NCDHW")
-_LAYERS = {3: legacy_conv.Conv1D, 4: legacy_conv.Conv2D, 5: legacy_conv.Conv3D}
+_LAYERS = {3: tf_layers.Conv1D, 4: tf_layers.Conv2D, 5: tf_layers.Conv3D}
 
 
 @export("contrib.layers.convolution", "contrib.slim.convolution")
@@ -166,7 +166,7 @@ def convolution2d_transpose(
 ) -> Tensor:  # fmt: skip
     """The transpose of a convolution of a tensor of rank 4; arguments as in `convolution`."""
     return _transposed(
-        legacy_conv.Conv2DTranspose, "Conv2d_transpose", ("NCHW", "NHWC"), inputs, num_outputs, kernel_size, stride,
+        tf_layers.Conv2DTranspose, "Conv2d_transpose", ("NCHW", "NHWC"), inputs, num_outputs, kernel_size, stride,
         padding, data_format, activation_fn, normalizer_fn, normalizer_params, weights_initializer,
         weights_regularizer, biases_initializer, biases_regularizer, reuse, variables_collections, outputs_collections,
         trainable, scope,
@@ -186,7 +186,7 @@ def convolution3d_transpose(
 ) -> Tensor:  # fmt: skip
     """The transpose of a convolution of a tensor of rank 5; arguments as in `convolution`."""
     return _transposed(
-        legacy_conv.Conv3DTranspose, "Conv3d_transpose", ("NCDHW", "NDHWC"), inputs, num_outputs, kernel_size, stride,
+        tf_layers.Conv3DTranspose, "Conv3d_transpose", ("NCDHW", "NDHWC"), inputs, num_outputs, kernel_size, stride,
         padding, data_format, activation_fn, normalizer_fn, normalizer_params, weights_initializer,
         weights_regularizer, biases_initializer, biases_regularizer, reuse, variables_collections, outputs_collections,
         trainable, scope,
@@ -287,7 +287,7 @@ def separable_convolution2d(
                 variables_collections, trainable,
             )  # fmt: skip
             return common.finish(outputs, None, None, activation_fn, outputs_collections, sc.name)
-        layer = legacy_conv.SeparableConv2D(
+        layer = tf_layers.SeparableConv2D(
             num_outputs, kernel_size, stride, padding, layout, _pair(rate), depth_multiplier,
             use_bias=not normalizer_fn and biases_initializer, depthwise_initializer=weights_initializer,
             pointwise_initializer=weights_initializer if pointwise_initializer is None else pointwise_initializer,

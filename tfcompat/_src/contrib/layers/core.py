@@ -13,7 +13,7 @@ from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.layers import legacy_core
+from tfcompat._src.layers import core as tf_layers
 from tfcompat._src.ops.nn import activation as activations
 from tfcompat._src.ops.nn.bias import bias_add as add_bias
 from tfcompat._src.variables.initializers import Zeros
@@ -52,7 +52,7 @@ def fully_connected(
     getter = common.variable_getter(common.NAMES)
     with variable_scope(scope, "fully_connected", [inputs], reuse=reuse, custom_getter=getter) as sc:
         inputs = convert_to_tensor(inputs)
-        layer = legacy_core.Dense(
+        layer = tf_layers.Dense(
             num_outputs, use_bias=not normalizer_fn and biases_initializer, kernel_initializer=weights_initializer,
             bias_initializer=biases_initializer, kernel_regularizer=weights_regularizer,
             bias_regularizer=biases_regularizer, trainable=trainable, name=sc.name, dtype=inputs.dtype.base_dtype,
@@ -95,7 +95,7 @@ def dropout(
     """
     with variable_scope(scope, "Dropout", [inputs], custom_getter=common.variable_getter()) as sc:
         inputs = convert_to_tensor(inputs)
-        layer = legacy_core.Dropout(rate=1 - keep_prob, noise_shape=noise_shape, seed=seed, name=sc.name, _scope=sc)
+        layer = tf_layers.Dropout(rate=1 - keep_prob, noise_shape=noise_shape, seed=seed, name=sc.name, _scope=sc)
         outputs = layer.apply(inputs, training=is_training)
         return common.collect(outputs_collections, sc.name, outputs)
 
@@ -105,7 +105,7 @@ def dropout(
 def flatten(inputs, outputs_collections=None, scope=None) -> Tensor:
     """All dimensions of `inputs` but the first in one."""
     with name_scope(scope, "Flatten", [inputs]) as sc:
-        outputs = legacy_core.flatten(convert_to_tensor(inputs))
+        outputs = tf_layers.flatten(convert_to_tensor(inputs))
         return common.collect(outputs_collections, sc, outputs)
 
 

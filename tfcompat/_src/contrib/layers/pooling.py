@@ -10,7 +10,7 @@ from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.layers import legacy_pooling
+from tfcompat._src.layers import pooling as tf_layers
 from tfcompat._src.ops.nn.dilated import pool as pool_any
 
 _2D, _3D = ("NCHW", "NHWC"), ("NCDHW", "NDHWC")
@@ -32,7 +32,7 @@ def avg_pool2d(
     inputs, kernel_size, stride=2, padding="VALID", data_format="NHWC", outputs_collections=None, scope=None
 ) -> Tensor:
     """The mean of each window; arguments as in `max_pool2d`."""
-    return _pooled(legacy_pooling.AveragePooling2D, "AvgPool2D", _2D, inputs, kernel_size, stride, padding, data_format,
+    return _pooled(tf_layers.AveragePooling2D, "AvgPool2D", _2D, inputs, kernel_size, stride, padding, data_format,
                    outputs_collections, scope)  # fmt: skip
 
 
@@ -42,7 +42,7 @@ def avg_pool3d(
     inputs, kernel_size, stride=2, padding="VALID", data_format="NDHWC", outputs_collections=None, scope=None
 ) -> Tensor:
     """The mean of each window; arguments as in `max_pool2d`, for three dimensions."""
-    return _pooled(legacy_pooling.AveragePooling3D, "AvgPool3D", _3D, inputs, kernel_size, stride, padding, data_format,
+    return _pooled(tf_layers.AveragePooling3D, "AvgPool3D", _3D, inputs, kernel_size, stride, padding, data_format,
                    outputs_collections, scope)  # fmt: skip
 
 
@@ -64,7 +64,7 @@ def max_pool2d(
     Raises:
       ValueError: an argument is none of these.
     """
-    return _pooled(legacy_pooling.MaxPooling2D, "MaxPool2D", _2D, inputs, kernel_size, stride, padding, data_format,
+    return _pooled(tf_layers.MaxPooling2D, "MaxPool2D", _2D, inputs, kernel_size, stride, padding, data_format,
                    outputs_collections, scope)  # fmt: skip
 
 
@@ -74,7 +74,7 @@ def max_pool3d(
     inputs, kernel_size, stride=2, padding="VALID", data_format="NDHWC", outputs_collections=None, scope=None
 ) -> Tensor:
     """The largest element of each window; arguments as in `max_pool2d`, for three dimensions."""
-    return _pooled(legacy_pooling.MaxPooling3D, "MaxPool3D", _3D, inputs, kernel_size, stride, padding, data_format,
+    return _pooled(tf_layers.MaxPooling3D, "MaxPool3D", _3D, inputs, kernel_size, stride, padding, data_format,
                    outputs_collections, scope)  # fmt: skip
 
 

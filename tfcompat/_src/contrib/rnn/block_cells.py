@@ -11,7 +11,7 @@ from tfcompat._src.framework.deprecation import deprecated_argument_lookup
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape
-from tfcompat._src.layers.input_spec import InputSpec
+from tfcompat._src.keras.engine.input_spec import InputSpec
 from tfcompat._src.layers.scoped_layer import Layer
 from tfcompat._src.ops.array.fill import zeros
 from tfcompat._src.ops.array.join import concat, stack, tile, unstack

@@ -9,8 +9,9 @@ from tfcompat._src.framework import dtypes
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape
-from tfcompat._src.layers import identifiers
-from tfcompat._src.layers.input_spec import InputSpec
+from tfcompat._src.keras import activations, initializers
+from tfcompat._src.keras.utils.generic_utils import serialize_keras_object
+from tfcompat._src.keras.engine.input_spec import InputSpec
 from tfcompat._src.ops.array.constant import stop_gradient
 from tfcompat._src.ops.array.join import concat, split
 from tfcompat._src.ops.array.search import where
@@ -362,16 +363,19 @@ class _KerasStyleCell(LayerRNNCell):
     ) -> None:  # fmt: skip
         super().__init__(name=name, dtype=dtype, **kwargs)
         self.input_spec = InputSpec(ndim=2)
-        self.units, self.activation = units, identifiers.get_activation(activation)
-        self.kernel_initializer = identifiers.get_initializer(kernel_initializer)
-        self.bias_initializer = identifiers.get_initializer(bias_initializer)
+        self.units, self.activation = units, activations.get(activation)
+        self.kernel_initializer = initializers.get(kernel_initializer)
+        self.bias_initializer = initializers.get(bias_initializer)
 
     state_size = property(lambda self: self.units)
     output_size = property(lambda self: self.units)
 
     def get_config(self) -> dict[str, Any]:
-        names = ("units", "activation", "kernel_initializer", "bias_initializer")
-        return {**super().get_config(), **{n: identifiers.serialize(getattr(self, n)) for n in names}}
+        functions = {
+            name: serialize_keras_object(getattr(self, name))
+            for name in ("activation", "kernel_initializer", "bias_initializer")
+        }
+        return {**super().get_config(), "units": self.units, **functions}
 
 
 class MinimalRNNCell(_KerasStyleCell):

@@ -8,7 +8,7 @@ from tfcompat._src.framework import dtypes, raw
 from tfcompat._src.framework.convert import constant
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.layers.input_spec import InputSpec
+from tfcompat._src.keras.engine.input_spec import InputSpec
 from tfcompat._src.ops.array.join import split
 from tfcompat._src.ops.math.binary import add, multiply
 from tfcompat._src.ops.math.matmul import matmul

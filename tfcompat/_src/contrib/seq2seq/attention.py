@@ -14,7 +14,7 @@ from tfcompat._src.framework import dtypes, nest
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.layers.legacy_core import Dense
+from tfcompat._src.layers.core import Dense
 from tfcompat._src.layers.scoped_layer import Layer
 from tfcompat._src.ops.array.fill import zeros
 from tfcompat._src.ops.array.gather import one_hot

@@ -39,8 +39,8 @@ def size_along(tensor: Tensor, axis: int) -> Any:
 # ---- memory ----
 
 
-def prepared_memory(memory: Any, lengths: Any, check_inner_dims_defined: bool) -> Any:
-    """Memory [batch, time, ...] with zeros past each sequence's end.
+def prepared_memory(memory: Any, lengths: Any, check_inner_dims_defined: bool, mask: Any = None) -> Any:
+    """Memory [batch, time, ...] with zeros past each sequence's end, or where a mask [batch, time] is false.
 
     Raises:
       ValueError: a size after the first two is unknown, and `check_inner_dims_defined`.
@@ -51,10 +51,13 @@ def prepared_memory(memory: Any, lengths: Any, check_inner_dims_defined: bool) -
     for part in nest.flatten(memory) if check_inner_dims_defined else ():
         if not part.shape[2:].is_fully_defined():
             raise ValueError(f"Expected memory {part.name} to have fully defined inner dims, but saw shape: {part.shape}")
-    if lengths is None:
+    if lengths is None and mask is None:
         return memory
     first = nest.flatten(memory)[0]
-    mask = sequence_mask(lengths, maxlen=shape_of(first)[1], dtype=first.dtype)
+    if lengths is None:
+        mask = cast(mask, dtype=first.dtype)
+    else:
+        mask = sequence_mask(lengths, maxlen=shape_of(first)[1], dtype=first.dtype)
 
     def masked(part: Tensor) -> Tensor:
         dimensions = rank(part) if part.shape.ndims is None else part.shape.ndims
@@ -71,6 +74,11 @@ def masked_score(score: Tensor, lengths: Any, mask_value: Any) -> Tensor:
     message = "All values in memory_sequence_length must be greater than zero."
     with control_dependencies([assert_positive(lengths, message=message)]):
         mask = sequence_mask(lengths, maxlen=shape_of(score)[1])
+    return kept_score(score, mask, mask_value)
+
+
+def kept_score(score: Tensor, mask: Tensor, mask_value: Any) -> Tensor:
+    """`score` [batch, time] with `mask_value` where a mask is false."""
     return where(mask, score, mask_value * ones_like(score))
 
 

@@ -14,7 +14,8 @@ from tfcompat._src.framework.export import export
 from tfcompat._src.framework.scopes import control_dependencies, name_scope
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape, dimension_value
-from tfcompat._src.layers.legacy_core import Dense
+from tfcompat._src.keras.engine.base_layer import Layer
+from tfcompat._src.layers.core import Dense
 from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.ops.array.fill import zeros
 from tfcompat._src.ops.array.join import concat
@@ -51,7 +52,10 @@ class AttentionWrapperState(collections.namedtuple("AttentionWrapperState", _FIE
 
 def compute_attention(mechanism: Any, cell_output: Tensor, attention_state: Any, attention_layer: Any) -> tuple:
     """The attention of one mechanism, its weights, and its next state."""
-    alignments, next_state = mechanism(cell_output, state=attention_state)
+    if isinstance(mechanism, Layer):
+        alignments, next_state = mechanism([cell_output, attention_state])
+    else:
+        alignments, next_state = mechanism(cell_output, state=attention_state)
     context = squeeze(matmul(expand_dims(alignments, 1), mechanism.values), [1])
     attention = context if attention_layer is None else attention_layer(concat([cell_output, context], 1))
     return attention, alignments, next_state
@@ -108,7 +112,7 @@ class AttentionWrapper(RNNCell):
         self._cell_input_fn = _joined if cell_input_fn is None else cell_input_fn
         self._attention_fn = compute_attention if attention_fn is None else attention_fn
         self._output_attention, self._alignment_history = output_attention, alignment_history
-        self._attention_layers, self._attention_layer_size = self._layers(attention_layer_size, attention_layer)
+        self._attention_layers, self._attention_layer_size = self._attention_layers_of(attention_layer_size, attention_layer)
         with name_scope(name, "AttentionWrapperInit"):
             self._initial_cell_state = self._checked_initial(initial_cell_state)
 
@@ -122,7 +126,7 @@ class AttentionWrapper(RNNCell):
             if not isinstance(mechanism, AttentionMechanism):
                 raise TypeError(f"{expected}, saw type: {type(mechanism).__name__}")
 
-    def _layers(self, sizes: Any, layers: Any) -> tuple[tuple | None, int]:
+    def _attention_layers_of(self, sizes: Any, layers: Any) -> tuple[tuple | None, int]:
         """The attention layers, if there are any, and the size of the attention."""
         mechanisms = self._attention_mechanisms
         depths = [dimension_value(mechanism.values.shape[-1]) for mechanism in mechanisms]

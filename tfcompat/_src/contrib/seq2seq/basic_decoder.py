@@ -5,12 +5,14 @@ from __future__ import annotations
 import collections
 from typing import Any
 
-from tfcompat._src.contrib.seq2seq.decoder import Decoder
+from tfcompat._src.contrib.seq2seq.decoder import BaseDecoder, Decoder
 from tfcompat._src.contrib.seq2seq.helpers import Helper
+from tfcompat._src.contrib.seq2seq.sampler import Sampler
 from tfcompat._src.framework import nest
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.keras.engine import base_layer
 from tfcompat._src.layers.scoped_layer import Layer
 from tfcompat._src.rnn.cell import assert_like_rnncell
 
@@ -77,4 +79,59 @@ class BasicDecoder(Decoder):
             finished, next_inputs, next_state = self._helper.next_inputs(
                 time=time, outputs=outputs, state=new_state, sample_ids=samples
             )
+        return BasicDecoderOutput(outputs, samples), next_state, next_inputs, finished
+
+
+class BasicDecoderV2(BaseDecoder):
+    """Runs a cell; a sampler samples from its outputs and gives its inputs.
+
+    Args:
+      cell: an RNNCell or a cell of Keras.
+      sampler: a Sampler.
+      output_layer: a Keras layer applied to the cell's outputs, or None.
+      kwargs: arguments of BaseDecoder.
+
+    Raises:
+      TypeError: an argument is not of its type.
+    """
+
+    def __init__(self, cell: Any, sampler: Sampler, output_layer: Any = None, **kwargs: Any) -> None:
+        assert_like_rnncell("cell", cell)
+        if not isinstance(sampler, Sampler):
+            raise TypeError(f"sampler must be a Sampler, received: {sampler}")
+        if output_layer is not None and not isinstance(output_layer, base_layer.Layer):
+            raise TypeError(f"output_layer must be a Layer, received: {output_layer}")
+        self.cell, self.sampler, self.output_layer = cell, sampler, output_layer
+        super().__init__(**kwargs)
+
+    def initialize(self, inputs: Any, initial_state: Any = None, **kwargs: Any) -> tuple[Any, Any, Any]:
+        self._cell_dtype = nest.flatten(initial_state)[0].dtype
+        return self.sampler.initialize(inputs, **kwargs) + (initial_state,)
+
+    @property
+    def batch_size(self) -> Any:
+        return self.sampler.batch_size
+
+    def _rnn_output_size(self) -> Any:
+        size = TensorShape(self.cell.output_size)
+        if self.output_layer is None:
+            return size
+        return self.output_layer.compute_output_shape(TensorShape([None]).concatenate(size))[1:]
+
+    @property
+    def output_size(self) -> BasicDecoderOutput:
+        return BasicDecoderOutput(rnn_output=self._rnn_output_size(), sample_id=self.sampler.sample_ids_shape)
+
+    @property
+    def output_dtype(self) -> BasicDecoderOutput:
+        return BasicDecoderOutput(self._cell_dtype, self.sampler.sample_ids_dtype)
+
+    def step(self, time: Any, inputs: Any, state: Any) -> tuple[Any, Any, Any, Any]:
+        outputs, new_state = self.cell(inputs, state)
+        if self.output_layer is not None:
+            outputs = self.output_layer(outputs)
+        samples = self.sampler.sample(time=time, outputs=outputs, state=new_state)
+        finished, next_inputs, next_state = self.sampler.next_inputs(
+            time=time, outputs=outputs, state=new_state, sample_ids=samples
+        )
         return BasicDecoderOutput(outputs, samples), next_state, next_inputs, finished

@@ -24,7 +24,7 @@ from tfcompat._src.framework.export import export
 from tfcompat._src.framework.scopes import control_dependencies, name_scope
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape
-from tfcompat._src.layers.layer import Layer
+from tfcompat._src.keras.engine.base_layer import Layer
 from tfcompat._src.ops.array.fill import zeros
 from tfcompat._src.ops.array.gather import one_hot
 from tfcompat._src.ops.array.join import concat, stack, tile

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import abc
+import functools
+from collections.abc import Callable
 from typing import Any
 
 from tfcompat._src.framework import dtypes, nest, raw
@@ -12,6 +14,7 @@ from tfcompat._src.framework.export import export
 from tfcompat._src.framework.scopes import get_default_graph
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.keras.engine.base_layer import Layer
 from tfcompat._src.ops.array.fill import fill, zeros_like
 from tfcompat._src.ops.array.search import where
 from tfcompat._src.ops.array.shape import shape as shape_of
@@ -64,6 +67,49 @@ class Decoder(abc.ABC):
         return False
 
 
+class BaseDecoder(Layer):
+    """A Keras layer that decodes: calling it runs `dynamic_decode`.
+
+    Args:
+      output_time_major, impute_finished, maximum_iterations, parallel_iterations, swap_memory: see `dynamic_decode`.
+      kwargs: arguments of tf.keras.layers.Layer.
+    """
+
+    def __init__(
+        self, output_time_major: bool = False, impute_finished: bool = False, maximum_iterations: Any = None,
+        parallel_iterations: int = 32, swap_memory: bool = False, **kwargs: Any,
+    ) -> None:  # fmt: skip
+        self.output_time_major = output_time_major
+        self.impute_finished = impute_finished
+        self.maximum_iterations = maximum_iterations
+        self.parallel_iterations = parallel_iterations
+        self.swap_memory = swap_memory
+        super().__init__(**kwargs)
+
+    def call(self, inputs: Any, initial_state: Any = None, **kwargs: Any) -> tuple[Any, Any, Any]:
+        """What `dynamic_decode` gives; `inputs`, `initial_state` and `kwargs` go to `initialize`."""
+        return dynamic_decode(
+            self, output_time_major=self.output_time_major, impute_finished=self.impute_finished,
+            maximum_iterations=self.maximum_iterations, parallel_iterations=self.parallel_iterations,
+            swap_memory=self.swap_memory, decoder_init_input=inputs,
+            decoder_init_kwargs={**kwargs, "initial_state": initial_state},
+        )  # fmt: skip
+
+    batch_size = Decoder.batch_size
+    output_size = Decoder.output_size
+    output_dtype = Decoder.output_dtype
+    finalize = Decoder.finalize
+    tracks_own_finished = Decoder.tracks_own_finished
+
+    def initialize(self, inputs: Any, initial_state: Any = None, **kwargs: Any) -> tuple[Any, Any, Any]:
+        """What the first step needs: `(finished, inputs, state)`."""
+        raise NotImplementedError
+
+    def step(self, time: Any, inputs: Any, state: Any) -> tuple[Any, Any, Any, Any]:
+        """One step: `(outputs, next_state, next_inputs, finished)`."""
+        raise NotImplementedError
+
+
 @export("contrib.seq2seq.dynamic_decode")
 def dynamic_decode(
     decoder, output_time_major=False, impute_finished=False, maximum_iterations=None, parallel_iterations=32,
@@ -78,6 +124,7 @@ def dynamic_decode(
       maximum_iterations: int32 scalar, the largest number of steps; no limit by default.
       parallel_iterations, swap_memory: see tf.while_loop.
       scope: variable scope, "decoder" by default.
+      kwargs: for a BaseDecoder `decoder_init_input` and `decoder_init_kwargs`, the arguments of its `initialize`.
 
     Returns:
       the outputs of all steps, the last state, and the lengths int32 [batch].
@@ -85,8 +132,13 @@ def dynamic_decode(
     Raises:
       TypeError: `decoder` is no Decoder, or takes an argument in `kwargs`. ValueError: `maximum_iterations` is no scalar.
     """
-    if not isinstance(decoder, Decoder):
+    if not isinstance(decoder, (Decoder, BaseDecoder)):
         raise TypeError(f"Expected decoder to be type Decoder, but saw: {type(decoder)}")
+    if isinstance(decoder, BaseDecoder):
+        first, options = kwargs.pop("decoder_init_input", None), kwargs.pop("decoder_init_kwargs", {})
+        initialize = functools.partial(decoder.initialize, first, **options)
+    else:
+        initialize = decoder.initialize
     if kwargs:
         raise TypeError(f"dynamic_decode() of a Decoder takes no argument {sorted(kwargs)[0]!r}")
     with variable_scope(scope, "decoder") as entered:
@@ -97,7 +149,7 @@ def dynamic_decode(
             maximum_iterations = convert_to_tensor(maximum_iterations, dtype=dtypes.int32, name="maximum_iterations")
             if maximum_iterations.shape.ndims != 0:
                 raise ValueError("maximum_iterations must be a scalar")
-        loop = _Loop(decoder, impute_finished, maximum_iterations)
+        loop = _Loop(decoder, initialize, impute_finished, maximum_iterations)
         _, arrays, state, _, _, lengths = while_loop(
             loop.condition, loop.body, loop_vars=loop.start, parallel_iterations=parallel_iterations,
             maximum_iterations=maximum_iterations, swap_memory=swap_memory,
@@ -115,9 +167,9 @@ def dynamic_decode(
 class _Loop:
     """The loop over steps; its variables are time, arrays of outputs, state, inputs, finished and lengths."""
 
-    def __init__(self, decoder: Any, impute_finished: bool, limit: Tensor | None) -> None:
+    def __init__(self, decoder: Any, initialize: Callable, impute_finished: bool, limit: Tensor | None) -> None:
         self._decoder, self._impute_finished = decoder, impute_finished
-        finished, inputs, state = decoder.initialize()
+        finished, inputs, state = initialize()
         self._zero_outputs = nest.map_structure(
             lambda size, dtype: zero_state_tensors(size, decoder.batch_size, dtype), decoder.output_size, decoder.output_dtype
         )

@@ -25,23 +25,44 @@ from tfcompat._src.ops.math.reduce import reduce_all, reduce_any
 from tfcompat._src.rnn.steps import transpose_batch_time
 
 
-def _probability(value: Any) -> Tensor:
+def probability(value: Any) -> Tensor:
     value = convert_to_tensor(value, name="sampling_probability")
     if value.shape.ndims not in (0, 1):
         raise ValueError(f"sampling_probability must be either a scalar or a vector. saw shape: {value.shape}")
     return value
 
 
-def _rows(condition: Tensor) -> Tensor:
+def rows(condition: Tensor) -> Tensor:
     """The places where a condition holds, int32 [n, 1]."""
     return cast(where(condition), dtypes.int32)
 
 
-def _merged(base: Tensor, sampled: tuple[Tensor, Tensor], kept: tuple[Tensor, Tensor]) -> Tensor:
+def merged(base: Tensor, sampled: tuple[Tensor, Tensor], kept: tuple[Tensor, Tensor]) -> Tensor:
     """A tensor of the shape of `base` made of two sets of (places, rows)."""
     size = shape_of(base)
     first, second = (scatter_nd(indices=places, updates=rows, shape=size) for places, rows in (sampled, kept))
     return first + second
+
+
+def outputs_mixed(
+    next_inputs_fn: Callable | None, auxiliary: Any, time: Any, outputs: Tensor, given: Tensor, chosen: Tensor
+) -> Callable[[], Tensor]:
+    """Makes the inputs of the step after `time`: of the outputs where `chosen`, those given elsewhere."""
+
+    def with_auxiliary(values: Tensor, places: Tensor | None = None) -> Tensor:
+        if auxiliary is None:
+            return values
+        joined = auxiliary.read(time + 1)
+        return concat((values, joined if places is None else gather_nd(joined, places)), -1)
+
+    def mixed() -> Tensor:
+        if next_inputs_fn is None:
+            return where(chosen, with_auxiliary(outputs), given)
+        fed, read = rows(chosen), rows(logical_not(chosen))
+        taken, kept = gather_nd(outputs, fed), gather_nd(given, read)
+        return merged(given, (fed, with_auxiliary(next_inputs_fn(taken), fed)), (read, kept))
+
+    return mixed
 
 
 @export("contrib.seq2seq.ScheduledEmbeddingTrainingHelper")
@@ -64,7 +85,7 @@ class ScheduledEmbeddingTrainingHelper(TrainingHelper):
     ) -> None:  # fmt: skip
         with name_scope(name, "ScheduledEmbeddingSamplingWrapper", [embedding, sampling_probability]):
             self._embedding_fn = embedding_function(embedding)
-            self._sampling_probability = _probability(sampling_probability)
+            self._sampling_probability = probability(sampling_probability)
             self._seed, self._scheduling_seed = seed, scheduling_seed
             super().__init__(inputs=inputs, sequence_length=sequence_length, time_major=time_major, name=name)
 
@@ -83,9 +104,9 @@ class ScheduledEmbeddingTrainingHelper(TrainingHelper):
             )
 
             def mixed() -> Tensor:
-                drawn, read = _rows(sample_ids > -1), _rows(sample_ids <= -1)
+                drawn, read = rows(sample_ids > -1), rows(sample_ids <= -1)
                 ids, kept = gather_nd(sample_ids, drawn), gather_nd(given, read)
-                return _merged(given, (drawn, self._embedding_fn(ids)), (read, kept))
+                return merged(given, (drawn, self._embedding_fn(ids)), (read, kept))
 
             return finished, cond(reduce_all(finished), lambda: given, mixed), state
 
@@ -110,7 +131,7 @@ class ScheduledOutputTrainingHelper(TrainingHelper):
         next_inputs_fn: Callable | None = None, auxiliary_inputs: Any = None, name: str | None = None,
     ) -> None:  # fmt: skip
         with name_scope(name, "ScheduledOutputTrainingHelper", [inputs, auxiliary_inputs, sampling_probability]):
-            self._sampling_probability = _probability(sampling_probability)
+            self._sampling_probability = probability(sampling_probability)
             self._seed, self._next_inputs_fn = seed, next_inputs_fn
             self._auxiliary_array = None
             if auxiliary_inputs is not None:
@@ -133,19 +154,5 @@ class ScheduledOutputTrainingHelper(TrainingHelper):
             chosen = cast(sample_ids, dtypes.bool)
             ended = reduce_all(finished)
             unchanged = raw.LogicalOr(ended, logical_not(reduce_any(chosen)))
-            return finished, cond(unchanged, lambda: given, lambda: self._mixed(time, outputs, given, chosen)), state
-
-    def _mixed(self, time: Any, outputs: Tensor, given: Tensor, chosen: Tensor) -> Tensor:
-        if self._next_inputs_fn is None:
-            return where(chosen, self._with_auxiliary(time, outputs), given)
-        fed, read = _rows(chosen), _rows(logical_not(chosen))
-        rows, kept = gather_nd(outputs, fed), gather_nd(given, read)
-        return _merged(given, (fed, self._with_auxiliary(time, self._next_inputs_fn(rows), fed)), (read, kept))
-
-    def _with_auxiliary(self, time: Any, rows: Tensor, places: Tensor | None = None) -> Tensor:
-        if self._auxiliary_array is None:
-            return rows
-        auxiliary = self._auxiliary_array.read(time + 1)
-        if places is not None:
-            auxiliary = gather_nd(auxiliary, places)
-        return concat((rows, auxiliary), -1)
+            mixed = outputs_mixed(self._next_inputs_fn, self._auxiliary_array, time, outputs, given, chosen)
+            return finished, cond(unchanged, lambda: given, mixed), state

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tfcompat._src.contrib.training import training
+from tfcompat._src.contrib.training.training import clip_gradient_norms, multiply_gradients
 from tfcompat._src.framework import errors
 from tfcompat._src.framework.convert import constant
 from tfcompat._src.framework.export import export
@@ -57,10 +58,10 @@ def create_train_op(
     def transform(gradients: training.GradsAndVars) -> training.GradsAndVars:
         if gradient_multipliers:
             with name_scope("multiply_grads"):
-                gradients = training.multiply_gradients(gradients, gradient_multipliers)
+                gradients = multiply_gradients(gradients, gradient_multipliers)
         if clip_gradient_norm > 0:
             with name_scope("clip_grads"):
-                gradients = training.clip_gradient_norms(gradients, clip_gradient_norm)
+                gradients = clip_gradient_norms(gradients, clip_gradient_norm)
         return gradients
 
     return training.create_train_op(

@@ -28,6 +28,12 @@ def _times(size: int | None, by: int) -> int | None:
     return None if size is None else size * by
 
 
+def _cropped(size: int, by: int) -> int:
+    if by > size:
+        raise ValueError(f"Negative dimension size caused by subtracting {by} from {size}")
+    return size - by
+
+
 def _block_shape(c, block: Any, count: int | None, borders_index: int, to_batch: bool) -> list:
     """The output shape; `block` are the block sizes where known, `count` their number."""
     if count is None:
@@ -53,13 +59,15 @@ def _block_shape(c, block: Any, count: int | None, borders_index: int, to_batch:
             if to_batch:
                 inner[i] = _divided(None if size is None else size + change, int(b))
             else:
-                inner[i] = None if size is None else size * int(b) - change
+                inner[i] = None if size is None else _cropped(size * int(b), change)
     return [(batch, *inner, *sizes[count + 1 :])]
 
 
 def _nd_shape(to_batch: bool):
     def sizes(c):
-        count = si.with_rank(c.inputs[1], 1)[0]
+        if c.inputs[1] is not None and len(c.inputs[1]) != 1:
+            raise ValueError("block_shape must have rank 1.")
+        count = c.inputs[1] and c.inputs[1][0]
         return _block_shape(c, c.value(1), count, 2, to_batch)
 
     return sizes
@@ -192,17 +200,25 @@ _DEPTH_ATTRS = 'T: type, block_size: int >= 2, data_format: {"NHWC", "NCHW", "NC
 def _depth_shape(to_depth: bool):
     def sizes(c):
         block, layout = c.attr("block_size"), c.attr("data_format")
-        if layout == b"NCHW_VECT_C":
-            raise NotImplementedError("tfcompat has no space_to_depth in the NCHW_VECT_C layout.")
-        n, *rest = si.with_rank(c.inputs[0], 4)
-        *space, depth = rest if layout == b"NHWC" else rest[1:] + rest[:1]
+        n, *rest = si.with_rank(c.inputs[0], 5 if layout == b"NCHW_VECT_C" else 4)
+        lanes = rest[3:]
+        *space, depth = rest if layout == b"NHWC" else rest[1:3] + rest[:1]
         if to_depth:
             found = [_divided(s, block) for s in space], _times(depth, block * block)
         else:
             found = [_times(s, block) for s in space], _divided(depth, block * block)
-        return [(n, *found[0], found[1]) if layout == b"NHWC" else (n, found[1], *found[0])]
+        return [(n, *found[0], found[1]) if layout == b"NHWC" else (n, found[1], *found[0], *lanes)]
 
     return sizes
+
+
+def _image_sizes(x: Any, layout: str) -> tuple[int, int, int, int]:
+    """Batch, height, width and depth of images."""
+    if layout == "NCHW_VECT_C":
+        raise NotImplementedError("tfcompat has no space_to_depth and depth_to_space in the NCHW_VECT_C layout.")
+    n, *rest = x.shape
+    h, w, c = rest if layout == "NHWC" else (*rest[1:], rest[0])
+    return n, h, w, c
 
 
 def _gradient(other: str):
@@ -220,7 +236,7 @@ def _gradient(other: str):
 )
 def _space_to_depth(x, *, block_size, data_format):
     first = data_format == "NCHW"
-    n, h, w, c = x.shape if not first else (x.shape[0], x.shape[2], x.shape[3], x.shape[1])
+    n, h, w, c = _image_sizes(x, data_format)
     b = block_size
     if h % b or w % b:
         raise invalid(f"Image width {w} and height {h} should be divisible by block_size: {b}")
@@ -237,7 +253,7 @@ def _space_to_depth(x, *, block_size, data_format):
 )
 def _depth_to_space(x, *, block_size, data_format):
     first = data_format == "NCHW"
-    n, h, w, c = x.shape if not first else (x.shape[0], x.shape[2], x.shape[3], x.shape[1])
+    n, h, w, c = _image_sizes(x, data_format)
     b = block_size
     if c % (b * b):
         raise invalid(f"Input depth dimension {c} should be divisible by: {b * b}")

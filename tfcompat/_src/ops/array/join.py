@@ -10,13 +10,13 @@ import numpy as np
 
 from tfcompat._src.framework import convert, dtypes, raw
 from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.composite_tensor import CompositeTensor
 from tfcompat._src.framework.constant_value import known_value
 from tfcompat._src.framework.convert import constant, convert_to_tensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.tensor import Tensor, shape_text
+from tfcompat._src.framework.tensor_like import is_dense_tensor_like
 from tfcompat._src.framework.tensor_shape import Dimension, TensorShape
 from tfcompat._src.ops.array.shape import invalid, shape
 
@@ -61,7 +61,13 @@ def _stacked(xp: Any, values: tuple, *, axis: int) -> Any:
                 f"Shapes of all inputs must match: values[0].shape = {shape_text(first)} != values[{i}].shape = "
                 f"{shape_text(tuple(v.shape))}"
             )
+    _check_axis(axis, len(first) + 1)
     return xp.stack(values, axis)
+
+
+def _check_axis(axis: int, rank: int) -> None:
+    if not -rank <= axis < rank:
+        raise invalid(f"axis = {axis} not in [{-rank}, {rank})")
 
 
 def _numpy_stack(values, *, axis):
@@ -93,6 +99,7 @@ def _numpy_unpack(value, *, num, axis):
 
 
 def _check_unpack(value: Any, num: int, axis: int) -> None:
+    _check_axis(axis, value.ndim)
     if value.shape[axis] != num:
         raise invalid(
             f"Input shape axis {axis % value.ndim} must equal {num}, got shape {shape_text(tuple(value.shape))}"
@@ -283,7 +290,23 @@ op(
     shape=lambda c: list(c.inputs[1:]), gradient=NotDifferentiable("offsets are integers"), place=HOST, fold=True,
 )  # fmt: skip
 def _concat_offset(axis, shapes):
-    at = int(axis) % len(shapes[0])
+    if np.ndim(axis):
+        raise invalid(f"Concat dim tensor should be a scalar integer, but got shape {shape_text(np.shape(axis))}")
+    for i, sizes in enumerate(shapes):
+        if np.ndim(sizes) != 1:
+            raise invalid(f"input {i} should be a vector, but got shape {shape_text(np.shape(sizes))}")
+        if len(sizes) != len(shapes[0]):
+            raise invalid(f"input {i} should contain {len(shapes[0])} elements, but got {len(sizes)}")
+    rank = len(shapes[0])
+    if not -rank <= axis < rank:
+        raise invalid(f"Concat dim is out of range: {axis} vs. {rank}")
+    at = int(axis) % rank
+    for i, sizes in enumerate(shapes):
+        if (np.delete(sizes, at) != np.delete(shapes[0], at)).any():
+            first, other = (" ".join(map(str, s)) for s in (shapes[0], sizes))
+            raise invalid(
+                f"All dimensions except {at} must match. Input {i} has shape [{other}] and doesn't match input 0 with shape [{first}]."
+            )
     starts = np.cumsum([0] + [s[at] for s in shapes[:-1]])
     return tuple(np.where(np.arange(len(s)) == at, start, 0).astype(np.int32) for s, start in zip(shapes, starts))
 
@@ -373,7 +396,7 @@ def _split(axis, value, *, num_split):
 def _lengths(given: list[int], total: int | None) -> list[int | None]:
     """The sizes of the parts with -1 worked out; ValueError where they do not add up."""
     if given.count(-1) > 1:
-        raise ValueError("size_splits can only have one -1")
+        raise ValueError("There can only be one -1 in the input.")
     known = sum(g for g in given if g != -1)
     if total is None:
         return [None if g == -1 else g for g in given]
@@ -505,17 +528,6 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
 
 
 # ---- lists that hold tensors ----
-
-
-@export("is_tensor", "contrib.framework.is_tensor")
-def is_tensor(x: Any) -> bool:
-    """Whether `x` is a tensor or a variable; sparse tensors and indexed slices count."""
-    return isinstance(x, CompositeTensor) or is_dense_tensor_like(x)
-
-
-def is_dense_tensor_like(value: Any) -> bool:
-    """Whether `value` is a Tensor or a variable."""
-    return isinstance(value, Tensor) or (hasattr(value, "_as_graph_element") and hasattr(value, "dtype"))
 
 
 def _first_dtype(values: Any) -> dtypes.DType | None:

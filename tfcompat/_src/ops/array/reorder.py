@@ -273,7 +273,7 @@ def reverse_sequence(
 def _roll_shape(c):
     if c.inputs[0] == ():
         raise ValueError("Shape must be at least rank 1 but is rank 0")
-    si.with_rank_at_most(c.inputs[1], 1), si.with_rank_at_most(c.inputs[2], 1)
+    si.merge(si.with_rank_at_most(c.inputs[1], 1), si.with_rank_at_most(c.inputs[2], 1))
     return [c.inputs[0]]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import jax.numpy as jnp
@@ -81,6 +82,35 @@ def scatter(combine: Any, target: Any, indices: Any, updates: Any) -> Any:
     )
 
 
+def _output_sizes(shape: Any, indices: Any, updates: Any) -> tuple[int, ...]:
+    sizes = tuple(int(s) for s in shape)
+    for size in sizes:
+        if size < 0:
+            raise invalid(f"Dimension {size} must be >= 0")
+    if 0 in sizes and (indices.size or updates.size):
+        raise invalid(
+            f"Indices and updates specified for empty output.  indices shape: {shape_text(tuple(indices.shape))}"
+        )
+    return sizes
+
+
+def _scatter_numpy(combine: Any, target: np.ndarray, indices: np.ndarray, updates: np.ndarray) -> np.ndarray:
+    """`target` with `updates` combined by a ufunc's `at`, or written, at rows of `indices`; texts are appended."""
+    check_scatter(target.shape, indices, updates)
+    found, places = np.array(target), tuple(np.moveaxis(indices, -1, 0))
+    if combine is None:
+        found[places] = updates
+    else:
+        combine.at(found, places, updates)
+    return found
+
+
+def _scatter_nd_numpy(indices, updates, shape):
+    nothing = b"" if updates.dtype == object else 0
+    zeros = np.full(_output_sizes(shape, indices, updates), nothing, updates.dtype)
+    return _scatter_numpy(np.add, zeros, indices, updates)
+
+
 def _scatter_nd_gradient(op, grad):
     return [None, raw.GatherNd(grad, op.inputs[0]), None]
 
@@ -88,10 +118,10 @@ def _scatter_nd_gradient(op, grad):
 @op(
     "ScatterNd", "(indices: Tindices, updates: T, shape: Tindices, *, T: type, Tindices: INDEX) -> (output: T)",
     shape=lambda c: _scatter_sizes(c.shape_value(2), c.inputs[0], c.inputs[1], "output"), gradient=_scatter_nd_gradient,
-    constants=("shape",),
+    constants=("shape",), fold=_scatter_nd_numpy,
 )  # fmt: skip
 def _scatter_nd(indices, updates, shape):
-    sizes = tuple(int(s) for s in shape)
+    sizes = _output_sizes(shape, indices, updates)
     if updates.dtype == bool:
         return scatter(
             lax.scatter_max, jnp.zeros(sizes, np.uint8), indices, jnp.asarray(updates).astype(np.uint8)
@@ -113,11 +143,11 @@ def _subtracted_gradient(op, grad):
     return [grad, None, raw.Neg(raw.GatherNd(grad, op.inputs[1]))]
 
 
-def _tensor_scatter(name: str, kernel: Any, gradient: Any) -> None:
+def _tensor_scatter(name: str, kernel: Any, numpy_combine: Any, gradient: Any) -> None:
     op(
         name, "(tensor: T, indices: Tindices, updates: T, *, T: type, Tindices: INDEX) -> (output: T)",
         shape=lambda c: _scatter_sizes(si.with_rank_at_least(c.inputs[0], 1), c.inputs[1], c.inputs[2], "output"),
-        gradient=gradient, kernel=kernel, depth=2,
+        gradient=gradient, kernel=kernel, fold=functools.partial(_scatter_numpy, numpy_combine), depth=2,
     )  # fmt: skip
 
 
@@ -133,9 +163,9 @@ def _subtracted(tensor, indices, updates):
     return scatter(lax.scatter_sub, tensor, indices, updates)
 
 
-_tensor_scatter("TensorScatterUpdate", _written, _written_gradient)
-_tensor_scatter("TensorScatterAdd", _added, _added_gradient)
-_tensor_scatter("TensorScatterSub", _subtracted, _subtracted_gradient)
+_tensor_scatter("TensorScatterUpdate", _written, None, _written_gradient)
+_tensor_scatter("TensorScatterAdd", _added, np.add, _added_gradient)
+_tensor_scatter("TensorScatterSub", _subtracted, np.subtract, _subtracted_gradient)
 
 op(
     "ScatterNdNonAliasingAdd",

@@ -194,7 +194,7 @@ def assert_integer(x: Any, message: str | None = None, name: str | None = None) 
     with name_scope(name, "assert_integer", [x]):
         x = convert_to_tensor(x, name="x")
         if not x.dtype.is_integer:
-            raise TypeError(f'{message or ""}  Expected "x" to be integer type.  Found: {x.name} of dtype {x.dtype!r}')
+            raise TypeError(f'{message or ""}  Expected "x" to be integer type.  Found: {x.name} of dtype {x.dtype}')
         return no_op("statically_determined_was_integer")
 
 
@@ -204,7 +204,7 @@ def assert_type(tensor: Any, tf_type: Any, message: str | None = None, name: str
     with name_scope(name, "assert_type", [tensor]):
         tensor = convert_to_tensor(tensor, name="tensor")
         if tensor.dtype != tf_type:
-            raise TypeError(f"{message or ''}  {tensor.name} must be of type {tf_type!r}")
+            raise TypeError(f"{message or ''}  {tensor.name} must be of type {tf_type}")
         return no_op("statically_determined_correct_type")
 
 
@@ -230,7 +230,7 @@ def assert_same_base_type(items: Iterable[Any], expected_type: Any = None) -> An
         elif found != expected_type:
             same_as = f" as {getattr(first, 'name', first)}" if first is not None else ""
             raise ValueError(
-                f"{getattr(item, 'name', item)}, type={found!r}, must be of the same type ({expected_type!r}){same_as}."
+                f"{getattr(item, 'name', item)}, type={found}, must be of the same type ({expected_type}){same_as}."
             )
     return expected_type
 
@@ -247,7 +247,7 @@ def assert_same_float_dtype(tensors: Any = None, dtype: Any = None) -> dtypes.DT
     if not dtype:
         return dtypes.float32
     if not dtype.is_floating:
-        raise ValueError(f"Expected floating point type, got {dtype!r}.")
+        raise ValueError(f"Expected floating point type, got {dtype}.")
     return dtype
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework import dtypes
+from tfcompat._src.framework import dtypes, raw
 from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.ops.array import fill, gather, reorder, shape
-from tfcompat._src.ops.composed import indexing, masks
+from tfcompat._src.ops.array import fill, gather, pad, reorder, shape
+from tfcompat._src.ops.composed import confusion_matrix, indexing, masks
 from tfcompat._src.ops.math import reduce
 from tfcompat._src.ops.nn import moments
+from tfcompat._src.ops.strings import numbers
 
 
 def expand_dims_v2(input: Any, axis: Any, name: str | None = None) -> Tensor:
@@ -40,6 +41,28 @@ def ones_like_v2(input: Any, dtype: Any = None, name: str | None = None) -> Tens
 def boolean_mask_v2(tensor: Any, mask: Any, axis: int | None = None, name: str = "boolean_mask") -> Tensor:
     """`tf.boolean_mask` with `axis` before `name`."""
     return masks.boolean_mask(tensor, mask, name, axis)
+
+
+def pad_v2(tensor: Any, paddings: Any, mode: str = "CONSTANT", constant_values: Any = 0, name: str | None = None) -> Tensor:
+    """`tf.pad` with `name` at the end."""
+    return pad.pad(tensor, paddings, mode, name, constant_values)
+
+
+def confusion_matrix_v2(
+    labels: Any, predictions: Any, num_classes: Any = None, weights: Any = None, dtype: Any = dtypes.int32,
+    name: str | None = None,
+) -> Tensor:  # fmt: skip
+    """`tf.confusion_matrix` with `weights` before `dtype`."""
+    return confusion_matrix.confusion_matrix(labels, predictions, num_classes, dtype, name, weights)
+
+
+def decode_raw_v2(
+    input_bytes: Any, out_type: Any, little_endian: bool = True, fixed_length: Any = None, name: str | None = None
+) -> Tensor:
+    """`tf.decode_raw` that brings all strings to `fixed_length` bytes where that is given."""
+    if fixed_length is None:
+        return numbers.decode_raw(input_bytes, out_type, little_endian, name)
+    return raw.DecodePaddedRaw(input_bytes, fixed_length, out_type=out_type, little_endian=little_endian, name=name)
 
 
 def transpose_v2(a: Any, perm: Any = None, conjugate: bool = False, name: str = "transpose") -> Tensor:

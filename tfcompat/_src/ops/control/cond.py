@@ -280,7 +280,16 @@ def case(
     Raises:
       TypeError: the pairs are no list or dict of pairs, or a function is not callable.
     """
-    pairs = _checked_pairs(pred_fn_pairs)
+    return _case(_checked_pairs(pred_fn_pairs), default, exclusive, functools.partial(cond, strict=strict), name)
+
+
+@export("contrib.framework.smart_case")
+def smart_case(pred_fn_pairs: Any, default: Callable | None = None, exclusive: bool = False, name: str = "smart_case") -> Any:
+    """`case` that calls only one function where the predicates are known; they may be Python bools too."""
+    return _case(_checked_pairs(pred_fn_pairs, python_predicates=True), default, exclusive, smart_cond, name)
+
+
+def _case(pairs: list[tuple[Any, Callable]], default: Callable | None, exclusive: bool, choose: Callable, name: str) -> Any:
     predicates, actions = [p for p, _ in pairs], [f for _, f in pairs]
     with name_scope(name, "case", [predicates]):
         if default is None:
@@ -290,12 +299,12 @@ def case(
             if not callable(default):
                 raise TypeError("default must be callable.")
         predicates = predicates[: len(guarded)]
-        if exclusive:
-            return _exclusive_case(predicates, guarded, default, strict)
-        return _chain(list(zip(predicates, guarded)), default, strict)
+        checks = [_assert_at_most(predicates, 1, "Input error: exclusive=True")] if exclusive else []
+        with get_default_graph().control_dependencies(checks):
+            return _chain(list(zip(predicates, guarded)), default, choose)
 
 
-def _checked_pairs(pairs: Any) -> list[tuple[Any, Callable]]:
+def _checked_pairs(pairs: Any, python_predicates: bool = False) -> list[tuple[Any, Callable]]:
     if isinstance(pairs, collections.abc.Mapping):
         pairs = list(pairs.items()) if isinstance(pairs, collections.OrderedDict) else sorted(
             pairs.items(), key=lambda item: item[0].name
@@ -305,8 +314,13 @@ def _checked_pairs(pairs: Any) -> list[tuple[Any, Callable]]:
     for pair in pairs:
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise TypeError("Each entry in pred_fn_pairs must be a 2-tuple")
-        if isinstance(pair[0], Tensor) and pair[0].dtype != dtypes.bool:
-            raise TypeError(f"pred must be Tensor of type bool: {pair[0].name}")
+        if isinstance(pair[0], Tensor):
+            if pair[0].dtype != dtypes.bool:
+                raise TypeError(f"pred must be Tensor of type bool: {pair[0].name}")
+        elif not python_predicates:
+            raise TypeError(f"pred must be a Tensor, got: {pair[0]}")
+        elif not isinstance(pair[0], bool):
+            raise TypeError(f"pred must be a Tensor or bool, got: {pair[0]}")
         if not callable(pair[1]):
             raise TypeError(f"fn for pred {getattr(pair[0], 'name', pair[0])} must be callable.")
     return list(pairs)
@@ -339,15 +353,10 @@ def _assert_at_most(predicates: list[Any], limit: int, message: str) -> Operatio
     return Assert(few, [text, stacked], summarize=len(predicates))
 
 
-def _exclusive_case(predicates: list[Any], actions: list[Callable], default: Callable, strict: bool) -> Any:
-    with get_default_graph().control_dependencies([_assert_at_most(predicates, 1, "Input error: exclusive=True")]):
-        return _chain(list(zip(predicates, actions)), default, strict)
-
-
-def _chain(pairs: list[tuple[Any, Callable]], default: Callable, strict: bool) -> Any:
+def _chain(pairs: list[tuple[Any, Callable]], default: Callable, choose: Callable) -> Any:
     fn = default
     for pred, action in reversed(pairs):
-        fn = functools.partial(cond, pred, true_fn=action, false_fn=fn, strict=strict)
+        fn = functools.partial(choose, pred, true_fn=action, false_fn=fn)
     return fn()
 
 

@@ -12,7 +12,7 @@ from tfcompat._src.framework.indexed_slices import IndexedSlices, convert_to_ten
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.scopes import colocate_with, control_dependencies, device, name_scope
 from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.ops.array.join import is_dense_tensor_like
+from tfcompat._src.framework.tensor_like import is_dense_tensor_like
 
 
 @export("no_op")

@@ -18,7 +18,7 @@ from tfcompat._src.framework.op_spec import EXTERNAL, HOST, NotDifferentiable, o
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.sparse_tensor import SparseTensor
 from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.ops.array.join import is_dense_tensor_like
+from tfcompat._src.framework.tensor_like import is_dense_tensor_like
 from tfcompat._src.ops.control.summary_text import summarize, summarize_ends
 from tfcompat._src.platform import logging
 

@@ -29,7 +29,14 @@ class _Registered:
         self.function = function
 
 
-_functions: weakref.WeakValueDictionary[str, _Registered] = weakref.WeakValueDictionary()
+class _Functions(weakref.WeakValueDictionary):
+    """The functions of all graphs that are alive, by token."""
+
+    def size(self) -> int:
+        return len(self)
+
+
+PY_FUNCTIONS: _Functions = _Functions()
 _numbers = itertools.count()
 
 
@@ -64,7 +71,7 @@ def _kernel_name(dtype: Any) -> str:
 
 def _call(context, inputs, *, token, Tout):
     node = context.op.node_def, context.op
-    registered = _functions.get(token)
+    registered = PY_FUNCTIONS.get(token)
     if registered is None:
         raise errors.InvalidArgumentError(*node, f"ValueError: callback {token} is not found")
     try:
@@ -72,6 +79,9 @@ def _call(context, inputs, *, token, Tout):
     except Exception as e:
         error = next((kind for causes, kind in _ERRORS if isinstance(e, causes)), errors.UnknownError)
         raise error(*node, f"{type(e).__name__}: {e}\n{traceback.format_exc()}") from e
+    for item in (item for r in results if r.dtype == object for item in r.reshape(-1).tolist()):
+        if not isinstance(item, (bytes, str)):
+            raise errors.InternalError(*node, f"Unsupported object type {type(item).__name__}")
     if len(results) != len(Tout):
         raise errors.InvalidArgumentError(
             *node, f"{token} returns {len(results)} values, but expects to see {len(Tout)} values."
@@ -117,7 +127,7 @@ def py_func(func: Callable, inp: list, Tout: Any, stateful: bool = True, name: s
         raise ValueError(f"Expected func to be callable, got func of type {type(func)}")
     kinds = list(Tout) if isinstance(Tout, (list, tuple)) else [Tout]
     token, registered = f"pyfunc_{next(_numbers)}", _Registered(func)
-    _functions[token] = registered
+    PY_FUNCTIONS[token] = registered
     graph = get_default_graph()
     graph.__dict__.setdefault("_py_funcs_used_in_graph", []).append(registered)
     make = raw.PyFunc if stateful else raw.PyFuncStateless

@@ -22,10 +22,10 @@ def _escaped(value: bytes) -> str:
 
 
 def element_text(value: object, quoted: bool) -> str:
-    """One element as TensorFlow prints it; strings in quotes, or with escapes."""
+    """One element as TensorFlow prints it; strings with escapes, and in quotes where wanted."""
     if isinstance(value, (bytes, str)):
         raw = value.encode() if isinstance(value, str) else value
-        return f'"{raw.decode("utf-8", "replace")}"' if quoted else _escaped(raw)
+        return f'"{_escaped(raw)}"' if quoted else _escaped(raw)
     if isinstance(value, np.bool_):
         return str(int(value))
     if isinstance(value, np.complexfloating):

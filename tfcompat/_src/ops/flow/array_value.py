@@ -246,7 +246,7 @@ class DeviceArray:
             return np.zeros((0, *sizes), self.meta.dtype)
         self._require_shape(0)
         checks.require(
-            _flag(indices.max() < self.length), "Max gather index must be < array size ({} vs. {})", indices.max(), self.length
+            _flag(indices.max() < self.length), "Tried to read from index {} but array size is: {}", indices.max(), self.length
         )
         if self._is_all(indices):
             return self.buffer
@@ -405,7 +405,7 @@ class HostArray:
         if not len(indices):
             return DeviceArray(self.meta, None, None, 0).gather(indices, self.meta.sizes or sizes)
         if int(np.max(indices)) >= len(self.items):
-            raise invalid(f"Max gather index must be < array size ({int(np.max(indices))} vs. {len(self.items)})")
+            raise invalid(f"Tried to read from index {int(np.max(indices))} but array size is: {len(self.items)}")
         found = [self.read(i) for i in np.asarray(indices)]
         for index, element in zip(np.asarray(indices), found):
             if element.shape != found[0].shape:

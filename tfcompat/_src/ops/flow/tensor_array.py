@@ -16,6 +16,7 @@ from tfcompat._src.framework.tensor_shape import TensorShape, as_shape
 from tfcompat._src.framework.tensor_spec import TensorSpec
 from tfcompat._src.framework.type_spec import TypeSpec, register_type_spec_from_value_converter
 from tfcompat._src.ops.array.shape import shape as shape_of
+from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.sequence import arange
 from tfcompat._src.platform import logging
 
@@ -191,9 +192,7 @@ class TensorArray:
         with name_scope(name, "TensorArraySplit", [self._handle, value, lengths]):
             value = convert_to_tensor(value, dtype=self._dtype, name="value")
             with self._beside(value):
-                lengths = convert_to_tensor(lengths)
-                if lengths.dtype != dtypes.int64:
-                    lengths = raw.Cast(lengths, DstT=dtypes.int64)
+                lengths = cast(lengths, dtypes.int64)
                 known = constant_value(lengths)
                 if value.shape.sizes is not None and known is not None and known.shape and len(known) and known.max() == known.min():
                     self._check_element_shape(TensorShape([int(known[0])]).concatenate(value.shape[1:]))

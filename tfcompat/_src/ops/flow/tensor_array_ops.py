@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import dtypes, raw
+from tfcompat._src.framework import checks, dtypes, raw
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.op_spec import Effects, NotDifferentiable, op
 from tfcompat._src.framework.tensor_shape import TensorShape
@@ -29,7 +29,7 @@ def _array_shape(c: Any) -> list:
 def _make(kind: type, size: Any, dtype: Any, element_shape: TensorShape, dynamic: bool, identical: bool, name: str) -> tuple:
     if np.ndim(size):
         raise invalid(f"TensorArray size must be scalar, but had shape: {list(np.shape(size))}")
-    meta = ArrayMeta(name, dtype, element_shape.sizes, dynamic, identical)
+    meta = ArrayMeta(f"{name or checks.COLLECTOR.op.name}_0", dtype, element_shape.sizes, dynamic, identical)
     return ArrayHandle(), kind.empty(meta, int(size))
 
 

@@ -60,7 +60,7 @@ def _resource(context: Any, make: Any) -> Table:
             f"No OpKernel was registered to support Op '{node.type}' used by node {node.name} with key_dtype="
             f"{key_dtype.name}, value_dtype={value_dtype.name}: the pairs are {allowed}"
         )
-    name = node._attrs["shared_name"].decode()
+    name = node._attrs.get("shared_name", b"").decode()
     if not name:
         name = node.name if node._attrs["use_node_name_sharing"] else f"_{node.name}"
     key = f"table/{node._attrs['container'].decode()}/{name}"

@@ -326,7 +326,7 @@ _binary("Xlogy", _NO_NAN, _xlogy, _xlogy_grad)
 op("Atan2", "(y: T, x: T, *, T: FLOAT) -> (z: T)",
    shape=broadcast_inputs, kernel=broadcasting(lax.atan2), gradient=_atan2_grad)  # fmt: skip
 op("NextAfter", "(x1: T, x2: T, *, T: {float64, float32} = float32) -> (output: T)", shape=broadcast_inputs,
-   kernel=broadcasting(lax.nextafter), gradient=lambda op, g: sum_to_inputs(op, g, None),
+   kernel=broadcasting(lax.nextafter), gradient=lambda op, g: sum_to_inputs(op, g, raw.Mul(raw.ZerosLike(op.inputs[1]), g)),
     fold=np.nextafter)  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import op
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.shape_inference import broadcast, merge, merge_size, with_rank, with_rank_at_least
+from tfcompat._src.framework.tensor import shape_text
 from tfcompat._src.ops.math.binary import common_shape, full
 from tfcompat._src.ops.math.broadcast_gradient import sum_batch_to_shape
 from tfcompat._src.ops.math.cast import cast
@@ -65,7 +66,7 @@ def _matmul_grad(op: Any, g: Any) -> list:
 def _matmul(a, b, *, transpose_a, transpose_b):
     if a.ndim != 2 or b.ndim != 2 or a.shape[0 if transpose_a else 1] != b.shape[1 if transpose_b else 0]:
         raise errors.InvalidArgumentError(
-            None, None, f"Matrix size-incompatible: In[0]: {list(a.shape)}, In[1]: {list(b.shape)}"
+            None, None, f"Matrix size-incompatible: In[0]: {shape_text(a.shape)}, In[1]: {shape_text(b.shape)}"
         )
     return lax.dot_general(a, b, (((0 if transpose_a else 1,), (1 if transpose_b else 0,)), ((), ())))
 
@@ -106,7 +107,10 @@ def _batch_matmul(x, y, *, adj_x, adj_y):
     inner_x, inner_y = x.shape[-2 if adj_x else -1], y.shape[-1 if adj_y else -2]
     if inner_x != inner_y:
         raise errors.InvalidArgumentError(
-            None, None, f"In[0] mismatch In[1] shape: {inner_x} vs. {inner_y}: {list(x.shape)} {list(y.shape)}"
+            None,
+            None,
+            f"In[0] mismatch In[1] shape: {inner_x} vs. {inner_y}: {shape_text(x.shape)} {shape_text(y.shape)} "
+            f"{int(adj_x)} {int(adj_y)}",
         )
     if y.ndim == 2 and x.ndim > 2 and not adj_x:
         return lax.dot_general(x, y, (((x.ndim - 1,), (1 if adj_y else 0,)), ((), ())))

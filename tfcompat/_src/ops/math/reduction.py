@@ -12,6 +12,7 @@ from tfcompat._src.framework import dtypes, errors, raw
 from tfcompat._src.framework.constant_value import known_value
 from tfcompat._src.framework.op_spec import FROM_KERNEL, NotDifferentiable, op
 from tfcompat._src.framework.shape_inference import Sizes, num_elements, with_rank_at_most
+from tfcompat._src.framework.tensor import shape_text
 
 _UNDEFINED = NotDifferentiable("no gradient is defined", raises=True)
 
@@ -231,7 +232,7 @@ def _arg(function: Callable, worst: float) -> Callable:
                 None, None, f"Expected dimension in the range [{-x.ndim}, {x.ndim}), but got {axis}"
             )
         if not x.shape[axis]:
-            raise errors.InvalidArgumentError(None, None, f"Reduction axis {axis} is empty in shape {list(x.shape)}")
+            raise errors.InvalidArgumentError(None, None, f"Reduction axis {axis} is empty in shape {shape_text(x.shape)}")
         if x.dtype.kind not in "iu":
             x = lax.select(lax.ne(x, x), lax.full_like(x, worst), x)
         return function(x, axis % x.ndim, output_type)

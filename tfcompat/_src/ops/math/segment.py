@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 from jax import lax
 
@@ -26,11 +27,11 @@ def invalid(text: str) -> Exception:
 
 
 def lowest(dtype: np.dtype) -> Any:
-    return np.iinfo(dtype).min if dtype.kind in "iu" else np.finfo(dtype).min
+    return np.iinfo(dtype).min if dtype.kind in "iu" else ml_dtypes.finfo(dtype).min
 
 
 def highest(dtype: np.dtype) -> Any:
-    return np.iinfo(dtype).max if dtype.kind in "iu" else np.finfo(dtype).max
+    return np.iinfo(dtype).max if dtype.kind in "iu" else ml_dtypes.finfo(dtype).max
 
 
 def first_size(x: Any) -> Any:
@@ -55,27 +56,46 @@ def gather_rows(data: Any, indices: Any) -> Any:
 # ---- sorted ids ----
 
 
-def segment_starts(ids: np.ndarray, rows: int) -> np.ndarray:
-    """Where each segment begins; InvalidArgumentError where the ids do not fit `rows` or are not sorted."""
+def count_segments(ids: np.ndarray, rows: int, length: int | None) -> int:
+    """How many segments the result has: `length`, or the last id + 1; InvalidArgumentError where the ids do not fit."""
     if ids.ndim != 1:
         raise invalid("segment_ids should be a vector.")
     if len(ids) != rows:
         raise invalid("segment_ids should be the same size as dimension 0 of input.")
-    if len(ids) and ids[0] < 0:
+    if not len(ids):
+        return length or 0
+    needed = int(ids[-1]) + 1
+    if length is not None and needed > length:
+        raise invalid("segment ids must be < num_segments")
+    length = needed if length is None else length
+    if length <= 0:
         raise invalid("segment ids must be >= 0")
-    steps = np.diff(ids)
-    if np.any(steps < 0):
+    return length
+
+
+def segment_starts(ids: np.ndarray, length: int) -> np.ndarray:
+    """Where each run of equal ids begins; InvalidArgumentError at the first one that is outside or above the next."""
+    if not len(ids):
+        return np.zeros(0, np.int64)
+    starts = np.concatenate([[0], np.flatnonzero(np.diff(ids)) + 1])
+    firsts = ids[starts]
+    falls = np.append(firsts[1:] < firsts[:-1], False)
+    bad = np.flatnonzero(falls | (firsts < 0) | (firsts >= length))
+    if len(bad) and falls[bad[0]]:
         raise invalid("segment ids are not increasing")
-    return np.concatenate([[0], np.flatnonzero(steps) + 1]) if len(ids) else np.zeros(0, np.int64)
+    if len(bad):
+        raise invalid(
+            f"Segment id {firsts[bad[0]]} out of range [0, {length}), possibly because 'segment_ids' input is not sorted."
+        )
+    return starts
 
 
 def reduce_sorted(
     function: np.ufunc, data: np.ndarray, ids: np.ndarray, gap: Any, length: int | None = None
 ) -> np.ndarray:
     """Reduces runs of equal `ids` to `length` rows, by default the last id + 1; rows without an id hold `gap`."""
-    starts = segment_starts(ids, len(data))
-    if length is None:
-        length = int(ids[-1]) + 1 if len(ids) else 0
+    length = count_segments(ids, len(data), length)
+    starts = segment_starts(ids, length)
     found = np.full((length,) + data.shape[1:], gap, data.dtype)
     if len(starts):
         found[ids[starts]] = function.reduceat(data, starts, axis=0, dtype=data.dtype)
@@ -142,7 +162,7 @@ def _unsorted_shape(c: Any) -> list:
     with_rank(c.inputs[2], 0)
     num = c.value(2)
     if num is not None and num < 0:
-        raise ValueError(f"Dimension size, given by scalar input 2 must be non-negative but is {num}")
+        raise ValueError(f"Dimension size, given by scalar input 2, must be non-negative but is {num}")
     if data is None or ids is None:
         return [None]
     if len(ids) > len(data):
@@ -151,13 +171,13 @@ def _unsorted_shape(c: Any) -> list:
     return [(None if num is None else int(num),) + data[len(ids) :]]
 
 
-def _require_in_range(ids: Any, num: int) -> None:
-    outside = lax.ge(ids, ids.dtype.type(num))
-    flat = lax.reshape(outside, (ids.size,))
-    at = lax.argmax(flat, 0, np.dtype(np.int32)) if ids.size else np.int32(0)
-    bad = lax.dynamic_index_in_dim(lax.reshape(ids, (ids.size,)), at, keepdims=False) if ids.size else np.int32(0)
-    ok = lax.bitwise_not(lax.reduce_or(outside, range(ids.ndim)))
-    checks.require(ok, "segment_ids[{}] = {} is out of range [0, " + str(num) + ")", at, bad)
+def require_inside(outside: Any, ids: Any, text: str) -> None:
+    """Demands that no element of `outside` is true; `text` shows the position and the id of the first that is."""
+    if not ids.size:
+        return
+    at = lax.argmax(lax.reshape(outside, (ids.size,)), 0, np.dtype(np.int32))
+    bad = lax.dynamic_index_in_dim(lax.reshape(ids, (ids.size,)), at, keepdims=False)
+    checks.require(lax.bitwise_not(lax.reduce_or(outside, range(ids.ndim))), text, at, bad)
 
 
 def scatter_rows(scatter: Callable, ids: Any, rows: Any, num: int, initial: Any) -> Any:
@@ -180,7 +200,8 @@ def _unsorted(name: str, types: str, scatter: Callable, initial: Callable, gradi
             raise invalid(
                 f"data.shape = {shape_text(data.shape)} does not start with segment_ids.shape = {shape_text(segment_ids.shape)}"
             )
-        _require_in_range(segment_ids, num)
+        outside = lax.ge(segment_ids, segment_ids.dtype.type(num))
+        require_inside(outside, segment_ids, "segment_ids[{}] = {} is out of range [0, " + str(num) + ")")
         return scatter_rows(scatter, segment_ids, data, num, initial(data.dtype))
 
     text = (

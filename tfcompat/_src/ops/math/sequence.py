@@ -26,8 +26,12 @@ def _range_length(start: Any, limit: Any, delta: Any) -> int:
     if delta < 0 and start < limit:
         raise ValueError(f"Requires start >= limit when delta < 0: {start}/{limit}")
     if start.dtype.kind in "iu":
-        return -(-abs(int(limit) - int(start)) // abs(int(delta)))
-    return int(np.ceil(np.abs((limit - start) / delta)))
+        length = -(-abs(int(limit) - int(start)) // abs(int(delta)))
+    else:
+        length = np.ceil(np.abs((limit - start) / delta))
+    if not float(length) < 2**63:
+        raise ValueError(f"Dimension {-(2**63)} must be >= 0")
+    return int(length)
 
 
 def _range_shape(c: Any) -> list:

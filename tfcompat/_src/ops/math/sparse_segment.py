@@ -12,16 +12,24 @@ from tfcompat._src.framework import checks, raw
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
 from tfcompat._src.framework.shape_inference import merge, with_rank, with_rank_at_least
-from tfcompat._src.ops.math.segment import first_size, gather_rows, invalid, reduce_sorted, row_counts, scatter_rows
+from tfcompat._src.ops.math.segment import (
+    count_segments,
+    first_size,
+    gather_rows,
+    invalid,
+    reduce_sorted,
+    require_inside,
+    row_counts,
+    scatter_rows,
+    segment_starts,
+)
 
 _UNDEFINED = NotDifferentiable("no gradient is defined", raises=True)
 _FLOAT = "{float32, float64}"
 
 
-def _rows(data: np.ndarray, indices: np.ndarray, segment_ids: np.ndarray) -> np.ndarray:
+def _rows(data: np.ndarray, indices: np.ndarray) -> np.ndarray:
     """The gathered rows; InvalidArgumentError where an index is outside."""
-    if indices.shape != segment_ids.shape:
-        raise invalid("segment_ids and indices should have same size.")
     bad = np.flatnonzero((indices < 0) | (indices >= len(data)))
     if len(bad):
         at = int(bad[0])
@@ -35,12 +43,10 @@ def _divisor(kind: str, ids: np.ndarray, length: int, dtype: np.dtype, rank: int
 
 
 def _reduced(kind: str, data: Any, indices: Any, segment_ids: Any, length: int | None) -> np.ndarray:
-    rows = _rows(data, indices, segment_ids)
-    if length is not None and len(segment_ids) and segment_ids[-1] >= length:
-        raise invalid(
-            f"Segment id {segment_ids[-1]} out of range [0, {length}), possibly because 'segment_ids' input is not sorted."
-        )
-    total = reduce_sorted(np.add, rows, segment_ids, 0, length)
+    if indices.shape != segment_ids.shape:
+        raise invalid("segment_ids and indices should have same size.")
+    segment_starts(segment_ids, count_segments(segment_ids, len(indices), length))
+    total = reduce_sorted(np.add, _rows(data, indices), segment_ids, 0, length)
     if kind == "Sum":
         return total
     return total / _divisor(kind, segment_ids, len(total), data.dtype, data.ndim)
@@ -104,16 +110,26 @@ def _grad_shape(c: Any) -> list:
     return [None if g is None else (None if num is None else int(num),) + g[1:]]
 
 
+def _require_in_range(what: str, ids: Any, limit: int) -> None:
+    kind = ids.dtype.type
+    outside = lax.bitwise_or(lax.lt(ids, kind(0)), lax.ge(ids, kind(limit)))
+    require_inside(outside, ids, what + " {1} out of range [0, " + str(limit) + ").")
+
+
 def _sparse_segment_grad(kind: str) -> None:
     def kernel(grad, indices, segment_ids, output_dim0):
         rows = int(output_dim0)
-        inside = lax.bitwise_and(lax.ge(indices, indices.dtype.type(0)), lax.lt(indices, indices.dtype.type(rows)))
-        checks.require(lax.reduce_and(inside, (0,)), f"Index out of range [0, {rows}).")
+        segments = grad.shape[0]
+        if segment_ids.size:
+            checks.require(lax.lt(segment_ids[-1], np.int32(segments)), "Invalid number of segments")
+        _require_in_range("Segment id", segment_ids, segments)
+        _require_in_range("Index", indices, rows)
         ones = lax.full(segment_ids.shape, 1, grad.dtype)
-        counts = lax.max(scatter_rows(lax.scatter_add, segment_ids, ones, grad.shape[0], 0), grad.dtype.type(1))
+        counts = lax.max(scatter_rows(lax.scatter_add, segment_ids, ones, segments, 0), grad.dtype.type(1))
         weight = lax.rsqrt(counts) if kind == "SqrtN" else lax.div(grad.dtype.type(1), counts)
         scaled = lax.mul(grad, lax.broadcast_in_dim(weight, grad.shape, (0,)))
-        return scatter_rows(lax.scatter_add, indices, scaled[segment_ids], rows, 0)
+        chosen = scaled[segment_ids] if segments else lax.full(segment_ids.shape + grad.shape[1:], 0, grad.dtype)
+        return scatter_rows(lax.scatter_add, indices, chosen, rows, 0)
 
     text = f"(grad: T, indices: Tidx, segment_ids: int32, output_dim0: int32, *, T: {_FLOAT}, Tidx: INDEX = int32) -> (output: T)"
     op(f"SparseSegment{kind}Grad", text, shape=_grad_shape, kernel=kernel, gradient=_UNDEFINED,

@@ -49,10 +49,39 @@ def _i1e_grad(op: Any, g: Any) -> list:
     return [raw.Mul(g, raw.Select(is_zero, raw.Add(raw.ZerosLike(x), number(x, 0.5)), slope))]
 
 
+def _is_pole(x):
+    return (x <= 0) & (x == lax.floor(x))
+
+
+def _choose(cases: list, otherwise: Any) -> Any:
+    """For each element the value of the first of `cases` (condition, value) that holds there, else `otherwise`."""
+    for condition, value in reversed(cases):
+        otherwise = lax.select(condition, lax.full_like(otherwise, value), otherwise)
+    return otherwise
+
+
 def _digamma(x):
     """Infinity at the poles, 0 and the negative integers."""
-    is_pole = lax.bitwise_and(lax.le(x, x.dtype.type(0)), lax.eq(x, lax.floor(x)))
-    return lax.select(is_pole, lax.full_like(x, np.inf), lax.digamma(x))
+    return _choose([(_is_pole(x), np.inf)], lax.digamma(x))
+
+
+def _igamma(a, x):
+    """Zero where `x` is, for every `a`."""
+    return _choose([(x == 0, 0)], lax.igamma(a, x))
+
+
+def _zeta(x, q):
+    """Not a number for x < 1, infinity for x = 1 and at the poles of q."""
+    is_infinite = (x == 1) | (q <= 0) & (q == lax.floor(q))
+    is_one = (x == np.inf) & (q == 1)
+    return _choose([(~(x >= 1), np.nan), (is_infinite, np.inf), (is_one, 1)], lax.zeta(x, q))
+
+
+def _polygamma(n, x):
+    """Digamma for n = 0, not a number for other n below 1 or between integers."""
+    at_zero = lax.select(n == 0, _digamma(x), lax.polygamma(n, x))
+    is_infinite = (n > 0) & ((n == np.inf) | (n == lax.floor(n)) & _is_pole(x))
+    return _choose([(is_infinite, np.inf)], at_zero)
 
 
 _unary("Erf", lax.erf, _erf_grad(1))
@@ -92,11 +121,11 @@ def _zeta_grad(op: Any, g: Any) -> list:
     return sum_to_inputs(op, None, raw.Mul(raw.Mul(raw.Neg(x), raw.Zeta(raw.AddV2(x, number(x, 1)), q)), g))
 
 
-_binary("Igamma", "a", "x", lax.igamma, lambda op, g: sum_to_inputs(op, *_igamma_grads(op, g)))
+_binary("Igamma", "a", "x", _igamma, lambda op, g: sum_to_inputs(op, *_igamma_grads(op, g)))
 _binary("Igammac", "a", "x", lax.igammac, _igammac_grad)
 _binary("IgammaGradA", "a", "x", lax.igamma_grad_a, NotDifferentiable("no gradient is defined", raises=True))
-_binary("Polygamma", "a", "x", lax.polygamma, _polygamma_grad)
-_binary("Zeta", "x", "q", lax.zeta, _zeta_grad)
+_binary("Polygamma", "a", "x", _polygamma, _polygamma_grad)
+_binary("Zeta", "x", "q", _zeta, _zeta_grad)
 
 
 # ---- Betainc ----

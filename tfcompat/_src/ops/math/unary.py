@@ -18,7 +18,7 @@ from tfcompat._src.framework.shape_inference import unchanged
 FLOATS = "bfloat16, float16, float32, float64"
 _INEXACT = "{" + FLOATS + ", complex64, complex128}"
 _SIGNED = "{" + FLOATS + ", int32, int64, complex64, complex128}"
-_REAL_SIGNED = "{" + FLOATS + ", int32, int64}"
+_REAL_SIGNED = "{" + FLOATS + ", int8, int16, int32, int64}"
 _ROUNDING = NotDifferentiable("the derivative of rounding is zero")
 _PREDICATE = NotDifferentiable("a predicate has no derivative", raises=True)
 

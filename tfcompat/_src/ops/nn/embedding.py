@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tfcompat._src.framework import dtypes, raw
@@ -71,7 +72,9 @@ def _assign_parts(params: list, ids: Tensor, strategy: str) -> tuple[Tensor, Ten
     return parts, where(parts < extras, ids % (each + 1), (ids - extras) % each)
 
 
-def _lookup_in_parts(params: list, ids: Tensor, strategy: str, max_norm: float | None, name: str) -> Tensor:
+def _lookup_in_parts(
+    params: list, ids: Tensor, strategy: str, max_norm: float | None, name: str, transform_fn: Callable | None
+) -> Tensor:
     flat = reshape(ids, [-1])
     order = arange(size(flat))
     parts, rows = _assign_parts(params, flat, strategy)
@@ -81,19 +84,21 @@ def _lookup_in_parts(params: list, ids: Tensor, strategy: str, max_norm: float |
     found = []
     for part, part_rows in zip(params, rows_of):
         with colocate_with(part):
-            found.append(gather(part, part_rows))
+            rows = gather(part, part_rows)
+            found.append(transform_fn(_clipped(rows, part_rows, max_norm)) if transform_fn else rows)
     joined = raw.ParallelDynamicStitch(places_of, found, name=name)
-    element = params[0].shape[1:]
-    for part in params[1:]:
+    source = joined if transform_fn else params[0]
+    element = source.shape[1:]
+    for part in [] if transform_fn else params[1:]:
         element = element.merge_with(part.shape[1:])
     inner = element
     if not element.is_fully_defined():
-        with colocate_with(params[0]):
-            inner = shape(params[0])
+        with colocate_with(source):
+            inner = shape(source)
         inner = inner[1:]
     joined = reshape(joined, concat([shape(ids), inner], 0))
     joined.set_shape(ids.shape.concatenate(element))
-    return _clipped(joined, ids, max_norm)
+    return joined if transform_fn else _clipped(joined, ids, max_norm)
 
 
 @export("nn.embedding_lookup")
@@ -117,6 +122,14 @@ def embedding_lookup(
     Raises:
       ValueError: no params, or an unknown strategy. InvalidArgumentError: when it runs, an id outside the table.
     """
+    return embedding_lookup_and_transform(params, ids, partition_strategy, name, max_norm)
+
+
+def embedding_lookup_and_transform(
+    params: Any, ids: Any, partition_strategy: str = "mod", name: str | None = None, max_norm: float | None = None,
+    transform_fn: Callable | None = None,
+) -> Tensor:  # fmt: skip
+    """`embedding_lookup` whose rows go through `transform_fn` where their part lies."""
     if params is None:
         raise ValueError("params must be specified")
     if isinstance(params, (list, tuple)) and not params:
@@ -126,10 +139,12 @@ def embedding_lookup(
         if not any(hasattr(p, "sparse_read") for p in params):
             params = convert_n_to_tensor_or_indexed_slices(params, name="params")
         ids = to_tensor(ids, name="ids")
-        if len(params) > 1:
-            return _lookup_in_parts(params, ids, partition_strategy, max_norm, name)
+        if len(params) > 1 or transform_fn and ids.shape.ndims != 1:
+            return _lookup_in_parts(params, ids, partition_strategy, max_norm, name, transform_fn)
         with colocate_with(params[0]):
             found = _clipped(gather(params[0], ids, name=name), ids, max_norm)
+            if transform_fn:
+                found = transform_fn(found)
         return raw.Identity(found)
 
 

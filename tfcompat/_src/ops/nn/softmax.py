@@ -20,6 +20,7 @@ from tfcompat._src.framework.tensor import Tensor, shape_text
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.reorder import transpose
 from tfcompat._src.ops.array.shape import rank, reshape, shape
+from tfcompat._src.ops.composed.check_ops import assert_equal
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.sequence import arange
 
@@ -103,7 +104,8 @@ def _entropy_gradient(op, g, second):
     grad = _scale_rows(g, op.outputs[1])
     if not _is_zero(second):
         probability = raw.Softmax(logits)
-        mean = raw.Sum(raw.Mul(second, probability), _LAST, keep_dims=True)
+        row, column = raw.ExpandDims(second, np.int32(1)), raw.ExpandDims(probability, np.int32(2))
+        mean = raw.Squeeze(raw.BatchMatMulV2(row, column), squeeze_dims=[1])
         grad = raw.AddV2(grad, raw.Mul(raw.Sub(second, mean), probability))
     return [grad, _scale_rows(g, raw.Neg(raw.LogSoftmax(logits)))]
 
@@ -163,9 +165,10 @@ def _require_classes(labels, classes: int) -> None:
     ok = lax.bitwise_and(lax.ge(lowest, zero), lax.lt(highest, labels.dtype.type(classes)))
     wrong = lax.select(lax.lt(lowest, zero), lowest, highest)
     checks.require(
-        ok, "Received a label value of {} which is outside the valid range of [0, {}).  Label values: {}",
-        wrong, classes,
-        labels,
+        ok,
+        lambda label, count, all_labels: f"Received a label value of {label} which is outside the valid range of [0, {count}).  "
+        f"Label values: {' '.join(map(str, all_labels))}",
+        wrong, classes, labels,
     )  # fmt: skip
 
 
@@ -404,7 +407,7 @@ def _check_label_shape(labels: Tensor, logits: Tensor) -> bool:
 def _sparse_entropy_of_any_rank(
     labels: Tensor, labels_shape: Tensor, logits: Tensor, precise: Tensor, known: bool, name: str | None
 ) -> Tensor:
-    with control_dependencies([]):
+    with control_dependencies([] if known else [assert_equal(shape(labels), shape(logits)[:-1])]):
         classes = shape(logits)[rank(logits) - 1]
         precise, rows = reshape(precise, [-1, classes]), reshape(labels, [-1])
         loss = reshape(raw.SparseSoftmaxCrossEntropyWithLogits(precise, rows, name=name)[0], labels_shape)

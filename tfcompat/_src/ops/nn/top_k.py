@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import jax.numpy as jnp
@@ -16,6 +17,8 @@ from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.tensor import Tensor, shape_text
 
 _LAST = np.array(-1, np.int32)
+_SORTED_SHARE = 0.25
+"""From this part of a row on, sorting all of it is faster than keeping the largest."""
 
 
 def _invalid(text: str) -> errors.InvalidArgumentError:
@@ -68,8 +71,27 @@ def _largest(x: Any, k: int) -> tuple:
         raise _invalid(f"input must have at least k columns. Had {x.shape[-1]}, needed {k}")
     if k == 0 or 0 in x.shape:
         return jnp.zeros((*x.shape[:-1], k), x.dtype), jnp.zeros((*x.shape[:-1], k), np.int32)
+    if x.dtype.itemsize <= 4 and k >= _SORTED_SHARE * x.shape[-1]:
+        return lax.platform_dependent(x, cpu=functools.partial(_largest_by_keys, k=k), default=functools.partial(_top_k_of, k=k))
+    return _top_k_of(x, k)
+
+
+def _top_k_of(x: Any, k: int) -> tuple:
     values, places = lax.top_k(x, k)
     return values, lax.convert_element_type(places, np.int32)
+
+
+def _largest_by_keys(x: Any, k: int) -> tuple:
+    """By sorting 64-bit integers, value above place: XLA sorts these on a CPU several times as fast as pairs."""
+    if jnp.issubdtype(x.dtype, np.floating):
+        bits = lax.bitcast_convert_type(x.astype(np.float32) + np.float32(0), np.int32)
+        keys = jnp.where(bits < 0, bits ^ np.int32(0x7FFFFFFF), bits).astype(np.int64)
+    else:
+        keys = x.astype(np.int64) - (1 << 31 if x.dtype == np.uint32 else 0)
+    places = lax.broadcasted_iota(np.int64, x.shape, x.ndim - 1)
+    order = lax.sort((~keys << 32) | places, dimension=x.ndim - 1, is_stable=False)
+    found = (order[..., :k] & 0xFFFFFFFF).astype(np.int32)
+    return jnp.take_along_axis(x, found, axis=-1), found
 
 
 @op(

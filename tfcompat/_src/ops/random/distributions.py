@@ -73,11 +73,26 @@ def uniform_int(xp: ModuleType, key: Array, counter: Array, size: int, minval: A
     span = xp.reshape(maxval, (1,)).astype(unsigned) - low
 
     def group(index: Array) -> list[Array]:
-        words = philox.draw(xp, key, counter, index)
-        if dtype == np.int64:
-            wide = [word.astype(xp.uint64) for word in words]
-            words = [wide[0] | wide[1] << xp.uint64(32), wide[2] | wide[3] << xp.uint64(32)]
+        words = _integer_words(xp, philox.draw(xp, key, counter, index), dtype)
         return [(word % span + low).astype(dtype) for word in words]
+
+    return fill(xp, group, _group_width(dtype), size, dtype)
+
+
+def _integer_words(xp: ModuleType, words: list[Array], dtype: np.dtype) -> list[Array]:
+    """The words of a draw as unsigned integers as wide as `dtype`: four, or two of 64 bits."""
+    if dtype.itemsize == 4:
+        return words
+    wide = [word.astype(xp.uint64) for word in words]
+    return [wide[0] | wide[1] << xp.uint64(32), wide[2] | wide[3] << xp.uint64(32)]
+
+
+def full_int(xp: ModuleType, key: Array, counter: Array, size: int, dtype: Any) -> Array:
+    """`size` integers of any value: int32, uint32, int64 or uint64."""
+    dtype = np.dtype(dtype)
+
+    def group(index: Array) -> list[Array]:
+        return [word.astype(dtype) for word in _integer_words(xp, philox.draw(xp, key, counter, index), dtype)]
 
     return fill(xp, group, _group_width(dtype), size, dtype)
 

@@ -165,11 +165,18 @@ def _reserve_samples(outputs, shape, parameters):
     return distributions.reserve_fill(math.prod(shape_of(shape)) * math.prod(parameters.shape))
 
 
+def add_leading_unit_dimensions(x: Any, num_dimensions: Any) -> Tensor:
+    """A tensor with `num_dimensions` dimensions of size one in front of its own."""
+    sizes = convert.convert_to_tensor(num_dimensions, dtypes.int32)
+    ones = raw.Fill(raw.Reshape(sizes, [1]), 1)
+    return raw.Reshape(x, raw.ConcatV2([ones, raw.Shape(x)], 0))
+
+
 def _gamma_gradient(op, grad):
     shape, alpha = op.inputs
-    partial = raw.Mul(grad, raw.RandomGammaGrad(alpha, op.outputs[0]))
-    zero, one = convert.constant(0), convert.constant(1)
-    return [None, raw.Sum(partial, raw.Range(zero, raw.Size(shape), one))]
+    dimensions = raw.Size(shape)
+    partial = raw.Mul(grad, raw.RandomGammaGrad(add_leading_unit_dimensions(alpha, dimensions), op.outputs[0]))
+    return [None, raw.Sum(partial, raw.Range(convert.constant(0), dimensions, convert.constant(1)))]
 
 
 def _gamma_kernel(xp: ModuleType) -> Callable:

@@ -230,11 +230,14 @@ def _not_smaller(new_shape: Any, sizes: Tensor, static: TensorShape) -> Any:
     wanted = convert_to_tensor(new_shape)
     wanted.shape.assert_has_rank(1)
     wanted = cast(wanted, dtypes.int64)
-    wanted.shape.merge_with(sizes.shape)
+    wanted.shape.with_rank(1).dims[0].assert_is_compatible_with(sizes.shape.with_rank(1).dims[0])
     known = constant_value(wanted)
     if known is None or not static.is_fully_defined():
         wanted = with_dependencies([assert_equal(shape(sizes), shape(wanted))], wanted)
         return with_dependencies([assert_less_equal(sizes, wanted)], wanted)
     if np.any(known < static.as_list()):
-        raise ValueError(f"Requested new_shape {known} should be >= sp_input.shape {static} in every dimension.")
+        raise ValueError(
+            "Requested new_shape should have dimension sizes >= sp_input.shape.  Found new_shape "
+            f"({known}), sp_input.shape ({np.array(static.as_list())})."
+        )
     return known

@@ -141,7 +141,10 @@ def prepared(inputs: Any) -> tuple[list, list]:
     return sparse, [i if i.dtype is dtypes.string else cast(i, dtypes.int64) for i in map(to_tensor, dense)]
 
 
-def _cross(inputs: Any, hashed_output: bool, num_buckets: int, hash_key: int | None, name: str | None) -> SparseTensor:
+def sparse_cross_internal(
+    inputs: Any, hashed_output: bool = False, num_buckets: int = 0, hash_key: int | None = None, name: str | None = None
+) -> SparseTensor:
+    """The combinations of one feature of each input in a row, as text or as hashes."""
     sparse, dense = prepared(inputs)
     internal = dtypes.string if all(i.dtype is dtypes.string for i in (*sparse, *dense)) else dtypes.int64
     found = raw.SparseCross(
@@ -163,7 +166,7 @@ def sparse_cross(inputs: Any, name: str | None = None) -> SparseTensor:
     Raises:
       TypeError: `inputs` is no list, or one of them is no tensor.
     """
-    return _cross(inputs, False, 0, None, name)
+    return sparse_cross_internal(inputs, name=name)
 
 
 @export("sparse.cross_hashed")
@@ -171,4 +174,4 @@ def sparse_cross_hashed(
     inputs: Any, num_buckets: int = 0, hash_key: int | None = None, name: str | None = None
 ) -> SparseTensor:
     """The combinations of `tf.sparse.cross` as int64 hashes below `num_buckets` (2**63 - 1 where it is 0)."""
-    return _cross(inputs, True, num_buckets, hash_key, name)
+    return sparse_cross_internal(inputs, True, num_buckets, hash_key, name)

@@ -28,8 +28,12 @@ def _sparse_tensor_dense_add(indices, values, sizes, dense):
             f"shape of {sizes.size} sizes, for a dense operand of rank {dense.ndim}",
         )
     limits = jnp.array(dense.shape, sizes.dtype)
-    same = jnp.all(sizes == limits)
-    checks.require(same, f"Dimensions of the sparse operand are {{}}, of the dense one {list(dense.shape)}", sizes)
+    at = jnp.argmax(sizes != limits) if dense.ndim else 0
+    checks.require(
+        jnp.all(sizes == limits),
+        "Dimension {} does not equal (no broadcasting is supported): sparse side {} vs dense side {}",
+        *((at, jnp.asarray(sizes)[at], limits[at]) if dense.ndim else (0, 0, 0)),
+    )
     inside = jnp.all((indices >= 0) & (indices < limits))
     checks.require(inside, "Sparse tensor has an invalid index")
     numbers = lax.ScatterDimensionNumbers((), tuple(range(dense.ndim)), tuple(range(dense.ndim)))

@@ -68,7 +68,7 @@ def _new_sizes(old: np.ndarray, new: np.ndarray) -> np.ndarray:
     total = int(np.prod(old, dtype=np.int64))
     unknown = np.flatnonzero(new == -1)
     if len(unknown) > 1:
-        raise invalid(f"only one output shape size may be -1, not both {unknown[0]} and {unknown[1]}")
+        raise invalid(f"only one output dimension may be -1, not both {unknown[0]} and {unknown[1]}")
     for i, n in enumerate(new):
         if n < -1:
             raise invalid(f"size {i} must be non-negative, not {n}")
@@ -78,7 +78,7 @@ def _new_sizes(old: np.ndarray, new: np.ndarray) -> np.ndarray:
         if rest <= 0:
             raise invalid("reshape cannot infer the missing input size for an empty tensor unless all specified input sizes are non-zero")
         if total % rest:
-            raise invalid(f"Input to reshape is a SparseTensor with {total} dense values, but the requested shape requires a multiple of {rest}. input_shape={_text(old)} output_shape={_text(new)}")
+            raise invalid(f"Input to reshape is a SparseTensor with {total} dense values, but the requested shape requires a multiple of {rest}. input_shape={_text(old)} output_shape={_text(np.abs(new))}")
         found[unknown[0]] = total // rest
     if int(np.prod(found, dtype=np.int64)) != total:
         raise invalid(f"Input to reshape is a tensor with {total} dense values, but the requested shape has {int(np.prod(found))}. input_shape={_text(old)} output_shape={_text(found)}")
@@ -156,7 +156,9 @@ def _sparse_split(axis, indices, values, sizes, *, num_split):
     if axis.size != 1:
         raise invalid(f"Input split_dim should be a scalar but received shape {shape_text(axis.shape)}")
     axis = int(axis.reshape(()))
-    if not 0 <= axis < len(sizes):
+    if axis < 0:
+        raise invalid(f"num_dim must be in the interval [0, {len(sizes)})")
+    if axis >= len(sizes):
         raise invalid(f"Input split_dim should be between 0 and rank ({len(sizes)}), got {axis}")
     if not 1 <= num_split <= sizes[axis]:
         raise invalid(f"Input num_split should be between 1 and the splitting dimension size ({sizes[axis]}), got {num_split}")

@@ -58,14 +58,17 @@ def rows_of(indices: np.ndarray, values: np.ndarray, sizes: np.ndarray) -> list[
     return found
 
 
-def joined(entries: list[Parts], leading: tuple[int, ...], what: str = "shape") -> Parts:
-    """Sparse tensors of one rank as one, with the dimensions `leading` before theirs; sizes are the largest of all."""
+def joined(entries: list[Parts], leading: tuple[int, ...], what: str = "shape", batch_rank: int = 0) -> Parts:
+    """Sparse tensors of one rank as one, with the dimensions `leading` before theirs; sizes are the largest of all.
+
+    Where ranks differ, the error calls it `what` and counts `batch_rank` dimensions more.
+    """
     rank = len(entries[0][2])
     for i, (_, _, sizes) in enumerate(entries):
         if len(sizes) != rank:
             raise invalid(
-                f"Inconsistent {what} across SparseTensors: rank prior to SparseTensor[{i}] was: {rank} but rank of "
-                f"SparseTensor[{i}] is: {len(sizes)}"
+                f"Inconsistent {what} across SparseTensors: rank prior to SparseTensor[{i}] was: {rank + batch_rank} but rank of "
+                f"SparseTensor[{i}] is: {len(sizes) + batch_rank}"
             )
     places = np.array(list(np.ndindex(*leading)), np.int64).reshape(len(entries), len(leading))
     indices = [np.hstack((np.tile(place, (len(e[0]), 1)), e[0])) for place, e in zip(places, entries)]
@@ -227,7 +230,7 @@ def _take_many_from_map(ctx, handles, *, dtype, shared_name):
     for i, (_, values, _) in enumerate(entries):
         if values.dtype != dtype:
             raise invalid(f"Requested SparseTensor of type {dtypes.as_dtype(dtype).name} but SparseTensor[{i}].values.dtype() == {dtypes.as_dtype(values.dtype).name}")
-    return joined(entries, (len(entries),), "rank")
+    return joined(entries, (len(entries),), "rank", batch_rank=1)
 
 
 def add_sparse_to_tensors_map(sp_input: Any, container: str | None = None, shared_name: str | None = None, name: str | None = None) -> Any:

@@ -160,6 +160,7 @@ def _gather_gradient(op, grad):
     "Tindices: INDEX) "
     "-> (output: dtype)",
     shape=_gather_shape, gradient=_gather_gradient, effects=reads("resource"),
+    fold=lambda value, indices, *, batch_dims: gather._numpy_gather_v2(value, indices, batch_dims, batch_dims=batch_dims),
 )  # fmt: skip
 def _resource_gather(value, indices, *, batch_dims):
     return gather._gather_v2(value, indices, batch_dims, batch_dims=batch_dims)
@@ -179,7 +180,8 @@ def _gather_nd_gradient(op, grad):
 
 op(
     "ResourceGatherNd", "(resource: resource, indices: Tindices, *, dtype: type, Tindices: INDEX) -> (output: dtype)",
-    shape=_gather_nd_shape, kernel=gather._gather_nd, gradient=_gather_nd_gradient, effects=reads("resource"),
+    shape=_gather_nd_shape, kernel=gather._gather_nd, fold=gather._numpy_gather_nd, gradient=_gather_nd_gradient,
+    effects=reads("resource"),
 )  # fmt: skip
 
 

@@ -42,6 +42,8 @@ def _write(combine: Callable, old: Any, positions: Any, values: Any) -> Any:
 
 def _divide(old: Any, positions: Any, values: Any, numbers: Any, mode: Any) -> Any:
     """Divides rows one after another: a product of divisors would round differently."""
+    if not positions.size:
+        return old
     rows = positions.reshape(-1)
     divisors = values.reshape(rows.shape + old.shape[1:])
 

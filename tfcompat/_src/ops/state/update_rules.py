@@ -88,11 +88,14 @@ def _ftrl_v2(var, accum, linear, grad, lr, l1, l2, l2_shrinkage, lr_power):
     return _ftrl_step(var, accum, linear, grad, grad + 2 * l2_shrinkage * var, lr, l1, l2, lr_power)
 
 
-def _ftrl_step(var, accum, linear, grad, shrunk_grad, lr, l1, l2, lr_power):
+def _require_ftrl_scalars(lr: Any, l1: Any, l2: Any, lr_power: Any) -> None:
     checks.require(lr > 0, "lr is not a positive scalar: {}", lr)
     checks.require(l1 >= 0, "l1 regularization strength is not a non-negative scalar: {}", l1)
     checks.require(l2 >= 0, "l2 regularization strength is not a non-negative scalar: {}", l2)
     checks.require(lr_power <= 0, "lr_power is not a non-positive scalar: {}", lr_power)
+
+
+def _ftrl_step(var, accum, linear, grad, shrunk_grad, lr, l1, l2, lr_power):
     new_accum = accum + jnp.square(grad)
     new_root = _root(new_accum, lr_power)
     linear = linear + (shrunk_grad - (new_root - _root(accum, lr_power)) / lr * var)
@@ -176,6 +179,9 @@ def _require_fitting(names: list[str], count: int, values: tuple, rows: bool) ->
             raise errors.InvalidArgumentError(None, None, f"{name} is not a scalar: {shape_text(value.shape)}")
         if value.dtype != var.dtype and name != "global_step":
             raise errors.InvalidArgumentError(None, None, f"var is of dtype {var.dtype}, {name} of {value.dtype}")
+    if "lr_power" in names:
+        given = dict(zip(names, values))
+        _require_ftrl_scalars(*(given[name] for name in ("lr", "l1", "l2", "lr_power")))
 
 
 def _fail(text: str, var: Any, value: Any) -> None:

@@ -61,7 +61,8 @@ def string_split(
         return parts if result_type == "SparseTensor" else _ragged(parts.indices, parts.values, parts.dense_shape)
 
 
-def _split_vector(source: Any, sep: Any, maxsplit: int) -> SparseTensor:
+def sparse_string_split(source: Any, sep: Any = None, maxsplit: int = -1) -> SparseTensor:
+    """The strings of a vector split at `sep` (white space where it is empty), as a matrix."""
     sep = convert_to_tensor("" if sep is None else sep, dtype=dtypes.string)
     source = convert_to_tensor(source, dtype=dtypes.string)
     return SparseTensor(*raw.StringSplitV2(source, sep, maxsplit=maxsplit))
@@ -77,7 +78,7 @@ def string_split_v2(input: Any, sep: Any = None, maxsplit: int = -1, name: str |
         if rank == 0:
             return string_split_v2(stack([input]), sep, maxsplit)[0]
         if rank in (1, None):
-            parts = _split_vector(input, sep, maxsplit)
+            parts = sparse_string_split(input, sep, maxsplit)
             return _ragged(parts.indices, parts.values, parts.dense_shape)
         return string_split_v2(RaggedTensor.from_tensor(input), sep, maxsplit)
 
@@ -103,7 +104,7 @@ def strings_split_v1(
     with name_scope(name, "StringSplit", [input]):
         input = convert_to_tensor_or_ragged_tensor(input, dtype=dtypes.string, name="input")
         if result_type == "SparseTensor" and input.shape.rank == 1:
-            return _split_vector(input, sep, maxsplit)
+            return sparse_string_split(input, sep, maxsplit)
         found = string_split_v2(input, sep=sep, maxsplit=maxsplit)
         _check_result_type(result_type)
         return found.to_sparse() if result_type == "SparseTensor" else found

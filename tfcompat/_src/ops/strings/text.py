@@ -240,7 +240,8 @@ def _part(text: bytes, start: int, length: int, unit: str, index: int) -> bytes:
     borders = [*_starts(text), len(text)] if unit == "UTF8_CHAR" else range(len(text) + 1)
     size = len(borders) - 1
     if not -size <= start <= size:
-        raise _invalid(f"pos {start} out of range for string b'{text.decode('utf-8', 'replace')}' at index {index}")
+        shown = f" b'{text.decode('utf-8', 'replace')}'" if unit == "BYTE" else ""
+        raise _invalid(f"pos {start} out of range for string{shown} at index {index}")
     start += size * (start < 0)
     if length < 0:
         length = size if unit == "BYTE" else 0

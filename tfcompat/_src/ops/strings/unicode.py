@@ -85,6 +85,8 @@ class _Policy:
 
 
 def _encoded(points: Any, encoding: str) -> bytes:
+    if encoding == "UTF-8":
+        points = [0xFFFD if 0xD800 <= p < 0xE000 else p for p in points]
     return "".join(map(chr, points)).encode(_CODECS[encoding], "surrogatepass")
 
 

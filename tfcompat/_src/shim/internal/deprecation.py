@@ -5,79 +5,297 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-from collections.abc import Callable, Iterator
-from typing import Any
+import re
+import sys
+from collections.abc import Callable, Hashable, Iterator
+from typing import Any, NamedTuple
 
+from tfcompat._src.framework.deprecation import deprecated_argument_lookup as deprecated_argument_lookup
 from tfcompat._src.platform import logging
+from tfcompat._src.shim.internal.decorator_utils import add_notice_to_docstring, get_qualified_name, validate_callable
+from tfcompat._src.shim.internal.tf_decorator import make_decorator
+from tfcompat._src.shim.internal.tf_inspect import getcallargs, getfullargspec
 
-PRINT_WARNINGS = True
+_PRINT_DEPRECATION_WARNINGS = True
+_PRINTED_WARNING: dict[Hashable, bool] = {}
+
+_FORMAT = "will be removed %s.\nInstructions for updating:\n%s"
+_DATE = re.compile(r"20\d\d-[01]\d-[0123]\d")
 
 
-def warn_once(function: Callable[..., Any], what: str) -> None:
-    if PRINT_WARNINGS and what not in warn_once.said:  # type: ignore[attr-defined]
-        warn_once.said.add(what)  # type: ignore[attr-defined]
-        logging.warning("From %s: %s", function.__qualname__, what)
+class DeprecatedNamesAlreadySet(Exception):
+    """Deprecated names are given to a symbol that has some."""
 
 
-warn_once.said = set()  # type: ignore[attr-defined]
+class DeprecatedArgSpec(NamedTuple):
+    """An argument that is to go: its position, and a value that is still good."""
+
+    position: int
+    has_ok_value: bool
+    ok_value: Any
+
+
+def _check(date: str | None, instructions: str) -> None:
+    if date is not None and not _DATE.match(date):
+        raise ValueError("Date must be YYYY-MM-DD.")
+    if not instructions:
+        raise ValueError("Don't deprecate things without conversion instructions!")
+
+
+def _when(date: str | None) -> str:
+    return "in a future version" if date is None else f"after {date}"
+
+
+def _caller() -> str:
+    """File and line of the call that led into this module."""
+    frame = sys._getframe(1)
+    while frame.f_code.co_filename == __file__ and frame.f_back is not None:
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def _warn(key: Hashable, once: bool, text: str, *values: Any) -> None:
+    if not _PRINT_DEPRECATION_WARNINGS or key in _PRINTED_WARNING:
+        return
+    if once:
+        _PRINTED_WARNING[key] = True
+    logging.warning("From %s: " + text, _caller(), *values)
+
+
+def _notice_of_function(doc: str | None, date: str | None, instructions: str) -> str:
+    notice = [f"THIS FUNCTION IS DEPRECATED. It will be removed {_when(date)}.", "Instructions for updating:"]
+    return add_notice_to_docstring(doc, instructions, "DEPRECATED FUNCTION", "(deprecated)", notice)
+
+
+def _notice_of_arguments(doc: str | None, date: str | None, instructions: str, what: str, listed: str) -> str:
+    notice = [f"SOME {what.upper()} ARE DEPRECATED: `({listed})`. They will be removed {_when(date)}."]
+    return add_notice_to_docstring(
+        doc,
+        instructions,
+        f"DEPRECATED FUNCTION {what.upper()}",
+        f"(deprecated {what})",
+        [*notice, "Instructions for updating:"],
+    )
 
 
 def deprecated(date: str | None, instructions: str, warn_once: bool = True) -> Callable[[Any], Any]:
-    """Marks a function as one that goes after `date`; its first call logs `instructions`."""
-
-    def mark(function: Any) -> Any:
-        return announce(function, lambda args, kwargs: True, f"is deprecated: {instructions}")
-
-    return mark
-
-
-def deprecated_args(date: str | None, instructions: str, *names: Any, **options: Any) -> Callable[[Any], Any]:
-    """Marks arguments of a function as ones that go after `date`; a first call that gives one logs `instructions`."""
-    lacking = {each if isinstance(each, str) else each[0] for each in names}
-
-    def mark(function: Any) -> Any:
-        signature = inspect.signature(function)
-        unknown = lacking - set(signature.parameters)
-        if unknown:
-            raise ValueError(f"{function.__name__} has no arguments {sorted(unknown)}")
-
-        def given(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-            return bool(lacking & set(signature.bind_partial(*args, **kwargs).arguments))
-
-        return announce(function, given, f"arguments {sorted(lacking)} are deprecated: {instructions}")
-
-    return mark
-
-
-def announce(function: Any, applies: Callable[[tuple[Any, ...], dict[str, Any]], bool], what: str) -> Any:
-    @functools.wraps(function)
-    def announced(*args: Any, **kwargs: Any) -> Any:
-        if applies(args, kwargs):
-            warn_once(function, what)
-        return function(*args, **kwargs)
-
-    return announced
-
-
-def deprecated_argument_lookup(new_name: str, new_value: Any, old_name: str, old_value: Any) -> Any:
-    """The value of an argument that has a new and an old name.
+    """Marks a function as one that goes after `date`; its first call, or every one, logs `instructions`.
 
     Raises:
-      ValueError: both are given.
+      ValueError: the date is not YYYY-MM-DD, there are no instructions, or what is marked is no function.
     """
-    if old_value is None:
-        return new_value
-    if new_value is not None:
-        raise ValueError(f"Cannot specify both '{old_name}' and '{new_name}'")
-    return old_value
+    _check(date, instructions)
+
+    def mark(func: Any) -> Any:
+        validate_callable(func, "deprecated")
+
+        @functools.wraps(func)
+        def warned(*args: Any, **kwargs: Any) -> Any:
+            text = "%s (from %s) is deprecated and " + _FORMAT
+            _warn(func, warn_once, text, get_qualified_name(func), func.__module__, _when(date), instructions)
+            return func(*args, **kwargs)
+
+        return make_decorator(func, warned, "deprecated", _notice_of_function(func.__doc__, date, instructions))
+
+    return mark
+
+
+def deprecated_args(
+    date: str | None, instructions: str, *deprecated_arg_names_or_tuples: Any, **kwargs: Any
+) -> Callable[[Any], Any]:
+    """Marks arguments of a function as ones that go after `date`; a call that gives one logs `instructions`.
+
+    Args:
+      date: YYYY-MM-DD, or None for a future version.
+      instructions: what to do instead.
+      *deprecated_arg_names_or_tuples: names, or pairs of a name and a value that is not warned of.
+      **kwargs: `warn_once=False` logs every such call.
+
+    Raises:
+      ValueError: the date is not YYYY-MM-DD, there are no instructions or names, or the function lacks an argument.
+    """
+    _check(date, instructions)
+    if not deprecated_arg_names_or_tuples:
+        raise ValueError("Specify which argument is deprecated.")
+    warn_once = kwargs.pop("warn_once", True)
+    if kwargs:
+        raise ValueError(f"Illegal argument to deprecated_args: {kwargs}")
+    marked = {
+        each[0] if isinstance(each, tuple) else each: DeprecatedArgSpec(-1, True, each[1])
+        if isinstance(each, tuple)
+        else DeprecatedArgSpec(-1, False, None)
+        for each in deprecated_arg_names_or_tuples
+    }
+
+    def mark(func: Any) -> Any:
+        validate_callable(func, "deprecated_args")
+        spec = getfullargspec(func)
+        known = [*spec.args, spec.varargs, spec.varkw]
+        missing = [name for name in marked if name not in known]
+        if missing:
+            raise ValueError(
+                "The following deprecated arguments are not present in the function signature: "
+                f"{missing}. Found next arguments: {known}."
+            )
+        at = {n: rule._replace(position=spec.args.index(n)) for n, rule in marked.items() if n in spec.args}
+
+        @functools.wraps(func)
+        def warned(*args: Any, **named: Any) -> Any:
+            for name in _given(func, spec, marked, at, args, named) if _PRINT_DEPRECATION_WARNINGS else ():
+                text = "calling %s (from %s) with %s is deprecated and " + _FORMAT
+                qualified = get_qualified_name(func)
+                _warn((func, name), warn_once, text, qualified, func.__module__, name, _when(date), instructions)
+            return func(*args, **named)
+
+        doc = _notice_of_arguments(func.__doc__, date, instructions, "arguments", ", ".join(sorted(marked)))
+        return make_decorator(func, warned, "deprecated", doc)
+
+    return mark
+
+
+def _given(
+    func: Any,
+    spec: inspect.FullArgSpec,
+    marked: dict[str, DeprecatedArgSpec],
+    at: dict[str, DeprecatedArgSpec],
+    args: tuple[Any, ...],
+    named: dict[str, Any],
+) -> list[str]:
+    """Which of the marked arguments a call gives, with a value that is to go."""
+    values = getcallargs(func, *args, **named)
+    found = [
+        name
+        for name, rule in at.items()
+        if (rule.position < len(args) or name in named)
+        and not (rule.has_ok_value and _same_value(values[name], rule.ok_value))
+    ]
+    if spec.varargs in marked and len(args) > len(spec.args):
+        found.append(spec.varargs)  # type: ignore[arg-type]
+    if spec.varkw in marked and set(named) - set(spec.args):
+        found.append(spec.varkw)  # type: ignore[arg-type]
+    return found
+
+
+def _same_value(a: Any, b: Any) -> bool:
+    if a is b:
+        return True
+    try:
+        return (a == b) is True
+    except TypeError:
+        return False
+
+
+def deprecated_arg_values(
+    date: str | None, instructions: str, warn_once: bool = True, **deprecated_kwargs: Any
+) -> Callable[[Any], Any]:
+    """Marks values of arguments as ones that go after `date`; a call that gives one logs `instructions`.
+
+    Raises:
+      ValueError: the date is not YYYY-MM-DD, or there are no instructions or values.
+    """
+    _check(date, instructions)
+    if not deprecated_kwargs:
+        raise ValueError("Specify which argument values are deprecated.")
+
+    def mark(func: Any) -> Any:
+        validate_callable(func, "deprecated_arg_values")
+
+        @functools.wraps(func)
+        def warned(*args: Any, **kwargs: Any) -> Any:
+            given = getcallargs(func, *args, **kwargs) if _PRINT_DEPRECATION_WARNINGS else {}
+            for name, value in deprecated_kwargs.items():
+                if name in given and given[name] == value:
+                    text = "calling %s (from %s) with %s=%s is deprecated and " + _FORMAT
+                    what = (get_qualified_name(func), func.__module__, name, value)
+                    _warn((func, name), warn_once, text, *what, _when(date), instructions)
+            return func(*args, **kwargs)
+
+        listed = ", ".join(f"{name}={value!r}" for name, value in sorted(deprecated_kwargs.items()))
+        doc = _notice_of_arguments(func.__doc__, date, instructions, "argument values", listed)
+        return make_decorator(func, warned, "deprecated", doc)
+
+    return mark
+
+
+def deprecated_alias(deprecated_name: str, name: str, func_or_class: Any, warn_once: bool = True) -> Any:
+    """A function or class under an old name, whose use is logged."""
+
+    def warn() -> None:
+        text = "The name %s is deprecated. Please use %s instead.\n"
+        _warn(replacement, warn_once, text, deprecated_name, name)
+
+    instructions = f"Please use {name} instead."
+    if inspect.isclass(func_or_class):
+        replacement = _alias_of_class(func_or_class, instructions, warn)
+        return replacement
+    validate_callable(func_or_class, "deprecated")
+
+    @functools.wraps(func_or_class)
+    def warned(*args: Any, **kwargs: Any) -> Any:
+        warn()
+        return func_or_class(*args, **kwargs)
+
+    doc = _notice_of_function(func_or_class.__doc__, None, instructions)
+    replacement = make_decorator(func_or_class, warned, "deprecated", doc)
+    return replacement
+
+
+def _alias_of_class(cls: type, instructions: str, warn: Callable[[], None]) -> type:
+    initialize = cls.__init__  # type: ignore[misc]
+
+    def warned(self: Any, *args: Any, **kwargs: Any) -> None:
+        warn()
+        initialize(self, *args, **kwargs)
+
+    notice = ["THIS CLASS IS DEPRECATED. It will be removed in a future version. "]
+    doc = add_notice_to_docstring(cls.__doc__, instructions, "DEPRECATED CLASS", "(deprecated)", notice)
+    return type("_NewClass", (cls,), {"__doc__": doc, "__module__": _caller(), "__init__": make_decorator(initialize, warned, "deprecated")})
+
+
+def deprecated_endpoints(*args: str) -> Callable[[Any], Any]:
+    """Notes public names of a symbol that are to go, in its `_tf_deprecated_api_names`.
+
+    Raises:
+      DeprecatedNamesAlreadySet: it has some.
+    """
+
+    def mark(func: Any) -> Any:
+        if "_tf_deprecated_api_names" in vars(func):
+            raise DeprecatedNamesAlreadySet(
+                f"Cannot set deprecated names for {func.__name__} to {args}. "
+                f"Deprecated names are already set to {func._tf_deprecated_api_names}."
+            )
+        func._tf_deprecated_api_names = args
+        return func
+
+    return mark
+
+
+def rewrite_argument_docstring(old_doc: str, old_argument: str, new_argument: str) -> str:
+    """A docstring in which an argument has a new name."""
+    return old_doc.replace(f"`{old_argument}`", f"`{new_argument}`").replace(f"{old_argument}:", f"{new_argument}:")
 
 
 @contextlib.contextmanager
 def silence() -> Iterator[None]:
     """A block in which nothing of this is logged."""
-    global PRINT_WARNINGS
-    before, PRINT_WARNINGS = PRINT_WARNINGS, False
+    global _PRINT_DEPRECATION_WARNINGS
+    before, _PRINT_DEPRECATION_WARNINGS = _PRINT_DEPRECATION_WARNINGS, False
     try:
         yield
     finally:
-        PRINT_WARNINGS = before
+        _PRINT_DEPRECATION_WARNINGS = before
+
+
+class HiddenTfApiAttribute(property):
+    """An attribute of a base class that reading says a class does not have."""
+
+    def __init__(self, deprecation_message: str) -> None:
+        def refuse(unused_self: Any) -> Any:
+            raise AttributeError(deprecation_message)
+
+        super().__init__(refuse)
+
+
+hide_attribute_from_api = HiddenTfApiAttribute
+HIDDEN_ATTRIBUTE = HiddenTfApiAttribute("This attribute has been deprecated.")

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from tfcompat._src.framework.composite_tensor import CompositeTensor
+from tfcompat._src.framework.convert import convert_to_tensor, internal_convert_to_tensor
 from tfcompat._src.framework.default_stack import GRAPHS, SESSIONS
+from tfcompat._src.framework.device import canonical_name
+from tfcompat._src.framework.dtypes import as_dtype
 from tfcompat._src.framework.scopes import get_default_graph
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.proto import messages
 
 _UIDS = itertools.count(1)
 _default_session_stack = SESSIONS
@@ -36,3 +43,162 @@ class RegisterShape:
 
 def _set_call_cpp_shape_fn(call_cpp_shape_fn: Callable) -> None:
     """Does nothing, as in 1.15 where a shape function is set already: each op has its own."""
+
+
+class EagerTensor(Tensor):
+    """A tensor that has its value while the program runs: `isinstance` finds none."""
+
+
+class NullContextmanager:
+    """A block that does nothing, whatever it is made of."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Takes anything."""
+
+    def __enter__(self) -> None:
+        """Does nothing."""
+
+    def __exit__(self, type_arg: Any, value_arg: Any, traceback_arg: Any) -> bool:
+        return False
+
+
+class name_scope_v2:  # noqa: N801
+    """A name scope of the default graph, which may be entered again and again; `name` is its name.
+
+    Raises:
+      ValueError: `name` is no string.
+    """
+
+    def __init__(self, name: str) -> None:
+        if not isinstance(name, str):
+            raise ValueError("name for name_scope must be a string.")
+        self.name = name
+        self._entered: list[contextlib.AbstractContextManager[str]] = []
+
+    def __enter__(self) -> str:
+        self._entered.append(get_default_graph().name_scope(self.name))
+        return self._entered[-1].__enter__()
+
+    def __exit__(self, *exception: Any) -> None:
+        self._entered.pop().__exit__(*exception)
+
+
+def tensor_id(tensor: Tensor) -> int:
+    """A number that no other living tensor has."""
+    return id(tensor)
+
+
+def name_from_scope_name(name: str) -> str:
+    """The name of an operation that is given a whole scope, "a/b/", as its name."""
+    return name.removesuffix("/") if name else name
+
+
+def inside_function() -> bool:
+    """Whether the default graph is the body of a function."""
+    return get_default_graph().building_function
+
+
+def default_session(session: Any) -> contextlib.AbstractContextManager[Any]:
+    """A block in which `session` is the default session."""
+    return SESSIONS.entered(session)
+
+
+def device_v2(device_name: Any) -> contextlib.AbstractContextManager[None]:
+    """`tf.device`, of names only.
+
+    Raises:
+      RuntimeError: a function is given.
+    """
+    if callable(device_name):
+        raise RuntimeError("tf.device does not support functions.")
+    return get_default_graph().device(device_name)
+
+
+def convert_to_tensor_v2(value: Any, dtype: Any = None, dtype_hint: Any = None, name: str | None = None) -> Tensor:
+    """`tf.convert_to_tensor` with the arguments of TensorFlow 2."""
+    return convert_to_tensor(value, dtype, name, dtype_hint)
+
+
+def internal_convert_n_to_tensor(
+    values: Sequence[Any], dtype: Any = None, name: str | None = None, as_ref: bool = False, preferred_dtype: Any = None
+) -> list[Tensor]:
+    """Tensors of a list of values, named `name_0`, `name_1`, and so on.
+
+    Raises:
+      TypeError: `values` is no list.
+    """
+    if not isinstance(values, Sequence):
+        raise TypeError("values must be a sequence.")
+    return [
+        internal_convert_to_tensor(value, dtype, None if name is None else f"{name}_{i}", as_ref, preferred_dtype)
+        for i, value in enumerate(values)
+    ]
+
+
+def internal_convert_to_tensor_or_composite(
+    value: Any, dtype: Any = None, name: str | None = None, as_ref: bool = False
+) -> Any:
+    """A composite tensor as it is, anything else as a tensor.
+
+    Raises:
+      ValueError: a composite tensor has another dtype.
+    """
+    if not isinstance(value, CompositeTensor):
+        return internal_convert_to_tensor(value, dtype, name, as_ref)
+    if dtype and not as_dtype(dtype).is_compatible_with(value.dtype):
+        raise ValueError(
+            f"Tensor conversion requested dtype {as_dtype(dtype).name} for Tensor with dtype {value.dtype.name}: {str(value)!r}"
+        )
+    return value
+
+
+def convert_to_tensor_or_composite(value: Any, dtype: Any = None, name: str | None = None) -> Any:
+    """A composite tensor as it is, anything else as a tensor."""
+    return internal_convert_to_tensor_or_composite(value, dtype, name)
+
+
+def internal_convert_n_to_tensor_or_composite(
+    values: Sequence[Any], dtype: Any = None, name: str | None = None, as_ref: bool = False
+) -> list[Any]:
+    """Tensors or composite tensors of a list of values, named `name_0`, `name_1`, and so on; None stays None.
+
+    Raises:
+      TypeError: `values` is no list.
+    """
+    if not isinstance(values, Sequence):
+        raise TypeError("values must be a sequence.")
+    return [
+        None
+        if value is None
+        else internal_convert_to_tensor_or_composite(value, dtype, None if name is None else f"{name}_{i}", as_ref)
+        for i, value in enumerate(values)
+    ]
+
+
+def convert_n_to_tensor_or_composite(values: Sequence[Any], dtype: Any = None, name: str | None = None) -> list[Any]:
+    """Tensors or composite tensors of a list of values, named `name_0`, `name_1`, and so on; None stays None."""
+    return internal_convert_n_to_tensor_or_composite(values, dtype, name)
+
+
+def _NodeDef(op_type: str, name: str, device: Any = None, attrs: Mapping[str, Any] | None = None) -> Any:  # noqa: N802
+    """A NodeDef message; a device may be a function of it."""
+    node = messages.NodeDef(op=op_type, name=name)
+    for key, value in (attrs or {}).items():
+        node.attr[key].CopyFrom(value)
+    if device is not None:
+        node.device = device(node) if callable(device) else canonical_name(device)
+    return node
+
+
+def _assert_same_graph(original_item: Any, item: Any) -> None:
+    """Checks that two operations or tensors are of one graph.
+
+    Raises:
+      ValueError: they are not.
+    """
+    if original_item.graph is not item.graph:
+        raise ValueError(f"{item} must be from the same graph as {original_item}.")
+
+
+def set_shape_and_handle_data_for_outputs(unused_op: Any) -> None:
+    """Does nothing, as in 1.15: shapes are known when an operation is made."""

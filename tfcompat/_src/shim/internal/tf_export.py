@@ -1,29 +1,175 @@
-"""`tensorflow.python.util.tf_export`: marks that leave what they mark as it is."""
+"""`tensorflow.python.util.tf_export`: marks that note on a symbol the public names that a program gives it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import functools
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from tfcompat._src.shim.internal.tf_decorator import make_decorator, unwrap
+from tfcompat._src.shim.internal.tf_inspect import getargspec
+
+ESTIMATOR_API_NAME = "estimator"
+KERAS_API_NAME = "keras"
+TENSORFLOW_API_NAME = "tensorflow"
+SUBPACKAGE_NAMESPACES = [ESTIMATOR_API_NAME]
 
 
-class tf_export:  # noqa: N801
-    """Marks a symbol as public in TensorFlow's own build."""
+class _Attributes(NamedTuple):
+    """The attributes that hold the names of a symbol, and those of the constants of a module."""
 
-    def __init__(self, *names: str, v1: Any = None, **options: Any) -> None:
-        self.names = names if v1 is None else tuple(v1)
+    names: str
+    constants: str
 
-    def __call__(self, symbol: Any) -> Any:
-        return symbol
+
+_PREFIXES = {TENSORFLOW_API_NAME: "_tf", ESTIMATOR_API_NAME: "_estimator", KERAS_API_NAME: "_keras"}
+API_ATTRS = {api: _Attributes(f"{p}_api_names", f"{p}_api_constants") for api, p in _PREFIXES.items()}
+API_ATTRS_V1 = {api: _Attributes(f"{p}_api_names_v1", f"{p}_api_constants_v1") for api, p in _PREFIXES.items()}
+
+
+class SymbolAlreadyExposedError(Exception):
+    """A symbol that has public names is given others."""
+
+
+class InvalidSymbolNameError(Exception):
+    """A public name is in the namespace of another API."""
+
+
+class api_export:  # noqa: N801
+    """Notes the public names of a symbol in its attributes.
+
+    Args:
+      *args: the names, the canonical one first.
+      v1: the names in the API of TensorFlow 1, by default the same.
+      api_name: "tensorflow", "estimator" or "keras".
+      overrides: symbols that lose their names.
+      allow_multiple_exports: lets a symbol that has names take these instead.
+
+    Raises:
+      ValueError: `v2` is given. InvalidSymbolNameError: a name is in the namespace of another API.
+    """
+
+    def __init__(self, *args: str, **kwargs: Any) -> None:
+        if "v2" in kwargs:
+            raise ValueError(
+                'You passed a "v2" argument to tf_export. This is not what you want. '
+                "Pass v2 names directly as positional arguments instead."
+            )
+        self._names = args
+        self._names_v1 = kwargs.get("v1", args)
+        self._api_name = kwargs.get("api_name", TENSORFLOW_API_NAME)
+        self._overrides = kwargs.get("overrides", [])
+        self._allow_multiple_exports = kwargs.get("allow_multiple_exports", False)
+        self._validate_symbol_names()
+
+    def _validate_symbol_names(self) -> None:
+        names = {*self._names, *self._names_v1}
+        if self._api_name != TENSORFLOW_API_NAME:
+            if not all(name.startswith(self._api_name) for name in names):
+                raise InvalidSymbolNameError(
+                    "Can only export symbols under package name of component. "
+                    "e.g. tensorflow_estimator must export all symbols under tf.estimator"
+                )
+            return
+        for subpackage in SUBPACKAGE_NAMESPACES:
+            if any(name.startswith(subpackage) for name in names):
+                raise InvalidSymbolNameError(f"@tf_export is not allowed to export symbols under {subpackage}.*")
+
+    def __call__(self, func: Any) -> Any:
+        held = (API_ATTRS[self._api_name].names, API_ATTRS_V1[self._api_name].names)
+        for overridden in self._overrides:
+            for attr in held:
+                delattr(unwrap(overridden)[1], attr)
+        for attr, names in zip(held, (self._names, self._names_v1)):
+            self.set_attr(unwrap(func)[1], attr, names)
+        return func
+
+    def set_attr(self, func: Any, api_names_attr: str, names: Iterable[str]) -> None:
+        """Gives a symbol its names.
+
+        Raises:
+          SymbolAlreadyExposedError: it has some of its own.
+        """
+        if api_names_attr in vars(func) and not self._allow_multiple_exports:
+            raise SymbolAlreadyExposedError(f"Symbol {func.__name__} is already exposed as {getattr(func, api_names_attr)}.")
+        setattr(func, api_names_attr, names)
 
     def export_constant(self, module_name: str, name: str) -> None:
-        """Marks the constant `name` of module `module_name` as public."""
+        """Notes the public names of the constant `name` in its module."""
+        module = sys.modules[module_name]
+        for attrs, names in ((API_ATTRS, self._names), (API_ATTRS_V1, self._names_v1)):
+            vars(module).setdefault(attrs[self._api_name].constants, []).append((names, name))
 
 
-def keras_export(*names: str, v1: Any = None, **options: Any) -> Callable[[Any], Any]:
-    """Marks a symbol as public in `tf.keras` in TensorFlow's own build."""
-    return tf_export(*names, v1=v1, **options)
+tf_export = functools.partial(api_export, api_name=TENSORFLOW_API_NAME)
+estimator_export = functools.partial(api_export, api_name=ESTIMATOR_API_NAME)
+keras_export = functools.partial(api_export, api_name=KERAS_API_NAME)
 
 
-def estimator_export(*names: str, v1: Any = None, **options: Any) -> Callable[[Any], Any]:
-    """Marks a symbol as public in `tf.estimator` in TensorFlow's own build."""
-    return tf_export(*names, v1=v1, **options)
+def get_canonical_name(api_names: Iterable[str], deprecated_api_names: Iterable[str]) -> str | None:
+    """The first name that is not deprecated, else the first; None without names."""
+    names, deprecated = list(api_names), set(deprecated_api_names)
+    return next((name for name in names if name not in deprecated), names[0] if names else None)
+
+
+def get_canonical_name_for_symbol(
+    symbol: Any, api_name: str = TENSORFLOW_API_NAME, add_prefix_to_v1_names: bool = False
+) -> str | None:
+    """The canonical name of a symbol, of TensorFlow 2 where it has one; None where it has no name.
+
+    `add_prefix_to_v1_names` puts "compat.v1." before names of TensorFlow 1 only.
+    """
+    held = getattr(unwrap(symbol)[1], "__dict__", {})
+    if API_ATTRS[api_name].names not in held:
+        return None
+    deprecated = held.get("_tf_deprecated_api_names", ())
+    found = get_canonical_name(held[API_ATTRS[api_name].names], deprecated)
+    if found:
+        return found
+    found = get_canonical_name(held[API_ATTRS_V1[api_name].names], deprecated)
+    return f"compat.v1.{found}" if add_prefix_to_v1_names else found
+
+
+def _names(symbol: Any, attrs: dict[str, _Attributes]) -> list[str]:
+    held = getattr(symbol, "__dict__", {})
+    return [name for each in attrs.values() for name in held.get(each.names, ())]
+
+
+def get_v1_names(symbol: Any) -> list[str]:
+    """The names of a symbol in the APIs of TensorFlow 1."""
+    return _names(symbol, API_ATTRS_V1)
+
+
+def get_v2_names(symbol: Any) -> list[str]:
+    """The names of a symbol in the APIs of TensorFlow 2."""
+    return _names(symbol, API_ATTRS)
+
+
+def _constants(module: Any, attrs: dict[str, _Attributes]) -> list[tuple]:
+    apis = (TENSORFLOW_API_NAME, ESTIMATOR_API_NAME)
+    return [found for api in apis for found in getattr(module, attrs[api].constants, ())]
+
+
+def get_v1_constants(module: Any) -> list[tuple]:
+    """The (names, constant) pairs of a module in the APIs of TensorFlow 1."""
+    return _constants(module, API_ATTRS_V1)
+
+
+def get_v2_constants(module: Any) -> list[tuple]:
+    """The (names, constant) pairs of a module in the APIs of TensorFlow 2."""
+    return _constants(module, API_ATTRS)
+
+
+def kwarg_only(f: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that raises TypeError where it is called with positional arguments."""
+    spec = getargspec(f)
+
+    def named_only(*args: Any, **kwargs: Any) -> Any:
+        if args:
+            raise TypeError(
+                f"{f.__name__} only takes keyword args (possible keys: {spec.args}). Please pass these args as kwargs instead."
+            )
+        return f(**kwargs)
+
+    return make_decorator(f, named_only, decorator_argspec=spec)

@@ -8,7 +8,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.shim.internal.decorators import unwrap
+from tfcompat._src.shim.internal.tf_decorator import unwrap
 
 ArgSpec = collections.namedtuple("ArgSpec", ["args", "varargs", "keywords", "defaults"])
 FullArgSpec = inspect.FullArgSpec
@@ -27,7 +27,6 @@ def _through(name: str) -> Callable:
 
 
 getfile = _through("getfile")
-getmodule = _through("getmodule")
 getsource = _through("getsource")
 getsourcefile = _through("getsourcefile")
 getsourcelines = _through("getsourcelines")
@@ -40,6 +39,7 @@ isgeneratorfunction = _through("isgeneratorfunction")
 ismethod = _through("ismethod")
 ismodule = _through("ismodule")
 isroutine = _through("isroutine")
+getmodule = inspect.getmodule
 signature = inspect.signature
 stack = inspect.stack
 
@@ -106,9 +106,7 @@ def getargspec(obj: Any) -> Any:
             return record.decorator_argspec
     if isinstance(target, functools.partial):
         return _of_partial(target)
-    if inspect.isclass(target):
-        target = target.__init__
-    elif not (inspect.isfunction(target) or inspect.ismethod(target)):
+    if not (inspect.isclass(target) or inspect.isfunction(target) or inspect.ismethod(target)):
         target = type(target).__call__
     full = inspect.getfullargspec(target)
     return ArgSpec(full.args, full.varargs, full.varkw, full.defaults)

@@ -2,6 +2,8 @@
 
 import importlib
 
+from tfcompat._src.keras.optimizers.schedules import deserialize as deserialize
+from tfcompat._src.keras.optimizers.schedules import serialize as serialize
 from tfcompat._src.train.schedules import ExponentialDecay as ExponentialDecay
 from tfcompat._src.train.schedules import InverseTimeDecay as InverseTimeDecay
 from tfcompat._src.train.schedules import LearningRateSchedule as LearningRateSchedule

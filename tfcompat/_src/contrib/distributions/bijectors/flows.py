@@ -14,8 +14,8 @@ from tfcompat._src.framework.export import export
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import dimension_value
-from tfcompat._src.layers.legacy_core import Dense, dense
-from tfcompat._src.layers.legacy_normalization import BatchNormalization as BatchNormalizationLayer
+from tfcompat._src.layers.core import Dense, dense
+from tfcompat._src.layers.normalization import BatchNormalization as BatchNormalizationLayer
 from tfcompat._src.ops.array.constant import stop_gradient
 from tfcompat._src.ops.array.fill import zeros_like
 from tfcompat._src.ops.array.join import concat, split, unstack

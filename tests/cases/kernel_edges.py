@@ -1,0 +1,92 @@
+"""Edges of kernels and shape functions: special values, arguments that do not fit, and constants from messages."""
+
+import numpy as np
+
+from cases.table import F32, Table
+
+TABLE = Table("kernel_edges")
+case, error_case = TABLE.case, TABLE.error_case
+
+
+# ---- lists whose elements have different types ----
+
+MIXED = (
+    ("floats_and_ints", lambda tf, x: tf.concat([[1.0], [2]], 0)),
+    ("array_and_list", lambda tf, x: tf.concat([np.array([1.0]), [2.0]], 0)),
+    ("variable_and_list", lambda tf, x: tf.concat([tf.Variable([1.0]), [2]], 0)),
+    ("tensor_and_floats", lambda tf, x: tf.concat([tf.constant([2]), [2.0]], 0)),
+    ("dynamic_stitch", lambda tf, x: tf.dynamic_stitch([[0], [1]], [[1.0], [2]])),
+    ("nothing", lambda tf, x: tf.raw_ops.ConcatV2(values=[None, [1]], axis=0)),
+    ("no_bool_field", lambda tf, x: tf.decode_csv(["1,true"], [[0], [False]])),
+    ("empty_identity_n", lambda tf, x: tf.identity_n([])),
+)
+for _name, _build in MIXED:
+    error_case("mixed_" + _name, _build, x=F32(1))
+
+case("mixed_with_tensor", lambda tf, x: tf.concat([x, [2]], 0), x=F32(2))
+
+
+# ---- offsets and blocks ----
+
+for _name, _axis, _shapes in (
+    ("differs", 1, [[2, 3, 5], [3, 7, 5]]), ("out_of_range", 4, [[2, 3, 5], [2, 7, 5]]),
+    ("vector_axis", [[1]], [[2, 3, 5], [2, 7, 5]]),
+):  # fmt: skip
+    error_case(
+        "concat_offset_" + _name,
+        lambda tf, x, axis=_axis, shapes=_shapes: tf.raw_ops.ConcatOffset(concat_dim=axis, shape=shapes),
+        x=F32(1),
+    )
+case("concat_offset", lambda tf, a: tf.raw_ops.ConcatOffset(concat_dim=-2, shape=[a, a + [0, 4, 0]]), a=np.array([2, 3, 5], np.int32), partial=False)
+error_case("batch_to_space_crops", lambda tf, x: tf.batch_to_space_nd(x, [2, 2], [[3, 0], [0, 0]]), x=F32(4, 1, 1, 1))
+error_case("batch_to_space_block", lambda tf, x: tf.batch_to_space_nd(x, [[1]], [[0, 0]]), x=F32(1, 2))
+error_case("space_to_depth_lanes", lambda tf, x: tf.space_to_depth(x, 2, data_format="NCHW_VECT_C"), x=F32(1, 1, 4, 4))
+
+
+# ---- special functions ----
+
+case(
+    "zeta_special", lambda tf, x, q: tf.zeta(x, q), grad=False,
+    x=np.array([2.0, 2.5, 3.0, 3.0, 2.0, 0.0, -2.0, 0.5, 1.0, np.inf, np.nan]),
+    q=np.array([-1.5, -1.5, 1.0, 0.0, -3.0, 0.0, 2.0, 2.0, 0.5, 1.0, 1.0]),
+)  # fmt: skip
+case(
+    "polygamma_special", lambda tf, a, x: tf.polygamma(a, x), grad=False,
+    a=np.array([0.0, 0.0, 1.0, 1.5, -1.0, 2.0, 3.0, 3.0, np.inf, 0.0]),
+    x=np.array([0.0, -1.0, -1.0, 2.0, 2.0, -0.5, 1.0, -2.0, 1.0, 2.0]),
+)  # fmt: skip
+case(
+    "igamma_special", lambda tf, a, x: [tf.igamma(a, x), tf.igammac(a, x)], grad=False,
+    a=np.array([0.0, -1.0, 1.0, np.inf, 1.0, 2.0]), x=np.array([0.0, 0.0, 0.0, 1.0, np.inf, -1.0]),
+)  # fmt: skip
+for _dtype in ("int8", "int16"):
+    case("abs_" + _dtype, lambda tf, x: tf.abs(x), x=np.array([-128, -3, 0, 5, 127], _dtype))
+
+
+# ---- constants ----
+
+case("constant_from_message", lambda tf, x: tf.constant(tf.make_tensor_proto([[1, 2], [3, 4]], tf.int64)), x=F32(1))
+case("constant_from_message_of_text", lambda tf, x: tf.convert_to_tensor(tf.make_tensor_proto(["a", "b"])), x=F32(1))
+
+
+# ---- resource handles ----
+
+
+def _through_identity(tf, x):
+    v = tf.get_variable("v", initializer=3.0, use_resource=True)
+    handle = tf.identity(v.handle)
+    read = tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32)
+    total = tf.while_loop(
+        lambda i, s: i < 3,
+        lambda i, s: (i + 1, s + tf.raw_ops.ReadVariableOp(resource=tf.identity(v.handle), dtype=tf.float32)),
+        [0, x[0]],
+    )
+    return [read * x, total[1]]
+
+
+def _initialized(tf, session, outputs, feed):
+    session.run(tf.global_variables_initializer())
+    return session.run(outputs, feed)
+
+
+case("handle_through_identity", _through_identity, run=_initialized, x=F32(2))

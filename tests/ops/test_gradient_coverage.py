@@ -1,0 +1,84 @@
+"""Every op type has a gradient or says why not, and each gradient is checked in float64 by differences."""
+
+import functools
+import importlib
+from pathlib import Path
+
+import pytest
+from oracle import golden
+
+from tfcompat._src.framework import op_spec
+
+TESTS = Path(__file__).resolve().parent.parent
+CONTRIB = Path(op_spec.__file__).parent.parent / "contrib"
+for path in CONTRIB.rglob("*.py"):
+    importlib.import_module("tfcompat._src.contrib." + ".".join(path.relative_to(CONTRIB).with_suffix("").parts))
+SPECS = {spec.name: spec for spec in op_spec.registered()}
+DIFFERENTIABLE = sorted(n for n, s in SPECS.items() if not isinstance(s.gradient, op_spec.NotDifferentiable))
+
+SINGLE_PRECISION = "its real inputs are float32 at most; tests/cases compares its gradient with 1.15's"
+NONE_IN_TENSORFLOW = "1.15 cannot differentiate it: there is nothing to compare with"
+CONSTANT = "the derivative is 0 or 1 by definition, not the slope of the rounded value"
+FUNCTIONS = "the gradient is that of the function's body: tests/framework and tests/runtime check it"
+REFERENCES = "the gradient of a value behind a reference is that of the op without: tests/runtime trains with it"
+RANDOM = "each value is drawn anew; tests/random compares the derivative with 1.15's"
+DEVICES = "needs several devices: tests/distribute"
+NOT_CHECKED = {
+    **dict.fromkeys(
+        ("BlockLSTM", "BlockLSTMV2", "GRUBlockCell", "LSTMBlockCell", "CropAndResize", "FakeQuantWithMinMaxArgs", "IRFFT", "IRFFT2D",
+         "FakeQuantWithMinMaxVars", "FakeQuantWithMinMaxVarsPerChannel", "FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3",
+         "FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3", "LRN", "RFFT", "RFFT2D", "ScaleAndTranslate",
+         "SparseMatMul", "BatchNormWithGlobalNormalization", "CudnnRNN", "CudnnRNNV2", "CudnnRNNV3", "MaxPool3D", "MaxPool3DGrad",
+         "MaxPool3DGradGrad"), SINGLE_PRECISION),
+    **dict.fromkeys(
+        ("RefEnter", "RefExit", "RefIdentity", "RefMerge", "RefNextIteration", "RefSwitch", "ReadVariableOp", "ResourceGather",
+         "ResourceGatherNd"), REFERENCES),
+    **dict.fromkeys(
+        ("Case", "For", "RemoteCall", "If", "StatelessIf", "While", "StatelessWhile", "PartitionedCall",
+         "StatefulPartitionedCall", "KernelGradient", "LoopGradient"), FUNCTIONS),
+    **dict.fromkeys(
+        ("SparseSparseMaximum", "SparseSparseMinimum", "GuaranteeConst", "Snapshot", "NextAfter", "RGBToHSV", "TopK",
+         "PreventGradient", "SparseDenseCwiseAdd"), NONE_IN_TENSORFLOW),
+    **dict.fromkeys(("QuantizeAndDequantize", "QuantizeAndDequantizeV2", "QuantizeAndDequantizeV3"), CONSTANT),
+    **dict.fromkeys(("NcclBroadcast", "NcclReduce"), DEVICES),
+    "RandomGamma": RANDOM,
+    "ImageProjectiveTransformV2": "as in 1.15 the gradient is the inverse transform, which is near the derivative only",
+}  # fmt: skip
+"""Differentiable op types without a float64 case, and why."""
+
+
+@functools.cache
+def checked_types():
+    """The op types on a path from a float64 input that has a gradient, in a case that the slope is checked of."""
+    found = set()
+    for file in sorted((TESTS / "golden/cases").glob("*.json.gz")):
+        family = file.name.removesuffix(".json.gz")
+        cases = {c.id: c for c in importlib.import_module("cases." + family).TABLE.cases}
+        for name, entry in golden.read(file).items():
+            case = cases.get(name)
+            if case is None or not case.grad or "nodes" not in entry:
+                continue
+            flowing = {key for key, kind, *_ in entry.get("gradients", []) if kind}
+            reached = {f"{k}:0" for k, v in case.arrays.items() if v.dtype == "float64" and k in flowing}
+            for node in entry["nodes"]:
+                if reached.intersection(node["inputs"]):
+                    found.add(node["op"])
+                    reached.update(f"{node['name']}:{i}" for i in range(len(node["shapes"])))
+    return found
+
+
+@pytest.mark.parametrize("name", sorted(set(SPECS) - set(DIFFERENTIABLE)))
+def test_says_why_it_has_no_gradient(name):
+    assert len(SPECS[name].gradient.reason.split()) > 1
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_gradient_is_checked_in_float64(name):
+    if name in NOT_CHECKED:
+        assert name not in checked_types(), "it is checked: take it off the list"
+    else:
+        assert name in checked_types()
+
+
+def test_list_names_differentiable_ops():
+    assert set(NOT_CHECKED) <= set(DIFFERENTIABLE)

@@ -1,0 +1,48 @@
+"""tf.contrib.slim.nets.alexnet: the second AlexNet (Krizhevsky 2014, arXiv:1404.5997)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfcompat._src.contrib.framework.arg_scope import arg_scope
+from tfcompat._src.contrib.layers.conv import convolution2d as conv2d
+from tfcompat._src.contrib.layers.pooling import max_pool2d
+from tfcompat._src.contrib.slim.nets import fully_convolutional
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.variables.initializers import Constant, TruncatedNormal, Zeros
+from tfcompat._src.variables.scope import variable_scope
+
+
+@export("contrib.slim.nets.alexnet.alexnet_v2_arg_scope")
+def alexnet_v2_arg_scope(weight_decay: float = 0.0005) -> dict:
+    """The argument scope of AlexNet: ReLU, L2 regularization of so much, biases from 0.1."""
+    return fully_convolutional.pooled_arg_scope(weight_decay, Constant(0.1))
+
+
+@export("contrib.slim.nets.alexnet.alexnet_v2")
+def alexnet_v2(
+    inputs: Tensor, num_classes: int = 1000, is_training: Any = True, dropout_keep_prob: float = 0.5,
+    spatial_squeeze: bool = True, scope: Any = "alexnet_v2",
+) -> tuple[Tensor, dict[str, Tensor]]:  # fmt: skip
+    """AlexNet without local response normalization, for images of 224 x 224 pixels; arguments as in `vgg.vgg_a`."""
+    with variable_scope(scope, "alexnet_v2", [inputs]) as sc:
+        collection = sc.original_name_scope + "_end_points"
+        with fully_convolutional.collecting([collection]):
+            net = conv2d(inputs, 64, [11, 11], 4, padding="VALID", scope="conv1")
+            net = max_pool2d(net, [3, 3], 2, scope="pool1")
+            net = conv2d(net, 192, [5, 5], scope="conv2")
+            net = max_pool2d(net, [3, 3], 2, scope="pool2")
+            for i, depth in enumerate((384, 384, 256), start=3):
+                net = conv2d(net, depth, [3, 3], scope=f"conv{i}")
+            net = max_pool2d(net, [3, 3], 2, scope="pool5")
+            with arg_scope(
+                [conv2d], weights_initializer=TruncatedNormal(0.0, 0.005), biases_initializer=Constant(0.1)
+            ):
+                net = fully_convolutional.classifier(
+                    net, (4096, 4096), [5, 5], num_classes, is_training, dropout_keep_prob, biases_initializer=Zeros()
+                )
+        return fully_convolutional.finished(net, sc.name, collection, spatial_squeeze)
+
+
+alexnet_v2.default_image_size = 224

@@ -1,0 +1,240 @@
+"""Functions of arrays made of a graph, gradients, and choices of tf.keras.backend."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tfcompat._src.framework import dtypes, nest
+from tfcompat._src.framework.composite_tensor import CompositeTensor
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.scopes import control_dependencies
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.framework.tensor_like import is_tensor
+from tfcompat._src.gradients.gradients import gradients as graph_gradients
+from tfcompat._src.keras.backend.session import get_session, learning_phase
+from tfcompat._src.keras.backend.values import cast_variables_to_tensor, ndim
+from tfcompat._src.ops.array import constant as array_constants
+from tfcompat._src.ops.array.fill import ones_like
+from tfcompat._src.ops.array.join import concat, tile
+from tfcompat._src.ops.array.search import where
+from tfcompat._src.ops.array.shape import reshape
+from tfcompat._src.ops.array.shape import shape as shape_of
+from tfcompat._src.ops.control.cond import cond
+from tfcompat._src.ops.control.groups import group
+from tfcompat._src.ops.control.printing import print_v2
+from tfcompat._src.ops.math.cast import cast
+from tfcompat._src.runtime.session import Session
+from tfcompat._src.train.moving_averages import assign_moving_average
+from tfcompat._src.variables import assign, functional
+
+
+class GraphExecutionFunction:
+    """A function of the values of `inputs` that computes `outputs` and runs `updates`, in Keras' session.
+
+    Args:
+      inputs: a nest of placeholders.
+      outputs: a nest of tensors.
+      updates: list of operations or pairs (variable, new value).
+      feed_dict: dict from a tensor to the value that it always gets.
+      fetches: what is computed besides, handed to `fetch_callbacks`, a dict from it to a function of its value.
+      options, run_metadata: as in Session.run.
+
+    Raises:
+      TypeError: `updates` is no list. ValueError: another keyword is given.
+    """
+
+    def __init__(
+        self, inputs: Any, outputs: Any, updates: Any = None, name: str | None = None, feed_dict: dict | None = None,
+        fetches: Any = (), options: Any = None, run_metadata: Any = None, **session_kwargs: Any,
+    ) -> None:  # fmt: skip
+        if not isinstance(updates or [], (list, tuple)):
+            raise TypeError("`updates` in a Keras backend function should be a list or tuple.")
+        if session_kwargs:
+            raise ValueError(f"Some keys in session_kwargs are not supported at this time: {session_kwargs.keys()}")
+        self.name, self.feed_dict, self.run_options, self.run_metadata = name, feed_dict, options, run_metadata
+        self._outputs_structure = outputs
+        self.inputs = nest.flatten(inputs, expand_composites=True)
+        self.outputs = cast_variables_to_tensor(nest.flatten(outputs, expand_composites=True))
+        with control_dependencies([self.outputs[0]]):
+            self.updates_op = group(*(assign.assign(*u) if isinstance(u, tuple) else u for u in updates or []))
+        self.fetches = [array_constants.identity(x) for x in (fetches if isinstance(fetches, (list, tuple)) else [fetches])]
+        self.fetch_callbacks: dict[Any, Callable] = {}
+        self._made: tuple[Any, ...] = ()
+        self._call: Callable | None = None
+
+    def _callable(self, session: Any, fed: list[Tensor]) -> Callable:
+        """The session's function for feeding `fed`, kept until what is fed or fetched changes."""
+        wanted = (session, *fed, None, *self.fetches)
+        if len(wanted) != len(self._made) or any(a is not b for a, b in zip(wanted, self._made)):
+            fetches = [*self.outputs, *self.fetches, self.updates_op]
+            self._call = session.make_callable(fetches, [*fed, *(self.feed_dict or {})], accept_options=True)
+            self._made = wanted
+        return self._call
+
+    def __call__(self, inputs: Any) -> Any:
+        """The values of the outputs, nested as they are.
+
+        Args:
+          inputs: nest of arrays; a tensor in it is computed first; None leaves out a placeholder with a default.
+        """
+        values = nest.flatten(inputs, expand_composites=True)
+        session = get_session(values)
+        given = [(x, value) for x, value in zip(self.inputs, values) if value is not None]
+        tensors = [value for _, value in given if is_tensor(value)]
+        computed = iter(session.run(tensors) if tensors else ())
+        arrays = [
+            np.asarray(next(computed) if is_tensor(value) else value, dtype=x.dtype.as_numpy_dtype) for x, value in given
+        ]
+        always = [np.asarray(v, dtype=x.dtype.base_dtype.as_numpy_dtype) for x, v in (self.feed_dict or {}).items()]
+        call = self._callable(session, [x for x, _ in given])
+        found = call(*arrays, *always, options=self.run_options, run_metadata=self.run_metadata)
+        for fetch, value in zip(self.fetches, found[len(self.outputs) :]):
+            if fetch in self.fetch_callbacks:
+                self.fetch_callbacks[fetch](value)
+        packed = nest.pack_sequence_as(self._outputs_structure, found[: len(self.outputs)], expand_composites=True)
+        return nest.map_structure(lambda x: session.run(x) if isinstance(x, CompositeTensor) else x, packed)
+
+
+@export("keras.backend.function")
+def function(
+    inputs: Any, outputs: Any, updates: Any = None, name: str | None = None, **kwargs: Any
+) -> GraphExecutionFunction:
+    """A function of arrays that computes tensors; arguments as in GraphExecutionFunction.
+
+    Raises:
+      ValueError: a keyword that Session.run does not take.
+    """
+    for key in kwargs:
+        if key not in inspect.signature(Session.run).parameters:
+            raise ValueError(f'Invalid argument "{key}" passed to K.function with TensorFlow backend')
+    return GraphExecutionFunction(inputs, outputs, updates=updates, name=name, **kwargs)
+
+
+@export("keras.backend.gradients")
+def gradients(loss: Any, variables: Any) -> list[Any]:
+    """The gradients of `loss` with respect to `variables`."""
+    return graph_gradients(loss, variables, colocate_gradients_with_ops=True)
+
+
+@export("keras.backend.stop_gradient")
+def stop_gradient(variables: Any) -> Any:
+    """`variables`, a tensor or a list of them, through which no gradient flows."""
+    if isinstance(variables, (list, tuple)):
+        return map(array_constants.stop_gradient, variables)
+    return array_constants.stop_gradient(variables)
+
+
+@export("keras.backend.print_tensor")
+def print_tensor(x: Any, message: str = "") -> Tensor:
+    """`x`; computing it prints `message` and its value."""
+    with control_dependencies([print_v2(message, x, output_stream=sys.stdout)]):
+        return array_constants.identity(x)
+
+
+# ---- updates ----
+
+
+@export("keras.backend.update")
+def update(x: Any, new_x: Any) -> Any:
+    """Sets the variable `x`."""
+    return assign.assign(x, new_x)
+
+
+@export("keras.backend.update_add")
+def update_add(x: Any, increment: Any) -> Any:
+    """Adds to the variable `x`."""
+    return assign.assign_add(x, increment)
+
+
+@export("keras.backend.update_sub")
+def update_sub(x: Any, decrement: Any) -> Any:
+    """Subtracts from the variable `x`."""
+    return assign.assign_sub(x, decrement)
+
+
+@export("keras.backend.moving_average_update")
+def moving_average_update(x: Any, value: Any, momentum: Any) -> Any:
+    """Moves the variable `x` towards `value`, corrected for its start at zero."""
+    return assign_moving_average(x, value, momentum, zero_debias=True)
+
+
+# ---- choices ----
+
+
+def _as_function(expression: Any) -> Callable:
+    return expression if callable(expression) else lambda: expression
+
+
+@export("keras.backend.switch")
+def switch(condition: Any, then_expression: Any, else_expression: Any) -> Any:
+    """One of two tensors, or functions that make one.
+
+    Args:
+      condition: a scalar, or a tensor whose rank is at most that of the expressions and whose elements choose.
+
+    Raises:
+      ValueError: the rank of `condition` is larger.
+    """
+    if condition.dtype != dtypes.bool:
+        condition = cast(condition, "bool")
+    rank = ndim(condition)
+    if not rank:
+        return cond(condition, _as_function(then_expression), _as_function(else_expression))
+    chosen, other = _as_function(then_expression)(), _as_function(else_expression)()
+    if rank > ndim(chosen):
+        raise ValueError(
+            "Rank of `condition` should be less than or equal to rank of `then_expression` and `else_expression`. "
+            f"ndim(condition)={rank}, ndim(then_expression)={ndim(chosen)}"
+        )
+    if rank > 1:
+        small = concat([shape_of(condition), [1] * (ndim(chosen) - rank)], axis=0)
+        condition = reshape(condition, small)
+        wanted = shape_of(chosen)
+        missing = wanted - small
+        condition = tile(condition, where(missing > 0, wanted, ones_like(wanted)))
+    return where(condition, chosen, other)
+
+
+@export("keras.backend.in_train_phase")
+def in_train_phase(x: Any, alt: Any, training: Any = None) -> Any:
+    """`x` where the layers train, else `alt`; tensors, or functions that make one.
+
+    Args:
+      training: a bool, 0 or 1, or a scalar tensor; the learning phase by default.
+    """
+    training = learning_phase() if training is None else training
+    if not is_tensor(training) and training in (0, 1):
+        return _as_function(x if training else alt)()
+    return switch(training, x, alt)
+
+
+@export("keras.backend.in_test_phase")
+def in_test_phase(x: Any, alt: Any, training: Any = None) -> Any:
+    """`x` where the layers infer, else `alt`; arguments as in `in_train_phase`."""
+    return in_train_phase(alt, x, training=training)
+
+
+# ---- functions of elements ----
+
+
+@export("keras.backend.map_fn")
+def map_fn(fn: Callable, elems: Any, name: str | None = None, dtype: Any = None) -> Any:
+    """`fn` of each element along the first dimension, stacked."""
+    return functional.map_fn(fn, elems, name=name, dtype=dtype)
+
+
+@export("keras.backend.foldl")
+def foldl(fn: Callable, elems: Any, initializer: Any = None, name: str | None = None) -> Any:
+    """`fn(accumulated, element)` over the first dimension, from its beginning."""
+    return functional.foldl(fn, elems, initializer=initializer, name=name)
+
+
+@export("keras.backend.foldr")
+def foldr(fn: Callable, elems: Any, initializer: Any = None, name: str | None = None) -> Any:
+    """`fn(accumulated, element)` over the first dimension, from its end."""
+    return functional.foldr(fn, elems, initializer=initializer, name=name)

@@ -1,0 +1,177 @@
+"""The part of a layer that keeps losses, updates and metrics."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from tfcompat._src.framework import nest
+from tfcompat._src.framework.convert import convert_to_tensor
+from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.scopes import name_scope
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.keras.backend.config import floatx
+from tfcompat._src.keras.engine.base_layer_utils import call_context, create_mean_metric, reachable
+from tfcompat._src.ops.array.shape import shape as shape_of
+from tfcompat._src.ops.math.cast import cast
+from tfcompat._src.variables.partitioned import PartitionedVariable
+
+_NOT_AGGREGATED = (
+    "We do not support adding an aggregated metric result tensor that is not the output of a "
+    "`tf.keras.metrics.Metric` metric instance. Without having access to the metric instance we cannot reset the state "
+    "of a metric after every epoch during training. You can create a `tf.keras.metrics.Metric` instance and pass the "
+    "result here or pass an un-aggregated result with `aggregation` parameter set as `mean`. For example: "
+    "`self.add_metric(tf.reduce_sum(inputs), name='mean_activation', aggregation='mean')`"
+)
+
+
+def _tagged(loss: Any, unconditional: bool) -> Any:
+    """A loss, or the result of the function that makes it, as a tensor that knows whether it depends on inputs."""
+    loss = loss() if callable(loss) else loss
+    if loss is None:
+        return None
+    loss = loss if isinstance(loss, Tensor) else convert_to_tensor(loss, dtype=floatx())
+    loss._unconditional_loss = unconditional
+    return loss
+
+
+class LayerLosses:
+    """Losses, updates and metrics of a layer and of the layers in it."""
+
+    def add_loss(self, losses: Any, inputs: Any = None) -> None:
+        """Keeps losses: tensors, or functions that make one each time they are asked for.
+
+        Args:
+          losses: one or a nest of them.
+          inputs: what they depend on, or None.
+        """
+        for loss in nest.flatten(losses):
+            if callable(loss):
+                self._callable_losses.append(functools.partial(_tagged, loss, inputs is None))
+            elif loss is not None:
+                loss = _tagged(loss, inputs is None)
+                if self._is_graph_network and not call_context().in_call:
+                    self._graph_network_add_loss(loss)
+                else:
+                    self._losses.append(loss)
+
+    @property
+    def losses(self) -> list[Tensor]:
+        """The losses that were added, those of the weights, made anew, and those of the layers inside."""
+        made = [make() for make in self._callable_losses]
+        return self._losses + [loss for loss in made if loss is not None] + self._gather_children_attribute("losses")
+
+    def _clear_losses(self) -> None:
+        """Nothing: losses of a graph stay."""
+
+    def _handle_weight_regularization(self, name: str, variable: Any, regularizer: Callable) -> None:
+        def loss_of(part: Any) -> Any:
+            with name_scope(f"{name}/Regularizer"):
+                return regularizer(part)
+
+        for part in variable if isinstance(variable, PartitionedVariable) else [variable]:
+            self.add_loss(functools.partial(loss_of, part))
+
+    def _handle_activity_regularization(self, inputs: Any, outputs: Any) -> None:
+        if not self._activity_regularizer:
+            return
+        with name_scope("ActivityRegularizer"):
+            for output in nest.flatten(outputs):
+                loss = self._activity_regularizer(output)
+                self.add_loss(loss / cast(shape_of(output)[0], loss.dtype), inputs=inputs)
+
+    def add_update(self, updates: Any, inputs: Any = None) -> None:
+        """Keeps updates: operations, tensors, or functions that make them now; `inputs` is found out and not used."""
+        context = call_context()
+        given = context.inputs if context.in_call else [node.input_tensors for node in self._inbound_nodes]
+        for update in updates if isinstance(updates, list) else [updates]:
+            while callable(update):
+                update = update()
+            if not isinstance(update, Operation):
+                update = update.op if hasattr(update, "op") else convert_to_tensor(update)
+            update._unconditional_update = not reachable(given, [update])
+            self._updates.append(update)
+
+    @property
+    def updates(self) -> list[Any]:
+        """The updates; none where the layer is neither trainable nor stateful."""
+        if not self.trainable and not self.stateful:
+            return []
+        return self._updates + self._gather_children_attribute("updates")
+
+    def get_updates_for(self, inputs: Any) -> list[Any]:
+        """The updates that depend on `inputs`; for None, those that do not depend on the inputs of their call."""
+        if inputs is None:
+            return [u for u in self.updates if u._unconditional_update]
+        return reachable(inputs, [u for u in self.updates if not u._unconditional_update])
+
+    def get_losses_for(self, inputs: Any) -> list[Any]:
+        """The losses that depend on `inputs`; for None, those that depend on none."""
+        if inputs is None:
+            return [loss for loss in self.losses if loss._unconditional_loss]
+        return reachable(inputs, [loss for loss in self.losses if not loss._unconditional_loss])
+
+    @property
+    def metrics(self) -> list[Any]:
+        """The metrics of the layer and of the layers inside."""
+        return self._metrics + self._gather_children_attribute("metrics")
+
+    def add_metric(self, value: Any, aggregation: str | None = None, name: str | None = None) -> None:
+        """Adds a value that is followed while a model trains.
+
+        Args:
+          value: Tensor.
+          aggregation: "mean", or None where `value` is the result of a metric object.
+          name: of the metric; not needed for the result of a metric object.
+
+        Raises:
+          ValueError: another aggregation, no name, a value that is no tensor or already aggregated, or a name that
+            several metrics have.
+        """
+        if aggregation is not None and aggregation != "mean":
+            raise ValueError(
+                "We currently support only `mean` sample-wise metric aggregation. You provided "
+                f"aggregation=`{aggregation}`"
+            )
+        metric = getattr(value, "_metric_obj", None)
+        if name is None and metric is None:
+            raise ValueError(
+                "Please provide a name for your metric like "
+                "`self.add_metric(tf.reduce_sum(inputs), name='mean_activation', aggregation='mean')`"
+            )
+        if metric is not None:
+            name = metric.name
+        in_call = call_context().in_call
+        if not in_call and not isinstance(value, Tensor):
+            raise ValueError(f"Expected a symbolic Tensor for the metric value, received: {value}")
+        if in_call or not self._is_graph_network:
+            self._symbolic_add_metric(value, aggregation, name)
+        elif metric is not None:
+            raise ValueError(
+                "Using the result of calling a `Metric` object when calling `add_metric` on a Functional Model is not "
+                "supported. Please pass the Tensor to monitor directly."
+            )
+        else:
+            self._graph_network_add_metric(value, aggregation, name)
+
+    def _get_existing_metric(self, name: str | None) -> Any:
+        found = [m for m in self._metrics if m.name == name]
+        if len(found) > 1:
+            raise ValueError(
+                "Please provide different names for the metrics you have added. "
+                f'We found {len(found)} metrics with the name: "{name}"'
+            )
+        return found[0] if found else None
+
+    def _symbolic_add_metric(self, value: Any, aggregation: str | None, name: str | None) -> None:
+        known = self._get_existing_metric(name)
+        if aggregation is None:
+            if known is None and not hasattr(value, "_metric_obj"):
+                raise ValueError(_NOT_AGGREGATED)
+            if known is None:
+                self._metrics.append(value._metric_obj)
+        elif known is not None:
+            known(value)
+        else:
+            self._metrics.append(create_mean_metric(value, name)[0])

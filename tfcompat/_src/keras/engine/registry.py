@@ -1,0 +1,23 @@
+"""Classes and functions that earlier modules of Keras use and later ones define."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+_provided: dict[str, Any] = {}
+
+
+def provides(name: str) -> Callable[[Any], Any]:
+    """Decorates the definition that `get(name)` returns."""
+
+    def decorate(definition: Any) -> Any:
+        _provided[name] = definition
+        return definition
+
+    return decorate
+
+
+def get(name: str) -> Any:
+    """What a later module provides under `name`."""
+    return _provided[name]

@@ -1,0 +1,67 @@
+"""`tensorflow.python.util.decorator_utils`: what decorators that change docstrings share."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+
+def get_qualified_name(function: Callable[..., Any]) -> str:
+    """The name of a function with the classes around it."""
+    return function.__qualname__
+
+
+def _normalize_docstring(docstring: str | None) -> str:
+    return inspect.cleandoc(docstring).rstrip() if docstring else ""
+
+
+def add_notice_to_docstring(
+    doc: str | None, instructions: str | None, no_doc_str: str, suffix_str: str, notice: list[str]
+) -> str:
+    """A docstring with a warning below its first line.
+
+    Args:
+      doc: the docstring, which may be missing.
+      instructions: the last line of the warning, or nothing.
+      no_doc_str: the first line where there is no docstring.
+      suffix_str: what the first line of a docstring gets at its end.
+      notice: the lines of the warning.
+
+    Raises:
+      ValueError: `notice` is empty.
+    """
+    if not notice:
+        raise ValueError("The `notice` arg must not be empty.")
+    first, *body = _normalize_docstring(doc).splitlines() if doc else [no_doc_str]
+    if doc:
+        first += " " + suffix_str
+    warning = ["", "Warning: " + notice[0], *notice[1:]]
+    if instructions:
+        warning.append(instructions)
+    if body and body[0].strip():
+        warning.append("")
+    return "\n".join([first, *warning, *body])
+
+
+def validate_callable(func: Any, decorator_name: str) -> None:
+    """Checks that a decorator is given something that can be called.
+
+    Raises:
+      ValueError: it cannot be.
+    """
+    if not callable(func):
+        raise ValueError(
+            f"{func} is not a function. If this is a property, make sure @property appears before @{decorator_name} "
+            f"in your source code:\n\n@property\n@{decorator_name}\ndef method(...)"
+        )
+
+
+class classproperty:  # noqa: N801
+    """A property of a class, made of a function of the class."""
+
+    def __init__(self, func: Callable[[type], Any]) -> None:
+        self._func = func
+
+    def __get__(self, owner_self: Any, owner_cls: type) -> Any:
+        return self._func(owner_cls)

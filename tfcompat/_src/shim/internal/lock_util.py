@@ -1,0 +1,54 @@
+"""`tensorflow.python.util.lock_util`: a lock that the members of one group hold together."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+
+
+class GroupLock:
+    """A lock of `num_groups` groups: any number of members of one group hold it at a time, of no other meanwhile.
+
+    Raises:
+      ValueError: there is no group.
+    """
+
+    def __init__(self, num_groups: int = 2) -> None:
+        if num_groups < 1:
+            raise ValueError(f"num_groups must be a positive integer, got {num_groups}")
+        self._ready = threading.Condition(threading.Lock())
+        self._num_groups = num_groups
+        self._group_member_counts = [0] * num_groups
+
+    def group(self, group_id: int) -> contextlib.AbstractContextManager[None]:
+        """A block that a member of the group holds the lock in."""
+        self._validate_group_id(group_id)
+        return self._held(group_id)
+
+    @contextlib.contextmanager
+    def _held(self, group_id: int) -> Iterator[None]:
+        self.acquire(group_id)
+        try:
+            yield
+        finally:
+            self.release(group_id)
+
+    def acquire(self, group_id: int) -> None:
+        """Waits until no member of another group holds the lock, and takes it."""
+        self._validate_group_id(group_id)
+        with self._ready:
+            self._ready.wait_for(lambda: sum(self._group_member_counts) == self._group_member_counts[group_id])
+            self._group_member_counts[group_id] += 1
+
+    def release(self, group_id: int) -> None:
+        """Gives the lock back."""
+        self._validate_group_id(group_id)
+        with self._ready:
+            self._group_member_counts[group_id] -= 1
+            if self._group_member_counts[group_id] == 0:
+                self._ready.notify_all()
+
+    def _validate_group_id(self, group_id: int) -> None:
+        if not 0 <= group_id < self._num_groups:
+            raise ValueError(f"group_id={group_id} should be between 0 and num_groups={self._num_groups}")

@@ -1,0 +1,136 @@
+"""`tensorflow.python.util.tf_decorator`: decorators that say what they decorate."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+
+class TFDecorator:
+    """A decorator's record: its name, the function it decorates, a text on it and another argument list.
+
+    Calling it calls the function.
+    """
+
+    def __init__(
+        self, decorator_name: str, target: Any, decorator_doc: str = "", decorator_argspec: Any = None
+    ) -> None:
+        self._decorated_target = target
+        self._decorator_name, self._decorator_doc, self._decorator_argspec = decorator_name, decorator_doc, decorator_argspec
+        if hasattr(target, "__name__"):
+            self.__name__ = target.__name__
+        if hasattr(target, "__qualname__"):
+            self.__qualname__ = target.__qualname__
+        self.__doc__ = decorator_doc or getattr(target, "__doc__", None) or ""
+        self.__wrapped__ = target
+        if decorator_argspec is not None:
+            self.__signature__ = full_signature(decorator_argspec)
+        elif callable(target):
+            with contextlib.suppress(TypeError, ValueError):
+                self.__signature__ = inspect.signature(target)
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        return self._decorated_target.__get__(instance, owner)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._decorated_target(*args, **kwargs)
+
+    @property
+    def decorated_target(self) -> Any:
+        return self._decorated_target
+
+    @decorated_target.setter
+    def decorated_target(self, target: Any) -> None:
+        self._decorated_target = target
+
+    @property
+    def decorator_name(self) -> str:
+        return self._decorator_name
+
+    @property
+    def decorator_doc(self) -> str:
+        return self._decorator_doc
+
+    @property
+    def decorator_argspec(self) -> Any:
+        return self._decorator_argspec
+
+
+def full_signature(argspec: Any) -> inspect.Signature:
+    """A Signature of an ArgSpec or FullArgSpec."""
+    kind = inspect.Parameter
+    defaults = dict(zip(reversed(argspec.args), reversed(argspec.defaults or ())))
+    found = [kind(n, kind.POSITIONAL_OR_KEYWORD, default=defaults.get(n, kind.empty)) for n in argspec.args]
+    if argspec.varargs:
+        found.append(kind(argspec.varargs, kind.VAR_POSITIONAL))
+    keywords = getattr(argspec, "varkw", None) or getattr(argspec, "keywords", None)
+    only = getattr(argspec, "kwonlyargs", None) or []
+    only_defaults = getattr(argspec, "kwonlydefaults", None) or {}
+    found += [kind(n, kind.KEYWORD_ONLY, default=only_defaults.get(n, kind.empty)) for n in only]
+    if keywords:
+        found.append(kind(keywords, kind.VAR_KEYWORD))
+    return inspect.Signature(found)
+
+
+def make_decorator(
+    target: Callable[..., Any],
+    decorator_func: Callable[..., Any],
+    decorator_name: str | None = None,
+    decorator_doc: str = "",
+    decorator_argspec: Any = None,
+) -> Callable[..., Any]:
+    """`decorator_func` under the name, text and signature of `target`, which `unwrap` finds again."""
+    if decorator_name is None:
+        decorator_name = inspect.currentframe().f_back.f_code.co_name  # type: ignore[union-attr]
+    record = TFDecorator(decorator_name, target, decorator_doc, decorator_argspec)
+    decorator_func._tf_decorator = record  # type: ignore[attr-defined]
+    for key in ("__name__", "__qualname__", "__module__"):
+        if hasattr(target, key):
+            setattr(decorator_func, key, getattr(target, key))
+    for key, value in getattr(target, "__dict__", {}).items():
+        decorator_func.__dict__.setdefault(key, value)
+    decorator_func.__doc__ = record.__doc__
+    decorator_func.__wrapped__ = target  # type: ignore[attr-defined]
+    decorator_func.__original_wrapped__ = target  # type: ignore[attr-defined]
+    if hasattr(record, "__signature__"):
+        decorator_func.__signature__ = record.__signature__  # type: ignore[attr-defined]
+    return decorator_func
+
+
+def _record(value: Any) -> TFDecorator | None:
+    """What an object says of its being a decorator, if it is one."""
+    found = value if isinstance(value, TFDecorator) else getattr(value, "_tf_decorator", None)
+    return found if isinstance(found, TFDecorator) else None
+
+
+def rewrap(decorator_func: Callable[..., Any], previous_target: Any, new_target: Any) -> Any:
+    """Puts `new_target` in the place of `previous_target`, or else of the innermost function; returns the outermost one.
+
+    Raises:
+      AssertionError: `decorator_func` decorates nothing and is not `previous_target`.
+    """
+    wrapper, record = None, _record(decorator_func)
+    current: Any = decorator_func
+    while record is not None:
+        wrapper, last = current, record
+        current = record.decorated_target
+        record = None if current is previous_target else _record(current)
+    if wrapper is None:
+        if decorator_func is not previous_target:
+            raise AssertionError(f"{decorator_func} does not decorate {previous_target}")
+        return new_target
+    last.decorated_target = new_target
+    getattr(wrapper, "__func__", wrapper).__wrapped__ = new_target
+    return decorator_func
+
+
+def unwrap(maybe_tf_decorator: Any) -> tuple[list[TFDecorator], Any]:
+    """The records of all decorators, outermost first, and the innermost function."""
+    records: list[TFDecorator] = []
+    current = maybe_tf_decorator
+    while (record := _record(current)) is not None and record not in records:
+        records.append(record)
+        current = record.decorated_target
+    return records, current

@@ -1,0 +1,100 @@
+"""Layers and weights below collections of layers, known by what they have, not by their class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+
+def is_layer(obj: Any) -> bool:
+    """Whether `obj` is a layer, not its class."""
+    return hasattr(obj, "_is_layer") and not isinstance(obj, type)
+
+
+def has_weights(obj: Any) -> bool:
+    """Whether `obj` is a layer or a collection that may hold some."""
+    cls = type(obj)
+    return hasattr(cls, "trainable_weights") and hasattr(cls, "non_trainable_weights") and not isinstance(obj, type)
+
+
+def layers_below(values: Iterable[Any]) -> Iterator[Any]:
+    """The layers among `values` and in the collections among them, each once."""
+    waiting, seen = list(values)[::-1], set()
+    while waiting:
+        value = waiting.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if is_layer(value):
+            yield value
+        else:
+            waiting.extend(list(getattr(value, "layers", None) or ())[::-1])
+
+
+def gather_trainable_weights(trainable: bool, sub_layers: Iterable[Any], extra_variables: Iterable[Any]) -> list[Any]:
+    """What an owner of layers and variables trains; nothing where it is not trainable."""
+    if not trainable:
+        return []
+    return [w for layer in sub_layers for w in layer.trainable_weights] + [v for v in extra_variables if v.trainable]
+
+
+def gather_non_trainable_weights(
+    trainable: bool, sub_layers: Iterable[Any], extra_variables: Iterable[Any]
+) -> list[Any]:
+    """What an owner of layers and variables does not train: all of it where it is not trainable."""
+    layers, extra = list(sub_layers), list(extra_variables)
+    fixed = [w for layer in layers for w in layer.non_trainable_weights]
+    fixed_extra = [v for v in extra if not v.trainable]
+    if trainable:
+        return fixed + fixed_extra
+    trained = [w for layer in layers for w in layer.trainable_weights]
+    return trained + fixed + [v for v in extra if v.trainable] + fixed_extra
+
+
+class LayerCollection:
+    """What a collection has of the layers and variables in it; `_elements()` gives its (name, element)."""
+
+    @property
+    def _owners(self) -> list[Any]:
+        """The elements that are layers or collections."""
+        return [value for _, value in self._elements() if is_layer(value) or has_weights(value)]
+
+    @property
+    def _variables(self) -> list[Any]:
+        return [value for _, value in self._elements() if hasattr(value, "trainable") and not has_weights(value)]
+
+    @property
+    def layers(self) -> list[Any]:
+        """The layers of the collection and of collections in it."""
+        return list(layers_below(self._owners))
+
+    @property
+    def trainable(self) -> bool:
+        """Whether the layers are trained; True before it is set."""
+        return self.__dict__.get("_trainable", True)
+
+    @trainable.setter
+    def trainable(self, value: bool) -> None:
+        self.__dict__["_trainable"] = value
+        for layer in self.layers:
+            layer.trainable = value
+
+    @property
+    def trainable_weights(self) -> list[Any]:
+        """The weights that are trained."""
+        return gather_trainable_weights(self.trainable, self._owners, self._variables)
+
+    @property
+    def non_trainable_weights(self) -> list[Any]:
+        """The weights that are not trained."""
+        return gather_non_trainable_weights(self.trainable, self._owners, self._variables)
+
+    weights = property(lambda self: self.trainable_weights + self.non_trainable_weights)
+    trainable_variables = property(lambda self: self.trainable_weights)
+    non_trainable_variables = property(lambda self: self.non_trainable_weights)
+    variables = property(lambda self: self.weights)
+    updates = property(lambda self: [u for layer in self._layer_owners() for u in layer.updates])
+    losses = property(lambda self: [loss for layer in self._layer_owners() for loss in layer.losses])
+
+    def _layer_owners(self) -> list[Any]:
+        return [owner for owner in self._owners if hasattr(owner, "losses")]

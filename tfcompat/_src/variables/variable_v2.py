@@ -1,0 +1,40 @@
+"""tf.compat.v2.Variable: the class of all variables, which makes resource variables when it is called."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfcompat._src.framework.export import export
+from tfcompat._src.variables.policies import VariableAggregation, VariableSynchronization
+from tfcompat._src.variables.variable import Variable
+
+
+class _OfAllVariables(type):
+    """Has every variable as an instance, and the attributes of Variable."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, Variable)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return issubclass(subclass, Variable)
+
+    def __getattr__(cls, name: str) -> Any:
+        return getattr(Variable, name)
+
+
+@export("compat.v2.Variable")
+class VariableV2(metaclass=_OfAllVariables):
+    """A resource variable; arguments as those of tf.Variable."""
+
+    def __new__(
+        cls, initial_value: Any = None, trainable: bool | None = None, validate_shape: bool = True,
+        caching_device: Any = None, name: str | None = None, variable_def: Any = None, dtype: Any = None,
+        import_scope: str | None = None, constraint: Any = None, synchronization: Any = VariableSynchronization.AUTO,
+        aggregation: Any = VariableAggregation.NONE, shape: Any = None,
+    ) -> Any:  # fmt: skip
+        return Variable(
+            initial_value=initial_value, trainable=trainable, validate_shape=validate_shape,
+            caching_device=caching_device, name=name, variable_def=variable_def, dtype=dtype, import_scope=import_scope,
+            constraint=constraint, use_resource=True, synchronization=synchronization, aggregation=aggregation,
+            shape=shape,
+        )  # fmt: skip
