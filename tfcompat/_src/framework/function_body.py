@@ -331,22 +331,33 @@ def acting_nodes(nodes: Iterable[Operation]) -> list[Operation]:
 
 
 def body_nodes(body: FuncGraph) -> dict[Operation, int]:
-    """The nodes of a body but for its arguments, sources first, numbered from 1."""
+    """The nodes of a body but for its arguments, sources first, numbered from 1; with those that already take the place of calls."""
     arguments = {t.op for t in body.inputs}
     found: dict[Operation, int] = {}
-    for root in body.get_operations():
-        pending = [root]
+    roots = body.get_operations()
+    while roots:
+        pending, roots = list(reversed(roots)), []
         while pending:
             op = pending.pop()
             if op in found or op in arguments:
                 continue
-            sources = {*(t.op for t in op.inputs), *op.control_inputs} - arguments - found.keys()
-            sources = {s for s in sources if s.type not in BACK_EDGE}
-            if sources:
-                pending.extend([op, *sorted(sources, key=lambda s: -s._id)])
+            inputs, controls = _taken(op)
+            sources = {*(t.op for t in inputs), *controls} - arguments - found.keys()
+            closing = {s for s in sources if s.type in BACK_EDGE}
+            roots.extend(closing)
+            if sources - closing:
+                pending.extend([op, *sorted(sources - closing, key=lambda s: -s._id)])
             else:
                 found[op] = len(found) + 1
+        roots = sorted(set(roots) - found.keys(), key=lambda op: op._id)
     return found
+
+
+def _taken(op: Operation) -> tuple[Sequence[Tensor], Sequence[Operation]]:
+    """What a node of a body takes: for a call that nodes already take the place of, their results."""
+    if isinstance(op, CallOperation) and op._inlined is not None:
+        return op._inlined
+    return op.inputs, op.control_inputs
 
 
 def spec_of(op: Operation) -> op_spec.OpSpec:
@@ -373,6 +384,10 @@ def copied(body: FuncGraph, arguments: Sequence[Tensor], copy: Callable) -> tupl
     for op, index in open_inputs:
         node = made[op]  # a new Merge: no plan holds it, so nothing has to be told that it changes
         node._inputs = (*node._inputs[:index], values[op.inputs[index]], *node._inputs[index + 1 :])
+    for op, copy_of_call in made.items():
+        if isinstance(op, CallOperation) and op._inlined is not None:
+            results, controls = op._inlined
+            copy_of_call._inlined = (tuple(values[t] for t in results), [made[c] for c in controls if c in made])
     return made, values
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import logging
+import math
 import os
 import sys
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax._src import xla_bridge
+from jax._src import core, xla_bridge
 
 # JAX reports each backend that is not there at the level INFO, which TensorFlow programs often turn on.
 logging.getLogger("jax._src.xla_bridge").setLevel(logging.WARNING)
@@ -19,6 +20,13 @@ logging.getLogger("jax._src.xla_bridge").setLevel(logging.WARNING)
 # By default XLA CPU gives convolutions to a library that runs most large ones on one core. Products are given to it one by one:
 # with what stands around them (LIBRARY_FUSION_TYPE_DOT), JAX 0.10's are wrong where a factor is a constant of equal elements.
 _CPU_OPTIONS = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT"}
+# Compiles two to five times as fast; the code is up to twenty times as slow per element.
+_CPU_OPTIONS_SMALL = {
+    **_CPU_OPTIONS,
+    "xla_backend_optimization_level": 0,
+    "xla_cpu_use_fusion_emitters": False,
+    "xla_cpu_parallel_codegen_split_count": 1,
+}
 
 
 def x64() -> jax.enable_x64:
@@ -38,10 +46,33 @@ def ask_for_cpu_devices(count: int) -> bool:
     return len(jax.devices("cpu")) >= count
 
 
-def jit(function: Callable, donate: tuple[int, ...]) -> Any:
-    """`jax.jit` with the settings that compiled clusters want."""
-    options = _CPU_OPTIONS if jax.default_backend() == "cpu" and jax.__version_info__ < (0, 13) else None
+def jit(function: Callable, donate: tuple[int, ...], small: bool = False) -> Any:
+    """`jax.jit` with the settings that compiled clusters want; those of a small one compile fast, not to fast code."""
+    options = None if not compiles_to_cpu() else _CPU_OPTIONS_SMALL if small else _CPU_OPTIONS
     return jax.jit(function, donate_argnums=donate, compiler_options=options)
+
+
+def compiles_to_cpu() -> bool:
+    """Whether programs are compiled for the CPU by a JAX whose options are known."""
+    return jax.default_backend() == "cpu" and jax.__version_info__ < (0, 13)
+
+
+def elements_computed(function: Any, arguments: tuple) -> int:
+    """How many elements a jitted function computes for arguments, where a loop of unknown length goes round 256 times."""
+    return _elements(function.trace(*arguments).jaxpr.jaxpr)
+
+
+def _elements(jaxpr: Any) -> int:
+    total = 0
+    for equation in jaxpr.eqns:
+        inner = sum(map(_elements, core.jaxprs_in_params(equation.params)))
+        rounds = 256 if equation.primitive.name == "while" else equation.params.get("length", 1)
+        total += rounds * inner or max(map(_size, (*equation.invars, *equation.outvars)), default=0)
+    return total
+
+
+def _size(variable: Any) -> int:
+    return math.prod(getattr(variable.aval, "shape", ()))
 
 
 def bytes_needed(function: Any, arguments: tuple) -> int:

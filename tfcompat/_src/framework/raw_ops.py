@@ -8,7 +8,6 @@ from typing import Any
 
 from tfcompat._src.framework import op_spec, raw, removed_ops
 
-
 _RENAMED = {
     **dict.fromkeys(("All", "Any", "EuclideanNorm", "Max", "Mean", "Min", "Prod", "Sum"), {"axis": "reduction_indices"}),
     **dict.fromkeys(("Split", "SplitV"), {"axis": "split_dim"}),

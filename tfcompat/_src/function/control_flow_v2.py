@@ -33,6 +33,7 @@ def cond_v2(pred: Any, true_fn: Callable, false_fn: Callable, name: str | None =
         label = scope.rstrip("/")
         traced = [Traced(f"{label}_{side}", [], lambda _, fn=fn: fn()) for side, fn in (("true", true_fn), ("false", false_fn))]
         _require_alike("tf.cond", ["true_fn", "false_fn"], traced)
+        _require_own_tensors(["true_fn", "false_fn"], traced)
         captured = with_same_captures(traced)
         then, other = (each.add_to(get_default_graph()) for each in traced)
         make = raw.If if then.is_stateful or other.is_stateful else raw.StatelessIf
@@ -50,6 +51,7 @@ def indexed_case(branch_index: Any, branch_fns: list[Callable], name: str = "ind
         label = scope.rstrip("/")
         traced = [Traced(f"{label}_branch{i}", [], lambda _, fn=fn: fn()) for i, fn in enumerate(branch_fns)]
         _require_alike("tf.switch_case", [f"branches[{i}]" for i in range(len(traced))], traced)
+        _require_own_tensors([f"branch {i}" for i in range(len(traced))], traced)
         captured = with_same_captures(traced)
         refs = [FunctionRef(each.add_to(get_default_graph()).name) for each in traced]
         with control_dependencies(waited_for(traced)):
@@ -124,6 +126,15 @@ def _require_alike(caller: str, names: list[str], traced: list[Traced]) -> None:
                 f"{names[0]} and {name} arguments to {caller} must have the same number, type, and overall structure of return "
                 f"values.\n\n{names[0]} output: {first.result}\n{name} output: {other.result}\n\nError details:\n{problem}"
             )
+
+
+def _require_own_tensors(names: list[str], traced: list[Traced]) -> None:
+    """ValueError where a branch uses a tensor of another one."""
+    owners = {each.body: name for each, name in zip(traced, names)}
+    for each, name in zip(traced, names):
+        for tensor in each.body.captures:
+            if tensor.graph in owners:
+                raise ValueError(f"Tensor {tensor.name} in {owners[tensor.graph]} is accessed from {name}.")
 
 
 def _packed(traced: Traced, found: Any) -> Any:

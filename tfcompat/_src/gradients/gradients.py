@@ -19,6 +19,8 @@ from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.array.fill import zeros_like
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.shape import shape
+from tfcompat._src.ops.control.branch_ops import zeros_of_output
+from tfcompat._src.ops.control.guards import SWITCH
 from tfcompat._src.ops.control.kernel_gradient import kernel_gradient
 from tfcompat._src.ops.control.loop_gradient import LoopNode, require_second_derivative
 from tfcompat._src.ops.control.loop_ops import EXIT
@@ -211,9 +213,13 @@ class _Walk:
             if isinstance(op, LoopNode):
                 self._apply_loop(op, grads, reached)
                 continue
+            if op.type in SWITCH and _is_variable_of(graph._control_flow_context, op):
+                raise _through_initial_value(op, xs)
             rule = gradient_rule(op)
             if rule is None:
                 continue
+            if not getattr(op, "differentiates_inlined", False):
+                grads = [_or_zeros(g, op, i) for i, g in enumerate(grads)]
             with contextlib.ExitStack() as stack:
                 stack.enter_context(name_scope(op.name + "_grad"))
                 stack.enter_context(graph._original_op(op))
@@ -228,9 +234,7 @@ class _Walk:
             self.add(tensor, grad)
 
     def _apply(self, op: Operation, rule: Callable, grads: list[Any]) -> None:
-        goes_on = getattr(op, "differentiates_inlined", False)
-        filled = grads if goes_on else [_or_zeros(g, t) for g, t in zip(grads, op.outputs)]
-        found = rule(op, *filled)
+        found = rule(op, *grads)
         found = list(found) if isinstance(found, (list, tuple)) else [found]
         sources = _sources(op)
         if len(found) != len(sources):
@@ -245,6 +249,21 @@ class _Walk:
             if isinstance(grad, Tensor) and tensor.dtype != dtypes.resource:
                 _merge_shape(op, i, tensor, grad)
             self.add(tensor, grad)
+
+
+def _is_variable_of(context: Any, switch: Operation) -> bool:
+    """Whether a Switch gives the body of the loop that is being built its variable."""
+    return context is not None and context.IsWhileContext() and switch._control_flow_context is context
+
+
+def _through_initial_value(op: Operation, xs: list[Tensor]) -> ValueError:
+    wanted = {x.op for x in xs}
+    source = next(found for found in _behind([op], lambda o: [t.op for t in _sources(o)]) if found in wanted)
+    return ValueError(
+        f"Cannot compute gradient inside while loop with respect to op '{source.name}'. We do not support taking the gradient wrt or "
+        "through the initial value of a loop variable. Gradients can be computed through loop invariants or wrt the input parameters "
+        "to the loop body."
+    )
 
 
 def _between(
@@ -303,10 +322,13 @@ _TRAINABLE = frozenset((
 ))  # fmt: skip
 
 
-def _or_zeros(grad: Any, output: Tensor) -> Any:
-    if grad is None and is_trainable(output) and output.dtype.base_dtype not in (dtypes.resource, dtypes.variant):
-        return raw.ZerosLike(output)
-    return grad
+def _or_zeros(grad: Any, op: Operation, index: int) -> Any:
+    output = op.outputs[index]
+    if grad is not None or not is_trainable(output) or output.dtype.base_dtype == dtypes.variant:
+        return grad
+    if output.dtype == dtypes.resource and op.type not in SWITCH:
+        return None
+    return zeros_of_output(op, index)
 
 
 def _merge_shape(op: Operation, index: int, tensor: Tensor, grad: Tensor) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -18,6 +20,11 @@ from tfcompat._src.runtime.lower import Frame, GuardedWrite, collecting
 from tfcompat._src.runtime.lower_control import run_item
 from tfcompat._src.runtime.plan import Cluster, WrongGuess
 from tfcompat._src.runtime.variable_state import variable_key
+
+SMALL = 2**16
+"""A program that computes no more elements than this in a run is first compiled in a short time to slow code."""
+FEW_RUNS = 32
+"""After as many runs it is compiled to fast code."""
 
 
 class Program:
@@ -37,7 +44,7 @@ class Program:
         self.moving: dict[tuple, list[Operation]] = {}
         self.traces = 0
         self.capacity = capacity
-        self.call = jax_compat.jit(self._trace, donate=(3,))
+        self.calls: dict[tuple, Callable] = {}
 
     def __call__(self, *arguments: Any) -> tuple:
         """Runs the program.
@@ -46,12 +53,30 @@ class Program:
           errors.ResourceExhaustedError: it needs more memory than the device has, which is found out before anything is donated.
         """
         shapes = input_shapes(arguments[0])
-        if shapes not in self.checks:
-            needed = jax_compat.bytes_needed(self.call, arguments)
-            there = jax_compat.bytes_there(self.cluster.place)
-            if needed > there and self.largest[shapes]:
-                raise failure.out_of_memory(self.largest.pop(shapes), needed, there)
-        return self.call(*arguments)
+        call = self.calls.get(shapes)
+        if call is None:
+            call = self.calls[shapes] = self._compiled(shapes, arguments)
+        return call(*arguments)
+
+    def _compiled(self, shapes: tuple, arguments: tuple) -> Callable:
+        fast = jax_compat.jit(self._trace, donate=(3,))
+        small = jax_compat.compiles_to_cpu() and jax_compat.elements_computed(fast, arguments) <= SMALL
+        call = jax_compat.jit(self._trace, donate=(3,), small=True) if small else fast
+        needed = jax_compat.bytes_needed(call, arguments)
+        there = jax_compat.bytes_there(self.cluster.place)
+        if needed > there and self.largest[shapes]:
+            raise failure.out_of_memory(self.largest.pop(shapes), needed, there)
+        return self._for_few_runs(shapes, call, fast) if small else call
+
+    def _for_few_runs(self, shapes: tuple, call: Callable, fast: Callable) -> Callable:
+        runs = itertools.count(1)
+
+        def counted(*arguments: Any) -> tuple:
+            if next(runs) == FEW_RUNS:
+                self.calls[shapes] = fast
+            return call(*arguments)
+
+        return counted
 
     def _trace(self, inputs: tuple, large: tuple, read: tuple, updated: tuple, rng: Any) -> tuple:
         cluster = self.cluster

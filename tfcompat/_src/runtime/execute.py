@@ -88,8 +88,9 @@ def run_loop(unit: LoopItem, values: dict[Tensor, Any], session: Any) -> None:
     tape = values[unit.tape] = [] if unit.gradients else None
     for record in unit.records:
         values.update({record._outputs[0]: np.zeros(0, np.int32), record._outputs[1]: np.zeros((0, 6), np.uint32)})
+    changing_reads = unit.changing_reads()
     while True:
-        current = dict(outer)
+        current = {**outer, **{t: session.variable_state.read(v, variable_key(v)) for t, v in changing_reads.items()}}
         for v, value in zip(unit.variables, state):
             current.update(dict.fromkeys(unit.names_inside(v), value))
         if predicate is not None:

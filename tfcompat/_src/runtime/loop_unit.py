@@ -15,8 +15,8 @@ from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.control.loop_ops import ENTER, EXIT, NEXT_ITERATION
 from tfcompat._src.ops.control.loop_topology import Loop, Variable
 from tfcompat._src.runtime.fold import can_fold, fold
-from tfcompat._src.runtime.lower_control import CondUnit, UnitSpec
-from tfcompat._src.runtime.variable_state import accesses, variable_op
+from tfcompat._src.runtime.lower_control import SHAPES_DIFFER, CondUnit, UnitSpec
+from tfcompat._src.runtime.variable_state import accesses, is_ref_read, variable_key, variable_op
 
 MAX_ENTERING_ELEMENTS = 1024
 CHANGES_SHAPE: weakref.WeakSet[Operation] = weakref.WeakSet()
@@ -141,11 +141,20 @@ class LoopItem:
             writes += w
         return reads + writes, writes
 
+    def changing_reads(self) -> dict[Tensor, Operation]:
+        """The reads of refs that enter as constants, of variables that the loop writes: a read is an alias and sees what is written."""
+        written = {variable_key(v) for v in self.accesses()[1]}
+        reads = {e._outputs[0]: e._inputs[0].op for e in self.constants if is_ref_read(e._inputs[0].op)}
+        variables = {t: variable_op(read._inputs[0]) for t, read in reads.items()}
+        return {t: v for t, v in variables.items() if v is not None and variable_key(v) in written}
+
     @property
     def blocked(self) -> str:
         """Why this cannot be compiled as one loop, or ""."""
         if self.condition in CHANGES_SHAPE:
             return "a loop variable changes its shape"
+        if host_chooses_branch(self):
+            return "the shapes of a conditional depend on its predicate"
         return self._blocked or next((u.blocked for u in self.loops if u.blocked), "")
 
     def _demands(self) -> tuple[str, set[Tensor]]:
@@ -363,6 +372,15 @@ def loop_units(item: Any) -> Iterator[LoopItem]:
         for branch in item.branches.values():
             for inner in branch:
                 yield from loop_units(inner)
+
+
+def host_chooses_branch(item: Any) -> bool:
+    """Whether the result shapes of a conditional in an item depend on its predicate."""
+    if isinstance(item, LoopItem):
+        return any(map(host_chooses_branch, (*item.cond_items, *item.body_items)))
+    if isinstance(item, CondUnit):
+        return item.predicate in SHAPES_DIFFER or any(host_chooses_branch(i) for branch in item.branches.values() for i in branch)
+    return False
 
 
 def _flat(item: Any) -> Iterator[Any]:

@@ -53,6 +53,14 @@ class Frame:
         return Frame(dict(self.values), dict(self.state), self.rng, {}, self.differentiated, self.lengths)
 
 
+class Replan(Exception):
+    """What a trace has found makes another plan necessary."""
+
+    def adapt(self, session: Any) -> bool:
+        """Sees to it that the next plan is another one; false where it was to be another one already."""
+        raise NotImplementedError
+
+
 def run_device_op(op: Operation, frame: Frame) -> None:
     """Traces one operation: outputs go to `frame.values`, written variables to `frame.state`."""
     spec = op.spec
@@ -147,7 +155,11 @@ def _put_merged(op: Operation, index: int, value: Any, frame: Frame) -> None:
     frame.values[op.outputs[1]] = np.array(index, np.int32)
 
 
-ROUTES = {"Switch": _switch, "RefSwitch": _switch, "Merge": _merge, "RefMerge": _merge}
+def _pass_ref(op: Operation, frame: Frame) -> None:
+    """Nothing to compute: the output is the same variable."""
+
+
+ROUTES = {"Switch": _switch, "RefSwitch": _switch, "Merge": _merge, "RefMerge": _merge, "RefIdentity": _pass_ref}
 
 
 def gather_inputs(op: Operation, frame: Frame) -> list[Any]:

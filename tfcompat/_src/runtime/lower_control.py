@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -15,7 +16,7 @@ from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.signature import Signature
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.flow.array_value import DeviceArray
-from tfcompat._src.runtime.lower import Frame, collecting, run_device_op
+from tfcompat._src.runtime.lower import Frame, Replan, collecting, run_device_op
 from tfcompat._src.runtime.variable_state import accesses, variable_key, variable_op
 
 
@@ -24,6 +25,24 @@ class UnitSpec:
 
     place, effects, numpy_kernel, shape_only_positions = DEVICE, PURE, None, frozenset()
     signature = Signature((), (), {}, frozenset(), (), {})
+
+
+SHAPES_DIFFER: weakref.WeakSet[Tensor] = weakref.WeakSet()
+"""Predicates of which the result shapes depend."""
+
+
+class ShapesDiffer(Replan):
+    """The branches of a conditional give different shapes, so the host must choose the one that runs."""
+
+    def __init__(self, unit: CondUnit, tensor: Tensor) -> None:
+        super().__init__(f"the branches of {unit.name} give different shapes for {tensor.name}")
+        self._predicate = unit.predicate
+
+    def adapt(self, session: Any) -> bool:
+        """Lets plans made from now on run the conditional from the host."""
+        is_new = self._predicate not in SHAPES_DIFFER
+        SHAPES_DIFFER.add(self._predicate)
+        return is_new
 
 
 class CondUnit:
@@ -113,7 +132,7 @@ class CondUnit:
     def trace(self, frame: Frame) -> None:
         """Traces the unit into `frame`: as one `lax.cond`, or one branch where the predicate is known."""
         known = frame.values[self.predicate]
-        if isinstance(known, (np.ndarray, np.generic)):
+        if not isinstance(known, jax.core.Tracer):
             self._trace_side(bool(known), frame)
             return
         written = list(dict.fromkeys(variable_key(v) for v in self.accesses()[1]))
@@ -212,10 +231,7 @@ class CondUnit:
                 if isinstance(s, DeviceArray) and known.buffer is None:
                     known = shapes[t] = s
                 if known.shape != s.shape and not (isinstance(s, DeviceArray) and s.buffer is None):
-                    raise NotImplementedError(
-                        f"the branches of {self.name} give shapes {known.shape} and {s.shape} for {t.name}; "
-                        "branches of different result shapes are not compiled yet"
-                    )
+                    raise ShapesDiffer(self, t)
         return list(shapes.items())
 
     @staticmethod

@@ -16,9 +16,8 @@ from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.flow.array_value import DeviceArray
 from tfcompat._src.runtime.differentiable_loop import bounded_while
 from tfcompat._src.runtime.loop_unit import CHANGES_SHAPE, LoopGradientItem, LoopItem
-from tfcompat._src.runtime.lower import Frame, collecting
+from tfcompat._src.runtime.lower import Frame, Replan, collecting
 from tfcompat._src.runtime.lower_control import run_item
-from tfcompat._src.runtime.plan import Replan
 from tfcompat._src.runtime.variable_state import variable_key, variable_op
 
 
@@ -29,9 +28,11 @@ class ShapeChange(Replan):
         super().__init__(f"{tensor.name} changes its shape in {unit.name}")
         self._condition = unit.condition
 
-    def adapt(self, session: Any) -> None:
+    def adapt(self, session: Any) -> bool:
         """Lets plans made from now on run the loop from the host."""
+        is_new = self._condition not in CHANGES_SHAPE
         CHANGES_SHAPE.add(self._condition)
+        return is_new
 
 
 class LoopGradientUnit(LoopGradientItem):
@@ -153,6 +154,7 @@ class _Lowering:
         self.randoms = [op for op in unit.operations() if op.spec.effects.random]
         self.written = list(dict.fromkeys(variable_key(v) for v in unit.accesses()[1]))
         self.outer = {**unit.known, **self._constants()}
+        self.changing_reads = {t: variable_key(v) for t, v in unit.changing_reads().items()}
         self.inner_counts = [u for u in _descendants(unit)] if frame.counts is not None or unit.records else []
         self.checks: list[checks.Check] = []
 
@@ -172,6 +174,7 @@ class _Lowering:
             values.update(dict.fromkeys(unit.names_inside(v), value))
         values.update(zip(unit.shared, carry.get("shared", ())))
         state = {**frame.state, **dict(zip(self.written, carry["state"]))}
+        values.update({t: state[key] for t, key in self.changing_reads.items()})
         rng = {**frame.rng, **dict(zip(self.randoms, carry["rows"]))}
         counts = {} if self.inner_counts else None
         return Frame(values, state, rng, {}, frame.differentiated, frame.lengths, counts)

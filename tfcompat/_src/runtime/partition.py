@@ -16,8 +16,9 @@ import numpy as np
 from tfcompat._src.framework import dtypes, op_spec
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.ops.flow.array_origin import array_of_flow, array_op, has_one_element_shape
 from tfcompat._src.runtime.fold import MAX_FOLDED_ELEMENTS, can_fold
-from tfcompat._src.runtime.loop_unit import LoopGradientItem, LoopItem, loop_units
+from tfcompat._src.runtime.loop_unit import LoopGradientItem, LoopItem, host_chooses_branch, loop_units
 from tfcompat._src.runtime.lower_control import CondUnit, leaf_operations
 from tfcompat._src.runtime.lower_loop import LoopGradientUnit
 from tfcompat._src.runtime.place import Placer
@@ -26,9 +27,7 @@ from tfcompat._src.runtime.towers import TowerUnit
 from tfcompat._src.runtime.variable_state import (
     HANDLE_OPS,
     accesses,
-    array_of_flow,
-    array_op,
-    has_one_element_shape,
+    is_ref_read,
     variable_key,
     variable_op,
 )
@@ -214,7 +213,7 @@ class Partitioner:
             source = self.producer.get(t)
             if isinstance(source, CondUnit) and source in self.on_host and source.is_guarded(t):
                 return True
-        if any(loop.blocked for loop in loop_units(unit)):
+        if any(loop.blocked for loop in loop_units(unit)) or host_chooses_branch(unit):
             return True
         return any(
             op.spec.effects.external or op.spec.place == op_spec.HOST or self._handles_host_dtype(op)
@@ -402,7 +401,7 @@ class Partitioner:
         for item in items:
             for t in item._inputs:
                 source = self.producer.get(t)
-                if source is not None and source not in inside and source.type == "Identity" and source._inputs[0]._dtype._is_ref_dtype:
+                if source is not None and source not in inside and is_ref_read(source):
                     found.append(source)
             found.append(item)
         return found

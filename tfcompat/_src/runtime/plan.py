@@ -15,15 +15,6 @@ from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.runtime.lower_control import leaf_operations
 from tfcompat._src.runtime.variable_state import variable_key
 
-
-class Replan(Exception):
-    """What a trace has found makes another plan necessary."""
-
-    def adapt(self, session: Any) -> None:
-        """Sees to it that the next plan is another one."""
-        raise NotImplementedError
-
-
 GUESS_AFTER = 4
 
 

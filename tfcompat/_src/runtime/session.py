@@ -27,10 +27,11 @@ from tfcompat._src.runtime.config import session_config
 from tfcompat._src.runtime.execute import execute
 from tfcompat._src.runtime.fetch import Fetches, convert_feed, expand_feeds, fed_parts, feed_key, structure_key
 from tfcompat._src.runtime.fold import fold
+from tfcompat._src.runtime.lower import Replan
 from tfcompat._src.runtime.partial_run import PartialRun
 from tfcompat._src.runtime.partition import Partitioner
 from tfcompat._src.runtime.place import Placer
-from tfcompat._src.runtime.plan import Plan, Replan, WrongGuess
+from tfcompat._src.runtime.plan import Plan, WrongGuess
 from tfcompat._src.runtime.prune import prune
 from tfcompat._src.runtime.random_state import RandomState
 from tfcompat._src.runtime.towers import with_towers
@@ -136,7 +137,8 @@ class BaseSession:
             try:
                 values = execute(plan, feeds, self)
             except Replan as change:
-                change.adapt(self)
+                if not change.adapt(self):
+                    raise
                 prepared.plans.clear()
                 return self.run(fetches, feed_dict, options, run_metadata)
             except WrongGuess:

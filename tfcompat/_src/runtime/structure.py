@@ -13,7 +13,7 @@ import numpy as np
 
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.ops.control.guards import MERGE, SWITCH, Guard, guards_of, root_predicate
+from tfcompat._src.ops.control.guards import MERGE, SWITCH, Guard, guards_of, root_predicate, same_reads
 from tfcompat._src.ops.control.loop_ops import ENTER
 from tfcompat._src.ops.control.loop_topology import find_loops, left_loops
 from tfcompat._src.runtime.fold import fold
@@ -112,21 +112,30 @@ def fold_with(ops: list[Operation], values: dict[Tensor, Any], fed: set[Tensor],
 def _without_dead(
     ops: list[Operation], fetched: list[Tensor], known: dict[Tensor, np.ndarray], fed: set[Tensor]
 ) -> tuple[list[Operation], set[Any]]:
-    """The operations that decided predicates leave and that are still needed; and what they switch off."""
+    """The operations that decided predicates leave and that are still needed; and what can have no value."""
     dead: set[Any] = set()
+    guards = guards_of(ops)
     for op in ops:
-        if op.type in MERGE:
+        if op.type not in MERGE and _contradicts(guards[op]):
+            dead.update((op, *op.outputs))
+        elif op.type in MERGE:
             if all(t in dead for t in op.inputs):
                 dead.update((op, *op.outputs))
         elif any(t in dead for t in op.inputs) or any(c in dead for c in op._control_inputs):
             dead.update((op, *op.outputs))
         elif op.type in SWITCH and op.inputs[1] in known:
             dead.add(op.outputs[0 if bool(known[op.inputs[1]]) else 1])
+        dead.update(t for t in op.outputs if _contradicts(guards[t]))
     if not dead:
         return ops, dead
     targets = [op for op in ops if op not in dead]
     needed = _still_needed(targets, dead, fetched, fed, ops)
     return [op for op in targets if op in needed], dead
+
+
+def _contradicts(guard: Guard) -> bool:
+    """Whether a guard asks for both values of a predicate."""
+    return len({p for p, _ in guard}) < len(guard)
 
 
 def _still_needed(live: list[Operation], dead: set[Any], fetched: list[Tensor], fed: set[Tensor], ops: list[Operation]) -> set[Operation]:
@@ -151,11 +160,12 @@ class _Grouping:
         self.guards = guards
         self.fetched = set(fetched)
         self.consumers: dict[Tensor, list[Operation]] = {}
+        same = same_reads(ops)
         for op in ops:
             for t in op._inputs:
                 self.consumers.setdefault(t, []).append(op)
             if op.type in SWITCH:
-                self.consumers.setdefault(root_predicate(op.inputs[1]), []).append(op)
+                self.consumers.setdefault(root_predicate(op.inputs[1], same), []).append(op)
 
     def is_used_outside(self, tensor: Tensor, members: set[Operation]) -> bool:
         return tensor in self.fetched or any(op not in members for op in self.consumers.get(tensor, ()))

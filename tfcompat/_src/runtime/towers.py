@@ -20,10 +20,9 @@ from tfcompat._src.framework.op_spec import DEVICE
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.ordering import topological
 from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.runtime.lower import Frame, collecting, run_device_op
+from tfcompat._src.runtime.lower import Frame, Replan, collecting, run_device_op
 from tfcompat._src.runtime.lower_control import UnitSpec
 from tfcompat._src.runtime.place import Placer
-from tfcompat._src.runtime.plan import Replan
 from tfcompat._src.runtime.variable_state import HANDLE_OPS, accesses, variable_key
 
 AXIS = "towers"
@@ -41,9 +40,11 @@ Row = tuple
 class TowersDiffer(Replan):
     """The towers' values differ in shape, so that they cannot be one program."""
 
-    def adapt(self, session: Any) -> None:
+    def adapt(self, session: Any) -> bool:
         """Lets plans made from now on run each tower by itself."""
+        is_new = session.placer.mesh_towers
         session.placer.mesh_towers = False
+        return is_new
 
 
 @dataclass(eq=False)

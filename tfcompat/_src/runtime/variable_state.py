@@ -11,13 +11,11 @@ import numpy as np
 from tfcompat._src.framework import errors, jax_compat
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.ops.control.guards import MERGE
+from tfcompat._src.ops.control.loop_ops import ENTER
+from tfcompat._src.ops.flow.array_origin import FORWARDS_HANDLE
 
 HANDLE_OPS = frozenset(("VariableV2", "Variable", "VarHandleOp", "TemporaryVariable"))
-FORWARDS_HANDLE = frozenset(("Identity", "RefIdentity", "Switch", "RefSwitch", "Enter", "RefEnter", "Merge", "RefMerge"))
-
-FORWARDS_FLOW = frozenset(("Identity", "Enter", "Exit", "Switch", "Merge", "NextIteration", "AddN"))
-GIVES_FLOW = frozenset(("TensorArrayWriteV3", "TensorArrayScatterV3", "TensorArraySplitV3", "TensorArrayGradV3"))
-
 
 def variable_key(op: Operation) -> str:
     """The name under which a Session keeps the variable that `op` makes: container and shared name, else the node's name."""
@@ -27,11 +25,17 @@ def variable_key(op: Operation) -> str:
 
 
 def variable_op(tensor: Tensor) -> Operation | None:
-    """The op that makes the variable behind a ref or resource tensor, or None where it is not one variable."""
+    """The op that makes the variable behind a ref or resource tensor, or None where it is not one variable.
+
+    Raises:
+      NotImplementedError: which variable it is, a conditional decides while it runs.
+    """
     op = tensor.op
     while op.type not in HANDLE_OPS:
         if op.spec.effects.writes and op._inputs and op._inputs[0].dtype._is_ref_dtype:
             op = op._inputs[0].op
+        elif op.type in MERGE and op._inputs[0].op.type not in ENTER and len(set(map(variable_op, op._inputs)) - {None}) > 1:
+            raise NotImplementedError(f"{op.name} joins the handles of several variables, of which a conditional takes one when it runs")
         elif op.type in FORWARDS_HANDLE:
             op = op._inputs[0].op
         else:
@@ -39,31 +43,9 @@ def variable_op(tensor: Tensor) -> Operation | None:
     return op
 
 
-def array_op(tensor: Tensor) -> Operation | None:
-    """The op that makes the TensorArray behind a handle, or None where there is none."""
-    op = tensor.op
-    while op.type != "TensorArrayV3":
-        if op.type not in FORWARDS_HANDLE and op.type != "TensorArrayGradV3":
-            return None
-        op = op._inputs[0].op
-    return op
-
-
-def array_of_flow(tensor: Tensor) -> Operation | None:
-    """The op that makes the TensorArray whose elements a flow carries, or None where a tensor is no flow."""
-    if tensor._sizes not in ((), None) or tensor._dtype.name != "float32":
-        return None
-    op = tensor.op
-    while op.type in FORWARDS_FLOW:
-        op = op._inputs[0].op
-    if op.type == "TensorArrayV3":
-        return op
-    return array_op(op._inputs[0]) if op.type in GIVES_FLOW else None
-
-
-def has_one_element_shape(array: Operation) -> bool:
-    """Whether all elements of a TensorArray have one shape."""
-    return array._attrs["identical_element_shapes"] or array._attrs["element_shape"].is_fully_defined()
+def is_ref_read(op: Any) -> bool:
+    """Whether an operation reads a ref: its output is an alias of the variable."""
+    return op.type == "Identity" and op._inputs[0]._dtype._is_ref_dtype
 
 
 class VariableState:

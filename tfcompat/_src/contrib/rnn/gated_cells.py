@@ -10,8 +10,8 @@ from tfcompat._src.framework.export import export
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape
 from tfcompat._src.keras import activations, initializers
-from tfcompat._src.keras.utils.generic_utils import serialize_keras_object
 from tfcompat._src.keras.engine.input_spec import InputSpec
+from tfcompat._src.keras.utils.generic_utils import serialize_keras_object
 from tfcompat._src.ops.array.constant import stop_gradient
 from tfcompat._src.ops.array.join import concat, split
 from tfcompat._src.ops.array.search import where

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework import raw
+from tfcompat._src.framework import dtypes, raw
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.indexed_slices import IndexedSlices
 from tfcompat._src.framework.op_spec import NotDifferentiable, op
-from tfcompat._src.framework.scopes import colocate_with, name_scope
+from tfcompat._src.framework.scopes import colocate_with, control_dependencies, name_scope
 from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.ops.control.guards import joined_predicate
+from tfcompat._src.ops.array.fill import zeros, zeros_like
+from tfcompat._src.ops.array.shape import shape_internal
+from tfcompat._src.ops.control.guards import SWITCH, joined_predicate
+from tfcompat._src.ops.flow.array_origin import array_of_flow
+from tfcompat._src.ops.math.sequence import arange
 
 
 def _routed(*values: Any) -> Any:
@@ -26,19 +30,37 @@ def _switch_shape(c: Any) -> list:
 
 
 def _switch_gradient(node: Any, *grads: Any) -> list:
-    """The gradients of both sides joined; a side that gave none is zero there."""
-    if any(isinstance(g, IndexedSlices) for g in grads):
-        grads = [_as_slices(g) for g in grads]
-        indices, values = (raw.Merge([getattr(g, part) for g in grads])[0] for part in ("indices", "values"))
-        return [IndexedSlices(values, indices, grads[0].dense_shape), None]
-    present = [raw.ZerosLike(t) if g is None else g for g, t in zip(grads, node.outputs)]
-    return [raw.Merge(present, name="cond_grad")[0], None]
+    """The gradients of both sides joined."""
+    if any(g is None for g in grads):
+        return [None, None]
+    return [merge(list(grads), name="cond_grad")[0], None]
 
 
-def _as_slices(grad: Any) -> IndexedSlices:
-    if isinstance(grad, IndexedSlices):
-        return grad
-    return IndexedSlices(grad, raw.Range(0, raw.Reshape(raw.Slice(raw.Shape(grad), [0], [1]), []), 1), raw.Shape(grad))
+def zeros_of_output(node: Any, index: int) -> Any:
+    """The gradient of an output that none has come to: for the side of a Switch, zeros that only exist where that side was taken."""
+    output = node.outputs[index]
+    context = node._get_control_flow_context()
+    if node.type not in SWITCH or context is None or not context.IsCondContext():
+        if output.dtype == dtypes.resource:
+            return zeros(raw.VariableShape(output), output._handle_data[0])
+        return zeros_like(output, optimize=False)
+    there = switch(node.inputs[0], context.pred)[1 - context.branch]
+    if array_of_flow(there) is not None:
+        return zeros_like(there, optimize=False)
+    alive = raw.Identity(there)
+    if output.dtype == dtypes.resource:
+        with control_dependencies([alive]):
+            return zeros(raw.VariableShape(there), output._handle_data[0])
+    sizes = shape_internal(there, optimize=False)
+    with control_dependencies([alive]):
+        return zeros(sizes, output.dtype.base_dtype)
+
+
+def _as_slices(value: Any) -> IndexedSlices:
+    if isinstance(value, IndexedSlices):
+        return value
+    sizes = shape_internal(value, optimize=False)
+    return IndexedSlices(value, arange(0, sizes[0]), sizes)
 
 
 def _merge_shape(c: Any) -> list:
@@ -108,11 +130,17 @@ def merge(inputs: list[Any], name: str | None = None) -> tuple[Any, Tensor]:
         if all(isinstance(v, Tensor) for v in inputs):
             ref = all(v.dtype._is_ref_dtype for v in inputs)
             return (raw.RefMerge if ref else raw.Merge)(inputs, name=scope)
-        if all(isinstance(v, IndexedSlices) for v in inputs):
-            values, chosen = raw.Merge([v.values for v in inputs], name=scope + "values")
-            indices, _ = raw.Merge([v.indices for v in inputs], name=scope + "indices")
-            return IndexedSlices(values, indices, inputs[0].dense_shape), chosen
-        return raw.Merge(inputs, name=scope)
+        if not any(isinstance(v, IndexedSlices) for v in inputs):
+            return raw.Merge(inputs, name=scope)
+        slices = [_as_slices(v) for v in inputs]
+        values, chosen = raw.Merge([v.values for v in slices])
+        indices, _ = raw.Merge([v.indices for v in slices])
+        shapes = [v.dense_shape for v in slices]
+        if all(s is None for s in shapes):
+            return IndexedSlices(values, indices), chosen
+        if any(s is None for s in shapes):
+            raise ValueError("Either all merged IndexedSlices must have a dense_shape, or none must have one.")
+        return IndexedSlices(values, indices, raw.Merge(shapes)[0]), chosen
 
 
 op(

@@ -13,6 +13,7 @@ from tfcompat._src.framework.constant_value import constant_value, known_value
 from tfcompat._src.framework.convert import constant, convert_to_tensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph_collections import GraphKeys
+from tfcompat._src.framework.indexed_slices import IndexedSlices
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.scopes import get_default_graph, name_scope
 from tfcompat._src.framework.tensor import Tensor
@@ -32,10 +33,11 @@ class CondContext(ControlFlowContext):
 
     def __init__(self, pred: Tensor, pivot: Tensor, branch: int, name: str = "cond_text") -> None:
         super().__init__()
-        self._name = get_default_graph().unique_name(name, mark_as_used=False)
+        self._name = get_default_graph().unique_name(name)
         self._pred, self._pivot, self._branch = pred, pivot, branch
         self._values.update((pred.name, pivot.name))
         self._external_values.update({pred.name: pred, pivot.name: pivot})
+        pivot.op._control_flow_context = self
 
     @property
     def pred(self) -> Tensor:
@@ -210,6 +212,9 @@ def _merged(pred: Tensor, contexts: list[CondContext], results: list[tuple], str
     if not strict:
         original_true, true = _unpacked(original_true, true)
         original_false, false = _unpacked(original_false, false)
+    for pairs in ((original_true, original_false), (true, false)):
+        for t, f in zip(*map(nest.flatten, pairs)):
+            _give_same_index_type(t, f)
     try:
         nest.assert_same_structure(original_true, original_false, expand_composites=True)
     except TypeError as e:
@@ -231,6 +236,12 @@ def _merged(pred: Tensor, contexts: list[CondContext], results: list[tuple], str
     structure = nest.map_structure(lambda x: x, original_true, expand_composites=True)
     packed = nest.pack_sequence_as(structure, merges, expand_composites=True)
     return _unpacked(packed, packed)[0] if not strict else packed
+
+
+def _give_same_index_type(a: Any, b: Any) -> None:
+    """Indices of IndexedSlices become int64 where only one of the two has int64."""
+    if isinstance(a, IndexedSlices) and isinstance(b, IndexedSlices) and a.indices.dtype != b.indices.dtype:
+        a._indices, b._indices = (raw.Cast(v.indices, DstT=dtypes.int64) for v in (a, b))
 
 
 def _unpacked(original: Any, result: Any) -> tuple[Any, Any]:

@@ -107,6 +107,23 @@ class ControlFlowContext:
             op.graph.prevent_fetching(op)
 
 
+class XLAControlFlowContext(ControlFlowContext):
+    """Marks nodes as compiled together, which all nodes are."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._name = "XLAControlFlowContext"
+
+    def IsXLAContext(self) -> bool:
+        return True
+
+    def AddOp(self, op: Operation) -> None:
+        """Nothing to do: the node is as it would be outside."""
+
+    def AddValue(self, tensor: Tensor) -> Tensor:
+        return tensor
+
+
 def in_loop(op: Operation, loop: Any) -> bool:
     """Whether a node's outputs are values of the loop context `loop` itself."""
     context = output_context(op)

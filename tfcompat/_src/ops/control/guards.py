@@ -5,7 +5,7 @@ A guard is a set of (predicate, value). Switch adds to it, Merge takes away.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from tfcompat._src.framework.ordering import topological
@@ -18,6 +18,8 @@ Guard = frozenset
 
 def guards_of(ops: Iterable[Any], known: Collection[Tensor] = ()) -> dict[Any, Guard]:
     """The guard of each operation and of each output. `ops`: sources first. `known`: predicates that are decided."""
+    ops = list(ops)
+    same = same_reads(ops)
     guards: dict[Any, Guard] = {}
     none: Guard = frozenset()
     for op in ops:
@@ -31,7 +33,7 @@ def guards_of(ops: Iterable[Any], known: Collection[Tensor] = ()) -> dict[Any, G
         for i, t in enumerate(op._outputs):
             guards[t] = guard
             if op.type in SWITCH and op.inputs[1] not in known:
-                guards[t] = guard | {(root_predicate(op.inputs[1]), bool(i))}
+                guards[t] = guard | {(root_predicate(op.inputs[1], same), bool(i))}
     return guards
 
 
@@ -50,8 +52,22 @@ def joined_predicate(merge: Any) -> Tensor | None:
     return next((p for p, value in on if value and (p, False) in off), None)
 
 
-def root_predicate(tensor: Tensor) -> Tensor:
-    """The tensor behind Identity nodes: one predicate has one name in all guards."""
+def root_predicate(tensor: Tensor, same: Mapping[Tensor, Tensor] = {}) -> Tensor:
+    """The tensor behind Identity nodes and `same_reads`: one predicate has one name in all guards."""
     while tensor.op.type == "Identity":
         tensor = tensor.op.inputs[0]
-    return tensor
+    return same.get(tensor, tensor)
+
+
+def same_reads(ops: Iterable[Any]) -> dict[Tensor, Tensor]:
+    """The first of the reads of a resource variable between which nothing is written, for each of the others."""
+    first: dict[Tensor, Tensor] = {}
+    found = {}
+    for op in ops:
+        if op.type == "ReadVariableOp":
+            read = first.setdefault(op._inputs[0], op._outputs[0])
+            if read is not op._outputs[0]:
+                found[op._outputs[0]] = read
+        elif op.spec.effects.writes or hasattr(op, "accesses"):
+            first.clear()
+    return found

@@ -102,7 +102,7 @@ class LoopNode:
 def require_second_derivative(node: Any) -> None:
     """TypeError where a node on the way of gradients is the gradient of a loop over a TensorArray."""
     if node.type == "LoopGradient" and any(map(_carries_array, node.input_named("captured"))):
-        raise TypeError(f"Second-order gradient for while loops not supported: {node.name} is that of a loop over a TensorArray.")
+        raise TypeError(f"Second-order gradient for while loops not supported. {node.name} is that of a loop over a TensorArray.")
 
 
 def _carries_array(tensor: Tensor) -> bool:
@@ -122,4 +122,4 @@ def _is_variable(tensor: Tensor) -> bool:
     source = tensor.op
     while source.type in ENTER or source.type in ("Identity", "Switch"):
         source = source._inputs[0].op
-    return source.type == "VarHandleOp"
+    return source.type in ("VarHandleOp", "Placeholder")

@@ -225,6 +225,8 @@ def _sub_grad(op: Any, g: Any) -> list:
 
 def _mul_grad(op: Any, g: Any) -> list:
     x, y = op.inputs
+    if g.dtype in (dtypes.float32, dtypes.int32) and x._sizes == y._sizes == g._sizes and x.shape.is_fully_defined():
+        return [raw.Mul(g, y), raw.Mul(g, x)]
     return sum_to_inputs(op, raw.Mul(g, conjugate(y)), raw.Mul(conjugate(x), g))
 
 

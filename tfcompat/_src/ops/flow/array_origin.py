@@ -1,0 +1,40 @@
+"""Which TensorArray stands behind a handle or a flow."""
+
+from __future__ import annotations
+
+from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.ops.control.guards import MERGE, SWITCH
+from tfcompat._src.ops.control.loop_ops import ENTER, EXIT, NEXT_ITERATION
+
+FORWARDS_HANDLE = frozenset(("Identity", "RefIdentity")) | SWITCH | MERGE | ENTER | EXIT | NEXT_ITERATION
+
+FORWARDS_FLOW = frozenset(("Identity", "Enter", "Exit", "Switch", "Merge", "NextIteration", "AddN"))
+GIVES_FLOW = frozenset(("TensorArrayWriteV3", "TensorArrayScatterV3", "TensorArraySplitV3", "TensorArrayGradV3"))
+
+
+def array_op(tensor: Tensor) -> Operation | None:
+    """The op that makes the TensorArray behind a handle, or None where there is none."""
+    op = tensor.op
+    while op.type != "TensorArrayV3":
+        if op.type not in FORWARDS_HANDLE and op.type != "TensorArrayGradV3":
+            return None
+        op = op._inputs[0].op
+    return op
+
+
+def array_of_flow(tensor: Tensor) -> Operation | None:
+    """The op that makes the TensorArray whose elements a flow carries, or None where a tensor is no flow."""
+    if tensor._sizes not in ((), None) or tensor._dtype.name != "float32":
+        return None
+    op = tensor.op
+    while op.type in FORWARDS_FLOW:
+        op = op._inputs[0].op
+    if op.type == "TensorArrayV3":
+        return op
+    return array_op(op._inputs[0]) if op.type in GIVES_FLOW else None
+
+
+def has_one_element_shape(array: Operation) -> bool:
+    """Whether all elements of a TensorArray have one shape."""
+    return array._attrs["identical_element_shapes"] or array._attrs["element_shape"].is_fully_defined()
