@@ -1,4 +1,4 @@
-"""Settings that hold for every test: virtual CPU devices, no accelerator, imports from this folder."""
+"""Settings that hold for every test: virtual CPU devices, no accelerator, no programs kept on disk, imports from this folder."""
 
 import os
 import sys
@@ -9,6 +9,7 @@ for _path in (str(HERE), str(HERE.parent)):
     if _path not in sys.path:
         sys.path.insert(0, _path)
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ["TFCOMPAT_CACHE_DIR"] = ""
 _DEVICES = "--xla_force_host_platform_device_count=4"
 if _DEVICES not in os.environ.get("XLA_FLAGS", ""):
     os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {_DEVICES}".strip()

@@ -12,6 +12,7 @@ from importlib.machinery import SourceFileLoader, SourcelessFileLoader
 from typing import Any, NamedTuple
 
 from tfcompat._src.cli import legacy
+from tfcompat._src.cli.program_cache import keep_programs
 from tfcompat._src.shim.install import install_as_tensorflow
 
 ARGUMENTS = "[--strict] (SCRIPT | - | -m MODULE | -c CODE) [ARGS...]"
@@ -72,6 +73,7 @@ def main(arguments: list[str]) -> int:
         sys.stderr.write(f"tfcompat run: {target}\n\n{USAGE}")
         return 2
     install_as_tensorflow()
+    keep_programs()
     if not target.strict:
         legacy.restore()
     sys.excepthook = report

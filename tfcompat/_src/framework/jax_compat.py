@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import jaxlib
 import numpy as np
 from jax._src import core, xla_bridge
 
@@ -27,6 +28,17 @@ _CPU_OPTIONS_SMALL = {
     "xla_cpu_use_fusion_emitters": False,
     "xla_cpu_parallel_codegen_split_count": 1,
 }
+
+
+VERSIONS = f"jax {jax.__version__}, jaxlib {jaxlib.__version__}"
+
+
+def keep_programs(folder: str) -> None:
+    """Keeps compiled programs in a folder, and takes them from there; settings made by others stay as they are."""
+    if jax.config.jax_compilation_cache_dir is None:
+        jax.config.update("jax_compilation_cache_dir", folder)
+        if "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS" not in os.environ:
+            jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.3)
 
 
 def x64() -> jax.enable_x64:
