@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tfcompat as tf
+from tfcompat._src.runtime.compile import FEW_RUNS
 
 
 @pytest.fixture(autouse=True)
@@ -207,3 +208,27 @@ def test_a_fed_predicate_decides_the_plan():
         plan = sess.plan(y, {x: [1, 2], training: True})
         assert len(plan.clusters) == 1
         assert not any(item.type == "cond" for item in plan.clusters[0].items)
+
+
+def test_threads_never_draw_the_same_random_numbers():
+    tf.set_random_seed(1)
+    drawn, numbers = [], tf.random_uniform([3])
+    with tf.Session() as session:
+        work = lambda: drawn.extend(tuple(session.run(numbers).tolist()) for _ in range(100))  # noqa: E731
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert len(drawn) == len(set(drawn)) == 400
+
+
+def test_a_small_program_that_runs_often_is_compiled_once_more(compiles):
+    x = tf.placeholder(tf.float32, [3])
+    y = tf.reduce_sum(tf.exp(x) * 2.0)
+    with tf.Session() as session:
+        values = [session.run(y, {x: [1.0, 2.0, 3.0]}) for _ in range(FEW_RUNS)]
+        before = compiles.count
+        values += [session.run(y, {x: [1.0, 2.0, 3.0]}) for _ in range(3)]
+        assert compiles.count == before + 1
+    np.testing.assert_allclose(values, 2 * np.exp([1.0, 2.0, 3.0]).sum(), rtol=1e-6)

@@ -22,12 +22,10 @@ logging.getLogger("jax._src.xla_bridge").setLevel(logging.WARNING)
 # with what stands around them (LIBRARY_FUSION_TYPE_DOT), JAX 0.10's are wrong where a factor is a constant of equal elements.
 _CPU_OPTIONS = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT"}
 # Compiles two to five times as fast; the code is up to twenty times as slow per element.
-_CPU_OPTIONS_SMALL = {
-    **_CPU_OPTIONS,
-    "xla_backend_optimization_level": 0,
-    "xla_cpu_use_fusion_emitters": False,
-    "xla_cpu_parallel_codegen_split_count": 1,
-}
+_CPU_OPTIONS_SMALL = {**_CPU_OPTIONS, "xla_backend_optimization_level": 0, "xla_cpu_parallel_codegen_split_count": 1}
+if jax.__version_info__ < (0, 11):
+    _CPU_OPTIONS_SMALL["xla_cpu_use_fusion_emitters"] = False
+
 
 
 VERSIONS = f"jax {jax.__version__}, jaxlib {jaxlib.__version__}"

@@ -162,8 +162,8 @@ def _call_program(program: Program, cluster: Cluster, known: dict[Tensor, Any], 
     inputs = tuple([_device_input(values[t], place) for t in cluster.inputs])
     large = tuple([session.large_constant(t, known[t], place) for t in cluster.large])
     state = session.variable_state
-    rng = session.random_state.rows(cluster.randoms) if cluster.randoms else ()
     with state.lock:
+        rng = session.random_state.rows(cluster.randoms) if cluster.randoms else ()
         read = tuple([state.on_device(v, key, place) for key, v in cluster.read_keys])
         updated = tuple([state.on_device(v, key, place) for key, v in cluster.update_keys])
         outputs, new_state, flags, moved = program(inputs, large, read, updated, rng)
@@ -172,20 +172,22 @@ def _call_program(program: Program, cluster: Cluster, known: dict[Tensor, Any], 
         state.values.update(kept)
         owned = set(map(id, (*read, *new_state)))
         outputs = [jax_compat.to_numpy(o) if id(o) in owned else o for o in outputs]
-    if failed:
-        error = failure.first_failure(program.checks[input_shapes(inputs)], flags)
+        error = failure.first_failure(program.checks[input_shapes(inputs)], flags) if failed else None
         if isinstance(error, ArrayOverflow):
             return True
         if isinstance(error, WrongGuess):
             raise error
-    if cluster.randoms:
-        shapes = input_shapes(inputs)
-        for op, steps in (*program.reserves[shapes].items(), *zip(program.moving[shapes], moved)):
-            session.random_state.advance(op, steps)
-    if failed:
+        if cluster.randoms:
+            _advance_randoms(program, input_shapes(inputs), moved, session)
+    if error is not None:
         raise error
     values.update(zip(cluster.outputs, outputs))
     return False
+
+
+def _advance_randoms(program: Program, shapes: tuple, moved: tuple, session: Any) -> None:
+    for op, steps in (*program.reserves[shapes].items(), *zip(program.moving[shapes], moved)):
+        session.random_state.advance(op, steps)
 
 
 def program_for(cluster: Cluster, known: dict[Tensor, Any], values: dict[Tensor, Any], capacity: int) -> Program:

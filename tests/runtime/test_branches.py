@@ -1,0 +1,175 @@
+"""Conditionals whose branches hold gradients, write their own predicate or differ in shape; values are TensorFlow 1.15.5's."""
+
+import numpy as np
+import pytest
+
+import tfcompat as tf
+
+
+@pytest.fixture(autouse=True)
+def graph():
+    with tf.Graph().as_default():
+        yield
+
+
+def run(fetches, feed=None):
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        return session.run(fetches, feed)
+
+
+def unknown(value):
+    return tf.placeholder_with_default(value, [])
+
+
+def test_gradient_inside_a_branch():
+    x = tf.constant(3.0)
+    y = tf.cond(unknown(True), lambda: tf.gradients(x * x, x)[0], lambda: x)
+    assert run(y) == 6.0
+
+
+def test_gradient_of_what_is_outside_inside_a_branch():
+    x = tf.constant(3.0)
+    z = x * x * x
+    assert run(tf.cond(unknown(True), lambda: tf.gradients(z, x)[0], lambda: x)) == 27.0
+
+
+def test_gradient_of_a_resource_variable_inside_a_branch():
+    v = tf.get_variable("v", initializer=3.0, use_resource=True)
+    assert run(tf.cond(unknown(True), lambda: tf.gradients(v * v, v)[0], lambda: v * 1.0)) == 6.0
+
+
+def test_training_inside_a_branch():
+    v = tf.get_variable("v", initializer=3.0, use_resource=True)
+
+    def train():
+        loss = v * v
+        with tf.control_dependencies([tf.train.AdamOptimizer(0.1).minimize(loss)]):
+            return tf.identity(loss)
+
+    y = tf.cond(unknown(True), train, lambda: v * v)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        assert session.run(y) == 9.0
+        np.testing.assert_allclose(session.run(v), 2.9, rtol=1e-6)
+
+
+@pytest.mark.parametrize("other", [lambda e: tf.nn.embedding_lookup(e, [1, 0]), lambda e: e * 2.0])
+def test_sparse_gradient_through_a_branch(other):
+    e = tf.get_variable("e", initializer=[[1.0, 2.0], [3.0, 4.0]], use_resource=True)
+    y = tf.cond(unknown(True), lambda: tf.nn.embedding_lookup(e, [0, 0]), lambda: other(e))
+    gradient = tf.convert_to_tensor(tf.gradients(tf.reduce_sum(y), e)[0])
+    assert run(gradient).tolist() == [[2, 2], [0, 0]]
+
+
+def test_a_branch_that_writes_its_predicate():
+    v = tf.get_variable("v", initializer=True, use_resource=True)
+    one = tf.constant(1.0)
+
+    def written():
+        with tf.control_dependencies([v.assign(False)]):
+            return tf.identity(one)
+
+    y = tf.cond(v, written, lambda: one)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        assert [session.run(y), session.run(y), session.run(v)] == [1.0, 1.0, False]
+
+
+VECTORS = [[1.0, 2.0, 3.0], [-1.0, -2.0, -3.0]]
+
+
+def test_branches_of_different_shapes():
+    x = tf.placeholder(tf.float32, [None])
+    y = tf.cond(tf.reduce_sum(x) > 0, lambda: x, lambda: x[:2])
+    gradient = tf.gradients(tf.reduce_sum(y * y), x)[0]
+    with tf.Session() as session:
+        found = [[v.tolist() for v in session.run([y * 2, gradient], {x: v})] for v in VECTORS]
+    assert found == [[[2, 4, 6], [2, 4, 6]], [[-2, -4], [-2, -4, 0]]]
+
+
+def test_branches_of_different_shapes_in_a_loop():
+    x = tf.placeholder(tf.float32, [None])
+
+    def body(i, total):
+        return i + 1, total + tf.reduce_sum(tf.cond(total > 0, lambda: x, lambda: x[:2]))
+
+    total = tf.while_loop(lambda i, _: i < 3, body, [0, 0.0])[1]
+    gradient = tf.gradients(total, x)[0]
+    with tf.Session() as session:
+        found = [(float(t), g.tolist()) for t, g in (session.run([total, gradient], {x: v}) for v in VECTORS)]
+    assert found == [(15.0, [3, 3, 2]), (-9.0, [3, 3, 0])]
+
+
+def test_training_through_branches_of_different_shapes():
+    x, v = tf.placeholder(tf.float32, [None]), tf.get_variable("v", initializer=3.0)
+    y = tf.cond(v * x[0] > 0, lambda: x * v, lambda: x[:2] * v)
+    train = tf.train.GradientDescentOptimizer(0.1).minimize(tf.reduce_sum(y))
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        found = [session.run([y, train], {x: value})[0] for value in VECTORS]
+        np.testing.assert_allclose(found[0], [3, 6, 9], rtol=1e-6)
+        np.testing.assert_allclose(found[1], [-2.4, -4.8], rtol=1e-6)
+        np.testing.assert_allclose(session.run(v), 2.7, rtol=1e-6)
+
+
+def test_a_read_of_a_ref_in_a_loop_sees_what_the_loop_writes():
+    v, start = tf.get_variable("v", initializer=2.0), tf.constant(0)
+
+    def body(i):
+        with tf.control_dependencies([tf.cond(tf.constant(True), lambda: tf.assign(v, tf.square(v)), lambda: v)]):
+            return i + 1
+
+    with tf.control_dependencies([start]):
+        end = tf.while_loop(lambda i: i < 4, body, [start])
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        assert (session.run(end), session.run(v)) == (4, 65536.0)
+
+
+def test_gradient_through_the_initial_value_of_the_loop_around_is_refused():
+    x = tf.placeholder(tf.float32, [], name="x")
+    with pytest.raises(ValueError, match="inside while loop with respect to op 'x'"):
+        tf.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, tf.gradients(v * 2, x)[0]), [0, x + 1])
+
+
+def test_one_of_two_variables_is_refused_by_name():
+    v, w = (tf.get_variable(name, initializer=3.0, use_resource=True) for name in "vw")
+    handle = tf.cond(tf.placeholder_with_default(True, []), lambda: v.handle, lambda: w.handle)
+    with pytest.raises(NotImplementedError, match="cond/Merge joins the handles of several variables"):
+        run(tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32))
+
+
+def test_indices_of_two_dtypes_become_int64():
+    values = tf.constant([10])
+    found = tf.cond(
+        tf.less(1, 2), lambda: tf.IndexedSlices(values + 1, tf.constant([0])), lambda: tf.IndexedSlices(values, tf.constant([0], tf.int64))
+    )
+    values, indices = run([found.values, found.indices])
+    assert (values.tolist(), indices.tolist(), indices.dtype) == ([11], [0], np.int64)
+
+
+def test_gradient_of_a_variable_through_a_loop_and_functions():
+    v = tf.get_variable("v", initializer=[1.0, 2.0, 3.0, 4.0], use_resource=True)
+
+    @tf.function
+    def add(x, variable):
+        return x + tf.reduce_sum(variable * variable)
+
+    @tf.function
+    def gradient(variable):
+        total = tf.while_loop(lambda i, _: i < 2, lambda i, x: (i + 1, add(x, variable)), [0, 0.0])[1]
+        return tf.gradients(total, variable)[0]
+
+    assert run(gradient(v)).tolist() == [4, 8, 12, 16]
+
+
+def test_a_gradient_that_waits_for_its_loop_inside_a_function():
+    @tf.function
+    def gradient():
+        start = tf.constant(2.0)
+        end = tf.while_loop(lambda i, _: i < 2, lambda i, x: [i + 1, x**2], [0, start])[1]
+        with tf.control_dependencies([end]):
+            return tf.gradients(end, start)[0]
+
+    assert run(gradient()) == 32.0
