@@ -9,6 +9,7 @@ _gc.disable()  # importing makes many objects and hardly any garbage
 
 from tfcompat._src.ops import all as _all_ops
 
+from tfcompat._src.data.iterator import OptionalSpec as OptionalSpec
 from tfcompat._src.framework.constant_value import constant_value as get_static_value
 from tfcompat._src.framework.convert import constant as constant
 from tfcompat._src.framework.convert import convert_to_tensor as convert_to_tensor
@@ -625,6 +626,7 @@ _LAZY = {
     "SummaryMetadata": "tfcompat._src.proto.messages:tensorflow.SummaryMetadata",
     "TensorInfo": "tfcompat._src.proto.messages:tensorflow.TensorInfo",
     "contrib": "tfcompat.contrib",
+    "data": "tfcompat.data",
     "distribute": "tfcompat.distribute",
     "estimator": "tfcompat.estimator",
     "interop": "tfcompat.interop",

@@ -173,3 +173,16 @@ def test_a_gradient_that_waits_for_its_loop_inside_a_function():
             return tf.gradients(end, start)[0]
 
     assert run(gradient()) == 32.0
+
+
+def test_gradient_through_a_conditional_whose_predicate_is_computed_in_a_branch_on_the_host():
+    lengths = tf.placeholder(tf.int32, [None])
+    x = tf.get_variable("x", initializer=[1.0, 2.0])
+    y = tf.cond(
+        tf.reduce_min(lengths) > 1, lambda: tf.cond(tf.reduce_max(lengths) > 4, lambda: x * x * x, lambda: x * 5.0), lambda: x
+    )
+    gradient = tf.gradients(y * y, x)[0]
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        found = [session.run(gradient, {lengths: value}).tolist() for value in ([2, 6], [2, 3], [0, 6])]
+    assert found == [[6.0, 192.0], [50.0, 100.0], [2.0, 4.0]]

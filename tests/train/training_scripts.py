@@ -301,11 +301,49 @@ def server_sessions(tf, folder):
     return names, found, _error(lambda: two.run(v))[0], _error(lambda: tf.Session(server.target).run(v))[0]
 
 
+def states_of_sequences(tf, folder):
+    """Sequences in segments of two steps: what each run of a batch gets, with the states that the run before saved."""
+    words = tf.SparseTensor(
+        tf.constant([[0, 1], [2, 0]], tf.int64), tf.constant([5, 6]), tf.constant([3, 2], tf.int64)
+    )
+    marks = tf.SparseTensor(tf.constant([[1]], tf.int64), tf.constant([7]), tf.constant([4], tf.int64))
+    batch = tf.contrib.training.batch_sequences_with_states(
+        input_key=tf.constant("key"),
+        input_sequences={"numbers": tf.constant([[1.0], [2.0], [3.0]]), "words": words},
+        input_context={"label": tf.constant([3, 4]), "marks": marks},
+        input_length=None,
+        initial_states={"sum": tf.zeros([1])},
+        num_unroll=2,
+        batch_size=1,
+        num_threads=1,
+        capacity=1,
+        make_keys_unique=True,
+        make_keys_unique_seed=9,
+    )
+    total = batch.state("sum") + tf.reduce_sum(batch.sequences["numbers"], axis=1)
+    save = batch.save_state("sum", total)
+    fetches = {
+        "key": batch.key, "next_key": batch.next_key, "length": batch.length, "total_length": batch.total_length,
+        "number": batch.sequence, "label": batch.context["label"], "marks": tf.sparse.to_dense(batch.context["marks"]),
+        "words": tf.sparse.to_dense(batch.sequences["words"]), "total": total,
+    }  # fmt: skip
+    found = []
+    with tf.Session() as session:
+        coordinator = tf.train.Coordinator()
+        threads = tf.train.start_queue_runners(session, coordinator)
+        for _ in range(3):
+            values, _ = session.run((fetches, save))
+            found.append({name: repr(value.tolist()).replace("b'", "'") for name, value in sorted(values.items())})
+        coordinator.request_stop()
+        coordinator.join(threads)
+    return found
+
+
 SCRIPTS = {
     f.__name__: f
     for f in (
         monitored_training, recovery, aborted, listeners, feeds_and_step_functions, nan_loss, supervised, evaluated,
-        slim_trained, wrong_arguments, clusters, server_sessions,
+        slim_trained, wrong_arguments, clusters, server_sessions, states_of_sequences,
     )
 }  # fmt: skip
 

@@ -16,6 +16,7 @@ from tfcompat.contrib import image as image
 from tfcompat.contrib import integrate as integrate
 from tfcompat.contrib import keras as keras
 from tfcompat.contrib import layers as layers
+from tfcompat.contrib import learn as learn
 from tfcompat.contrib import legacy_seq2seq as legacy_seq2seq
 from tfcompat.contrib import lookup as lookup
 from tfcompat.contrib import losses as losses

@@ -2,6 +2,7 @@
 
 import importlib
 
+from tfcompat._src.saved_model.model_utils.mode_keys import EstimatorModeKeys as ModeKeys
 from tfcompat._src.train.basic_session_run_hooks import FeedFnHook as FeedFnHook
 from tfcompat._src.train.basic_session_run_hooks import FinalOpsHook as FinalOpsHook
 from tfcompat._src.train.basic_session_run_hooks import GlobalStepWaiterHook as GlobalStepWaiterHook
@@ -20,6 +21,7 @@ from tfcompat._src.train.session_run_hook import SessionRunContext as SessionRun
 from tfcompat._src.train.session_run_hook import SessionRunHook as SessionRunHook
 from tfcompat._src.train.session_run_hook import SessionRunValues as SessionRunValues
 from tfcompat._src.train.warm_starting_util import VocabInfo as VocabInfo
+from tfcompat.estimator import export as export
 
 _LAZY = {
 }

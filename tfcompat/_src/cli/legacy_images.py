@@ -46,7 +46,7 @@ def bytescale(data: Any, cmin: Any = None, cmax: Any = None, high: int = 255, lo
 def toimage(arr: Any, high: int = 255, low: int = 0, cmin: Any = None, cmax: Any = None, **options: Any) -> Any:
     """A Pillow image of an array [rows, columns], [rows, columns, 3 or 4] or with those channels first."""
     if options:
-        raise NotImplementedError(f"scipy.misc.toimage: arguments {sorted(options)}")
+        raise NotImplementedError(f"tfcompat has no scipy.misc.toimage with the arguments {sorted(options)}.")
     data = bytescale(np.asarray(arr), cmin, cmax, high, low)
     if data.ndim == 3 and data.shape[2] not in (3, 4) and data.shape[0] in (3, 4):
         data = np.moveaxis(data, 0, 2)

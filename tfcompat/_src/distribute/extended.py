@@ -19,7 +19,7 @@ from tfcompat._src.platform import logging
 from tfcompat._src.variables.scope import get_variable_scope, variable_scope
 from tfcompat._src.variables.variable import variable_creator_scope
 
-_NO_DATA = "tf.data is not there yet, and {} needs a tf.data.Dataset. Use make_input_fn_iterator with a function that gives tensors."
+_NO_DATA = "tfcompat does not distribute a tf.data.Dataset over replicas ({}); use make_input_fn_iterator with a function that gives tensors."
 
 
 @export("distribute.StrategyExtended")
@@ -269,7 +269,7 @@ class StrategyExtended:
 
     def _configure(self, session_config: Any, cluster_spec: Any, task_type: str | None, task_id: int | None) -> None:
         if cluster_spec:
-            raise NotImplementedError("A strategy of tfcompat runs in one process: configure(cluster_spec=) is not there yet.")
+            raise NotImplementedError("A strategy of tfcompat runs in one process; it has no configure with a cluster_spec.")
         if session_config is not None:
             session_config.CopyFrom(self._update_config_proto(session_config))
 

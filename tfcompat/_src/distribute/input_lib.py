@@ -23,7 +23,7 @@ class InputFunctionIterator:
 
     def __init__(self, source: Any, devices: Sequence[str]) -> None:
         if hasattr(source, "make_initializable_iterator") or hasattr(source, "_variant_tensor"):
-            raise NotImplementedError("make_input_fn_iterator with a tf.data.Dataset: tf.data is not there yet.")
+            raise NotImplementedError("tfcompat has no make_input_fn_iterator of a function that gives a tf.data.Dataset; let it give a function that makes tensors.")
         if not callable(source):
             raise ValueError("input_fn must return a tf.data.Dataset or a callable.")
         self._source, self._devices = source, tuple(devices)

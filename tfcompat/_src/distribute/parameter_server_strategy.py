@@ -119,7 +119,7 @@ def check_one_process(name: str, cluster_resolver: Any) -> None:
     spec = cluster_resolver.cluster_spec()
     tasks = spec.as_dict() if spec else {}
     if sum(len(addresses) for addresses in tasks.values()) > 1:
-        raise NotImplementedError(f"{name} over several processes is not there yet; this cluster has the tasks {tasks}.")
+        raise NotImplementedError(f"tfcompat has no {name} over several processes; this cluster has the tasks {tasks}.")
 
 
 @export("distribute.experimental.ParameterServerStrategy")

@@ -40,7 +40,7 @@ class TPUStrategy(Strategy):
 
     def __init__(self, tpu_cluster_resolver: Any = None, steps_per_run: int | None = None, device_assignment: Any = None) -> None:
         if steps_per_run not in (None, 1) or device_assignment is not None:
-            raise NotImplementedError("TPUStrategy(steps_per_run=, device_assignment=) is not there yet.")
+            raise NotImplementedError("tfcompat has no TPUStrategy with steps_per_run or device_assignment.")
         devices = [f"/device:TPU:{i}" for i in range(initialize_tpu_system(tpu_cluster_resolver))]
         super().__init__(MirroredExtended(self, devices, ReductionToOneDevice()))
 

@@ -6,7 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.distributions.distribution import FULLY_REPARAMETERIZED, ScalarDistribution, parameter
+from tfcompat._src.distributions.distribution import (
+    FULLY_REPARAMETERIZED,
+    ReparameterizationType,
+    ScalarDistribution,
+    parameter,
+)
 from tfcompat._src.distributions.kullback_leibler import RegisterKL
 from tfcompat._src.framework import dtypes
 from tfcompat._src.framework.convert import convert_to_tensor
@@ -38,8 +43,52 @@ def where_above_one(value: Tensor, concentration: Tensor, distribution: Any) -> 
     return with_dependencies([check], value)
 
 
+class ConcentrationRate(ScalarDistribution):
+    """A distribution of positive numbers with a concentration and a rate.
+
+    Args:
+      concentration, rate: float Tensors, positive.
+      reparameterization_type: see `Distribution`.
+      validate_args, allow_nan_stats, name: see `Distribution`.
+
+    Raises:
+      TypeError: the parameters differ in dtype.
+    """
+
+    _PARAMETERS = ("concentration", "rate")
+
+    def __init__(
+        self, concentration: Any, rate: Any, reparameterization_type: ReparameterizationType, validate_args: bool,
+        allow_nan_stats: bool, name: str,
+    ) -> None:  # fmt: skip
+        with name_scope(name, values=[concentration, rate]) as name:
+            checks = [assert_positive(concentration), assert_positive(rate)] if validate_args else []
+            with control_dependencies(checks):
+                self._concentration = identity(concentration, name="concentration")
+                self._rate = identity(rate, name="rate")
+                assert_same_float_dtype([self._concentration, self._rate])
+        super().__init__(
+            dtype=self._concentration.dtype, reparameterization_type=reparameterization_type,
+            validate_args=validate_args, allow_nan_stats=allow_nan_stats,
+            graph_parents=[self._concentration, self._rate], name=name,
+        )  # fmt: skip
+
+    concentration = parameter("concentration", "The shape.")
+    rate = parameter("rate", "The inverse scale of the gamma distribution.")
+
+    def _log_prob(self, x: Tensor) -> Tensor:
+        return self._log_unnormalized_prob(x) - self._log_normalization()
+
+    def _log_normalization(self) -> Tensor:
+        return lgamma(self.concentration) - self.concentration * log(self.rate)
+
+    def _maybe_assert_valid_sample(self, x: Tensor) -> Tensor:
+        assert_same_float_dtype(tensors=[x], dtype=self.dtype)
+        return with_dependencies([assert_positive(x)], x) if self.validate_args else x
+
+
 @export("distributions.Gamma", "contrib.distributions.Gamma")
-class Gamma(ScalarDistribution):
+class Gamma(ConcentrationRate):
     """x^(concentration - 1) exp(-x rate) rate^concentration / gamma(concentration).
 
     Args:
@@ -51,39 +100,18 @@ class Gamma(ScalarDistribution):
       TypeError: the parameters differ in dtype.
     """
 
-    _PARAMETERS = ("concentration", "rate")
-
     def __init__(
         self, concentration: Any, rate: Any, validate_args: bool = False, allow_nan_stats: bool = True,
         name: str = "Gamma",
     ) -> None:  # fmt: skip
-        with name_scope(name, values=[concentration, rate]) as name:
-            checks = [assert_positive(concentration), assert_positive(rate)] if validate_args else []
-            with control_dependencies(checks):
-                self._concentration = identity(concentration, name="concentration")
-                self._rate = identity(rate, name="rate")
-                assert_same_float_dtype([self._concentration, self._rate])
-        super().__init__(
-            dtype=self._concentration.dtype, reparameterization_type=FULLY_REPARAMETERIZED,
-            validate_args=validate_args, allow_nan_stats=allow_nan_stats,
-            graph_parents=[self._concentration, self._rate], name=name,
-        )  # fmt: skip
-
-    concentration = parameter("concentration", "The shape.")
-    rate = parameter("rate", "The inverse scale.")
+        super().__init__(concentration, rate, FULLY_REPARAMETERIZED, validate_args, allow_nan_stats, name)
 
     def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
         return random_gamma(shape=[n], alpha=self.concentration, beta=self.rate, dtype=self.dtype, seed=seed)
 
-    def _log_prob(self, x: Tensor) -> Tensor:
-        return self._log_unnormalized_prob(x) - self._log_normalization()
-
     def _log_unnormalized_prob(self, x: Tensor) -> Tensor:
         x = self._maybe_assert_valid_sample(x)
         return xlogy(self.concentration - 1.0, x) - self.rate * x
-
-    def _log_normalization(self) -> Tensor:
-        return lgamma(self.concentration) - self.concentration * log(self.rate)
 
     def _cdf(self, x: Tensor) -> Tensor:
         x = self._maybe_assert_valid_sample(x)
@@ -105,10 +133,6 @@ class Gamma(ScalarDistribution):
 
     def _mode(self) -> Tensor:
         return where_above_one((self.concentration - 1.0) / self.rate, self.concentration, self)
-
-    def _maybe_assert_valid_sample(self, x: Tensor) -> Tensor:
-        assert_same_float_dtype(tensors=[x], dtype=self.dtype)
-        return with_dependencies([assert_positive(x)], x) if self.validate_args else x
 
 
 @export("contrib.distributions.GammaWithSoftplusConcentrationRate")

@@ -8,20 +8,18 @@ from typing import Any
 import numpy as np
 
 from tfcompat._src.distributions import special_math
-from tfcompat._src.distributions.distribution import FULLY_REPARAMETERIZED, ScalarDistribution, parameter
+from tfcompat._src.distributions.location_scale import LocationScale
 from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import control_dependencies, name_scope
+from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.ops.array.fill import zeros_like
-from tfcompat._src.ops.composed.check_ops import assert_positive, assert_same_float_dtype
 from tfcompat._src.ops.math.unary import absolute, exp, log, log1p, sign
 from tfcompat._src.ops.nn.activation import softplus
 from tfcompat._src.ops.random.stateful import random_uniform
 
 
 @export("distributions.Laplace", "contrib.distributions.Laplace")
-class Laplace(ScalarDistribution):
+class Laplace(LocationScale):
     """exp(-|x - loc| / scale) / (2 scale).
 
     Args:
@@ -33,32 +31,16 @@ class Laplace(ScalarDistribution):
       TypeError: the parameters differ in dtype.
     """
 
-    _PARAMETERS = ("loc", "scale")
-
     def __init__(
         self, loc: Any, scale: Any, validate_args: bool = False, allow_nan_stats: bool = True, name: str = "Laplace"
     ) -> None:
-        with name_scope(name, values=[loc, scale]) as name:
-            with control_dependencies([assert_positive(scale)] if validate_args else []):
-                self._loc = identity(loc, name="loc")
-                self._scale = identity(scale, name="scale")
-                assert_same_float_dtype([self._loc, self._scale])
-            super().__init__(
-                dtype=self._loc.dtype, reparameterization_type=FULLY_REPARAMETERIZED, validate_args=validate_args,
-                allow_nan_stats=allow_nan_stats, graph_parents=[self._loc, self._scale], name=name,
-            )  # fmt: skip
-
-    loc = parameter("loc", "The mean.")
-    scale = parameter("scale", "The mean distance from the mean.")
+        super().__init__(loc, scale, validate_args, allow_nan_stats, name)
 
     def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
         dtype = self.dtype.as_numpy_dtype
         above_minus_one = np.nextafter(dtype(-1.0), dtype(0.0))
         uniform = random_uniform(self._sample_shape(n), minval=above_minus_one, maxval=1.0, dtype=self.dtype, seed=seed)
         return self.loc - self.scale * sign(uniform) * log1p(-absolute(uniform))
-
-    def _log_prob(self, x: Tensor) -> Tensor:
-        return self._log_unnormalized_prob(x) - self._log_normalization()
 
     def _log_unnormalized_prob(self, x: Tensor) -> Tensor:
         return -absolute(self._z(x))

@@ -6,15 +6,13 @@ import math
 from typing import Any
 
 from tfcompat._src.distributions import special_math
-from tfcompat._src.distributions.distribution import FULLY_REPARAMETERIZED, ScalarDistribution, parameter
 from tfcompat._src.distributions.kullback_leibler import RegisterKL
+from tfcompat._src.distributions.location_scale import LocationScale
 from tfcompat._src.framework.convert import constant
 from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import control_dependencies, name_scope
+from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.ops.array.fill import ones_like
-from tfcompat._src.ops.composed.check_ops import assert_positive, assert_same_float_dtype
 from tfcompat._src.ops.math.binary import squared_difference
 from tfcompat._src.ops.math.unary import log, square
 from tfcompat._src.ops.nn.activation import softplus
@@ -22,7 +20,7 @@ from tfcompat._src.ops.random.stateful import random_normal
 
 
 @export("distributions.Normal", "contrib.distributions.Normal")
-class Normal(ScalarDistribution):
+class Normal(LocationScale):
     """exp(-((x - loc) / scale)^2 / 2) / (sqrt(2 pi) scale).
 
     Args:
@@ -34,30 +32,14 @@ class Normal(ScalarDistribution):
       TypeError: the parameters differ in dtype.
     """
 
-    _PARAMETERS = ("loc", "scale")
-
     def __init__(
         self, loc: Any, scale: Any, validate_args: bool = False, allow_nan_stats: bool = True, name: str = "Normal"
     ) -> None:
-        with name_scope(name, values=[loc, scale]) as name:
-            with control_dependencies([assert_positive(scale)] if validate_args else []):
-                self._loc = identity(loc, name="loc")
-                self._scale = identity(scale, name="scale")
-                assert_same_float_dtype([self._loc, self._scale])
-        super().__init__(
-            dtype=self._scale.dtype, reparameterization_type=FULLY_REPARAMETERIZED, validate_args=validate_args,
-            allow_nan_stats=allow_nan_stats, graph_parents=[self._loc, self._scale], name=name,
-        )  # fmt: skip
-
-    loc = parameter("loc", "The mean.")
-    scale = parameter("scale", "The standard deviation.")
+        super().__init__(loc, scale, validate_args, allow_nan_stats, name)
 
     def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
         standard = random_normal(self._sample_shape(n), mean=0.0, stddev=1.0, dtype=self.loc.dtype, seed=seed)
         return standard * self.scale + self.loc
-
-    def _log_prob(self, x: Tensor) -> Tensor:
-        return self._log_unnormalized_prob(x) - self._log_normalization()
 
     def _log_unnormalized_prob(self, x: Tensor) -> Tensor:
         return -0.5 * square(self._z(x))
@@ -89,13 +71,6 @@ class Normal(ScalarDistribution):
 
     def _stddev(self) -> Tensor:
         return self.scale * ones_like(self.loc)
-
-    def _mode(self) -> Tensor:
-        return self._mean()
-
-    def _z(self, x: Tensor) -> Tensor:
-        with name_scope("standardize", values=[x]):
-            return (x - self.loc) / self.scale
 
     def _inv_z(self, z: Tensor) -> Tensor:
         with name_scope("reconstruct", values=[z]):

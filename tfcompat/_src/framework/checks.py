@@ -80,6 +80,39 @@ def require(ok: Any, text: str | Callable[..., str], *values: Any, error: type[e
         COLLECTOR.checks.append(check)
 
 
+BAD_INPUT = (TypeError, ValueError, LookupError, ArithmeticError)
+
+
+def unfit(op: Any, error: Exception) -> Exception:
+    """What a kernel's own `error` means: its inputs and attributes do not fit. Errors of JAX's tracing stay what they are."""
+    if isinstance(error, (jax.errors.JAXTypeError, jax.errors.JAXIndexError)):
+        return error
+    return errors.InvalidArgumentError(op.node_def, op, f"{op.type} cannot be computed of these inputs and attributes: {error}")
+
+
+def same_shape(*arrays: Any) -> None:
+    """Demands that arrays have one shape, without broadcasting."""
+    for i, array in enumerate(arrays):
+        if array.shape != arrays[0].shape:
+            raise errors.InvalidArgumentError(
+                None, None,
+                "Inputs must have the same size and shape. "
+                f"Input 0: {list(arrays[0].shape)} != input {i}: {list(array.shape)}",
+            )  # fmt: skip
+
+
+def scalar(name: str, array: Any) -> None:
+    """Demands that an input has rank 0."""
+    if np.ndim(array):
+        raise errors.InvalidArgumentError(None, None, f"{name} must be a scalar, got shape {list(np.shape(array))}")
+
+
+def sizes(shape: Any) -> None:
+    """Demands that no dimension of a shape is negative."""
+    if np.any(np.less(shape, 0)):
+        raise errors.InvalidArgumentError(None, None, f"Dimension {int(np.min(shape))} must be >= 0")
+
+
 def no_row(dtype: Any) -> int:
     """The row number that stands for no row: row updates pass over it."""
     return int(np.iinfo(dtype).min)

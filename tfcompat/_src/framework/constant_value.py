@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import dtypes, errors
+from tfcompat._src.framework import checks, dtypes, errors
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_like import is_dense_tensor_like
@@ -85,7 +85,12 @@ def call_numpy_kernel(op: Any, values: list) -> tuple:
     """Runs the NumPy twin of an op's kernel; the outputs as arrays of the op's dtypes, in order."""
     arguments, attrs = kernel_arguments(op, values)
     with np.errstate(all="ignore"):
-        result = op.spec.numpy_kernel(*arguments, **{k: attrs[k] for k in op.spec.fold_attrs})
+        try:
+            result = op.spec.numpy_kernel(*arguments, **{k: attrs[k] for k in op.spec.fold_attrs})
+        except MemoryError as e:
+            raise errors.ResourceExhaustedError(op.node_def, op, f"OOM when allocating tensor: {e}") from e
+        except checks.BAD_INPUT as e:
+            raise checks.unfit(op, e) from e
     results = result if isinstance(result, (tuple, list)) else (result,)
     flat = [r for item in results for r in (item if isinstance(item, (tuple, list)) else (item,))]
     kinds = [t.dtype.as_numpy_dtype if t.dtype.is_numpy_compatible else object for t in op.outputs]

@@ -1,6 +1,6 @@
 """`@export("reduce_sum", "math.reduce_sum")` states, at a definition, every public name it has below `tf`.
 
-The namespace files of `tfcompat/` are generated from these marks (`tools/namespaces.py` reads them with `ast`). At run time
+The namespace files of `tfcompat/` are generated from these marks (`_src/namespaces.py` reads them with `ast`). At run time
 a mark gives dispatch support to the functions that `framework/dispatch.py` lists, and does nothing else. A value is marked
 by wrapping it: `float32 = export("float32")(DType(...))`.
 """

@@ -163,6 +163,9 @@ class Graph(Collections):
         if node.type in self._gradient_overrides:
             node._attrs["_gradient_op_type"] = self._gradient_overrides[node.type].encode()
         context = self._control_flow_context
+        for tensor in node.inputs:
+            if tensor.op._control_flow_context is not None:
+                tensor.op._control_flow_context.require_visible(tensor.op, node, context)
         if context is not None:
             node._control_flow_context = context
             context.AddOp(node)

@@ -17,7 +17,7 @@ from tfcompat._src.framework.function_def import output_name
 from tfcompat._src.framework.graph import Graph
 from tfcompat._src.framework.operation import Operation, arg_length, output_dtypes
 from tfcompat._src.framework.scopes import get_default_graph, name_scope
-from tfcompat._src.framework.signature import REQUIRED, Arg
+from tfcompat._src.framework.signature import REQUIRED, Arg, Attr
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape
 from tfcompat._src.platform.versions import GRAPH_DEF_VERSION, GRAPH_DEF_VERSION_MIN_PRODUCER, VERSION
@@ -256,6 +256,8 @@ class _Importer:
                     f"NodeDef mentions attr {key!r} not in Op<name={spec.name}; signature={spec.text}>; NodeDef: {{{{node {self._scope}{node.name}}}}}."
                 )
             attrs[key] = attr_values.from_proto(value)
+            if key in known:
+                self._check_allowed(node, known[key], attrs[key])
         for key, attr in known.items():
             if key not in attrs:
                 if attr.default is REQUIRED:
@@ -300,6 +302,18 @@ class _Importer:
     def _control(self, source: str) -> Operation:
         mapped = self._mapped(source)
         return mapped if mapped is not None else self._made[source[1:]]
+
+    def _check_allowed(self, node: Any, attr: Attr, value: Any) -> None:
+        """ValueError where an attribute is none of its allowed values, too small or too short."""
+        where = f"; NodeDef: {{{{node {self._scope}{node.name}}}}}; Op {node.op}"
+        found = value if attr.is_list else [value]
+        size, of = (len(found), "Length for") if attr.is_list else (value, "Value for")
+        if attr.minimum is not None and (attr.is_list or attr.kind == "int") and size < attr.minimum:
+            raise ValueError(f"{of} attr {attr.name!r} of {size} must be at least minimum {attr.minimum}{where}")
+        for item in found if attr.allowed is not None else ():
+            if item not in attr.allowed:
+                names = ", ".join(sorted(getattr(v, "name", str(v)) for v in attr.allowed))
+                raise ValueError(f"Value for attr {attr.name!r} of {item!r} is not in the list of allowed values: {names}{where}")
 
     def _check_inputs(self, spec: op_spec.OpSpec, node: Any, inputs: list[Tensor], attrs: dict[str, Any]) -> None:
         expected = []
@@ -387,7 +401,7 @@ class ImportedFunction(GraphFunction):
 
     def _arg(self, arg: Any) -> Arg:
         if arg.type_attr or arg.number_attr or arg.type_list_attr:
-            raise NotImplementedError(f"function {self.name}: argument {arg.name!r} has no fixed type")
+            raise NotImplementedError(f"tfcompat does not import function {self.name}: its argument {arg.name!r} has no fixed type.")
         return Arg(arg.name, dtype=dtypes.as_dtype(arg.type), is_ref=arg.is_ref)
 
     @functools.cached_property

@@ -202,7 +202,7 @@ def get(name: str) -> OpSpec:
     """The record of an op type; NotImplementedError where tfcompat has none."""
     spec = _REGISTRY.get(name)
     if spec is None:
-        raise NotImplementedError(f"tfcompat has no op {name!r} yet.")
+        raise NotImplementedError(f"tfcompat has no op {name!r}.")
     return spec
 
 

@@ -7,6 +7,8 @@ import threading
 import time
 from collections.abc import Iterator
 
+from tfcompat._src.framework import errors
+
 
 class MustWait(Exception):
     """A host operation has to wait for another thread, and was asked not to; it has changed nothing."""
@@ -53,3 +55,10 @@ def may_wait() -> bool:
 def seconds_left() -> float | None:
     """Seconds until the limit of this thread's run, None without one."""
     return None if _limits.deadline is None else _limits.deadline - time.monotonic()
+
+
+def require_time() -> None:
+    """Raises DeadlineExceededError where the limit of this thread's run has passed."""
+    left = seconds_left()
+    if left is not None and left < 0:
+        raise errors.DeadlineExceededError(None, None, "Timed out waiting for notification")

@@ -9,6 +9,7 @@ from tfcompat._src.framework import dtypes, nest, raw
 from tfcompat._src.framework.attr_values import FunctionRef
 from tfcompat._src.framework.convert import constant, convert_to_tensor
 from tfcompat._src.framework.export import export
+from tfcompat._src.framework.indexed_slices import IndexedSlices
 from tfcompat._src.framework.scopes import control_dependencies, get_default_graph, name_scope
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape
@@ -29,9 +30,10 @@ def cond_v2(pred: Any, true_fn: Callable, false_fn: Callable, name: str | None =
     if isinstance(pred, bool):
         raise TypeError("pred must not be a Python bool")
     with name_scope(name or "cond") as scope:
-        pred = convert_to_tensor(pred)
+        pred = _scalar(convert_to_tensor(pred))
         label = scope.rstrip("/")
         traced = [Traced(f"{label}_{side}", [], lambda _, fn=fn: fn()) for side, fn in (("true", true_fn), ("false", false_fn))]
+        _give_same_index_types("tf.cond", traced)
         _require_alike("tf.cond", ["true_fn", "false_fn"], traced)
         _require_own_tensors(["true_fn", "false_fn"], traced)
         captured = with_same_captures(traced)
@@ -45,11 +47,17 @@ def cond_v2(pred: Any, true_fn: Callable, false_fn: Callable, name: str | None =
         return _packed(traced[0], outputs)
 
 
+def _scalar(pred: Tensor) -> Tensor:
+    """A predicate without the dimensions of size 1 that it may have."""
+    return pred if pred.shape.ndims == 0 else raw.Squeeze(pred)
+
+
 def indexed_case(branch_index: Any, branch_fns: list[Callable], name: str = "indexed_case") -> Any:
     """The result of the branch of the index, or of the last one where there is none of it, as one node."""
     with name_scope(name) as scope:
         label = scope.rstrip("/")
         traced = [Traced(f"{label}_branch{i}", [], lambda _, fn=fn: fn()) for i, fn in enumerate(branch_fns)]
+        _give_same_index_types("tf.switch_case", traced)
         _require_alike("tf.switch_case", [f"branches[{i}]" for i in range(len(traced))], traced)
         _require_own_tensors([f"branch {i}" for i in range(len(traced))], traced)
         captured = with_same_captures(traced)
@@ -110,6 +118,20 @@ def _nonempty(functions: list[Callable]) -> list[Callable]:
     return functions
 
 
+def _give_same_index_types(caller: str, traced: list[Traced]) -> None:
+    """Indices of IndexedSlices become int64 where only some branches give int64; TypeError where only some give IndexedSlices."""
+    for position, same in enumerate(zip(*[nest.flatten(each.result) for each in traced])):
+        slices = [isinstance(v, IndexedSlices) for v in same]
+        if any(slices) and not all(slices):
+            raise TypeError(f"Cannot reconcile {caller} {position}-th outputs:\n  branches returned: {same}")
+        if not any(slices) or len({v.indices.dtype for v in same}) == 1:
+            continue
+        for each, value in zip(traced, same):
+            with each.body.as_default():
+                value._indices = raw.Cast(value.indices, DstT=dtypes.int64)
+            each.read_result()
+
+
 def _require_alike(caller: str, names: list[str], traced: list[Traced]) -> None:
     first = traced[0]
     for name, other in zip(names[1:], traced[1:]):
@@ -168,7 +190,7 @@ def while_v2(
             return nest.pack_sequence_as(given, with_flows(leaves, inputs[2:]), expand_composites=True)
 
         def goes_on(inputs: list[Tensor]) -> Any:
-            found = convert_to_tensor(cond(*variables(inputs)))
+            found = _scalar(convert_to_tensor(cond(*variables(inputs))))
             return found if maximum_iterations is None else raw.LogicalAnd(raw.Less(inputs[0], inputs[1]), found)
 
         def following(inputs: list[Tensor]) -> Any:
@@ -200,6 +222,9 @@ def _invariants(given: Any, shape_invariants: Any) -> list:
     if shape_invariants is not None:
         nest.assert_same_structure(given, shape_invariants, expand_composites=False)
         shapes = nest.flatten(nest.map_structure(shape_invariant, given, shape_invariants, expand_composites=False))
+        for shape in shapes:
+            if not isinstance(shape, TensorShape):
+                raise TypeError(f"Expected shape to be a TypeSpec or TensorShape, got {shape!r}")
     else:
         shapes = nest.flatten([shape_invariant(flow_of(v)) for v in nest.flatten(given, expand_composites=False)])
     return [s.sizes for s in shapes]
@@ -230,6 +255,14 @@ def get_func_graphs(op: Any) -> list[Any]:
 def _get_graph(while_op: Any, func_attr_name: str) -> Any:
     """The body of one function of a While node: "cond" or "body"."""
     return while_op.graph._get_function(while_op._attrs[func_attr_name].name).body
+
+
+def in_defun() -> bool:
+    """Whether the default graph is the body of a function, or a branch or loop in one."""
+    graph = get_default_graph()
+    while getattr(graph, "is_branch", False):
+        graph = graph.outer_graph
+    return graph.building_function
 
 
 control_flow_util.BUILDERS.update(cond=cond_v2, while_loop=while_v2)

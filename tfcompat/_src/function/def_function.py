@@ -314,7 +314,7 @@ def defun_with_attributes(
 ) -> Any:  # fmt: skip
     """`defun`; `attributes` must be empty, since nothing here reads them."""
     if attributes:
-        raise NotImplementedError(f"attributes of functions, {attributes}, are not kept")
+        raise NotImplementedError(f"tfcompat does not keep attributes of functions: {attributes}.")
     return defun(func, input_signature)
 
 

@@ -34,6 +34,7 @@ class TracedGraph(FuncGraph):
         super().__init__(outer)
         self._devices, self._colocations = list(outer._devices), list(outer._colocations)
         self.functional_control_flow = True
+        self.is_branch = shares_collections
         self._seed = outer.seed
         self.control_captures: dict[Operation, None] = {}
         if shares_collections:
@@ -77,9 +78,14 @@ class Traced:
         with self.body.as_default():
             inputs = [self.body.add_input(dtype, sizes, name) for (dtype, sizes), name in zip(kinds, names)]
             self.result = nest.map_structure(_as_tensor, fn(inputs), expand_composites=True)
+        self.read_result()
+        self._made: GraphFunction | None = None
+
+    def read_result(self) -> None:
+        """Makes the tensors in `result` what the function gives."""
+        with self.body.as_default():
             self.leaves = nest.flatten(self.result, expand_composites=True)
             self.body.outputs = [self._inside(flow_of(leaf)) for leaf in self.leaves if leaf is not None]
-        self._made: GraphFunction | None = None
 
     def _inside(self, tensor: Tensor) -> Tensor:
         return tensor if tensor.graph is self.body else self.body.capture(tensor)

@@ -79,9 +79,8 @@ def gradients(
         raise ValueError(f"Invalid aggregation_method specified {aggregation_method}.")
     with name_scope(name, "gradients", [*ys, *xs, *stops, *[g for g in grad_ys if g is not None]]):
         ys = convert_n_to_tensor_or_indexed_slices(ys, name="y")
-        graph = get_default_graph()
-        targets = [_captured(_differentiated(x), graph) for x in xs]
-        stop_tensors = {_captured(_differentiated(s), graph) for s in stops}
+        targets = [_origin(_differentiated(x)) for x in xs]
+        stop_tensors = {_origin(_differentiated(s)) for s in stops}
         walk = _Walk(colocate_gradients_with_ops, gate_gradients)
         for y, grad in zip(ys, _initial_gradients(grad_ys, ys)):
             walk.add(y, grad)
@@ -119,12 +118,11 @@ def _differentiated(x: Any) -> Tensor:
     return to_tensor(x, name="x", as_ref=True)
 
 
-def _captured(x: Tensor, graph: Graph) -> Tensor:
-    """What stands for a tensor of a graph around in a function that has captured it; else the tensor."""
-    if x.graph is graph or graph.outer_graph is None:
-        return x
-    outer = _captured(x, graph.outer_graph)
-    return getattr(graph, "captures", {}).get(outer, outer)
+def _origin(tensor: Tensor) -> Tensor:
+    """The tensor of a graph around that stands behind one that a function has captured; else the tensor."""
+    while tensor in tensor.graph.captured_from:
+        tensor = tensor.graph.captured_from[tensor]
+    return tensor
 
 
 def _initial_gradients(grad_ys: list[Any], ys: list[Any]) -> list[Any]:
@@ -190,10 +188,12 @@ class _Walk:
 
     def add(self, tensor: Any, grad: Any) -> None:
         if grad is not None:
-            self._grads.setdefault(tensor.values if isinstance(tensor, IndexedSlices) else tensor, []).append(grad)
+            tensor = tensor.values if isinstance(tensor, IndexedSlices) else tensor
+            self._grads.setdefault(_origin(tensor), []).append(grad)
 
     def total(self, tensor: Tensor) -> Any:
         """The sum of what has arrived at a tensor, or None."""
+        tensor = _origin(tensor)
         parts = self._grads.get(tensor)
         if not parts:
             return None
@@ -202,8 +202,8 @@ class _Walk:
         return parts[0]
 
     def run(self, ys: list[Any], xs: list[Tensor], stops: set[Tensor], among: set[Operation] | None = None) -> None:
-        graph = xs[0].graph if xs else ys[0].graph
-        between, reached = _between([y.op for y in ys], xs, stops, among)
+        graph = get_default_graph()
+        between, reached = _between([_origin(y).op for y in ys], xs, stops, among)
         for op in between:
             require_second_derivative(op)
         for op in reversed(between):
@@ -270,18 +270,37 @@ def _between(
     ends: list[Operation], xs: list[Tensor], stops: set[Tensor], among: set[Operation] | None
 ) -> tuple[list[Any], set[Tensor]]:
     """The operations (of `among`) and loops on a path from xs to ys that carry gradients, sources first; and the tensors that xs reach."""
-    backward = _behind(ends, lambda op: [t.op for t in _sources(op)])
+    backward = _behind(ends, lambda op: [_origin(t).op for t in _sources(op)] if op.type != "StopGradient" else ())
     reached = {x for x in xs if is_trainable(x)}
     between = []
     stopped = {t.op for t in stops}
-    for op in _with_loops(topological(backward)):
-        if among is not None and op not in among and not isinstance(op, LoopNode):
+    for op in _in_order(backward):
+        if among is not None and op not in among and not isinstance(op, LoopNode) and _is_listed(op):
             continue
-        if any(t in reached for t in _sources(op)):
+        through = [t for t in _sources(op) if _origin(t) in reached]
+        if through:
+            reached.update(through)
             reached.update(t for t in op.outputs if is_trainable(t))
             if op not in stopped:
                 between.append(op)
     return between, reached
+
+
+def _in_order(ops: set[Operation]) -> list[Any]:
+    """`ops` with one node in place of each loop, sources first: a function captures what the graphs around it have made."""
+    graphs: dict[Graph, list[Operation]] = {}
+    for op in ops:
+        graphs.setdefault(op.graph, []).append(op)
+    return [op for graph in sorted(graphs, key=_depth) for op in _with_loops(topological(graphs[graph]))]
+
+
+def _depth(graph: Graph) -> int:
+    return 0 if graph.outer_graph is None else 1 + _depth(graph.outer_graph)
+
+
+def _is_listed(op: Operation) -> bool:
+    """Whether the graph lists an operation: those that take the place of a call it does not."""
+    return op._graph._nodes_by_name.get(op._name) is op
 
 
 def _sources(op: Any) -> Any:

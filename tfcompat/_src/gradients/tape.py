@@ -120,7 +120,7 @@ class GradientTape:
         recorded = set()
         for op in graph.get_operations():
             if any(low < op._id <= (high if high >= 0 else op._id) for low, high in self._intervals):
-                if any(tracked.get(t, op._id) < op._id for t in op._inputs):
+                if any(tracked.get(t, op._id) < op._id for t in op.inputs):
                     recorded.add(op)
                     tracked.update((t, 0) for t in op.outputs)
         return recorded, set(tracked)

@@ -16,7 +16,7 @@ from tfcompat._src.keras.backend.math import clip, reduce_mean
 from tfcompat._src.keras.backend.values import evaluate
 from tfcompat._src.keras.utils import losses_utils
 from tfcompat._src.keras.utils.generic_utils import deserialize_keras_object, serialize_keras_object
-from tfcompat._src.losses.losses import sparse_softmax_cross_entropy
+from tfcompat._src.losses.losses import huber, sparse_softmax_cross_entropy
 from tfcompat._src.ops.array.shape import shape
 from tfcompat._src.ops.control.cond import smart_cond
 from tfcompat._src.ops.math import binary, unary
@@ -112,12 +112,7 @@ def categorical_hinge(y_true: Any, y_pred: Any) -> Tensor:
 def huber_loss(y_true: Any, y_pred: Any, delta: float = 1.0) -> Tensor:
     """error ** 2 / 2, and linear where |error| is above `delta` (Huber 1964), for each element."""
     y_pred, y_true = cast(y_pred, floatx()), cast(y_true, floatx())
-    error = unary.absolute(binary.subtract(y_pred, y_true))
-    quadratic = binary.minimum(error, delta)
-    linear = binary.subtract(error, quadratic)
-    half = convert_to_tensor(0.5, dtype=quadratic.dtype)
-    squares = binary.multiply(half, binary.multiply(quadratic, quadratic))
-    return binary.add(squares, binary.multiply(delta, linear))
+    return huber(y_pred, y_true, delta)
 
 
 @export("keras.losses.logcosh")

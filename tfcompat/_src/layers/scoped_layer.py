@@ -77,6 +77,10 @@ class Layer(base_layer.Layer):
             with variable_scope(scope) as self._scope:
                 pass
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Sets an attribute; layers and variables in attributes are not tracked, as they are in layers of Keras."""
+        object.__setattr__(self, name, value)
+
     def _init_set_name(self, name: Any, zero_based: bool = False) -> None:
         self._base_name = name.name if isinstance(name, VariableScope) else name
         self._name = name

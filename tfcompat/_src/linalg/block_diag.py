@@ -11,21 +11,22 @@ from tfcompat._src.framework import dtypes
 from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape
-from tfcompat._src.linalg import hints, util
-from tfcompat._src.linalg.algebra import RegisterAdjoint, RegisterCholesky, RegisterInverse
-from tfcompat._src.linalg.composition import broadcast_batch_shape_tensor
-from tfcompat._src.linalg.linear_operator import LinearOperator
+from tfcompat._src.linalg import util
+from tfcompat._src.linalg.of_operators import OfOperators, broadcast_batch_shape_tensor, register_by_operator
 from tfcompat._src.ops.array.fill import zeros
 from tfcompat._src.ops.array.join import concat, split, stack
 from tfcompat._src.ops.array.shape import shape, squeeze
 from tfcompat._src.ops.control.groups import group
 
+_IMPLIED = {
+    "is_non_singular": "non-singular", "is_self_adjoint": "self-adjoint", "is_positive_definite": "positive definite"
+}  # fmt: skip
+
 
 @export("linalg.LinearOperatorBlockDiag")
-class LinearOperatorBlockDiag(LinearOperator):
+class LinearOperatorBlockDiag(OfOperators):
     """The direct sum of square operators: they stand along the diagonal, with zeros elsewhere.
 
     Args:
@@ -42,34 +43,12 @@ class LinearOperatorBlockDiag(LinearOperator):
         self, operators: Iterable[Any], is_non_singular: bool | None = None, is_self_adjoint: bool | None = None,
         is_positive_definite: bool | None = None, is_square: bool = True, name: str | None = None,
     ) -> None:  # fmt: skip
-        operators, graph_parents = util.checked_operators(operators, "a non-empty list of")
-        self._operators = operators
-
-        def implied(attribute: str, given: bool | None, what: str) -> bool | None:
-            message = f"The direct sum of {what} operators is always {what}."
-            return util.implied_by_all(operators, attribute, given, message)
-
-        is_non_singular = implied("is_non_singular", is_non_singular, "non-singular")
-        is_self_adjoint = implied("is_self_adjoint", is_self_adjoint, "self-adjoint")
-        is_positive_definite = implied("is_positive_definite", is_positive_definite, "positive definite")
-        if not (is_square and all(operator.is_square for operator in operators)):
+        super().__init__(
+            operators, "a non-empty list of", "_ds_", "direct sum", _IMPLIED, name, is_non_singular=is_non_singular,
+            is_self_adjoint=is_self_adjoint, is_positive_definite=is_positive_definite, is_square=True,
+        )  # fmt: skip
+        if not (is_square and all(operator.is_square for operator in self.operators)):
             raise ValueError("Can only represent a block diagonal of square matrices.")
-        name = "_ds_".join(operator.name for operator in operators) if name is None else name
-        with name_scope(name, values=graph_parents):
-            super().__init__(
-                dtype=operators[0].dtype,
-                graph_parents=graph_parents,
-                is_non_singular=is_non_singular,
-                is_self_adjoint=is_self_adjoint,
-                is_positive_definite=is_positive_definite,
-                is_square=True,
-                name=name,
-            )
-
-    @property
-    def operators(self) -> list[Any]:
-        """The blocks, from the top left."""
-        return self._operators
 
     def _shape(self) -> TensorShape:
         columns = functools.reduce(python_operator.add, (operator.domain_dimension for operator in self.operators))
@@ -143,22 +122,4 @@ class LinearOperatorBlockDiag(LinearOperator):
         return group([operator.assert_positive_definite() for operator in self.operators])
 
 
-@RegisterAdjoint(LinearOperatorBlockDiag)
-def _adjoint(blocks: LinearOperatorBlockDiag) -> LinearOperator:
-    operators = [operator.adjoint() for operator in blocks.operators]
-    return LinearOperatorBlockDiag(operators=operators, **hints.of(blocks), is_square=True)
-
-
-@RegisterInverse(LinearOperatorBlockDiag)
-def _inverse(blocks: LinearOperatorBlockDiag) -> LinearOperator:
-    operators = [operator.inverse() for operator in blocks.operators]
-    return LinearOperatorBlockDiag(operators=operators, **hints.of(blocks), is_square=True)
-
-
-@RegisterCholesky(LinearOperatorBlockDiag)
-def _cholesky(blocks: LinearOperatorBlockDiag) -> LinearOperator:
-    operators = [operator.cholesky() for operator in blocks.operators]
-    is_diagonal = all(operator.is_self_adjoint for operator in operators)
-    return LinearOperatorBlockDiag(
-        operators=operators, is_non_singular=True, is_self_adjoint=None if is_diagonal else False, is_square=True
-    )
+register_by_operator(LinearOperatorBlockDiag)

@@ -10,28 +10,18 @@ from typing import Any
 from tfcompat._src.framework import dtypes
 from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape
 from tfcompat._src.linalg import hints, util
 from tfcompat._src.linalg.algebra import RegisterMatmul, RegisterSolve
 from tfcompat._src.linalg.inversion import LinearOperatorInversion
 from tfcompat._src.linalg.linear_operator import LinearOperator
-from tfcompat._src.ops.array.fill import zeros
+from tfcompat._src.linalg.of_operators import OfOperators, broadcast_batch_shape_tensor
 from tfcompat._src.ops.array.join import concat, stack
-from tfcompat._src.ops.array.shape import shape
-
-
-def broadcast_batch_shape_tensor(operators: list[Any]) -> Tensor:
-    """The common batch shape of operators as a vector."""
-    found = zeros(shape=operators[0].batch_shape_tensor())
-    for operator in operators[1:]:
-        found += zeros(shape=operator.batch_shape_tensor())
-    return shape(found)
 
 
 @export("linalg.LinearOperatorComposition")
-class LinearOperatorComposition(LinearOperator):
+class LinearOperatorComposition(OfOperators):
     """The product A1 @ A2 @ ... of operators.
 
     Args:
@@ -47,26 +37,11 @@ class LinearOperatorComposition(LinearOperator):
         self, operators: Iterable[Any], is_non_singular: bool | None = None, is_self_adjoint: bool | None = None,
         is_positive_definite: bool | None = None, is_square: bool | None = None, name: str | None = None,
     ) -> None:  # fmt: skip
-        operators, graph_parents = util.checked_operators(operators, "a non-empty list of")
-        self._operators = operators
-        message = "The composition of non-singular operators is always non-singular."
-        is_non_singular = util.implied_by_all(operators, "is_non_singular", is_non_singular, message)
-        name = "_o_".join(operator.name for operator in operators) if name is None else name
-        with name_scope(name, values=graph_parents):
-            super().__init__(
-                dtype=operators[0].dtype,
-                graph_parents=graph_parents,
-                is_non_singular=is_non_singular,
-                is_self_adjoint=is_self_adjoint,
-                is_positive_definite=is_positive_definite,
-                is_square=is_square,
-                name=name,
-            )
-
-    @property
-    def operators(self) -> list[Any]:
-        """The factors, from left to right."""
-        return self._operators
+        super().__init__(
+            operators, "a non-empty list of", "_o_", "composition", {"is_non_singular": "non-singular"}, name,
+            is_non_singular=is_non_singular, is_self_adjoint=is_self_adjoint,
+            is_positive_definite=is_positive_definite, is_square=is_square,
+        )  # fmt: skip
 
     def _shape(self) -> TensorShape:
         for left, right in zip(self.operators, self.operators[1:]):

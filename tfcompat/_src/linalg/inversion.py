@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from tfcompat._src.framework.export import export
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape
-from tfcompat._src.linalg import hints, util
+from tfcompat._src.linalg import hints
 from tfcompat._src.linalg.algebra import RegisterInverse, RegisterSolve
 from tfcompat._src.linalg.linear_operator import LinearOperator
+from tfcompat._src.linalg.of_operators import OfOperator
 
 
 @export("linalg.LinearOperatorInversion")
-class LinearOperatorInversion(LinearOperator):
+class LinearOperatorInversion(OfOperator):
     """The inverse of a square operator, by its `solve`.
 
     Args:
@@ -31,42 +30,16 @@ class LinearOperatorInversion(LinearOperator):
         self, operator: Any, is_non_singular: bool | None = None, is_self_adjoint: bool | None = None,
         is_positive_definite: bool | None = None, is_square: bool | None = None, name: str | None = None,
     ) -> None:  # fmt: skip
-        self._operator = operator
         for attribute, given in (("is_non_singular", is_non_singular), ("is_square", is_square)):
             known = getattr(operator, attribute)
             if known is False or given is False:
                 raise ValueError(f"operator and supplied hints must have `{attribute}` equal to `True` or `None`.  "
                                  f"Found {known}, {given}")  # fmt: skip
-
-        def combined(attribute: str, given: bool | None, what: str) -> bool | None:
-            message = f"An operator is {what} if and only if its inverse is {what}."
-            return util.use_operator_or_provided_hint_unless_contradicting(operator, attribute, given, message)
-
         name = operator.name + "_inv" if name is None else name
-        with name_scope(name, values=operator.graph_parents):
-            super().__init__(
-                dtype=operator.dtype,
-                graph_parents=operator.graph_parents,
-                is_square=combined("is_square", is_square, "square"),
-                is_non_singular=combined("is_non_singular", is_non_singular, "non-singular"),
-                is_self_adjoint=combined("is_self_adjoint", is_self_adjoint, "self-adjoint"),
-                is_positive_definite=combined("is_positive_definite", is_positive_definite, "positive-definite"),
-                name=name,
-            )
-
-    @property
-    def operator(self) -> Any:
-        """The operator whose inverse this is."""
-        return self._operator
-
-    def _assert_non_singular(self) -> Operation:
-        return self.operator.assert_non_singular()
-
-    def _assert_positive_definite(self) -> Operation:
-        return self.operator.assert_positive_definite()
-
-    def _assert_self_adjoint(self) -> Operation:
-        return self.operator.assert_self_adjoint()
+        super().__init__(
+            operator, "inverse", name, is_non_singular=is_non_singular, is_self_adjoint=is_self_adjoint,
+            is_positive_definite=is_positive_definite, is_square=is_square,
+        )  # fmt: skip
 
     def _shape(self) -> TensorShape:
         return self.operator.shape

@@ -10,12 +10,10 @@ from typing import Any
 from tfcompat._src.framework import errors
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape
-from tfcompat._src.linalg import hints, util
-from tfcompat._src.linalg.algebra import RegisterAdjoint, RegisterCholesky, RegisterInverse
-from tfcompat._src.linalg.linear_operator import LinearOperator
+from tfcompat._src.linalg import util
+from tfcompat._src.linalg.of_operators import OfOperators, register_by_operator
 from tfcompat._src.ops.array.fill import ones_like, zeros
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.reorder import matrix_transpose, transpose
@@ -50,8 +48,13 @@ def _rotate_last_dim(x: Tensor, rotate_right: bool = False) -> Tensor:
     return transpose(x, concat([arange(1, ndims), [0]], axis=0))
 
 
+_IMPLIED = {
+    "is_non_singular": "non-singular", "is_self_adjoint": "self-adjoint", "is_positive_definite": "positive-definite"
+}  # fmt: skip
+
+
 @export("linalg.LinearOperatorKronecker")
-class LinearOperatorKronecker(LinearOperator):
+class LinearOperatorKronecker(OfOperators):
     """The Kronecker product of operators: the matrix of all products of an entry of each.
 
     Args:
@@ -67,32 +70,10 @@ class LinearOperatorKronecker(LinearOperator):
         self, operators: Iterable[Any], is_non_singular: bool | None = None, is_self_adjoint: bool | None = None,
         is_positive_definite: bool | None = None, is_square: bool | None = None, name: str | None = None,
     ) -> None:  # fmt: skip
-        operators, graph_parents = util.checked_operators(operators, "a list of >=1")
-        self._operators = operators
-
-        def implied(attribute: str, given: bool | None, what: str) -> bool | None:
-            message = f"The Kronecker product of {what} operators is always {what}."
-            return util.implied_by_all(operators, attribute, given, message)
-
-        is_non_singular = implied("is_non_singular", is_non_singular, "non-singular")
-        is_self_adjoint = implied("is_self_adjoint", is_self_adjoint, "self-adjoint")
-        is_positive_definite = implied("is_positive_definite", is_positive_definite, "positive-definite")
-        name = "_x_".join(operator.name for operator in operators) if name is None else name
-        with name_scope(name, values=graph_parents):
-            super().__init__(
-                dtype=operators[0].dtype,
-                graph_parents=graph_parents,
-                is_non_singular=is_non_singular,
-                is_self_adjoint=is_self_adjoint,
-                is_positive_definite=is_positive_definite,
-                is_square=is_square,
-                name=name,
-            )
-
-    @property
-    def operators(self) -> list[Any]:
-        """The factors."""
-        return self._operators
+        super().__init__(
+            operators, "a list of >=1", "_x_", "Kronecker product", _IMPLIED, name, is_non_singular=is_non_singular,
+            is_self_adjoint=is_self_adjoint, is_positive_definite=is_positive_definite, is_square=is_square,
+        )  # fmt: skip
 
     def _shape(self) -> TensorShape:
         columns = functools.reduce(python_operator.mul, (operator.domain_dimension for operator in self.operators))
@@ -194,22 +175,4 @@ class LinearOperatorKronecker(LinearOperator):
         return group([operator.assert_self_adjoint() for operator in self.operators])
 
 
-@RegisterAdjoint(LinearOperatorKronecker)
-def _adjoint(product: LinearOperatorKronecker) -> LinearOperator:
-    operators = [operator.adjoint() for operator in product.operators]
-    return LinearOperatorKronecker(operators=operators, **hints.of(product), is_square=True)
-
-
-@RegisterInverse(LinearOperatorKronecker)
-def _inverse(product: LinearOperatorKronecker) -> LinearOperator:
-    operators = [operator.inverse() for operator in product.operators]
-    return LinearOperatorKronecker(operators=operators, **hints.of(product), is_square=True)
-
-
-@RegisterCholesky(LinearOperatorKronecker)
-def _cholesky(product: LinearOperatorKronecker) -> LinearOperator:
-    operators = [operator.cholesky() for operator in product.operators]
-    is_diagonal = all(operator.is_self_adjoint for operator in operators)
-    return LinearOperatorKronecker(
-        operators=operators, is_non_singular=True, is_self_adjoint=None if is_diagonal else False, is_square=True
-    )
+register_by_operator(LinearOperatorKronecker)

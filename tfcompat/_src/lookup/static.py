@@ -69,14 +69,12 @@ class InitializableLookupTableBaseV1(InitializableLookupTableBase):
         return self._init_op
 
 
-class StaticHashTable(InitializableLookupTableBase):
-    """See StaticHashTableV1, which has an `initializer` besides."""
+class HashTableBase(InitializableLookupTableBase):
+    """A table of one HashTableV2 node."""
 
-    def __init__(self, initializer: TableInitializerBase, default_value: Any, name: str | None = None) -> None:
-        self._shared_name = initializer._shared_name or f"hash_table_{uuid.uuid4()}"
-        self._name = name or "hash_table"
+    def __init__(self, initializer: TableInitializerBase, default_value: Any, shared_name: str | None, name: str | None) -> None:
+        self._initializer, self._shared_name, self._name = initializer, shared_name, name or "hash_table"
         self._table_name: str | None = None
-        self._initializer = initializer
         super().__init__(default_value, initializer)
         self._value_shape = self._default_value.get_shape()
 
@@ -91,6 +89,13 @@ class StaticHashTable(InitializableLookupTableBase):
     @property
     def name(self) -> str | None:
         return self._table_name
+
+
+class StaticHashTable(HashTableBase):
+    """See StaticHashTableV1, which has an `initializer` besides."""
+
+    def __init__(self, initializer: TableInitializerBase, default_value: Any, name: str | None = None) -> None:
+        super().__init__(initializer, default_value, initializer._shared_name or f"hash_table_{uuid.uuid4()}", name)
 
     def export(self, name: str | None = None) -> tuple[Tensor, Tensor]:
         """All keys and all values, in the order in which they came in."""

@@ -186,6 +186,15 @@ def hinge_loss(
         return compute_weighted_loss(losses, weights, scope, loss_collection, reduction=reduction)
 
 
+def huber(predictions: Tensor, labels: Tensor, delta: float) -> Tensor:
+    """error^2 / 2, linear where |error| > delta, for each element."""
+    error = unary.absolute(subtract(predictions, labels))
+    quadratic = binary.minimum(error, delta)
+    linear = subtract(error, quadratic)
+    half = convert_to_tensor(0.5, dtype=quadratic.dtype)
+    return binary.add(multiply(half, multiply(quadratic, quadratic)), multiply(delta, linear))
+
+
 @export("losses.huber_loss")
 def huber_loss(
     labels, predictions, weights=1.0, delta=1.0, scope=None, loss_collection=GraphKeys.LOSSES, reduction=_BY_NONZERO
@@ -194,11 +203,7 @@ def huber_loss(
     _require(labels=labels, predictions=predictions)
     with name_scope(scope, "huber_loss", (predictions, labels, weights)) as scope:
         predictions, labels = _as_floats(predictions, labels)
-        error = unary.absolute(subtract(predictions, labels))
-        quadratic = binary.minimum(error, delta)
-        linear = subtract(error, quadratic)
-        half = convert_to_tensor(0.5, dtype=quadratic.dtype)
-        losses = binary.add(multiply(half, multiply(quadratic, quadratic)), multiply(delta, linear))
+        losses = huber(predictions, labels, delta)
         return compute_weighted_loss(losses, weights, scope, loss_collection, reduction=reduction)
 
 

@@ -166,15 +166,25 @@ def precision_at_top_k(
     )  # fmt: skip
 
 
+def _share_at_k(
+    kind: str, share_at_top_k: Callable, labels: Any, predictions: Any, k: int, class_id: int | None, weights: Any,
+    metrics_collections: Any, updates_collections: Any, name: str | None,
+) -> Metric:  # fmt: skip
+    with name_scope(name, at_k_name(kind, k, class_id), (predictions, labels, weights)) as scope:
+        ids = top_k(predictions, k)[1]
+        return share_at_top_k(labels, ids, k, class_id, weights, metrics_collections, updates_collections, scope)
+
+
 @export("metrics.recall_at_k")
 def recall_at_k(
     labels: Any, predictions: Any, k: int, class_id: int | None = None, weights: Any = None,
     metrics_collections: Any = None, updates_collections: Any = None, name: str | None = None,
 ) -> Metric:  # fmt: skip
     """`recall_at_top_k` of the `k` classes with the largest scores `predictions`, [..., classes]."""
-    with name_scope(name, at_k_name("recall", k, class_id), (predictions, labels, weights)) as scope:
-        ids = top_k(predictions, k)[1]
-        return recall_at_top_k(labels, ids, k, class_id, weights, metrics_collections, updates_collections, scope)
+    return _share_at_k(
+        "recall", recall_at_top_k, labels, predictions, k, class_id, weights, metrics_collections, updates_collections,
+        name,
+    )  # fmt: skip
 
 
 @export("metrics.precision_at_k")
@@ -183,9 +193,10 @@ def precision_at_k(
     metrics_collections: Any = None, updates_collections: Any = None, name: str | None = None,
 ) -> Metric:  # fmt: skip
     """`precision_at_top_k` of the `k` classes with the largest scores `predictions`, [..., classes]."""
-    with name_scope(name, at_k_name("precision", k, class_id), (predictions, labels, weights)) as scope:
-        ids = top_k(predictions, k)[1]
-        return precision_at_top_k(labels, ids, k, class_id, weights, metrics_collections, updates_collections, scope)
+    return _share_at_k(
+        "precision", precision_at_top_k, labels, predictions, k, class_id, weights, metrics_collections,
+        updates_collections, name,
+    )  # fmt: skip
 
 
 @export("metrics.sparse_precision_at_k")

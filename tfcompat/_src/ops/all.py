@@ -143,6 +143,7 @@ import tfcompat._src.ops.nn.top_k  # noqa: F401
 import tfcompat._src.ops.nn.window_sizes  # noqa: F401
 import tfcompat._src.ops.nn.windows  # noqa: F401
 import tfcompat._src.ops.nn.zero_fraction  # noqa: F401
+import tfcompat._src.ops.parsing.alike  # noqa: F401
 import tfcompat._src.ops.parsing.csv  # noqa: F401
 import tfcompat._src.ops.parsing.example  # noqa: F401
 import tfcompat._src.ops.parsing.features  # noqa: F401

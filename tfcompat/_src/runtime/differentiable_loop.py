@@ -28,6 +28,15 @@ def bounded_while(test: Callable, body: Callable, carry: Any, limit: int) -> Any
     return jax.tree.unflatten(structure, _run(loop, leaves, flat_body.consts, flat_test.consts))
 
 
+def bounded_scan(test: Callable, body: Callable, carry: Any, limit: int) -> Any:
+    """`bounded_while` with derivatives of any order: `limit` iterations, of which those after the end change nothing."""
+
+    def step(state: Any, _: None) -> tuple[Any, None]:
+        return jax.lax.cond(test(state), body, lambda same: same, state), None
+
+    return jax.lax.scan(step, carry, length=limit)[0]
+
+
 class _Loop:
     """The body and the condition as functions of the carry and of what they take from outside."""
 
@@ -35,7 +44,8 @@ class _Loop:
         self._body, self._test, self.limit = body, test, limit
 
     def body(self, outer: list, carry: list) -> list:
-        return jax.core.eval_jaxpr(self._body, outer, *carry)
+        found = jax.core.eval_jaxpr(self._body, outer, *carry)
+        return [jnp.asarray(v, var.aval.dtype) for v, var in zip(found, self._body.outvars)]
 
     def goes_on(self, outer: list, count: Any, carry: list) -> Any:
         return jnp.logical_and(count < self.limit, jax.core.eval_jaxpr(self._test, outer, *carry)[0])
@@ -138,7 +148,7 @@ class _Static:
 
 
 def _is_real(value: Any) -> bool:
-    return jnp.issubdtype(value.dtype, jnp.inexact)
+    return jnp.issubdtype(jnp.result_type(value), jnp.inexact)
 
 
 def _real(values: list) -> list:
@@ -159,4 +169,4 @@ def _real_grads(grads: list, values: list) -> list:
 def _all_grads(found: list, values: list) -> list:
     """Gradients of all values: those that have none get zeros of JAX's type for that."""
     rest = iter(found)
-    return [next(rest) if _is_real(v) else np.zeros(v.shape, jax.dtypes.float0) for v in values]
+    return [next(rest) if _is_real(v) else np.zeros(np.shape(v), jax.dtypes.float0) for v in values]

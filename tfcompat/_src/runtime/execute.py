@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import jax
 import numpy as np
 
-from tfcompat._src.framework import checks, constant_value, errors, jax_compat, op_spec
+from tfcompat._src.framework import checks, constant_value, errors, jax_compat, op_spec, run_limits
 from tfcompat._src.framework.host_context import HostContext
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.control.guards import root_predicate
 from tfcompat._src.ops.flow.array_value import FIRST_CAPACITY, ArrayHandle, ArrayOverflow, DeviceArray, HostArray
+from tfcompat._src.proto import messages
 from tfcompat._src.runtime import failure, trace
 from tfcompat._src.runtime.compile import Program, input_shapes
 from tfcompat._src.runtime.loop_unit import LoopGradientItem, LoopItem
@@ -90,6 +93,7 @@ def run_loop(unit: LoopItem, values: dict[Tensor, Any], session: Any) -> None:
         values.update({record._outputs[0]: np.zeros(0, np.int32), record._outputs[1]: np.zeros((0, 6), np.uint32)})
     changing_reads = unit.changing_reads()
     while True:
+        run_limits.require_time()
         current = {**outer, **{t: session.variable_state.read(v, variable_key(v)) for t, v in changing_reads.items()}}
         for v, value in zip(unit.variables, state):
             current.update(dict.fromkeys(unit.names_inside(v), value))
@@ -137,6 +141,8 @@ def fetched_value(tensor: Tensor, values: dict[Tensor, Any], session: Any) -> An
     if value is None and tensor._dtype._is_ref_dtype:
         op = variable_op(tensor)
         value = session.variable_state.read(op, variable_key(op))
+    if value is None and tensor._dtype.name == "resource" and variable_op(tensor) is not None:
+        return _handle_value(variable_op(tensor), session)
     if value is None:
         raise errors.InvalidArgumentError(tensor.op.node_def, tensor.op, f"Retval[0] does not have value: {tensor.name} is on a side not taken")
     if isinstance(value, (DeviceArray, HostArray)):
@@ -147,6 +153,15 @@ def fetched_value(tensor: Tensor, values: dict[Tensor, Any], session: Any) -> An
             array = array[array.dtype.names[0]]
         return array if array.ndim else array[()]
     return value
+
+
+def _handle_value(variable: Operation, session: Any) -> np.ndarray:
+    """The handle of a variable as a fetch shows it: the bytes of a ResourceHandleProto."""
+    container, _, name = variable_key(variable).partition("/")
+    handle = messages.ResourceHandleProto(
+        device=session.placer.device_of(variable).name, container=container or "localhost", name=name, maybe_type_name="N10tensorflow3VarE"
+    )
+    return np.frombuffer(handle.SerializeToString(), np.dtype([("resource", np.uint8)]))
 
 
 def run_cluster(cluster: Cluster, known: dict[Tensor, Any], values: dict[Tensor, Any], session: Any) -> None:
@@ -210,17 +225,62 @@ def _device_input(value: Any, place: Any) -> Any:
 
 
 def run_host_step(step: HostStep, values: dict[Tensor, Any], session: Any) -> None:
-    for item in step.items:
-        if isinstance(item, CondUnit):
-            run_unit(item, values, session)
-        elif isinstance(item, LoopItem):
-            run_loop(item, values, session)
-        elif isinstance(item, LoopGradientItem):
-            item.run_backwards(values)
-        elif item.type in ROUTES:
-            ROUTES[item.type](item, Frame(values, {}))
+    if step.runners is None:
+        step.runners = [_runner(item) for item in step.items]
+    for run in step.runners:
+        run(values, session)
+
+
+def _runner(item: Any) -> Callable[[dict[Tensor, Any], Any], None]:
+    """What runs an item of a host step, given the values so far and the session."""
+    if isinstance(item, CondUnit):
+        return functools.partial(run_unit, item)
+    if isinstance(item, LoopItem):
+        return functools.partial(run_loop, item)
+    if isinstance(item, LoopGradientItem):
+        return lambda values, session: item.run_backwards(values)
+    if item.type == "Identity" and item._outputs[0]._dtype.name == "resource" and variable_op(item._outputs[0]) is not None:
+        return lambda values, session: None
+    if item.type in ROUTES:
+        return lambda values, session: ROUTES[item.type](item, Frame(values, {}))
+    return _stateless_runner(item) if _is_stateless(item) else functools.partial(run_host_op, item)
+
+
+def _is_stateless(op: Operation) -> bool:
+    """Whether an operation has to do neither with variables nor with a random state."""
+    effects = op.spec.effects
+    has_refs = any(t._dtype._is_ref_dtype for t in (*op._inputs, *op._outputs))
+    return not (has_refs or effects.random or effects.reads or effects.writes)
+
+
+def _stateless_runner(op: Operation) -> Callable[[dict[Tensor, Any], Any], None]:
+    inputs, outputs = list(op._inputs), list(op._outputs)
+    kernel, names, needs_context = *_numpy_kernel(op.spec), op.spec.context
+    has_lists = any(a.is_list for a in op.spec.signature.inputs)
+    attrs = constant_value.kernel_arguments(op, inputs)[1]
+    keywords = {k: attrs[k] for k in names}
+    kinds = [np.dtype(t._dtype.as_numpy_dtype) if t._dtype.is_numpy_compatible else None for t in outputs]
+
+    def run(values: dict[Tensor, Any], session: Any) -> None:
+        arguments = [_on_host(values.get(t)) for t in inputs]
+        if has_lists:
+            arguments = constant_value.kernel_arguments(op, arguments)[0]
+        if needs_context:
+            arguments = [HostContext(session, op), *arguments]
+        results = flatten_results(_call(op, kernel, arguments, keywords))
+        if len(results) == len(outputs) and all(type(r) is np.ndarray and r.dtype == k for r, k in zip(results, kinds)):
+            values.update(zip(outputs, results))
         else:
-            run_host_op(item, values, session)
+            store_results(op, _as_arrays(op, results), Frame(values, {}))
+
+    return run
+
+
+def _numpy_kernel(spec: Any) -> tuple[Callable, tuple[str, ...]]:
+    """The kernel for NumPy values, and the attributes that it takes."""
+    if spec.place == "host" or spec.numpy_kernel is None or spec.numpy_kernel is spec.kernel:
+        return spec.kernel, spec.kernel_attrs
+    return spec.numpy_kernel, spec.fold_attrs
 
 
 def run_host_op(op: Operation, values: dict[Tensor, Any], session: Any) -> None:
@@ -236,8 +296,7 @@ def _run_host_op(op: Operation, reads: list[Operation], writes: list[Operation],
     host_values = {t: _on_host(values[t]) for t in op._inputs if t in values}
     frame = Frame(host_values, state)
     arguments, attrs = constant_value.kernel_arguments(op, gather_inputs(op, frame))
-    kernel = spec.kernel if spec.place == "host" or spec.numpy_kernel is None else spec.numpy_kernel
-    names = spec.kernel_attrs if kernel is spec.kernel else spec.fold_attrs
+    kernel, names = _numpy_kernel(spec)
     keywords = {k: attrs[k] for k in names}
     if spec.effects.random:
         row = session.random_state.row(op)
@@ -277,6 +336,8 @@ def _call(op: Operation, kernel: Any, arguments: list, keywords: dict) -> Any:
         raise type(e)(op.node_def, op, e.message) from None
     except MemoryError as e:
         raise errors.ResourceExhaustedError(op.node_def, op, f"OOM when allocating tensor: {e}") from None
+    except checks.BAD_INPUT as e:
+        raise checks.unfit(op, e) from e
 
 
 def _on_host(value: Any) -> Any:

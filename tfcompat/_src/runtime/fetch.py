@@ -108,14 +108,6 @@ def structure_key(fetch: Any) -> Any:
     return fetch
 
 
-def feed_key(feed_dict: dict) -> tuple:
-    """A key of what is fed; TypeError where values are fed to structures of tensors."""
-    keys = tuple(feed_dict)
-    if any(isinstance(k, tuple) for k in keys):
-        raise TypeError("a structure is fed")
-    return keys
-
-
 def expand_feeds(graph: Graph, feed_dict: dict) -> dict[Tensor, Any]:
     """Resolves the keys of a feed_dict to tensors; composite keys feed each of their parts.
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.framework import errors
 from tfcompat._src.framework.constant_value import KnownShape, call_numpy_kernel
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
@@ -19,7 +20,7 @@ def fold(ops: list[Operation], fed: set[Tensor], given: dict[Tensor, np.ndarray]
     for op in ops:
         if op.type == "Const":
             if op._outputs[0] not in fed:
-                known[op._outputs[0]] = op._attrs["value"]
+                known.setdefault(op._outputs[0], op._attrs["value"])
         elif can_fold(op) and op._inputs and all(_needs_no_run(c, known) for c in op._control_inputs):
             values = [_value(op, i, t, known, fed) for i, t in enumerate(op._inputs)]
             if all(v is not None for v in values) and not fed.intersection(op._outputs):
@@ -31,7 +32,7 @@ def _folded(op: Operation, values: list[Any]) -> tuple:
     """The outputs of an operation; none where shapes do not fit, which the run reports when it comes to it."""
     try:
         return call_numpy_kernel(op, values)
-    except ValueError:
+    except (ValueError, errors.OpError):
         return ()
 
 

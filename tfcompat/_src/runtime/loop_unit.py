@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.framework import run_limits
 from tfcompat._src.framework.constant_value import KnownShape, call_numpy_kernel
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.ordering import topological
@@ -153,6 +154,8 @@ class LoopItem:
         """Why this cannot be compiled as one loop, or ""."""
         if self.condition in CHANGES_SHAPE:
             return "a loop variable changes its shape"
+        if run_limits.seconds_left() is not None and self.condition is not None and next(self._bound_needs(), None) is None:
+            return "the run has a time limit, and how often the loop runs has none"
         if host_chooses_branch(self):
             return "the shapes of a conditional depend on its predicate"
         return self._blocked or next((u.blocked for u in self.loops if u.blocked), "")
@@ -320,7 +323,7 @@ class LoopGradientItem:
         unit.gradients.append(self)
 
     def operations(self) -> list[Operation]:
-        return []
+        return [self.op]
 
     def constant_positions(self) -> frozenset[int]:
         """The steps where the loop has no known bound, and what the loop itself needs."""
@@ -359,7 +362,7 @@ def _is_known(value: Any) -> bool:
 
 def behind_identity(tensor: Tensor) -> Tensor:
     """The tensor that Identity nodes pass on."""
-    while tensor.op.type == "Identity":
+    while tensor.op.type in ("Identity", "RefIdentity"):
         tensor = tensor.op._inputs[0]
     return tensor
 

@@ -34,7 +34,7 @@ class Frame:
     """What is known at one point of a trace or of a host step.
 
     `values` by tensor, `state` by variable key, `rng` the row of each random operation, `reserves` how far each has moved on.
-    `differentiated` says that loops must be such that gradients go through them; `lengths` gives bounds of how often they run,
+    `differentiated` says how many times gradients go through loops, which must be made for that; `lengths` gives bounds of how often they run,
     `counts` takes how often they ran; `pullbacks` are the gradients of loops that were traced here.
     """
 
@@ -42,7 +42,7 @@ class Frame:
     state: dict[str, Any]
     rng: dict[Operation, Any] = field(default_factory=dict)
     reserves: dict[Operation, Any] = field(default_factory=dict)
-    differentiated: bool = False
+    differentiated: int = 0
     lengths: dict[Any, int] = field(default_factory=dict)
     counts: dict[Any, Any] | None = None
     pullbacks: dict[Any, Any] = field(default_factory=dict)
@@ -87,9 +87,8 @@ def run_device_op(op: Operation, frame: Frame) -> None:
         raise _with_node(e, op) from None
     except MemoryError as e:
         raise errors.ResourceExhaustedError(op.node_def, op, f"OOM when allocating tensor: {e}") from None
-    except (TypeError, ValueError) as e:
-        e.add_note(f"while computing node {op.name!r} (op type {op.type}) made at {op.traceback[-1][:2] if op.traceback else '?'}")
-        raise
+    except checks.BAD_INPUT as e:
+        raise checks.unfit(op, e) from e
     flat = flatten_results(results)
     before = {k: frame.state.get(k) for k in _written_keys(op)} if checks.COLLECTOR.guarded else {}
     store_results(op, flat, frame)
@@ -143,6 +142,9 @@ def _merge(op: Operation, frame: Frame) -> None:
         if tensor in frame.values:
             return _put_merged(op, index, frame.values[tensor], frame)
     if op.type == "RefMerge":
+        taken = [i for i, t in enumerate(op.inputs) if t.op.type == "RefSwitch" and t.value_index == int(frame.values[t.op.inputs[1]])]
+        if taken:
+            frame.values[op.outputs[1]] = np.array(taken[0], np.int32)
         return None
     for index, tensor in enumerate(op.inputs):
         if tensor._dtype._is_ref_dtype:

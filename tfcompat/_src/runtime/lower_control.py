@@ -79,7 +79,8 @@ class CondUnit:
         members = self.operations()
         mine = set(members)
         inside = {t for op in members for t in op._outputs}
-        used = [t for op in members for t in op._inputs if t not in inside]
+        nested = [item.predicate for on in self.branches for item in self.branches[on] if isinstance(item, CondUnit)]
+        used = [t for t in (*(t for op in members for t in op._inputs), *nested) if t not in inside]
         self._inputs = list(dict.fromkeys([self.predicate, *used]))
         self._outputs = [t for op in members for t in op._outputs if grouping.is_used_outside(t, mine)]
         self._control_inputs = list(dict.fromkeys(c for op in members for c in op._control_inputs if c not in mine))

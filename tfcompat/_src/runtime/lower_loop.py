@@ -13,8 +13,8 @@ from tfcompat._src.framework import checks
 from tfcompat._src.framework.op_spec import HOST
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.ops.flow.array_value import DeviceArray
-from tfcompat._src.runtime.differentiable_loop import bounded_while
+from tfcompat._src.ops.flow.array_value import ArrayHandle, DeviceArray
+from tfcompat._src.runtime.differentiable_loop import bounded_scan, bounded_while
 from tfcompat._src.runtime.loop_unit import CHANGES_SHAPE, LoopGradientItem, LoopItem
 from tfcompat._src.runtime.lower import Frame, Replan, collecting
 from tfcompat._src.runtime.lower_control import run_item
@@ -86,7 +86,7 @@ class LoopGradientUnit(LoopGradientItem):
         names = [unit.names_inside(v) for v in variables] + [n + [a for a, e in unit.aliases.items() if e._outputs[0] in n] for n in inside]
 
         def run(primals: list) -> list:
-            frame = Frame({**unit.known, **numbers}, {}, differentiated=True)
+            frame = Frame({**unit.known, **numbers}, {}, differentiated=1)
             for group, value, before in zip(names, primals, given):
                 frame.values.update(dict.fromkeys(group, _refilled(before, value)))
             with collecting():
@@ -114,7 +114,7 @@ class LoopSecondDerivative(LoopGradientItem):
         outer = [_cotangent(frame.values[t]) for t in op.input_named("grads2")]
 
         def first(leaves: list, cotangents: list) -> list:
-            inner = Frame(dict(frame.values), dict(frame.state), frame.rng)
+            inner = Frame(dict(frame.values), dict(frame.state), frame.rng, differentiated=1)
             for tensor, value in zip(varied, leaves):
                 _substitute(tensor, value, inner)
             given = {t: _refilled(g, c) for t, g, c in zip(op.input_named("exits"), grads, cotangents)}
@@ -326,7 +326,8 @@ class _Lowering:
             raise NotImplementedError(f"the gradient of {self.unit.name}: how often it runs is not known before it runs")
         if exact:
             return jax.lax.scan(lambda c, _: (body(c), None), carry, length=limit)[0]
-        return bounded_while(self._test, body, carry, limit)
+        bounded = bounded_while if self.frame.differentiated == 1 else bounded_scan
+        return bounded(self._test, body, carry, limit)
 
     def _test(self, carry: dict) -> Any:
         """Whether the loop goes on: its condition holds, and no check in it has failed."""
@@ -348,6 +349,8 @@ class _Lowering:
             value = values.get(source)
             if value is None and source._inputs[0] in frame.values:
                 value = frame.values[source._inputs[0]]
+            elif value is None and frame.differentiated and source._inputs[0]._dtype._is_ref_dtype:
+                value = _primal(source._inputs[0], frame)
             if value is not None:
                 frame.values[exit._outputs[0]] = value
         frame.state.update(zip(self.written, final["state"]))
@@ -375,7 +378,8 @@ class _Pullback:
         results: dict[str, Any] = {}
 
         def run(leaves: list) -> tuple:
-            inner = Frame(dict(frame.values), dict(frame.state), frame.rng, dict(frame.reserves), True, frame.lengths, frame.counts)
+            times = frame.differentiated + 1
+            inner = Frame(dict(frame.values), dict(frame.state), frame.rng, dict(frame.reserves), times, frame.lengths, frame.counts)
             for tensor, value in zip(wanted, leaves):
                 _substitute(tensor, value, inner)
             before = set(inner.values)
@@ -406,14 +410,14 @@ class _Pullback:
         cotangents = []
         for tensor, leaves in zip(self._exits, self._outputs):
             grad = _cotangent(grads.get(tensor))
-            cotangents.append([jnp.zeros(x.shape, x.dtype) if grad is None else jnp.conj(jnp.asarray(grad)) for x in leaves])
+            cotangents.append([jnp.zeros(x.shape, x.dtype) if grad is None else jnp.conj(jnp.asarray(grad, x.dtype)) for x in leaves])
         (found,) = self._pull(cotangents)
         return {t: jax.tree.map(jnp.conj, g) for t, g in zip(self.wanted, found)}
 
 
 def _repeated(op: Operation, unit: LoopUnit, frame: Frame) -> _Pullback:
     values = {t: v for t, v in frame.values.items() if t not in unit._outputs}
-    inner = Frame(values, dict(frame.state), dict(frame.rng), {})
+    inner = Frame(values, dict(frame.state), dict(frame.rng), {}, frame.differentiated)
     steps = frame.values.get(op.input_named("steps"))
     if unit.must_count and isinstance(steps, np.ndarray):
         inner.lengths = dict(zip([unit, *_descendants(unit)], steps.tolist()))
@@ -478,6 +482,8 @@ def _substitute(tensor: Tensor, primal: Any, frame: Frame) -> None:
 
 
 def _inexact(value: Any) -> list[Any]:
+    if isinstance(value, ArrayHandle):
+        return []
     if isinstance(value, DeviceArray):
         value = value.buffer
     return [value] if value is not None and jnp.issubdtype(value.dtype, jnp.inexact) else []

@@ -109,7 +109,7 @@ class Partitioner:
                         self.on_host.add(item)
             elif initializer and not spec.effects.creates and (spec.numpy_kernel is not None or not item._outputs and not item._inputs):
                 self.on_host.add(item)
-            elif self._is_integer_work_on_host_values(item) or self._moves_host_value(item):
+            elif self._is_integer_work_on_host_values(item) or self._moves_host_value(item) or self._depends_on_host_count(item):
                 self.on_host.add(item)
         for item in reversed(self.items):
             if item.type in ("Identity", "ReadVariableOp") and self._is_for_host_only(item):
@@ -183,6 +183,20 @@ class Partitioner:
         if source is None or source not in self.on_host or source.type in HANDLE_OPS or isinstance(source, UNITS):
             return False
         return item.type != "Reshape" or item._inputs[1] in self.known
+
+    def _depends_on_host_count(self, item: Any) -> bool:
+        """Whether an item picks fed or host values by what a host step found, or multiplies a sparse matrix made of them.
+
+        How many there are varies from run to run, so it is not worth compiling.
+        """
+        if item.type == "GatherV2":
+            values, found = item._inputs[:2]
+            return self._is_from_host_step(found) and (values in self.fed or self._is_from_host_step(values))
+        return item.type == "SparseTensorDenseMatMul" and all(map(self._is_from_host_step, item._inputs[:2]))
+
+    def _is_from_host_step(self, tensor: Tensor) -> bool:
+        source = self.producer.get(tensor)
+        return source in self.on_host and source.type not in HANDLE_OPS and not isinstance(source, UNITS)
 
     def _is_for_host_only(self, item: Any) -> bool:
         """Whether host steps, and nothing else, use what an item reads."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +14,7 @@ from tfcompat._src.framework import errors
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.runtime.lower_control import leaf_operations
-from tfcompat._src.runtime.variable_state import variable_key
+from tfcompat._src.runtime.variable_state import accesses, variable_key
 
 GUESS_AFTER = 4
 
@@ -27,9 +28,10 @@ class WrongGuess(errors.OpError):
 
 @dataclass(eq=False)
 class HostStep:
-    """Operations that run on the host, one after another."""
+    """Operations that run on the host, one after another; `runners` are what the first run finds to run each of them."""
 
     items: list[Any]
+    runners: list[Callable] | None = None
 
     @functools.cached_property
     def waits(self) -> bool:
@@ -95,10 +97,18 @@ class Plan:
     required: list[Operation]
     sizes: list[Tensor] = field(default_factory=list)
     seen: dict[tuple, deque[tuple]] = field(default_factory=dict)
+    has_run: set[tuple] = field(default_factory=set)
 
     @functools.cached_property
     def required_keys(self) -> list[tuple[str, Operation]]:
         return [(variable_key(v), v) for v in self.required]
+
+    @functools.cached_property
+    def at_risk(self) -> list[str]:
+        """The variables that are written before a branch or loop is traced, which may find out that another plan is needed."""
+        if all(isinstance(item, Operation) for step in self.steps for item in step.items) or self.steps == self.clusters[:1]:
+            return []
+        return list(dict.fromkeys(variable_key(v) for step in self.steps for item in step.items for v in accesses(item)[1]))
 
     def note_sizes(self, shapes: tuple, values: dict[Tensor, Any]) -> None:
         """Keeps what `sizes` are in a run with feeds of these shapes."""

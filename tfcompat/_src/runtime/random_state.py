@@ -33,6 +33,13 @@ class RandomState:
         """The rows of several operations, uint32[n, 6]."""
         return np.stack([self.row(op) for op in ops])
 
+    def positions(self) -> dict[Operation, int]:
+        """How far each operation has come, for `go_back`."""
+        return dict(self._moved)
+
+    def go_back(self, positions: dict[Operation, int]) -> None:
+        self._moved = dict.fromkeys(self._moved, 0) | positions
+
     def advance(self, op: Operation, steps: int) -> None:
         """Moves the counter of `op` on by `steps` draws."""
         self._moved[op] = self._moved.get(op, 0) + int(steps)

@@ -25,7 +25,7 @@ from tfcompat._src.runtime import devices, local_servers, structure, trace
 from tfcompat._src.runtime.compile import input_shapes
 from tfcompat._src.runtime.config import session_config
 from tfcompat._src.runtime.execute import execute
-from tfcompat._src.runtime.fetch import Fetches, convert_feed, expand_feeds, fed_parts, feed_key, structure_key
+from tfcompat._src.runtime.fetch import Fetches, convert_feed, expand_feeds, fed_parts, structure_key
 from tfcompat._src.runtime.fold import fold
 from tfcompat._src.runtime.lower import Replan
 from tfcompat._src.runtime.partial_run import PartialRun
@@ -42,7 +42,7 @@ class PreparedRun:
     """A fetch structure with its plans, kept for the next run of the same fetches and feeds.
 
     Fed scalars that decide a branch (`training=True`), and whether variables have values where the graph asks for that, are part
-    of the plan: there is one for each of their values.
+    of the plan: there is one for each of their values; so is whether the run has a time limit, which loops must then heed.
     """
 
     def __init__(self, fetches: Fetches, feeds: list[Tensor], graph_changes: int) -> None:
@@ -54,9 +54,10 @@ class PreparedRun:
         self.plans: dict[tuple, Plan] = {}
 
     def plan_key(self, feeds: list[Any], variables: dict[str, Any]) -> tuple:
-        if not self.deciding and not self.asked:
+        limited = run_limits.seconds_left() is not None
+        if not (self.deciding or self.asked or limited):
             return ()
-        return (*[feeds[i].tobytes() for i in self.deciding], *[key in variables for _, key in self.asked])
+        return (limited, *[feeds[i].tobytes() for i in self.deciding], *[key in variables for _, key in self.asked])
 
 
 class BaseSession:
@@ -134,9 +135,12 @@ class BaseSession:
         limited = run_limits.within(milliseconds or self._config.operation_timeout_in_ms)
         with jax_compat.x64(), limited, trace.recording(options, run_metadata) as recorder:
             prepared, plan, feeds = self._prepare(fetches, feed_dict)
+            undo = self._undo(plan, input_shapes(feeds)) if plan.at_risk else None
             try:
                 values = execute(plan, feeds, self)
             except Replan as change:
+                if undo is not None:
+                    undo()
                 if not change.adapt(self):
                     raise
                 prepared.plans.clear()
@@ -150,19 +154,34 @@ class BaseSession:
                 trace.fill(run_metadata, recorder, plan, self.placer.device_of, self.devices[0].name)
         return prepared.fetches.rebuild(values)
 
+    def _undo(self, plan: Plan, shapes: tuple) -> Callable[[], None] | None:
+        """What puts variables and random counters back where the first run of a plan with such feeds needs another plan midway."""
+        if shapes in plan.has_run:
+            return None
+        plan.has_run.add(shapes)
+        copies, positions = self.variable_state.copies(plan.at_risk), self.random_state.positions()
+
+        def undo() -> None:
+            self.variable_state.put_back(copies)
+            self.random_state.go_back(positions)
+
+        return undo
+
     def _prepare(self, fetches: Any, feed_dict: dict | None) -> tuple[PreparedRun, Plan, list[Any]]:
         """The prepared run, its plan and the converted feeds; made anew where they are not kept."""
         graph = self._graph
+        if not graph._nodes:
+            raise RuntimeError("The Session graph is empty.  Add operations to the graph before calling run().")
+        if feed_dict and not all([isinstance(key, (Tensor, str)) for key in feed_dict]):
+            feed_dict = expand_feeds(graph, feed_dict)
         try:
-            key = (structure_key(fetches), feed_key(feed_dict) if feed_dict else ())
+            key = (structure_key(fetches), tuple(feed_dict or ()))
             prepared = self._prepared.get(key)
         except TypeError:
             key = prepared = None
         if prepared is not None and prepared.graph_changes == graph._changes:
             feeds = [convert_feed(t, v) for t, v in zip(prepared.feeds, (feed_dict or {}).values())]
         else:
-            if not graph._nodes:
-                raise RuntimeError("The Session graph is empty.  Add operations to the graph before calling run().")
             feed_values = expand_feeds(graph, feed_dict or {})
             feeds = [convert_feed(t, v) for t, v in feed_values.items()]
             prepared = PreparedRun(Fetches(graph, fetches), list(feed_values), graph._changes)

@@ -15,7 +15,7 @@ from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.control.guards import MERGE, SWITCH, Guard, guards_of, root_predicate, same_reads
 from tfcompat._src.ops.control.loop_ops import ENTER
-from tfcompat._src.ops.control.loop_topology import find_loops, left_loops
+from tfcompat._src.ops.control.loop_topology import find_loops, left_loops, require_one_frame
 from tfcompat._src.runtime.fold import fold
 from tfcompat._src.runtime.loop_unit import collapse
 from tfcompat._src.runtime.lower_control import CondUnit
@@ -36,7 +36,9 @@ def structure(
 
 def _with_loops(ops: list[Operation], known: dict[Tensor, np.ndarray]) -> list[Any]:
     """`ops` with one item in place of each outermost loop and of each gradient of one."""
-    loops = left_loops(find_loops(ops)[0])
+    outermost, loop_of = find_loops(ops)
+    require_one_frame(loop_of)
+    loops = left_loops(outermost)
     return collapse(ops, loops, known, _grouped, LoopUnit) if loops else ops
 
 

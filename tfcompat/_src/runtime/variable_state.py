@@ -13,7 +13,7 @@ from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.control.guards import MERGE
 from tfcompat._src.ops.control.loop_ops import ENTER
-from tfcompat._src.ops.flow.array_origin import FORWARDS_HANDLE
+from tfcompat._src.ops.flow.array_origin import handed_on
 
 HANDLE_OPS = frozenset(("VariableV2", "Variable", "VarHandleOp", "TemporaryVariable"))
 
@@ -30,17 +30,14 @@ def variable_op(tensor: Tensor) -> Operation | None:
     Raises:
       NotImplementedError: which variable it is, a conditional decides while it runs.
     """
-    op = tensor.op
-    while op.type not in HANDLE_OPS:
-        if op.spec.effects.writes and op._inputs and op._inputs[0].dtype._is_ref_dtype:
-            op = op._inputs[0].op
-        elif op.type in MERGE and op._inputs[0].op.type not in ENTER and len(set(map(variable_op, op._inputs)) - {None}) > 1:
+    source: Tensor | None = tensor
+    while source is not None and source.op.type not in HANDLE_OPS:
+        op = source.op
+        if op.type in MERGE and op._inputs[0].op.type not in ENTER and len(set(map(variable_op, op._inputs)) - {None}) > 1:
             raise NotImplementedError(f"{op.name} joins the handles of several variables, of which a conditional takes one when it runs")
-        elif op.type in FORWARDS_HANDLE:
-            op = op._inputs[0].op
-        else:
-            return None
-    return op
+        is_update = op.spec.effects.writes and op._inputs and op._inputs[0].dtype._is_ref_dtype
+        source = op._inputs[0] if is_update else handed_on(source)
+    return None if source is None else source.op
 
 
 def is_ref_read(op: Any) -> bool:
@@ -93,6 +90,16 @@ class VariableState:
             if value is None:
                 raise uninitialized(op)
             return value if isinstance(value, np.ndarray) else jax_compat.to_numpy(value)
+
+    def copies(self, keys: list[str]) -> dict[str, np.ndarray | None]:
+        """Copies of values, None where a variable has none, for `put_back`."""
+        with self.lock:
+            return {key: np.array(self.values[key]) if key in self.values else None for key in keys}
+
+    def put_back(self, copies: dict[str, np.ndarray | None]) -> None:
+        with self.lock:
+            kept = {k: v for k, v in self.values.items() if k not in copies}
+            self.values = kept | {k: v for k, v in copies.items() if v is not None}
 
     def forget_lost(self) -> None:
         """Takes out the variables whose new value a failing device never delivered."""

@@ -216,7 +216,7 @@ class _Loader:
             return self._asset(node.asset.asset_file_def_index)
         if kind == "resource":
             return self._resource(node)
-        raise NotImplementedError(f"tf.saved_model.load_v2: object {number} of {self._dir} is of kind {kind}")
+        raise NotImplementedError(f"tf.saved_model.load_v2: object {number} of {self._dir} is of kind {kind}, which tfcompat does not load.")
 
     def _user_object(self, node: Any) -> Any:
         if node.user_object.identifier == "signature_map":

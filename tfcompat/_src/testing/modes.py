@@ -131,9 +131,7 @@ def also_run_as_tf_function(f: Any) -> Any:
 
     @functools.wraps(f)
     def refused(*args: Any, **kwargs: Any) -> None:
-        raise NotImplementedError(
-            "tfcompat does not have eager execution and tf.function, in which this test is to run"
-        )
+        raise NotImplementedError("tfcompat does not have eager execution, in which this test is to run")
 
     return refused
 

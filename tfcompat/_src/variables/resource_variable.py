@@ -259,7 +259,7 @@ class ResourceVariable(BaseResourceVariable):
         synchronization=None, aggregation=None, shape=None,
     ) -> None:  # fmt: skip
         if distribute_strategy is not None:
-            raise NotImplementedError("ResourceVariable(distribute_strategy=) is not there yet.")
+            raise NotImplementedError("tfcompat has no ResourceVariable with the argument distribute_strategy: make it in the strategy's scope.")
         if variable_def is not None:
             if initial_value is not None:
                 raise ValueError("variable_def and initial_value are mutually exclusive.")
@@ -356,7 +356,7 @@ class UnreadVariable(BaseResourceVariable):
         self._parent_op = parent_op
         self._constraint = None
         self._synchronization, self._aggregation, self._trainable = policies.validate(None, None, None, None)
-        self._graph_element = self._read_variable_op()
+        self._graph_element = None if get_default_graph().building_function else self._read_variable_op()
 
     @property
     def name(self) -> str:

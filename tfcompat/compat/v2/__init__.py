@@ -3,6 +3,7 @@
 import importlib
 
 from tfcompat._src.variables.variable_v2 import VariableV2 as Variable
+from tfcompat.compat.v2 import data as data
 from tfcompat.compat.v2 import keras as keras
 from tfcompat.compat.v2 import nn as nn
 

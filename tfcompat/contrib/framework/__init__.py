@@ -27,6 +27,10 @@ from tfcompat._src.contrib.framework.graph_util import fuse_op as fuse_op
 from tfcompat._src.contrib.framework.graph_util import get_placeholders as get_placeholders
 from tfcompat._src.contrib.framework.shapes import with_same_shape as with_same_shape
 from tfcompat._src.contrib.framework.shapes import with_shape as with_shape
+from tfcompat._src.contrib.framework.tensor_util import assert_scalar_int as assert_scalar_int
+from tfcompat._src.contrib.framework.tensor_util import reduce_sum_n as reduce_sum_n
+from tfcompat._src.contrib.framework.tensor_util import remove_squeezable_dimensions as remove_squeezable_dimensions
+from tfcompat._src.contrib.framework.variables import VariableDeviceChooser as VariableDeviceChooser
 from tfcompat._src.contrib.framework.variables import add_model_variable as add_model_variable
 from tfcompat._src.contrib.framework.variables import assert_global_step as assert_global_step
 from tfcompat._src.contrib.framework.variables import assert_or_get_global_step as assert_or_get_global_step

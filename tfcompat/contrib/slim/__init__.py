@@ -12,6 +12,7 @@ from tfcompat._src.contrib.framework.assign import assign_from_checkpoint as ass
 from tfcompat._src.contrib.framework.assign import assign_from_checkpoint_fn as assign_from_checkpoint_fn
 from tfcompat._src.contrib.framework.assign import assign_from_values as assign_from_values
 from tfcompat._src.contrib.framework.assign import assign_from_values_fn as assign_from_values_fn
+from tfcompat._src.contrib.framework.variables import VariableDeviceChooser as VariableDeviceChooser
 from tfcompat._src.contrib.framework.variables import add_model_variable as add_model_variable
 from tfcompat._src.contrib.framework.variables import assert_global_step as assert_global_step
 from tfcompat._src.contrib.framework.variables import assert_or_get_global_step as assert_or_get_global_step

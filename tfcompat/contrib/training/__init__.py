@@ -2,6 +2,7 @@
 
 import importlib
 
+from tfcompat._src.contrib.training.batch_sequences_with_states import batch_sequences_with_states as batch_sequences_with_states
 from tfcompat._src.contrib.training.bucket import bucket as bucket
 from tfcompat._src.contrib.training.bucket import bucket_by_sequence_length as bucket_by_sequence_length
 from tfcompat._src.contrib.training.device_setter import GreedyLoadBalancingStrategy as GreedyLoadBalancingStrategy
@@ -15,6 +16,8 @@ from tfcompat._src.contrib.training.resample import resample_at_rate as resample
 from tfcompat._src.contrib.training.resample import weighted_resample as weighted_resample
 from tfcompat._src.contrib.training.sampling_ops import rejection_sample as rejection_sample
 from tfcompat._src.contrib.training.sampling_ops import stratified_sample as stratified_sample
+from tfcompat._src.contrib.training.sequence_queueing_state_saver import NextQueuedSequenceBatch as NextQueuedSequenceBatch
+from tfcompat._src.contrib.training.sequence_queueing_state_saver import SequenceQueueingStateSaver as SequenceQueueingStateSaver
 from tfcompat._src.contrib.training.training import add_gradients_summaries as add_gradients_summaries
 from tfcompat._src.contrib.training.training import clip_gradient_norms as clip_gradient_norms
 from tfcompat._src.contrib.training.training import clip_gradient_norms_fn as clip_gradient_norms_fn

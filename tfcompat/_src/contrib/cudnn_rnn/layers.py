@@ -69,7 +69,7 @@ class _CudnnRNN(Layer):
     @property
     def saveable(self) -> Any:
         """What a Saver writes in place of the opaque weights."""
-        raise NotImplementedError("The saveable of cuDNN layers is not built yet: a Saver writes `opaque_kernel`.")
+        raise NotImplementedError("tfcompat has no saveable of cuDNN layers: a Saver writes the variable `opaque_kernel`.")
 
     @property
     def canonical_weight_shapes(self) -> list[tuple[int, int]]:

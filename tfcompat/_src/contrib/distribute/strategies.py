@@ -25,10 +25,10 @@ class MirroredStrategy(Strategy):
       devices: device strings.
       num_gpus, num_gpus_per_worker: the first GPUs, where `devices` are not given.
       cross_device_ops, cross_tower_ops: how values are reduced; the second is the old name.
-      auto_shard_dataset: False; there is one worker.
+      auto_shard_dataset: whether several workers share a dataset; no effect, there is one.
 
     Raises:
-      ValueError: devices are given in more than one way. NotImplementedError: `auto_shard_dataset` is true.
+      ValueError: devices are given in more than one way.
     """
 
     def __init__(
@@ -36,8 +36,6 @@ class MirroredStrategy(Strategy):
         cross_device_ops: CrossDeviceOps | None = None, auto_shard_dataset: bool = False,
         cross_tower_ops: CrossDeviceOps | None = None,
     ) -> None:  # fmt: skip
-        if auto_shard_dataset:
-            raise NotImplementedError("MirroredStrategy(auto_shard_dataset=True): tf.data is not there yet.")
         if num_gpus is not None and num_gpus_per_worker is not None:
             raise ValueError("You cannot specify both `num_gpus` and `num_gpus_per_worker`.")
         count = num_gpus_per_worker if num_gpus is None else num_gpus
@@ -88,7 +86,7 @@ class MultiWorkerAllReduce(AllReduceCrossDeviceOps):
         self, worker_devices: Any, num_gpus_per_worker: int, all_reduce_spec: Any = ("pscpu/pscpu", 2, -1), num_packs: int = 0,
         agg_small_grads_max_bytes: int = 0, agg_small_grads_max_group: int = 10,
     ) -> None:  # fmt: skip
-        raise NotImplementedError("contrib.distribute.MultiWorkerAllReduce: a strategy of tfcompat has one worker.")
+        raise NotImplementedError("tfcompat has no tf.contrib.distribute.MultiWorkerAllReduce: a strategy has one worker.")
 
 
 @export("contrib.distribute.Step")
@@ -153,7 +151,7 @@ class StandardSingleLossStep(StandardInputStep):
     ) -> None:
         super().__init__(dataset_fn, distribution)
         if iterations_per_step != 1:
-            raise NotImplementedError("StandardSingleLossStep(iterations_per_step=) above 1 is not there yet.")
+            raise NotImplementedError("tfcompat has no StandardSingleLossStep with iterations_per_step above 1.")
         self._loss_fn, self._optimizer = loss_fn, optimizer
 
     def __call__(self) -> Any:

@@ -11,10 +11,9 @@ from tfcompat._src.contrib.distributions.distribution_util import get_broadcast_
 from tfcompat._src.distributions.distribution import (
     FULLY_REPARAMETERIZED,
     NOT_REPARAMETERIZED,
-    ScalarDistribution,
     parameter,
 )  # fmt: skip
-from tfcompat._src.distributions.gamma import Gamma
+from tfcompat._src.distributions.gamma import ConcentrationRate, Gamma
 from tfcompat._src.distributions.transformed_distribution import TransformedDistribution
 from tfcompat._src.distributions.uniform import Uniform
 from tfcompat._src.framework import dtypes
@@ -26,7 +25,7 @@ from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.ops.array.fill import fill, ones, ones_like, zeros
 from tfcompat._src.ops.array.join import stack
 from tfcompat._src.ops.array.search import where_v2
-from tfcompat._src.ops.composed.check_ops import assert_less, assert_positive, assert_same_float_dtype
+from tfcompat._src.ops.composed.check_ops import assert_less, assert_positive
 from tfcompat._src.ops.control.groups import with_dependencies
 from tfcompat._src.ops.math.binary import squared_difference
 from tfcompat._src.ops.math.special import digamma, igammac, lbeta, lgamma
@@ -68,45 +67,24 @@ class Chi2WithAbsDf(Chi2):
 
 
 @export("contrib.distributions.InverseGamma")
-class InverseGamma(ScalarDistribution):
+class InverseGamma(ConcentrationRate):
     """The distribution of 1 / X with X of Gamma(concentration, rate); both are positive."""
-
-    _PARAMETERS = ("concentration", "rate")
 
     def __init__(
         self, concentration: Any, rate: Any, validate_args: bool = False, allow_nan_stats: bool = True,
         name: str = "InverseGamma",
     ) -> None:  # fmt: skip
-        with name_scope(name, values=[concentration, rate]) as name:
-            checks = [assert_positive(concentration), assert_positive(rate)] if validate_args else []
-            with control_dependencies(checks):
-                self._concentration = identity(concentration, name="concentration")
-                self._rate = identity(rate, name="rate")
-                assert_same_float_dtype([self._concentration, self._rate])
-        super().__init__(
-            dtype=self._concentration.dtype, reparameterization_type=NOT_REPARAMETERIZED,
-            validate_args=validate_args, allow_nan_stats=allow_nan_stats,
-            graph_parents=[self._concentration, self._rate], name=name,
-        )  # fmt: skip
-
-    concentration = parameter("concentration", "The shape.")
-    rate = parameter("rate", "The scale.")
+        super().__init__(concentration, rate, NOT_REPARAMETERIZED, validate_args, allow_nan_stats, name)
 
     def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
         return 1.0 / random_gamma(shape=[n], alpha=self.concentration, beta=self.rate, dtype=self.dtype, seed=seed)
 
-    def _log_prob(self, x: Tensor) -> Tensor:
-        return self._log_unnormalized_prob(x) - self._log_normalization()
-
     def _log_unnormalized_prob(self, x: Tensor) -> Tensor:
-        x = self._checked_sample(x)
+        x = self._maybe_assert_valid_sample(x)
         return -(1.0 + self.concentration) * log(x) - self.rate / x
 
-    def _log_normalization(self) -> Tensor:
-        return lgamma(self.concentration) - self.concentration * log(self.rate)
-
     def _cdf(self, x: Tensor) -> Tensor:
-        return igammac(self.concentration, self.rate / self._checked_sample(x))
+        return igammac(self.concentration, self.rate / self._maybe_assert_valid_sample(x))
 
     def _entropy(self) -> Tensor:
         of_logs = self.concentration + log(self.rate) + lgamma(self.concentration)
@@ -131,10 +109,6 @@ class InverseGamma(ScalarDistribution):
 
     def _mode(self) -> Tensor:
         return self.rate / (1.0 + self.concentration)
-
-    def _checked_sample(self, x: Tensor) -> Tensor:
-        assert_same_float_dtype(tensors=[x], dtype=self.dtype)
-        return with_dependencies([assert_positive(x)], x) if self.validate_args else x
 
 
 @export("contrib.distributions.InverseGammaWithSoftplusConcentrationRate")

@@ -9,6 +9,7 @@ import numpy as np
 
 from tfcompat._src.distributions import special_math
 from tfcompat._src.distributions.distribution import FULLY_REPARAMETERIZED, ScalarDistribution, parameter
+from tfcompat._src.distributions.location_scale import LocationScale
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.scopes import control_dependencies, name_scope
 from tfcompat._src.framework.tensor import Tensor
@@ -16,7 +17,7 @@ from tfcompat._src.framework.tensor_shape import TensorShape
 from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.ops.array.fill import fill, ones_like, zeros
 from tfcompat._src.ops.array.shape import shape
-from tfcompat._src.ops.composed.check_ops import assert_positive, assert_same_float_dtype
+from tfcompat._src.ops.composed.check_ops import assert_positive
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.special import erf
 from tfcompat._src.ops.math.unary import absolute, atan, exp, log, log1p, sigmoid, square, tan
@@ -24,55 +25,15 @@ from tfcompat._src.ops.nn.activation import relu, softplus
 from tfcompat._src.ops.random.stateful import random_normal, random_uniform
 
 
-class _LocationScale(ScalarDistribution):
-    """A distribution of loc + scale Z.
-
-    Args:
-      loc: float Tensor.
-      scale: float Tensor, positive.
-      validate_args, allow_nan_stats, name: see `Distribution`.
-
-    Raises:
-      TypeError: the parameters differ in dtype.
-    """
-
-    _PARAMETERS = ("loc", "scale")
-
-    def __init__(self, loc: Any, scale: Any, validate_args: bool, allow_nan_stats: bool, name: str) -> None:
-        with name_scope(name, values=[loc, scale]) as name:
-            with control_dependencies([assert_positive(scale)] if validate_args else []):
-                self._loc = identity(loc, name="loc")
-                self._scale = identity(scale, name="scale")
-                assert_same_float_dtype([self._loc, self._scale])
-        super().__init__(
-            dtype=self._scale.dtype, reparameterization_type=FULLY_REPARAMETERIZED, validate_args=validate_args,
-            allow_nan_stats=allow_nan_stats, graph_parents=[self._loc, self._scale], name=name,
-        )  # fmt: skip
-
-    loc = parameter("loc", "The location.")
-    scale = parameter("scale", "The scale.")
-
-    def _uniform(self, n: Any, seed: int | None) -> Tensor:
-        """Uniform numbers in (0, 1)."""
-        tiny = np.finfo(self.dtype.as_numpy_dtype).tiny
-        return random_uniform(self._sample_shape(n), minval=tiny, maxval=1.0, dtype=self.dtype, seed=seed)
-
-    def _log_prob(self, x: Tensor) -> Tensor:
-        return self._log_unnormalized_prob(x) - self._log_normalization()
-
-    def _log_normalization(self) -> Tensor:
-        return log(self.scale)
-
-    def _mode(self) -> Tensor:
-        return self.loc * ones_like(self.scale)
-
-    def _z(self, x: Tensor) -> Tensor:
-        with name_scope("standardize", values=[x]):
-            return (x - self.loc) / self.scale
+def _uniform(distribution: LocationScale, n: Any, seed: int | None) -> Tensor:
+    """Uniform numbers in (0, 1) for `n` samples."""
+    tiny = np.finfo(distribution.dtype.as_numpy_dtype).tiny
+    sizes = distribution._sample_shape(n)
+    return random_uniform(sizes, minval=tiny, maxval=1.0, dtype=distribution.dtype, seed=seed)
 
 
 @export("contrib.distributions.Cauchy")
-class Cauchy(_LocationScale):
+class Cauchy(LocationScale):
     """1 / (pi scale (1 + z^2)) with z = (x - loc) / scale; it has neither mean nor variance."""
 
     def __init__(
@@ -114,7 +75,7 @@ class Cauchy(_LocationScale):
         return self._undefined("stddev")
 
 
-class Gumbel(_LocationScale):
+class Gumbel(LocationScale):
     """exp(-z - exp(-z)) / scale with z = (x - loc) / scale."""
 
     def __init__(
@@ -123,7 +84,7 @@ class Gumbel(_LocationScale):
         super().__init__(loc, scale, validate_args, allow_nan_stats, name)
 
     def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
-        return -log(-log(self._uniform(n, seed))) * self.scale + self.loc
+        return -log(-log(_uniform(self, n, seed))) * self.scale + self.loc
 
     def _log_cdf(self, x: Tensor) -> Tensor:
         return -exp(-self._z(x))
@@ -146,7 +107,7 @@ class Gumbel(_LocationScale):
 
 
 @export("contrib.distributions.Logistic")
-class Logistic(_LocationScale):
+class Logistic(LocationScale):
     """exp(-z) / (scale (1 + exp(-z))^2) with z = (x - loc) / scale."""
 
     def __init__(
@@ -155,7 +116,7 @@ class Logistic(_LocationScale):
         super().__init__(loc, scale, validate_args, allow_nan_stats, name)
 
     def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
-        uniform = self._uniform(n, seed)
+        uniform = _uniform(self, n, seed)
         return (log(uniform) - log1p(-1.0 * uniform)) * self.scale + self.loc
 
     def _log_cdf(self, x: Tensor) -> Tensor:

@@ -13,6 +13,7 @@ from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.scopes import control_dependencies, name_scope
 from tfcompat._src.framework.sparse_tensor import SparseTensor
 from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.framework.tensor_shape import TensorShape
 from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.ops.array.shape import rank, reshape
 from tfcompat._src.ops.array.shape import shape as shape_of
@@ -36,6 +37,8 @@ def _sizes_fit(wanted: Any, found: Tensor) -> Tensor:
 def _assert_shape(wanted: Any, tensor: Tensor) -> Operation:
     with name_scope("assert_shape", values=[tensor]) as scope:
         found = shape_of(tensor, name="actual")
+        if isinstance(wanted, TensorShape) and not wanted.is_fully_defined():
+            wanted = [size or -1 for size in wanted.as_list()]
         with name_scope("is_shape", values=[tensor]) as inner:
             has_rank = _has_rank(size_of(wanted), tensor)
             fits = raw.LogicalAnd(has_rank, _sizes_fit(wanted, found), name=inner)
@@ -51,7 +54,7 @@ def with_shape(expected_shape: Any, tensor: Tensor) -> Tensor:
     """`tensor`, checked to have a shape: at once where it is known, else when it runs.
 
     Args:
-      expected_shape: list of ints, int32 array, or int32 Tensor [rank].
+      expected_shape: list of ints, int32 array, int32 Tensor [rank], or TensorShape, whose unknown sizes may be any.
       tensor: Tensor.
 
     Returns:
@@ -66,7 +69,7 @@ def with_shape(expected_shape: Any, tensor: Tensor) -> Tensor:
     if is_dynamic:
         if expected_shape.dtype.base_dtype != dtypes.int32:
             raise _invalid(f"dtype {expected_shape.dtype}", expected_shape, tensor)
-    else:
+    elif not isinstance(expected_shape, TensorShape):
         given = np.asarray(expected_shape)
         is_list = isinstance(expected_shape, (list, tuple))
         expected_shape = given.astype(np.int32) if is_list and (given.dtype == np.int64 or not given.size) else given

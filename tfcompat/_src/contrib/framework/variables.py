@@ -9,6 +9,7 @@ from typing import Any
 
 from tfcompat._src.contrib.framework.arg_scope import add_arg_scope
 from tfcompat._src.framework import dtypes
+from tfcompat._src.framework.device import DeviceSpecV1
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph_collections import GraphKeys
 from tfcompat._src.framework.scopes import add_to_collection, get_collection
@@ -183,6 +184,33 @@ def get_unique_variable(var_op_name: str) -> Any:
 def get_variable_full_name(var: Any) -> str:
     """The name of a variable, or of the whole one that it is a part of."""
     return var._save_slice_info.full_name if var._save_slice_info else var.op.name
+
+
+@export("contrib.framework.VariableDeviceChooser", "contrib.slim.VariableDeviceChooser")
+class VariableDeviceChooser:
+    """A function of operations, for `device=`, that puts one variable after the other on the tasks of a job.
+
+    Args:
+      num_tasks: number of tasks; 0: no job is named.
+      job_name: name of the job.
+      device_type, device_index, replica: of the devices.
+    """
+
+    def __init__(
+        self, num_tasks: int = 0, job_name: str = "ps", device_type: str = "CPU", device_index: int = 0,
+        replica: int | None = None,
+    ) -> None:  # fmt: skip
+        self._num_tasks, self._job_name, self._replica = num_tasks, job_name, replica
+        self._device_type, self._device_index = device_type, device_index
+        self._next_task = 0
+
+    def __call__(self, op: Any) -> str:
+        """The device of the next variable, a str; `op` does not matter."""
+        spec = DeviceSpecV1(replica=self._replica, device_type=self._device_type, device_index=self._device_index)
+        if self._num_tasks > 0:
+            spec.job, spec.task = self._job_name, self._next_task
+            self._next_task = (self._next_task + 1) % self._num_tasks
+        return spec.to_string()
 
 
 @export("contrib.framework.filter_variables", "contrib.slim.filter_variables")

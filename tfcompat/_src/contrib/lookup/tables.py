@@ -11,13 +11,13 @@ from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.lookup import vocabulary
-from tfcompat._src.lookup.interface import LookupInterface, TableInitializerBase, own_name
-from tfcompat._src.lookup.static import InitializableLookupTableBaseV1
+from tfcompat._src.lookup.interface import LookupInterface, TableInitializerBase
+from tfcompat._src.lookup.static import HashTableBase, InitializableLookupTableBaseV1
 from tfcompat._src.lookup.vocabulary import FastHashSpec, index_table_from_file
 
 
 @export("contrib.lookup.HashTable")
-class HashTable(InitializableLookupTableBaseV1):
+class HashTable(HashTableBase, InitializableLookupTableBaseV1):
     """A table that does not change after it is filled.
 
     Args:
@@ -30,27 +30,12 @@ class HashTable(InitializableLookupTableBaseV1):
     def __init__(
         self, initializer: TableInitializerBase, default_value: Any, shared_name: str | None = None, name: str | None = None
     ) -> None:
-        self._initializer, self._shared_name, self._name = initializer, shared_name, name or "hash_table"
-        self._table_name: str | None = None
-        super().__init__(default_value, initializer)
-        self._value_shape = self._default_value.get_shape()
-
-    def _create_resource(self) -> Tensor:
-        handle = raw.HashTableV2(
-            shared_name=self._shared_name, key_dtype=self._initializer.key_dtype,
-            value_dtype=self._initializer.value_dtype, name=self._name,
-        )  # fmt: skip
-        self._table_name = own_name(handle)
-        return handle
+        super().__init__(initializer, default_value, shared_name, name)
 
     @property
     def init(self) -> Operation:
         """Deprecated name of `initializer`."""
         return self.initializer
-
-    @property
-    def name(self) -> str | None:
-        return self._table_name
 
     def export(self, name: str | None = None) -> tuple[Tensor, Tensor]:
         """All keys and all values."""

@@ -170,7 +170,7 @@ class OptimizerV2(Optimizer):
         if not given:
             raise ValueError(f"No gradients provided for any variable: {[str(v) for _, v in pairs]}.")
         if distribution_context.strategy_in_use() is not None:
-            raise NotImplementedError("tf.contrib.optimizer_v2 in the scope of a distribution strategy.")
+            raise NotImplementedError("tfcompat does not use a tf.contrib.optimizer_v2 optimizer in the scope of a distribution strategy.")
         variables = [v for _, v in given]
         with name_scope(name, self._name) as scope:
             state = OptimizerV2State(self, self._hyper_tensors(), min(variables, key=lambda v: v.name))

@@ -142,6 +142,6 @@ def from_contrib_estimator(
 ) -> Predictor:  # fmt: skip
     """NotImplementedError: tf.contrib.learn has no Estimator here."""
     raise NotImplementedError(
-        "tf.contrib.predictor.from_contrib_estimator: tf.contrib.learn.Estimator is not built. Export the model as a SavedModel and "
+        "tf.contrib.predictor.from_contrib_estimator: tfcompat has no tf.contrib.learn.Estimator. Export the model as a SavedModel and "
         "use tf.contrib.predictor.from_saved_model."
     )

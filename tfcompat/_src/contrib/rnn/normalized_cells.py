@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tfcompat._src.contrib.rnn.linear import (
@@ -78,7 +79,40 @@ class LayerNormBasicLSTMCell(RNNCell):
         return new_h, LSTMStateTuple(new_c, new_h)
 
 
-class LayerNormLSTMCell(Sized, RNNCell):
+class _ProjectedLSTMCell(Sized, RNNCell):
+    """What LSTMs with peepholes, clipping and projection share; the arguments are those of LSTMCell."""
+
+    _linear: Callable[..., Tensor]
+
+    def __init__(
+        self, num_units: int, use_peepholes: bool, cell_clip: float | None, initializer: Any, num_proj: int | None,
+        proj_clip: float | None, forget_bias: float, activation: Any, reuse: bool | None,
+    ) -> None:  # fmt: skip
+        super().__init__(_reuse=reuse)
+        self._num_units, self._use_peepholes, self._cell_clip = num_units, use_peepholes, cell_clip
+        self._initializer, self._num_proj, self._proj_clip = initializer, num_proj, proj_clip
+        self._forget_bias, self._activation = forget_bias, activation or tanh
+        self._state_size, self._output_size = lstm_sizes(num_units, num_proj)
+
+    def _peepholes(self, dtype: Any) -> tuple[Any, Any, Any]:
+        """The weights of the memory in the forget, input and output gate."""
+        return tuple(get_variable(f"w_{gate}_diag", shape=[self._num_units], dtype=dtype) for gate in "fio")
+
+    def _finished(self, c: Tensor, output: Tensor, w_output: Any) -> tuple[Tensor, LSTMStateTuple]:
+        """The output and the state of a step from the memory and the sum of the output gate."""
+        if self._cell_clip is not None:
+            c = clip_by_value(c, -self._cell_clip, self._cell_clip)
+        gate = sigmoid(output + w_output * c) if self._use_peepholes else sigmoid(output)
+        h = gate * self._activation(c)
+        if self._num_proj is not None:
+            with variable_scope("projection"):
+                h = self._linear(h, self._num_proj, bias=False)
+            if self._proj_clip is not None:
+                h = clip_by_value(h, -self._proj_clip, self._proj_clip)
+        return h, LSTMStateTuple(c, h)
+
+
+class LayerNormLSTMCell(_ProjectedLSTMCell):
     """An LSTM with peepholes, clipping and projection as LSTMCell, and layer normalization.
 
     Args:
@@ -91,12 +125,10 @@ class LayerNormLSTMCell(Sized, RNNCell):
         self, num_units, use_peepholes=False, cell_clip=None, initializer=None, num_proj=None, proj_clip=None,
         forget_bias=1.0, activation=None, layer_norm=False, norm_gain=1.0, norm_shift=0.0, reuse=None,
     ) -> None:  # fmt: skip
-        super().__init__(_reuse=reuse)
-        self._num_units, self._use_peepholes, self._cell_clip = num_units, use_peepholes, cell_clip
-        self._initializer, self._num_proj, self._proj_clip = initializer, num_proj, proj_clip
-        self._forget_bias, self._activation = forget_bias, activation or tanh
+        super().__init__(
+            num_units, use_peepholes, cell_clip, initializer, num_proj, proj_clip, forget_bias, activation, reuse
+        )
         self._layer_norm, self._norm_gain, self._norm_shift = layer_norm, norm_gain, norm_shift
-        self._state_size, self._output_size = lstm_sizes(num_units, num_proj)
 
     def _norm(self, x: Tensor, scope: str) -> Tensor:
         return normalized(x, scope, self._norm_gain, self._norm_shift) if self._layer_norm else x
@@ -111,34 +143,24 @@ class LayerNormLSTMCell(Sized, RNNCell):
 
     def call(self, inputs: Tensor, state: Any) -> tuple[Tensor, LSTMStateTuple]:
         c, h = state
-        units, dtype = self._num_units, inputs.dtype
+        w_o = None
         depth_of(inputs)
         with variable_scope(get_variable_scope(), initializer=self._initializer) as unit_scope:
-            gates = self._linear([inputs, h], 4 * units, bias=True)
+            gates = self._linear([inputs, h], 4 * self._num_units, bias=True)
             i, j, f, o = split(value=gates, num_or_size_splits=4, axis=1)
             i, j = self._norm(i, "input"), self._norm(j, "transform")
             f, o = self._norm(f, "forget"), self._norm(o, "output")
             if self._use_peepholes:
                 with variable_scope(unit_scope):
-                    w_f, w_i, w_o = (get_variable(f"w_{g}_diag", shape=[units], dtype=dtype) for g in "fio")
+                    w_f, w_i, w_o = self._peepholes(inputs.dtype)
                 forget = sigmoid(f + self._forget_bias + w_f * c)
                 new_c = forget * c + sigmoid(i + w_i * c) * self._activation(j)
             else:
                 new_c = sigmoid(f + self._forget_bias) * c + sigmoid(i) * self._activation(j)
-            new_c = self._norm(new_c, "state")
-            if self._cell_clip is not None:
-                new_c = clip_by_value(new_c, -self._cell_clip, self._cell_clip)
-            output_gate = sigmoid(o + w_o * new_c) if self._use_peepholes else sigmoid(o)
-            new_h = output_gate * self._activation(new_c)
-            if self._num_proj is not None:
-                with variable_scope("projection"):
-                    new_h = self._linear(new_h, self._num_proj, bias=False)
-                if self._proj_clip is not None:
-                    new_h = clip_by_value(new_h, -self._proj_clip, self._proj_clip)
-        return new_h, LSTMStateTuple(new_c, new_h)
+            return self._finished(self._norm(new_c, "state"), o, w_o)
 
 
-class WeightNormLSTMCell(Sized, RNNCell):
+class WeightNormLSTMCell(_ProjectedLSTMCell):
     """An LSTM whose weights are normalized (Salimans and Kingma, arXiv 1602.07868).
 
     Args:
@@ -151,12 +173,10 @@ class WeightNormLSTMCell(Sized, RNNCell):
         self, num_units, norm=True, use_peepholes=False, cell_clip=None, initializer=None, num_proj=None,
         proj_clip=None, forget_bias=1, activation=None, reuse=None,
     ) -> None:  # fmt: skip
-        super().__init__(_reuse=reuse)
-        self._scope = "wn_lstm_cell"
-        self._num_units, self._norm, self._use_peepholes, self._cell_clip = num_units, norm, use_peepholes, cell_clip
-        self._initializer, self._num_proj, self._proj_clip = initializer, num_proj, proj_clip
-        self._forget_bias, self._activation = forget_bias, activation or tanh
-        self._state_size, self._output_size = lstm_sizes(num_units, num_proj)
+        super().__init__(
+            num_units, use_peepholes, cell_clip, initializer, num_proj, proj_clip, forget_bias, activation, reuse
+        )
+        self._scope, self._norm = "wn_lstm_cell", norm
 
     @staticmethod
     def _normalize(weight: Tensor, name: str) -> Tensor:
@@ -183,24 +203,15 @@ class WeightNormLSTMCell(Sized, RNNCell):
 
     def call(self, inputs: Tensor, state: Any) -> tuple[Tensor, LSTMStateTuple]:
         c, h = state
-        units, dtype = self._num_units, inputs.dtype
+        w_o = None
         depth_of(inputs)
         with variable_scope(self._scope, initializer=self._initializer):
-            gates = self._linear([inputs, h], 4 * units, bias=True)
+            gates = self._linear([inputs, h], 4 * self._num_units, bias=True)
             i, j, f, o = split(value=gates, num_or_size_splits=4, axis=1)
             if self._use_peepholes:
-                w_f, w_i, w_o = (get_variable(f"w_{gate}_diag", shape=[units], dtype=dtype) for gate in "fio")
+                w_f, w_i, w_o = self._peepholes(inputs.dtype)
                 kept = c * sigmoid(f + self._forget_bias + w_f * c)
                 new_c = kept + sigmoid(i + w_i * c) * self._activation(j)
             else:
                 new_c = c * sigmoid(f + self._forget_bias) + sigmoid(i) * self._activation(j)
-            if self._cell_clip is not None:
-                new_c = clip_by_value(new_c, -self._cell_clip, self._cell_clip)
-            output_gate = sigmoid(o + w_o * new_c) if self._use_peepholes else sigmoid(o)
-            new_h = output_gate * self._activation(new_c)
-            if self._num_proj is not None:
-                with variable_scope("projection"):
-                    new_h = self._linear(new_h, self._num_proj, bias=False)
-                if self._proj_clip is not None:
-                    new_h = clip_by_value(new_h, -self._proj_clip, self._proj_clip)
-        return new_h, LSTMStateTuple(new_c, new_h)
+            return self._finished(new_c, o, w_o)

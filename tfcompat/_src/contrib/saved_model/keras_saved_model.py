@@ -9,8 +9,8 @@ from tfcompat._src.framework.export import export
 
 @export("contrib.saved_model.load_keras_model")
 def load_keras_model(saved_model_path: str, custom_objects: dict[str, Any] | None = None) -> Any:
-    """NotImplementedError: Keras models are not built from SavedModels yet."""
-    raise NotImplementedError("tf.contrib.saved_model.load_keras_model: use tf.saved_model.load on the SavedModel")
+    """NotImplementedError: Keras models are not made from SavedModels."""
+    raise NotImplementedError("tfcompat has no tf.contrib.saved_model.load_keras_model: call tf.saved_model.load on the SavedModel.")
 
 
 @export("contrib.saved_model.save_keras_model")
@@ -18,5 +18,5 @@ def save_keras_model(
     model: Any, saved_model_path: str, custom_objects: dict[str, Any] | None = None, as_text: bool = False,
     input_signature: Any = None, serving_only: bool = False,
 ) -> Any:  # fmt: skip
-    """NotImplementedError: Keras models are not written as SavedModels yet."""
-    raise NotImplementedError("tf.contrib.saved_model.save_keras_model: use tf.saved_model.simple_save on the model's tensors")
+    """NotImplementedError: Keras models are not written as SavedModels."""
+    raise NotImplementedError("tfcompat has no tf.contrib.saved_model.save_keras_model: call tf.saved_model.simple_save on the model's tensors.")

@@ -98,7 +98,7 @@ def replicate(
     """
     for key, value in (("infeed_queue", infeed_queue), ("device_assignment", device_assignment), ("maximum_shapes", maximum_shapes)):
         if value is not None:
-            raise NotImplementedError(f"tpu.replicate({key}=) is not there yet.")
+            raise NotImplementedError(f"tfcompat has no tpu.replicate with the argument {key}.")
     inputs = [[]] if inputs is None else inputs
     if not isinstance(inputs, list) or any(not isinstance(i, (list, tuple)) for i in inputs):
         raise TypeError("tpu.replicate() inputs must be a list of lists/tuples or `None`")
@@ -267,5 +267,5 @@ def outside_compilation(computation: Callable, *args: Any, **kwargs: Any) -> Any
       NotImplementedError: always. Nodes that cannot be compiled run on the host by themselves; leave the call out.
     """
     raise NotImplementedError(
-        "tpu.outside_compilation is not there yet. Nodes that cannot be compiled run on the host by themselves: call the function directly."
+        "tfcompat has no tpu.outside_compilation: nodes that cannot be compiled run on the host by themselves. Call the function directly."
     )

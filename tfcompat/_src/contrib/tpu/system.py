@@ -29,7 +29,7 @@ def initialize_system(embedding_config: Any = None, job: str | None = None) -> T
       NotImplementedError: `embedding_config` is given.
     """
     if embedding_config is not None:
-        raise NotImplementedError("initialize_system(embedding_config=): embeddings on TPUs are not there yet.")
+        raise NotImplementedError("tfcompat has no embeddings on TPUs (initialize_system with embedding_config).")
     count = accelerator_count("TPU")
     found = messages.tpu.TopologyProto(
         mesh_shape=[count, 1, 1], num_tasks=1, num_tpu_devices_per_task=count,

@@ -71,7 +71,7 @@ class CrossShardOptimizer(Optimizer):
         pairs = list(grads_and_vars)
         shards = get_tpu_context().number_of_shards or 1
         if shards > 1 and self._group_assignment and len(self._group_assignment) > 1:
-            raise NotImplementedError("CrossShardOptimizer(group_assignment=) with several groups is not there yet.")
+            raise NotImplementedError("tfcompat has no CrossShardOptimizer with several groups (group_assignment).")
         summed = []
         for grad, variable in pairs:
             if grad is not None and get_tpu_context().number_of_shards is not None:

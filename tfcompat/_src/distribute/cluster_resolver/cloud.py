@@ -96,10 +96,10 @@ class _AsksCloud(ClusterResolver):
     """A resolver that would ask a cloud."""
 
     def cluster_spec(self) -> ClusterSpec:
-        raise NotImplementedError(f"{type(self).__name__} is not there yet.")
+        raise NotImplementedError(f"tfcompat has no {type(self).__name__}; use SimpleClusterResolver with the addresses.")
 
     def master(self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None) -> str:
-        raise NotImplementedError(f"{type(self).__name__} is not there yet.")
+        raise NotImplementedError(f"tfcompat has no {type(self).__name__}; use SimpleClusterResolver with the addresses.")
 
 
 @export("distribute.cluster_resolver.GCEClusterResolver", "contrib.cluster_resolver.GCEClusterResolver")
@@ -114,7 +114,7 @@ class GCEClusterResolver(_AsksCloud):
         self, project: str, zone: str, instance_group: str, port: int, task_type: str = "worker", task_id: int = 0,
         rpc_layer: str = "grpc", credentials: Any = "default", service: Any = None,
     ) -> None:  # fmt: skip
-        raise NotImplementedError("GCEClusterResolver is not there yet; use SimpleClusterResolver with the addresses.")
+        raise NotImplementedError("tfcompat has no GCEClusterResolver; use SimpleClusterResolver with the addresses.")
 
 
 @export("distribute.cluster_resolver.KubernetesClusterResolver", "contrib.cluster_resolver.KubernetesClusterResolver")
@@ -129,4 +129,4 @@ class KubernetesClusterResolver(_AsksCloud):
         self, job_to_label_mapping: dict | None = None, tf_server_port: int = 8470, rpc_layer: str = "grpc",
         override_client: Any = None,
     ) -> None:  # fmt: skip
-        raise NotImplementedError("KubernetesClusterResolver is not there yet; use SimpleClusterResolver with the addresses.")
+        raise NotImplementedError("tfcompat has no KubernetesClusterResolver; use SimpleClusterResolver with the addresses.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import json
 from typing import Any
@@ -123,7 +124,7 @@ class Layer(LayerNodes, LayerLosses, LayerWeights):
 
     def compute_output_shape(self, input_shape: Any) -> Any:
         """The shape of the outputs for inputs of `input_shape`."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} defines no compute_output_shape.")
 
     def compute_output_signature(self, input_signature: Any) -> Any:
         """The TensorSpecs of the outputs for inputs with those of `input_signature`; TypeError for anything else."""
@@ -391,7 +392,7 @@ class Layer(LayerNodes, LayerLosses, LayerWeights):
             "dtype": self.dtype,
             "batch_input_shape": getattr(self, "_batch_input_shape", None),
         }
-        if not hasattr(self.get_config, "_is_default") or not self._lacks_config():
+        with contextlib.suppress(NotImplementedError):
             metadata["config"] = self.get_config()
         metadata["input_spec"] = nest.map_structure(serialize_keras_object, self.input_spec)
         regularizer = self.activity_regularizer
@@ -399,10 +400,3 @@ class Layer(LayerNodes, LayerLosses, LayerWeights):
             serialize_keras_object(regularizer) if hasattr(regularizer, "get_config") else None
         )
         return json.dumps(metadata, default=get_json_type)
-
-    def _lacks_config(self) -> bool:
-        try:
-            self.get_config()
-        except NotImplementedError:
-            return True
-        return False

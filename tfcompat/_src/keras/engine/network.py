@@ -468,7 +468,7 @@ class Network(Layer):
     def get_config(self) -> dict[str, Any]:
         """The graph of layers; NotImplementedError for a subclass."""
         if not self._is_graph_network:
-            raise NotImplementedError
+            raise NotImplementedError(f"{type(self).__name__} is no graph of layers and defines no get_config.")
         return network_config(self)
 
     @classmethod

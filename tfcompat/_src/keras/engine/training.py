@@ -69,7 +69,7 @@ class Model(CompiledLoss):
         self._run_eagerly = kwargs.pop("run_eagerly", None)
         kwargs.pop("experimental_run_tf_function", None)
         if distribute is not None or strategy_in_use() is not None:
-            raise NotImplementedError("tf.keras.Model.compile with a tf.distribute.Strategy")
+            raise NotImplementedError("tfcompat has no tf.keras.Model.compile with a tf.distribute.Strategy.")
         self._set_optimizer(optimizer)
         if isinstance(self.optimizer, Trackable):
             self._track_trackable(self.optimizer, name="optimizer", overwrite=True)
@@ -78,8 +78,7 @@ class Model(CompiledLoss):
         self._training_endpoints = []
         self._compiled_trainable_state = self._get_trainable_state()
         self._compile_metric_functions = []
-        if self.run_eagerly:
-            raise NotImplementedError("Models run eagerly need eager execution, which tfcompat does not have.")
+        self._check_run_eagerly()
         if not self.built or not self.inputs or not self.outputs:
             return
         self._is_compiled = True
@@ -110,6 +109,14 @@ class Model(CompiledLoss):
         Raises:
           ValueError: it was asked for, or a layer is dynamic.
         """
+        self._check_run_eagerly()
+        return False
+
+    @run_eagerly.setter
+    def run_eagerly(self, value: bool | None) -> None:
+        self._run_eagerly = value
+
+    def _check_run_eagerly(self) -> None:
         if self._run_eagerly is True:
             raise ValueError("You can only set `run_eagerly=True` if eager execution is enabled.")
         if self.dynamic:
@@ -117,11 +124,6 @@ class Model(CompiledLoss):
                 "Your model contains layers that can only be successfully run in eager execution (layers constructed "
                 "with `dynamic=True`). You must enable eager execution with `tf.enable_eager_execution()`."
             )
-        return False
-
-    @run_eagerly.setter
-    def run_eagerly(self, value: bool | None) -> None:
-        self._run_eagerly = value
 
     def _process_target_tensor_for_compile(self, targets: Any) -> list[Any]:
         if targets is None or (isinstance(targets, list) and not targets):

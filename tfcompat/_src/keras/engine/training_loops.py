@@ -118,6 +118,9 @@ class GeneratorSource:
       data: generator or Sequence of (inputs,), (inputs, targets) or (inputs, targets, sample weights).
       steps: batches in an epoch; by default the length of a Sequence.
       class_weight: dict from classes to weights.
+      workers: how many read ahead; 0 reads in this thread.
+      use_multiprocessing: whether the workers are processes.
+      max_queue_size: how many batches are read ahead.
       shuffle: whether the order of a Sequence changes from epoch to epoch.
 
     Raises:
@@ -244,7 +247,7 @@ class _Outputs:
 
 def _joined(parts: list[Any]) -> Any:
     if is_composite(parts[0]):
-        raise NotImplementedError("predict with sparse or ragged outputs in several batches")
+        raise NotImplementedError("tfcompat does not join sparse or ragged outputs of several batches: call predict with one batch of all samples.")
     return np.concatenate(parts, axis=0)
 
 

@@ -85,23 +85,36 @@ class BaseDenseAttention(Layer):
             )
 
 
-@export("keras.layers.Attention")
-class Attention(BaseDenseAttention):
-    """Attention by the product of query and key, times a weight where `use_scale`; see `BaseDenseAttention`."""
+class _ScaledAttention(BaseDenseAttention):
+    """Attention whose scores may have a weight."""
 
     _config = ("causal", "use_scale")
 
-    def __init__(self, use_scale=False, **kwargs) -> None:
+    def __init__(self, use_scale: bool, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.use_scale = use_scale
+
+    def _scale_settings(self, input_shape: Any) -> dict[str, Any]:
+        """The shape and the initializer of the weight."""
+        raise NotImplementedError(f"{type(self).__name__} defines no _scale_settings.")
 
     def build(self, input_shape: Any) -> None:
         self.scale = None
         if self.use_scale:
-            self.scale = self.add_weight(
-                name="scale", shape=(), initializer=Ones(), dtype=self.dtype, trainable=True
-            )
+            settings = self._scale_settings(input_shape)
+            self.scale = self.add_weight(name="scale", dtype=self.dtype, trainable=True, **settings)
         super().build(input_shape)
+
+
+@export("keras.layers.Attention")
+class Attention(_ScaledAttention):
+    """Attention by the product of query and key, times a weight where `use_scale`; see `BaseDenseAttention`."""
+
+    def __init__(self, use_scale=False, **kwargs) -> None:
+        super().__init__(use_scale, **kwargs)
+
+    def _scale_settings(self, input_shape: Any) -> dict[str, Any]:
+        return {"shape": (), "initializer": Ones()}
 
     def _calculate_scores(self, query: Any, key: Any) -> Tensor:
         scores = matmul(query, key, transpose_b=True)
@@ -109,23 +122,14 @@ class Attention(BaseDenseAttention):
 
 
 @export("keras.layers.AdditiveAttention")
-class AdditiveAttention(BaseDenseAttention):
+class AdditiveAttention(_ScaledAttention):
     """Attention by tanh(query + key), times a weight where `use_scale`; see `BaseDenseAttention`."""
 
-    _config = ("causal", "use_scale")
-
     def __init__(self, use_scale=True, **kwargs) -> None:
-        super().__init__(**kwargs)
-        self.use_scale = use_scale
+        super().__init__(use_scale, **kwargs)
 
-    def build(self, input_shape: Any) -> None:
-        self.scale = None
-        if self.use_scale:
-            self.scale = self.add_weight(
-                name="scale", shape=[TensorShape(input_shape[1]).as_list()[-1]], initializer=GlorotUniform(),
-                dtype=self.dtype, trainable=True,
-            )  # fmt: skip
-        super().build(input_shape)
+    def _scale_settings(self, input_shape: Any) -> dict[str, Any]:
+        return {"shape": [TensorShape(input_shape[1]).as_list()[-1]], "initializer": GlorotUniform()}
 
     def _calculate_scores(self, query: Any, key: Any) -> Tensor:
         rows, columns = expand_dims(query, axis=-2), expand_dims(key, axis=-3)

@@ -168,8 +168,7 @@ class SensitivitySpecificityBase(_AllCounts):
         if num_thresholds <= 0:
             raise ValueError("`num_thresholds` must be > 0.")
         self.value = value
-        inner = [0.0, *metrics_utils.evenly_spaced(num_thresholds), 1.0] if num_thresholds > 1 else [0.5]
-        self.thresholds = inner
+        self.thresholds = [0.0, *metrics_utils.evenly_spaced(num_thresholds), 1.0] if num_thresholds > 1 else [0.5]
         self._add_counts()
 
     def _nearest(self, shares: Tensor) -> Tensor:

@@ -26,7 +26,7 @@ def save_model(model, filepath, overwrite=True, include_optimizer=True, save_for
       filepath: a path, or an open h5py.File.
       overwrite: whether to replace a file without asking.
       include_optimizer: whether to write the optimizer and its state.
-      save_format: "h5"; SavedModels ("tf") are not built yet.
+      save_format: "h5"; SavedModels ("tf") are not written.
       signatures: of a SavedModel.
 
     Raises:
@@ -34,7 +34,7 @@ def save_model(model, filepath, overwrite=True, include_optimizer=True, save_for
     """
     is_h5 = _is_open_file(filepath) or os.path.splitext(os.fspath(filepath))[1] in HDF5_EXTENSIONS
     if not is_h5 and (save_format or "h5") != "h5":
-        raise NotImplementedError("tf.keras.models.save_model with save_format='tf'")
+        raise NotImplementedError("tfcompat does not write Keras models as SavedModels (save_format='tf'); save an HDF5 file.")
     if not model._is_graph_network and not isinstance(model, Sequential):
         raise NotImplementedError(
             "Saving the model to HDF5 format requires the model to be a Functional model or a Sequential model. It does "
@@ -61,5 +61,5 @@ def load_model(filepath, custom_objects=None, compile=True) -> Any:
     if _is_open_file(filepath) or (hdf5_format.h5py is not None and hdf5_format.h5py.is_hdf5(filepath)):
         return hdf5_format.load_model_from_hdf5(filepath, custom_objects, compile)
     if os.path.isdir(filepath):
-        raise NotImplementedError("tf.keras.models.load_model of a SavedModel")
+        raise NotImplementedError(f"tfcompat does not make Keras models from SavedModels ({filepath}); call tf.saved_model.load.")
     raise OSError("Unable to load model. Filepath is not an hdf5 file (or h5py is not available) or SavedModel.")

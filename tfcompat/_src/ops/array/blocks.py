@@ -77,7 +77,19 @@ def _square_shape(to_batch: bool):
     return lambda c: _block_shape(c, [c.attr("block_size")] * 2, 2, 1, to_batch)
 
 
+def _check_blocks(block, edges, name):
+    if np.ndim(block) != 1:
+        raise invalid(f"block_shape must be a vector, not of rank {np.ndim(block)}")
+    if np.shape(edges) != (len(block), 2):
+        raise invalid(f"{name} should have shape [{len(block)}, 2] instead of {list(np.shape(edges))}")
+    if any(b < 1 for b in block):
+        raise invalid(f"All values in block_shape must be positive, got {[int(b) for b in block]}")
+    if np.any(np.less(edges, 0)):
+        raise invalid(f"{name} must be non-negative, got {np.asarray(edges).tolist()}")
+
+
 def _space_to_batch(x, block, paddings):
+    _check_blocks(block, paddings, "paddings")
     blocks, count = [int(b) for b in block], len(block)
     if x.ndim < count + 1:
         raise invalid(f"input rank should be >= {count + 1} instead of {x.ndim}")
@@ -96,6 +108,7 @@ def _space_to_batch(x, block, paddings):
 
 
 def _batch_to_space(x, block, crops):
+    _check_blocks(block, crops, "crops")
     blocks, count = [int(b) for b in block], len(block)
     total = int(np.prod(blocks))
     if x.ndim < count + 1:

@@ -7,7 +7,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from tfcompat._src.framework import raw
+from tfcompat._src.framework import checks, raw
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import NotDifferentiable, op
@@ -27,6 +27,8 @@ def _diag_shape(c):
 @op("Diag", f"(diagonal: T, *, T: {_DIAG_TYPES}) -> (output: T)", shape=_diag_shape,
     gradient=lambda op, grad: [raw.DiagPart(grad)])  # fmt: skip
 def _diag(x):
+    if not x.ndim:
+        raise invalid("Input must be at least rank 1, got 0")
     return jnp.diag(jnp.reshape(x, -1)).reshape(x.shape + x.shape)
 
 
@@ -386,6 +388,8 @@ def _band_part_gradient(op, grad):
                       "(band: T)",
     shape=si.unchanged, gradient=_band_part_gradient, constants=("num_lower", "num_upper"))  # fmt: skip
 def _matrix_band_part(x, num_lower, num_upper):
+    checks.scalar("num_lower", num_lower)
+    checks.scalar("num_upper", num_upper)
     _require_matrix(x)
     rows, columns = x.shape[-2:]
     for label, count, what, limit in (("lower", num_lower, "rows", rows), ("upper", num_upper, "columns", columns)):

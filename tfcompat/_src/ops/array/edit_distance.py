@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import raw
+from tfcompat._src.framework import checks, raw
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
@@ -61,6 +61,8 @@ def _edit_distance(
             "Expected hypothesis_shape and truth_shape to have the same number of elements, but got shapes "
             f"{shape_text(hypothesis_shape.shape)} and {shape_text(truth_shape.shape)}"
         )
+    checks.sizes(hypothesis_shape)
+    checks.sizes(truth_shape)
     hypotheses = _sequences(hypothesis_indices, hypothesis_values)
     truths = _sequences(truth_indices, truth_values)
     output = np.zeros(np.maximum(hypothesis_shape, truth_shape)[:-1], np.float32)

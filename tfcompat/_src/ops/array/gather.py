@@ -274,6 +274,8 @@ def _one_hot_shape(c):
 
 
 def _one_hot_in(xp: Any, indices: Any, depth: Any, on: Any, off: Any, axis: int) -> Any:
+    checks.scalar("on_value", on)
+    checks.scalar("off_value", off)
     rank = indices.ndim + 1
     if not -1 <= axis < rank:
         raise invalid(f"Expected axis to be -1 or between [0, {rank}).  But received: {axis}")

@@ -87,6 +87,12 @@ def _stitch_gradient(op, grad):
 
 
 def _stitch(indices, data):
+    for i, (places, values) in enumerate(zip(indices, data)):
+        if values.shape[: places.ndim] != places.shape:
+            raise invalid(
+                f"data[{i}].shape = {shape_text(values.shape)} does not start with "
+                f"indices[{i}].shape = {shape_text(places.shape)}"
+            )
     rows = max((int(i.max()) + 1 for i in indices if i.size), default=0)
     tail = data[0].shape[indices[0].ndim :]
     if rows <= 0:

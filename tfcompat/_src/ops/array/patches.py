@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tfcompat._src.framework import raw
+from tfcompat._src.framework import errors, raw
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.deprecation import deprecated_argument_lookup
 from tfcompat._src.framework.export import export
@@ -48,7 +48,7 @@ def _extract(x: Any, ksizes: tuple, strides: tuple, rates: tuple, padding: str) 
     if x.ndim != len(ksizes):
         raise invalid(f"input must be {len(ksizes)}-dimensional")
     if {ksizes[0], ksizes[-1], strides[0], strides[-1], rates[0], rates[-1]} != {1}:
-        raise NotImplementedError("Only support ksizes, strides and rates across space.")
+        raise errors.UnimplementedError(None, None, "Only support ksizes, strides and rates across space.")
     inner = [_windows(*v, padding) for v in zip(x.shape[1:-1], ksizes[1:-1], strides[1:-1], rates[1:-1])]
     zero = jnp.zeros((), x.dtype)
     padded = lax.pad(jnp.asarray(x), zero, [(0, 0, 0), *((b, a, 0) for _, b, a in inner), (0, 0, 0)])

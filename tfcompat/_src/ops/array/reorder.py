@@ -149,14 +149,16 @@ def _reverse_v1_shape(c):
     return [c.inputs[0] if count is None else si.with_rank(c.inputs[0], count)]
 
 
-def _marked(dims: np.ndarray) -> tuple[int, ...]:
+def _marked(x: Any, dims: np.ndarray) -> tuple[int, ...]:
+    if dims.shape != (x.ndim,):
+        raise invalid(f"'dims' must have one value for each of the {x.ndim} dimensions of 'input', got shape {list(dims.shape)}")
     return tuple(int(d) for d in np.flatnonzero(dims))
 
 
 op(
     "Reverse", f"(tensor: T, dims: bool, *, T: {{{_REVERSE_TYPES}}}) -> (output: T)", shape=_reverse_v1_shape,
     gradient=lambda op, grad: [raw.Reverse(grad, op.inputs[1]), None], constants=("dims",),
-    kernel=lambda x, dims: lax.rev(jnp.asarray(x), _marked(dims)), fold=lambda x, dims: np.flip(x, _marked(dims)),
+    kernel=lambda x, dims: lax.rev(jnp.asarray(x), _marked(x, dims)), fold=lambda x, dims: np.flip(x, _marked(x, dims)),
 )  # fmt: skip
 
 

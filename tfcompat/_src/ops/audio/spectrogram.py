@@ -121,7 +121,7 @@ def _mfcc(
 ):  # fmt: skip
     if spectrogram.ndim != 3:
         raise _invalid(f"spectrogram must be 3-dimensional [{','.join(map(str, spectrogram.shape))}]")
-    if sample_rate.size != 1:
+    if sample_rate.ndim:
         raise _invalid(f"Input sample_rate should be a scalar tensor, got {list(sample_rate.shape)} instead.")
     channels = filterbank_channel_count
     if not 1 <= dct_coefficient_count <= channels:

@@ -168,11 +168,11 @@ def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None =
     if not isinstance(axis, int):
         raise TypeError(f"axis must be an int; got {type(axis).__name__}")
     with name_scope(name, "Repeat", [input, repeats]):
-        data, repeats = convert_to_tensor(input, name="data"), _int_tensor(repeats)
+        data, repeats = convert_to_tensor(input, name="data"), convert_to_int_tensor(repeats, name="repeats")
         repeats.shape.with_rank_at_most(1)
         data = _with_a_dimension(data)
         data_shape = shape(data)
-        axis = _positive_axis(axis, data.shape.ndims)
+        axis = get_positive_axis(axis, data.shape.ndims)
         if repeats.shape.ndims == 1:
             data.shape.dims[axis].assert_is_compatible_with(repeats.shape[0])
         if repeats.shape.ndims == 0:
@@ -200,14 +200,18 @@ def _repeat_each(data: Tensor, data_shape: Tensor, repeats: Tensor, axis: int) -
     return result
 
 
-def _int_tensor(value: Any) -> Tensor:
-    tensor = convert_to_tensor(value, name="repeats", preferred_dtype=dtypes.int32)
+def convert_to_int_tensor(tensor: Any, name: str, dtype: Any = dtypes.int32) -> Tensor:
+    """An integer Tensor of `dtype`; TypeError for other types."""
+    tensor = convert_to_tensor(tensor, name=name, preferred_dtype=dtype)
     if not tensor.dtype.is_integer:
-        raise TypeError(f"repeats must be an integer tensor; dtype={tensor.dtype}")
-    return raw.Cast(tensor, DstT=dtypes.int32)
+        raise TypeError(f"{name} must be an integer tensor; dtype={tensor.dtype}")
+    return raw.Cast(tensor, DstT=dtype)
 
 
-def _positive_axis(axis: int, ndims: int | None) -> int:
+def get_positive_axis(axis: Any, ndims: int | None) -> int:
+    """A dimension counted from the front; TypeError unless it is an int, ValueError outside [-ndims, ndims)."""
+    if not isinstance(axis, int):
+        raise TypeError(f"axis must be an int; got {type(axis).__name__}")
     if ndims is None:
         if axis < 0:
             raise ValueError("axis may only be negative if ndims is statically known.")

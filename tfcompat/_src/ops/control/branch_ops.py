@@ -39,12 +39,11 @@ def _switch_gradient(node: Any, *grads: Any) -> list:
 def zeros_of_output(node: Any, index: int) -> Any:
     """The gradient of an output that none has come to: for the side of a Switch, zeros that only exist where that side was taken."""
     output = node.outputs[index]
-    context = node._get_control_flow_context()
-    if node.type not in SWITCH or context is None or not context.IsCondContext():
+    if node.type not in SWITCH or node.inputs[1].op.type == "LoopCond":
         if output.dtype == dtypes.resource:
             return zeros(raw.VariableShape(output), output._handle_data[0])
         return zeros_like(output, optimize=False)
-    there = switch(node.inputs[0], context.pred)[1 - context.branch]
+    there = switch(node.inputs[0], node.inputs[1])[index]
     if array_of_flow(there) is not None:
         return zeros_like(there, optimize=False)
     alive = raw.Identity(there)
@@ -143,6 +142,21 @@ def merge(inputs: list[Any], name: str | None = None) -> tuple[Any, Tensor]:
         return IndexedSlices(values, indices, raw.Merge(shapes)[0]), chosen
 
 
+def _select_shape(c: Any) -> list:
+    """The shape of the refs where it is known and the same for all."""
+    sizes = c.inputs[1]
+    is_known = sizes is not None and None not in sizes
+    return [sizes if is_known and all(other == sizes for other in c.inputs[2:]) else None]
+
+
+def _select(index: Any, refs: Any) -> Any:
+    raise NotImplementedError("RefSelect: a variable that an index chooses when it runs")
+
+
+op(
+    "RefSelect", "(index: int32, inputs: Ref(N*T), *, T: type, N: int >= 1) -> (output: Ref(T))", shape=_select_shape, kernel=_select,
+    gradient=NotDifferentiable("1.15 has no gradient here", raises=True),
+)  # fmt: skip
 op(
     "RefIdentity", "(input: Ref(T), *, T: type) -> (output: Ref(T))", shape=si.unchanged, kernel=_routed,
     gradient=lambda node, grad: [grad],

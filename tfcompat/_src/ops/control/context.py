@@ -9,6 +9,7 @@ from tfcompat._src.framework.scopes import get_default_graph
 from tfcompat._src.framework.tensor import Tensor
 
 LOOP_EXITS = frozenset(("Exit", "RefExit"))
+_ROUTES_INWARDS = frozenset(("Enter", "RefEnter", "Switch", "RefSwitch"))
 
 
 class ControlFlowContext:
@@ -82,6 +83,17 @@ class ControlFlowContext:
     def AddValue(self, tensor: Tensor) -> Tensor:
         """The tensor that stands for `tensor` inside."""
         raise NotImplementedError
+
+    @staticmethod
+    def require_visible(source: Operation, user: Operation, context: Any) -> None:
+        """Raises ValueError where a node made in `context` takes a value of a loop that this is not in, other than to route it."""
+        made_in, used_in = (c and c.GetWhileContext() for c in (output_context(source), context))
+        around = used_in
+        while around is not None and around is not made_in:
+            around = around._outer_context
+        if around is not made_in and user.type not in _ROUTES_INWARDS:
+            why = "they are in different while loops" if used_in is not None else f"{source.name!r} is in a while loop"
+            raise ValueError(f"Cannot use {source.name!r} as input to {user.name!r} because {why}. See info log for more details.")
 
     def AddName(self, name: str) -> None:
         self._values.add(name)

@@ -55,15 +55,16 @@ def IsLoopSwitch(op: Operation) -> bool:
 
 
 def IsCondSwitch(op: Operation) -> bool:
-    """Whether a Switch belongs to a cond: one of its consumers, behind other Switches, is inside of one."""
+    """Whether a Switch belongs to a cond: all that use it stand in one, or enter a loop in one."""
     if not IsSwitch(op) or not op.outputs:
         return False
-    found = False
     for tensor in op.outputs:
         for consumer in tensor.consumers():
-            context = output_context(consumer)
-            found = found or (context is not None and context.IsCondContext()) or IsCondSwitch(consumer)
-    return found
+            context = consumer._get_control_flow_context()
+            context = context.outer_context if IsLoopEnter(consumer) and context is not None else context
+            if context is None or not context.IsCondContext():
+                return False
+    return True
 
 
 def IsLoopMerge(op: Operation) -> bool:

@@ -65,7 +65,7 @@ def with_dependencies(dependencies: Iterable[Any], output_tensor: Any, name: str
     """The value of `output_tensor` (a tensor or IndexedSlices), given only after `dependencies` have run."""
     dependencies = list(dependencies)
     with name_scope(name, "control_dependency", [*dependencies, output_tensor]) as scope:
-        with colocate_with(output_tensor), control_dependencies(dependencies):
+        with colocate_with(convert_to_tensor_or_indexed_slices(output_tensor)), control_dependencies(dependencies):
             value = convert_to_tensor_or_indexed_slices(output_tensor)
             if isinstance(value, Tensor):
                 return raw.Identity(value, name=scope)

@@ -60,8 +60,11 @@ def enter(data: Any, frame_name: str, is_constant: bool, parallel_iterations: in
     return result
 
 
-def exit(data: Tensor, name: str | None = None) -> Tensor:
+def exit(data: Any, name: str | None = None) -> Any:
     """The value of a loop variable after the loop."""
+    if isinstance(data, CompositeTensor):
+        return nest.map_structure(exit, data, expand_composites=True)
+    data = to_tensor(data, as_ref=True)
     return (raw.RefExit if data.dtype._is_ref_dtype else raw.Exit)(data, name=name)
 
 

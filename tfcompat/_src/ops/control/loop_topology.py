@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from tfcompat._src.framework import errors
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.control.loop_ops import ENTER, EXIT
@@ -95,6 +96,24 @@ def find_loops(ops: Iterable[Operation]) -> tuple[list[Loop], dict[Operation, Lo
 def left_loops(loops: Iterable[Loop]) -> list[Loop]:
     """The outermost of `loops` that are left through an Exit; one that is not is a loop that all of this happens in."""
     return [found for loop in loops for found in ([loop] if loop.exits else left_loops(loop.children))]
+
+
+def require_one_frame(loop_of: dict[Operation, Loop]) -> None:
+    """Raises InvalidArgumentError for a node that takes a value of a frame that nothing leaves and one from elsewhere."""
+    for op, loop in loop_of.items():
+        if op.type in ENTER or left_loops([loop]):
+            continue
+        for t in op._inputs:
+            if loop_of.get(t.op) is not loop:
+                entering = next(other for other in op._inputs if loop_of.get(other.op) is loop)
+                raise errors.InvalidArgumentError(
+                    op.node_def, op, f"{op.name} has inputs from different frames. The input {t.op.name} is in frame "
+                    f"{_frame_name(loop_of.get(t.op))!r}. The input {entering.op.name} is in frame {_frame_name(loop)!r}.",
+                )  # fmt: skip
+
+
+def _frame_name(loop: Loop | None) -> str:
+    return "" if loop is None else loop.enters[0]._attrs["frame_name"].decode()
 
 
 def _deepest(op: Operation, loop_of: dict[Operation, Loop]) -> Loop | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tfcompat._src.framework.function_body import CallOperation
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.control.guards import MERGE, SWITCH
@@ -13,23 +14,29 @@ FORWARDS_FLOW = frozenset(("Identity", "Enter", "Exit", "Switch", "Merge", "Next
 GIVES_FLOW = frozenset(("TensorArrayWriteV3", "TensorArrayScatterV3", "TensorArraySplitV3", "TensorArrayGradV3"))
 
 
+def handed_on(tensor: Tensor) -> Tensor | None:
+    """What a node hands on as `tensor`: the first input of one that routes, the result of a call; None where it makes `tensor`."""
+    op = tensor.op
+    if isinstance(op, CallOperation):
+        return op._inputs[tensor.value_index]
+    return op._inputs[0] if op.type in FORWARDS_HANDLE else None
+
+
 def array_op(tensor: Tensor) -> Operation | None:
     """The op that makes the TensorArray behind a handle, or None where there is none."""
-    op = tensor.op
-    while op.type != "TensorArrayV3":
-        if op.type not in FORWARDS_HANDLE and op.type != "TensorArrayGradV3":
-            return None
-        op = op._inputs[0].op
-    return op
+    source: Tensor | None = tensor
+    while source is not None and source.op.type != "TensorArrayV3":
+        source = source.op._inputs[0] if source.op.type == "TensorArrayGradV3" else handed_on(source)
+    return None if source is None else source.op
 
 
 def array_of_flow(tensor: Tensor) -> Operation | None:
     """The op that makes the TensorArray whose elements a flow carries, or None where a tensor is no flow."""
     if tensor._sizes not in ((), None) or tensor._dtype.name != "float32":
         return None
+    while tensor.op.type in FORWARDS_FLOW or isinstance(tensor.op, CallOperation):
+        tensor = tensor.op._inputs[tensor.value_index if isinstance(tensor.op, CallOperation) else 0]
     op = tensor.op
-    while op.type in FORWARDS_FLOW:
-        op = op._inputs[0].op
     if op.type == "TensorArrayV3":
         return op
     return array_op(op._inputs[0]) if op.type in GIVES_FLOW else None

@@ -289,7 +289,7 @@ class DeviceArray:
     def concat(self, sizes: tuple | None) -> tuple[Any, np.ndarray]:
         """The elements one after another along their first dimension, and the length of each."""
         if not _is_known(self.length):
-            raise NotImplementedError("TensorArray.concat of an array that grew in a compiled loop; use infer_shape=False")
+            raise NotImplementedError("tfcompat has no TensorArray.concat of an array that grew in a compiled loop; make it with infer_shape=False.")
         count = int(self.length)
         if not count:
             if sizes is None or None in sizes:

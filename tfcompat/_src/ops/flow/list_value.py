@@ -51,7 +51,7 @@ def zeros_like(array: np.ndarray) -> np.ndarray:
     made = zeros(array.shape, array.dtype)
     if array.dtype.hasobject:
         for place, value in np.ndenumerate(array):
-            if isinstance(value, TensorList):
+            if hasattr(value, "zeros_like"):
                 made[place] = value.zeros_like()
     return made
 

@@ -257,10 +257,10 @@ class TensorArraySpec(TypeSpec):
         return [TensorSpec([], dtypes.variant)]
 
     def _to_components(self, value: TensorArray) -> Any:
-        raise NotImplementedError("a TensorArray as a variant tensor: TensorList ops are not built yet")
+        raise NotImplementedError("tfcompat does not turn a TensorArray into a variant tensor (TensorArraySpec._to_components).")
 
     def _from_components(self, components: Any) -> TensorArray:
-        raise NotImplementedError("a TensorArray from a variant tensor: TensorList ops are not built yet")
+        raise NotImplementedError("tfcompat does not make a TensorArray from a variant tensor (TensorArraySpec._from_components).")
 
     def _serialize(self) -> tuple:
         return self._element_shape, self._dtype, self._dynamic_size, self._infer_shape

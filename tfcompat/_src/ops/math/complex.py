@@ -107,24 +107,25 @@ def real(input, name=None):
         return raw.Real(input, Tout=input.dtype.real_dtype, name=scope) if input.dtype.is_complex else input
 
 
+def _or_zeros(op_type: str, input: Any, name: str | None) -> Tensor:
+    """What an op type gives for complex numbers; zeros for real ones."""
+    with name_scope(name, op_type, [input]) as scope:
+        input = to_tensor(input, name="input")
+        if input.dtype.is_complex:
+            return raw.function(op_type)(input, Tout=input.dtype.real_dtype, name=scope)
+        return zeros_like(input)
+
+
 @export("imag", "math.imag")
 def imag(input, name=None):
     """The imaginary part of a Tensor; zeros where it is real."""
-    with name_scope(name, "Imag", [input]) as scope:
-        input = to_tensor(input, name="input")
-        if input.dtype.is_complex:
-            return raw.Imag(input, Tout=input.dtype.real_dtype, name=scope)
-        return zeros_like(input)
+    return _or_zeros("Imag", input, name)
 
 
 @export("angle", "math.angle")
 def angle(input, name=None):
     """The angle of each complex number in radians; zeros where `input` is real."""
-    with name_scope(name, "Angle", [input]) as scope:
-        input = to_tensor(input, name="input")
-        if input.dtype.is_complex:
-            return raw.Angle(input, Tout=input.dtype.real_dtype, name=scope)
-        return zeros_like(input)
+    return _or_zeros("Angle", input, name)
 
 
 @export("conj", "math.conj")

@@ -7,7 +7,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from tfcompat._src.framework import errors, raw
+from tfcompat._src.framework import checks, errors, raw
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import NotDifferentiable, op
 from tfcompat._src.framework.shape_inference import merge, merge_size, unchanged, with_rank, with_rank_at_least
@@ -79,6 +79,7 @@ def _merged(c: Any) -> list:
 @op("FakeQuantWithMinMaxArgsGradient", f"(gradients: float32, inputs: float32, {_ARGS}) -> (backprops: float32)",
     shape=_merged, gradient=_UNDEFINED)  # fmt: skip
 def _args_backward(g, x, *, min, max, num_bits, narrow_range):
+    checks.same_shape(g, x)
     return _spread(jnp.asarray(g), x, *_fixed_range(min, max), num_bits, narrow_range)[0]
 
 
@@ -98,7 +99,7 @@ def _limits_shape(c: Any, first: int, per_channel: bool) -> tuple:
 
 def _check_channels(x: Any, low: Any, high: Any) -> None:
     for label, limit in (("min", low), ("max", high)):
-        if limit.ndim and limit.shape[0] != x.shape[-1]:
+        if limit.ndim and limit.shape != x.shape[-1:]:
             raise errors.InvalidArgumentError(
                 None, None, f"{label} has incorrect size, expected {x.shape[-1]} was {limit.shape[0]}"
             )
@@ -112,6 +113,7 @@ def _vars(x, low, high, *, num_bits, narrow_range):
 
 
 def _vars_backward(g, x, low, high, *, num_bits, narrow_range):
+    checks.same_shape(g, x)
     _check_channels(x, low, high)
     g = jnp.asarray(g)
     empty = (low == 0) & (high == 0)

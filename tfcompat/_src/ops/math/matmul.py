@@ -104,6 +104,9 @@ def _batch_matmul(x, y, *, adj_x, adj_y):
         x = lax.conj(x)
     if adj_y and y.dtype.kind == "c":
         y = lax.conj(y)
+    for i, a in enumerate((x, y)):
+        if a.ndim < 2:
+            raise errors.InvalidArgumentError(None, None, f"In[{i}] ndims must be >= 2: {a.ndim}")
     inner_x, inner_y = x.shape[-2 if adj_x else -1], y.shape[-1 if adj_y else -2]
     if inner_x != inner_y:
         raise errors.InvalidArgumentError(
@@ -121,6 +124,14 @@ def _batch_matmul(x, y, *, adj_x, adj_y):
     return lax.dot_general(x, y, (contracted, (range(n), range(n))))
 
 
+def _batch_matmul_of_equal_batches(x, y, *, adj_x, adj_y):
+    if x.shape[:-2] != y.shape[:-2]:
+        raise errors.InvalidArgumentError(
+            None, None, f"In[0] and In[1] must have the same batch dimensions: {shape_text(x.shape)} vs. {shape_text(y.shape)}"
+        )
+    return _batch_matmul(x, y, adj_x=adj_x, adj_y=adj_y)
+
+
 def _batch_matmul_grad(op: Any, g: Any) -> list:
     return _product_grads(raw.BatchMatMul, op, g, ("adj_x", "adj_y"))
 
@@ -132,7 +143,7 @@ def _batch_matmul_v2_grad(op: Any, g: Any) -> list:
 
 
 _BATCH = f"(x: T, y: T, *, T: {_TYPES}, adj_x: bool = False, adj_y: bool = False) -> (output: T)"
-op("BatchMatMul", _BATCH, shape=_batch_matmul_shape, kernel=_batch_matmul, gradient=_batch_matmul_grad)
+op("BatchMatMul", _BATCH, shape=_batch_matmul_shape, kernel=_batch_matmul_of_equal_batches, gradient=_batch_matmul_grad)
 op("BatchMatMulV2", _BATCH, shape=_batch_matmul_v2_shape, kernel=_batch_matmul, gradient=_batch_matmul_v2_grad)
 
 

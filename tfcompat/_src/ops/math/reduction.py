@@ -11,7 +11,7 @@ from jax import lax
 from tfcompat._src.framework import dtypes, errors, raw
 from tfcompat._src.framework.constant_value import known_value
 from tfcompat._src.framework.op_spec import FROM_KERNEL, NotDifferentiable, op
-from tfcompat._src.framework.shape_inference import Sizes, num_elements, with_rank_at_most
+from tfcompat._src.framework.shape_inference import Sizes, num_elements, with_rank, with_rank_at_most
 from tfcompat._src.framework.tensor import shape_text
 
 _UNDEFINED = NotDifferentiable("no gradient is defined", raises=True)
@@ -208,6 +208,7 @@ _reduction("EuclideanNorm", "NUMBER", _euclidean_norm, NotDifferentiable("1.15 d
 
 
 def _arg_shape(c: Any) -> list:
+    with_rank(c.inputs[1], 0)
     sizes: Sizes = c.inputs[0]
     axis = c.value(1)
     if sizes is None:

@@ -7,10 +7,11 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+import jax
 import numpy as np
 from jax import lax
 
-from tfcompat._src.framework import errors, raw
+from tfcompat._src.framework import checks, errors, raw
 from tfcompat._src.framework.convert import convert_n_to_tensor_or_indexed_slices, to_tensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import FROM_KERNEL, op
@@ -22,11 +23,17 @@ from tfcompat._src.framework.tensor_shape import TensorShape, as_shape
 # ---- AddN ----
 
 
+def _check_same_shape(values):
+    checks.same_shape(*[v for v in values if isinstance(v, (np.ndarray, jax.Array))])
+
+
 def _sum_all(values):
+    _check_same_shape(values)
     return functools.reduce(operator.add, values)
 
 
 def _numpy_sum(values):
+    _check_same_shape(values)
     return np.asarray(functools.reduce(np.add, values))
 
 

@@ -98,7 +98,34 @@ def reduce_sorted(
     starts = segment_starts(ids, length)
     found = np.full((length,) + data.shape[1:], gap, data.dtype)
     if len(starts):
-        found[ids[starts]] = function.reduceat(data, starts, axis=0, dtype=data.dtype)
+        found[ids[starts]] = _reduce_runs(function, data, starts)
+    return found
+
+
+_LARGE = 1 << 17
+_WIDE = 32
+
+
+def _reduce_runs(function: np.ufunc, data: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Reduces the rows from each of `starts` to the next.
+
+    Large data is reduced in vectors: first the k-th rows of all runs at once, k rising up to the number of runs that are
+    as long as that, then what is left of each longer run. That takes at most `2 * sqrt(rows)` calls.
+    """
+    if data.size < _LARGE or data.size < _WIDE * len(data):
+        return function.reduceat(data, starts, axis=0, dtype=data.dtype)
+    counts = np.diff(starts, append=len(data))
+    order = np.argsort(-counts, kind="stable")
+    starts, counts = starts[order], counts[order]
+    depth = np.count_nonzero(counts > np.arange(len(counts)))
+    longest_first = data[starts]
+    for k in range(1, min(depth, counts[0])):
+        long = np.count_nonzero(counts > k)
+        function(longest_first[:long], data[starts[:long] + k], out=longest_first[:long])
+    for total, start, count in zip(longest_first, starts, counts[: np.count_nonzero(counts > depth)]):
+        function(total, function.reduce(data[start + depth : start + count], dtype=data.dtype), out=total)
+    found = np.empty_like(longest_first)
+    found[order] = longest_first
     return found
 
 

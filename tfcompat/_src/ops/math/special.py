@@ -18,7 +18,7 @@ from tfcompat._src.framework.tensor import shape_text
 from tfcompat._src.ops.math.binary import full, repeated
 from tfcompat._src.ops.math.broadcast_gradient import sum_to_inputs, sum_to_shape
 from tfcompat._src.ops.math.reduce import reduce_sum
-from tfcompat._src.ops.math.unary import absolute, exp, number
+from tfcompat._src.ops.math.unary import absolute, exp, number, unary_function
 
 _TWO_OVER_SQRT_PI = 2 / np.sqrt(np.pi)
 
@@ -165,27 +165,15 @@ def _betainc(a, b, x):
 # ---- public functions ----
 
 
-def _function(name: str, op_type: str, doc: str) -> Callable:
-    """The public function `name(x, name=None)` that adds one node of `op_type`."""
-    apply = raw.function(op_type)
-
-    def function(x, name=None):
-        return apply(x, name=name)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{doc}, element by element; a Tensor of the shape of `x`."
-    return function
-
-
-erf = export("erf", "math.erf")(_function("erf", "Erf", "The error function"))
-erfc = export("erfc", "math.erfc")(_function("erfc", "Erfc", "1 - erf(x)"))
-lgamma = export("lgamma", "math.lgamma")(_function("lgamma", "Lgamma", "log |gamma(x)|"))
-digamma = export("digamma", "math.digamma")(_function("digamma", "Digamma", "The derivative of lgamma"))
+erf = export("erf", "math.erf")(unary_function("erf", "Erf", "The error function"))
+erfc = export("erfc", "math.erfc")(unary_function("erfc", "Erfc", "1 - erf(x)"))
+lgamma = export("lgamma", "math.lgamma")(unary_function("lgamma", "Lgamma", "log |gamma(x)|"))
+digamma = export("digamma", "math.digamma")(unary_function("digamma", "Digamma", "The derivative of lgamma"))
 bessel_i0e = export("math.bessel_i0e")(
-    _function("bessel_i0e", "BesselI0e", "exp(-|x|) times the modified Bessel function of the first kind of order 0")
+    unary_function("bessel_i0e", "BesselI0e", "exp(-|x|) times the modified Bessel function of the first kind of order 0")
 )
 bessel_i1e = export("math.bessel_i1e")(
-    _function("bessel_i1e", "BesselI1e", "exp(-|x|) times the modified Bessel function of the first kind of order 1")
+    unary_function("bessel_i1e", "BesselI1e", "exp(-|x|) times the modified Bessel function of the first kind of order 1")
 )
 
 

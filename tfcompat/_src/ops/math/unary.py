@@ -222,7 +222,7 @@ _gradient_op("InvGrad", _reciprocal_grad, _reciprocal_grad_grad)
 # ---- public functions ----
 
 
-def _function(name: str, op_type: str, doc: str) -> Callable:
+def unary_function(name: str, op_type: str, doc: str) -> Callable:
     """The public function `name(x, name=None)` that adds one node of `op_type`."""
     apply = raw.function(op_type)
 
@@ -234,35 +234,35 @@ def _function(name: str, op_type: str, doc: str) -> Callable:
     return function
 
 
-negative = export("negative", "math.negative")(_function("negative", "Neg", "-x"))
-reciprocal = export("reciprocal", "math.reciprocal")(_function("reciprocal", "Reciprocal", "1 / x"))
-square = export("square", "math.square")(_function("square", "Square", "x * x"))
-sqrt = export("sqrt", "math.sqrt")(_function("sqrt", "Sqrt", "The square root"))
-rsqrt = export("rsqrt", "math.rsqrt")(_function("rsqrt", "Rsqrt", "1 / sqrt(x)"))
-exp = export("exp", "math.exp")(_function("exp", "Exp", "e to the power x"))
-expm1 = export("expm1", "math.expm1")(_function("expm1", "Expm1", "exp(x) - 1"))
-log = export("log", "math.log")(_function("log", "Log", "The natural logarithm"))
-log1p = export("log1p", "math.log1p")(_function("log1p", "Log1p", "log(1 + x)"))
-sin = export("sin", "math.sin")(_function("sin", "Sin", "The sine of x radians"))
-cos = export("cos", "math.cos")(_function("cos", "Cos", "The cosine of x radians"))
-tan = export("tan", "math.tan")(_function("tan", "Tan", "The tangent of x radians"))
-asin = export("asin", "math.asin")(_function("asin", "Asin", "The inverse sine in radians"))
-acos = export("acos", "math.acos")(_function("acos", "Acos", "The inverse cosine in radians"))
-atan = export("atan", "math.atan")(_function("atan", "Atan", "The inverse tangent in radians"))
-sinh = export("sinh", "math.sinh")(_function("sinh", "Sinh", "The hyperbolic sine"))
-cosh = export("cosh", "math.cosh")(_function("cosh", "Cosh", "The hyperbolic cosine"))
-tanh = export("tanh", "math.tanh", "nn.tanh")(_function("tanh", "Tanh", "The hyperbolic tangent"))
-asinh = export("asinh", "math.asinh")(_function("asinh", "Asinh", "The inverse hyperbolic sine"))
-acosh = export("acosh", "math.acosh")(_function("acosh", "Acosh", "The inverse hyperbolic cosine"))
-atanh = export("atanh", "math.atanh")(_function("atanh", "Atanh", "The inverse hyperbolic tangent"))
-sign = export("sign", "math.sign")(_function("sign", "Sign", "-1, 0 or 1 by the sign of x; x / |x| where complex"))
-floor = export("floor", "math.floor")(_function("floor", "Floor", "The largest integer not above x"))
-ceil = export("ceil", "math.ceil")(_function("ceil", "Ceil", "The smallest integer not below x"))
-rint = export("rint", "math.rint")(_function("rint", "Rint", "The nearest integer, halves to the even one"))
-is_nan = export("is_nan", "math.is_nan", "debugging.is_nan")(_function("is_nan", "IsNan", "Whether x is NaN"))
-is_inf = export("is_inf", "math.is_inf", "debugging.is_inf")(_function("is_inf", "IsInf", "Whether x is infinite"))
+negative = export("negative", "math.negative")(unary_function("negative", "Neg", "-x"))
+reciprocal = export("reciprocal", "math.reciprocal")(unary_function("reciprocal", "Reciprocal", "1 / x"))
+square = export("square", "math.square")(unary_function("square", "Square", "x * x"))
+sqrt = export("sqrt", "math.sqrt")(unary_function("sqrt", "Sqrt", "The square root"))
+rsqrt = export("rsqrt", "math.rsqrt")(unary_function("rsqrt", "Rsqrt", "1 / sqrt(x)"))
+exp = export("exp", "math.exp")(unary_function("exp", "Exp", "e to the power x"))
+expm1 = export("expm1", "math.expm1")(unary_function("expm1", "Expm1", "exp(x) - 1"))
+log = export("log", "math.log")(unary_function("log", "Log", "The natural logarithm"))
+log1p = export("log1p", "math.log1p")(unary_function("log1p", "Log1p", "log(1 + x)"))
+sin = export("sin", "math.sin")(unary_function("sin", "Sin", "The sine of x radians"))
+cos = export("cos", "math.cos")(unary_function("cos", "Cos", "The cosine of x radians"))
+tan = export("tan", "math.tan")(unary_function("tan", "Tan", "The tangent of x radians"))
+asin = export("asin", "math.asin")(unary_function("asin", "Asin", "The inverse sine in radians"))
+acos = export("acos", "math.acos")(unary_function("acos", "Acos", "The inverse cosine in radians"))
+atan = export("atan", "math.atan")(unary_function("atan", "Atan", "The inverse tangent in radians"))
+sinh = export("sinh", "math.sinh")(unary_function("sinh", "Sinh", "The hyperbolic sine"))
+cosh = export("cosh", "math.cosh")(unary_function("cosh", "Cosh", "The hyperbolic cosine"))
+tanh = export("tanh", "math.tanh", "nn.tanh")(unary_function("tanh", "Tanh", "The hyperbolic tangent"))
+asinh = export("asinh", "math.asinh")(unary_function("asinh", "Asinh", "The inverse hyperbolic sine"))
+acosh = export("acosh", "math.acosh")(unary_function("acosh", "Acosh", "The inverse hyperbolic cosine"))
+atanh = export("atanh", "math.atanh")(unary_function("atanh", "Atanh", "The inverse hyperbolic tangent"))
+sign = export("sign", "math.sign")(unary_function("sign", "Sign", "-1, 0 or 1 by the sign of x; x / |x| where complex"))
+floor = export("floor", "math.floor")(unary_function("floor", "Floor", "The largest integer not above x"))
+ceil = export("ceil", "math.ceil")(unary_function("ceil", "Ceil", "The smallest integer not below x"))
+rint = export("rint", "math.rint")(unary_function("rint", "Rint", "The nearest integer, halves to the even one"))
+is_nan = export("is_nan", "math.is_nan", "debugging.is_nan")(unary_function("is_nan", "IsNan", "Whether x is NaN"))
+is_inf = export("is_inf", "math.is_inf", "debugging.is_inf")(unary_function("is_inf", "IsInf", "Whether x is infinite"))
 is_finite = export("is_finite", "math.is_finite", "debugging.is_finite")(
-    _function("is_finite", "IsFinite", "Whether x is neither infinite nor NaN")
+    unary_function("is_finite", "IsFinite", "Whether x is neither infinite nor NaN")
 )
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from jax import lax
 
-from tfcompat._src.framework import dtypes, raw
+from tfcompat._src.framework import checks, dtypes, raw
 from tfcompat._src.framework.convert import to_tensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.gradient_registry import RegisterGradient
@@ -36,7 +37,13 @@ def _activation_grad(
     second: str = "features",
 ) -> None:  # fmt: skip
     text = f"(gradients: T, {second}: T, *, {attrs}T: {types}{default}) -> (backprops: T)"
-    op(name, text, shape=merged_inputs, kernel=kernel, gradient=gradient, depth=2)
+
+    @functools.wraps(kernel)
+    def checked(gradients: Any, x: Any, **options: Any) -> Any:
+        checks.same_shape(gradients, x)
+        return kernel(gradients, x, **options)
+
+    op(name, text, shape=merged_inputs, kernel=checked, gradient=gradient, depth=2)
 
 
 def _where(condition, x, other):

@@ -87,6 +87,8 @@ def _bias_add_v1(value, bias):
     gradient=_bias_add_grad_gradient,
 )  # fmt: skip
 def _bias_add_grad(out_backprop, *, data_format):
+    if out_backprop.ndim < 2:
+        raise errors.InvalidArgumentError(None, None, f"Input tensor must be at least 2D: {shape_text(out_backprop.shape)}")
     return bias_add_grad(out_backprop, data_format=data_format)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from jax import lax
 
-from tfcompat._src.framework import errors, raw
+from tfcompat._src.framework import checks, errors, raw
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import NotDifferentiable, op
@@ -62,6 +62,7 @@ def _lrn(x, *, depth_radius, bias, alpha, beta):
 )  # fmt: skip
 def _lrn_grad(grads, x, y, *, depth_radius, bias, alpha, beta):
     _require_images(grads, "inputs must be 4-dimensional")
+    checks.same_shape(grads, x, y)
     norms = _norms(x, depth_radius, bias, alpha)
     direct = lax.mul(grads, lax.pow(norms, x.dtype.type(-beta)))
     shared = _sum_of_neighbours(lax.div(lax.mul(grads, y), norms), depth_radius)

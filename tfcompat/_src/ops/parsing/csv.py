@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
 from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.ops.strings.numbers import parse_number
+from tfcompat._src.ops.strings.numbers import parse_number, parse_numbers
 
 
 def _invalid(text: str) -> errors.InvalidArgumentError:
@@ -63,25 +64,31 @@ def _quoted(record: bytes, position: int, delimiter: bytes) -> tuple[bytes, int]
     return b"".join(parts), position + 2
 
 
-def _value(text: bytes, dtype: np.dtype, default: np.ndarray, missing: bytes, field: int, record: int) -> Any:
+def _column(texts: tuple, dtype: np.dtype, default: np.ndarray, missing: bytes) -> np.ndarray:
+    """The values of a field in all records; ValueError where one is no value."""
+    found = np.empty(len(texts), dtype)
+    is_given = [text != b"" and text != missing for text in texts]
+    if not all(is_given):
+        if not default.size:
+            raise ValueError("a value that must be there is missing")
+        found[:] = default.item()
+        texts = tuple(itertools.compress(texts, is_given))
+    found[is_given] = texts if dtype.kind == "O" else parse_numbers(texts, dtype)
+    return found
+
+
+def _require_value(text: bytes, dtype: np.dtype, default: np.ndarray, missing: bytes, field: int, record: int) -> None:
+    """InvalidArgumentError where the text of a field is no value."""
     if not text or text == missing:
         if not default.size:
             raise _invalid(f"Field {field} is required but missing in record {record}!")
-        return default.item()
-    if dtype.kind == "O":
-        return text
-    try:
-        return parse_number(text, dtype)
-    except ValueError:
-        shown = text.decode("utf-8", "replace")
-        raise _invalid(f"Field {field} in record {record} is not a valid {dtypes.cpp_name(dtype.name)}: {shown}") from None
-
-
-def _column(values: list, dtype: np.dtype, shape: tuple) -> np.ndarray:
-    found = np.empty(len(values), dtype)
-    with np.errstate(over="ignore"):
-        found[:] = values
-    return found.reshape(shape)
+    elif dtype.kind != "O":
+        try:
+            parse_number(text, dtype)
+        except ValueError:
+            shown = text.decode("utf-8", "replace")
+            name = dtypes.cpp_name(dtype.name)
+            raise _invalid(f"Field {field} in record {record} is not a valid {name}: {shown}") from None
 
 
 def _check(out_types: tuple, defaults: tuple, delimiter: str, columns: tuple) -> None:
@@ -120,16 +127,36 @@ def _decode_csv(records, defaults, *, OUT_TYPE, field_delim, use_quote_delim, na
     _check(OUT_TYPE, defaults, field_delim, select_cols)
     delimiter, missing = field_delim.encode("latin-1"), na_value.encode("latin-1")
     kinds = [np.dtype(t) for t in OUT_TYPE]
-    columns: list[list] = [[] for _ in kinds]
-    for i, record in enumerate(records.reshape(-1)):
-        fields = _fields(record, delimiter, use_quote_delim)
-        if select_cols:
-            fields = [fields[c] for c in select_cols if c < len(fields)]
-        if len(fields) != len(kinds):
-            raise _invalid(f"Expect {len(kinds)} fields but have {len(fields)} in record {i}")
-        for f, text in enumerate(fields):
-            columns[f].append(_value(text, kinds[f], defaults[f], missing, f, i))
-    return (tuple(_column(values, kind, records.shape) for values, kind in zip(columns, kinds)),)
+    rows: list[list[bytes]] = []
+
+    def require_values() -> None:
+        for i, row in enumerate(rows):
+            for f, text in enumerate(row):
+                _require_value(text, kinds[f], defaults[f], missing, f, i)
+
+    for i, record in enumerate(records.reshape(-1).tolist()):
+        try:
+            rows.append(_row(record, delimiter, use_quote_delim, select_cols, len(kinds), i))
+        except errors.InvalidArgumentError:
+            require_values()
+            raise
+    columns = zip(*rows) if rows else [()] * len(kinds)
+    try:
+        found = [_column(*column) for column in zip(columns, kinds, defaults, itertools.repeat(missing))]
+    except ValueError:
+        require_values()
+        raise
+    return (tuple(column.reshape(records.shape) for column in found),)
+
+
+def _row(record: bytes, delimiter: bytes, quotes: bool, chosen: tuple, count: int, index: int) -> list[bytes]:
+    """The wanted fields of a record, `count` of them."""
+    fields = _fields(record, delimiter, quotes)
+    if chosen:
+        fields = [fields[c] for c in chosen if c < len(fields)]
+    if len(fields) != count:
+        raise _invalid(f"Expect {count} fields but have {len(fields)} in record {index}")
+    return fields
 
 
 @export("decode_csv", "io.decode_csv")

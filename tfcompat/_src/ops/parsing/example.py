@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,7 +13,8 @@ from tfcompat._src.framework import errors
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
 from tfcompat._src.framework.tensor import shape_text
-from tfcompat._src.ops.parsing import wire
+from tfcompat._src.ops.parsing import alike, wire
+from tfcompat._src.ops.sparse.parts import ragged_indices
 
 NO_GRADIENT = NotDifferentiable("a serialized message has no derivative")
 
@@ -37,7 +40,15 @@ class Dense:
     @property
     def stride(self) -> int:
         """Elements of the feature, or of one row of it where its length varies."""
-        return int(np.prod(self.shape[1:] if self.is_variable else self.shape, dtype=np.int64))
+        return math.prod(self.shape[1:] if self.is_variable else self.shape)
+
+
+class Column(NamedTuple):
+    """A feature of all examples: flat values, how many each example has, and the examples that have none."""
+
+    values: np.ndarray
+    counts: np.ndarray
+    missing: list[int]
 
 
 @dataclass
@@ -56,7 +67,15 @@ class Batch:
         place = "" if self.single else f", Index: {index}"
         return invalid(f"{self.where(index)}Key: {key.decode()}{place}.  {text}")
 
-    def read(self, keys: list[bytes]) -> dict[bytes, list]:
+    def read(self, wanted: list[tuple[bytes, np.dtype]]) -> None:
+        """Finds the features under the wanted keys, each with the dtype that it should have."""
+        kinds = {key: wire.kind_of(dtype) for key, dtype in wanted}
+        is_plain = all(kinds[key] == wire.kind_of(dtype) for key, dtype in wanted)
+        self.columns = alike.read(self.texts, kinds) if is_plain else None
+        if self.columns is None:
+            self.features = self._read_one_by_one(kinds)
+
+    def _read_one_by_one(self, keys: Iterable[bytes]) -> dict[bytes, list]:
         """The features under each key, one or None for each example."""
         wanted: dict[bytes, list] = {k: [None] * len(self.texts) for k in keys}
         for i, text in enumerate(self.texts):
@@ -66,8 +85,11 @@ class Batch:
                 raise invalid(f"Could not parse example input, value: '{text.decode('utf-8', 'replace')}'") from None
         return wanted
 
-    def decode(self, key: bytes, features: list, dtype: np.dtype, is_dense: bool) -> tuple[np.ndarray, np.ndarray]:
-        """The values of a column and their counts; InvalidArgumentError for a list of another kind or a broken one."""
+    def decode(self, key: bytes, dtype: np.dtype, is_dense: bool) -> Column:
+        """The column under a key; InvalidArgumentError for a list of another kind or a broken one."""
+        if self.columns is not None and key in self.columns:
+            return Column(*self.columns[key], [])
+        features = [None] * len(self.texts) if self.columns is not None else self.features[key]
         kind = wire.kind_of(dtype)
         for i, feature in enumerate(features):
             if feature is not None and feature.kind != kind:
@@ -78,40 +100,44 @@ class Batch:
                     else f"Data types don't match. Expected type: {want}, Actual type: {have}",
                 )  # fmt: skip
         try:
-            return wire.decode(features, kind)
+            return Column(*wire.decode(features, kind), [i for i, f in enumerate(features) if f is None])
         except wire.Malformed:
             raise self.error(wire.first_broken(features, kind), key, "Can't parse serialized Example.") from None
 
 
-def _fixed(batch: Batch, dense: Dense, features: list) -> np.ndarray:
+def _fixed(batch: Batch, dense: Dense) -> np.ndarray:
     """[examples, *shape]: a dense feature of a fixed shape."""
-    values, counts = batch.decode(dense.key, features, dense.dtype, True)
-    missing = [i for i, f in enumerate(features) if f is None]
+    values, counts, missing = batch.decode(dense.key, dense.dtype, True)
     if missing and not dense.default.size:
         raise invalid(
             f"{batch.where(missing[0])}Feature: {dense.key.decode()} (data type: "
             f"{wire.KIND_NAMES[wire.kind_of(dense.dtype)]}) is required but could not be found."
         )
-    wrong = [i for i in np.flatnonzero(counts != dense.stride) if features[i] is not None]
-    if wrong:
+    stride = dense.stride
+    is_wrong = counts != stride
+    is_wrong[missing] = False
+    if is_wrong.any():
+        wrong = int(is_wrong.argmax())
         if batch.single:
-            raise batch.error(wrong[0], dense.key, "Can't parse serialized Example.")
+            raise batch.error(wrong, dense.key, "Can't parse serialized Example.")
         name = {"f": "float", "i": "int64", "O": "bytes"}[np.dtype(dense.dtype).kind]
         raise batch.error(
-            wrong[0], dense.key,
-            f"Number of {name} values != expected.  Values size: {counts[wrong[0]]} but output shape: {shape_text(dense.shape)}",
+            wrong, dense.key,
+            f"Number of {name} values != expected.  Values size: {counts[wrong]} but output shape: {shape_text(dense.shape)}",
         )  # fmt: skip
     if not missing:
-        return values.reshape(len(features), *dense.shape)
-    found = np.empty((len(features), dense.stride), dense.dtype)
+        return values.reshape(len(counts), *dense.shape)
+    found = np.empty((len(counts), stride), dense.dtype)
+    is_there = np.ones(len(counts), bool)
+    is_there[missing] = False
     found[missing] = dense.default.reshape(-1)
-    found[[i for i, f in enumerate(features) if f is not None]] = values.reshape(-1, dense.stride)
-    return found.reshape(len(features), *dense.shape)
+    found[is_there] = values.reshape(-1, stride)
+    return found.reshape(len(counts), *dense.shape)
 
 
-def _variable(batch: Batch, dense: Dense, features: list) -> np.ndarray:
+def _variable(batch: Batch, dense: Dense) -> np.ndarray:
     """[examples, longest, *rest]: a dense feature of varying length, filled up with its default."""
-    values, counts = batch.decode(dense.key, features, dense.dtype, True)
+    values, counts, _ = batch.decode(dense.key, dense.dtype, True)
     stride = dense.stride
     wrong = np.flatnonzero(counts % stride if stride else counts)
     if len(wrong):
@@ -125,28 +151,21 @@ def _variable(batch: Batch, dense: Dense, features: list) -> np.ndarray:
     if batch.single:
         return values.reshape(1, -1, *dense.shape[1:])
     longest = int(counts.max(initial=0))
-    found = np.full((len(features), longest), dense.default.reshape(-1)[0], dense.dtype)
+    found = np.full((len(counts), longest), dense.default.reshape(-1)[0], dense.dtype)
     found[np.arange(longest) < counts[:, None]] = values
-    return found.reshape(len(features), longest // max(stride, 1), *dense.shape[1:])
-
-
-def ragged_indices(counts: np.ndarray) -> np.ndarray:
-    """[total, 2]: row and place in the row of each element, for rows with these numbers of elements."""
-    rows = np.repeat(np.arange(len(counts)), counts)
-    starts = np.cumsum(counts) - counts
-    return np.stack([rows, np.arange(len(rows)) - starts[rows]], 1).astype(np.int64)
+    return found.reshape(len(counts), longest // max(stride, 1), *dense.shape[1:])
 
 
 def parse(batch: Batch, sparse: list[tuple[bytes, np.dtype]], dense: list[Dense]) -> tuple:
     """Values of sparse features (indices, values, shapes: a list each) and of dense features."""
-    columns = batch.read([k for k, _ in sparse] + [d.key for d in dense])
+    batch.read([*sparse, *((d.key, d.dtype) for d in dense)])
     indices, values, shapes = [], [], []
     for key, dtype in sparse:
-        found, counts = batch.decode(key, columns[key], dtype, False)
+        found, counts, _ = batch.decode(key, dtype, False)
         indices.append(ragged_indices(counts))
         values.append(found)
         shapes.append(np.array([len(counts), counts.max(initial=0)], np.int64))
-    filled = [(_variable if d.is_variable else _fixed)(batch, d, columns[d.key]) for d in dense]
+    filled = [(_variable if d.is_variable else _fixed)(batch, d) for d in dense]
     return tuple(indices), tuple(values), tuple(shapes), tuple(filled)
 
 

@@ -12,7 +12,8 @@ from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.op_spec import HOST, op
 from tfcompat._src.framework.tensor import shape_text
 from tfcompat._src.ops.parsing import wire
-from tfcompat._src.ops.parsing.example import NO_GRADIENT, Dense, check_shapes, dense_features, invalid, ragged_indices
+from tfcompat._src.ops.parsing.example import NO_GRADIENT, Dense, check_shapes, dense_features, invalid
+from tfcompat._src.ops.sparse.parts import ragged_indices
 
 _LABELS = {"f": "float", "i": "int64", "O": "bytes"}
 

@@ -193,23 +193,33 @@ def _number_payload(feature: Feature, one: int, size: int | None) -> bytes:
 
 
 def _floats(features: list[Feature | None]) -> tuple[np.ndarray, np.ndarray]:
-    parts = [b"" if f is None else _number_payload(f, _FIXED_ONE, 4) for f in features]
-    sizes = np.fromiter(map(len, parts), np.int64, len(parts))
-    if (sizes % 4).any():
-        raise Malformed("a list of floats of a broken length")
-    return np.frombuffer(b"".join(parts), "<f4").astype(np.float32), sizes // 4
+    return floats_of(*_joined([b"" if f is None else _number_payload(f, _FIXED_ONE, 4) for f in features]))
 
 
 def _integers(features: list[Feature | None]) -> tuple[np.ndarray, np.ndarray]:
-    parts = [b"" if f is None else _number_payload(f, _VARINT_ONE, None) for f in features]
-    if any(p and p[-1] > 127 for p in parts):
+    return integers_of(*_joined([b"" if f is None else _number_payload(f, _VARINT_ONE, None) for f in features]))
+
+
+def _joined(parts: list[bytes]) -> tuple[bytes, np.ndarray]:
+    return b"".join(parts), np.fromiter(map(len, parts), np.int64, len(parts))
+
+
+def floats_of(packed: bytes, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The numbers of packed lists of floats, flat, and how many each list has; `sizes` are those of the lists in bytes."""
+    if (sizes % 4).any():
+        raise Malformed("a list of floats of a broken length")
+    return np.frombuffer(packed, "<f4").astype(np.float32), sizes // 4
+
+
+def integers_of(packed: bytes, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The numbers of packed lists of integers, flat, and how many each list has; `sizes` are those of the lists in bytes."""
+    data = np.frombuffer(packed, np.uint8)
+    if not data.size or data.max() < 128:
+        return data.astype(np.int64), sizes
+    borders = np.cumsum(sizes)
+    if (data[borders[sizes > 0] - 1] > 127).any():
         raise Malformed("a list of integers that ends within one")
-    data = np.frombuffer(b"".join(parts), np.uint8)
     ends = np.flatnonzero(data < 128)
-    borders = np.cumsum(np.fromiter(map(len, parts), np.int64, len(parts)))
-    counts = np.diff(np.searchsorted(ends, borders), prepend=0)
-    if len(ends) == len(data):
-        return data.astype(np.int64), counts
     starts = np.concatenate([[0], ends[:-1] + 1])
     lengths = ends - starts + 1
     if lengths.max() > 10:
@@ -218,7 +228,7 @@ def _integers(features: list[Feature | None]) -> tuple[np.ndarray, np.ndarray]:
     for k in range(int(lengths.max())):
         has = np.flatnonzero(lengths > k)
         values[has] |= (data[starts[has] + k] & np.uint8(0x7F)).astype(np.uint64) << np.uint64(7 * k)
-    return values.view(np.int64), counts
+    return values.view(np.int64), np.diff(np.searchsorted(ends, borders), prepend=0)
 
 
 def _texts(features: list[Feature | None]) -> tuple[np.ndarray, np.ndarray]:

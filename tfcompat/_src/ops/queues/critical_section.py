@@ -51,7 +51,7 @@ class CriticalSection:
         if critical_section_def and name is not None:
             raise ValueError("critical_section_def and shared_name are mutually exclusive.")
         if critical_section_def:
-            raise NotImplementedError("a CriticalSection of a critical_section_def")
+            raise NotImplementedError("tfcompat does not make a CriticalSection from a critical_section_def.")
         with name_scope(name, "CriticalSection", []) as scope, init_scope():
             container = get_default_graph()._container or ""
             self._handle = raw.MutexV2(shared_name=shared_name or scope, container=container, name=scope)

@@ -11,7 +11,7 @@ import itertools
 import secrets
 import threading
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -103,7 +103,7 @@ class _Dequeue(_Attempt):
         available = min(missing, size if queue.closed else size - queue.min_after_dequeue)
         if available <= 0:
             return False
-        self.taken += [queue.pop() for _ in range(available)]
+        self.taken += queue.take(available)
         return self.finish() if len(self.taken) == self.count else True
 
     def withdraw(self, queue: Queue) -> None:
@@ -143,8 +143,8 @@ class Queue(SharedResource):
     def extend(self, elements: Iterable[Element]) -> None:
         self.elements.extend(elements)
 
-    def pop(self) -> Element:
-        return self.elements.popleft()
+    def take(self, count: int) -> list[Element]:
+        return [self.elements.popleft() for _ in range(count)]
 
     def put_back(self, elements: list[Element]) -> None:
         """Returns what was taken last to where it was taken from."""
@@ -240,8 +240,8 @@ class PriorityQueue(Queue):
         for element in elements:
             heapq.heappush(self.elements, (int(element[0]), next(self._arrivals), element))
 
-    def pop(self) -> Element:
-        return heapq.heappop(self.elements)[-1]
+    def take(self, count: int) -> list[Element]:
+        return [heapq.heappop(self.elements)[-1] for _ in range(count)]
 
     def put_back(self, elements: list[Element]) -> None:
         for place, element in enumerate(elements):
@@ -266,19 +266,23 @@ class RandomShuffleQueue(Queue):
         self.elements = []
         self._numbers = _uniform_numbers(*self.seeds)
 
-    def pop(self) -> Element:
-        place = next(self._numbers) % len(self.elements)
-        self.elements[place], self.elements[-1] = self.elements[-1], self.elements[place]
-        return self.elements.pop()
+    def take(self, count: int) -> list[Element]:
+        elements, taken = self.elements, []
+        for number in itertools.islice(self._numbers, count):
+            place = number % len(elements)
+            taken.append(elements[place])
+            elements[place] = elements[-1]
+            elements.pop()
+        return taken
 
     def put_back(self, elements: list[Element]) -> None:
         self.elements.extend(elements)
 
 
-_WORDS_AT_ONCE = 64
+_WORDS_AT_ONCE = 256
 
 
-def _uniform_numbers(seed: int, seed2: int) -> Iterable[int]:
+def _uniform_numbers(seed: int, seed2: int) -> Iterator[int]:
     """The 32-bit numbers of a Philox generator with these seeds, in order."""
     if not seed and not seed2:
         seed, seed2 = secrets.randbits(63), secrets.randbits(63)

@@ -17,34 +17,14 @@ from tfcompat._src.ops.array.gather import gather
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.shape import shape
 from tfcompat._src.ops.composed.check_ops import assert_equal, assert_non_negative
+from tfcompat._src.ops.composed.indexing import convert_to_int_tensor as convert_to_int_tensor
+from tfcompat._src.ops.composed.indexing import get_positive_axis as get_positive_axis
 from tfcompat._src.ops.composed.indexing import repeat as repeat_flat
-from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.histogram import bincount
 from tfcompat._src.ops.math.scan import cumsum
 from tfcompat._src.ops.math.sequence import arange
 
 SPLIT_TYPES = (dtypes.int32, dtypes.int64)
-
-
-def get_positive_axis(axis: Any, ndims: int | None) -> int:
-    """A dimension counted from the front; TypeError unless it is an int, ValueError outside [-ndims, ndims)."""
-    if not isinstance(axis, int):
-        raise TypeError(f"axis must be an int; got {type(axis).__name__}")
-    if ndims is None:
-        if axis < 0:
-            raise ValueError("axis may only be negative if ndims is statically known.")
-        return axis
-    if not -ndims <= axis < ndims:
-        raise ValueError(f"axis={axis} out of bounds: expected {-ndims}<=axis<{ndims}")
-    return axis % ndims
-
-
-def convert_to_int_tensor(tensor: Any, name: str, dtype: Any = dtypes.int32) -> Tensor:
-    """An integer Tensor of `dtype`; TypeError for other types."""
-    tensor = convert_to_tensor(tensor, name=name, preferred_dtype=dtype)
-    if not tensor.dtype.is_integer:
-        raise TypeError(f"{name} must be an integer tensor; dtype={tensor.dtype}")
-    return cast(tensor, dtype)
 
 
 def repeat(data: Any, repeats: Any, axis: int, name: str | None = None) -> Tensor:

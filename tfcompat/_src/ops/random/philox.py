@@ -114,18 +114,19 @@ def _jax_rounds(xp: ModuleType, key: Array, state: list[Array]) -> list[Array]:
     return list(lax.fori_loop(0, _ROUNDS // _ROUNDS_PER_LOOP_STEP, body, (key[0], key[1], *state))[2:])
 
 
+_FACTORS = np.array(_MULTIPLIERS, np.uint64)[:, None]
+_KEY_STEPS = (np.arange(_ROUNDS, dtype=np.uint64)[:, None] * np.array(_WEYL, np.uint64)).astype(np.uint32)
+
+
 def _numpy_rounds(key: np.ndarray, state: list[np.ndarray]) -> list[np.ndarray]:
-    """The rounds on (c0, c2) and (c1, c3) as two arrays of 64-bit integers."""
-    size = len(state[0])
-    even, odd, product = (np.empty((2, size), np.uint64) for _ in range(3))
-    even[0], odd[0], even[1], odd[1] = state
-    factors = np.array(_MULTIPLIERS, np.uint64)[:, None]
-    steps = np.arange(_ROUNDS, dtype=np.uint64)[:, None, None]
-    keys = (key.astype(np.uint64)[:, None] + steps * np.array(_WEYL, np.uint64)[:, None]) & np.uint64(_MASK32)
-    for round_key in keys:
-        np.multiply(even, factors, out=product)
-        np.right_shift(product[::-1], np.uint64(32), out=even)
-        even ^= odd
-        even ^= round_key
-        np.bitwise_and(product[::-1], np.uint64(_MASK32), out=odd)
-    return [half.astype(np.uint32) for half in (even[0], odd[0], even[1], odd[1])]
+    """The rounds on (c0, c2) and (c1, c3); halves of the 64-bit products are read in place, for which they take turns."""
+    even, odd = np.stack(state[::2]), np.stack(state[1::2])
+    products = [np.empty(even.shape, np.uint64) for _ in range(2)]
+    words = [p.view(np.uint32).reshape(*even.shape, 2)[::-1] for p in products]
+    for number, round_key in enumerate((key + _KEY_STEPS)[:, :, None]):
+        low_and_high = words[number % 2]
+        np.multiply(even, _FACTORS, out=products[number % 2])
+        np.bitwise_xor(low_and_high[..., 1], odd, out=even)
+        np.bitwise_xor(even, round_key, out=even)
+        odd = low_and_high[..., 0]
+    return [even[0], odd[0].copy(), even[1], odd[1].copy()]

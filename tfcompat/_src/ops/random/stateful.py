@@ -27,7 +27,8 @@ UNIFORM_TYPES = frozenset(dtypes.as_dtype(n) for n in ("float16", "bfloat16", "f
 
 
 def shape_of(sizes: Any) -> tuple[int, ...]:
-    """A shape input as a tuple of Python integers."""
+    """A shape input as a tuple of Python integers; InvalidArgumentError where one is negative."""
+    checks.sizes(sizes)
     return tuple(int(n) for n in sizes)
 
 
@@ -64,6 +65,8 @@ _filling("TruncatedNormal", distributions.truncated_normal)
 def integers(xp: ModuleType, rng: tuple, shape: Any, minval: Any, maxval: Any) -> Any:
     """Integers in [minval, maxval); requires minval < maxval where there is anything to draw."""
     sizes = shape_of(shape)
+    checks.scalar("minval", minval)
+    checks.scalar("maxval", maxval)
     size = math.prod(sizes)
     if size:
         checks.require(minval < maxval, "Need minval < maxval, got {} >= {}", minval, maxval)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -108,7 +109,9 @@ def _require_lengths(x: Any, lengths: np.ndarray, wanted: list[int]) -> None:
             raise errors.InvalidArgumentError(None, None, text)
 
 
-def _lengths(fft_length: np.ndarray) -> list[int]:
+def _lengths(fft_length: np.ndarray, dimensions: int) -> list[int]:
+    if fft_length.shape != (dimensions,):
+        raise errors.InvalidArgumentError(None, None, f"fft_length must have shape [{dimensions}]")
     return [int(n) for n in fft_length]
 
 
@@ -116,8 +119,8 @@ def _cropped(x: Any, sizes: list[int]) -> Any:
     return x[(..., *(slice(n) for n in sizes))]
 
 
-def _rfft(x, fft_length):
-    lengths = _lengths(fft_length)
+def _rfft(x, fft_length, *, dimensions):
+    lengths = _lengths(fft_length, dimensions)
     _require_rank(x, len(lengths))
     if 0 in x.shape:
         sizes = (*lengths[:-1], lengths[-1] // 2 + 1 if lengths[-1] else 0)
@@ -126,8 +129,8 @@ def _rfft(x, fft_length):
     return jnp.fft.rfftn(_cropped(x, lengths), axes=range(-len(lengths), 0)).astype(np.complex64)
 
 
-def _irfft(x, fft_length):
-    lengths = _lengths(fft_length)
+def _irfft(x, fft_length, *, dimensions):
+    lengths = _lengths(fft_length, dimensions)
     _require_rank(x, len(lengths))
     if 0 in x.shape:
         return jnp.zeros((*x.shape[: -len(lengths)], *lengths), np.float32)
@@ -174,12 +177,14 @@ for _dimensions, _suffix in _SUFFIX.items():
     _has_gradient = _dimensions < 3
     op(
         "RFFT" + _suffix, "(input: float32, fft_length: int32) -> (output: complex64)",
-        shape=_real_shape(_dimensions, True), kernel=_rfft, constants=("fft_length",),
+        shape=_real_shape(_dimensions, True), constants=("fft_length",),
+        kernel=functools.partial(_rfft, dimensions=_dimensions),
         gradient=_rfft_gradient(_dimensions) if _has_gradient else _NO_GRADIENT,
     )  # fmt: skip
     op(
         "IRFFT" + _suffix, "(input: complex64, fft_length: int32) -> (output: float32)",
-        shape=_real_shape(_dimensions, False), kernel=_irfft, constants=("fft_length",),
+        shape=_real_shape(_dimensions, False), constants=("fft_length",),
+        kernel=functools.partial(_irfft, dimensions=_dimensions),
         gradient=_irfft_gradient(_dimensions) if _has_gradient else _NO_GRADIENT,
     )  # fmt: skip
 

@@ -49,6 +49,14 @@ def row_order(indices: np.ndarray) -> np.ndarray:
     return np.argsort(row_keys(indices)[0], kind="stable")
 
 
+def ragged_indices(counts: np.ndarray) -> np.ndarray:
+    """[total, 2]: row and place in the row of each element, for rows with these numbers of elements."""
+    indices = np.empty((int(counts.sum()), 2), np.int64)
+    indices[:, 0] = np.repeat(np.arange(len(counts)), counts)
+    indices[:, 1] = np.arange(len(indices)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return indices
+
+
 def groups(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Where equal neighbours in sorted `keys` begin, and the number of the group of each element."""
     is_first = np.ones(len(keys), bool)

@@ -7,7 +7,6 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from tfcompat._src.framework import checks, dispatch, dtypes, raw
 from tfcompat._src.framework import shape_inference as si
@@ -42,6 +41,22 @@ def _matmul_shape(c):
     return [(a[0], b[1])]
 
 
+def _sparse_matmul_numpy(indices, values, sizes, b, *, adjoint_a, adjoint_b):
+    dense, rows, columns = _checked_factors(indices, values, sizes, b, adjoint_a, adjoint_b)
+    for column, letter in ((columns, "k"), (rows, "m")):
+        bad = np.flatnonzero((indices[:, column] < 0) | (indices[:, column] >= sizes[column]))
+        if bad.size:
+            found = indices[bad[0], column]
+            raise invalid(f"{letter} ({found}) from index[{bad[0]},{column}] out of bounds (>={sizes[column]})")
+    product = np.zeros((sizes[rows], dense.shape[1]), values.dtype)
+    order = np.argsort(indices[:, rows], kind="stable")
+    if order.size and dense.size:
+        terms = values[order, None] * dense[indices[order, columns]]
+        places, starts = np.unique(indices[order, rows], return_index=True)
+        product[places] = np.add.reduceat(terms, starts, axis=0, dtype=values.dtype)
+    return product
+
+
 def _matmul_gradient(op, grad):
     """Element (i, k) of A meets row i of the gradient and row k of B, with i and k swapped where A is transposed."""
     indices, values, sizes, b = op.inputs
@@ -59,9 +74,22 @@ def _matmul_gradient(op, grad):
     "SparseTensorDenseMatMul",
     "(a_indices: Tindices, a_values: T, a_shape: int64, b: T, *, T: type, Tindices: INDEX = int64, "
     "adjoint_a: bool = False, adjoint_b: bool = False) -> (product: T)",
-    shape=_matmul_shape, gradient=_matmul_gradient, constants=("a_shape",),
+    shape=_matmul_shape, gradient=_matmul_gradient, constants=("a_shape",), fold=_sparse_matmul_numpy,
 )  # fmt: skip
 def _sparse_matmul(indices, values, sizes, b, *, adjoint_a, adjoint_b):
+    dense, rows, columns = _checked_factors(indices, values, sizes, b, adjoint_a, adjoint_b)
+    outer, inner = int(sizes[rows]), int(sizes[columns])
+    if not indices.shape[0] or not dense.size:
+        return jnp.zeros((outer, dense.shape[1]), values.dtype)
+    for column, letter, limit in ((columns, "k", inner), (rows, "m", outer)):
+        _require_inside(indices, column, letter, limit)
+    terms = jnp.asarray(values)[:, None] * jnp.take(dense, indices[:, columns], axis=0, mode="clip")
+    start = jnp.zeros((outer, dense.shape[1]), values.dtype)
+    return start.at[indices[:, rows]].add(terms, mode="drop")
+
+
+def _checked_factors(indices: Any, values: Any, sizes: Any, b: Any, adjoint_a: bool, adjoint_b: bool) -> tuple[Any, int, int]:
+    """The dense factor as it is multiplied, and which columns of `indices` are rows and columns of the sparse one."""
     if b.ndim != 2:
         raise invalid("Tensor 'b' is not a matrix")
     if sizes.shape != (2,):
@@ -72,18 +100,14 @@ def _sparse_matmul(indices, values, sizes, b, *, adjoint_a, adjoint_b):
         raise invalid(f"Tensor 'a_indices' is no matrix of {values.shape[0]} rows and 2 columns: {shape_text(indices.shape)}")
     dense = b.T if adjoint_b else b
     if adjoint_b and b.dtype.kind == "c":
-        dense = lax.conj(dense)
+        dense = dense.conj()
     rows, columns = (1, 0) if adjoint_a else (0, 1)
-    outer, inner = int(sizes[rows]), int(sizes[columns])
-    if inner != dense.shape[0]:
-        raise invalid(f"Cannot multiply A and B because inner dimension does not match: {inner} vs. {dense.shape[0]}.  Did you forget a transpose?")
-    if not indices.shape[0] or not dense.size:
-        return jnp.zeros((outer, dense.shape[1]), values.dtype)
-    for column, letter, limit in ((columns, "k", inner), (rows, "m", outer)):
-        _require_inside(indices, column, letter, limit)
-    terms = jnp.asarray(values)[:, None] * jnp.take(dense, indices[:, columns], axis=0, mode="clip")
-    start = jnp.zeros((outer, dense.shape[1]), values.dtype)
-    return start.at[indices[:, rows]].add(terms, mode="drop")
+    if int(sizes[columns]) != dense.shape[0]:
+        raise invalid(
+            f"Cannot multiply A and B because inner dimension does not match: {int(sizes[columns])} vs. {dense.shape[0]}.  "
+            "Did you forget a transpose?"
+        )
+    return dense, rows, columns
 
 
 def _require_inside(indices: Any, column: int, letter: str, limit: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -97,20 +98,45 @@ def parse_number(text: bytes, dtype: np.dtype) -> float | int:
     return value
 
 
+_NOT_IN_PLAIN_FLOATS = b"_xXyY"
+_PLAIN_INTEGERS = b"0123456789- ,"
+
+
+def parse_numbers(texts: Sequence[bytes], dtype: np.dtype) -> np.ndarray:
+    """The numbers that strings say, as an array; ValueError where `parse_number` raises it for one of them."""
+    joined = b",".join(texts)
+    if dtype.kind == "f":
+        is_plain = len(joined.translate(None, _NOT_IN_PLAIN_FLOATS)) == len(joined)
+        numbers = list(map(float, texts)) if is_plain else [parse_number(t, dtype) for t in texts]
+        with np.errstate(over="ignore"):
+            return np.array(numbers, np.float64).astype(dtype)
+    if joined.translate(None, _PLAIN_INTEGERS):
+        return np.array([parse_number(t, dtype) for t in texts], dtype)
+    numbers, limits = list(map(int, texts)), np.iinfo(dtype)
+    if numbers and not limits.min <= min(numbers) <= max(numbers) <= limits.max:
+        raise ValueError(f"beyond {dtype}")
+    return np.array(numbers, dtype)
+
+
 @op(
     "StringToNumber", "(string_tensor: string, *, out_type: {float32, float64, int32, int64} = float32) -> (output: out_type)",
     shape=si.unchanged, gradient=_NO_GRADIENT, place=HOST,
 )  # fmt: skip
 def _string_to_number(x, *, out_type):
-    dtype, found = np.dtype(out_type), []
-    for text in x.reshape(-1):
-        try:
-            found.append(parse_number(text, dtype))
-        except ValueError:
-            shown = text.decode("utf-8", "replace")
-            raise _invalid(f"StringToNumberOp could not correctly convert string: {shown}") from None
-    with np.errstate(over="ignore"):
-        return np.array(found, np.float64 if dtype.kind == "f" else dtype).astype(dtype).reshape(x.shape)
+    dtype, texts = np.dtype(out_type), x.reshape(-1).tolist()
+    try:
+        return parse_numbers(texts, dtype).reshape(x.shape)
+    except ValueError:
+        shown = next(t for t in texts if not _is_number(t, dtype)).decode("utf-8", "replace")
+        raise _invalid(f"StringToNumberOp could not correctly convert string: {shown}") from None
+
+
+def _is_number(text: bytes, dtype: np.dtype) -> bool:
+    try:
+        parse_number(text, dtype)
+    except ValueError:
+        return False
+    return True
 
 
 @export("string_to_number", "strings.to_number")

@@ -92,7 +92,7 @@ class _Translator:
             return f"(?P<{found[1]}>"
         on, off = found[2], (found[3] or "")[1:]
         if "U" in on + off:
-            raise NotImplementedError("the flag U of regular expressions (ungreedy) is not built")
+            raise NotImplementedError("tfcompat has no flag U (ungreedy) of regular expressions.")
         if "m" in on + off:
             self.multiline[-1] = "m" in on
         if found[4] == ")":

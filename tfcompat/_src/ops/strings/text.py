@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import functools
+import itertools
 import math
 import re
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.array.shape import rank
 from tfcompat._src.ops.math.sequence import arange
+from tfcompat._src.ops.sparse.parts import ragged_indices
 
 _UNIT = '{"BYTE", "UTF8_CHAR"} = "BYTE"'
 _NO_GRADIENT = NotDifferentiable("strings are not differentiable")
@@ -282,10 +284,10 @@ def _split_shape(c):
 
 def _rows(parts: list[list[bytes]]) -> tuple:
     """Lists of strings as the three parts of a sparse tensor."""
-    indices = np.array([(i, j) for i, row in enumerate(parts) for j in range(len(row))], np.int64).reshape(-1, 2)
-    values = np.empty(len(indices), object)
-    values[:] = [s for row in parts for s in row]
-    return indices, values, np.array([len(parts), max(map(len, parts), default=0)], np.int64)
+    counts = np.fromiter(map(len, parts), np.int64, len(parts))
+    values = np.empty(int(counts.sum()), object)
+    values[:] = list(itertools.chain.from_iterable(parts))
+    return ragged_indices(counts), values, np.array([len(parts), counts.max(initial=0)], np.int64)
 
 
 def _split_at(text: bytes, delimiter: bytes, skip_empty: bool) -> list[bytes]:
@@ -293,7 +295,7 @@ def _split_at(text: bytes, delimiter: bytes, skip_empty: bool) -> list[bytes]:
         return []
     if not delimiter:
         return [text[i : i + 1] for i in range(len(text))]
-    parts = re.split(b"[" + re.escape(delimiter) + b"]", text)
+    parts = text.split(delimiter) if len(delimiter) == 1 else re.split(b"[" + re.escape(delimiter) + b"]", text)
     return [p for p in parts if p] if skip_empty else parts
 
 

@@ -9,6 +9,9 @@ from tfcompat._src.framework.scopes import executing_eagerly
 from tfcompat._src.runtime.config import ProcessConfig, process_config
 from tfcompat._src.runtime.devices import accelerator_count
 
+SYNC, ASYNC = 0, 1
+"""How ops run eagerly, which none do here."""
+
 
 def context() -> ProcessConfig:
     """The settings of this process; `config` is their ConfigProto."""

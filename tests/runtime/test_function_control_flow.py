@@ -1,0 +1,131 @@
+"""Branches and loops as nodes that run functions, gradients through them, and runs that are planned again midway."""
+
+import numpy as np
+import pytest
+
+import tfcompat as tf
+from tfcompat._src.framework import raw
+from tfcompat._src.function.control_flow_v2 import cond_v2, while_v2
+from tfcompat._src.proto import messages
+
+
+def test_a_predicate_that_is_a_fed_constant_decides() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        predicate, value = tf.constant(True), tf.constant(37.0)
+        result = tf.identity(cond_v2(predicate, lambda: tf.constant(0.0), lambda: value))
+        assert session.run(result, {predicate: False}) == 37.0
+        assert session.run(result) == 0.0
+
+
+def test_predicates_with_dimensions_of_size_one() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        found = while_v2(lambda v: v < 45.0, lambda v: v * 3.0, [tf.constant([[5.0]])], return_same_structure=False)
+        assert session.run(found) == [[45.0]]
+
+
+def test_second_derivative_of_a_loop_without_a_known_length() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.constant(2.0)
+        fourth_power = tf.while_loop(lambda v: v < 8.0, lambda v: v * v, [x])
+        first = tf.gradients(fourth_power, x)
+        assert session.run([*first, *tf.gradients(first, x)]) == [32.0, 48.0]
+
+
+def test_a_tape_sees_loops_that_are_one_node() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        with tf.GradientTape() as tape:
+            x = tf.constant(2.0)
+            tape.watch(x)
+            squared = while_v2(lambda v: v < 4.0, lambda v: v * v, [x], return_same_structure=False)
+        assert session.run(tape.gradient(squared, x)) == 4.0
+
+
+def test_gradients_in_a_function_go_on_in_the_graph_around_it() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.constant(5.0)
+        squared = tf.square(x)
+        assert session.run(tf.function(lambda: tf.gradients(squared * [1.0, 2.0, 3.0], x)[0])()) == 60.0
+
+
+def test_gradient_of_a_variable_read_in_nested_loops_of_functions() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        variable = tf.Variable(np.ones(4, np.float32), use_resource=True)
+
+        @tf.function
+        def inner(x, v):
+            return tf.while_loop(lambda i, _: i < 3, lambda i, y: (i + 1, y + tf.reduce_sum(v.sparse_read([1, 2]))), [0, x])[1]
+
+        @tf.function
+        def outer(v):
+            found = tf.while_loop(lambda i, _: i < 2, lambda i, x: (i + 1, inner(x, v)), [0, 0.0])[1]
+            return tf.convert_to_tensor(tf.gradients(found, v)[0])
+
+        session.run(variable.initializer)
+        np.testing.assert_array_equal(session.run(outer(variable)), [0.0, 6.0, 6.0, 0.0])
+
+
+def test_indices_of_branches_become_int64_where_one_has_it() -> None:
+    def slices(dtype):
+        return tf.IndexedSlices(tf.constant([10]), tf.constant([0], dtype))
+
+    with tf.Graph().as_default():
+        joined = cond_v2(tf.constant(True), lambda: slices(tf.int32), lambda: slices(tf.int64))
+        assert joined.indices.dtype == tf.int64
+        with pytest.raises(TypeError, match="Cannot reconcile tf.cond 0-th outputs"):
+            cond_v2(tf.constant(True), lambda: slices(tf.int32), lambda: tf.constant([10]))
+
+
+def test_gradient_of_a_ref_that_a_loop_hands_on() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        ref = tf.Variable(0.0, use_resource=False)._ref()
+        found = tf.while_loop(lambda i, x: i < 10, lambda i, x: [i + 1, raw.RefIdentity(x)], [tf.constant(0), ref])
+        grads = tf.gradients([found[1]], [ref], grad_ys=[tf.constant(73.0)])
+        session.run(tf.global_variables_initializer())
+        assert session.run([*found, *grads]) == [10, 0.0, 73.0]
+
+
+def test_an_endless_loop_ends_when_the_time_is_over() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        endless = tf.while_loop(lambda x: True, lambda x: x + 1, [tf.constant(0)])
+        with pytest.raises(tf.errors.DeadlineExceededError):
+            session.run(endless, options=tf.RunOptions(timeout_in_ms=1))
+
+
+def test_values_of_two_frames_do_not_meet() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        data = tf.placeholder(tf.float32, [])
+        one, other = (raw.Enter(data, frame_name=name) for name in ("foo_1", "foo_2"))
+        with pytest.raises(tf.errors.InvalidArgumentError, match="has inputs from different frames"):
+            session.run(tf.add(one, other), {data: 1.0})
+
+
+def test_a_value_of_a_loop_is_not_used_elsewhere() -> None:
+    inside = []
+    with tf.Graph().as_default():
+        tf.while_loop(lambda i: i < 10, lambda i: i + (inside.append(tf.constant(1)) or inside[0]), [0])
+        with pytest.raises(ValueError, match="Cannot use 'while/Const_1' as input to 'Add' because 'while/Const_1' is in a while loop"):
+            tf.add(1, inside[0])
+        with pytest.raises(ValueError, match="'while/Const_1' as input to 'while_1/Add' because they are in different while loops"):
+            tf.while_loop(lambda i: i < 10, lambda i: tf.add(1, inside[0]), [0])
+
+
+def test_a_fetched_handle_names_its_variable() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        variable = tf.Variable([1.0, 2.0], use_resource=True, name="scope/weights")
+        session.run(variable.initializer)
+        handle = messages.ResourceHandleProto.FromString(session.run(variable.handle).tobytes())
+        assert (handle.container, handle.name) == ("localhost", "scope/weights")
+
+
+def test_what_ran_before_another_plan_was_needed_runs_once() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        fed = tf.placeholder(tf.float32, [None])
+        variable = tf.Variable([1.0, 2.0])
+        text, _ = tf.unique(tf.as_string(variable.assign_add([1.0, 1.0])))
+        with tf.control_dependencies([text]):
+            result = tf.cond(tf.reduce_sum(fed) > 2.0, lambda: tf.zeros([2]), lambda: tf.zeros([3]))
+            noise = tf.random_normal([], seed=1)
+        session.run(tf.global_variables_initializer())
+        first = session.run([text, result, noise], {fed: [1.0, 2.0]})
+        assert first[0].tolist() == [b"2.000000", b"3.000000"]
+        np.testing.assert_array_equal(session.run(variable), [2.0, 3.0])

@@ -1,0 +1,290 @@
+"""The op types of datasets whose elements are made of several elements of another: batches, padded batches, windows."""
+
+from __future__ import annotations
+
+import itertools
+from collections import deque
+from typing import Any
+
+import numpy as np
+
+from tfcompat._src.data.functions import HostFunction
+from tfcompat._src.data.source_ops import listed
+from tfcompat._src.data.transform_ops import CALLED, FUNCTION, mapped
+from tfcompat._src.data.values import OUTPUTS, UNKNOWN, DatasetValue, Element, Next, Scope, dataset_of, dataset_op
+from tfcompat._src.framework.tensor import shape_text
+from tfcompat._src.ops.flow.list_value import variant
+from tfcompat._src.ops.queues.resource import invalid
+
+
+def stacked(elements: list[Element]) -> Element:
+    """Elements as one, with a row for each; InvalidArgumentError where shapes differ."""
+    return tuple([_stacked_component(place, column) for place, column in enumerate(zip(*elements))])
+
+
+def _stacked_component(place: int, column: tuple) -> np.ndarray:
+    first = column[0]
+    shape = first.shape
+    for number, value in enumerate(column):
+        if value.shape != shape:
+            raise invalid(
+                f"Cannot batch tensors with different shapes in component {place}. First element had shape {shape_text(shape)} "
+                f"and element {number} had shape {shape_text(value.shape)}."
+            )
+    found = np.empty((len(column), *shape), first.dtype)
+    if shape or first.dtype == object:
+        for number, value in enumerate(column):
+            found[number] = value[()] if not shape else value
+    else:
+        found[:] = [value.item() for value in column] if first.dtype.kind in "biuf" and first.dtype.itemsize <= 8 and first.dtype.isbuiltin == 1 else column
+    return found
+
+
+def gathered(following: Next, count: int, drop_remainder: bool) -> list[Element]:
+    """The next `count` elements, or those that are left; StopIteration where there are none, or too few."""
+    found: list[Element] = []
+    try:
+        for _ in range(count):
+            found.append(following())
+    except StopIteration:
+        if drop_remainder or not found:
+            raise
+    return found
+
+
+def batch_count(size: int, count: int, drop_remainder: bool) -> int:
+    """How many batches `size` elements make."""
+    return size if size < 0 else size // count if drop_remainder else -(-size // count)
+
+
+def _batch(context: Any, input_dataset: Any, batch_size: np.ndarray, drop_remainder: Any = False) -> DatasetValue:
+    source, count, drops = dataset_of(input_dataset), int(batch_size), bool(drop_remainder)
+    if count <= 0:
+        raise invalid("Batch size must be greater than zero.")
+    return batched(source, count, drops)
+
+
+def batched(source: DatasetValue, count: int, drops: bool) -> DatasetValue:
+    """A dataset of batches."""
+
+    def start(scope: Scope) -> Next:
+        following = source.start(scope)
+        return lambda: stacked(gathered(following, count, drops))
+
+    return DatasetValue(start, batch_count(source.size, count, drops))
+
+
+dataset_op("BatchDataset", "input_dataset: variant, batch_size: int64")(_batch)
+dataset_op(
+    "BatchDatasetV2", "input_dataset: variant, batch_size: int64, drop_remainder: bool", f"parallel_copy: bool = False, {OUTPUTS}"
+)(_batch)
+
+
+def _map_and_batch(context: Any, input_dataset: Any, other_arguments: tuple, batch_size: Any, calls: Any, drop_remainder: Any) -> DatasetValue:
+    source = mapped(context, dataset_of(input_dataset), HostFunction(context, "f", other_arguments, 1))
+    if int(batch_size) <= 0:
+        raise invalid("batch_size must be greater than zero.")
+    if int(calls) <= 0 and int(calls) != -1:
+        raise invalid("num_parallel_calls must be greater than zero.")
+    return batched(source, int(batch_size), bool(drop_remainder))
+
+
+for _prefix in ("", "Experimental"):
+    dataset_op(
+        _prefix + "MapAndBatchDataset", CALLED + ", batch_size: int64, num_parallel_calls: int64, drop_remainder: bool",
+        FUNCTION + ", preserve_cardinality: bool = False",
+    )(_map_and_batch)  # fmt: skip
+
+
+# ---- padding ----
+
+
+def _padded_batch(context: Any, input_dataset: Any, batch_size: Any, padded_shapes: tuple, padding_values: tuple, drop_remainder: Any = False) -> DatasetValue:
+    source, count, drops = dataset_of(input_dataset), int(batch_size), bool(drop_remainder)
+    if count <= 0:
+        raise invalid("Batch size must be greater than zero.")
+    if any(value.ndim for value in padding_values):
+        raise invalid("All padding values must be scalars")
+    shapes = [tuple(shape.tolist()) for shape in padded_shapes]
+
+    def start(scope: Scope) -> Next:
+        following = source.start(scope)
+
+        def padded() -> Element:
+            columns = zip(*gathered(following, count, drops))
+            return tuple([_padded(*each) for each in zip(itertools.count(), columns, shapes, padding_values)])
+
+        return padded
+
+    return DatasetValue(start, batch_count(source.size, count, drops))
+
+
+def _padded(place: int, column: tuple, wanted: tuple, filler: np.ndarray) -> np.ndarray:
+    for value in column:
+        if value.ndim != len(wanted):
+            raise invalid(
+                f"All elements in a batch must have the same rank as the padded shape for component{place}: expected rank "
+                f"{len(wanted)} but got element with rank {value.ndim}"
+            )
+    sizes = list(wanted)
+    for axis, size in enumerate(wanted):
+        most = max(value.shape[axis] for value in column)
+        if size < 0:
+            sizes[axis] = most
+        elif most > size:
+            raise invalid("Attempted to pad to a smaller size than the input element.")
+    found = np.empty((len(column), *sizes), column[0].dtype)
+    found[...] = filler[()]
+    for number, value in enumerate(column):
+        found[(number, *map(slice, value.shape))] = value[()] if not value.ndim else value
+    return found
+
+
+_PADDED = "input_dataset: variant, batch_size: int64, padded_shapes: N*int64, padding_values: Toutput_types"
+_PADS = "Toutput_types: list(type) >= 1, output_shapes: list(shape) >= 1, N: int >= 1"
+dataset_op("PaddedBatchDataset", _PADDED, _PADS)(_padded_batch)
+dataset_op("PaddedBatchDatasetV2", _PADDED + ", drop_remainder: bool", f"parallel_copy: bool = False, {_PADS}")(_padded_batch)
+
+
+def _dense_to_sparse(context: Any, input_dataset: Any, batch_size: np.ndarray, row_shape: np.ndarray) -> DatasetValue:
+    source, count, row = dataset_of(input_dataset), int(batch_size), row_shape.tolist()
+    if count <= 0:
+        raise invalid("Batch size must be greater than zero.")
+
+    def start(scope: Scope) -> Next:
+        following = source.start(scope)
+        return lambda: _sparse_batch([e[0] for e in gathered(following, count, False)], row)
+
+    return DatasetValue(start, batch_count(source.size, count, False))
+
+
+def _sparse_batch(rows: list[np.ndarray], row_shape: list[int]) -> Element:
+    sizes = list(row_shape)
+    for value in rows:
+        if value.ndim != len(row_shape):
+            raise invalid(f"Input element had shape ({shape_text(value.shape)}) that is incompatible with the row shape ({shape_text(tuple(row_shape))}).")
+        for axis, (size, wanted) in enumerate(zip(value.shape, row_shape)):
+            if wanted >= 0 and size > wanted:
+                raise invalid(f"Input element had shape ({shape_text(value.shape)}) that is incompatible with the row shape ({shape_text(tuple(row_shape))}).")
+            sizes[axis] = max(sizes[axis], size)
+    places = [np.argwhere(np.ones(value.shape, bool)) for value in rows]
+    indices = np.concatenate([np.insert(p, 0, number, axis=1) for number, p in enumerate(places)]).astype(np.int64)
+    parts = np.empty(3, object)
+    parts[:] = [indices, np.concatenate([value.reshape(-1) for value in rows]), np.array([len(rows), *sizes], np.int64)]
+    return (parts,)
+
+
+for _prefix in ("", "Experimental"):
+    dataset_op(_prefix + "DenseToSparseBatchDataset", "input_dataset: variant, batch_size: int64, row_shape: int64")(_dense_to_sparse)
+
+
+# ---- windows ----
+
+
+@dataset_op("WindowDataset", "input_dataset: variant, size: int64, shift: int64, stride: int64, drop_remainder: bool")
+def _window(context: Any, input_dataset: Any, size: Any, shift: Any, stride: Any, drop_remainder: Any) -> DatasetValue:
+    source = dataset_of(input_dataset)
+    for name, value in (("size", size), ("shift", shift), ("stride", stride)):
+        if int(value) <= 0:
+            raise invalid(f"Window {name} must be greater than zero.")
+    length, step, apart, drops = int(size), int(shift), int(stride), bool(drop_remainder)
+
+    def start(scope: Scope) -> Next:
+        following = windows(source.start(scope), length, step, apart, drops)
+
+        def window() -> Element:
+            rows = following()
+            return tuple([variant(listed(_element_of(column), len(column))) for column in zip(*rows)])
+
+        return window
+
+    total = source.size
+    if total >= 0:
+        span = (length - 1) * apart + 1
+        total = max(0, (total - span) // step + 1) if drops else -(-total // step)
+    return DatasetValue(start, total)
+
+
+def _element_of(column: tuple) -> Any:
+    return lambda i: (column[i],)
+
+
+def windows(following: Next, length: int, step: int, apart: int, drops: bool) -> Any:
+    """Lists of `length` elements `apart` from each other; each begins `step` after the one before."""
+    span = (length - 1) * apart + 1
+    buffer: deque[Element] = deque()
+    to_skip, is_over = 0, False
+
+    def window() -> list[Element]:
+        nonlocal to_skip, is_over
+        while not is_over and (to_skip or len(buffer) < span):
+            try:
+                element = following()
+            except StopIteration:
+                is_over = True
+                break
+            if to_skip:
+                to_skip -= 1
+            else:
+                buffer.append(element)
+        if not buffer or (drops and len(buffer) < span):
+            raise StopIteration
+        found = list(itertools.islice(buffer, 0, span, apart))
+        for _ in range(min(step, len(buffer))):
+            buffer.popleft()
+        to_skip = max(0, step - span)
+        return found
+
+    return window
+
+
+def _sliding_window(context: Any, input_dataset: Any, window_size: Any, window_shift: Any, window_stride: Any) -> DatasetValue:
+    source = dataset_of(input_dataset)
+    for name, value in (("size", window_size), ("shift", window_shift), ("stride", window_stride)):
+        if int(value) <= 0:
+            raise invalid(f"Window {name} must be greater than zero.")
+
+    def start(scope: Scope) -> Next:
+        following = windows(source.start(scope), int(window_size), int(window_shift), int(window_stride), True)
+        return lambda: stacked(following())
+
+    return DatasetValue(start)
+
+
+for _prefix in ("", "Experimental"):
+    dataset_op(
+        _prefix + "SlidingWindowDataset", "input_dataset: variant, window_size: int64, window_shift: int64, window_stride: int64"
+    )(_sliding_window)
+
+
+def _unbatch(context: Any, input_dataset: Any) -> DatasetValue:
+    source = dataset_of(input_dataset)
+
+    def start(scope: Scope) -> Next:
+        following = source.start(scope)
+        rows: Any = iter(())
+
+        def row() -> Element:
+            nonlocal rows
+            while True:
+                for found in rows:
+                    return found
+                batch = following()
+                rows = _rows_of(batch)
+
+        return row
+
+    return DatasetValue(start, UNKNOWN if source.size else 0)
+
+
+def _rows_of(batch: Element) -> Any:
+    for component in batch:
+        if not component.ndim:
+            raise invalid("Cannot unbatch an element with scalar components.")
+        if len(component) != len(batch[0]):
+            raise invalid("Input element must have the same batch size in each component.")
+    return (tuple([component[i, ...] for component in batch]) for i in range(len(batch[0])))
+
+
+for _prefix in ("", "Experimental"):
+    dataset_op(_prefix + "UnbatchDataset", "input_dataset: variant")(_unbatch)

@@ -1,0 +1,515 @@
+"""tf.data.Dataset: a pipeline that gives elements, each a structure of tensors."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tfcompat._src.data import (  # noqa: F401  (the ops)
+    batch_ops,
+    buffer_ops,
+    generators,
+    nest,
+    padding,
+    pipeline_ops,
+    shuffle_ops,
+    source_ops,
+    structure,
+    transform_ops,
+)
+from tfcompat._src.data.dataset_spec import DatasetSpec
+from tfcompat._src.data.iterator import flat_attrs
+from tfcompat._src.data.options import Options
+from tfcompat._src.data.random_seed import get_seed
+from tfcompat._src.data.structured_function import StructuredFunctionWrapper
+from tfcompat._src.framework import constant_value, dtypes, raw
+from tfcompat._src.framework.composite_tensor import CompositeTensor
+from tfcompat._src.framework.convert import convert_to_tensor
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.graph import Graph
+from tfcompat._src.framework.scopes import control_dependencies, get_default_graph, name_scope
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.framework.tensor_spec import TensorSpec
+from tfcompat._src.framework.trackable import Trackable
+from tfcompat._src.ops.array.constant import identity
+from tfcompat._src.ops.array.shape import shape as shape_of
+from tfcompat._src.ops.control.cond import Assert
+from tfcompat._src.ops.math.binary import maximum
+from tfcompat._src.ops.queues.files import matching_files
+from tfcompat._src.ops.strings.text import reduce_join
+
+AUTOTUNE = export("data.experimental.AUTOTUNE")(-1)
+_CPUS = os.cpu_count() or 1
+
+
+def number(value: Any, name: str, dtype: dtypes.DType = dtypes.int64) -> Tensor:
+    """An argument as a tensor."""
+    return convert_to_tensor(value, dtype, name=name)
+
+
+def batch_spec(element_spec: Any, batch_size: Any, drop_remainder: Tensor) -> Any:
+    """The type of batches; their length is known where all are full."""
+    drops = constant_value.constant_value(drop_remainder)
+    size = constant_value.constant_value(batch_size) if drops is not None and drops else None
+    return nest.map_structure(lambda spec: spec._batch(None if size is None else int(size)), element_spec)
+
+
+@export("compat.v2.data.Dataset")
+class DatasetV2(Trackable, CompositeTensor):
+    """A pipeline that gives elements, each a structure of tensors; methods give pipelines that take from this one.
+
+    Args:
+      variant_tensor: the dataset in the graph, a scalar variant.
+      element_spec: structure of the TypeSpecs of an element.
+      inputs: the datasets that this one takes from.
+    """
+
+    _preserve_cardinality = True
+
+    def __init__(self, variant_tensor: Tensor, element_spec: Any, inputs: tuple = ()) -> None:
+        self._variant_tensor_attr, self._element_spec, self._input_datasets = variant_tensor, element_spec, tuple(inputs)
+        self._graph_attr = get_default_graph()
+        self._own_options: Options | None = None
+
+    def _made(self, variant_tensor: Tensor, element_spec: Any, *more_inputs: Any) -> Any:
+        """A dataset of the same kind that takes from this one."""
+        return self._class()(variant_tensor, element_spec, (self, *more_inputs))
+
+    @classmethod
+    def _class(cls) -> type:
+        return DatasetV2
+
+    @property
+    def _variant_tensor(self) -> Tensor:
+        return self._variant_tensor_attr
+
+    def _as_variant_tensor(self) -> Tensor:
+        return self._variant_tensor_attr
+
+    def _inputs(self) -> list:
+        return list(self._input_datasets)
+
+    @property
+    def _graph(self) -> Graph:
+        return self._graph_attr
+
+    @property
+    def element_spec(self) -> Any:
+        """The structure of TypeSpecs of an element."""
+        return self._element_spec
+
+    @property
+    def _type_spec(self) -> DatasetSpec:
+        return DatasetSpec(self.element_spec)
+
+    @property
+    def _flat_structure(self) -> dict[str, list]:
+        return flat_attrs(self.element_spec)
+
+    @property
+    def _flat_shapes(self) -> list[TensorShape]:
+        return structure.get_flat_tensor_shapes(self.element_spec)
+
+    @property
+    def _flat_types(self) -> list[dtypes.DType]:
+        return structure.get_flat_tensor_types(self.element_spec)
+
+    def __repr__(self) -> str:
+        shapes = nest.map_structure(str, structure.legacy(self.element_spec, "shapes"))
+        shapes = str(shapes).replace("'", "")
+        return f"<{type(self).__name__} shapes: {shapes}, types: {structure.legacy(self.element_spec, 'types')}>"
+
+    __str__ = __repr__
+
+    def __iter__(self) -> Any:
+        raise RuntimeError("__iter__() is only supported inside of tf.function or when eager execution is enabled.")
+
+    # ---- options ----
+
+    def options(self) -> Options:
+        """The options of this dataset and of those that it takes from; ValueError where they contradict each other."""
+        found = Options()
+        for dataset in self._input_datasets:
+            found = found.merge(dataset.options())
+        return found if self._own_options is None else found.merge(self._own_options)
+
+    def with_options(self, options: Options) -> Any:
+        """This dataset with further options; ValueError where they contradict what was set."""
+        found = self._made(self._variant_tensor, self.element_spec)
+        found._own_options = Options().merge(options)
+        found.options()
+        return found
+
+    def _apply_options(self) -> Any:
+        """The dataset as iterators take it: with the nodes that its options ask for."""
+        options, found = self.options(), self._variant_tensor
+        threads, optimization = options.experimental_threading, options.experimental_optimization
+        if threads.max_intra_op_parallelism is not None:
+            parallelism = number(threads.max_intra_op_parallelism, "max_intra_op_parallelism")
+            found = raw.MaxIntraOpParallelismDataset(found, parallelism, **self._flat_structure)
+        if threads.private_threadpool_size is not None:
+            found = raw.PrivateThreadPoolDataset(found, number(threads.private_threadpool_size, "num_threads"), **self._flat_structure)
+        names = options._static_optimizations()
+        if names:
+            asked = number(names, "optimizations", dtypes.string)
+            found = raw.OptimizeDataset(
+                found, asked, optimization_configs=options._static_optimization_configs(), **self._flat_structure
+            )
+        if optimization.autotune is not False:
+            found = raw.ModelDataset(
+                found, algorithm=optimization.autotune_algorithm or 0, cpu_budget=optimization.autotune_cpu_budget or 0, **self._flat_structure
+            )
+        return self._made(found, self.element_spec)
+
+    # ---- sources ----
+
+    @classmethod
+    def _source(cls, variant_tensor: Tensor, element_spec: Any, *inputs: Any) -> Any:
+        return cls._class()(variant_tensor, element_spec, inputs)
+
+    @classmethod
+    def from_tensors(cls, tensors: Any) -> Any:
+        """A dataset with one element, a structure of values."""
+        element = structure.normalize_element(tensors)
+        spec = structure.type_spec_from_value(element)
+        parts = structure.to_tensor_list(spec, element)
+        return cls._source(raw.TensorDataset(parts, output_shapes=structure.get_flat_tensor_shapes(spec)), spec)
+
+    @classmethod
+    def from_tensor_slices(cls, tensors: Any) -> Any:
+        """A dataset of the rows of a structure of values of equal length; ValueError where lengths differ or a value is a scalar."""
+        element = structure.normalize_element(tensors)
+        batched = structure.type_spec_from_value(element)
+        parts = structure.to_batched_tensor_list(batched, element)
+        spec = nest.map_structure(lambda each: each._unbatch(), batched)
+        length = parts[0].shape.dims and parts[0].shape.dims[0]
+        for part in parts[1:]:
+            if length is not None and part.shape.dims:
+                length.assert_is_compatible_with(part.shape.dims[0])
+        return cls._source(raw.TensorSliceDataset(parts, output_shapes=structure.get_flat_tensor_shapes(spec)), spec)
+
+    @classmethod
+    def range(cls, *args: Any) -> Any:
+        """A dataset of int64 numbers: `range(stop)`, `range(start, stop)` or `range(start, stop, step)`; ValueError otherwise."""
+        if not 1 <= len(args) <= 3:
+            raise ValueError(f"Invalid arguments to RangeDataset: {args}")
+        start, stop, step = (0, *args, 1) if len(args) == 1 else (*args, 1)[:3]
+        numbers = number(start, "start"), number(stop, "stop"), number(step, "step")
+        spec = TensorSpec([], dtypes.int64)
+        return cls._source(raw.RangeDataset(*numbers, **flat_attrs(spec)), spec)
+
+    @classmethod
+    def from_generator(cls, generator: Callable, output_types: Any, output_shapes: Any = None, args: Any = None) -> Any:
+        """A dataset of what a Python generator yields.
+
+        Args:
+          generator: called without arguments (or with `args` as arrays) for each pass; gives something to iterate over.
+          output_types: structure of the dtypes of an element.
+          output_shapes: structure of shapes; by default unknown.
+          args: tuple of tensors.
+
+        Raises:
+          TypeError: `generator` cannot be called.
+        """
+        if not callable(generator):
+            raise TypeError("`generator` must be callable.")
+        if output_shapes is None:
+            output_shapes = nest.map_structure(lambda _: TensorShape(None), output_types)
+        else:
+            output_shapes = nest.map_structure_up_to(output_types, TensorShape, output_shapes)
+        given = () if args is None else tuple(convert_to_tensor(a, name=f"args_{i}") for i, a in enumerate(args))
+        state = generators.GeneratorState(generator)
+
+        def get_iterator_id_fn(unused: Any) -> Tensor:
+            return generators.numpy_function(state.get_next_id, given, dtypes.int64)
+
+        def finalize_fn(iterator_id: Tensor) -> Tensor:
+            def finish(iterator_id: Any) -> np.ndarray:
+                state.iterator_completed(iterator_id)
+                return np.array(0, np.int64)
+
+            return generators.numpy_function(finish, [iterator_id], dtypes.int64)
+
+        generator_next_fn = generators.next_function(state, output_types, output_shapes)
+
+        def flat_map_fn(dummy: Tensor) -> Any:
+            return _GeneratorDataset(dummy, get_iterator_id_fn, generator_next_fn, finalize_fn)
+
+        return cls._class().from_tensors(0).flat_map(flat_map_fn)
+
+    @classmethod
+    def list_files(cls, file_pattern: Any, shuffle: bool | None = None, seed: Any = None) -> Any:
+        """A dataset of the names of files that match patterns (string scalar or vector), shuffled unless `shuffle` is False.
+
+        A run raises InvalidArgumentError where no file matches.
+        """
+        with name_scope("list_files"):
+            shuffle = True if shuffle is None else shuffle
+            file_pattern = number(file_pattern, "file_pattern", dtypes.string)
+            found = matching_files(file_pattern)
+            condition = raw.Greater(shape_of(found)[0], 0, name="match_not_empty")
+            message = raw.Add("No files matched pattern: ", reduce_join(file_pattern, separator=", "), name="message")
+            not_empty = Assert(condition, [message], summarize=1, name="assert_not_empty")
+            with control_dependencies([not_empty]):
+                found = identity(found)
+            dataset = cls._class().from_tensor_slices(found)
+            if shuffle:
+                count = maximum(shape_of(found, out_type=dtypes.int64)[0], 1)
+                dataset = dataset.shuffle(count, seed=seed)
+            return dataset
+
+    @classmethod
+    def zip(cls, datasets: Any) -> Any:
+        """A dataset of elements of several ones, in a structure of datasets; TypeError where a leaf is no dataset."""
+        sources = nest.flatten(datasets)
+        for source in sources:
+            if not isinstance(source, DatasetV2):
+                text = "The argument to `Dataset.zip()` must be a nested structure of `Dataset` objects."
+                if isinstance(source, list):
+                    text += " Nested structures do not support Python lists; please use a tuple instead."
+                raise TypeError(text)
+        spec = nest.pack_sequence_as(datasets, [source.element_spec for source in sources])
+        return cls._source(raw.ZipDataset([s._variant_tensor for s in sources], **flat_attrs(spec)), spec, *sources)
+
+    # ---- order and number ----
+
+    def concatenate(self, dataset: Any) -> Any:
+        """The elements of this dataset, then those of another; TypeError where types differ."""
+        for what, label in (("types", "types"), ("classes", "classes")):
+            mine, theirs = structure.legacy(self.element_spec, what), structure.legacy(dataset.element_spec, what)
+            if mine != theirs:
+                raise TypeError(f"Two datasets to concatenate have different {label} {_text(mine)} and {_text(theirs)}")
+        spec = nest.map_structure(lambda a, b: a.most_specific_compatible_type(b), self.element_spec, dataset.element_spec)
+        return self._made(raw.ConcatenateDataset(self._variant_tensor, dataset._variant_tensor, **flat_attrs(spec)), spec, dataset)
+
+    def _same(self, make: Callable, *inputs: Any, **attrs: Any) -> Any:
+        """A dataset of the same type by a node that takes this one."""
+        return self._made(make(self._variant_tensor, *inputs, **attrs, **self._flat_structure), self.element_spec)
+
+    def prefetch(self, buffer_size: Any) -> Any:
+        """The elements, up to `buffer_size` (int64 scalar; AUTOTUNE) of them made ahead by a thread."""
+        size = number(AUTOTUNE if buffer_size is None else buffer_size, "buffer_size")
+        return self._same(raw.PrefetchDataset, size)
+
+    def enumerate(self, start: Any = 0) -> Any:
+        """Pairs of a number, from `start` (int64) on, and an element."""
+        most = np.iinfo(np.int64).max
+        return self._class().zip((self._class().range(start, most), self))
+
+    def shuffle(self, buffer_size: Any, seed: Any = None, reshuffle_each_iteration: bool | None = None) -> Any:
+        """The elements in random order, each chosen among `buffer_size` (int64 scalar).
+
+        Args:
+          seed: int or int64 scalar. reshuffle_each_iteration: whether each epoch has another order; by default it has.
+        """
+        size = number(buffer_size, "buffer_size")
+        seeds = get_seed(seed)
+        reshuffles = True if reshuffle_each_iteration is None else reshuffle_each_iteration
+        return self._same(raw.ShuffleDataset, size, *seeds, reshuffle_each_iteration=reshuffles)
+
+    def cache(self, filename: Any = "") -> Any:
+        """The elements, kept after the first pass: in memory, or in files with a prefix (string scalar)."""
+        return self._same(raw.CacheDataset, number(filename, "filename", dtypes.string))
+
+    def repeat(self, count: Any = None) -> Any:
+        """The elements `count` (int64 scalar) times; for ever where it is None or -1."""
+        return self._same(raw.RepeatDataset, number(-1 if count is None else count, "count"))
+
+    def take(self, count: Any) -> Any:
+        """The first `count` (int64 scalar) elements; all where it is -1."""
+        return self._same(raw.TakeDataset, number(count, "count"))
+
+    def skip(self, count: Any) -> Any:
+        """The elements after the first `count` (int64 scalar); none where it is -1."""
+        return self._same(raw.SkipDataset, number(count, "count"))
+
+    def shard(self, num_shards: Any, index: Any) -> Any:
+        """Every `num_shards`-th element, from the `index`-th on (int64 scalars)."""
+        shards = number(num_shards, "num_shards")
+        return self._same(raw.ShardDataset, shards, number(index, "index"))
+
+    # ---- several elements as one ----
+
+    def batch(self, batch_size: Any, drop_remainder: Any = False) -> Any:
+        """Batches of `batch_size` (int64 scalar) elements; a shorter last one is left out where `drop_remainder`."""
+        size = number(batch_size, "batch_size")
+        drops = number(drop_remainder, "drop_remainder", dtypes.bool)
+        spec = batch_spec(self.element_spec, size, drops)
+        return self._made(raw.BatchDatasetV2(self._variant_tensor, size, drops, **flat_attrs(spec)), spec)
+
+    def padded_batch(self, batch_size: Any, padded_shapes: Any, padding_values: Any = None, drop_remainder: Any = False) -> Any:
+        """Batches of elements that are filled up to the same shape.
+
+        Args:
+          batch_size: int64 scalar.
+          padded_shapes: structure of shapes; unknown sizes are those of the largest element of the batch.
+          padding_values: structure of scalars; by default 0, "" and False.
+          drop_remainder: whether a shorter last batch is left out.
+
+        Raises:
+          TypeError: elements are no tensors, or padding values of another type. ValueError: shapes do not fit.
+        """
+        specs = nest.flatten(self.element_spec)
+        for spec in specs:
+            if not isinstance(spec, TensorSpec):
+                raise TypeError("Batching of padded sparse tensors is not currently supported")
+        size = number(batch_size, "batch_size")
+        types, shapes = structure.legacy(self.element_spec, "types"), structure.legacy(self.element_spec, "shapes")
+        values = padding.padding_values_or_default(padding_values, types)
+        wanted = [
+            padding.padded_shape_to_tensor(shape, component)
+            for shape, component in zip(nest.flatten_up_to(shapes, padded_shapes), nest.flatten(shapes))
+        ]
+        fillers = [padding.padding_value_to_tensor(v, t) for v, t in zip(nest.flatten(values), nest.flatten(types))]
+        drops = number(drop_remainder, "drop_remainder", dtypes.bool)
+        rows = [TensorSpec(constant_value.constant_value_as_shape(s), t) for s, t in zip(wanted, nest.flatten(types))]
+        spec = batch_spec(nest.pack_sequence_as(self.element_spec, rows), size, drops)
+        made = raw.PaddedBatchDatasetV2(
+            self._variant_tensor, size, wanted, fillers, drops, output_shapes=structure.get_flat_tensor_shapes(spec)
+        )
+        return self._made(made, spec)
+
+    def window(self, size: Any, shift: Any = None, stride: Any = 1, drop_remainder: Any = False) -> Any:
+        """Datasets of `size` elements `stride` apart; each begins `shift` (by default `size`) elements after the one before."""
+        numbers = number(size, "size"), number(size if shift is None else shift, "shift"), number(stride, "stride")
+        drops = number(drop_remainder, "drop_remainder", dtypes.bool)
+        kinds = [DatasetSpec(spec) for spec in nest.flatten(self.element_spec)]
+        spec = nest.pack_sequence_as(self.element_spec, kinds)
+        return self._made(raw.WindowDataset(self._variant_tensor, *numbers, drops, **flat_attrs(spec)), spec)
+
+    def unbatch(self) -> Any:
+        """The rows of the elements."""
+
+        def normalize(*args: Any) -> Any:
+            element = args[0] if not nest.is_sequence(self.element_spec) or type(self.element_spec) is not tuple else args
+            return tuple(structure.to_batched_tensor_list(self.element_spec, element))
+
+        flat = self.map(normalize)
+        spec = nest.map_structure(lambda each: each._unbatch(), self.element_spec)
+        return self._class()(raw.UnbatchDataset(flat._variant_tensor, **flat_attrs(spec)), spec, (flat,))
+
+    # ---- functions of elements ----
+
+    def _mapped(self, map_func: Callable, num_parallel_calls: Any, legacy: bool, keeps_size: bool) -> Any:
+        function = StructuredFunctionWrapper(map_func, "Dataset.map()", dataset=self, use_legacy_function=legacy)
+        attrs = {"f": function.reference, "preserve_cardinality": keeps_size, **flat_attrs(function.output_structure)}
+        if num_parallel_calls is None:
+            made = raw.MapDataset(self._variant_tensor, function.captured_inputs, **attrs)
+        else:
+            calls = number(num_parallel_calls, "num_parallel_calls", dtypes.int32)
+            made = raw.ParallelMapDataset(self._variant_tensor, function.captured_inputs, calls, **attrs)
+        return self._made(made, function.output_structure)
+
+    def map(self, map_func: Callable, num_parallel_calls: Any = None) -> Any:
+        """What `map_func` gives for each element; the components of a tuple are its arguments.
+
+        Args:
+          map_func: traced once. num_parallel_calls: int32 scalar, AUTOTUNE or None: calls at a time; order is kept.
+
+        Raises:
+          TypeError: it gives something that cannot be part of an element.
+        """
+        return self._mapped(map_func, num_parallel_calls, False, self._preserve_cardinality)
+
+    def filter(self, predicate: Callable) -> Any:
+        """The elements for which `predicate` gives True; ValueError where it gives no bool scalar."""
+        return self._filtered(predicate, False)
+
+    def _filtered(self, predicate: Callable, legacy: bool) -> Any:
+        function = StructuredFunctionWrapper(predicate, "Dataset.filter()", dataset=self, use_legacy_function=legacy)
+        if not structure.are_compatible(function.output_structure, TensorSpec([], dtypes.bool)):
+            raise ValueError(f"`predicate` return type must be convertible to a scalar boolean tensor. Was {function.output_structure}.")
+        return self._same(raw.FilterDataset, function.captured_inputs, predicate=function.reference)
+
+    def _inner(self, map_func: Callable, transformation_name: str) -> tuple[StructuredFunctionWrapper, Any]:
+        """A function that gives datasets, and the type of their elements; TypeError where it gives something else."""
+        function = StructuredFunctionWrapper(map_func, transformation_name, dataset=self)
+        if not isinstance(function.output_structure, DatasetSpec):
+            raise TypeError(f"`map_func` must return a `Dataset` object. Got {type(function.output_structure)}")
+        return function, function.output_structure._element_spec
+
+    def flat_map(self, map_func: Callable) -> Any:
+        """The elements of the datasets that `map_func` gives, one dataset after the other; TypeError where it gives none."""
+        function, spec = self._inner(map_func, "Dataset.flat_map()")
+        made = raw.FlatMapDataset(self._variant_tensor, function.captured_inputs, f=function.reference, **flat_attrs(spec))
+        return self._made(made, spec)
+
+    def interleave(self, map_func: Callable, cycle_length: Any = AUTOTUNE, block_length: Any = 1, num_parallel_calls: Any = None) -> Any:
+        """The elements of `cycle_length` datasets that `map_func` gives in turn, `block_length` of each; TypeError where it gives none."""
+        function, spec = self._inner(map_func, "Dataset.interleave()")
+        if isinstance(cycle_length, int) and cycle_length == AUTOTUNE:
+            cycle_length = _CPUS
+        lengths = number(cycle_length, "cycle_length"), number(block_length, "block_length")
+        attrs = {"f": function.reference, **flat_attrs(spec)}
+        if num_parallel_calls is None:
+            made = raw.InterleaveDataset(self._variant_tensor, function.captured_inputs, *lengths, **attrs)
+        else:
+            calls = number(num_parallel_calls, "num_parallel_calls")
+            made = raw.ParallelInterleaveDatasetV2(self._variant_tensor, function.captured_inputs, *lengths, calls, **attrs)
+        return self._made(made, spec)
+
+    def apply(self, transformation_func: Callable) -> Any:
+        """`transformation_func(self)`; TypeError where it gives no dataset."""
+        found = transformation_func(self)
+        if not isinstance(found, DatasetV2):
+            raise TypeError(f"`transformation_func` must return a Dataset. Got {found}.")
+        if self not in found._input_datasets:
+            found._input_datasets = (self, *found._input_datasets)
+        return found
+
+    def reduce(self, initial_state: Any, reduce_func: Callable) -> Any:
+        """The state after `state = reduce_func(state, element)` for each element, a structure of tensors.
+
+        Raises:
+          TypeError: `reduce_func` gives a state of another type than `initial_state`.
+        """
+        state = structure.as_element(initial_state)
+        spec = structure.type_spec_from_value(state)
+        while True:
+            function = StructuredFunctionWrapper(reduce_func, "reduce()", input_structure=(spec, self.element_spec))
+            found = function.output_structure
+            check_state(spec, found, "reduce_func")
+            wider = relaxed(spec, found)
+            if wider == spec:
+                break
+            spec = wider
+        made = raw.ReduceDataset(
+            self._variant_tensor, structure.to_tensor_list(spec, state), function.captured_inputs, f=function.reference, **flat_attrs(spec)
+        )
+        return structure.from_compatible_tensor_list(spec, list(made) if isinstance(made, (list, tuple)) else [made])
+
+
+def _text(types: Any) -> str:
+    return str(types) if nest.is_sequence(types) else repr(types)
+
+
+def _GeneratorDataset(init_args: Any, init_func: Callable, next_func: Callable, finalize_func: Callable) -> Any:
+    """A dataset of what `next_func` gives for the state that `init_func(init_args)` gives, until it raises OutOfRangeError."""
+    spec = structure.type_spec_from_value(init_args)
+    first = StructuredFunctionWrapper(init_func, "Dataset.from_generator()", input_structure=spec)
+    following = StructuredFunctionWrapper(next_func, "Dataset.from_generator()", input_structure=first.output_structure)
+    last = StructuredFunctionWrapper(finalize_func, "Dataset.from_generator()", input_structure=first.output_structure)
+    made = generators.generator_variant(structure.to_tensor_list(spec, init_args), first, following, last)
+    return DatasetV2(made, following.output_structure)
+
+
+def check_state(wanted: Any, found: Any, function: str) -> None:
+    """TypeError where a function gives a state of another type than the one it starts with."""
+    for what in ("classes", "types"):
+        mine, theirs = structure.legacy(wanted, what), structure.legacy(found, what)
+        try:
+            nest.assert_same_structure(mine, theirs)
+            fits = all(a == b for a, b in zip(nest.flatten(theirs), nest.flatten(mine)))
+        except (TypeError, ValueError):
+            fits = False
+        if not fits:
+            raise TypeError(f"The element {what} for the new state must match the initial state. Expected {mine}; got {theirs} from {function}.")
+
+
+def relaxed(wanted: Any, found: Any) -> Any:
+    """The type of a state that is of one type first and of the other after."""
+    return nest.map_structure(lambda a, b: a.most_specific_compatible_type(b), wanted, found)

@@ -1,0 +1,92 @@
+"""tf.data.DatasetSpec: the type of a dataset as part of an element."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfcompat._src.framework import dtypes
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.framework.tensor_spec import TensorSpec
+from tfcompat._src.framework.type_spec import BatchableTypeSpec
+
+DATASET_CLASSES: dict[str, Any] = {}
+"""What datasets are made of when they come out of tensors; filled in by dataset_v1.py."""
+
+
+@export("data.DatasetSpec", "data.experimental.DatasetStructure")
+class DatasetSpec(BatchableTypeSpec):
+    """The type of a tf.data.Dataset.
+
+    Args:
+      element_spec: structure of the TypeSpecs of its elements.
+      dataset_shape: shape of a tensor of datasets.
+    """
+
+    __slots__ = ("_element_spec", "_dataset_shape")
+
+    def __init__(self, element_spec: Any, dataset_shape: Any = ()) -> None:
+        self._element_spec = element_spec
+        self._dataset_shape = TensorShape(dataset_shape)
+
+    @property
+    def value_type(self) -> type:
+        return DATASET_CLASSES["made"]
+
+    @property
+    def _component_specs(self) -> TensorSpec:
+        return TensorSpec(self._dataset_shape, dtypes.variant)
+
+    def _to_components(self, value: Any) -> Tensor:
+        return value._variant_tensor
+
+    def _from_components(self, components: Tensor) -> Any:
+        if self._dataset_shape.ndims == 0:
+            return DATASET_CLASSES["made"](components, self._element_spec)
+        return NestedVariant(components, self._element_spec, self._dataset_shape)
+
+    @staticmethod
+    def from_value(value: Any) -> DatasetSpec:
+        """The type of a dataset."""
+        return DatasetSpec(value.element_spec)
+
+    def _serialize(self) -> tuple:
+        return self._element_spec, self._dataset_shape
+
+    def _batch(self, batch_size: int | None) -> DatasetSpec:
+        return DatasetSpec(self._element_spec, TensorShape([batch_size]).concatenate(self._dataset_shape))
+
+    def _unbatch(self) -> DatasetSpec:
+        if self._dataset_shape.ndims == 0:
+            raise ValueError("Unbatching a dataset is only supported for rank >= 1")
+        return DatasetSpec(self._element_spec, self._dataset_shape[1:])
+
+    def _to_batched_tensor_list(self, value: Any) -> list[Tensor]:
+        if self._dataset_shape.ndims == 0:
+            raise ValueError("Unbatching a dataset is only supported for rank >= 1")
+        return self._to_tensor_list(value)
+
+    def _to_legacy_output_types(self) -> DatasetSpec:
+        return self
+
+    def _to_legacy_output_shapes(self) -> DatasetSpec:
+        return self
+
+    def _to_legacy_output_classes(self) -> DatasetSpec:
+        return self
+
+
+class NestedVariant:
+    """A tensor of datasets."""
+
+    def __init__(self, variant_tensor: Tensor, element_spec: Any, dataset_shape: TensorShape) -> None:
+        self._variant_tensor, self._element_spec, self._dataset_shape = variant_tensor, element_spec, dataset_shape
+
+    @property
+    def element_spec(self) -> Any:
+        return self._element_spec
+
+    @property
+    def _type_spec(self) -> DatasetSpec:
+        return DatasetSpec(self._element_spec, self._dataset_shape)

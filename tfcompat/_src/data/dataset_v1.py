@@ -1,0 +1,182 @@
+"""tf.data.Dataset of TensorFlow 1: pipelines with iterators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tfcompat._src.data import dataset_spec, iterator_resources, structure  # noqa: F401  (the ops)
+from tfcompat._src.data.dataset import DatasetV2
+from tfcompat._src.data.iterator import Iterator, flat_attrs, legacy_of
+from tfcompat._src.framework import dtypes, raw
+from tfcompat._src.framework.attr_values import FunctionRef
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.scopes import colocate_with, get_default_graph
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.function.defun import Defun
+
+_STATELESS_READERS = ("MatchingFiles", "ReadFile")
+
+
+@export("data.Dataset")
+class DatasetV1(DatasetV2):
+    """A pipeline that gives elements, each a structure of tensors, and iterators over it."""
+
+    _preserve_cardinality = False
+
+    @classmethod
+    def _class(cls) -> type:
+        return DatasetV1Adapter
+
+    @property
+    def output_classes(self) -> Any:
+        return structure.legacy(self.element_spec, "classes")
+
+    @property
+    def output_shapes(self) -> Any:
+        return structure.legacy(self.element_spec, "shapes")
+
+    @property
+    def output_types(self) -> Any:
+        return structure.legacy(self.element_spec, "types")
+
+    def make_one_shot_iterator(self) -> Iterator:
+        """An iterator that passes once and needs no initialization.
+
+        Raises:
+          ValueError: the dataset takes placeholders or state (variables, tables) of the graph.
+        """
+
+        graph = get_default_graph()
+        readers = {op for op in graph.get_operations() if op.type in _STATELESS_READERS}
+
+        @Defun(capture_by_value=True, whitelisted_stateful_ops=readers)
+        def _make_dataset() -> Tensor:
+            return self._apply_options()._variant_tensor
+
+        try:
+            _make_dataset.add_to_graph(graph)
+        except ValueError as error:
+            if "Cannot capture a stateful node" not in str(error):
+                raise
+            raise ValueError(
+                "Failed to create a one-shot iterator for a dataset. `Dataset.make_one_shot_iterator()` does not support datasets that "
+                "capture stateful objects, such as a `Variable` or `LookupTable`. In these cases, use "
+                f"`Dataset.make_initializable_iterator()`. (Original error: {error})"
+            ) from error
+        handle = raw.OneShotIterator(dataset_factory=FunctionRef(_make_dataset.name), **self._flat_structure)
+        return Iterator(handle, None, *legacy_of(self.element_spec))
+
+    def make_initializable_iterator(self, shared_name: str | None = None) -> Iterator:
+        """An iterator whose `initializer` begins a pass.
+
+        Args:
+          shared_name: under which sessions of a server share it.
+        """
+        dataset = self._apply_options()
+        handle = raw.IteratorV2(container="", shared_name=shared_name or "", **self._flat_structure)
+        with colocate_with(handle):
+            initializer = raw.MakeIterator(dataset._variant_tensor, handle)
+        return Iterator(handle, initializer, *legacy_of(self.element_spec))
+
+    @classmethod
+    def from_sparse_tensor_slices(cls, sparse_tensor: Any) -> Any:
+        """A dataset of (indices, values, dense_shape) of the rows of a SparseTensor, which is ordered by rows."""
+        rank = sparse_tensor.dense_shape.shape.dims[0].value
+        inner = None if rank is None else rank - 1
+        spec = (
+            structure.TensorSpec([None, inner], dtypes.int64), structure.TensorSpec([None], sparse_tensor.dtype),
+            structure.TensorSpec([inner], dtypes.int64),
+        )  # fmt: skip
+        made = raw.SparseTensorSliceDataset(sparse_tensor.indices, sparse_tensor.values, sparse_tensor.dense_shape)
+        return cls._source(made, spec)
+
+    def map_with_legacy_function(self, map_func: Callable, num_parallel_calls: Any = None) -> Any:
+        """`map` with a function made by Defun."""
+        return self._mapped(map_func, num_parallel_calls, True, False)
+
+    def filter_with_legacy_function(self, predicate: Callable) -> Any:
+        """`filter` with a function made by Defun."""
+        return self._filtered(predicate, True)
+
+
+class DatasetV1Adapter(DatasetV1):
+    """A dataset that a method made; given another dataset alone, that one with iterators."""
+
+    def __init__(self, variant_tensor: Any, element_spec: Any = None, inputs: tuple = ()) -> None:
+        if isinstance(variant_tensor, DatasetV2):
+            variant_tensor, element_spec, inputs = variant_tensor._variant_tensor, variant_tensor.element_spec, (variant_tensor,)
+        super().__init__(variant_tensor, element_spec, inputs)
+
+
+dataset_spec.DATASET_CLASSES["made"] = DatasetV1Adapter
+Dataset = DatasetV1
+
+
+def as_v1(dataset: Any) -> DatasetV1:
+    """A dataset with iterators."""
+    return dataset if isinstance(dataset, DatasetV1) else DatasetV1Adapter(dataset)
+
+
+@export("data.make_one_shot_iterator")
+def make_one_shot_iterator(dataset: Any) -> Iterator:
+    """An iterator over `dataset` that passes once; errors as for `Dataset.make_one_shot_iterator`."""
+    return as_v1(dataset).make_one_shot_iterator()
+
+
+@export("data.make_initializable_iterator")
+def make_initializable_iterator(dataset: Any, shared_name: str | None = None) -> Iterator:
+    """An iterator over `dataset` whose `initializer` begins a pass."""
+    return as_v1(dataset).make_initializable_iterator(shared_name)
+
+
+@export("data.experimental.get_structure")
+def get_structure(dataset_or_iterator: Any) -> Any:
+    """The structure of TypeSpecs of the elements of a dataset or iterator; TypeError for anything else."""
+    try:
+        return dataset_or_iterator.element_spec
+    except AttributeError:
+        raise TypeError(f"`dataset_or_iterator` must be a Dataset or Iterator object, but got {type(dataset_or_iterator)}.") from None
+
+
+@export("data.get_output_classes")
+def get_legacy_output_classes(dataset_or_iterator: Any) -> Any:
+    """The structure of classes of the elements of a dataset or iterator."""
+    return structure.legacy(get_structure(dataset_or_iterator), "classes")
+
+
+@export("data.get_output_shapes")
+def get_legacy_output_shapes(dataset_or_iterator: Any) -> Any:
+    """The structure of shapes of the elements of a dataset or iterator."""
+    return structure.legacy(get_structure(dataset_or_iterator), "shapes")
+
+
+@export("data.get_output_types")
+def get_legacy_output_types(dataset_or_iterator: Any) -> Any:
+    """The structure of dtypes of the elements of a dataset or iterator."""
+    return structure.legacy(get_structure(dataset_or_iterator), "types")
+
+
+@export("data.experimental.from_variant")
+def from_variant(variant: Tensor, structure: Any) -> DatasetV1:
+    """The dataset in a variant tensor, whose elements are of this type."""
+    return DatasetV1Adapter(variant, structure)
+
+
+@export("data.experimental.to_variant")
+def to_variant(dataset: Any) -> Tensor:
+    """A dataset as a variant tensor."""
+    return dataset._variant_tensor
+
+
+@export("data.experimental.get_single_element")
+def get_single_element(dataset: Any) -> Any:
+    """The only element of a dataset; a run raises InvalidArgumentError where it has none or several.
+
+    Raises:
+      TypeError: it is no dataset.
+    """
+    if not isinstance(dataset, DatasetV2):
+        raise TypeError("`dataset` must be a `tf.data.Dataset` object.")
+    found = raw.DatasetToSingleElement(dataset._variant_tensor, **flat_attrs(dataset.element_spec))
+    return structure.from_compatible_tensor_list(dataset.element_spec, list(found) if isinstance(found, (list, tuple)) else [found])

@@ -1,0 +1,81 @@
+"""tf.data.experimental: elements of one of several datasets at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tfcompat._src.data import nest, structure
+from tfcompat._src.data.dataset import DatasetV2
+from tfcompat._src.data.dataset_v1 import DatasetV1Adapter
+from tfcompat._src.data.experimental.transformations import RandomDatasetV1
+from tfcompat._src.data.iterator import flat_attrs
+from tfcompat._src.framework import dtypes, raw
+from tfcompat._src.framework.convert import convert_to_tensor
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.framework.tensor_spec import TensorSpec
+
+
+def directed(selector: Any, datasets: list) -> Any:
+    """A dataset of the elements of the datasets whose numbers `selector` gives; TypeError where they are of different types."""
+    first = datasets[0]
+    for place, dataset in enumerate(datasets[1:], 1):
+        mine, theirs = (structure.legacy(d.element_spec, "types") for d in (first, dataset))
+        if mine != theirs:
+            raise TypeError(f"Datasets to interleave have different types: {mine} and {theirs} (dataset {place}).")
+    spec = first.element_spec
+    for dataset in datasets[1:]:
+        spec = nest.map_structure(lambda a, b: a.most_specific_compatible_type(b), spec, dataset.element_spec)
+    made = raw.DirectedInterleaveDataset(selector._variant_tensor, [d._variant_tensor for d in datasets], **flat_attrs(spec))
+    return DatasetV1Adapter(made, spec, (selector, *datasets))
+
+
+@export("data.experimental.sample_from_datasets")
+def sample_from_datasets_v1(datasets: Any, weights: Any = None, seed: Any = None) -> Any:
+    """A dataset of elements of several ones chosen at random.
+
+    Args:
+      datasets: list of datasets of one type. weights: float vector of probabilities, a dataset of them, or None for equal ones.
+      seed: as for `Dataset.shuffle`.
+
+    Raises:
+      ValueError: the number of weights is another. TypeError: they are no floats, or datasets differ in type.
+    """
+    count = len(datasets)
+
+    def select_constant(logits: Tensor) -> Callable:
+        def select_dataset_constant_logits(seed: Tensor) -> Tensor:
+            return raw.Squeeze(raw.StatelessMultinomial(logits, 1, seed=seed), squeeze_dims=[0, 1])
+
+        return select_dataset_constant_logits
+
+    def select_dataset_varying_logits(logits: Tensor, seed: Tensor) -> Tensor:
+        return raw.Squeeze(raw.StatelessMultinomial(logits, 1, seed=seed), squeeze_dims=[0, 1])
+
+    if weights is None:
+        chosen = RandomDatasetV1(seed).batch(2).map(select_constant([[1.0] * count]))
+    elif not isinstance(weights, DatasetV2):
+        weights = convert_to_tensor(weights, name="weights")
+        if weights.dtype not in (dtypes.float32, dtypes.float64):
+            raise TypeError("`weights` must be convertible to a tensor of `tf.float32` or `tf.float64` elements.")
+        if not weights.shape.is_compatible_with([count]):
+            raise ValueError("`weights` must be a vector of length `len(datasets)`.")
+        logits = raw.ExpandDims(raw.Log(weights, name="logits"), 0)
+        chosen = RandomDatasetV1(seed).batch(2).map(select_constant(logits))
+    else:
+        logits_dataset = weights.map(lambda *p: raw.Log(p, name="logits"))
+        seeds = RandomDatasetV1(seed).batch(2)
+        chosen = DatasetV1Adapter.zip((logits_dataset, seeds)).map(select_dataset_varying_logits)
+    return directed(chosen, list(datasets))
+
+
+@export("data.experimental.choose_from_datasets")
+def choose_from_datasets_v1(datasets: Any, choice_dataset: Any) -> Any:
+    """A dataset of elements of the datasets whose numbers `choice_dataset` (int64 scalars) gives; TypeError where it gives others."""
+    if not structure.are_compatible(choice_dataset.element_spec, TensorSpec([], dtypes.int64)):
+        raise TypeError("`choice_dataset` must be a dataset of scalar `tf.int64` tensors.")
+    return directed(choice_dataset, list(datasets))
+
+
+sample_from_datasets, choose_from_datasets = sample_from_datasets_v1, choose_from_datasets_v1

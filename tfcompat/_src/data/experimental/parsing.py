@@ -1,0 +1,97 @@
+"""tf.data.experimental.parse_example_dataset, and its op type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tfcompat._src.data.dataset import number
+from tfcompat._src.data.iterator import flat_attrs
+from tfcompat._src.data.values import OUTPUTS, DatasetValue, Element, Next, Scope, dataset_of, dataset_op
+from tfcompat._src.framework import dtypes, raw
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.sparse_tensor import SparseTensorSpec
+from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.framework.tensor_spec import TensorSpec
+from tfcompat._src.ops.parsing.example import Batch, check_defaults, dense_features, parse
+from tfcompat._src.ops.parsing.features import (
+    FeatureLists,
+    FixedLenFeature,
+    FixedLenSequenceFeature,
+    SparseFeature,
+    VarLenFeature,
+    with_batch_rows,
+    with_sparse_features,
+)
+
+
+def _parse_examples(context: Any, input_dataset: Any, num_parallel_calls: Any, dense_defaults: tuple) -> DatasetValue:
+    source, attrs = dataset_of(input_dataset), context.op._attrs
+    dense_keys, sparse_keys = attrs["dense_keys"], attrs["sparse_keys"]
+    dense = dense_features(dense_keys, [t.as_numpy_dtype for t in attrs["Tdense"]], attrs["dense_shapes"], dense_defaults)
+    check_defaults(dense)
+    sparse = [(key, np.dtype(kind.as_numpy_dtype)) for key, kind in zip(sparse_keys, attrs["sparse_types"])]
+    order = sorted([*sparse_keys, *dense_keys])
+
+    def start(scope: Scope) -> Next:
+        following = source.start(scope)
+
+        def parsed() -> Element:
+            texts = following()[0].tolist()
+            indices, values, shapes, rows = parse(Batch(texts, []), sparse, dense)
+            found: dict[bytes, Any] = dict(zip(dense_keys, rows))
+            for key, parts in zip(sparse_keys, zip(indices, values, shapes)):
+                found[key] = np.empty(3, object)
+                found[key][:] = parts
+            return tuple([np.asarray(found[key]) for key in order])
+
+        return parsed
+
+    return DatasetValue(start, source.size)
+
+
+for _prefix in ("", "Experimental"):
+    dataset_op(
+        _prefix + "ParseExampleDataset", "input_dataset: variant, num_parallel_calls: int64, dense_defaults: Tdense",
+        "sparse_keys: list(string) >= 0, dense_keys: list(string) >= 0, sparse_types: list({float32, int64, string}) >= 0, "
+        "Tdense: list({float32, int64, string}) >= 0, dense_shapes: list(shape) >= 0, " + OUTPUTS + ", sloppy: bool = False",
+    )(_parse_examples)  # fmt: skip
+
+
+@export("data.experimental.parse_example_dataset")
+def parse_example_dataset(features: dict, num_parallel_calls: Any = 1) -> Callable[[Any], Any]:
+    """For `apply`: parses vectors of serialized tf.Example messages into dicts of tensors.
+
+    Args:
+      features: dict of features, as for `tf.io.parse_example`. num_parallel_calls: int64 scalar.
+
+    Raises:
+      ValueError: there are no features, or one is not valid. TypeError (when applied): elements are no string vectors.
+    """
+    if features is None:
+        raise ValueError("Missing: features was %s." % features)
+    with_rows = with_batch_rows(features)
+    lists = FeatureLists(with_rows, [VarLenFeature, SparseFeature, FixedLenFeature, FixedLenSequenceFeature])
+
+    def apply(dataset: Any) -> Any:
+        if not TensorSpec([None], dtypes.string).is_compatible_with(dataset.element_spec):
+            raise TypeError("Input dataset should be a dataset of vectors of strings")
+        defaults = lists.default_tensors()
+        batch = dataset.element_spec.shape
+        spec: dict[str, Any] = {
+            key: TensorSpec(batch.concatenate(shape), kind) for key, kind, shape in zip(lists.dense_keys, lists.dense_types, lists.shapes())
+        }
+        for key, kind in zip(lists.sparse_keys, lists.sparse_types):
+            spec[key] = SparseTensorSpec(batch.concatenate(TensorShape([None])), kind)
+        made = raw.ParseExampleDataset(
+            dataset._variant_tensor, number(num_parallel_calls, "num_parallel_calls"), defaults, sparse_keys=lists.sparse_keys,
+            dense_keys=lists.dense_keys, sparse_types=lists.sparse_types, dense_shapes=lists.shapes(), **flat_attrs(spec),
+        )  # fmt: skip
+        found = dataset._made(made, spec)
+        if any(isinstance(feature, SparseFeature) for feature in features.values()):
+            found = found.map(lambda x: with_sparse_features(with_rows, x), num_parallel_calls=num_parallel_calls)
+        return found
+
+    return apply

@@ -1,0 +1,327 @@
+"""tf.data.experimental: rows of CSV files and databases, and batches of parsed examples."""
+
+from __future__ import annotations
+
+import csv
+from collections import OrderedDict
+from typing import Any
+
+import numpy as np
+
+from tfcompat._src.data.dataset import AUTOTUNE, DatasetV2, number
+from tfcompat._src.data.dataset_v1 import Dataset, DatasetV1Adapter
+from tfcompat._src.data.experimental.parsing import parse_example_dataset
+from tfcompat._src.data.experimental.transformations import ignore_errors as ignoring_errors
+from tfcompat._src.data.experimental.transformations import parallel_interleave, shuffle_and_repeat
+from tfcompat._src.data.iterator import flat_attrs
+from tfcompat._src.data.options import Options
+from tfcompat._src.data.reader_ops import contents
+from tfcompat._src.data.readers import TFRecordDatasetV1, or_default
+from tfcompat._src.framework import dtypes, raw
+from tfcompat._src.framework.convert import constant, convert_to_tensor
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.framework.tensor_spec import TensorSpec
+from tfcompat._src.ops.queues.readers import ReaderBase
+from tfcompat._src.platform import file_io
+
+_CSV_TYPES = (dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64, dtypes.string)
+_BUFFER_BYTES = 4 * 1024 * 1024
+
+
+@export("data.experimental.CsvDataset")
+class CsvDatasetV1(DatasetV1Adapter):
+    """The rows of CSV files, as tuples of scalars.
+
+    Args:
+      filenames: string tensor.
+      record_defaults: list with a dtype (the field is required) or a tensor of at most one value (for lacking fields) per column.
+      compression_type: "", "ZLIB" or "GZIP". buffer_size: int64. header: whether files begin with a line of names.
+      field_delim: str. use_quote_delim: whether quotes enclose fields. na_value: str that counts as lacking.
+      select_cols: list of the numbers of the columns wanted, rising; by default all.
+    """
+
+    def __init__(
+        self, filenames: Any, record_defaults: Any, compression_type: Any = None, buffer_size: Any = None, header: Any = False,
+        field_delim: Any = ",", use_quote_delim: Any = True, na_value: Any = "", select_cols: Any = None,
+    ) -> None:  # fmt: skip
+        names = convert_to_tensor(filenames, dtypes.string, name="filenames")
+        defaults = [constant([], dtype=d) if isinstance(d, (dtypes.DType, type)) else d for d in record_defaults]
+        tensors = [convert_to_tensor(d, name="record_defaults") for d in defaults]
+        if any(t.shape.ndims is not None and t.shape.ndims > 1 for t in tensors):
+            raise ValueError("Each record default should be at most rank 1")
+        compression = or_default(compression_type, "", "compression_type", dtypes.string)
+        size = or_default(buffer_size, _BUFFER_BYTES, "buffer_size")
+        settings = (
+            number(header, "header", dtypes.bool), number(field_delim, "field_delim", dtypes.string),
+            number(use_quote_delim, "use_quote_delim", dtypes.bool), number(na_value, "na_value", dtypes.string),
+            or_default(select_cols, [], "select_cols"),
+        )  # fmt: skip
+        spec = tuple(TensorSpec([], d.dtype) for d in tensors)
+        made = raw.CSVDataset(names, compression, size, *settings, tensors, output_shapes=[s.shape for s in spec])
+        super().__init__(made, spec)
+
+
+CsvDataset = CsvDatasetV1
+
+
+@export("data.experimental.SqlDataset")
+class SqlDatasetV1(DatasetV1Adapter):
+    """The rows that a query of a database gives, as tuples of scalars.
+
+    Args:
+      driver_name: "sqlite". data_source_name: the path of the database. query: in SQL. output_types: tuple of the columns' dtypes.
+    """
+
+    def __init__(self, driver_name: Any, data_source_name: Any, query: Any, output_types: Any) -> None:
+        parts = ((driver_name, "driver_name"), (data_source_name, "data_source_name"), (query, "query"))
+        texts = [number(value, name, dtypes.string) for value, name in parts]
+        spec = tuple(TensorSpec([], kind) for kind in output_types)
+        super().__init__(raw.SqlDataset(*texts, **flat_attrs(spec)), spec)
+
+
+SqlDataset = SqlDatasetV1
+
+
+def _shuffled_and_repeated(dataset: Any, num_epochs: Any, shuffle: bool, buffer_size: Any, seed: Any) -> Any:
+    if num_epochs != 1 and shuffle:
+        return dataset.apply(shuffle_and_repeat(buffer_size, num_epochs, seed))
+    if shuffle:
+        return dataset.shuffle(buffer_size, seed)
+    return dataset if num_epochs == 1 else dataset.repeat(num_epochs)
+
+
+@export("data.experimental.make_batched_features_dataset")
+def make_batched_features_dataset_v1(
+    file_pattern: Any, batch_size: Any, features: dict, reader: Any = TFRecordDatasetV1, label_key: str | None = None, reader_args: Any = None,
+    num_epochs: Any = None, shuffle: bool = True, shuffle_buffer_size: Any = 10000, shuffle_seed: Any = None, prefetch_buffer_size: Any = None,
+    reader_num_threads: Any = None, parser_num_threads: Any = None, sloppy_ordering: bool = False, drop_final_batch: bool = False,
+) -> Any:  # fmt: skip
+    """A dataset of batches of parsed tf.Example messages from files.
+
+    Args:
+      file_pattern: names or patterns of files. batch_size: int. features: dict of features, as for `tf.io.parse_example`.
+      reader: gives a dataset for a file name and `reader_args`. label_key: feature that is given apart.
+      num_epochs: int, None for no end. shuffle, shuffle_buffer_size, shuffle_seed: how elements are shuffled.
+      prefetch_buffer_size, reader_num_threads, parser_num_threads: what is done ahead and at a time. sloppy_ordering: accepted; order is kept.
+      drop_final_batch: whether a shorter last batch is left out.
+
+    Raises:
+      TypeError: `reader` is a tf.ReaderBase. ValueError: `label_key` is no feature.
+    """
+    threads = 1 if reader_num_threads is None else reader_num_threads
+    dataset = Dataset.list_files(file_pattern, shuffle=shuffle, seed=shuffle_seed)
+    if isinstance(reader, type) and issubclass(reader, ReaderBase):
+        raise TypeError(
+            "The `reader` argument must return a `Dataset` object. `tf.ReaderBase` subclasses are not supported. For example, pass "
+            "`tf.data.TFRecordDataset` instead of `tf.TFRecordReader`."
+        )
+    arguments = list(reader_args or ())
+
+    def read(filename: Tensor) -> Any:
+        return reader(filename, *arguments)
+
+    if threads == AUTOTUNE:
+        options = Options()
+        options.experimental_deterministic = not sloppy_ordering
+        dataset = dataset.interleave(read, num_parallel_calls=threads).with_options(options)
+    else:
+        dataset = dataset.apply(parallel_interleave(read, cycle_length=threads, sloppy=sloppy_ordering))
+    if dataset._flat_types == [dtypes.string, dtypes.string]:
+        dataset = dataset.map(lambda _, value: value)
+    dataset = _shuffled_and_repeated(dataset, num_epochs, shuffle, shuffle_buffer_size, shuffle_seed)
+    dataset = dataset.batch(batch_size, drop_remainder=drop_final_batch or num_epochs is None)
+    dataset = dataset.apply(parse_example_dataset(features, 2 if parser_num_threads is None else parser_num_threads))
+    if label_key:
+        if label_key not in features:
+            raise ValueError("The `label_key` provided (%r) must be one of the `features` keys." % label_key)
+        dataset = dataset.map(lambda x: (x, x.pop(label_key)))
+    return dataset.prefetch(AUTOTUNE if prefetch_buffer_size is None else prefetch_buffer_size)
+
+
+make_batched_features_dataset = make_batched_features_dataset_v1
+
+
+# ---- CSV with names ----
+
+
+def _file_names(file_pattern: Any, shuffle: bool) -> list[str]:
+    patterns = file_pattern if isinstance(file_pattern, list) else [file_pattern]
+    if not patterns:
+        raise ValueError("File pattern is empty.")
+    names = [name for pattern in patterns for name in file_io.glob(pattern)]
+    if not names:
+        raise ValueError("No files match %s." % file_pattern)
+    return names if shuffle else sorted(names)
+
+
+def _rows(names: list[str], field_delim: str, use_quote_delim: bool, header: bool, compression: str) -> Any:
+    """The rows of files as lists of str, without headers."""
+    for name in names:
+        file = contents(name, compression)
+        lines = file.read().decode().splitlines(keepends=True)
+        file.close()
+        quoting = csv.QUOTE_MINIMAL if use_quote_delim else csv.QUOTE_NONE
+        rows = csv.reader(lines, delimiter=field_delim, quoting=quoting)
+        if header:
+            next(rows)
+        yield from rows
+
+
+def _column_names(names: list[str], field_delim: str, use_quote_delim: bool, compression: str) -> list[str]:
+    columns = None
+    for name in names:
+        found = next(_rows([name], field_delim, use_quote_delim, False, compression))
+        if columns is not None and found != columns:
+            raise ValueError("Files have different column names in the header row.")
+        columns = found
+    return columns or []
+
+
+_INT32 = np.iinfo(np.int32)
+_INT64 = np.iinfo(np.int64)
+
+
+def _inferred_type(text: str, na_value: str, before: dtypes.DType | None) -> dtypes.DType | None:
+    """The first of int32, int64, float32, float64 and string, from `before` on, that a field can be."""
+    if text in ("", na_value):
+        return before
+    candidates = [dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64]
+    for kind in candidates[candidates.index(before) if before in candidates else len(candidates) if before else 0 :]:
+        if _is_of(text, kind):
+            return kind
+    return dtypes.string
+
+
+def _is_of(text: str, kind: dtypes.DType) -> bool:
+    try:
+        if kind.is_integer:
+            limits = _INT32 if kind == dtypes.int32 else _INT64
+            return limits.min <= int(text) <= limits.max
+        value = float(text)
+        return not (kind == dtypes.float32 and np.isfinite(value) and abs(value) > np.finfo(np.float32).max)
+    except ValueError:
+        return False
+
+
+def _inferred_defaults(rows: Any, columns: list[int], total: int, na_value: str, most: int | None) -> list[Tensor]:
+    kinds: list[dtypes.DType | None] = [None] * len(columns)
+    for place, row in enumerate(rows):
+        if most is not None and place >= most:
+            break
+        if len(row) != total:
+            raise ValueError("Problem inferring types: CSV row has different number of fields than expected.")
+        kinds = [_inferred_type(row[column], na_value, kind) for column, kind in zip(columns, kinds)]
+    return [constant([""] if kind in (None, dtypes.string) else [0], dtype=kind or dtypes.string) for kind in kinds]
+
+
+def _selected(select_columns: list, column_names: list[str]) -> list[int]:
+    if all(isinstance(c, int) for c in select_columns):
+        found = list(select_columns)
+        if any(c < 0 or c >= len(column_names) for c in found):
+            raise ValueError("Indices in `select_columns` must be in range.")
+    elif all(isinstance(c, str) for c in select_columns):
+        for name in select_columns:
+            if name not in column_names:
+                raise ValueError(f"`select_columns` has {name!r}, which is no column.")
+        found = [column_names.index(c) for c in select_columns]
+    else:
+        raise ValueError("Elements of `select_columns` must all be integers or all be column names.")
+    if len(set(found)) != len(found):
+        raise ValueError("Cannot have duplicate columns in `select_columns`.")
+    return sorted(found)
+
+
+@export("data.experimental.make_csv_dataset")
+def make_csv_dataset_v1(
+    file_pattern: Any, batch_size: Any, column_names: Any = None, column_defaults: Any = None, label_name: str | None = None,
+    select_columns: Any = None, field_delim: str = ",", use_quote_delim: bool = True, na_value: str = "", header: bool = True,
+    num_epochs: Any = None, shuffle: bool = True, shuffle_buffer_size: Any = 10000, shuffle_seed: Any = None, prefetch_buffer_size: Any = None,
+    num_parallel_reads: Any = None, sloppy: bool = False, num_rows_for_inference: int | None = 100, compression_type: Any = None,
+    ignore_errors: bool = False,
+) -> Any:  # fmt: skip
+    """A dataset of batches of the rows of CSV files: dicts of columns, with the label's apart where `label_name` is given.
+
+    Args:
+      file_pattern: names or patterns of files. batch_size: int. column_names: list of str; by default those of the header.
+      column_defaults: as `record_defaults` of CsvDataset; by default found from the first `num_rows_for_inference` rows.
+      select_columns: names or numbers of the columns wanted. Other arguments: as for CsvDataset and `make_batched_features_dataset`.
+      ignore_errors: whether rows that cannot be read are left out.
+
+    Raises:
+      ValueError: no file matches, headers differ, or names do not fit.
+    """
+    names = _file_names(file_pattern, False)
+    dataset = Dataset.from_tensor_slices(names)
+    if shuffle:
+        dataset = dataset.shuffle(len(names), shuffle_seed)
+    compression = "" if compression_type is None else _compression_of(compression_type)
+    if column_names is None or column_defaults is None:
+        if isinstance(compression_type, Tensor) and not compression:
+            raise ValueError("make_csv_dataset needs column_names and column_defaults where compression_type is a tensor.")
+    if column_names is None:
+        if not header:
+            raise ValueError("Cannot infer column names without a header line.")
+        column_names = _column_names(names, field_delim, use_quote_delim, compression)
+    if len(column_names) != len(set(column_names)):
+        raise ValueError("Cannot have duplicate column names.")
+    columns = None if select_columns is None else _selected(select_columns, column_names)
+    if column_defaults is not None:
+        defaults = [constant([], dtype=d) if d in _CSV_TYPES else d for d in column_defaults]
+    else:
+        rows = _rows(names, field_delim, use_quote_delim, header, compression)
+        wanted = list(range(len(column_names))) if columns is None else columns
+        defaults = _inferred_defaults(rows, wanted, len(column_names), na_value, num_rows_for_inference)
+    if columns is not None and len(defaults) != len(columns):
+        raise ValueError("If specified, column_defaults and select_columns must have same length.")
+    if columns is not None:
+        column_names = [column_names[i] for i in columns]
+    if label_name is not None and label_name not in column_names:
+        raise ValueError("`label_name` provided must be one of the columns.")
+
+    def filename_to_dataset(filename: Tensor) -> Any:
+        rows = CsvDatasetV1(
+            filename, record_defaults=defaults, field_delim=field_delim, use_quote_delim=use_quote_delim, na_value=na_value,
+            select_cols=columns, header=header, compression_type=compression_type,
+        )  # fmt: skip
+        return rows.apply(ignoring_errors()) if ignore_errors else rows
+
+    def map_fn(*fields: Tensor) -> Any:
+        features = OrderedDict(zip(column_names, fields))
+        return features if label_name is None else (features, features.pop(label_name))
+
+    if num_parallel_reads == AUTOTUNE:
+        dataset = dataset.interleave(filename_to_dataset, num_parallel_calls=AUTOTUNE)
+    else:
+        dataset = dataset.apply(parallel_interleave(filename_to_dataset, cycle_length=num_parallel_reads or 1, sloppy=sloppy))
+    dataset = _shuffled_and_repeated(dataset, num_epochs, shuffle, shuffle_buffer_size, shuffle_seed)
+    dataset = dataset.batch(batch_size, drop_remainder=num_epochs is None).map(map_fn)
+    return dataset.prefetch(AUTOTUNE if prefetch_buffer_size is None else prefetch_buffer_size)
+
+
+def _compression_of(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+make_csv_dataset = make_csv_dataset_v1
+
+
+@export("data.experimental.TFRecordWriter")
+class TFRecordWriter:
+    """Writes a dataset of strings to a TFRecord file.
+
+    Args:
+      filename: string scalar. compression_type: "", "ZLIB" or "GZIP".
+    """
+
+    def __init__(self, filename: Any, compression_type: Any = None) -> None:
+        self._filename = convert_to_tensor(filename, dtypes.string, name="filename")
+        self._compression_type = or_default(compression_type, "", "compression_type", dtypes.string)
+
+    def write(self, dataset: Any) -> Any:
+        """The operation that writes all elements of `dataset`; TypeError where they are no string scalars."""
+        if not isinstance(dataset, DatasetV2):
+            raise TypeError("`dataset` must be a `tf.data.Dataset` object.")
+        if dataset._flat_types != [dtypes.string] or not dataset._flat_shapes[0].is_compatible_with([]):
+            raise TypeError("`dataset` must produce scalar `DT_STRING` tensors whereas it produces shape %s and types %s" % (dataset._flat_shapes, dataset._flat_types))
+        return raw.DatasetToTFRecord(dataset._variant_tensor, self._filename, self._compression_type)

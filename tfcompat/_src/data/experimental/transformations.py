@@ -1,0 +1,232 @@
+"""tf.data.experimental: functions for `Dataset.apply`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tfcompat._src.data import structure
+from tfcompat._src.data.dataset import batch_spec, check_state, number, relaxed
+from tfcompat._src.data.dataset_v1 import DatasetV1Adapter
+from tfcompat._src.data.iterator import flat_attrs
+from tfcompat._src.data.random_seed import get_seed
+from tfcompat._src.data.readers import parallel_interleaved
+from tfcompat._src.data.structured_function import StructuredFunctionWrapper
+from tfcompat._src.framework import dtypes, raw
+from tfcompat._src.framework.convert import constant, convert_to_tensor
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.scopes import name_scope
+from tfcompat._src.framework.sparse_tensor import SparseTensorSpec
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.framework.tensor_spec import TensorSpec
+
+INFINITE_CARDINALITY = export("data.experimental.INFINITE_CARDINALITY")(-1)
+UNKNOWN_CARDINALITY = export("data.experimental.UNKNOWN_CARDINALITY")(-2)
+Apply = Callable[[Any], Any]
+
+
+@export("data.experimental.cardinality")
+def cardinality(dataset: Any) -> Tensor:
+    """The number of elements of a dataset, an int64 scalar, INFINITE_CARDINALITY or UNKNOWN_CARDINALITY."""
+    return raw.DatasetCardinality(dataset._variant_tensor)
+
+
+# ---- fused transformations ----
+
+
+def _map_and_batch(map_func: Callable, batch_size: Any, num_parallel_batches: Any, drop_remainder: Any, num_parallel_calls: Any, legacy: bool) -> Apply:
+    if num_parallel_batches is None and num_parallel_calls is None:
+        num_parallel_calls = batch_size
+    elif num_parallel_batches is not None and num_parallel_calls is None:
+        num_parallel_calls = batch_size * num_parallel_batches
+    elif num_parallel_batches is not None:
+        raise ValueError("The `num_parallel_batches` and `num_parallel_calls` arguments are mutually exclusive.")
+
+    def apply(dataset: Any) -> Any:
+        function = StructuredFunctionWrapper(map_func, "tf.data.experimental.map_and_batch()", dataset=dataset, use_legacy_function=legacy)
+        size = number(batch_size, "batch_size")
+        calls = number(num_parallel_calls, "num_parallel_calls")
+        drops = number(drop_remainder, "drop_remainder", dtypes.bool)
+        spec = batch_spec(function.output_structure, size, drops)
+        made = raw.MapAndBatchDataset(
+            dataset._variant_tensor, function.captured_inputs, size, calls, drops, f=function.reference, preserve_cardinality=True,
+            **flat_attrs(spec),
+        )  # fmt: skip
+        return dataset._made(made, spec)
+
+    return apply
+
+
+@export("data.experimental.map_and_batch")
+def map_and_batch(
+    map_func: Callable, batch_size: Any, num_parallel_batches: Any = None, drop_remainder: Any = False, num_parallel_calls: Any = None
+) -> Apply:
+    """For `apply`: `map`, then `batch`, as one; ValueError where both kinds of parallelism are given."""
+    return _map_and_batch(map_func, batch_size, num_parallel_batches, drop_remainder, num_parallel_calls, False)
+
+
+@export("data.experimental.map_and_batch_with_legacy_function")
+def map_and_batch_with_legacy_function(
+    map_func: Callable, batch_size: Any, num_parallel_batches: Any = None, drop_remainder: Any = False, num_parallel_calls: Any = None
+) -> Apply:
+    """`map_and_batch` with a function made by Defun."""
+    return _map_and_batch(map_func, batch_size, num_parallel_batches, drop_remainder, num_parallel_calls, True)
+
+
+@export("data.experimental.shuffle_and_repeat")
+def shuffle_and_repeat(buffer_size: Any, count: Any = None, seed: Any = None) -> Apply:
+    """For `apply`: `shuffle`, then `repeat`, with one buffer for all epochs."""
+
+    def apply(dataset: Any) -> Any:
+        size = number(buffer_size, "buffer_size")
+        times = constant(-1, dtypes.int64, name="count") if count is None else number(count, "count")
+        return dataset._same(raw.ShuffleAndRepeatDataset, size, *get_seed(seed), times)
+
+    return apply
+
+
+@export("data.experimental.parallel_interleave")
+def parallel_interleave(
+    map_func: Callable, cycle_length: Any, block_length: Any = 1, sloppy: Any = False, buffer_output_elements: Any = None,
+    prefetch_input_elements: Any = None,
+) -> Apply:  # fmt: skip
+    """For `apply`: the elements of `cycle_length` datasets that `map_func` gives in turn; the order is kept, also where `sloppy`."""
+    return lambda dataset: parallel_interleaved(
+        dataset, map_func, cycle_length, block_length, sloppy, buffer_output_elements, prefetch_input_elements
+    )
+
+
+# ---- one element at a time ----
+
+
+@export("data.experimental.ignore_errors")
+def ignore_errors() -> Apply:
+    """For `apply`: leaves out elements whose computation raises an error."""
+    return lambda dataset: dataset._same(raw.IgnoreErrorsDataset)
+
+
+@export("data.experimental.enumerate_dataset")
+def enumerate_dataset(start: Any = 0) -> Apply:
+    """For `apply`: `Dataset.enumerate`."""
+    return lambda dataset: dataset.enumerate(start)
+
+
+@export("data.experimental.unbatch")
+def unbatch() -> Apply:
+    """For `apply`: `Dataset.unbatch`."""
+    return lambda dataset: dataset.unbatch()
+
+
+@export("data.experimental.unique")
+def unique() -> Apply:
+    """For `apply`: each different element once, where it first stands; TypeError for structures."""
+
+    def apply(dataset: Any) -> Any:
+        if dataset._flat_types not in ([dtypes.int32], [dtypes.int64], [dtypes.string]):
+            raise TypeError("`tf.data.experimental.unique()` only supports inputs with a single component of type tf.int32, tf.int64, or tf.string.")
+        return dataset._same(raw.UniqueDataset)
+
+    return apply
+
+
+@export("data.experimental.take_while")
+def take_while(predicate: Callable) -> Apply:
+    """For `apply`: the elements before the first for which `predicate` gives False; ValueError where it gives no bool scalar."""
+
+    def apply(dataset: Any) -> Any:
+        function = StructuredFunctionWrapper(predicate, "tf.data.experimental.take_while()", dataset=dataset)
+        if not function.output_structure.is_compatible_with(TensorSpec([], dtypes.bool)):
+            raise ValueError("`predicate` must return a scalar boolean tensor.")
+        return dataset._same(raw.TakeWhileDataset, function.captured_inputs, predicate=function.reference)
+
+    return apply
+
+
+@export("data.experimental.scan")
+def scan(initial_state: Any, scan_func: Callable) -> Apply:
+    """For `apply`: the outputs of `state, output = scan_func(state, element)`.
+
+    Raises (when applied):
+      TypeError: it gives no pair, or a state of another type than `initial_state`.
+    """
+
+    def apply(dataset: Any) -> Any:
+        state = structure.as_element(initial_state)
+        spec = structure.type_spec_from_value(state)
+        while True:
+            function = StructuredFunctionWrapper(scan_func, "tf.data.experimental.scan()", input_structure=(spec, dataset.element_spec))
+            found = function.output_structure
+            if not isinstance(found, tuple) or len(found) != 2:
+                raise TypeError("The scan function must return a pair comprising the new state and the output value.")
+            check_state(spec, found[0], "scan_func")
+            wider = relaxed(spec, found[0])
+            if wider == spec:
+                break
+            spec = wider
+        made = raw.ScanDataset(
+            dataset._variant_tensor, structure.to_tensor_list(spec, state), function.captured_inputs, f=function.reference,
+            preserve_cardinality=True, **flat_attrs(found[1]),
+        )  # fmt: skip
+        return dataset._made(made, found[1])
+
+    return apply
+
+
+# ---- batches ----
+
+
+@export("data.experimental.dense_to_sparse_batch")
+def dense_to_sparse_batch(batch_size: Any, row_shape: Any) -> Apply:
+    """For `apply`: SparseTensors of `batch_size` elements each, tensors of at most `row_shape`; TypeError for structures."""
+
+    def apply(dataset: Any) -> Any:
+        if not isinstance(dataset.element_spec, TensorSpec):
+            raise TypeError("DenseToSparseDataset requires an input whose elements have a single component, whereas the input has %r." % (structure.legacy(dataset.element_spec, "types"),))
+        sizes = [-1 if n is None else n for n in structure.TensorShape(row_shape).as_list()]
+        spec = SparseTensorSpec(structure.TensorShape([None]).concatenate(row_shape), dataset.element_spec.dtype)
+        row = constant(sizes, dtypes.int64)
+        return dataset._made(raw.DenseToSparseBatchDataset(dataset._variant_tensor, batch_size, row, **flat_attrs(spec)), spec)
+
+    return apply
+
+
+# ---- devices ----
+
+
+@export("data.experimental.copy_to_device")
+def copy_to_device(target_device: Any, source_device: Any = "/cpu:0") -> Apply:
+    """For `apply`: the elements; arrays go to the device of the nodes that use them."""
+    return lambda dataset: dataset.with_options(dataset.options())
+
+
+@export("data.experimental.prefetch_to_device")
+def prefetch_to_device(device: Any, buffer_size: Any = None) -> Apply:
+    """For `apply`, last: `prefetch`; arrays go to the device of the nodes that use them."""
+    return lambda dataset: dataset.prefetch(-1 if buffer_size is None else buffer_size)
+
+
+# ---- sources ----
+
+
+@export("data.experimental.Counter")
+def CounterV1(start: Any = 0, step: Any = 1, dtype: Any = dtypes.int64) -> Any:
+    """A dataset of `start`, `start + step`, ... without end."""
+    with name_scope("counter"):
+        start = convert_to_tensor(start, dtype, name="start")
+        step = convert_to_tensor(step, dtype, name="step")
+        return DatasetV1Adapter.from_tensors(0).repeat(None).apply(scan(start, lambda state, _: (state + step, state)))
+
+
+Counter = CounterV1
+
+
+@export("data.experimental.RandomDataset")
+class RandomDatasetV1(DatasetV1Adapter):
+    """Pseudorandom int64 numbers below 2**32 without end; `seed` as for `Dataset.shuffle`."""
+
+    def __init__(self, seed: Any = None) -> None:
+        spec = TensorSpec([], dtypes.int64)
+        super().__init__(raw.RandomDataset(*get_seed(seed), **flat_attrs(spec)), spec)
+
+
+RandomDataset = RandomDatasetV1

@@ -1,0 +1,180 @@
+"""Functions that datasets call for each element, run on the host.
+
+Where all of a function has NumPy twins, it is a list of them that is walked through; else it is a plan of the session.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tfcompat._src.data.values import Scope
+from tfcompat._src.framework import constant_value, errors, jax_compat, op_spec
+from tfcompat._src.framework.function_body import inlined
+from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.runtime import structure
+from tfcompat._src.runtime.execute import _call as call_kernel
+from tfcompat._src.runtime.execute import execute
+from tfcompat._src.runtime.fold import fold
+from tfcompat._src.runtime.lower import ROUTES, flatten_results
+from tfcompat._src.runtime.partition import Partitioner
+from tfcompat._src.runtime.plan import HostStep, Plan
+from tfcompat._src.runtime.prune import prune
+from tfcompat._src.runtime.variable_state import HANDLE_OPS
+
+
+class HostPartitioner(Partitioner):
+    """Takes NumPy where there is a choice: elements are small, and differ in shape from one to the next."""
+
+    def _is_initializer(self) -> bool:
+        return True
+
+
+class _Instance:
+    """What the body of a function is inlined for: the node of a dataset, with the arguments of one call."""
+
+    _span = 1.0
+    _control_flow_context = None
+
+    def __init__(self, function: Any, node: Operation, arguments: Sequence[Tensor]) -> None:
+        self.function, self._arguments = function, list(arguments)
+        self._graph, self._name, self._id, self._stack = node._graph, node._name, node._id, node._stack
+        self._waits_for: list[Operation] = []
+        self._device = node._device
+
+
+class Prepared:
+    """A function of a node, inlined and planned: shared by all its calls in a session."""
+
+    def __init__(self, session: Any, node: Operation, reference: Any, captured: Sequence[Tensor], given: Sequence[bool]) -> None:
+        function = node._graph._get_function(reference.name)
+        if function is None:
+            raise errors.NotFoundError(node.node_def, node, f"Function {reference.name} is not defined.")
+        body = function.body
+        elements = body.inputs[: len(body.inputs) - len(captured)]
+        results, acting = inlined(_Instance(function, node, [*elements, *captured]))
+        self.feeds = [*elements, *dict.fromkeys(t for t, is_given in zip(captured, given) if is_given)]
+        self.kinds = [t._dtype.as_numpy_dtype if t._dtype.is_numpy_compatible else object for t in results]
+        ops = prune(results, acting, self.feeds)
+        session.placer.place(node._graph, ops)
+        variables = session.variable_state.values
+        status = {t: np.bool_(key in variables) for t, key in structure.asked_status(ops, set(self.feeds))}
+        known = fold(ops, set(self.feeds), status)
+        items, known = structure.structure(ops, list(results), {}, known)
+        self.plan = HostPartitioner(items, list(results), self.feeds, known, session.placer).plan()
+        self.is_random = any(op.spec.effects.is_stateful for op in self.plan.operations())
+        self.program = _numpy_program(self.plan)
+
+    def call(self, arguments: list, scope: Scope) -> tuple:
+        """The results for one element and the captured values."""
+        with np.errstate(all="ignore"):
+            if self.program is not None:
+                return self.program(arguments)
+            with jax_compat.x64():
+                results = execute(self.plan, arguments, scope)
+        return tuple([v if isinstance(v, np.ndarray) else np.asarray(v, k) for v, k in zip(results, self.kinds)])
+
+
+def _is_plain(item: Any) -> bool:
+    """Whether a step is a NumPy kernel of values alone."""
+    if not isinstance(item, Operation) or item.type in ROUTES or item.type in HANDLE_OPS:
+        return False
+    spec = item.spec
+    if spec.effects != op_spec.PURE or spec.context or not (spec.place == op_spec.HOST or spec.numpy_kernel):
+        return False
+    return not any(t._dtype._is_ref_dtype or t._dtype.name == "resource" for t in (*item._inputs, *item._outputs))
+
+
+def _numpy_program(plan: Plan) -> Callable[[list], tuple] | None:
+    """The plan as one Python function, where it is NumPy kernels only."""
+    items = [item for step in plan.steps for item in step.items]
+    if not all(isinstance(step, HostStep) for step in plan.steps) or not all(map(_is_plain, items)):
+        return None
+    places: dict[Tensor, int] = {t: i for i, t in enumerate(plan.feeds)}
+    constants: list[Any] = []
+    for tensor in dict.fromkeys([*(t for item in items for t in item._inputs), *plan.fetched]):
+        if tensor in plan.known:
+            places[tensor] = len(plan.feeds) + len(constants)
+            constants.append(np.asarray(plan.known[tensor]))
+    count = len(plan.feeds) + len(constants)
+    steps = []
+    for item in items:
+        if item.type == "Identity":
+            places[item._outputs[0]] = places[item._inputs[0]]
+            continue
+        if item._outputs:
+            for t in item._outputs:
+                places[t] = count
+                count += 1
+        steps.append(_numpy_step(item, [places[t] for t in item._inputs]))
+    wanted = [places[t] for t in plan.fetched]
+
+    def run(arguments: list) -> tuple:
+        values = [*arguments, *constants]
+        for step in steps:
+            values += step(values)
+        return tuple([values[i] for i in wanted])
+
+    return run
+
+
+def _numpy_step(item: Operation, places: list[int]) -> Callable[[list], list]:
+    spec = item.spec
+    kernel = spec.kernel if spec.place == op_spec.HOST or spec.numpy_kernel is None else spec.numpy_kernel
+    names = spec.kernel_attrs if kernel is spec.kernel else spec.fold_attrs
+    attrs = constant_value.kernel_arguments(item, [None] * len(places))[1]
+    keywords = {k: attrs[k] for k in names}
+    kinds = [t._dtype.as_numpy_dtype if t._dtype.is_numpy_compatible else object for t in item._outputs]
+    has_lists = any(a.is_list for a in spec.signature.inputs)
+
+    def step(values: list) -> list:
+        arguments = [values[i] for i in places]
+        if has_lists:
+            arguments = constant_value.kernel_arguments(item, arguments)[0]
+        found = flatten_results(call_kernel(item, kernel, arguments, keywords))
+        return [v if isinstance(v, np.ndarray) and v.dtype == k else np.asarray(v, k) for v, k in zip(found, kinds)]
+
+    return step
+
+
+_PREPARED: weakref.WeakKeyDictionary[Any, dict] = weakref.WeakKeyDictionary()
+
+
+class HostFunction:
+    """A function that a dataset calls, with the values that it captured.
+
+    Args:
+      context: of the kernel of the dataset. attribute: which of the node's functions.
+      captured: the captured values, one for each of the node's inputs from `first` on.
+    """
+
+    def __init__(self, context: Any, attribute: str, captured: Sequence[Any], first: int) -> None:
+        self._node, self._attribute = context.op, attribute
+        tensors = context.op._inputs[first : first + len(captured)]
+        given = [value is not None for value in captured]
+        self._tensors, self._given = tensors, given
+        found = {t: value for t, value in zip(tensors, captured) if value is not None}
+        self._captured = list(found.values())
+
+    def prepared(self, scope: Scope) -> Prepared:
+        """The plan of the function in the session."""
+        node, reference = self._node, self._node._attrs[self._attribute]
+        plans = _PREPARED.setdefault(scope._session, {})
+        key = node, self._attribute
+        if key not in plans:
+            with jax_compat.x64():
+                plans[key] = Prepared(scope._session, node, reference, self._tensors, self._given)
+        return plans[key]
+
+    def bound(self, scope: Scope) -> Callable[..., tuple]:
+        """The function of one element's components, for an iteration."""
+        call, captured = self.prepared(scope).call, self._captured
+
+        def run(*components: Any) -> tuple:
+            return call([*components, *captured], scope)
+
+        return run

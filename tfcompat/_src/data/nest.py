@@ -1,0 +1,138 @@
+"""Structures of dataset elements: tuples, named tuples, mappings and attrs objects. Lists are leaves: they become tensors."""
+
+from __future__ import annotations
+
+import collections.abc
+from collections.abc import Callable
+from typing import Any
+
+from tfcompat._src.framework.sparse_tensor import SparseTensorValue
+
+
+def is_sequence(value: Any) -> bool:
+    """Whether `value` is a structure here."""
+    if isinstance(value, SparseTensorValue):
+        return False
+    return isinstance(value, (tuple, collections.abc.Mapping)) or hasattr(type(value), "__attrs_attrs__")
+
+
+def _children(structure: Any) -> list:
+    if isinstance(structure, collections.abc.Mapping):
+        return [structure[key] for key in sorted(structure)]
+    if hasattr(type(structure), "__attrs_attrs__"):
+        return [getattr(structure, a.name) for a in type(structure).__attrs_attrs__]
+    return list(structure)
+
+
+def _like(instance: Any, children: list) -> Any:
+    if isinstance(instance, collections.abc.Mapping):
+        found = dict(zip(sorted(instance), children))
+        return type(instance)((key, found[key]) for key in instance)
+    if hasattr(type(instance), "__attrs_attrs__") or hasattr(instance, "_fields"):
+        return type(instance)(*children)
+    return type(instance)(children)
+
+
+def flatten(structure: Any) -> list:
+    """The leaves; mappings in the order of their sorted keys."""
+    if not is_sequence(structure):
+        return [structure]
+    return [leaf for child in _children(structure) for leaf in flatten(child)]
+
+
+def pack_sequence_as(structure: Any, flat_sequence: Any) -> Any:
+    """The leaves `flat_sequence` in the form of `structure`; ValueError where their number is another."""
+    if not isinstance(flat_sequence, (list, tuple)):
+        raise TypeError("flat_sequence must be a sequence")
+    wanted = len(flatten(structure))
+    if wanted != len(flat_sequence):
+        raise ValueError(
+            f"Could not pack sequence. Structure had {wanted} elements, but flat_sequence had {len(flat_sequence)} elements.  "
+            f"Structure: {structure}, flat_sequence: {flat_sequence}."
+        )
+    return _packed(structure, iter(flat_sequence))
+
+
+def _packed(structure: Any, leaves: Any) -> Any:
+    if not is_sequence(structure):
+        return next(leaves)
+    return _like(structure, [_packed(child, leaves) for child in _children(structure)])
+
+
+def map_structure(func: Callable, *structure: Any, check_types: bool = True) -> Any:
+    """`func` of the leaves of structures that are alike, in the form of the first."""
+    if not callable(func):
+        raise TypeError(f"func must be callable, got: {func}")
+    if not structure:
+        raise ValueError("Must provide at least one structure")
+    for other in structure[1:]:
+        assert_same_structure(structure[0], other, check_types=check_types)
+    return pack_sequence_as(structure[0], [func(*leaves) for leaves in zip(*map(flatten, structure))])
+
+
+def assert_same_structure(nest1: Any, nest2: Any, check_types: bool = True) -> None:
+    """ValueError or TypeError where two structures are not alike."""
+    if len(flatten(nest1)) != len(flatten(nest2)):
+        raise ValueError(
+            f"The two structures don't have the same number of elements. First structure: {nest1}, second structure: {nest2}."
+        )
+    _assert_alike(nest1, nest2, check_types)
+
+
+def _assert_alike(one: Any, other: Any, check_types: bool) -> None:
+    if is_sequence(one) != is_sequence(other):
+        raise ValueError(f"The two structures don't have the same nested structure. First structure: {one}, second structure: {other}.")
+    if not is_sequence(one):
+        return
+    if check_types and type(one) is not type(other):
+        raise TypeError(
+            f"The two structures don't have the same sequence type. First structure has type {type(one)}, while second "
+            f"structure has type {type(other)}."
+        )
+    if isinstance(one, collections.abc.Mapping) and isinstance(other, collections.abc.Mapping) and set(one) != set(other):
+        raise ValueError(f"The two dictionaries don't have the same set of keys: {sorted(one)} and {sorted(other)}.")
+    mine, theirs = _children(one), _children(other)
+    if len(mine) != len(theirs):
+        raise ValueError(f"The two structures don't have the same nested structure. First structure: {one}, second structure: {other}.")
+    for a, b in zip(mine, theirs):
+        _assert_alike(a, b, check_types)
+
+
+def assert_shallow_structure(shallow_tree: Any, input_tree: Any, check_types: bool = True) -> None:
+    """ValueError or TypeError where `input_tree` does not begin as `shallow_tree`."""
+    if not is_sequence(shallow_tree):
+        return
+    if not is_sequence(input_tree):
+        raise TypeError(f"If shallow structure is a sequence, input must also be a sequence. Input has type: {type(input_tree)}.")
+    if check_types and not isinstance(input_tree, type(shallow_tree)):
+        raise TypeError(
+            f"The two structures don't have the same sequence type. Input structure has type {type(input_tree)}, while shallow "
+            f"structure has type {type(shallow_tree)}."
+        )
+    mine, theirs = _children(shallow_tree), _children(input_tree)
+    if len(mine) != len(theirs):
+        raise ValueError(
+            f"The two structures don't have the same sequence length. Input structure has length {len(theirs)}, while shallow "
+            f"structure has length {len(mine)}."
+        )
+    if check_types and isinstance(shallow_tree, collections.abc.Mapping) and set(shallow_tree) != set(input_tree):
+        raise ValueError(f"The two structures don't have the same keys. Input structure has keys {sorted(input_tree)}, while shallow structure has keys {sorted(shallow_tree)}.")
+    for a, b in zip(mine, theirs):
+        assert_shallow_structure(a, b, check_types)
+
+
+def flatten_up_to(shallow_tree: Any, input_tree: Any) -> list:
+    """The parts of `input_tree` that stand where `shallow_tree` has leaves."""
+    assert_shallow_structure(shallow_tree, input_tree)
+    if not is_sequence(shallow_tree):
+        return [input_tree]
+    pairs = zip(_children(shallow_tree), _children(input_tree))
+    return [leaf for shallow, deep in pairs for leaf in flatten_up_to(shallow, deep)]
+
+
+def map_structure_up_to(shallow_tree: Any, func: Callable, *inputs: Any) -> Any:
+    """`func` of the parts of `inputs` where `shallow_tree` has leaves, in its form."""
+    if not inputs:
+        raise ValueError("Cannot map over no sequences")
+    parts = [flatten_up_to(shallow_tree, each) for each in inputs]
+    return pack_sequence_as(shallow_tree, [func(*leaves) for leaves in zip(*parts)])

@@ -1,0 +1,185 @@
+"""tf.data.Options: how a pipeline is run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfcompat._src.framework.export import export
+
+
+class OptionsBase:
+    """Named settings; setting another name raises AttributeError, a value of another type TypeError."""
+
+    def __init__(self) -> None:
+        object.__setattr__(self, "_options", {})
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not hasattr(type(self), name):
+            raise AttributeError(f"Cannot set the property {name} on {type(self).__name__}.")
+        object.__setattr__(self, name, value)
+
+    def __eq__(self, other: Any) -> bool:
+        if not isinstance(other, type(self)):
+            return NotImplemented
+        names = self._options.keys() | other._options.keys()
+        return all(getattr(self, name) == getattr(other, name) for name in names)
+
+    def __ne__(self, other: Any) -> bool:
+        return not self == other
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def create_option(name: str, ty: type, docstring: str, default_factory: Any = lambda: None) -> property:
+    """A setting of a subclass of OptionsBase."""
+
+    def get(options: OptionsBase) -> Any:
+        return options._options.setdefault(name, default_factory())
+
+    def put(options: OptionsBase, value: Any) -> None:
+        if not isinstance(value, ty):
+            raise TypeError(f'Property "{name}" must be of type {ty}, got: {value!r} (type: {type(value)!r})')
+        options._options[name] = value
+
+    return property(get, put, None, docstring)
+
+
+def merge_options(*options_list: Any) -> Any:
+    """Settings of the same kind as one; TypeError for different kinds, ValueError where two say different things."""
+    if not options_list:
+        raise ValueError("At least one options should be provided")
+    first = options_list[0]
+    for each in options_list:
+        if not isinstance(each, type(first)):
+            raise TypeError(f"Incompatible options type: {type(each)!r} vs {type(first)!r}")
+    found = type(first)()
+    for each in options_list:
+        for name in each._options:
+            mine, theirs = getattr(found, name), getattr(each, name)
+            default = getattr(type(first)(), name)
+            if mine == theirs or theirs is None or (name in found._options and theirs == default):
+                continue
+            if isinstance(mine, OptionsBase):
+                found._options[name] = merge_options(mine, theirs)
+            elif mine is not None and mine != default:
+                raise ValueError(f"Cannot merge incompatible values ({mine!r} and {theirs!r}) of option: {name}")
+            else:
+                found._options[name] = theirs
+    return found
+
+
+def _flags(*names: str) -> Any:
+    """A decorator that gives a class settings that are bool or None."""
+
+    def add(cls: type) -> type:
+        for name in names:
+            setattr(cls, name, create_option(name, bool, f"bool or None: {name.replace('_', ' ')}."))
+        return cls
+
+    return add
+
+
+@export("data.experimental.MapVectorizationOptions")
+@_flags("enabled", "use_choose_fastest")
+class MapVectorizationOptions(OptionsBase):
+    """Whether functions of elements are called on batches; changes no result."""
+
+    def _static_optimizations(self) -> list[str]:
+        return ["map_vectorization"] if self.enabled else []
+
+    def _static_optimization_configs(self) -> list[str]:
+        chosen = {None: "false", True: "true", False: "false"}[self.use_choose_fastest]
+        return [f"map_vectorization:use_choose_fastest:{chosen}"]
+
+
+_DEFAULTS = ("map_and_batch_fusion", "noop_elimination", "shuffle_and_repeat_fusion")
+_OPTIMIZATIONS = (
+    "filter_fusion", "filter_with_random_uniform_fusion", "hoist_random_uniform", "map_and_batch_fusion", "map_and_filter_fusion",
+    "map_parallelization", "map_fusion", "noop_elimination", "parallel_batch", "shuffle_and_repeat_fusion",
+)  # fmt: skip
+
+
+@export("data.experimental.OptimizationOptions")
+@_flags("apply_default_optimizations", "autotune", "autotune_buffers", *_OPTIMIZATIONS)
+class OptimizationOptions(OptionsBase):
+    """Which optimizations a pipeline gets. `shuffle_and_repeat_fusion` (on by default) changes the order, as in 1.15."""
+
+    autotune_algorithm = create_option("autotune_algorithm", int, "int or None: how buffers are tuned.")
+    autotune_cpu_budget = create_option("autotune_cpu_budget", int, "int or None: CPUs for tuning.")
+    map_vectorization = create_option(
+        "map_vectorization", MapVectorizationOptions, "MapVectorizationOptions.", MapVectorizationOptions
+    )
+
+    def _static_optimizations(self) -> list[str]:
+        found = {name for name in _OPTIMIZATIONS if getattr(self, name)}
+        if self.apply_default_optimizations is not False:
+            found |= {name for name in _DEFAULTS if getattr(self, name) is not False}
+        if self.autotune is not False and self.autotune_buffers:
+            found.add("inject_prefetch")
+        return sorted(found) + self.map_vectorization._static_optimizations()
+
+    def _static_optimization_configs(self) -> list[str]:
+        return self.map_vectorization._static_optimization_configs()
+
+
+@export("data.experimental.DistributeOptions")
+@_flags("_make_stateless")
+class DistributeOptions(OptionsBase):
+    """How a pipeline is split over workers: `auto_shard` (bool), `num_devices` (int or None)."""
+
+    auto_shard = create_option("auto_shard", bool, "bool: whether workers take different elements.", lambda: True)
+    num_devices = create_option("num_devices", int, "int or None: number of devices.")
+
+
+@export("data.experimental.StatsOptions")
+@_flags("latency_all_edges")
+class StatsOptions(OptionsBase):
+    """What is recorded of a pipeline: `aggregator`, `prefix`, `counter_prefix`, `latency_all_edges`."""
+
+    aggregator = create_option("aggregator", object, "StatsAggregator or None.")
+    prefix = create_option("prefix", str, "str: before the names of statistics.", str)
+    counter_prefix = create_option("counter_prefix", str, "str: before the names of counters.", str)
+
+
+@export("data.experimental.ThreadingOptions")
+class ThreadingOptions(OptionsBase):
+    """Threads of a pipeline: `max_intra_op_parallelism`, `private_threadpool_size` (int or None)."""
+
+    max_intra_op_parallelism = create_option("max_intra_op_parallelism", int, "int or None: threads of one operation.")
+    private_threadpool_size = create_option("private_threadpool_size", int, "int or None: threads of the pipeline.")
+
+
+@export("data.Options")
+@_flags("experimental_deterministic", "experimental_slack")
+class Options(OptionsBase):
+    """How a tf.data.Dataset is run.
+
+    Attributes: `experimental_deterministic`, `experimental_slack` (bool or None), `experimental_distribute`,
+    `experimental_optimization`, `experimental_stats`, `experimental_threading` (their option classes), `experimental_stateful_whitelist`
+    (list of op types or None).
+    """
+
+    experimental_distribute = create_option("experimental_distribute", DistributeOptions, "DistributeOptions.", DistributeOptions)
+    experimental_optimization = create_option(
+        "experimental_optimization", OptimizationOptions, "OptimizationOptions.", OptimizationOptions
+    )
+    experimental_stats = create_option("experimental_stats", StatsOptions, "StatsOptions.", StatsOptions)
+    experimental_stateful_whitelist = create_option("experimental_stateful_whitelist", list, "list of op types or None.")
+    experimental_threading = create_option("experimental_threading", ThreadingOptions, "ThreadingOptions.", ThreadingOptions)
+
+    def _static_optimizations(self) -> list[str]:
+        found = self.experimental_optimization._static_optimizations()
+        if self.experimental_deterministic is False:
+            found.append("make_sloppy")
+        if self.experimental_stats.latency_all_edges:
+            found.append("latency_all_edges")
+        if self.experimental_slack:
+            found.append("slack")
+        return found
+
+    def _static_optimization_configs(self) -> list[str]:
+        return self.experimental_optimization._static_optimization_configs()
+
+    def merge(self, options: Options) -> Options:
+        """These settings and those of `options` as one; ValueError where they contradict each other."""
+        return merge_options(self, options)

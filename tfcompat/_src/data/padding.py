@@ -1,0 +1,81 @@
+"""The shapes and values that padded batches are filled up to and with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfcompat._src.data import nest
+from tfcompat._src.framework import dtypes
+from tfcompat._src.framework.constant_value import constant_value_as_shape
+from tfcompat._src.framework.convert import convert_to_tensor
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.framework.tensor_shape import TensorShape
+
+
+def partial_shape_to_tensor(shape_like: Any) -> Tensor:
+    """A shape as an int64 vector, -1 where a size is not known; ValueError or TypeError where it is none."""
+    try:
+        sizes = TensorShape(shape_like)
+        return convert_to_tensor([-1 if n is None else n for n in sizes.as_list()], dtypes.int64)
+    except (TypeError, ValueError):
+        found = convert_to_tensor(shape_like, preferred_dtype=dtypes.int64)
+    if found.shape.ndims is not None and found.shape.ndims != 1:
+        raise ValueError(f"Padded shape {shape_like} must be a 1-D tensor of tf.int64 values, but its shape was {found.shape}.")
+    if found.dtype != dtypes.int64:
+        raise TypeError(f"Padded shape {shape_like} must be a 1-D tensor of tf.int64 values, but its element type was {found.dtype.name}.")
+    return found
+
+
+def padded_shape_to_tensor(padded_shape: Any, component_shape: TensorShape) -> Tensor:
+    """`partial_shape_to_tensor`; ValueError where the components of elements cannot be padded to it."""
+    found = partial_shape_to_tensor(padded_shape)
+    wanted = constant_value_as_shape(found)
+    if component_shape.ndims is None or wanted.ndims is None:
+        return found
+    fits = wanted.ndims == component_shape.ndims and all(
+        a is None or b is None or a >= b for a, b in zip(wanted.as_list(), component_shape.as_list())
+    )
+    if not fits:
+        raise ValueError(
+            f"The padded shape {_as_text(wanted)} is not compatible with the corresponding input component shape {_as_text(component_shape)}."
+        )
+    return found
+
+
+def _as_text(shape: TensorShape) -> str:
+    sizes = ["?" if n is None else str(n) for n in shape.as_list()]
+    return f"({sizes[0]},)" if len(sizes) == 1 else f"({', '.join(sizes)})"
+
+
+def padding_value_to_tensor(value: Any, output_type: dtypes.DType) -> Tensor:
+    """A padding value as a scalar; ValueError or TypeError where it is none of this type."""
+    found = convert_to_tensor(value, name="padding_value")
+    if not found.shape.is_compatible_with(TensorShape([])):
+        raise ValueError("Padding value should be a scalar, but is not: %s" % value)
+    if found.dtype != output_type:
+        raise TypeError(f"Padding value tensor ({value}) does not match output type: {output_type!r}")
+    return found
+
+
+def default_padding(types: Any) -> Any:
+    """Zero, the empty string or False for each component; TypeError for variants."""
+
+    def zero(kind: dtypes.DType) -> Any:
+        base = kind.base_dtype
+        if base == dtypes.string:
+            return ""
+        if base == dtypes.variant:
+            raise TypeError("Unable to create padding for field of type 'variant'")
+        return base.as_numpy_dtype(0)
+
+    return nest.map_structure(zero, types)
+
+
+def padding_values_or_default(values: Any, types: Any) -> Any:
+    """The padding values that are given, and defaults for those that are None or all lacking."""
+    if values is None:
+        return default_padding(types)
+    defaults = default_padding(types)
+    nest.assert_same_structure(values, defaults)
+    chosen = [d if v is None else v for v, d in zip(nest.flatten(values), nest.flatten(defaults))]
+    return nest.pack_sequence_as(values, chosen)

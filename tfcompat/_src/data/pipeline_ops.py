@@ -1,0 +1,296 @@
+"""The op types of whole pipelines (reduction, optimization, options) and of groups, errors, duplicates."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tfcompat._src.data.functions import HostFunction
+from tfcompat._src.data.iterator_resources import _component_shapes as component_shapes
+from tfcompat._src.data.source_ops import listed
+from tfcompat._src.data.values import (
+    NO_GRADIENT,
+    OUTPUTS,
+    UNKNOWN,
+    DatasetValue,
+    Element,
+    Next,
+    Scope,
+    dataset_of,
+    dataset_op,
+)
+from tfcompat._src.framework import errors
+from tfcompat._src.framework import shape_inference as si
+from tfcompat._src.framework.op_spec import EXTERNAL, HOST, op
+from tfcompat._src.io.tfrecord import TFRecordWriter
+from tfcompat._src.ops.flow.list_value import variant
+from tfcompat._src.ops.queues.resource import cancelled, invalid
+
+# ---- pipelines that run at once ----
+
+
+def _session_of(context: Any) -> Any:
+    return getattr(context.session, "_session", context.session)
+
+
+@op(
+    "ReduceDataset", "(input_dataset: variant, initial_state: Tstate, other_arguments: Targuments, *, f: func, Tstate: list(type) >= 1, "
+    f"Targuments: list(type) >= 0, {OUTPUTS}, use_inter_op_parallelism: bool = True) -> (components: output_types)",
+    shape=component_shapes, gradient=NO_GRADIENT, place=HOST, effects=EXTERNAL, context=True,
+)  # fmt: skip
+def _reduce(context, input_dataset, initial_state, other_arguments):
+    function = HostFunction(context, "f", other_arguments, 1 + len(initial_state))
+    scope = Scope(_session_of(context))
+    context.session.on_close(scope.end)
+    call, state = function.bound(scope), tuple(map(np.asarray, initial_state))
+    following = dataset_of(input_dataset).start(scope)
+    try:
+        while True:
+            try:
+                element = following()
+            except StopIteration:
+                return state
+            if scope.closed:
+                raise cancelled("The reduction was cancelled: the session is closed.")
+            state = call(*state, *element)
+    finally:
+        scope.end()
+
+
+@op("DatasetToSingleElement", f"(dataset: variant, *, {OUTPUTS}) -> (components: output_types)", shape=component_shapes, gradient=NO_GRADIENT,
+    place=HOST, effects=EXTERNAL, context=True)  # fmt: skip
+def _single_element(context, dataset):
+    scope = Scope(_session_of(context))
+    following = dataset_of(dataset).start(scope)
+    try:
+        try:
+            element = following()
+        except StopIteration:
+            raise invalid("Dataset was empty.") from None
+        try:
+            following()
+        except StopIteration:
+            return element
+        raise invalid("Dataset had more than one element.")
+    finally:
+        scope.end()
+
+
+def _to_tf_record(context, input_dataset, filename, compression_type):
+    scope = Scope(_session_of(context))
+    following = dataset_of(input_dataset).start(scope)
+    try:
+        with TFRecordWriter(filename.item(), compression_type.item().decode()) as writer:
+            while True:
+                try:
+                    element = following()
+                except StopIteration:
+                    return ()
+                writer.write(element[0].item())
+    finally:
+        scope.end()
+
+
+for _prefix in ("", "Experimental"):
+    op(_prefix + "DatasetToTFRecord", "(input_dataset: variant, filename: string, compression_type: string) -> ()", shape=si.no_outputs,
+       gradient=NO_GRADIENT, kernel=_to_tf_record, place=HOST, effects=EXTERNAL, context=True)  # fmt: skip
+    op(_prefix + "DatasetCardinality", "(input_dataset: variant) -> (cardinality: int64)", shape=si.scalar, gradient=NO_GRADIENT, place=HOST,
+       kernel=lambda input_dataset: np.int64(dataset_of(input_dataset).size))  # fmt: skip
+
+
+# ---- options ----
+
+
+@dataset_op(
+    "OptimizeDataset", "input_dataset: variant, optimizations: string", f"{OUTPUTS}, optimization_configs: list(string) >= 0 = []"
+)
+def _optimize(context: Any, input_dataset: Any, optimizations: np.ndarray) -> DatasetValue:
+    source, names = dataset_of(input_dataset), frozenset(name.decode() for name in optimizations.tolist())
+    return DatasetValue(lambda scope: source.start(scope.fusing(names)), source.size)
+
+
+def _unchanged(context: Any, input_dataset: Any, *settings: Any) -> DatasetValue:
+    return dataset_of(input_dataset)
+
+
+dataset_op("ModelDataset", "input_dataset: variant", f"algorithm: int = 0, cpu_budget: int = 0, {OUTPUTS}")(_unchanged)
+for _prefix in ("", "Experimental"):
+    for _name, _input in (
+        ("MaxIntraOpParallelismDataset", ", max_intra_op_parallelism: int64"), ("PrivateThreadPoolDataset", ", num_threads: int64"),
+        ("ThreadPoolDataset", ", thread_pool: resource"), ("BytesProducedStatsDataset", ", tag: string"), ("LatencyStatsDataset", ", tag: string"),
+        ("NonSerializableDataset", ""),
+    ):  # fmt: skip
+        if _prefix + _name != "NonSerializableDataset":
+            dataset_op(_prefix + _name, "input_dataset: variant" + _input)(_unchanged)
+
+
+# ---- elements ----
+
+
+def _ignore_errors(context: Any, input_dataset: Any) -> DatasetValue:
+    source = dataset_of(input_dataset)
+
+    def start(scope: Scope) -> Next:
+        following = source.start(scope)
+
+        def sound() -> Element:
+            while True:
+                try:
+                    return following()
+                except errors.OpError as e:
+                    if isinstance(e, errors.CancelledError):
+                        raise
+
+        return sound
+
+    return DatasetValue(start, UNKNOWN)
+
+
+def _unique(context: Any, input_dataset: Any) -> DatasetValue:
+    source = dataset_of(input_dataset)
+
+    def start(scope: Scope) -> Next:
+        following, seen = source.start(scope), set()
+
+        def new() -> Element:
+            while True:
+                element = following()
+                key = element[0].shape, element[0].item() if not element[0].ndim else tuple(element[0].reshape(-1).tolist())
+                if key not in seen:
+                    seen.add(key)
+                    return element
+
+        return new
+
+    return DatasetValue(start, UNKNOWN)
+
+
+def _sleep(context: Any, input_dataset: Any, sleep_microseconds: Any) -> DatasetValue:
+    source, seconds = dataset_of(input_dataset), int(sleep_microseconds) / 1e6
+
+    def start(scope: Scope) -> Next:
+        following = source.start(scope)
+
+        def late() -> Element:
+            time.sleep(seconds)
+            return following()
+
+        return late
+
+    return DatasetValue(start, source.size)
+
+
+for _prefix in ("", "Experimental"):
+    dataset_op(_prefix + "IgnoreErrorsDataset", "input_dataset: variant")(_ignore_errors)
+    dataset_op(_prefix + "UniqueDataset", "input_dataset: variant")(_unique)
+    dataset_op(_prefix + "SleepDataset", "input_dataset: variant, sleep_microseconds: int64")(_sleep)
+
+
+# ---- groups ----
+
+
+def _group_by_window(context: Any, input_dataset: Any, key_args: tuple, reduce_args: tuple, size_args: tuple) -> DatasetValue:
+    source = dataset_of(input_dataset)
+    key_function = HostFunction(context, "key_func", key_args, 1)
+    reduce_function = HostFunction(context, "reduce_func", reduce_args, 1 + len(key_args))
+    size_function = HostFunction(context, "window_size_func", size_args, 1 + len(key_args) + len(reduce_args))
+
+    def start(scope: Scope) -> Next:
+        outer, key_of = source.start(scope), key_function.bound(scope)
+        reduce, size_of = reduce_function.bound(scope), size_function.bound(scope)
+        groups: dict[int, list[Element]] = {}
+        sizes: dict[int, int] = {}
+        following: Next | None = None
+
+        def window(key: int) -> Next:
+            elements = groups.pop(key)
+            sizes.pop(key)
+            group = variant(listed(elements.__getitem__, len(elements)))
+            return dataset_of(reduce(np.array(key, np.int64), group)[0]).start(scope)
+
+        def full_group() -> Next:
+            while True:
+                try:
+                    element = outer()
+                except StopIteration:
+                    if not groups:
+                        raise
+                    return window(min(groups))
+                key = int(key_of(*element)[0])
+                if key not in groups:
+                    size = int(size_of(np.array(key, np.int64))[0])
+                    if size <= 0:
+                        raise invalid(f"Window size must be greater than zero, but got {size}.")
+                    groups[key], sizes[key] = [], size
+                groups[key].append(element)
+                if len(groups[key]) == sizes[key]:
+                    return window(key)
+
+        def reduced() -> Element:
+            nonlocal following
+            while True:
+                if following is None:
+                    following = full_group()
+                try:
+                    return following()
+                except StopIteration:
+                    following = None
+
+        return reduced
+
+    return DatasetValue(start)
+
+
+def _group_by_reducer(context: Any, input_dataset: Any, key_args: tuple, init_args: tuple, reduce_args: tuple, finalize_args: tuple) -> DatasetValue:
+    source, first = dataset_of(input_dataset), 1
+    functions = []
+    for name, captured in (("key_func", key_args), ("init_func", init_args), ("reduce_func", reduce_args), ("finalize_func", finalize_args)):
+        functions.append(HostFunction(context, name, captured, first))
+        first += len(captured)
+
+    def start(scope: Scope) -> Next:
+        following = source.start(scope)
+        key_of, initial, reduce, finalize = (function.bound(scope) for function in functions)
+        results: Any = None
+
+        def gather() -> Any:
+            states: dict[int, tuple] = {}
+            while True:
+                try:
+                    element = following()
+                except StopIteration:
+                    return (finalize(*states[key]) for key in sorted(states))
+                key = int(key_of(*element)[0])
+                if key not in states:
+                    states[key] = initial(np.array(key, np.int64))
+                states[key] = reduce(*states[key], *element)
+
+        def result() -> Element:
+            nonlocal results
+            if results is None:
+                results = gather()
+            return next(results)
+
+        return result
+
+    return DatasetValue(start)
+
+
+def _captured(*names: str) -> tuple[str, str]:
+    """The inputs and attributes of functions with these names."""
+    inputs = ", ".join(f"{n}_other_arguments: T{n}_other_arguments" for n in names)
+    functions = ", ".join(f"{n}: func" for n in names)
+    return inputs, functions + "".join(f", T{n}_other_arguments: list(type) >= 0" for n in names) + f", {OUTPUTS}"
+
+
+def _grouping(name: str, kernel: Callable, *functions: str) -> None:
+    inputs, attrs = _captured(*functions)
+    for prefix in ("", "Experimental"):
+        dataset_op(prefix + name, f"input_dataset: variant, {inputs}", attrs)(kernel)
+
+
+_grouping("GroupByWindowDataset", _group_by_window, "key_func", "reduce_func", "window_size_func")
+_grouping("GroupByReducerDataset", _group_by_reducer, "key_func", "init_func", "reduce_func", "finalize_func")

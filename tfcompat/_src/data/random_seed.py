@@ -1,0 +1,30 @@
+"""The seeds of datasets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfcompat._src.framework import raw
+from tfcompat._src.framework.convert import constant, convert_to_tensor
+from tfcompat._src.framework.dtypes import int64
+from tfcompat._src.framework.scopes import name_scope
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.ops.random import seeds
+
+
+def get_seed(seed: Any) -> tuple[Tensor, Tensor]:
+    """The two seeds of a dataset, int64 scalars; both 0 where neither the graph nor `seed` (int, tensor or None) says one."""
+    graph_seed, op_seed = _seeds(seed)
+    first = constant(0, int64, name="seed") if graph_seed is None else convert_to_tensor(graph_seed, int64, name="seed")
+    if op_seed is None:
+        return first, constant(0, int64, name="seed2")
+    with name_scope("seed2") as scope:
+        second = convert_to_tensor(op_seed, int64)
+        both_zero = raw.LogicalAnd(raw.Equal(first, 0), raw.Equal(second, 0))
+        return first, raw.Select(both_zero, constant(2**31 - 1, int64), second, name=scope)
+
+
+def _seeds(seed: Any) -> tuple[Any, Any]:
+    if isinstance(seed, Tensor):
+        return seeds.get_seed(0)[0], seed
+    return seeds.get_seed(seed)

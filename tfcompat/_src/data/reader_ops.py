@@ -1,0 +1,340 @@
+"""The op types of datasets of the records, lines and rows of files."""
+
+from __future__ import annotations
+
+import gzip
+import sqlite3
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from tfcompat._src.data.values import DatasetValue, Element, Next, Scope, dataset_op, text
+from tfcompat._src.framework import dtypes, errors
+from tfcompat._src.io.tfrecord import RecordReader
+from tfcompat._src.ops.queues.resource import invalid
+from tfcompat._src.platform import file_io
+
+_COMPRESSIONS = ("", "ZLIB", "GZIP")
+
+
+def _compression(value: np.ndarray) -> str:
+    found = value.item().decode()
+    if found not in _COMPRESSIONS:
+        raise invalid(f"Unsupported compression_type: {found}.")
+    return found
+
+
+def _paths(filenames: np.ndarray) -> list[str]:
+    if filenames.ndim > 1:
+        raise invalid("`filenames` must be a scalar or a vector.")
+    return [name.decode() for name in filenames.reshape(-1).tolist()]
+
+
+def files_in_turn(paths: list[str], read: Callable[[str], Iterator[Element]]) -> DatasetValue:
+    """A dataset of what `read` finds in each file; a file that fails is left."""
+
+    def start(scope: Scope) -> Next:
+        pending = list(reversed(paths))
+        rows: Iterator[Element] = iter(())
+
+        def element() -> Element:
+            nonlocal rows
+            while True:
+                for row in rows:
+                    return row
+                if not pending:
+                    raise StopIteration
+                rows = read(pending.pop())
+
+        return element
+
+    return DatasetValue(start)
+
+
+def contents(path: str, compression: str) -> Any:
+    """A file of bytes, decompressed while it is read; NotFoundError where there is none."""
+    local = file_io.local(path)
+    with file_io.tensorflow_errors(local):
+        file = open(local, "rb")  # noqa: SIM115
+        if compression == "GZIP":
+            return gzip.open(file)
+        return _Zlib(file) if compression else file
+
+
+class _Zlib:
+    """The lines and bytes of a zlib file, which is decompressed whole."""
+
+    def __init__(self, file: Any) -> None:
+        with file:
+            self._data, self._place = zlib.decompress(file.read()), 0
+
+    def read(self, count: int = -1) -> bytes:
+        end = len(self._data) if count < 0 else self._place + count
+        found = self._data[self._place : end]
+        self._place += len(found)
+        return found
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._data.splitlines(keepends=True)) if b"\r" not in self._data else iter(self._data.replace(b"\r\n", b"\n").splitlines(keepends=True))
+
+    def close(self) -> None:
+        self._data = b""
+
+
+@dataset_op("TFRecordDataset", "filenames: string, compression_type: string, buffer_size: int64", "")
+def _tf_records(context: Any, filenames: Any, compression_type: Any, buffer_size: Any) -> DatasetValue:
+    compression = _compression(compression_type)
+    if int(buffer_size) < 0:
+        raise invalid("`buffer_size` must be >= 0 (0 == no buffering)")
+
+    def read(path: str) -> Iterator[Element]:
+        reader = RecordReader(path, compression)
+        try:
+            while (record := reader.read()) is not None:
+                yield (text(record),)
+        finally:
+            reader.close()
+
+    return files_in_turn(_paths(filenames), read)
+
+
+@dataset_op("TextLineDataset", "filenames: string, compression_type: string, buffer_size: int64", "")
+def _text_lines(context: Any, filenames: Any, compression_type: Any, buffer_size: Any) -> DatasetValue:
+    compression = _compression(compression_type)
+    if int(buffer_size) < 0:
+        raise invalid("`buffer_size` must be >= 0 (0 == default)")
+
+    def read(path: str) -> Iterator[Element]:
+        file = contents(path, compression)
+        try:
+            for line in file:
+                line = line.removesuffix(b"\n")
+                yield (text(line.removesuffix(b"\r")),)
+        finally:
+            file.close()
+
+    return files_in_turn(_paths(filenames), read)
+
+
+def _fixed_length(
+    context: Any, filenames: Any, header_bytes: Any, record_bytes: Any, footer_bytes: Any, buffer_size: Any, compression_type: Any = None
+) -> DatasetValue:
+    compression = "" if compression_type is None else _compression(compression_type)
+    header, size, footer = int(header_bytes), int(record_bytes), int(footer_bytes)
+    for name, value, least in (("header_bytes", header, 0), ("record_bytes", size, 1), ("footer_bytes", footer, 0), ("buffer_size", int(buffer_size), 0)):
+        if value < least:
+            raise invalid(f"`{name}` must be {'>= 0' if not least else '> 0'}")
+
+    def read(path: str) -> Iterator[Element]:
+        file = contents(path, compression)
+        with_body = file.read()
+        file.close()
+        body = len(with_body) - header - footer
+        if body < 0 or body % size:
+            raise invalid(
+                f"Excepted body length of file {path} to be a multiple of the record length, but {len(with_body)} bytes less the header "
+                f"length {header} bytes and the footer length {footer} bytes is not a multiple of {size} bytes."
+            )
+        for begin in range(header, header + body, size):
+            yield (text(with_body[begin : begin + size]),)
+
+    return files_in_turn(_paths(filenames), read)
+
+
+_LENGTHS = "filenames: string, header_bytes: int64, record_bytes: int64, footer_bytes: int64, buffer_size: int64"
+dataset_op("FixedLengthRecordDataset", _LENGTHS, "")(_fixed_length)
+dataset_op("FixedLengthRecordDatasetV2", _LENGTHS + ", compression_type: string", "")(_fixed_length)
+
+
+# ---- rows of databases ----
+
+
+def _sql(context: Any, driver_name: Any, data_source_name: Any, query: Any) -> DatasetValue:
+    driver = driver_name.item().decode()
+    if driver != "sqlite":
+        raise invalid(f"tensorflow: driver_name {driver} is not supported; sqlite is")
+    kinds = list(context.op._attrs["output_types"])
+    source, statement = data_source_name.item().decode(), query.item().decode()
+
+    def rows() -> Iterator[Element]:
+        connection = sqlite3.connect(source)
+        connection.text_factory = bytes
+        try:
+            cursor = connection.execute(statement)
+            width = len(cursor.description or ())
+            if width != len(kinds):
+                raise invalid(
+                    f"The number of columns in query ({width}) must match the number of elements in output_types ({len(kinds)})."
+                )
+            for row in cursor:
+                yield tuple([_sql_value(value, kind) for value, kind in zip(row, kinds)])
+        except sqlite3.Error as e:
+            raise invalid(f"Failed to run the query {statement!r}: {e}") from None
+        finally:
+            connection.close()
+
+    def start(scope: Scope) -> Next:
+        return rows().__next__
+
+    return DatasetValue(start)
+
+
+def _sql_value(value: Any, kind: dtypes.DType) -> np.ndarray:
+    if kind == dtypes.string:
+        return text(b"" if value is None else value if isinstance(value, bytes) else str(value).encode())
+    if kind == dtypes.bool:
+        return np.array(bool(value))
+    if isinstance(value, bytes):
+        value = float(value or 0)
+    number = 0 if value is None else value
+    return np.array(number if kind.is_floating else int(number)).astype(kind.as_numpy_dtype)
+
+
+for _name in ("SqlDataset", "ExperimentalSqlDataset"):
+    dataset_op(_name, "driver_name: string, data_source_name: string, query: string")(_sql)
+
+
+# ---- CSV ----
+
+_QUOTE = b'"'
+
+
+def _csv(
+    context: Any, filenames: Any, compression_type: Any, buffer_size: Any, header: Any, field_delim: Any, use_quote_delim: Any, na_value: Any,
+    select_cols: np.ndarray, record_defaults: tuple,
+) -> DatasetValue:  # fmt: skip
+    compression, delimiter = _compression(compression_type), field_delim.item()
+    if len(delimiter) != 1:
+        raise invalid("field_delim should be only 1 char")
+    if int(buffer_size) <= 0:
+        raise invalid("buffer_size should be positive")
+    selected = select_cols.tolist()
+    if selected and (any(b <= a for a, b in zip(selected, selected[1:])) or selected[0] < 0):
+        raise invalid("select_cols should be strictly increasing indices")
+    if selected and len(selected) != len(record_defaults):
+        raise invalid("select_cols should match output size")
+    kinds = list(context.op._attrs["output_types"])
+    skips, quotes, missing = bool(header), bool(use_quote_delim), na_value.item()
+
+    def read(path: str) -> Iterator[Element]:
+        file = contents(path, compression)
+        data = file.read()
+        file.close()
+        records = csv_records(data, delimiter, quotes)
+        if skips and next(records, None) is None:
+            raise invalid("Can't read header of file")
+        return _Rows(_csv_row(record, selected, kinds, record_defaults, missing) for record in records)
+
+    return files_in_turn(_paths(filenames), read)
+
+
+class _Rows:
+    """Rows that were found, each of which may raise and leave those behind it."""
+
+    def __init__(self, makers: Iterator[Callable[[], Element]]) -> None:
+        self._makers = makers
+
+    def __iter__(self) -> Iterator[Element]:
+        return self
+
+    def __next__(self) -> Element:
+        return next(self._makers)()
+
+
+def csv_records(data: bytes, delimiter: bytes, quotes: bool) -> Iterator[list[tuple[bytes, str]]]:
+    """The records of CSV text: fields, each with what is wrong about it or ""."""
+    place, end = 0, len(data)
+    while place < end:
+        record: list[tuple[bytes, str]] = []
+        while True:
+            if quotes and data[place : place + 1] == _QUOTE:
+                value, problem, place = _quoted(data, place + 1, delimiter)
+            else:
+                stop = place
+                while stop < end and data[stop : stop + 1] not in (delimiter, b"\n", b"\r"):
+                    stop += 1
+                value, problem, place = data[place:stop], "", stop
+                if quotes and _QUOTE in value:
+                    problem = "Unquoted fields cannot have quotes inside"
+            record.append((value, problem))
+            if place < end and data[place : place + 1] == delimiter:
+                place += 1
+                continue
+            break
+        if data[place : place + 2] == b"\r\n":
+            place += 2
+        else:
+            place += 1
+        yield record
+
+
+def _quoted(data: bytes, place: int, delimiter: bytes) -> tuple[bytes, str, int]:
+    """A quoted field from behind its quote on: the value, what is wrong, and where it ends."""
+    parts = []
+    while True:
+        stop = data.find(_QUOTE, place)
+        if stop < 0:
+            return b"".join([*parts, data[place:]]), "Reached end of file without closing quoted field in record", len(data)
+        parts.append(data[place:stop])
+        if data[stop + 1 : stop + 2] == _QUOTE:
+            parts.append(_QUOTE)
+            place = stop + 2
+            continue
+        if data[stop + 1 : stop + 2] in (delimiter, b"\n", b"\r", b""):
+            return b"".join(parts), "", stop + 1
+        following = min((i for i in (data.find(c, stop) for c in (delimiter, b"\n")) if i >= 0), default=len(data))
+        return b"".join(parts), "Quote inside a string has to be escaped by another quote", following
+
+
+def _csv_row(record: list, selected: list[int], kinds: list[dtypes.DType], defaults: tuple, missing: bytes) -> Callable[[], Element]:
+    def make() -> Element:
+        for _, problem in record:
+            if problem:
+                raise invalid(problem)
+        if selected:
+            if len(record) <= selected[-1]:
+                raise invalid(f"Expect {len(selected)} fields but have {sum(i < len(record) for i in selected)} in record")
+            fields = [record[i][0] for i in selected]
+        else:
+            fields = [value for value, _ in record]
+            if len(fields) != len(kinds):
+                raise invalid(f"Expect {len(kinds)} fields but have {'more' if len(fields) > len(kinds) else len(fields)} in record")
+        return tuple([_csv_value(i, *each, missing) for i, each in enumerate(zip(fields, kinds, defaults))])
+
+    return make
+
+
+def _csv_value(place: int, field: bytes, kind: dtypes.DType, default: np.ndarray, missing: bytes) -> np.ndarray:
+    if not field or field == missing:
+        if default.size != 1:
+            raise invalid(f"Field {place} is required but missing in record!")
+        return default.reshape(())
+    if kind == dtypes.string:
+        return text(field)
+    try:
+        if kind.is_integer:
+            value = np.array(int(field))
+            if not kind.min <= value <= kind.max:
+                raise ValueError
+            return value.astype(kind.as_numpy_dtype)
+        return np.array(float(field), kind.as_numpy_dtype)
+    except (ValueError, OverflowError):
+        raise invalid(f"Field {place} in record is not a valid {dtypes.cpp_name(kind.name)}: {field.decode('latin-1')}") from None
+
+
+_CSV = (
+    "filenames: string, compression_type: string, buffer_size: int64, header: bool, field_delim: string, use_quote_delim: bool, "
+    "na_value: string, select_cols: int64, record_defaults: output_types"
+)
+_CSV_TYPES = "output_types: list({float32, float64, int32, int64, string}) >= 1, output_shapes: list(shape) >= 1"
+for _name in ("CSVDataset", "ExperimentalCSVDataset"):
+    dataset_op(_name, _CSV, _CSV_TYPES)(_csv)
+
+
+def _lmdb(context: Any, filenames: Any) -> DatasetValue:
+    raise errors.UnimplementedError(None, None, f"LMDB files are not read here (node {context.op.name}): convert the database to TFRecord files.")
+
+
+dataset_op("ExperimentalLMDBDataset", "filenames: string")(_lmdb)

@@ -1,0 +1,131 @@
+"""Datasets of the records and lines of files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tfcompat._src.data import reader_ops  # noqa: F401  (the ops)
+from tfcompat._src.data.dataset import DatasetV2, number
+from tfcompat._src.data.dataset_v1 import DatasetV1Adapter
+from tfcompat._src.data.iterator import flat_attrs
+from tfcompat._src.data.structured_function import StructuredFunctionWrapper
+from tfcompat._src.framework import dtypes, raw
+from tfcompat._src.framework.convert import constant, convert_to_tensor
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.framework.tensor_spec import TensorSpec
+from tfcompat._src.ops.array.shape import reshape
+
+_BUFFER_BYTES = 256 * 1024
+_STRING = TensorSpec([], dtypes.string)
+
+
+def or_default(value: Any, default: Any, name: str, dtype: dtypes.DType = dtypes.int64) -> Tensor:
+    """An argument as a tensor, a constant where it is None."""
+    return constant(default, dtype, name=name) if value is None else number(value, name, dtype)
+
+
+def filenames_dataset(filenames: Any) -> DatasetV2:
+    """File names (strings, or a dataset of them) as a dataset of scalars; TypeError for anything else."""
+    if isinstance(filenames, DatasetV2):
+        if filenames._flat_types != [dtypes.string]:
+            raise TypeError("`filenames` must be a `tf.data.Dataset` of `tf.string` elements.")
+        if not filenames._flat_shapes[0].is_compatible_with([]):
+            raise TypeError("`filenames` must be a `tf.data.Dataset` of scalar `tf.string` elements.")
+        return filenames
+    names = convert_to_tensor(filenames, dtypes.string)
+    return DatasetV1Adapter.from_tensor_slices(reshape(names, [-1], name="flat_filenames"))
+
+
+def per_file(filenames: Any, num_parallel_reads: Any, read_one_file: Callable) -> tuple[Tensor, DatasetV2]:
+    """The dataset of all files' records, as a variant tensor, and that of their names."""
+    files = filenames_dataset(filenames)
+    if num_parallel_reads is None:
+        return files.flat_map(read_one_file)._variant_tensor, files
+    if num_parallel_reads == -1:
+        return files.interleave(read_one_file, num_parallel_calls=-1)._variant_tensor, files
+    return parallel_interleaved(files, read_one_file, num_parallel_reads, 1, False, None, None, "Dataset.flat_map()")._variant_tensor, files
+
+
+def parallel_interleaved(
+    dataset: Any, map_func: Callable, cycle_length: Any, block_length: Any, sloppy: Any, buffer_output_elements: Any,
+    prefetch_input_elements: Any, transformation_name: str = "tf.data.experimental.parallel_interleave()",
+) -> Any:  # fmt: skip
+    """A dataset of the elements of several ones in turn, made ahead; TypeError where `map_func` gives no dataset."""
+    function = StructuredFunctionWrapper(map_func, transformation_name, dataset=dataset)
+    inner = function.output_structure
+    if not hasattr(inner, "_element_spec"):
+        raise TypeError(f"`map_func` must return a `Dataset` object. Got {type(inner)}")
+    cycle, block = number(cycle_length, "cycle_length"), number(block_length, "block_length")
+    is_sloppy = number(sloppy, "sloppy", dtypes.bool)
+    buffered = or_default(buffer_output_elements, 2 * block_length if isinstance(block_length, int) else 2, "buffer_output_elements")
+    prefetched = or_default(prefetch_input_elements, 2 * cycle_length if isinstance(cycle_length, int) else 2, "prefetch_input_elements")
+    made = raw.ParallelInterleaveDataset(
+        dataset._variant_tensor, function.captured_inputs, cycle, block, is_sloppy, buffered, prefetched, f=function.reference,
+        **flat_attrs(inner._element_spec),
+    )  # fmt: skip
+    return dataset._made(made, inner._element_spec)
+
+
+class _FileDataset(DatasetV1Adapter):
+    """A dataset of strings from files."""
+
+    def __init__(self, filenames: Any, num_parallel_reads: Any, make: Callable[[Any], Tensor]) -> None:
+        def read_one_file(filename: Tensor) -> Any:
+            return DatasetV1Adapter(make(filename), _STRING)
+
+        variant_tensor, files = per_file(filenames, num_parallel_reads, read_one_file)
+        super().__init__(variant_tensor, _STRING, (files,))
+
+
+@export("data.TFRecordDataset", "compat.v2.data.TFRecordDataset")
+class TFRecordDatasetV1(_FileDataset):
+    """The records of TFRecord files.
+
+    Args:
+      filenames: string tensor, or a dataset of file names.
+      compression_type: "", "ZLIB" or "GZIP".
+      buffer_size: int64, bytes read at once.
+      num_parallel_reads: int64: files that are read in turn; by default one after the other.
+    """
+
+    def __init__(self, filenames: Any, compression_type: Any = None, buffer_size: Any = None, num_parallel_reads: Any = None) -> None:
+        def make(filename: Tensor) -> Tensor:
+            compression = or_default(compression_type, "", "compression_type", dtypes.string)
+            return raw.TFRecordDataset(filename, compression, or_default(buffer_size, _BUFFER_BYTES, "buffer_size"))
+
+        super().__init__(filenames, num_parallel_reads, make)
+
+
+@export("data.TextLineDataset", "compat.v2.data.TextLineDataset")
+class TextLineDatasetV1(_FileDataset):
+    """The lines of text files, without their ends; arguments as for TFRecordDataset."""
+
+    def __init__(self, filenames: Any, compression_type: Any = None, buffer_size: Any = None, num_parallel_reads: Any = None) -> None:
+        def make(filename: Tensor) -> Tensor:
+            compression = or_default(compression_type, "", "compression_type", dtypes.string)
+            return raw.TextLineDataset(filename, compression, or_default(buffer_size, _BUFFER_BYTES, "buffer_size"))
+
+        super().__init__(filenames, num_parallel_reads, make)
+
+
+@export("data.FixedLengthRecordDataset", "compat.v2.data.FixedLengthRecordDataset")
+class FixedLengthRecordDatasetV1(_FileDataset):
+    """The records of files, `record_bytes` long each, between a header and a footer; other arguments as for TFRecordDataset."""
+
+    def __init__(
+        self, filenames: Any, record_bytes: Any, header_bytes: Any = None, footer_bytes: Any = None, buffer_size: Any = None,
+        compression_type: Any = None, num_parallel_reads: Any = None,
+    ) -> None:  # fmt: skip
+        def make(filename: Tensor) -> Tensor:
+            size = number(record_bytes, "record_bytes")
+            header, footer = or_default(header_bytes, 0, "header_bytes"), or_default(footer_bytes, 0, "footer_bytes")
+            buffered = or_default(buffer_size, _BUFFER_BYTES, "buffer_size")
+            compression = or_default(compression_type, "", "compression_type", dtypes.string)
+            return raw.FixedLengthRecordDatasetV2(filename, header, size, footer, buffered, compression)
+
+        super().__init__(filenames, num_parallel_reads, make)
+
+
+TFRecordDataset, TextLineDataset, FixedLengthRecordDataset = TFRecordDatasetV1, TextLineDatasetV1, FixedLengthRecordDatasetV1

@@ -1,0 +1,181 @@
+"""The op types of datasets that shuffle or choose at random, with the order of TensorFlow 1.15 for given seeds."""
+
+from __future__ import annotations
+
+import secrets
+from collections import deque
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tfcompat._src.data.values import (
+    INFINITE,
+    OUTPUTS,
+    UNKNOWN,
+    DatasetValue,
+    Element,
+    Next,
+    Scope,
+    dataset_of,
+    dataset_op,
+)
+from tfcompat._src.ops.queues.resource import invalid
+from tfcompat._src.ops.queues.state import _uniform_numbers as uniform_numbers
+
+_COMPACT_FROM = 4096
+
+
+class _Slice:
+    """The elements of one epoch in the buffer; the first takes the place of one that is taken out."""
+
+    def __init__(self) -> None:
+        self.items: list[Element | None] = []
+        self.first = 0
+
+    def __len__(self) -> int:
+        return len(self.items) - self.first
+
+    def take(self, place: int) -> Element:
+        items, first = self.items, self.first
+        found = items[first + place]
+        items[first + place] = items[first]
+        items[first] = None
+        self.first += 1
+        if self.first >= _COMPACT_FROM and self.first * 2 > len(items):
+            del items[: self.first]
+            self.first = 0
+        return found  # type: ignore[return-value]
+
+
+def _check(size: Any) -> int:
+    if int(size) <= 0:
+        raise invalid("buffer_size must be greater than zero.")
+    return int(size)
+
+
+def shuffled(source: DatasetValue, size: int, numbers: Iterator[int], times: int, scope: Scope) -> Next:
+    """Elements in random order from a buffer of `size`; over `times` epochs, each in whole before the next."""
+    slices: deque[_Slice] = deque()
+    count, epoch = 0, 0
+    following: Next | None = None
+    found_one = False
+
+    def fill() -> None:
+        nonlocal count, epoch, following, found_one
+        while count < size and epoch != times:
+            if following is None:
+                following, found_one = source.start(scope), False
+                slices.append(_Slice())
+            try:
+                slices[-1].items.append(following())
+                found_one = True
+                count += 1
+            except StopIteration:
+                following = None
+                epoch += 1
+                if times < 0 and not found_one:
+                    epoch = times
+
+    def element() -> Element:
+        nonlocal count
+        fill()
+        while slices and not len(slices[0]) and (len(slices) > 1 or following is None):
+            slices.popleft()
+        if not count:
+            raise StopIteration
+        count -= 1
+        chosen = slices[0]
+        return chosen.take(next(numbers) % len(chosen))
+
+    return element
+
+
+def _seeds(scope: Scope, owner: Any, seed: int, seed2: int) -> tuple[int, int]:
+    """The seeds of the next epoch, from a generator that the iteration keeps."""
+    numbers = scope.keep(owner, lambda: iter(uniform_numbers(seed, seed2)))
+    return next(numbers), next(numbers)
+
+
+@dataset_op(
+    "ShuffleDataset", "input_dataset: variant, buffer_size: int64, seed: int64, seed2: int64",
+    f"reshuffle_each_iteration: bool = True, {OUTPUTS}",
+)  # fmt: skip
+def _shuffle(context: Any, input_dataset: Any, buffer_size: Any, seed: Any, seed2: Any) -> DatasetValue:
+    source, size = dataset_of(input_dataset), _check(buffer_size)
+    seeds = int(seed), int(seed2)
+    reshuffles = context.op._attrs["reshuffle_each_iteration"]
+    if not reshuffles and not any(seeds):
+        seeds = secrets.randbits(63), secrets.randbits(63)
+    owner = object()
+
+    def start(scope: Scope) -> Next:
+        own = _seeds(scope, owner, *seeds) if reshuffles else seeds
+        return shuffled(source, size, iter(uniform_numbers(*own)), 1, scope)
+
+    def fused(scope: Scope, times: int) -> Next:
+        return shuffled(source, size, iter(uniform_numbers(*seeds)), times, scope)
+
+    return DatasetValue(start, source.size, repeated=fused if reshuffles else None)
+
+
+@dataset_op("ShuffleAndRepeatDataset", "input_dataset: variant, buffer_size: int64, seed: int64, seed2: int64, count: int64")
+def _shuffle_and_repeat(context: Any, input_dataset: Any, buffer_size: Any, seed: Any, seed2: Any, count: Any) -> DatasetValue:
+    source, size, times = dataset_of(input_dataset), _check(buffer_size), int(count)
+
+    def start(scope: Scope) -> Next:
+        return shuffled(source, size, iter(uniform_numbers(int(seed), int(seed2))), times, scope)
+
+    total = source.size
+    return DatasetValue(start, 0 if not total or not times else INFINITE if times < 0 else total * times if total > 0 else total)
+
+
+@dataset_op("SamplingDataset", "input_dataset: variant, rate: float32, seed: int64, seed2: int64")
+def _sampling(context: Any, input_dataset: Any, rate: Any, seed: Any, seed2: Any) -> DatasetValue:
+    source = dataset_of(input_dataset)
+
+    def start(scope: Scope) -> Next:
+        following, numbers = source.start(scope), iter(uniform_numbers(int(seed), int(seed2)))
+
+        def chosen() -> Element:
+            while True:
+                element = following()
+                bits = np.uint32((next(numbers) & 0x7FFFFF) | 0x3F800000)
+                if bits.view(np.float32) - np.float32(1) < rate:
+                    return element
+
+        return chosen
+
+    return DatasetValue(start, UNKNOWN)
+
+
+def _directed_interleave(context: Any, selector_input_dataset: Any, data_input_datasets: tuple) -> DatasetValue:
+    selector, sources = dataset_of(selector_input_dataset), [dataset_of(each) for each in data_input_datasets]
+
+    def start(scope: Scope) -> Next:
+        choose = selector.start(scope)
+        open_ones: list[Next | None] = [source.start(scope) for source in sources]
+
+        def chosen() -> Element:
+            while any(open_ones):
+                place = int(choose()[0])
+                if not 0 <= place < len(open_ones):
+                    raise invalid(f"Selector index out of range: {place} >= {len(open_ones)}")
+                following = open_ones[place]
+                if following is None:
+                    continue
+                try:
+                    return following()
+                except StopIteration:
+                    open_ones[place] = None
+            raise StopIteration
+
+        return chosen
+
+    return DatasetValue(start)
+
+
+for _prefix in ("", "Experimental"):
+    dataset_op(
+        _prefix + "DirectedInterleaveDataset", "selector_input_dataset: variant, data_input_datasets: N*variant", f"{OUTPUTS}, N: int >= 1"
+    )(_directed_interleave)

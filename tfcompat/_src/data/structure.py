@@ -1,0 +1,160 @@
+"""The types of dataset elements: structures of TypeSpecs, and elements as flat lists of tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tfcompat._src.ops.flow.tensor_array as tensor_arrays
+from tfcompat._src.data import nest
+from tfcompat._src.framework import dtypes, type_spec
+from tfcompat._src.framework.composite_tensor import CompositeTensor
+from tfcompat._src.framework.convert import convert_to_tensor
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.scopes import name_scope
+from tfcompat._src.framework.sparse_tensor import SparseTensor, SparseTensorSpec, SparseTensorValue, is_sparse
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.framework.tensor_spec import TensorSpec
+from tfcompat._src.framework.type_spec import TypeSpec
+from tfcompat._src.ops.ragged.tensor import RaggedTensorSpec, is_ragged
+
+TensorStructure = export("data.experimental.TensorStructure")(lambda dtype, shape: TensorSpec(shape, dtype))
+SparseTensorStructure = export("data.experimental.SparseTensorStructure")(lambda dtype, shape: SparseTensorSpec(shape, dtype))
+RaggedTensorStructure = export("data.experimental.RaggedTensorStructure")(
+    lambda dtype, shape, ragged_rank: RaggedTensorSpec(shape, dtype, ragged_rank)
+)
+TensorArrayStructure = export("data.experimental.TensorArrayStructure")(
+    lambda dtype, element_shape, dynamic_size, infer_shape: tensor_arrays.TensorArraySpec(element_shape, dtype, dynamic_size, infer_shape)
+)
+Structure = export("data.experimental.Structure")(TypeSpec)
+
+
+def normalize_element(element: Any) -> Any:
+    """An element whose leaves are tensors, composite tensors or datasets, named component_0, component_1, ..."""
+    parts = []
+    with name_scope("normalize_element"):
+        for i, part in enumerate(nest.flatten(element)):
+            if is_sparse(part):
+                parts.append(SparseTensor.from_value(part))
+            elif isinstance(part, (CompositeTensor, tensor_arrays.TensorArray)) or is_ragged(part):
+                parts.append(part)
+            elif type_spec._registered_spec(part) is not None and not isinstance(part, Tensor):
+                parts.append(part)
+            else:
+                parts.append(convert_to_tensor(part, name=f"component_{i}"))
+    return nest.pack_sequence_as(element, parts)
+
+
+def with_composites(element: Any) -> Any:
+    """An element with SparseTensors in place of SparseTensorValues."""
+    return nest.map_structure(lambda part: SparseTensor.from_value(part) if isinstance(part, SparseTensorValue) else part, element)
+
+
+def as_element(value: Any) -> Any:
+    """A structure of values as an element: arrays and numbers become tensors."""
+    return nest.map_structure(_as_part, with_composites(value))
+
+
+def _as_part(part: Any) -> Any:
+    return convert_to_tensor(part) if type_spec._registered_spec(part) is None else part
+
+
+def type_spec_from_value(element: Any) -> Any:
+    """The structure of TypeSpecs of an element; TypeError where a part has none."""
+    if nest.is_sequence(element):
+        return nest.map_structure(type_spec.type_spec_from_value, element)
+    return type_spec.type_spec_from_value(element)
+
+
+def convert_legacy_structure(output_types: Any, output_shapes: Any, output_classes: Any) -> Any:
+    """The structure of TypeSpecs that three structures of dtypes, shapes and classes say; TypeError for an unknown class."""
+    types, classes = nest.flatten(output_types), nest.flatten(output_classes)
+    shapes = nest.flatten_up_to(output_types, _as_shapes(output_types, output_shapes))
+    return nest.pack_sequence_as(output_types, [_spec(*each) for each in zip(types, shapes, classes)])
+
+
+def _as_shapes(output_types: Any, output_shapes: Any) -> Any:
+    return nest.map_structure_up_to(output_types, lambda s: s if isinstance(s, TypeSpec) else TensorShape(s), output_shapes)
+
+
+def _spec(dtype: Any, shape: Any, kind: Any) -> TypeSpec:
+    if isinstance(kind, TypeSpec):
+        return kind
+    if issubclass(kind, SparseTensor):
+        return SparseTensorSpec(shape, dtype)
+    if issubclass(kind, Tensor):
+        return TensorSpec(shape, dtype)
+    if issubclass(kind, tensor_arrays.TensorArray):
+        return tensor_arrays.TensorArraySpec(shape[1:], dtype, dynamic_size=shape[0] is None, infer_shape=True)
+    raise TypeError(f"Could not build a structure for output class {kind!r}")
+
+
+def to_tensor_list(element_spec: Any, element: Any) -> list[Tensor]:
+    """The tensors of an element of this type, in order."""
+    return _tensors(element_spec, element, "_to_tensor_list")
+
+
+def to_batched_tensor_list(element_spec: Any, element: Any) -> list[Tensor]:
+    """The tensors of a batch of elements, one row for each; ValueError where a part is a scalar."""
+    return _tensors(element_spec, element, "_to_batched_tensor_list")
+
+
+def _tensors(element_spec: Any, element: Any, method: str) -> list[Tensor]:
+    nest.assert_same_structure(element_spec, element)
+    pairs = zip(nest.flatten(element_spec), nest.flatten(element))
+    return [tensor for spec, part in pairs for tensor in getattr(spec, method)(part)]
+
+
+def from_tensor_list(element_spec: Any, tensor_list: list) -> Any:
+    """The element of this type made of these tensors; ValueError where they do not fit."""
+    return _element(element_spec, tensor_list, "_from_tensor_list")
+
+
+def from_compatible_tensor_list(element_spec: Any, tensor_list: list) -> Any:
+    """`from_tensor_list` without a look at dtypes and shapes."""
+    return _element(element_spec, tensor_list, "_from_compatible_tensor_list")
+
+
+def _element(element_spec: Any, tensors: list, method: str) -> Any:
+    specs = nest.flatten(element_spec)
+    counts = [len(spec._flat_tensor_specs) for spec in specs]
+    if sum(counts) != len(tensors):
+        raise ValueError(f"Expected {sum(counts)} tensors but got {len(tensors)}.")
+    parts, start = [], 0
+    for spec, count in zip(specs, counts):
+        parts.append(getattr(spec, method)(tensors[start : start + count]))
+        start += count
+    return nest.pack_sequence_as(element_spec, parts)
+
+
+def _flat_specs(element_spec: Any) -> list[TensorSpec]:
+    return [inner for spec in nest.flatten(element_spec) for inner in spec._flat_tensor_specs]
+
+
+def get_flat_tensor_specs(element_spec: Any) -> list[TensorSpec]:
+    """The TensorSpecs of the tensors of an element."""
+    return _flat_specs(element_spec)
+
+
+def get_flat_tensor_types(element_spec: Any) -> list[dtypes.DType]:
+    """The dtypes of the tensors of an element."""
+    return [spec.dtype for spec in _flat_specs(element_spec)]
+
+
+def get_flat_tensor_shapes(element_spec: Any) -> list[TensorShape]:
+    """The shapes of the tensors of an element."""
+    return [spec.shape for spec in _flat_specs(element_spec)]
+
+
+def are_compatible(spec1: Any, spec2: Any) -> bool:
+    """Whether elements of one type may stand where the other is asked for."""
+    try:
+        nest.assert_same_structure(spec1, spec2)
+    except (TypeError, ValueError):
+        return False
+    return all(a.is_compatible_with(b) for a, b in zip(nest.flatten(spec1), nest.flatten(spec2)))
+
+
+def legacy(element_spec: Any, what: str) -> Any:
+    """The structure of "types", "shapes" or "classes" of an element."""
+    return nest.map_structure(lambda spec: getattr(spec, f"_to_legacy_output_{what}")(), element_spec)

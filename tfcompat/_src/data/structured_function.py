@@ -1,0 +1,122 @@
+"""Python functions of dataset elements, traced as functions of the graph."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+from tfcompat._src.data import nest, structure
+from tfcompat._src.framework import raw
+from tfcompat._src.framework.attr_values import FunctionRef
+from tfcompat._src.framework.convert import convert_to_tensor
+from tfcompat._src.framework.scopes import get_default_graph
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.function.defun import Defun
+from tfcompat._src.function.tracing import Traced
+from tfcompat._src.variables.variable import creator_stack
+
+_legacy_numbers = itertools.count()
+
+
+class StructuredFunctionWrapper:
+    """A function of elements of a dataset.
+
+    Args:
+      func: called with the components of an element: a tuple is unpacked, anything else is one argument.
+      transformation_name: for messages and the name of the function. dataset: whose elements are taken.
+      input_classes, input_shapes, input_types, input_structure: the elements, where no dataset is given.
+      use_legacy_function: whether the function is a Defun.
+
+    Attributes:
+      output_structure: the structure of TypeSpecs of what it gives. function: the function of the graph.
+
+    Raises:
+      TypeError: `func` gives something that cannot be part of an element.
+    """
+
+    def __init__(
+        self, func: Callable, transformation_name: str, dataset: Any = None, input_classes: Any = None, input_shapes: Any = None,
+        input_types: Any = None, input_structure: Any = None, add_to_graph: bool = True, use_legacy_function: bool = False,
+        defun_kwargs: dict | None = None,
+    ) -> None:  # fmt: skip
+        if input_structure is not None:
+            self._input_structure = input_structure
+        elif dataset is not None:
+            self._input_structure = dataset.element_spec
+        else:
+            self._input_structure = structure.convert_legacy_structure(input_types, input_shapes, input_classes)
+        self._func, self._transformation_name = func, transformation_name
+        readable = transformation_name.replace("()", "").replace(".", "_")
+        name = "_".join([readable, getattr(func, "__name__", type(func).__name__)])
+        specs = structure.get_flat_tensor_specs(self._input_structure)
+        if use_legacy_function:
+            self._function = Defun(*[spec.dtype for spec in specs], func_name=f"{name}_{next(_legacy_numbers)}", **(defun_kwargs or {}))(
+                lambda *args: self._legacy_results(specs, args)
+            )
+            self._function.add_to_graph(get_default_graph())
+            self._captured = self._function.captured_inputs
+        else:
+            kinds = [(spec.dtype, spec.shape.sizes) for spec in specs]
+            names = [f"args_{i}" for i in range(len(specs))]
+            traced = Traced(f"__inference_{name}", kinds, self._results, names, list(creator_stack(get_default_graph())))
+            self._function = traced.add_to(get_default_graph())
+            self._captured = list(traced.body.captures)
+
+    def _legacy_results(self, specs: list, args: tuple) -> list[Tensor]:
+        for tensor, spec in zip(args, specs):
+            tensor.set_shape(spec.shape)
+        return [t if isinstance(t, Tensor) else convert_to_tensor(t) for t in self._flat(list(args))]
+
+    def _results(self, inputs: list[Tensor]) -> list[Tensor]:
+        return [raw.Identity(t) for t in self._flat(inputs)]
+
+    def _flat(self, inputs: list[Tensor]) -> list[Tensor]:
+        arguments = structure.from_compatible_tensor_list(self._input_structure, inputs)
+        result = self._func(*arguments) if type(arguments) is tuple else self._func(arguments)
+        if isinstance(result, list):
+            result = tuple(result)
+        try:
+            if result is None:
+                raise TypeError("None")
+            result = structure.with_composites(result)
+            self.output_structure = structure.type_spec_from_value(result)
+        except (ValueError, TypeError) as error:
+            raise TypeError(f"Unsupported return value from function passed to {self._transformation_name}: {result}.") from error
+        return structure.to_tensor_list(self.output_structure, _as_tensors(result))
+
+    @property
+    def function(self) -> Any:
+        return self._function
+
+    @property
+    def captured_inputs(self) -> list[Tensor]:
+        """The tensors from outside that the function takes."""
+        return self._captured
+
+    @property
+    def reference(self) -> FunctionRef:
+        """The function as an attribute of a node."""
+        return FunctionRef(self._function.name)
+
+    @property
+    def output_types(self) -> Any:
+        return structure.legacy(self.output_structure, "types")
+
+    @property
+    def output_shapes(self) -> Any:
+        return structure.legacy(self.output_structure, "shapes")
+
+    @property
+    def output_classes(self) -> Any:
+        return structure.legacy(self.output_structure, "classes")
+
+
+def _as_tensors(result: Any) -> Any:
+    """A result with tensors in place of Python numbers and arrays."""
+    specs = structure.type_spec_from_value(result)
+    leaves = [
+        convert_to_tensor(part) if spec.value_type is Tensor else part
+        for spec, part in zip(nest.flatten(specs), nest.flatten(result))
+    ]
+    return nest.pack_sequence_as(result, leaves)

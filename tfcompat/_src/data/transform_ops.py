@@ -1,0 +1,393 @@
+"""The op types of datasets that take elements of another one by one: order, number and functions of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tfcompat._src.data.functions import HostFunction
+from tfcompat._src.data.values import INFINITE, OUTPUTS, UNKNOWN, DatasetValue, Next, Scope, dataset_of, dataset_op
+from tfcompat._src.framework import errors
+from tfcompat._src.ops.queues.resource import invalid
+
+FUNCTION = f"f: func, Targuments: list(type) >= 0, {OUTPUTS}"
+_PREDICATE = f"predicate: func, Targuments: list(type) >= 0, {OUTPUTS}"
+CALLED = "input_dataset: variant, other_arguments: Targuments"
+
+
+# ---- functions of elements ----
+
+
+def ends_sequence(call: Callable, context: Any) -> Callable:
+    """A function of elements for which OutOfRangeError means the end, or an error where the number of elements is kept."""
+    keeps_size = context.op._attrs.get("preserve_cardinality", False)
+
+    def run(*components: Any) -> tuple:
+        try:
+            return call(*components)
+        except errors.OutOfRangeError as e:
+            if keeps_size:
+                raise invalid(f"Function invocation produced OutOfRangeError: {e.message}") from None
+            raise StopIteration from None
+
+    return run
+
+
+def mapped(context: Any, source: DatasetValue, function: HostFunction) -> DatasetValue:
+    """A dataset of a function of each element."""
+
+    def start(scope: Scope) -> Next:
+        following, call = source.start(scope), ends_sequence(function.bound(scope), context)
+        return lambda: call(*following())
+
+    return DatasetValue(start, source.size)
+
+
+def _map(context: Any, input_dataset: Any, other_arguments: tuple) -> DatasetValue:
+    return mapped(context, dataset_of(input_dataset), HostFunction(context, "f", other_arguments, 1))
+
+
+for _name in ("MapDataset", "ExperimentalMapDataset"):
+    dataset_op(_name, CALLED, FUNCTION + ", use_inter_op_parallelism: bool = True, preserve_cardinality: bool = False")(_map)
+
+
+@dataset_op("FilterDataset", CALLED, _PREDICATE)
+def _filter(context: Any, input_dataset: Any, other_arguments: tuple) -> DatasetValue:
+    source, function = dataset_of(input_dataset), HostFunction(context, "predicate", other_arguments, 1)
+
+    def start(scope: Scope) -> Next:
+        following, call = source.start(scope), function.bound(scope)
+
+        def chosen() -> tuple:
+            while True:
+                element = following()
+                if call(*element)[0]:
+                    return element
+
+        return chosen
+
+    return DatasetValue(start, source.size if source.size == 0 else UNKNOWN)
+
+
+@dataset_op("FilterByLastComponentDataset", "input_dataset: variant", output="output")
+def _filter_by_last(context: Any, input_dataset: Any) -> DatasetValue:
+    source = dataset_of(input_dataset)
+
+    def start(scope: Scope) -> Next:
+        following = source.start(scope)
+
+        def chosen() -> tuple:
+            while True:
+                element = following()
+                if element[-1]:
+                    return element[:-1]
+
+        return chosen
+
+    return DatasetValue(start)
+
+
+def _take_while(context: Any, input_dataset: Any, other_arguments: tuple) -> DatasetValue:
+    source, function = dataset_of(input_dataset), HostFunction(context, "predicate", other_arguments, 1)
+
+    def start(scope: Scope) -> Next:
+        following, call = source.start(scope), function.bound(scope)
+        is_over = False
+
+        def chosen() -> tuple:
+            nonlocal is_over
+            if is_over:
+                raise StopIteration
+            element = following()
+            is_over = not call(*element)[0]
+            return chosen() if is_over else element
+
+        return chosen
+
+    return DatasetValue(start)
+
+
+def _scan(context: Any, input_dataset: Any, initial_state: tuple, other_arguments: tuple) -> DatasetValue:
+    source, function = dataset_of(input_dataset), HostFunction(context, "f", other_arguments, 1 + len(initial_state))
+    count = len(initial_state)
+
+    def start(scope: Scope) -> Next:
+        following, call, state = source.start(scope), ends_sequence(function.bound(scope), context), initial_state
+
+        def scanned() -> tuple:
+            nonlocal state
+            found = call(*state, *following())
+            state = found[:count]
+            return found[count:]
+
+        return scanned
+
+    return DatasetValue(start, source.size)
+
+
+_SCANNED = "input_dataset: variant, initial_state: Tstate, other_arguments: Targuments"
+_SCANS = f"f: func, Tstate: list(type) >= 1, Targuments: list(type) >= 0, {OUTPUTS}, preserve_cardinality: bool = False"
+for _prefix in ("", "Experimental"):
+    dataset_op(_prefix + "TakeWhileDataset", CALLED, _PREDICATE)(_take_while)
+    dataset_op(_prefix + "ScanDataset", _SCANNED, _SCANS)(_scan)
+
+
+# ---- number and order ----
+
+
+@dataset_op("TakeDataset", "input_dataset: variant, count: int64")
+def _take(context: Any, input_dataset: Any, count: np.ndarray) -> DatasetValue:
+    source, most = dataset_of(input_dataset), int(count)
+    if most < 0:
+        return source
+
+    def start(scope: Scope) -> Next:
+        following = source.start(scope) if most else None
+        numbers = iter(range(most))
+
+        def taken() -> tuple:
+            next(numbers)
+            return following()
+
+        return taken
+
+    size = source.size
+    return DatasetValue(start, 0 if not most else size if size == UNKNOWN else most if size == INFINITE else min(size, most))
+
+
+@dataset_op("SkipDataset", "input_dataset: variant, count: int64")
+def _skip(context: Any, input_dataset: Any, count: np.ndarray) -> DatasetValue:
+    source, least = dataset_of(input_dataset), int(count)
+
+    def start(scope: Scope) -> Next:
+        following, left = source.start(scope), least
+
+        def rest() -> tuple:
+            nonlocal left
+            if least < 0:
+                raise StopIteration
+            while left:
+                following()
+                left -= 1
+            return following()
+
+        return rest
+
+    size = source.size
+    return DatasetValue(start, 0 if least < 0 else size if size < 0 else max(size - least, 0))
+
+
+@dataset_op("RepeatDataset", "input_dataset: variant, count: int64")
+def _repeat(context: Any, input_dataset: Any, count: np.ndarray) -> DatasetValue:
+    source, times = dataset_of(input_dataset), int(count)
+
+    def start(scope: Scope) -> Next:
+        fused = source.notes.get("repeated")
+        if fused is not None and "shuffle_and_repeat_fusion" in scope.fuses:
+            return fused(scope, times)
+        return repeated(source, times, scope)
+
+    size = source.size
+    if times == 0 or size == 0:
+        size = 0
+    elif times < 0:
+        size = INFINITE
+    elif size > 0:
+        size *= times
+    return DatasetValue(start, size)
+
+
+def repeated(source: DatasetValue, times: int, scope: Scope) -> Next:
+    """The elements of `source` over and over, `times` times; negative: for ever, as long as it has any."""
+    epoch = 0
+    following: Next | None = None
+    found_one = False
+
+    def again() -> tuple:
+        nonlocal epoch, following, found_one
+        while epoch != times:
+            if following is None:
+                following, found_one = source.start(scope), False
+            try:
+                element = following()
+                found_one = True
+                return element
+            except StopIteration:
+                following = None
+                epoch += 1
+                if times < 0 and not found_one:
+                    epoch = times
+        raise StopIteration
+
+    return again
+
+
+@dataset_op("ShardDataset", "input_dataset: variant, num_shards: int64, index: int64", f"require_non_empty: bool = False, {OUTPUTS}")
+def _shard(context: Any, input_dataset: Any, num_shards: np.ndarray, index: np.ndarray) -> DatasetValue:
+    source, shards, own = dataset_of(input_dataset), int(num_shards), int(index)
+    if shards <= 0:
+        raise invalid(f"Number of shards must be greater than zero (currently num_shards = {shards}).")
+    if own < 0 or own >= shards:
+        raise invalid(f"Index must be between 0 and {shards - 1} (currently index = {own}).")
+
+    def start(scope: Scope) -> Next:
+        following, place = source.start(scope), 0
+
+        def own_element() -> tuple:
+            nonlocal place
+            while True:
+                element = following()
+                place += 1
+                if (place - 1) % shards == own:
+                    return element
+
+        return own_element
+
+    size = source.size
+    return DatasetValue(start, size if size < 0 else size // shards + (own < size % shards))
+
+
+@dataset_op("ConcatenateDataset", "input_dataset: variant, another_dataset: variant")
+def _concatenate(context: Any, input_dataset: Any, another_dataset: Any) -> DatasetValue:
+    one, other = dataset_of(input_dataset), dataset_of(another_dataset)
+
+    def start(scope: Scope) -> Next:
+        pending = [other]
+        following = one.start(scope)
+
+        def joined() -> tuple:
+            nonlocal following
+            try:
+                return following()
+            except StopIteration:
+                if not pending:
+                    raise
+            following = pending.pop().start(scope)
+            return following()
+
+        return joined
+
+    sizes = one.size, other.size
+    return DatasetValue(start, INFINITE if INFINITE in sizes else UNKNOWN if UNKNOWN in sizes else sum(sizes))
+
+
+@dataset_op("ZipDataset", "input_datasets: N*variant", f"{OUTPUTS}, N: int >= 1")
+def _zip(context: Any, input_datasets: tuple) -> DatasetValue:
+    sources = [dataset_of(each) for each in input_datasets]
+
+    def start(scope: Scope) -> Next:
+        all_following = [source.start(scope) for source in sources]
+
+        def row() -> tuple:
+            found: tuple = ()
+            for following in all_following:
+                found += following()
+            return found
+
+        return row
+
+    finite = [source.size for source in sources if source.size != INFINITE]
+    return DatasetValue(start, INFINITE if not finite else UNKNOWN if UNKNOWN in finite else min(finite))
+
+
+# ---- datasets of datasets ----
+
+
+def inner_start(function: Callable, scope: Scope) -> Callable[[tuple], Next]:
+    """Starts the dataset that a function gives for an element."""
+    return lambda element: dataset_of(function(*element)[0]).start(scope)
+
+
+@dataset_op("FlatMapDataset", CALLED, FUNCTION)
+def _flat_map(context: Any, input_dataset: Any, other_arguments: tuple) -> DatasetValue:
+    source, function = dataset_of(input_dataset), HostFunction(context, "f", other_arguments, 1)
+
+    def start(scope: Scope) -> Next:
+        outer, begin = source.start(scope), inner_start(function.bound(scope), scope)
+        following: Next | None = None
+
+        def flat() -> tuple:
+            nonlocal following
+            while True:
+                if following is None:
+                    following = begin(outer())
+                try:
+                    return following()
+                except StopIteration:
+                    following = None
+
+        return flat
+
+    return DatasetValue(start)
+
+
+def interleaved(outer: Next, begin: Callable[[tuple], Next], cycle: int, block: int) -> Next:
+    """Elements of up to `cycle` datasets in turn, `block` of each; one that ends makes room for the next."""
+    slots: list[Next | None] = [None] * cycle
+    place = taken = 0
+    is_over = False
+
+    def advance() -> None:
+        nonlocal place, taken
+        place, taken = (place + 1) % cycle, 0
+
+    def following() -> tuple:
+        nonlocal taken, is_over
+        empty = 0
+        while True:
+            if slots[place] is None:
+                if not is_over:
+                    try:
+                        element = outer()
+                    except StopIteration:
+                        is_over = True
+                    else:
+                        slots[place] = begin(element)
+                        continue
+                empty += 1
+                if empty > cycle or all(slot is None for slot in slots):
+                    raise StopIteration
+                advance()
+                continue
+            try:
+                element = slots[place]()
+            except StopIteration:
+                slots[place] = None
+                advance()
+                continue
+            taken += 1
+            if taken == block:
+                advance()
+            return element
+
+    return following
+
+
+def _check_cycle(cycle: int, block: int) -> None:
+    if cycle <= 0:
+        raise invalid("cycle_length must be greater than zero.")
+    if block <= 0:
+        raise invalid("block_length must be greater than zero.")
+
+
+def _interleave(context: Any, input_dataset: Any, other_arguments: tuple, cycle_length: np.ndarray, block_length: np.ndarray, *more: Any) -> DatasetValue:
+    source, function = dataset_of(input_dataset), HostFunction(context, "f", other_arguments, 1)
+    cycle, block = int(cycle_length), int(block_length)
+    _check_cycle(cycle, block)
+
+    def start(scope: Scope) -> Next:
+        return interleaved(source.start(scope), inner_start(function.bound(scope), scope), cycle, block)
+
+    return DatasetValue(start)
+
+
+dataset_op("InterleaveDataset", CALLED + ", cycle_length: int64, block_length: int64", FUNCTION)(_interleave)
+dataset_op(
+    "ParallelInterleaveDatasetV2", CALLED + ", cycle_length: int64, block_length: int64, num_parallel_calls: int64",
+    FUNCTION + ", sloppy: bool = False",
+)(_interleave)  # fmt: skip
+_BUFFERED = ", cycle_length: int64, block_length: int64, sloppy: bool, buffer_output_elements: int64, prefetch_input_elements: int64"
+for _prefix in ("", "Experimental"):
+    dataset_op(_prefix + "ParallelInterleaveDataset", CALLED + _BUFFERED, FUNCTION)(_interleave)

@@ -1,0 +1,130 @@
+"""What a dataset is while a graph runs: something that starts iterations, each a function that gives the next element.
+
+An element is a tuple of NumPy arrays, strings and variants in arrays of objects. The function raises StopIteration at the end;
+after another error it may be called again for the element that follows.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tfcompat._src.framework import errors
+from tfcompat._src.framework import shape_inference as si
+from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
+from tfcompat._src.ops.flow.list_value import variant
+from tfcompat._src.ops.queues.resource import invalid
+from tfcompat._src.runtime.random_state import RandomState
+
+Element = tuple
+Next = Callable[[], Element]
+INFINITE, UNKNOWN = -1, -2
+NO_GRADIENT = NotDifferentiable("a dataset has no derivative")
+OUTPUTS = "output_types: list(type) >= 1, output_shapes: list(shape) >= 1"
+
+
+class Scope:
+    """One iteration of a pipeline: the session as its functions see it, and what must end with it.
+
+    Functions have random counters of their own in each iteration. `kept` holds what datasets remember between epochs.
+    """
+
+    def __init__(self, session: Any, fuses: frozenset[str] = frozenset()) -> None:
+        self._session, self.fuses = session, fuses
+        self.random_state = RandomState()
+        self.kept: dict[Any, Any] = {}
+        self.lock = threading.Lock()
+        self._closers: list[Callable[[], None]] = []
+        self.closed = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._session, name)
+
+    def fusing(self, names: frozenset[str]) -> Scope:
+        """This iteration, inside a pipeline whose optimizations have these names."""
+        self.fuses = names
+        return self
+
+    def keep(self, owner: Any, make: Callable[[], Any]) -> Any:
+        """What a dataset keeps for the iteration, made when it first asks."""
+        with self.lock:
+            if owner not in self.kept:
+                self.kept[owner] = make()
+            return self.kept[owner]
+
+    def on_end(self, closer: Callable[[], None]) -> None:
+        """Calls `closer` when the iteration is given up."""
+        self._closers.append(closer)
+        if self.closed:
+            closer()
+
+    def end(self) -> None:
+        """Lets go of threads, files and generators."""
+        self.closed = True
+        while self._closers:
+            self._closers.pop()()
+
+
+class DatasetValue:
+    """A dataset.
+
+    Args:
+      start: `start(scope) -> next`.
+      size: number of elements, INFINITE or UNKNOWN.
+      **notes: what other datasets want to know of this one.
+    """
+
+    def __init__(self, start: Callable[[Scope], Next], size: int = UNKNOWN, **notes: Any) -> None:
+        self.start, self.size, self.notes = start, size, notes
+
+
+def dataset_of(value: Any) -> DatasetValue:
+    """The dataset in a variant; InvalidArgumentError where it holds something else."""
+    found = value.item() if isinstance(value, np.ndarray) else value
+    if not isinstance(found, DatasetValue):
+        raise invalid("Tensor must be a Dataset object.")
+    return found
+
+
+def array(value: Any, kind: Any) -> np.ndarray:
+    """A result as an array of a NumPy dtype."""
+    return value if isinstance(value, np.ndarray) else np.asarray(value, kind)
+
+
+def text(value: Any) -> np.ndarray:
+    """A scalar string."""
+    return variant(value)
+
+
+def number(value: np.ndarray) -> int:
+    return int(value)
+
+
+def has_reached(error: errors.OpError) -> bool:
+    """Whether an error of a function says that its input is at an end."""
+    return isinstance(error, errors.OutOfRangeError)
+
+
+def dataset_op(name: str, inputs: str, attrs: str = OUTPUTS, output: str = "handle") -> Callable:
+    """Registers an op type that makes a dataset; its kernel takes the HostContext first and gives a DatasetValue."""
+
+    def add(kernel: Callable) -> Callable:
+        @functools.wraps(kernel)
+        def run(context: Any, *arguments: Any) -> np.ndarray:
+            return variant(kernel(context, *arguments))
+
+        op(
+            name, f"({inputs}{', ' if inputs and attrs else ''}{'*, ' + attrs if attrs else ''}) -> ({output}: variant)", shape=si.scalar,
+            gradient=NO_GRADIENT, kernel=run, place=HOST, context=True, depth=2,
+        )  # fmt: skip
+        return kernel
+
+    return add
+
+
+def same_size(value: DatasetValue) -> int:
+    return value.size
