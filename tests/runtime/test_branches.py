@@ -175,14 +175,23 @@ def test_a_gradient_that_waits_for_its_loop_inside_a_function():
     assert run(gradient()) == 32.0
 
 
-def test_gradient_through_a_conditional_whose_predicate_is_computed_in_a_branch_on_the_host():
+def test_gradient_of_a_static_rnn_with_sequence_lengths():
     lengths = tf.placeholder(tf.int32, [None])
-    x = tf.get_variable("x", initializer=[1.0, 2.0])
-    y = tf.cond(
-        tf.reduce_min(lengths) > 1, lambda: tf.cond(tf.reduce_max(lengths) > 4, lambda: x * x * x, lambda: x * 5.0), lambda: x
-    )
-    gradient = tf.gradients(y * y, x)[0]
+    x = tf.placeholder(tf.float32, [None, 3, 1])
+    with tf.variable_scope("", initializer=tf.constant_initializer(0.5)):
+        cell = tf.nn.rnn_cell.BasicLSTMCell(2)
+        outputs, _ = tf.nn.static_rnn(cell, tf.unstack(x, axis=1), dtype=tf.float32, sequence_length=lengths)
+    rows = tf.reshape(tf.transpose(tf.stack(outputs), [1, 0, 2]), [-1, 2])
+    last = tf.gather(rows, tf.range(tf.shape(x)[0]) * 3 + lengths - 1)
+    bias = tf.trainable_variables()[1]
+    gradient = tf.gradients(tf.reduce_mean(tf.square(last)), bias)[0]
+    data = np.arange(6.0).reshape(2, 3, 1) / 6
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
-        found = [session.run(gradient, {lengths: value}).tolist() for value in ([2, 6], [2, 3], [0, 6])]
-    assert found == [[6.0, 192.0], [50.0, 100.0], [2.0, 4.0]]
+        found = [session.run(gradient, {x: data, lengths: value})[::2] for value in ([1, 2], [2, 2], [3, 1])]
+    expected = [
+        [0.008920826, 0.06185907, 0.0011572667, 0.00930079],
+        [0.009042379, 0.0678957850, 0.0011572667, 0.009422495],
+        [0.002648463, 0.04405352, 0.00015336474, 0.0026624757],
+    ]
+    np.testing.assert_allclose(found, expected, rtol=2e-6)

@@ -50,6 +50,9 @@ def conv(x: jax.Array, filters: jax.Array, *, strides: Sequence[int], padding: s
     """
     window = make_window(x.shape, filters.shape[:-2], strides, padding, data_format,
                          explicit_paddings=explicit_paddings, dilations=dilations)
+    if _spans_width(x.shape, window, data_format):
+        return conv(_width_as_channels(x, -2), _width_as_channels(filters, -3), strides=strides, padding=padding,
+                    data_format=data_format, explicit_paddings=explicit_paddings, platform=platform)
     if _is_cpu(platform) and (filters.shape[-2] == 1 or x.dtype == jnp.float64):
         return from_channels_last(_conv_by_taps(channels_last(x, data_format), filters, window), data_format)
     return _lax_conv(x, filters, window, data_format)
@@ -61,6 +64,11 @@ def conv_backprop_input(input_sizes: Sequence[int], filters: jax.Array, out_back
     """Conv2DBackpropInput and Conv3DBackpropInput: the gradient of `conv` to its input, of shape input_sizes."""
     window = make_window(input_sizes, filters.shape[:-2], strides, padding, data_format,
                          explicit_paddings=explicit_paddings, dilations=dilations)
+    if _spans_width(input_sizes, window, data_format):
+        sizes = (*input_sizes[:-2], 1, input_sizes[-2] * input_sizes[-1])
+        return conv_backprop_input(sizes, _width_as_channels(filters, -3), out_backprop, strides=strides, padding=padding,
+                                   data_format=data_format, explicit_paddings=explicit_paddings,
+                                   platform=platform).reshape(input_sizes)
     few = filters.shape[-2] <= _FEW_CHANNELS
     if _is_cpu(platform) and (few or filters.dtype == jnp.float64):
         return from_channels_last(_input_gradient_by_taps(filters, channels_last(out_backprop, data_format), window),
@@ -142,6 +150,18 @@ def bias_add_grad(out_backprop: jax.Array, *, data_format: str = "NHWC", platfor
 
 def _is_cpu(platform: str | None) -> bool:
     return (platform or jax.default_backend()) == "cpu"
+
+
+def _spans_width(sizes: Sequence[int], window: Window, data_format: str) -> bool:
+    """Whether the window is as wide as the input (a text with its embedding), so that width and channels are one dimension."""
+    return (not channels_first(data_format) and window.size[-1] == sizes[-2] > 1
+            and all(d == 1 for d in window.dilation) and tuple(window.padding[-1]) == (0, 0))
+
+
+def _width_as_channels(x: jax.Array, axis: int) -> jax.Array:
+    """Joins the dimensions `axis` (width) and `axis` + 1 (channels)."""
+    axis %= x.ndim
+    return x.reshape(*x.shape[:axis], 1, x.shape[axis] * x.shape[axis + 1], *x.shape[axis + 2 :])
 
 
 def _sum_dtype(dtype):
