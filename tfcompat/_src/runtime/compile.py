@@ -16,7 +16,7 @@ from tfcompat._src.framework import checks, errors, jax_compat
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.ops.flow.array_value import FIRST_CAPACITY, GROWTH
 from tfcompat._src.runtime import failure
-from tfcompat._src.runtime.lower import Frame, GuardedWrite, collecting
+from tfcompat._src.runtime.lower import Frame, Write, collecting
 from tfcompat._src.runtime.lower_control import run_item
 from tfcompat._src.runtime.plan import Cluster, WrongGuess
 from tfcompat._src.runtime.variable_state import variable_key
@@ -105,10 +105,8 @@ class Program:
         self.reserves[shapes] = {op: int(n) for op, n in frame.reserves.items() if op not in traced}
         self.moving[shapes] = list(traced)
         all_ok = conjunction([c.ok for c in found])
-        new_state = []
-        for key in cluster.written_keys:
-            if key in state:
-                new_state.append(_committed(state[key], before.get(key), frame.guarded.get(key), all_ok, len(found)))
+        keys = [key for key in cluster.written_keys if key in state]
+        new_state = _committed(keys, frame, before, all_ok, len(found), isinstance(cluster.place, NamedSharding))
         outputs = tuple(jax.tree.map(jnp.asarray, frame.values.get(t)) for t in cluster.outputs)
         if isinstance(cluster.place, NamedSharding):
             outputs, new_state = jax.lax.with_sharding_constraint((outputs, new_state), cluster.place)
@@ -128,14 +126,45 @@ def _end_of_trace(error: Exception) -> checks.Check:
     return checks.Check(jnp.asarray(False), "", (), None, lambda *node: error.with_traceback(None))
 
 
-def _committed(new: Any, old: Any, guarded: GuardedWrite | None, all_ok: Any, checks_made: int) -> Any:
-    """The new value of a variable, or the old one where a check of the run has failed."""
-    new = jnp.asarray(new)
-    if all_ok is None or old is None or old.shape != new.shape or old.dtype != new.dtype:
-        return new
-    if guarded is not None and guarded.value is new and guarded.before is old:
-        return new if guarded.checks == checks_made else guarded.again(all_ok)
-    return jax.lax.select(jnp.broadcast_to(all_ok, new.shape), new, old)
+def _committed(keys: list[str], frame: Frame, before: dict[str, Any], all_ok: Any, made: int, on_mesh: bool) -> list[Any]:
+    """The new values of variables, or the old ones where one of the `made` checks of the run has failed.
+
+    Writes of single operations are made again, all in one conditional, so that they need no copy of the old values.
+    """
+    values = {key: jnp.asarray(frame.state[key]) for key in keys}
+    if all_ok is None:
+        return list(values.values())
+    postponed: dict[str, Write] = {}
+    for key, new in values.items():
+        old, write = before.get(key), frame.writes.get(key)
+        if old is None or old.shape != new.shape or old.dtype != new.dtype:
+            continue
+        if write is None or write.value is not new or write.before is not old:
+            values[key] = _chosen(all_ok, new, old)
+        elif not write.is_guarded or write.checks != made:
+            postponed[key] = write
+    if jax_compat.compiles_to_cpu() and not on_mesh:
+        made_again = jax.lax.cond(all_ok, lambda: _again(postponed), lambda: [w.before for w in postponed.values()])
+        return list({**values, **dict(zip(postponed, made_again))}.values())
+    plain = {key: _chosen(all_ok, w.value, w.before) for key, w in postponed.items() if not w.is_guarded}
+    guarded = {key: w for key, w in postponed.items() if w.is_guarded}
+    with checks.gated(all_ok):
+        made_again = _again(guarded)
+    return list({**values, **plain, **dict(zip(guarded, made_again))}.values())
+
+
+def _chosen(ok: Any, new: Any, old: Any) -> Any:
+    return jax.lax.select(jnp.broadcast_to(ok, new.shape), new, old)
+
+
+def _again(writes: dict[str, Write]) -> list[Any]:
+    """What writes leave, from kernels that run again, each once."""
+    results: dict[Callable, list] = {}
+    with collecting():
+        for write in writes.values():
+            if write.kernel not in results:
+                results[write.kernel] = write.kernel()
+    return [jnp.asarray(results[w.kernel][w.position]) for w in writes.values()]
 
 
 def input_shapes(inputs: tuple) -> tuple:

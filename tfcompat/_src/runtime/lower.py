@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -20,13 +19,18 @@ from tfcompat._src.runtime.variable_state import variable_key, variable_op
 
 
 @dataclass(eq=False)
-class GuardedWrite:
-    """A write by a scatter with guarded indices: `again(gate)` gives the value that it leaves under another gate."""
+class Write:
+    """What an operation leaves in a variable: entry `position` of what `kernel()` gives again.
+
+    `is_guarded` says that it is `before` where one of the first `checks` checks of the run has failed.
+    """
 
     value: Any
     before: Any
+    kernel: Callable[[], list]
+    position: int
     checks: int
-    again: Callable[[Any], Any]
+    is_guarded: bool
 
 
 @dataclass(eq=False)
@@ -46,7 +50,7 @@ class Frame:
     lengths: dict[Any, int] = field(default_factory=dict)
     counts: dict[Any, Any] | None = None
     pullbacks: dict[Any, Any] = field(default_factory=dict)
-    guarded: dict[str, GuardedWrite] = field(default_factory=dict)
+    writes: dict[str, Write] = field(default_factory=dict)
 
     def branch(self) -> Frame:
         """A frame that starts with what is known here; what happens in it stays there."""
@@ -90,10 +94,10 @@ def run_device_op(op: Operation, frame: Frame) -> None:
     except checks.BAD_INPUT as e:
         raise checks.unfit(op, e) from e
     flat = flatten_results(results)
-    before = {k: frame.state.get(k) for k in _written_keys(op)} if checks.COLLECTOR.guarded else {}
+    before = {k: frame.state.get(k) for k in _written_keys(op)} if effects.writes and not effects.random else {}
     store_results(op, flat, frame)
     if before:
-        _note_guarded(op, flat, before, lambda: flatten_results(kernel(*arguments, **keywords)), frame)
+        _note_writes(flat, before, lambda: flatten_results(kernel(*arguments, **keywords)), frame)
     if effects.random:
         frame.reserves[op] = spec.reserve(flat, *arguments, **{k: attrs[k] for k in _reserve_attrs(spec)})
 
@@ -113,20 +117,11 @@ def _written_keys(op: Operation) -> list[str]:
     return [variable_key(v) for name in op.spec.effects.writes for v in _variables(op, name)]
 
 
-def _note_guarded(op: Operation, flat: list[Any], before: dict[str, Any], kernel: Callable[[], list], frame: Frame) -> None:
-    """Files how to make the guarded writes of an operation again, when all checks of the run are known."""
-    found: list[Any] = []
-
-    def again(gate: Any, position: int) -> Any:
-        if not found:
-            with checks.gated(gate):
-                found.extend(kernel())
-        return found[position]
-
-    for position, key in enumerate(before):
-        if any(flat[position] is v for v in checks.COLLECTOR.guarded):
-            made_again = functools.partial(again, position=position)
-            frame.guarded[key] = GuardedWrite(flat[position], before[key], len(checks.COLLECTOR.checks), made_again)
+def _note_writes(flat: list[Any], before: dict[str, Any], kernel: Callable[[], list], frame: Frame) -> None:
+    made = len(checks.COLLECTOR.checks)
+    for position, (key, old) in enumerate(before.items()):
+        guarded = any(flat[position] is v for v in checks.COLLECTOR.guarded)
+        frame.writes[key] = Write(flat[position], old, kernel, position, made, guarded)
 
 
 def _switch(op: Operation, frame: Frame) -> None:
