@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
 import sys
 from collections.abc import Callable, Container, Iterable
@@ -189,7 +190,14 @@ def op(name: str, text: str, *, shape: Callable, gradient: Gradient, kernel: Cal
     return add if kernel is None else add(kernel)
 
 
+LATE_FAMILIES = ["tfcompat._src.data.every_op"]
+"""Modules that are imported when an op type is asked for that nobody has registered."""
+
+
 def find(name: str) -> OpSpec | None:
+    """The record of an op type, or None where tfcompat has none."""
+    while name not in _REGISTRY and LATE_FAMILIES:
+        importlib.import_module(LATE_FAMILIES.pop())
     return _REGISTRY.get(name)
 
 
@@ -200,7 +208,7 @@ def registered() -> Iterable[OpSpec]:
 
 def get(name: str) -> OpSpec:
     """The record of an op type; NotImplementedError where tfcompat has none."""
-    spec = _REGISTRY.get(name)
+    spec = find(name)
     if spec is None:
         raise NotImplementedError(f"tfcompat has no op {name!r}.")
     return spec

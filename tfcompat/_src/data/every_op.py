@@ -1,0 +1,13 @@
+"""Imports every module of tf.data that registers op types."""
+
+from tfcompat._src.data import (  # noqa: F401
+    batch_ops,
+    buffer_ops,
+    iterator_resources,
+    pipeline_ops,
+    reader_ops,
+    shuffle_ops,
+    source_ops,
+    transform_ops,
+)
+from tfcompat._src.data.experimental import parsing  # noqa: F401
