@@ -21,11 +21,13 @@ logging.getLogger("jax._src.xla_bridge").setLevel(logging.WARNING)
 # By default XLA CPU gives convolutions to a library that runs most large ones on one core. Products are given to it one by one:
 # with what stands around them (LIBRARY_FUSION_TYPE_DOT), JAX 0.10's are wrong where a factor is a constant of equal elements.
 _CPU_OPTIONS = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT"}
-# Compiles two to five times as fast; the code is up to twenty times as slow per element.
-_CPU_OPTIONS_SMALL = {**_CPU_OPTIONS, "xla_backend_optimization_level": 0, "xla_cpu_parallel_codegen_split_count": 1}
+_SMALL: dict[str, Any] = {"xla_backend_optimization_level": 0, "xla_cpu_parallel_codegen_split_count": 1}
 if jax.__version_info__ < (0, 11):
-    _CPU_OPTIONS_SMALL["xla_cpu_use_fusion_emitters"] = False
-
+    _SMALL["xla_cpu_use_fusion_emitters"] = False
+"""For programs that compute few elements: compiles two to five times as fast, to code that is up to twenty times as slow per element."""
+_LONG = {"xla_disable_hlo_passes": "fusion"}
+"""For programs of many equations on small arrays, such as unrolled RNNs: the time that fusion takes grows with the square of their length,
+and the code is no faster for it."""
 
 
 VERSIONS = f"jax {jax.__version__}, jaxlib {jaxlib.__version__}"
@@ -56,9 +58,11 @@ def ask_for_cpu_devices(count: int) -> bool:
     return len(jax.devices("cpu")) >= count
 
 
-def jit(function: Callable, donate: tuple[int, ...], small: bool = False) -> Any:
-    """`jax.jit` with the settings that compiled clusters want; those of a small one compile fast, not to fast code."""
-    options = None if not compiles_to_cpu() else _CPU_OPTIONS_SMALL if small else _CPU_OPTIONS
+def jit(function: Callable, donate: tuple[int, ...], small: bool = False, long: bool = False) -> Any:
+    """`jax.jit` with the settings that compiled clusters want; see `_SMALL` and `_LONG`."""
+    options = None
+    if compiles_to_cpu():
+        options = {**_CPU_OPTIONS, **(_SMALL if small else {}), **(_LONG if long else {})}
     return jax.jit(function, donate_argnums=donate, compiler_options=options)
 
 
@@ -67,18 +71,19 @@ def compiles_to_cpu() -> bool:
     return jax.default_backend() == "cpu" and jax.__version_info__ < (0, 13)
 
 
-def elements_computed(function: Any, arguments: tuple) -> int:
-    """How many elements a jitted function computes for arguments, where a loop of unknown length goes round 256 times."""
-    return _elements(function.trace(*arguments).jaxpr.jaxpr)
+def program_size(function: Any, arguments: tuple) -> tuple[int, int]:
+    """Equations of a jitted function, and elements that it computes for arguments, where a loop of unknown length goes round 256 times."""
+    return _program_size(function.trace(*arguments).jaxpr.jaxpr)
 
 
-def _elements(jaxpr: Any) -> int:
-    total = 0
+def _program_size(jaxpr: Any) -> tuple[int, int]:
+    equations = elements = 0
     for equation in jaxpr.eqns:
-        inner = sum(map(_elements, core.jaxprs_in_params(equation.params)))
+        inner = [_program_size(j) for j in core.jaxprs_in_params(equation.params)]
         rounds = 256 if equation.primitive.name == "while" else equation.params.get("length", 1)
-        total += rounds * inner or max(map(_size, (*equation.invars, *equation.outvars)), default=0)
-    return total
+        equations += 1 + sum(n for n, _ in inner)
+        elements += rounds * sum(n for _, n in inner) or max(map(_size, (*equation.invars, *equation.outvars)), default=0)
+    return equations, elements
 
 
 def _size(variable: Any) -> int:

@@ -23,6 +23,8 @@ from tfcompat._src.runtime.variable_state import variable_key
 
 SMALL = 2**16
 """A program that computes no more elements than this in a run is first compiled in a short time to slow code."""
+LONG = 1500
+"""A program of as many equations, on arrays of at most `SMALL` elements in the mean, is compiled as a long one."""
 FEW_RUNS = 32
 """After as many runs it is compiled to fast code."""
 
@@ -59,9 +61,13 @@ class Program:
         return call(*arguments)
 
     def _compiled(self, shapes: tuple, arguments: tuple) -> Callable:
-        fast = jax_compat.jit(self._trace, donate=(3,))
-        small = jax_compat.compiles_to_cpu() and jax_compat.elements_computed(fast, arguments) <= SMALL
-        call = jax_compat.jit(self._trace, donate=(3,), small=True) if small else fast
+        fast = call = jax_compat.jit(self._trace, donate=(3,))
+        small = False
+        if jax_compat.compiles_to_cpu():
+            equations, elements = jax_compat.program_size(fast, arguments)
+            small, long = elements <= SMALL, equations >= LONG and elements <= equations * SMALL
+            fast = jax_compat.jit(self._trace, donate=(3,), long=long)
+            call = jax_compat.jit(self._trace, donate=(3,), small=True, long=long) if small else fast
         needed = jax_compat.bytes_needed(call, arguments)
         there = jax_compat.bytes_there(self.cluster.place)
         if needed > there and self.largest[shapes]:
