@@ -86,6 +86,8 @@ for name in sorted(CELLS):
         settings = dict(atol=1e-7, reason="gradients that cancel in the softmax are rounding only")
     elif name.startswith("layer_norm_basic"):
         settings = dict(atol=1e-5, reason="the variance of three units magnifies rounding")
+    elif name == "bidirectional_grid":
+        settings = dict(atol=1e-8, reason="gradients of peepholes are sums of products that cancel: below 1e-8 is rounding")
     case(name, _dynamic(CELLS[name]), run=_run, seed=21, partial=False, x=F32(2, 3, 4), **settings)
 
 

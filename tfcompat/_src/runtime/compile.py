@@ -61,13 +61,14 @@ class Program:
         return call(*arguments)
 
     def _compiled(self, shapes: tuple, arguments: tuple) -> Callable:
-        fast = call = jax_compat.jit(self._trace, donate=(3,))
+        trace = self._trace  # JAX traces once for all that is made of one object
+        fast = call = jax_compat.jit(trace, donate=(3,))
         small = False
         if jax_compat.compiles_to_cpu():
             equations, elements = jax_compat.program_size(fast, arguments)
             small, long = elements <= SMALL, equations >= LONG and elements <= equations * SMALL
-            fast = jax_compat.jit(self._trace, donate=(3,), long=long)
-            call = jax_compat.jit(self._trace, donate=(3,), small=True, long=long) if small else fast
+            fast = jax_compat.jit(trace, donate=(3,), long=long)
+            call = jax_compat.jit(trace, donate=(3,), small=True, long=long) if small else fast
         needed = jax_compat.bytes_needed(call, arguments)
         there = jax_compat.bytes_there(self.cluster.place)
         if needed > there and self.largest[shapes]:

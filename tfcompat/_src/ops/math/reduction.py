@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from jax import lax
 
-from tfcompat._src.framework import dtypes, errors, raw
+from tfcompat._src.framework import checks, dtypes, errors, raw
 from tfcompat._src.framework.constant_value import known_value
 from tfcompat._src.framework.op_spec import FROM_KERNEL, NotDifferentiable, op
 from tfcompat._src.framework.shape_inference import Sizes, num_elements, with_rank, with_rank_at_most
@@ -227,6 +227,7 @@ def _arg_shape(c: Any) -> list:
 
 def _arg(function: Callable, worst: float) -> Callable:
     def kernel(x, axis, *, output_type):
+        checks.scalar("dim", axis)
         axis = int(axis)
         if not -x.ndim <= axis < x.ndim:
             raise errors.InvalidArgumentError(
