@@ -158,18 +158,9 @@ def _pack_sizes(op: Any, tensor: Tensor) -> tuple | None:
 
 
 def _known_size(tensor: Tensor) -> int | None:
-    """One size: a scalar that is known, or cut out of a shape that is known in part."""
+    """One size: a scalar that is known."""
     value = known_value(tensor)
-    if value is not None:
-        return None if int(value) < 0 else int(value)
-    op = tensor.op
-    if op.type == "StridedSlice" and op._attrs["shrink_axis_mask"] == 1 and op.inputs[0].op.type != "ShapeN":
-        sizes, begin = known_shape(op.inputs[0]), known_value(op.inputs[1])
-        if sizes is not None and begin is not None and begin.shape == (1,) and -len(sizes) <= begin[0] < len(sizes):
-            return sizes[int(begin[0])]
-    if op.type in ("Identity", "Cast"):
-        return _known_size(op.inputs[0])
-    return None
+    return None if value is None or int(value) < 0 else int(value)
 
 
 def _concat_sizes(op: Any, tensor: Tensor) -> tuple | None:
@@ -196,7 +187,6 @@ _PARTIAL = {
     "Pack": _pack_sizes,
     "ConcatV2": _concat_sizes,
     "StridedSlice": _slice_sizes,
-    "Cast": lambda op, tensor: known_shape(op.inputs[0]),
     "Identity": lambda op, tensor: known_shape(op.inputs[0]),
 }
 

@@ -80,15 +80,17 @@ def add_histogram(summary: Summary, tag: bytes, values: np.ndarray, named: str) 
     for position in np.flatnonzero(~np.isfinite(x))[:1]:
         raise _invalid(f"{'Nan' if np.isnan(x[position]) else 'Infinity'} in summary histogram for: {named}")
     limits = _bucket_limits()
-    places = np.minimum(np.searchsorted(limits, x, side="right"), len(limits) - 1)
-    counts = np.bincount(places, minlength=len(limits))
+    below = np.searchsorted(np.sort(values, axis=None).astype(np.float64), limits)
+    below[-1] = x.size
+    counts = np.diff(below, prepend=0)
     histogram = summary.value.add(tag=tag.decode("utf-8", "replace")).histo
     histogram.min = x.min() + 0.0 if x.size else _LARGEST
     histogram.max = x.max() + 0.0 if x.size else -_LARGEST
     histogram.num = x.size
     if x.size:
         histogram.sum = np.cumsum(x)[-1] + 0.0
-        histogram.sum_squares = np.cumsum(x * x)[-1]
+        with np.errstate(over="ignore"):
+            histogram.sum_squares = np.cumsum(x * x)[-1]
     is_empty = counts == 0
     ends_run = np.append(~(is_empty[:-1] & is_empty[1:]), True)
     histogram.bucket_limit.extend(limits[ends_run])
