@@ -44,14 +44,12 @@ def test_damaged_programs_are_compiled_again(tmp_path):
     assert run(tmp_path, str(cache)) == first
 
 
-def test_an_empty_setting_keeps_nothing(tmp_path):
+def test_an_empty_setting_keeps_nothing(tmp_path, monkeypatch):
     home = tmp_path / "home"
     home.mkdir()
-    os.environ["HOME"], before = str(home), os.environ["HOME"]
-    try:
-        assert run(tmp_path, "")
-    finally:
-        os.environ["HOME"] = before
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    assert run(tmp_path, "")
     assert not list(home.rglob("*-cache"))
 
 

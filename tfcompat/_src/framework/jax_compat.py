@@ -21,13 +21,13 @@ logging.getLogger("jax._src.xla_bridge").setLevel(logging.WARNING)
 # By default XLA CPU gives convolutions to a library that runs most large ones on one core. Products are given to it one by one:
 # with what stands around them (LIBRARY_FUSION_TYPE_DOT), JAX 0.10's are wrong where a factor is a constant of equal elements.
 _CPU_OPTIONS = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT"}
+# For programs that compute few elements: compiles two to five times as fast, to code that is up to twenty times as slow per element.
 _SMALL: dict[str, Any] = {"xla_backend_optimization_level": 0, "xla_cpu_parallel_codegen_split_count": 1}
 if jax.__version_info__ < (0, 11):
     _SMALL["xla_cpu_use_fusion_emitters"] = False
-"""For programs that compute few elements: compiles two to five times as fast, to code that is up to twenty times as slow per element."""
+# For programs of many equations on small arrays, such as unrolled RNNs: the time that fusion takes grows with the square of their
+# length, and the code is no faster for it.
 _LONG = {"xla_disable_hlo_passes": "fusion"}
-"""For programs of many equations on small arrays, such as unrolled RNNs: the time that fusion takes grows with the square of their length,
-and the code is no faster for it."""
 
 
 VERSIONS = f"jax {jax.__version__}, jaxlib {jaxlib.__version__}"
