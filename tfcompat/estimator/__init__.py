@@ -2,6 +2,43 @@
 
 import importlib
 
+from tfcompat._src.estimator.canned.baseline import BaselineClassifier as BaselineClassifier
+from tfcompat._src.estimator.canned.baseline import BaselineEstimator as BaselineEstimator
+from tfcompat._src.estimator.canned.baseline import BaselineRegressor as BaselineRegressor
+from tfcompat._src.estimator.canned.boosted_trees import BoostedTreesClassifier as BoostedTreesClassifier
+from tfcompat._src.estimator.canned.boosted_trees import BoostedTreesEstimator as BoostedTreesEstimator
+from tfcompat._src.estimator.canned.boosted_trees import BoostedTreesRegressor as BoostedTreesRegressor
+from tfcompat._src.estimator.canned.dnn import DNNClassifier as DNNClassifier
+from tfcompat._src.estimator.canned.dnn import DNNEstimator as DNNEstimator
+from tfcompat._src.estimator.canned.dnn import DNNRegressor as DNNRegressor
+from tfcompat._src.estimator.canned.dnn_linear_combined import DNNLinearCombinedClassifier as DNNLinearCombinedClassifier
+from tfcompat._src.estimator.canned.dnn_linear_combined import DNNLinearCombinedEstimator as DNNLinearCombinedEstimator
+from tfcompat._src.estimator.canned.dnn_linear_combined import DNNLinearCombinedRegressor as DNNLinearCombinedRegressor
+from tfcompat._src.estimator.canned.linear import LinearClassifier as LinearClassifier
+from tfcompat._src.estimator.canned.linear import LinearEstimator as LinearEstimator
+from tfcompat._src.estimator.canned.linear import LinearRegressor as LinearRegressor
+from tfcompat._src.estimator.canned.parsing_utils import classifier_parse_example_spec as classifier_parse_example_spec
+from tfcompat._src.estimator.canned.parsing_utils import regressor_parse_example_spec as regressor_parse_example_spec
+from tfcompat._src.estimator.estimator import Estimator as Estimator
+from tfcompat._src.estimator.exporter import BestExporter as BestExporter
+from tfcompat._src.estimator.exporter import Exporter as Exporter
+from tfcompat._src.estimator.exporter import FinalExporter as FinalExporter
+from tfcompat._src.estimator.exporter import LatestExporter as LatestExporter
+from tfcompat._src.estimator.extenders import add_metrics as add_metrics
+from tfcompat._src.estimator.heads.base_head import Head as Head
+from tfcompat._src.estimator.heads.class_heads import BinaryClassHead as BinaryClassHead
+from tfcompat._src.estimator.heads.class_heads import MultiClassHead as MultiClassHead
+from tfcompat._src.estimator.heads.class_heads import MultiLabelHead as MultiLabelHead
+from tfcompat._src.estimator.heads.multi_head import MultiHead as MultiHead
+from tfcompat._src.estimator.heads.regression_head import LogisticRegressionHead as LogisticRegressionHead
+from tfcompat._src.estimator.heads.regression_head import PoissonRegressionHead as PoissonRegressionHead
+from tfcompat._src.estimator.heads.regression_head import RegressionHead as RegressionHead
+from tfcompat._src.estimator.model_fn import EstimatorSpec as EstimatorSpec
+from tfcompat._src.estimator.run_config import RunConfig as RunConfig
+from tfcompat._src.estimator.specs import EvalSpec as EvalSpec
+from tfcompat._src.estimator.specs import TrainSpec as TrainSpec
+from tfcompat._src.estimator.training import train_and_evaluate as train_and_evaluate
+from tfcompat._src.estimator.warm_start import WarmStartSettings as WarmStartSettings
 from tfcompat._src.saved_model.model_utils.mode_keys import EstimatorModeKeys as ModeKeys
 from tfcompat._src.train.basic_session_run_hooks import FeedFnHook as FeedFnHook
 from tfcompat._src.train.basic_session_run_hooks import FinalOpsHook as FinalOpsHook
@@ -21,7 +58,10 @@ from tfcompat._src.train.session_run_hook import SessionRunContext as SessionRun
 from tfcompat._src.train.session_run_hook import SessionRunHook as SessionRunHook
 from tfcompat._src.train.session_run_hook import SessionRunValues as SessionRunValues
 from tfcompat._src.train.warm_starting_util import VocabInfo as VocabInfo
+from tfcompat.estimator import experimental as experimental
 from tfcompat.estimator import export as export
+from tfcompat.estimator import inputs as inputs
+from tfcompat.estimator import tpu as tpu
 
 _LAZY = {
 }

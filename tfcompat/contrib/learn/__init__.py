@@ -2,7 +2,60 @@
 
 import importlib
 
+from tfcompat._src.contrib.learn.dnn import DNNClassifier as DNNClassifier
+from tfcompat._src.contrib.learn.dnn import DNNEstimator as DNNEstimator
+from tfcompat._src.contrib.learn.dnn import DNNRegressor as DNNRegressor
+from tfcompat._src.contrib.learn.dnn_linear_combined import DNNLinearCombinedClassifier as DNNLinearCombinedClassifier
+from tfcompat._src.contrib.learn.dnn_linear_combined import DNNLinearCombinedEstimator as DNNLinearCombinedEstimator
+from tfcompat._src.contrib.learn.dnn_linear_combined import DNNLinearCombinedRegressor as DNNLinearCombinedRegressor
+from tfcompat._src.contrib.learn.estimator import BaseEstimator as BaseEstimator
+from tfcompat._src.contrib.learn.estimator import Estimator as Estimator
+from tfcompat._src.contrib.learn.estimator import GraphRewriteSpec as GraphRewriteSpec
+from tfcompat._src.contrib.learn.estimator import SKCompat as SKCompat
+from tfcompat._src.contrib.learn.estimator import infer_real_valued_columns_from_input as infer_real_valued_columns_from_input
+from tfcompat._src.contrib.learn.estimator import infer_real_valued_columns_from_input_fn as infer_real_valued_columns_from_input_fn
+from tfcompat._src.contrib.learn.experiment import Experiment as Experiment
+from tfcompat._src.contrib.learn.export_strategy import ExportStrategy as ExportStrategy
+from tfcompat._src.contrib.learn.graph_actions import evaluate as evaluate
+from tfcompat._src.contrib.learn.graph_actions import infer as infer
+from tfcompat._src.contrib.learn.graph_actions import run_feeds as run_feeds
+from tfcompat._src.contrib.learn.graph_actions import run_n as run_n
+from tfcompat._src.contrib.learn.graph_actions import train as train
+from tfcompat._src.contrib.learn.head import Head as Head
+from tfcompat._src.contrib.learn.head import no_op_train_fn as no_op_train_fn
+from tfcompat._src.contrib.learn.heads import binary_svm_head as binary_svm_head
+from tfcompat._src.contrib.learn.heads import loss_only_head as loss_only_head
+from tfcompat._src.contrib.learn.heads import multi_class_head as multi_class_head
+from tfcompat._src.contrib.learn.heads import multi_head as multi_head
+from tfcompat._src.contrib.learn.heads import multi_label_head as multi_label_head
+from tfcompat._src.contrib.learn.heads import poisson_regression_head as poisson_regression_head
+from tfcompat._src.contrib.learn.heads import regression_head as regression_head
+from tfcompat._src.contrib.learn.input_fn_utils import InputFnOps as InputFnOps
+from tfcompat._src.contrib.learn.input_fn_utils import build_parsing_serving_input_fn as build_parsing_serving_input_fn
+from tfcompat._src.contrib.learn.interfaces import Evaluable as Evaluable
+from tfcompat._src.contrib.learn.interfaces import Trainable as Trainable
+from tfcompat._src.contrib.learn.keys import MetricKey as MetricKey
+from tfcompat._src.contrib.learn.keys import PredictionKey as PredictionKey
+from tfcompat._src.contrib.learn.keys import ProblemType as ProblemType
+from tfcompat._src.contrib.learn.linear import LinearClassifier as LinearClassifier
+from tfcompat._src.contrib.learn.linear import LinearEstimator as LinearEstimator
+from tfcompat._src.contrib.learn.linear import LinearRegressor as LinearRegressor
+from tfcompat._src.contrib.learn.linear import SVM as SVM
+from tfcompat._src.contrib.learn.logistic_regressor import LogisticRegressor as LogisticRegressor
+from tfcompat._src.contrib.learn.metric_spec import MetricSpec as MetricSpec
+from tfcompat._src.contrib.learn.model_fn import ModeKeys as ModeKeys
+from tfcompat._src.contrib.learn.model_fn import ModelFnOps as ModelFnOps
+from tfcompat._src.contrib.learn.monitors import NanLossDuringTrainingError as NanLossDuringTrainingError
+from tfcompat._src.contrib.learn.run_config import RunConfig as RunConfig
+from tfcompat._src.contrib.learn.run_config import TaskType as TaskType
+from tfcompat._src.contrib.learn.saved_model_export_utils import make_export_strategy as make_export_strategy
+from tfcompat.contrib.learn import datasets as datasets
+from tfcompat.contrib.learn import graph_actions as graph_actions
+from tfcompat.contrib.learn import io as io
+from tfcompat.contrib.learn import learn_runner as learn_runner
+from tfcompat.contrib.learn import monitors as monitors
 from tfcompat.contrib.learn import preprocessing as preprocessing
+from tfcompat.contrib.learn import utils as utils
 
 _LAZY = {
 }

@@ -2,6 +2,10 @@
 
 import importlib
 
+from tfcompat._src.estimator.receivers import ServingInputReceiver as ServingInputReceiver
+from tfcompat._src.estimator.receivers import TensorServingInputReceiver as TensorServingInputReceiver
+from tfcompat._src.estimator.receivers import build_parsing_serving_input_receiver_fn as build_parsing_serving_input_receiver_fn
+from tfcompat._src.estimator.receivers import build_raw_serving_input_receiver_fn as build_raw_serving_input_receiver_fn
 from tfcompat._src.saved_model.model_utils.export_output import ClassificationOutput as ClassificationOutput
 from tfcompat._src.saved_model.model_utils.export_output import ExportOutput as ExportOutput
 from tfcompat._src.saved_model.model_utils.export_output import PredictOutput as PredictOutput

@@ -62,6 +62,7 @@ class _Replicated:
     """What stands for a strategy while a computation is replicated: variables are shared, optimizers work as ever."""
 
     def __init__(self, devices: list[str]) -> None:
+        self._scale_loss_for_estimator = False
         self.extended = StrategyExtended(self, devices, ReductionToOneDevice())
         self.extended._is_default = True
         self.num_replicas_in_sync = len(devices)

@@ -2,6 +2,7 @@
 
 import importlib
 
+from tfcompat._src.contrib.learn.categorical import CategoricalProcessor as CategoricalProcessor
 from tfcompat._src.contrib.learn.vocabulary import CategoricalVocabulary as CategoricalVocabulary
 from tfcompat._src.contrib.learn.vocabulary import VocabularyProcessor as VocabularyProcessor
 from tfcompat._src.contrib.learn.vocabulary import tokenizer as tokenizer

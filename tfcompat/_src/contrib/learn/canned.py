@@ -1,0 +1,70 @@
+"""What contrib.learn's canned classifiers and regressors have in common: predictions by kind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfcompat._src.contrib.learn.estimator import Estimator
+from tfcompat._src.contrib.learn.keys import PredictionKey
+from tfcompat._src.contrib.learn.metric_spec import MetricSpec
+
+
+class CannedEstimator(Estimator):
+    """An Estimator that gives one prediction."""
+
+    _DEFAULT_OUTPUT = PredictionKey.SCORES
+
+    def _predict_one(self, key: str, x: Any, input_fn: Any, batch_size: Any, as_iterable: bool) -> Any:
+        """One prediction of each example, as an iterator or an array."""
+        found = Estimator.predict(
+            self, x=x, input_fn=input_fn, batch_size=batch_size, outputs=[key], as_iterable=as_iterable
+        )
+        return (prediction[key] for prediction in found) if as_iterable else found[key]
+
+    def predict(self, x=None, input_fn=None, batch_size=None, outputs=None, as_iterable=True) -> Any:
+        """The predictions `outputs`, dicts; without them the classes or scores alone. Arguments as Estimator.predict."""
+        if not outputs:
+            return self._predict_one(self._DEFAULT_OUTPUT, x, input_fn, batch_size, as_iterable)
+        return super().predict(
+            x=x, input_fn=input_fn, batch_size=batch_size, outputs=outputs, as_iterable=as_iterable
+        )
+
+
+class CannedClassifier(CannedEstimator):
+    """An Estimator that classifies."""
+
+    _DEFAULT_OUTPUT = PredictionKey.CLASSES
+
+    def predict_classes(self, x=None, input_fn=None, batch_size=None, as_iterable=True) -> Any:
+        """The class of each example; arguments as Estimator.predict."""
+        return self._predict_one(PredictionKey.CLASSES, x, input_fn, batch_size, as_iterable)
+
+    def predict_proba(self, x=None, input_fn=None, batch_size=None, as_iterable=True) -> Any:
+        """The probabilities of each example's classes; arguments as Estimator.predict."""
+        return self._predict_one(PredictionKey.PROBABILITIES, x, input_fn, batch_size, as_iterable)
+
+
+class CannedRegressor(CannedEstimator):
+    """An Estimator of numbers."""
+
+    def predict_scores(self, x=None, input_fn=None, batch_size=None, as_iterable=True) -> Any:
+        """The numbers of each example; arguments as Estimator.predict."""
+        return self._predict_one(PredictionKey.SCORES, x, input_fn, batch_size, as_iterable)
+
+
+class ScoringRegressor(CannedRegressor):
+    """A CannedRegressor whose metrics that are mere functions are of the scores."""
+
+    def evaluate(
+        self, x=None, y=None, input_fn=None, feed_fn=None, batch_size=None, steps=None, metrics=None, name=None,
+        checkpoint_path=None, hooks=None,
+    ) -> Any:  # fmt: skip
+        """The metrics of the model; arguments as Evaluable.evaluate."""
+        keyed = {
+            key if isinstance(metric, MetricSpec) or isinstance(key, tuple) else (key, PredictionKey.SCORES): metric
+            for key, metric in (metrics or {}).items()
+        }
+        return super().evaluate(
+            x=x, y=y, input_fn=input_fn, feed_fn=feed_fn, batch_size=batch_size, steps=steps, metrics=keyed, name=name,
+            checkpoint_path=checkpoint_path, hooks=hooks,
+        )  # fmt: skip

@@ -1,0 +1,52 @@
+"""tf.contrib.learn: names of problems, predictions and metrics."""
+
+from __future__ import annotations
+
+from tfcompat._src.framework.export import export
+
+COLLECTION_DEF_KEY_FOR_INPUT_FEATURE_KEYS = "input_feature_keys"
+
+
+@export("contrib.learn.ProblemType")
+class ProblemType:
+    """What a model's output is."""
+
+    UNSPECIFIED = 0
+    CLASSIFICATION = 1
+    LINEAR_REGRESSION = 2
+    LOGISTIC_REGRESSION = 3
+
+
+@export("contrib.learn.PredictionKey")
+class PredictionKey:
+    """Keys of predictions."""
+
+    CLASSES = "classes"
+    PROBABILITIES = "probabilities"
+    LOGITS = "logits"
+    LOGISTIC = "logistic"
+    SCORES = "scores"
+    TOP_K = "top_k"
+    GENERIC = "output"
+
+
+@export("contrib.learn.MetricKey")
+class MetricKey:
+    """Keys of metrics; those with a % take a class id or a threshold."""
+
+    LOSS = "loss"
+    AUC = "auc"
+    AUC_PR = "auc_precision_recall"
+    CLASS_AUC = "auc/class%d"
+    CLASS_AUC_PR = "auc_precision_recall/class%d"
+    PREDICTION_MEAN = "labels/prediction_mean"
+    CLASS_PREDICTION_MEAN = "labels/prediction_mean/class%d"
+    CLASS_LOGITS_MEAN = "labels/logits_mean/class%d"
+    CLASS_PROBABILITY_MEAN = "labels/probability_mean/class%d"
+    LABEL_MEAN = "labels/actual_label_mean"
+    CLASS_LABEL_MEAN = "labels/actual_label_mean/class%d"
+    ACCURACY = "accuracy"
+    ACCURACY_BASELINE = "accuracy/baseline_label_mean"
+    ACCURACY_MEAN = "accuracy/threshold_%f_mean"
+    PRECISION_MEAN = "precision/positive_threshold_%f_mean"
+    RECALL_MEAN = "recall/positive_threshold_%f_mean"

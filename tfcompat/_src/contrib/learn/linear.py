@@ -1,0 +1,143 @@
+"""tf.contrib.learn's linear models."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tfcompat._src.contrib.layers.optimizers import OPTIMIZER_CLS_NAMES
+from tfcompat._src.contrib.learn import networks
+from tfcompat._src.contrib.learn.canned import CannedClassifier, CannedRegressor
+from tfcompat._src.contrib.learn.estimator import Estimator
+from tfcompat._src.contrib.learn.heads import multi_class_head, regression_head
+from tfcompat._src.contrib.learn.model_fn import ModelFnOps
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.scopes import get_collection
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.gradients.gradients import gradients
+from tfcompat._src.ops.math.clip import clip_by_global_norm
+from tfcompat._src.train.ftrl import FtrlOptimizer
+from tfcompat._src.train.training_util import get_global_step
+from tfcompat._src.variables.scope import variable_scope
+
+_LEARNING_RATE = 0.2
+
+
+def _get_optimizer(spec: Any, feature_columns: Any) -> Any:
+    if not spec:
+        return FtrlOptimizer(learning_rate=min(_LEARNING_RATE, 1.0 / math.sqrt(len(feature_columns))))
+    if isinstance(spec, str):
+        return OPTIMIZER_CLS_NAMES[spec](learning_rate=_LEARNING_RATE)
+    return networks.made(spec)
+
+
+def _linear_model_fn(features: Any, labels: Any, mode: str, params: dict[str, Any], config: Any = None) -> ModelFnOps:
+    head, columns, features = params["head"], params["feature_columns"], networks.feature_dict(features)
+    partitioner = networks.partitioner_of(config, 64 << 20)
+    with variable_scope("linear", values=tuple(features.values()), partitioner=partitioner) as scope:
+        joint_weights = params.get("joint_weights", False)
+        logits = networks.linear_logits(features, columns, head.logits_dimension, joint_weights, scope)
+
+        def _train_op_fn(loss: Tensor) -> Any:
+            variables = get_collection("linear")
+            slopes = gradients(loss, variables)
+            if params.get("gradient_clip_norm"):
+                slopes, _ = clip_by_global_norm(slopes, params["gradient_clip_norm"])
+            optimizer = _get_optimizer(params.get("optimizer"), columns)
+            return optimizer.apply_gradients(zip(slopes, variables, strict=True), global_step=get_global_step())
+
+        return head.create_model_fn_ops(
+            features=features, mode=mode, labels=labels, train_op_fn=_train_op_fn, logits=logits
+        )
+
+
+@export("contrib.learn.LinearClassifier")
+class LinearClassifier(CannedClassifier):
+    """A linear model that classifies.
+
+    Args:
+      feature_columns: columns, of contrib.layers or of tf.feature_column.
+      model_dir: folder of the model.
+      n_classes: number of classes.
+      weight_column_name: key of the examples' weights.
+      optimizer: tf.train.Optimizer, function that gives one, or its name.
+      gradient_clip_norm: largest norm of all gradients, or None.
+      enable_centered_bias: whether a bias is learned that is shared by all examples.
+      _joint_weight: whether the weights of all columns are one variable.
+      config: a RunConfig.
+      feature_engineering_fn: function of features and labels that gives both, before the model.
+      label_keys: names of the classes, where labels are strings.
+
+    Raises:
+      ValueError: an argument is out of range. AssertionError: there is no column.
+    """
+
+    def __init__(
+        self, feature_columns, model_dir=None, n_classes=2, weight_column_name=None, optimizer=None,
+        gradient_clip_norm=None, enable_centered_bias=False, _joint_weight=False, config=None,
+        feature_engineering_fn=None, label_keys=None,
+    ) -> None:  # fmt: skip
+        self._feature_columns = tuple(feature_columns or [])
+        if not self._feature_columns:
+            raise AssertionError("LinearClassifier needs feature columns")
+        head = multi_class_head(
+            n_classes, weight_column_name=weight_column_name, enable_centered_bias=enable_centered_bias,
+            label_keys=label_keys,
+        )  # fmt: skip
+        params = {
+            "head": head, "feature_columns": feature_columns, "optimizer": optimizer,
+            "gradient_clip_norm": gradient_clip_norm, "joint_weights": _joint_weight,
+        }  # fmt: skip
+        super().__init__(_linear_model_fn, model_dir, config, params, feature_engineering_fn)
+
+
+@export("contrib.learn.LinearRegressor")
+class LinearRegressor(CannedRegressor):
+    """A linear model of `label_dimension` numbers; arguments as LinearClassifier."""
+
+    def __init__(
+        self, feature_columns, model_dir=None, weight_column_name=None, optimizer=None, gradient_clip_norm=None,
+        enable_centered_bias=False, label_dimension=1, _joint_weights=False, config=None, feature_engineering_fn=None,
+    ) -> None:  # fmt: skip
+        self._feature_columns = tuple(feature_columns or [])
+        if not self._feature_columns:
+            raise AssertionError("LinearRegressor needs feature columns")
+        head = regression_head(
+            weight_column_name=weight_column_name, label_dimension=label_dimension,
+            enable_centered_bias=enable_centered_bias,
+        )  # fmt: skip
+        params = {
+            "head": head, "feature_columns": feature_columns, "optimizer": optimizer,
+            "gradient_clip_norm": gradient_clip_norm, "joint_weights": _joint_weights,
+        }  # fmt: skip
+        super().__init__(_linear_model_fn, model_dir, config, params, feature_engineering_fn)
+
+
+@export("contrib.learn.LinearEstimator")
+class LinearEstimator(Estimator):
+    """A linear model with a head; arguments as LinearClassifier."""
+
+    def __init__(
+        self, feature_columns, head, model_dir=None, weight_column_name=None, optimizer=None, gradient_clip_norm=None,
+        _joint_weights=False, config=None, feature_engineering_fn=None,
+    ) -> None:  # fmt: skip
+        if not feature_columns:
+            raise AssertionError("LinearEstimator needs feature columns")
+        params = {
+            "head": head, "feature_columns": feature_columns, "optimizer": optimizer,
+            "gradient_clip_norm": gradient_clip_norm, "joint_weights": _joint_weights,
+        }  # fmt: skip
+        super().__init__(_linear_model_fn, model_dir, config, params, feature_engineering_fn)
+
+
+@export("contrib.learn.SVM")
+class SVM(Estimator):
+    """A support vector machine, trained by dual coordinate ascent, which is not done here."""
+
+    def __init__(
+        self, example_id_column, feature_columns, weight_column_name=None, model_dir=None, l1_regularization=0.0,
+        l2_regularization=0.0, num_loss_partitions=1, kernels=None, config=None, feature_engineering_fn=None,
+    ) -> None:  # fmt: skip
+        if kernels is not None:
+            raise ValueError("Kernel SVMs are not currently supported.")
+        raise NotImplementedError("contrib.learn.SVM (SdcaOptimizer)")
