@@ -10,6 +10,7 @@ from tfcompat.keras import backend as backend
 from tfcompat.keras import callbacks as callbacks
 from tfcompat.keras import constraints as constraints
 from tfcompat.keras import datasets as datasets
+from tfcompat.keras import estimator as estimator
 from tfcompat.keras import experimental as experimental
 from tfcompat.keras import initializers as initializers
 from tfcompat.keras import layers as layers
@@ -21,6 +22,7 @@ from tfcompat.keras import optimizers as optimizers
 from tfcompat.keras import preprocessing as preprocessing
 from tfcompat.keras import regularizers as regularizers
 from tfcompat.keras import utils as utils
+from tfcompat.keras import wrappers as wrappers
 
 _LAZY = {
 }

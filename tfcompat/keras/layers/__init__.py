@@ -2,6 +2,7 @@
 
 import importlib
 
+from tfcompat._src.feature_column.dense_features import DenseFeatures as DenseFeatures
 from tfcompat._src.keras.engine.base_layer import Layer as Layer
 from tfcompat._src.keras.engine.input_layer import Input as Input
 from tfcompat._src.keras.engine.input_layer import InputLayer as InputLayer

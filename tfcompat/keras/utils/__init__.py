@@ -9,7 +9,9 @@ from tfcompat._src.keras.utils.generic_utils import deserialize_keras_object as 
 from tfcompat._src.keras.utils.generic_utils import get_custom_objects as get_custom_objects
 from tfcompat._src.keras.utils.generic_utils import serialize_keras_object as serialize_keras_object
 from tfcompat._src.keras.utils.io_utils import HDF5Matrix as HDF5Matrix
+from tfcompat._src.keras.utils.layer_utils import convert_all_kernels_in_model as convert_all_kernels_in_model
 from tfcompat._src.keras.utils.layer_utils import get_source_inputs as get_source_inputs
+from tfcompat._src.keras.utils.multi_gpu_utils import multi_gpu_model as multi_gpu_model
 from tfcompat._src.keras.utils.np_utils import normalize as normalize
 from tfcompat._src.keras.utils.np_utils import to_categorical as to_categorical
 from tfcompat._src.keras.utils.progbar import Progbar as Progbar

@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Any
 
 import numpy as np
 
 from tfcompat._src.framework import dtypes, nest
 from tfcompat._src.framework.composite_tensor import CompositeTensor
+from tfcompat._src.framework.constant_value import constant_value
+from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import control_dependencies
+from tfcompat._src.framework.function_body import FuncGraph, spec_of
+from tfcompat._src.framework.scopes import (
+    control_dependencies,
+    executing_eagerly_outside_functions,
+    get_default_graph,
+    init_scope,
+)
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_like import is_tensor
+from tfcompat._src.function import eager_call
+from tfcompat._src.function.tracing import Traced
 from tfcompat._src.gradients.gradients import gradients as graph_gradients
-from tfcompat._src.keras.backend.session import get_session, learning_phase
+from tfcompat._src.keras.backend.session import get_graph, get_session, learning_phase
 from tfcompat._src.keras.backend.values import cast_variables_to_tensor, ndim
 from tfcompat._src.ops.array import constant as array_constants
 from tfcompat._src.ops.array.fill import ones_like
@@ -100,15 +111,106 @@ class GraphExecutionFunction:
         return nest.map_structure(lambda x: session.run(x) if isinstance(x, CompositeTensor) else x, packed)
 
 
+_NUMBERS = itertools.count()
+
+
+class EagerExecutionFunction:
+    """A function of the values of `inputs` that computes `outputs` and runs `updates`, of the graph that Keras has of its own.
+
+    Args:
+      inputs: a nest of placeholders.
+      outputs: a nest of tensors.
+      updates: list of operations or pairs (variable, new value).
+
+    Raises:
+      TypeError: `updates` is no list.
+    """
+
+    def __init__(self, inputs: Any, outputs: Any, updates: Any = None, name: str | None = None) -> None:
+        if not isinstance(updates or [], (list, tuple)):
+            raise TypeError("`updates` in a Keras backend function should be a list or tuple.")
+        self.name, self._outputs_structure = name or "keras_function", outputs
+        self.inputs = nest.flatten(inputs, expand_composites=True)
+        with get_graph().as_default():
+            self.outputs = cast_variables_to_tensor(nest.flatten(outputs, expand_composites=True))
+            self._updates = [assign.assign(*u) if isinstance(u, tuple) else u for u in updates or []]
+        self._traced = self._lifted()
+
+    def _lifted(self) -> Traced:
+        """The nodes between inputs and outputs as a function."""
+        with init_scope():
+            body = FuncGraph(get_default_graph())
+        known = {x: body.add_input(x.dtype, x._sizes, x.op.name) for x in self.inputs}
+        with body.as_default():
+            for op in _operations_between(known, [x.op for x in self.outputs] + [getattr(u, "op", u) for u in self._updates]):
+                _copy(op, body, known)
+        return Traced.of(f"__{self.name}_{next(_NUMBERS)}", body, [known[x] for x in self.outputs])
+
+    def __call__(self, inputs: Any) -> Any:
+        """The values of the outputs, nested as they are.
+
+        Args:
+          inputs: nest of arrays or tensors; None for a placeholder stands for its default.
+
+        Raises:
+          ValueError: None for a placeholder without a default.
+        """
+        fed = [_fed(x, value) for x, value in zip(self.inputs, nest.flatten(inputs, expand_composites=True))]
+        captured = [self._traced.body.captured_from[t] for t in self._traced.body.inputs[len(self.inputs) :]]
+        found = [x.numpy() for x in eager_call.call(self._traced, [*fed, *captured])]
+        return nest.pack_sequence_as(self._outputs_structure, found, expand_composites=True)
+
+
+def _fed(placeholder: Tensor, value: Any) -> Tensor:
+    if value is not None:
+        value = convert_to_tensor(value)
+        return value if value.dtype == placeholder.dtype else cast(value, placeholder.dtype)
+    if placeholder.op.type != "PlaceholderWithDefault":
+        raise ValueError(f"You must feed a value for placeholder {placeholder}")
+    return convert_to_tensor(constant_value(placeholder.op.inputs[0]))
+
+
+def _operations_between(known: Container[Tensor], wanted: list[Any]) -> list[Any]:
+    """The operations that `wanted` need, without those that make `known` tensors, in the order in which they were made."""
+    needed, waiting = set(), list(wanted)
+    while waiting:
+        op = waiting.pop()
+        if op not in needed and not (op.outputs and all(x in known for x in op.outputs)):
+            needed.add(op)
+            waiting += [x.op for x in op.inputs if x not in known] + list(op.control_inputs)
+    return sorted(needed, key=lambda op: op._id)
+
+
+def _copy(op: Any, body: FuncGraph, known: dict[Tensor, Tensor]) -> None:
+    """Makes an operation again in `body`; what its graph has captured is captured there."""
+    captured_from = op.graph.captured_from
+    if op.outputs and op.outputs[0] in captured_from:
+        known[op.outputs[0]] = body.capture(captured_from[op.outputs[0]])
+        return
+    if op.type == "Placeholder":
+        raise ValueError(f"You must feed a value for placeholder {op.outputs[0]}")
+    for name, function in op.graph._functions.items():
+        body._functions.setdefault(name, function)
+    with body.device(op.device):
+        made = body.make_op(
+            spec_of(op), body.unique_name(op.name), [known[x] for x in op.inputs], dict(op._attrs), [x._dtype for x in op.outputs]
+        )
+    for old, new in zip(op.outputs, made.outputs):
+        known[old] = new
+        new._handle_data = old._handle_data
+
+
 @export("keras.backend.function")
-def function(
-    inputs: Any, outputs: Any, updates: Any = None, name: str | None = None, **kwargs: Any
-) -> GraphExecutionFunction:
+def function(inputs: Any, outputs: Any, updates: Any = None, name: str | None = None, **kwargs: Any) -> Any:
     """A function of arrays that computes tensors; arguments as in GraphExecutionFunction.
 
     Raises:
-      ValueError: a keyword that Session.run does not take.
+      ValueError: a keyword that Session.run does not take, or any where operations run when they are called.
     """
+    if executing_eagerly_outside_functions():
+        if kwargs:
+            raise ValueError(f"Session keyword arguments are not support during eager execution. You passed: {kwargs}")
+        return EagerExecutionFunction(inputs, outputs, updates=updates, name=name)
     for key in kwargs:
         if key not in inspect.signature(Session.run).parameters:
             raise ValueError(f'Invalid argument "{key}" passed to K.function with TensorFlow backend')

@@ -11,12 +11,16 @@ import weakref
 from collections.abc import Container, Iterator
 from typing import Any
 
-from tfcompat._src.framework import device_scope
+from tfcompat._src.framework import device_scope, nest
+from tfcompat._src.framework.composite_tensor import CompositeTensor
 from tfcompat._src.framework.device import DeviceSpecV1
 from tfcompat._src.framework.distribution_context import strategy_in_use
+from tfcompat._src.framework.eager_tensor import EagerTensor
 from tfcompat._src.framework.export import export
+from tfcompat._src.framework.function_body import FuncGraph
 from tfcompat._src.framework.graph import Graph
 from tfcompat._src.framework.scopes import (
+    executing_eagerly,
     get_default_graph,
     graph_from_inputs,
     init_scope,
@@ -29,6 +33,7 @@ from tfcompat._src.runtime.config import session_config
 from tfcompat._src.runtime.session import BaseSession, Session, get_default_session
 from tfcompat._src.variables.assign import is_variable_initialized
 from tfcompat._src.variables.collections import variables_initializer
+from tfcompat._src.variables.variable import Variable
 
 
 @dataclasses.dataclass
@@ -61,9 +66,31 @@ def graph_state(graph: Graph | None = None) -> GraphState:
     return graph._keras_state
 
 
+class KerasGraph(FuncGraph):
+    """The graph of models in a program where operations run when they are called."""
+
+    name = "keras_graph"
+
+
+_eager_programs_graph: list[KerasGraph] = []
+
+
 def get_graph() -> Graph:
-    """The graph that Keras builds in."""
-    return get_default_graph()
+    """The graph that Keras builds in: the default graph, or one of its own where operations run when they are called."""
+    if not executing_eagerly():
+        return get_default_graph()
+    if not _eager_programs_graph:
+        _eager_programs_graph.append(KerasGraph(get_default_graph()))
+    return _eager_programs_graph[0]
+
+
+def is_keras_graph(graph: Graph) -> bool:
+    """Whether `graph` is the one that Keras has of its own, or a function inside it."""
+    while graph.building_function:
+        if graph in _eager_programs_graph:
+            return True
+        graph = graph.outer_graph
+    return False
 
 
 # ---- names ----
@@ -71,8 +98,8 @@ def get_graph() -> Graph:
 
 @export("keras.backend.get_uid")
 def get_uid(prefix: str = "") -> int:
-    """How often this was asked for `prefix` in the default graph, this time included."""
-    uids = graph_state().uids
+    """How often this was asked for `prefix` in the graph that Keras builds in, this time included."""
+    uids = graph_state(get_graph()).uids
     uids[prefix] += 1
     return uids[prefix]
 
@@ -116,18 +143,34 @@ def unique_object_name(
 
 @export("keras.backend.learning_phase")
 def learning_phase() -> Any:
-    """Whether Keras layers train: 0 or 1 where it was set, else a bool placeholder of the graph, False by default."""
+    """Whether Keras layers train.
+
+    Returns:
+      0 or 1 where it was set; else a bool placeholder of the graph, False by default, or 0 where operations run at once.
+    """
+    if is_keras_graph(get_default_graph()):
+        return symbolic_learning_phase()
     with init_scope():
+        if executing_eagerly():
+            return graph_state().learning_phase or 0
         return symbolic_learning_phase()
 
 
 def symbolic_learning_phase() -> Any:
-    """The learning phase of the default graph."""
-    state = graph_state()
+    """The learning phase of the graph that Keras builds in."""
+    graph = get_graph()
+    graph = _eager_programs_graph[0] if is_keras_graph(graph) else graph
+    state = graph_state(graph)
     if state.learning_phase is None:
-        with name_scope(""):
+        with graph.as_default(), name_scope(""):
             state.learning_phase = placeholder_with_default(False, shape=(), name="keras_learning_phase")
     return state.learning_phase
+
+
+def global_learning_phase_is_set() -> bool:
+    """Whether the learning phase was set to 0 or 1."""
+    with init_scope():
+        return graph_state().learning_phase in (0, 1)
 
 
 def _checked_phase(value: int) -> int:
@@ -136,26 +179,41 @@ def _checked_phase(value: int) -> int:
     return value
 
 
+def _states_with_phase() -> list[GraphState]:
+    """The notes that say the learning phase here."""
+    with init_scope():
+        return [graph_state(graph) for graph in dict.fromkeys((get_default_graph(), get_graph()))]
+
+
 @export("keras.backend.set_learning_phase")
 def set_learning_phase(value: int) -> None:
     """Sets the learning phase of the graph: 0 for inference, 1 for training; ValueError for anything else."""
     _checked_phase(value)
-    with init_scope():
-        graph_state().learning_phase = value
+    for state in _states_with_phase():
+        state.learning_phase = value
 
 
-@export("keras.backend.learning_phase_scope")
 @contextlib.contextmanager
-def learning_phase_scope(value: int) -> Iterator[None]:
-    """The learning phase is `value`, 0 or 1, inside the block; ValueError for anything else."""
-    _checked_phase(value)
-    with init_scope():
-        state = graph_state()
-    before, state.learning_phase = state.learning_phase, value
+def _phase_in(states: list[GraphState], value: int) -> Iterator[None]:
+    before = [state.learning_phase for state in states]
+    for state in states:
+        state.learning_phase = value
     try:
         yield
     finally:
-        state.learning_phase = before
+        for state, phase in zip(states, before):
+            state.learning_phase = phase
+
+
+@export("keras.backend.learning_phase_scope")
+def learning_phase_scope(value: int) -> contextlib.AbstractContextManager[None]:
+    """The learning phase is `value`, 0 or 1, inside the block; ValueError for anything else."""
+    return _phase_in(_states_with_phase(), _checked_phase(value))
+
+
+def eager_learning_phase_scope(value: int) -> contextlib.AbstractContextManager[None]:
+    """The learning phase of operations that run at once is `value` inside the block, not that of Keras' graph."""
+    return _phase_in(_states_with_phase()[:1], _checked_phase(value))
 
 
 # ---- session ----
@@ -225,7 +283,10 @@ def clear_session() -> None:
     """Starts anew with an empty default graph and without a session."""
     reset_default_graph()
     reset_uids()
+    _eager_programs_graph.clear()
     _current.session = None
+    for state in _states_with_phase():
+        state.learning_phase = None
     symbolic_learning_phase()
 
 
@@ -237,13 +298,15 @@ def manual_variable_initialization(value: bool) -> None:
 
 
 def track_variable(variable: Any) -> None:
-    """Has `variable` initialized when Keras runs."""
-    graph_state(variable.graph).variables.append(weakref.ref(variable))
+    """Has `variable` of a graph initialized when Keras runs."""
+    if not executing_eagerly():
+        graph_state(variable.graph).variables.append(weakref.ref(variable))
 
 
 def track_tf_optimizer(tf_optimizer: Any) -> None:
     """Has the variables of the tf.train.Optimizer of `tf_optimizer` initialized when Keras runs."""
-    graph_state().optimizers.append(weakref.ref(tf_optimizer))
+    if not executing_eagerly():
+        graph_state().optimizers.append(weakref.ref(tf_optimizer))
 
 
 def _get_variables(graph: Graph | None = None) -> list[Any]:
@@ -306,5 +369,14 @@ def _has_nchw_support() -> bool:
 
 
 def is_symbolic_tensor(x: Any) -> bool:
-    """Whether `x` is a tensor of a graph."""
-    return isinstance(x, Tensor)
+    """Whether `x` is a tensor of a graph, or a variable where operations are added to one."""
+    if isinstance(x, CompositeTensor):
+        return all(is_symbolic_tensor(part) for part in nest.flatten(x, expand_composites=True))
+    if isinstance(x, Variable):
+        return not executing_eagerly()
+    return isinstance(x, Tensor) and not isinstance(x, EagerTensor)
+
+
+def are_all_symbolic(values: Any) -> bool:
+    """Whether all leaves of a nest are tensors of graphs."""
+    return all(map(is_symbolic_tensor, nest.flatten(values)))

@@ -10,14 +10,20 @@ import numpy as np
 from tfcompat._src.framework import dtypes, nest
 from tfcompat._src.framework.composite_tensor import CompositeTensor
 from tfcompat._src.framework.convert import constant as make_constant
+from tfcompat._src.framework.eager_tensor import EagerTensor
 from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import get_default_graph, init_scope
+from tfcompat._src.framework.scopes import (
+    executing_eagerly,
+    executing_eagerly_outside_functions,
+    get_default_graph,
+    init_scope,
+)
 from tfcompat._src.framework.sparse_tensor import SparseTensor
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_like import is_tensor
 from tfcompat._src.framework.tensor_shape import TensorShape
 from tfcompat._src.keras.backend.config import floatx
-from tfcompat._src.keras.backend.session import get_session, track_variable
+from tfcompat._src.keras.backend.session import get_graph, get_session, track_variable
 from tfcompat._src.ops.array import constant as array_constants
 from tfcompat._src.ops.array import fill
 from tfcompat._src.ops.array.shape import shape as shape_of
@@ -103,12 +109,13 @@ def placeholder(
     dtype = dtype or floatx()
     if not shape and ndim:
         shape = (None,) * ndim
-    if sparse:
-        return sparse_placeholder(dtype, shape=shape, name=name)
-    if not ragged:
-        return array_constants.placeholder(dtype, shape=shape, name=name)
-    ragged_rank = next((i for i, size in enumerate(shape[1:]) if size is not None), len(shape) - 1)
-    return ragged_placeholder(dtype, ragged_rank=ragged_rank, value_shape=shape[ragged_rank + 1 :], name=name)
+    with get_graph().as_default():
+        if sparse:
+            return sparse_placeholder(dtype, shape=shape, name=name)
+        if not ragged:
+            return array_constants.placeholder(dtype, shape=shape, name=name)
+        ragged_rank = next((i for i, size in enumerate(shape[1:]) if size is not None), len(shape) - 1)
+        return ragged_placeholder(dtype, ragged_rank=ragged_rank, value_shape=shape[ragged_rank + 1 :], name=name)
 
 
 def is_placeholder(x: Any) -> bool:
@@ -242,13 +249,22 @@ def random_normal_variable(
 
 @export("keras.backend.get_value")
 def get_value(x: Any) -> Any:
-    """The value of a tensor or variable in Keras' session; what is none comes back as it is."""
-    return x.eval(session=get_session((x,))) if is_tensor(x) else x
+    """The value of a tensor or variable, of graphs in Keras' session; what is none comes back as it is."""
+    if not is_tensor(x):
+        return x
+    if executing_eagerly() or isinstance(x, EagerTensor):
+        return x.numpy()
+    if not getattr(x, "_in_graph_mode", True):
+        with init_scope():
+            return x.numpy()
+    return x.eval(session=get_session((x,)))
 
 
 @export("keras.backend.batch_get_value")
 def batch_get_value(tensors: list[Any]) -> list[Any]:
     """The values of several tensors, in one run; RuntimeError inside a function body."""
+    if executing_eagerly():
+        return [x.numpy() for x in tensors]
     if get_default_graph().building_function:
         raise RuntimeError("Cannot get value inside Tensorflow graph function.")
     return get_session(tensors).run(tensors) if tensors else []
@@ -272,6 +288,11 @@ def set_value(x: Any, value: Any) -> None:
 @export("keras.backend.batch_set_value")
 def batch_set_value(tuples: list[tuple[Any, Any]]) -> None:
     """Sets several variables, given as pairs (variable, value), in one run."""
+    if executing_eagerly_outside_functions():
+        with init_scope():
+            for x, value in tuples:
+                x.assign(np.asarray(value, dtype=dtype(x)))
+        return
     assignments = [_assignment(x, value) for x, value in tuples]
     if assignments:
         get_session().run([op for op, _, _ in assignments], feed_dict={fed: value for _, fed, value in assignments})

@@ -12,18 +12,34 @@ import numpy as np
 from tfcompat._src.framework import dtypes, errors, nest
 from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import name_scope
+from tfcompat._src.framework.function_body import FuncGraph
+from tfcompat._src.framework.scopes import (
+    executing_eagerly,
+    executing_eagerly_outside_functions,
+    get_default_graph,
+    init_scope,
+    name_scope,
+)
 from tfcompat._src.framework.sparse_tensor import SparseTensor
 from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.framework.tensor_shape import TensorShape
 from tfcompat._src.framework.tensor_spec import TensorSpec
 from tfcompat._src.framework.trackable import no_automatic_dependency_tracking
-from tfcompat._src.keras.backend.config import floatx
-from tfcompat._src.keras.backend.session import get_session, graph_state, learning_phase, unique_object_name
+from tfcompat._src.keras.backend.session import (
+    are_all_symbolic,
+    get_graph,
+    get_session,
+    global_learning_phase_is_set,
+    learning_phase,
+    unique_object_name,
+)
 from tfcompat._src.keras.engine import base_layer_utils, registry
 from tfcompat._src.keras.engine.input_spec import InputSpec, assert_input_compatibility
 from tfcompat._src.keras.engine.layer_losses import LayerLosses
 from tfcompat._src.keras.engine.layer_nodes import LayerNodes
 from tfcompat._src.keras.engine.layer_weights import LayerWeights
+from tfcompat._src.keras.mixed_precision import policy as policies
+from tfcompat._src.keras.mixed_precision.autocast_variable import reading_as
 from tfcompat._src.keras.utils.generic_utils import (
     get_json_type,
     is_all_none,
@@ -45,6 +61,13 @@ _KEYWORDS = ("input_shape", "batch_input_shape", "batch_size", "weights", "activ
 def _setting(value: Any) -> Any:
     """A layer's setting as a value that JSON can hold: a function by its name, an object by its class."""
     return serialize_keras_object(value) if hasattr(value, "get_config") or inspect.isfunction(value) else value
+
+
+def _placeholders_of(shape: Any) -> Any:
+    """Placeholders of floatx of a shape, or of each of several."""
+    if isinstance(shape, TensorShape) or all(size is None or isinstance(size, int) for size in shape):
+        return base_layer_utils.generate_placeholders_from_shape(shape)
+    return [_placeholders_of(one) for one in shape]
 
 
 @export("keras.layers.Layer")
@@ -92,14 +115,25 @@ class Layer(LayerNodes, LayerLosses, LayerWeights):
         for name in ("_trainable_weights", "_non_trainable_weights", "_layers"):
             self._maybe_create_attribute(name, [])
         self._updates, self._losses, self._callable_losses, self._metrics = [], [], [], []
+        self._eager_losses = []
         self._inbound_nodes, self._outbound_nodes = [], []
         self._set_dtype_policy(dtype)
 
     def _set_dtype_policy(self, dtype: Any) -> None:
-        self._dtype_defaulted_to_floatx = dtype is None and base_layer_utils.v2_dtype_behavior_enabled()
-        if self._dtype_defaulted_to_floatx:
-            dtype = floatx()
-        self._dtype = None if dtype is None else dtypes.as_dtype(dtype).name
+        self._dtype_defaulted_to_floatx = dtype is None and policies.policy_defaults_to_floatx()
+        if dtype is None:
+            self._dtype_policy = policies.global_policy()
+        else:
+            given = isinstance(dtype, policies.Policy)
+            self._dtype_policy = dtype if given else policies.Policy(dtypes.as_dtype(dtype).name)
+
+    @property
+    def _dtype(self) -> str | None:
+        return self._dtype_policy.variable_dtype
+
+    @_dtype.setter
+    def _dtype(self, value: Any) -> None:
+        self._dtype_policy = policies.Policy("infer" if value is None else dtypes.as_dtype(value).name)
 
     def _init_set_name(self, name: str | None, zero_based: bool = True) -> None:
         self._name = name or unique_object_name(to_snake_case(type(self).__name__), zero_based=zero_based)
@@ -123,8 +157,23 @@ class Layer(LayerNodes, LayerLosses, LayerWeights):
         return inputs
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """The shape of the outputs for inputs of `input_shape`."""
-        raise NotImplementedError(f"{type(self).__name__} defines no compute_output_shape.")
+        """The shape of the outputs for inputs of `input_shape`.
+
+        Raises:
+          NotImplementedError: a subclass does not say it, and it cannot be found by a call where operations run at once.
+        """
+        if not executing_eagerly():
+            raise NotImplementedError(f"{type(self).__name__} defines no compute_output_shape.")
+        with FuncGraph(get_default_graph()).as_default():
+            inputs = _placeholders_of(input_shape)
+            try:
+                outputs = self(inputs, training=False) if self._expects_training_arg else self(inputs)
+            except TypeError as e:
+                raise NotImplementedError(
+                    "We could not automatically infer the static shape of the layer's output. Please implement the "
+                    f"`compute_output_shape` method on your layer ({type(self).__name__})."
+                ) from e
+        return nest.map_structure(lambda t: t.shape, outputs)
 
     def compute_output_signature(self, input_signature: Any) -> Any:
         """The TensorSpecs of the outputs for inputs with those of `input_signature`; TypeError for anything else."""
@@ -183,37 +232,45 @@ class Layer(LayerNodes, LayerLosses, LayerWeights):
         Raises:
           ValueError: the inputs do not fit, or `call` returns None.
         """
+        builds_graph = are_all_symbolic(inputs)
         inputs = nest.map_structure(
             lambda x: convert_to_tensor(x) if isinstance(x, (np.ndarray, float, int)) else x, inputs
         )
+        context = base_layer_utils.call_context()
         input_masks = self._collect_input_masks(inputs, args, kwargs)
         passed = dict(kwargs)
         if self._expects_mask_arg and input_masks is not None and not self._call_arg_was_passed("mask", args, kwargs):
             passed["mask"] = input_masks
-        training = self._training_value(args, kwargs, passed)
-        if base_layer_utils.needs_keras_history(inputs):
+        if builds_graph and base_layer_utils.needs_keras_history(inputs):
             registry.get("create_keras_history")(inputs)
-        with base_layer_utils.call_context().enter(self, inputs, True, training):
+        if base_layer_utils.is_in_eager_or_tf_function() and not context.in_call:
+            self._clear_losses()
+        with contextlib.ExitStack() as scopes:
+            scopes.enter_context((get_graph() if builds_graph else get_default_graph()).as_default())
+            training = self._training_value(args, kwargs, passed)
+            scopes.enter_context(context.enter(self, inputs, builds_graph, training))
             assert_input_compatibility(self.input_spec, inputs, self.name)
-            with name_scope(self._name_scope()):
-                self._maybe_build(inputs)
-                outputs = self._call_or_stand_in(self._maybe_cast_inputs(inputs), args, passed)
-                if base_layer_utils.have_all_keras_metadata(inputs):
-                    self._note_history_of_arguments(args, kwargs)
-                    inputs, outputs = self._set_connectivity_metadata_(inputs, outputs, args, kwargs)
-                self._handle_activity_regularization(inputs, outputs)
-                self._set_mask_metadata(inputs, outputs, input_masks)
-                if hasattr(self, "_set_inputs") and not self.inputs:
-                    self._set_inputs(inputs, outputs)
+            scopes.enter_context(name_scope(self._name_scope()))
+            self._maybe_build(inputs)
+            casted = self._maybe_cast_inputs(inputs)
+            with reading_as(self._compute_dtype):
+                outputs = self._call_or_stand_in(casted, args, passed, builds_graph)
+            if builds_graph and base_layer_utils.have_all_keras_metadata(inputs):
+                self._note_history_of_arguments(args, kwargs)
+                inputs, outputs = self._set_connectivity_metadata_(inputs, outputs, args, kwargs)
+            self._handle_activity_regularization(inputs, outputs)
+            self._set_mask_metadata(inputs, outputs, input_masks)
+            if builds_graph and hasattr(self, "_set_inputs") and not self.inputs:
+                self._set_inputs(inputs, outputs)
         return outputs
 
     def apply(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         """As a call of the layer."""
         return self(inputs, *args, **kwargs)
 
-    def _call_or_stand_in(self, inputs: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
-        """What `call` gives; for a dynamic layer, placeholders of the shapes of the outputs."""
-        if self.dynamic:
+    def _call_or_stand_in(self, inputs: Any, args: tuple, kwargs: dict[str, Any], builds_graph: bool) -> Any:
+        """What `call` gives; for a dynamic layer in a graph, placeholders of the shapes of the outputs."""
+        if self.dynamic and builds_graph:
             shapes = self.compute_output_shape(nest.map_structure(lambda x: x.shape, inputs))
             return nest.map_structure(lambda s: base_layer_utils.generate_placeholders_from_shape(s), shapes)
         try:
@@ -239,7 +296,7 @@ class Layer(LayerNodes, LayerLosses, LayerWeights):
                 passed.pop("training")
             return training
         training = base_layer_utils.call_context().training
-        if training is None and graph_state().learning_phase in (0, 1):
+        if training is None and (global_learning_phase_is_set() or base_layer_utils.is_in_keras_graph()):
             training = learning_phase()
         if self._expects_training_arg and training is not None:
             passed["training"] = cast(training, dtypes.bool) if isinstance(training, Tensor) else bool(training)
@@ -294,11 +351,15 @@ class Layer(LayerNodes, LayerLosses, LayerWeights):
         if not self.built:
             assert_input_compatibility(self.input_spec, inputs, self.name)
             flat = nest.flatten(inputs)
-            if flat and self._dtype is None and hasattr(flat[0], "dtype"):
-                self._dtype = dtypes.as_dtype(flat[0].dtype).base_dtype.name
+            if flat and self._compute_dtype is None and hasattr(flat[0], "dtype"):
+                given = dtypes.as_dtype(flat[0].dtype).base_dtype
+                self._dtype_policy = policies.with_input_dtype(self._dtype_policy, given)
             if not hasattr(self.build, "_is_default"):
                 known = all(hasattr(x, "shape") for x in flat)
-                self.build(nest.map_structure(lambda x: x.shape, inputs) if known else None)
+                shapes = nest.map_structure(lambda x: x.shape, inputs) if known else None
+                lifts = executing_eagerly_outside_functions() and not getattr(self, "_is_legacy_layer", False)
+                with init_scope() if lifts else contextlib.nullcontext():
+                    self.build(shapes)
             self.built = True
         if self._initial_weights is not None:
             self.set_weights(self._initial_weights)
@@ -306,7 +367,7 @@ class Layer(LayerNodes, LayerLosses, LayerWeights):
 
     @property
     def _compute_dtype(self) -> str | None:
-        return self._dtype
+        return self._dtype_policy.compute_dtype
 
     def _maybe_cast_inputs(self, inputs: Any) -> Any:
         dtype = self._compute_dtype

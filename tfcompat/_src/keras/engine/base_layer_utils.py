@@ -12,9 +12,15 @@ from typing import Any
 
 from tfcompat._src.framework import dtypes, nest
 from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import executing_eagerly, init_scope
+from tfcompat._src.framework.scopes import (
+    executing_eagerly,
+    executing_eagerly_outside_functions,
+    get_default_graph,
+    init_scope,
+)
 from tfcompat._src.framework.tensor_shape import TensorShape
 from tfcompat._src.keras.backend.config import floatx
+from tfcompat._src.keras.backend.session import is_keras_graph
 from tfcompat._src.keras.engine import registry
 from tfcompat._src.ops.array.constant import placeholder
 from tfcompat._src.variables.policies import VariableAggregation, VariableSynchronization
@@ -33,7 +39,10 @@ class CallContext(threading.local):
     in_call: bool = False
     training: Any = None
 
-    in_keras_graph = False
+    @property
+    def in_keras_graph(self) -> bool:
+        """Whether the call builds the graph that Keras has of its own."""
+        return is_in_keras_graph()
 
     @contextlib.contextmanager
     def enter(self, layer: Any, inputs: Any, build_graph: bool, training: Any) -> Iterator[None]:
@@ -57,18 +66,18 @@ def call_context() -> CallContext:
 
 
 def is_in_keras_graph() -> bool:
-    """Whether layers build a graph of Keras's own, as they do where TensorFlow runs eagerly: never."""
-    return False
+    """Whether layers build the graph that Keras has of its own where operations run when they are called."""
+    return is_keras_graph(get_default_graph())
 
 
 def is_in_eager_or_tf_function() -> bool:
-    """Whether ops run when they are called, or trace a function that does."""
-    return executing_eagerly()
+    """Whether ops run when they are called, or trace a function of a program where they do."""
+    return executing_eagerly() or is_in_tf_function()
 
 
 def is_in_tf_function() -> bool:
-    """Whether a function of an eager program is traced: never."""
-    return False
+    """Whether a function of a program is traced in which operations run when they are called."""
+    return not executing_eagerly() and executing_eagerly_outside_functions() and not is_in_keras_graph()
 
 
 def default(method: Callable) -> Callable:
@@ -204,8 +213,13 @@ def is_subclassed(layer: Any) -> bool:
 
 def create_mean_metric(value: Any, name: str | None = None) -> tuple[Any, Any]:
     """A metrics.Mean, and its result with `value`."""
-    metric = registry.get("Mean")(name=name)
+    metric = create_mean(name)
     return metric, metric(value)
+
+
+def create_mean(name: str | None) -> Any:
+    """A metrics.Mean."""
+    return registry.get("Mean")(name=name)
 
 
 def training_arg_passed_to_call(argspec: Any, args: tuple, kwargs: dict[str, Any]) -> bool:

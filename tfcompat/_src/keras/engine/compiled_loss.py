@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework.scopes import name_scope
+from tfcompat._src.framework import nest
+from tfcompat._src.framework.scopes import executing_eagerly, name_scope
 from tfcompat._src.framework.trackable import no_automatic_dependency_tracking
 from tfcompat._src.keras.backend.function import function
 from tfcompat._src.keras.backend.session import symbolic_learning_phase
+from tfcompat._src.keras.engine.eager_step import make_step
 from tfcompat._src.keras.engine.network import Network
 from tfcompat._src.keras.engine.training_endpoint import (
     TrainingEndpoint,
@@ -158,7 +161,10 @@ class CompiledLoss(Network):
             for endpoint, mask in zip(self._training_endpoints, masks):
                 if endpoint.should_skip_target():
                     continue
-                loss = self._output_loss(endpoint, mask)
+                target = endpoint.training_target.target
+                mean, loss = self._output_loss(endpoint, target, endpoint.output, endpoint.sample_weight, mask)
+                if endpoint.output_loss_metric is not None:
+                    endpoint.output_loss_metric(mean)
                 total = endpoint.loss_weight * loss if total is None else total + endpoint.loss_weight * loss
             if total is None:
                 if not self.losses:
@@ -169,11 +175,13 @@ class CompiledLoss(Network):
                 total += losses_utils.scale_loss_for_distribution(add_n(added))
         return total
 
-    def _output_loss(self, endpoint: TrainingEndpoint, mask: Any) -> Any:
-        y_true, y_pred, loss_fn = endpoint.training_target.target, endpoint.output, endpoint.loss_fn
-        reduction = losses_utils.ReductionV2.SUM_OVER_BATCH_SIZE
+    def _output_loss(
+        self, endpoint: TrainingEndpoint, y_true: Any, y_pred: Any, sample_weight: Any, mask: Any
+    ) -> tuple[Any, Any]:  # fmt: skip
+        """The loss of an output, and what it is for the replicas of a strategy together."""
+        loss_fn, reduction = endpoint.loss_fn, losses_utils.ReductionV2.SUM_OVER_BATCH_SIZE
         with name_scope(endpoint.loss_name()):
-            weights = weights_with_mask(mask, endpoint.sample_weight, y_pred.dtype)
+            weights = weights_with_mask(mask, sample_weight, y_pred.dtype)
             if hasattr(loss_fn, "reduction"):
                 weighted = losses_utils.compute_weighted_loss(
                     loss_fn.call(y_true, y_pred), sample_weight=weights, reduction=losses_utils.ReductionV2.NONE
@@ -183,11 +191,8 @@ class CompiledLoss(Network):
                 loss = losses_utils.reduce_weighted_loss(weighted, reduction=reduction)
             else:
                 loss = loss_fn(y_true, y_pred, sample_weight=weights)
-        if len(self.outputs) > 1:
-            endpoint.output_loss_metric(loss)
-        if reduction == losses_utils.ReductionV2.SUM_OVER_BATCH_SIZE:
-            loss = losses_utils.scale_loss_for_distribution(loss)
-        return loss
+        is_mean = reduction == losses_utils.ReductionV2.SUM_OVER_BATCH_SIZE
+        return loss, losses_utils.scale_loss_for_distribution(loss) if is_mean else loss
 
     # ---- functions ----
 
@@ -206,11 +211,17 @@ class CompiledLoss(Network):
         metrics = self._get_training_eval_metrics()
         return [self.total_loss, *(m._call_result for m in metrics if hasattr(m, "_call_result"))]
 
+    def _check_optimizer(self) -> None:
+        if isinstance(self.optimizer, list):
+            raise ValueError("The `optimizer` in `compile` should be a single optimizer.")
+
+    def _gradient_updates(self) -> list[Any]:
+        return self.optimizer.get_updates(params=self._collected_trainable_weights, loss=self.total_loss)
+
     def _make_train_function(self) -> None:
         recompiled = self._recompile_weights_loss_and_weighted_metrics()
         self._check_trainable_weights_consistency()
-        if isinstance(self.optimizer, list):
-            raise ValueError("The `optimizer` in `compile` should be a single optimizer.")
+        self._check_optimizer()
         if getattr(self, "train_function", None) is not None and not recompiled:
             return
         trainable_now = self._get_trainable_state()
@@ -219,7 +230,7 @@ class CompiledLoss(Network):
         if not isinstance(symbolic_learning_phase(), int):
             fed += [symbolic_learning_phase()]
         with name_scope("training"):
-            updates = self.optimizer.get_updates(params=self._collected_trainable_weights, loss=self.total_loss)
+            updates = self._gradient_updates()
             updates += self.get_updates_for(None)
             updates += self.get_updates_for(self.inputs)
         outputs = self._loss_and_metrics()
@@ -246,8 +257,22 @@ class CompiledLoss(Network):
 
     def _make_execution_function(self, mode: str) -> Any:
         """The function of a mode, made where it is not."""
+        if executing_eagerly():
+            if mode not in self._eager_steps:
+                self._eager_steps[mode] = make_step(self, mode)
+            return self._eager_steps[mode]
         getattr(self, f"_make_{mode}_function")()
         return getattr(self, f"{mode}_function")
+
+    def _batch_function(self, mode: str, inputs: Any, targets: Any, weights: Any) -> Callable[[list[Any]], Any]:
+        """A function of the arrays of a batch, one after the other, which are nested like `inputs`, `targets`, `weights`."""
+        if mode != ModeKeys.PREDICT:
+            self._update_sample_weight_modes(sample_weights=weights)
+        run = self._make_execution_function(mode)
+        if executing_eagerly():
+            return lambda arrays: run(*nest.pack_sequence_as((inputs, targets or [], weights or []), arrays))
+        feeds_phase = mode == ModeKeys.TRAIN and not isinstance(symbolic_learning_phase(), int)
+        return lambda arrays: run([*arrays, True] if feeds_phase else arrays)
 
     def _get_callback_model(self) -> Any:
         return getattr(self, "callback_model", None) or self

@@ -9,12 +9,21 @@ from typing import Any
 from tfcompat._src.framework import nest
 from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import name_scope
+from tfcompat._src.framework.scopes import executing_eagerly_outside_functions, init_scope, name_scope
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.keras.backend.config import floatx
-from tfcompat._src.keras.engine.base_layer_utils import call_context, create_mean_metric, reachable
+from tfcompat._src.keras.backend.session import is_symbolic_tensor
+from tfcompat._src.keras.engine.base_layer_utils import (
+    call_context,
+    create_mean,
+    create_mean_metric,
+    is_in_eager_or_tf_function,
+    is_in_tf_function,
+    reachable,
+)
 from tfcompat._src.ops.array.shape import shape as shape_of
 from tfcompat._src.ops.math.cast import cast
+from tfcompat._src.train.trackable_layers import layers_below
 from tfcompat._src.variables.partitioned import PartitionedVariable
 
 _NOT_AGGREGATED = (
@@ -50,20 +59,36 @@ class LayerLosses:
             if callable(loss):
                 self._callable_losses.append(functools.partial(_tagged, loss, inputs is None))
             elif loss is not None:
-                loss = _tagged(loss, inputs is None)
-                if self._is_graph_network and not call_context().in_call:
-                    self._graph_network_add_loss(loss)
-                else:
-                    self._losses.append(loss)
+                self._keep_loss(_tagged(loss, inputs is None))
+
+    def _keep_loss(self, loss: Tensor) -> None:
+        """Keeps a tensor: one of a graph for as long as the layer is, else until the next call."""
+        in_call = call_context().in_call
+        if is_symbolic_tensor(loss) and not is_in_tf_function():
+            if self._is_graph_network and not in_call:
+                self._graph_network_add_loss(loss)
+            else:
+                self._losses.append(loss)
+        elif in_call:
+            self._eager_losses.append(loss)
+        else:
+            raise ValueError(
+                "Expected a symbolic Tensors or a callable for the loss value. Please wrap your loss computation in a "
+                "zero argument `lambda`."
+            )
 
     @property
     def losses(self) -> list[Tensor]:
         """The losses that were added, those of the weights, made anew, and those of the layers inside."""
         made = [make() for make in self._callable_losses]
-        return self._losses + [loss for loss in made if loss is not None] + self._gather_children_attribute("losses")
+        added = list(self._eager_losses or self._losses)
+        return added + [loss for loss in made if loss is not None] + self._gather_children_attribute("losses")
 
     def _clear_losses(self) -> None:
-        """Nothing: losses of a graph stay."""
+        """Forgets the losses of the call before, where operations run when they are called."""
+        self._eager_losses.clear()
+        for layer in layers_below(self.__dict__.get("_layers", ())):
+            layer._clear_losses()
 
     def _handle_weight_regularization(self, name: str, variable: Any, regularizer: Callable) -> None:
         def loss_of(part: Any) -> Any:
@@ -84,8 +109,16 @@ class LayerLosses:
     def add_update(self, updates: Any, inputs: Any = None) -> None:
         """Keeps updates: operations, tensors, or functions that make them now; `inputs` is found out and not used."""
         context = call_context()
+        updates = updates if isinstance(updates, list) else [updates]
+        if is_in_eager_or_tf_function():
+            for update in () if context.frozen else updates:
+                if callable(update):
+                    update()
+            return
         given = context.inputs if context.in_call else [node.input_tensors for node in self._inbound_nodes]
-        for update in updates if isinstance(updates, list) else [updates]:
+        if executing_eagerly_outside_functions() and context.in_call:
+            updates = [update for update in updates if callable(update)]
+        for update in updates:
             while callable(update):
                 update = update()
             if not isinstance(update, Operation):
@@ -142,10 +175,12 @@ class LayerLosses:
             )
         if metric is not None:
             name = metric.name
-        in_call = call_context().in_call
-        if not in_call and not isinstance(value, Tensor):
+        in_call, is_symbolic = call_context().in_call, is_symbolic_tensor(value)
+        if not in_call and not is_symbolic:
             raise ValueError(f"Expected a symbolic Tensor for the metric value, received: {value}")
-        if in_call or not self._is_graph_network:
+        if in_call and (not is_symbolic or is_in_tf_function()):
+            self._eager_add_metric(value, aggregation, name)
+        elif in_call or not self._is_graph_network:
             self._symbolic_add_metric(value, aggregation, name)
         elif metric is not None:
             raise ValueError(
@@ -163,6 +198,20 @@ class LayerLosses:
                 f'We found {len(found)} metrics with the name: "{name}"'
             )
         return found[0] if found else None
+
+    def _eager_add_metric(self, value: Any, aggregation: str | None, name: str | None) -> None:
+        if aggregation is None:
+            if not hasattr(value, "_metric_obj"):
+                raise ValueError(_NOT_AGGREGATED)
+            if self._get_existing_metric(name) is None:
+                self._metrics.append(value._metric_obj)
+            return
+        known = self._get_existing_metric(name)
+        if known is None:
+            with init_scope():
+                known = create_mean(name)
+            self._metrics.append(known)
+        known(value)
 
     def _symbolic_add_metric(self, value: Any, aggregation: str | None, name: str | None) -> None:
         known = self._get_existing_metric(name)

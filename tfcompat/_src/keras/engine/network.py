@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import Any
 
 from tfcompat._src.framework import errors, nest
-from tfcompat._src.framework.scopes import get_default_graph
+from tfcompat._src.framework.function_body import FuncGraph
+from tfcompat._src.framework.scopes import executing_eagerly, get_default_graph
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape
 from tfcompat._src.framework.trackable import no_automatic_dependency_tracking
@@ -291,9 +293,11 @@ class Network(Layer):
             )
         if input_shape and not self.inputs:
             placeholder = base_layer_utils.generate_placeholders_from_shape
-            inputs = [placeholder(s) for s in input_shape] if isinstance(input_shape, list) else placeholder(input_shape)
             try:
-                self.call(inputs, **self._arguments_for_build())
+                with FuncGraph(get_default_graph()).as_default() if executing_eagerly() else contextlib.nullcontext():
+                    several = isinstance(input_shape, list)
+                    inputs = [placeholder(s) for s in input_shape] if several else placeholder(input_shape)
+                    self.call(inputs, **self._arguments_for_build())
             except (errors.InvalidArgumentError, TypeError) as e:
                 raise ValueError(
                     "You cannot build your model by calling `build` if your layers do not support float type inputs. "

@@ -21,3 +21,13 @@ def provides(name: str) -> Callable[[Any], Any]:
 def get(name: str) -> Any:
     """What a later module provides under `name`."""
     return _provided[name]
+
+
+LAYERS: dict[str, type] = {}
+"""Layers that are defined outside of Keras, by name, as configurations name them."""
+
+
+def provides_layer(cls: type) -> type:
+    """Decorates a layer that is defined outside of Keras, so that it is made of configurations."""
+    LAYERS[cls.__name__] = cls
+    return cls

@@ -299,6 +299,13 @@ def cast_if_floating_dtype_and_mismatch(targets: Any, outputs: list[Any]) -> Any
     return [t if t.dtype == o.dtype else cast_single_tensor(t, dtype=o.dtype) for t, o in zip(tensors, outputs)]
 
 
+def cast_to_model_input_dtypes(x: Any, model: Any) -> Any:
+    """Inputs of a model in the dtypes that its inputs have."""
+    kinds = [t.dtype for t in nest.flatten(model.inputs)]
+    flat = [convert_to_tensor(value) if isinstance(value, np.ndarray) else value for value in nest.flatten(x)]
+    return nest.pack_sequence_as(x, [cast(value, dtype) for value, dtype in zip(flat, kinds)]) if kinds else x
+
+
 # ---- weights of samples ----
 
 

@@ -49,10 +49,12 @@ class TrainingEndpoint:
 
     shape = property(lambda self: int_shape(self.output))
 
-    def create_training_target(self, target: Any) -> None:
-        """Takes `target`, or makes a placeholder."""
+    def create_training_target(self, target: Any, runs_eagerly: bool = False) -> None:
+        """Takes `target`, or makes a placeholder; where operations run when they are called, the user gives each."""
         if self.should_skip_target():
             self.training_target = TrainingTarget(None)
+        elif runs_eagerly:
+            self.training_target = TrainingTarget(None, feedable=True, skip_target_weights=False)
         elif target is not None and not is_placeholder(target):
             self.training_target = TrainingTarget(target)
         else:

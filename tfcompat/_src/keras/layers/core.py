@@ -98,7 +98,8 @@ class Dense(Layer):
             values = cast(inputs, self.dtype)
             outputs = raw.SparseTensorDenseMatMul(values.indices, values.values, values.dense_shape, self.kernel)
         else:
-            outputs = raw.MatMul(cast(inputs, self.dtype), self.kernel)
+            given = inputs if self._dtype_policy.should_cast_variables else cast(inputs, self.dtype)
+            outputs = raw.MatMul(given, self.kernel)
         if self.use_bias:
             outputs = bias_add(outputs, self.bias)
         return self.activation(outputs)

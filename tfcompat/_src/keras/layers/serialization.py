@@ -9,7 +9,7 @@ from typing import Any
 from tfcompat._src.framework.export import export
 from tfcompat._src.keras.engine import input_layer, network, op_layer, sequential, training
 from tfcompat._src.keras.engine.base_layer import Layer
-from tfcompat._src.keras.engine.registry import provides
+from tfcompat._src.keras.engine.registry import LAYERS, provides
 from tfcompat._src.keras.layers import (
     advanced_activations,
     convolutional,
@@ -33,13 +33,15 @@ from tfcompat._src.keras.layers import (
     rnn_cells,
     wrappers,
 )
+from tfcompat._src.keras.layers.preprocessing import normalization as preprocessing_normalization
 from tfcompat._src.keras.layers.rnn import class_and_config
+from tfcompat._src.keras.premade import linear, wide_deep
 from tfcompat._src.keras.utils.generic_utils import deserialize_keras_object
 
 _MODULES: tuple[types.ModuleType, ...] = (
     elementwise, advanced_activations, convolutional, convolutional_recurrent, core, cudnn_recurrent, dense_attention, embeddings, kernelized, lambda_layer, layer_normalization, local,
     merge, noise, normalization, pooling, recurrent, resizing, rnn, rnn_cells, wrappers, input_layer, op_layer,
-    network, training, sequential,
+    network, training, sequential, linear, wide_deep, preprocessing_normalization,
 )  # fmt: skip
 _LAYERS = {
     name: value
@@ -77,5 +79,5 @@ def deserialize(config, custom_objects=None):
     name = config["class_name"]
     renamed: dict[str, Any] = {**config, "class_name": _ALIASES.get(name, name)}
     return deserialize_keras_object(
-        renamed, module_objects=_LAYERS, custom_objects=custom_objects, printable_module_name="layer"
+        renamed, module_objects={**_LAYERS, **LAYERS}, custom_objects=custom_objects, printable_module_name="layer"
     )

@@ -14,7 +14,7 @@ from tfcompat._src.distribute.reduce_util import ReduceOp
 from tfcompat._src.framework import dtypes, nest, raw
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.indexed_slices import IndexedSlices
-from tfcompat._src.framework.scopes import control_dependencies, device, init_scope, name_scope
+from tfcompat._src.framework.scopes import control_dependencies, device, executing_eagerly, init_scope, name_scope
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.trackable import Trackable
 from tfcompat._src.gradients.gradients import gradients
@@ -411,6 +411,8 @@ class OptimizerV2(Trackable):
         """Restores a slot from a checkpoint, now or when it is made."""
         key = _var_key(variable)
         slot = self._slots.get(key, {}).get(slot_name)
+        if slot is None and executing_eagerly() and slot_variable_position.is_simple_variable():
+            slot = self.add_slot(variable, slot_name, slot_variable_position.saved_value())
         if slot is not None:
             slot_variable_position.restore(slot)
         else:
@@ -502,4 +504,5 @@ def _with_gradients(grads_and_vars: Iterable[tuple[Any, Any]]) -> tuple[tuple[An
 def _var_key(var: Any) -> str:
     """What stands for a variable in `_slots`: the primary component's name where it is distributed."""
     container = getattr(var, "_distributed_container", None)
-    return (var if container is None else container)._shared_name
+    primary = var if container is None else container
+    return primary._shared_name if getattr(primary, "_in_graph_mode", True) else primary._unique_id

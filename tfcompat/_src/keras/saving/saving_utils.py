@@ -10,14 +10,17 @@ from tfcompat._src.framework.tensor_spec import TensorSpec
 from tfcompat._src.function.def_function import Function, function
 from tfcompat._src.keras import losses
 from tfcompat._src.keras.backend.config import backend
-from tfcompat._src.keras.engine.network import KERAS_VERSION
+from tfcompat._src.keras.engine import registry
+from tfcompat._src.keras.engine.network import KERAS_VERSION, Network
 from tfcompat._src.keras.engine.training_data import generic_output_names
 from tfcompat._src.keras.optimizers import identifiers as optimizers
 from tfcompat._src.keras.optimizers.legacy import TFOptimizer
 from tfcompat._src.keras.utils.io_utils import ask_to_proceed_with_overwrite
 from tfcompat._src.platform import logging
+from tfcompat._src.saved_model.save import register_default_signature
 
 
+@registry.provides("model_metadata")
 def model_metadata(model: Any, include_optimizer: bool = True, require_config: bool = True) -> dict[str, Any]:
     """The configuration of a model and, where wanted, of its training.
 
@@ -128,3 +131,9 @@ def trace_model_call(model: Any, input_signature: Any = None) -> Function:
         return dict(zip(getattr(model, "output_names", None) or generic_output_names(outputs), outputs))
 
     return _wrapped_model
+
+
+@register_default_signature
+def _default_signature(obj: Any) -> Function | None:
+    """The call of a network with known inputs."""
+    return trace_model_call(obj) if isinstance(obj, Network) and model_input_signature(obj) and obj.inputs else None

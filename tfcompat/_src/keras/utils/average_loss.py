@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
-from tfcompat._src.distribute.default_strategy import get_strategy, has_strategy, in_cross_replica_context
-from tfcompat._src.framework import dtypes
+from tfcompat._src.framework import distribution_context, dtypes
 from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.scopes import control_dependencies
@@ -35,11 +34,14 @@ def check_per_example_loss_rank(per_example_loss: Tensor) -> contextlib.Abstract
 
 
 def _replicas(caller: str) -> int:
-    if has_strategy() and in_cross_replica_context():
+    strategy = distribution_context.strategy_in_use()
+    if strategy is None:
+        return 1
+    if distribution_context.current().replica_context is None:
         raise RuntimeError(
             f"You are calling `{caller}` in cross replica context, while it was expected to be called in replica context."
         )
-    return get_strategy().num_replicas_in_sync
+    return strategy.num_replicas_in_sync
 
 
 @export("nn.compute_average_loss")

@@ -9,6 +9,8 @@ import numpy as np
 
 from tfcompat._src.framework import nest
 from tfcompat._src.framework.export import export
+from tfcompat._src.keras.backend.values import batch_set_value, get_value
+from tfcompat._src.keras.utils.conv_utils import convert_kernel
 
 
 @export("keras.utils.get_source_inputs")
@@ -137,3 +139,11 @@ def convert_dense_weights_data_format(
     else:
         moved = kernel.reshape(c, a, b, -1).transpose(1, 2, 0, 3)
     dense.set_weights([moved.reshape(kernel.shape), bias])
+
+
+@export("keras.utils.convert_all_kernels_in_model")
+def convert_all_kernels_in_model(model: Any) -> None:
+    """Turns the kernels of convolutions around, between cross-correlation and convolution."""
+    kinds = ("Conv1D", "Conv2D", "Conv3D", "Conv2DTranspose")
+    kernels = [layer.kernel for layer in model.layers if type(layer).__name__ in kinds]
+    batch_set_value([(kernel, convert_kernel(get_value(kernel))) for kernel in kernels])

@@ -2,6 +2,9 @@
 
 import importlib
 
+from tfcompat._src.keras.mixed_precision.policy import Policy as Policy
+from tfcompat._src.keras.mixed_precision.policy import global_policy as global_policy
+from tfcompat._src.keras.mixed_precision.policy import set_policy as set_policy
 from tfcompat._src.keras.optimizers.loss_scale_optimizer import LossScaleOptimizer as LossScaleOptimizer
 
 _LAZY = {
