@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from tfcompat._src.checkpoint import slices, string_tensors, table
+from tfcompat._src.checkpoint import block_files, slices, string_tensors, table, variants
 from tfcompat._src.checkpoint.bundle_writer import HEADER_KEY, VERSION, data_name, index_name, interrupted_index
 from tfcompat._src.checkpoint.reading import SavedTensors, TensorInfo
 from tfcompat._src.framework import dtypes, errors
@@ -92,10 +93,10 @@ class BundleReader(SavedTensors):
             raise self._damaged(name, f"the index has no entry for its slice {part.text}")
         dtype = dtypes.DType(entry.dtype)
         shape = tuple(d.size for d in entry.shape.dim)
-        if not dtype.is_numpy_compatible:
+        if not dtype.is_numpy_compatible and dtype != dtypes.variant:
             raise NotImplementedError(f"tfcompat does not restore tensors of type {dtype.name} ({name})")
-        if dtype == dtypes.string:
-            return self._strings(name, entry, shape)
+        if dtype in (dtypes.string, dtypes.variant):
+            return self._objects(name, entry, shape, string_tensors.decode if dtype == dtypes.string else variants.decode)
         numpy_dtype = np.dtype(dtype.as_numpy_dtype)
         found = np.empty(shape, numpy_dtype)
         if entry.size != found.nbytes:
@@ -108,12 +109,12 @@ class BundleReader(SavedTensors):
         self._check(name, entry, crc32c.value(data))
         return found.byteswap() if self._swap and numpy_dtype.itemsize > 1 else found
 
-    def _strings(self, name: str, entry: BundleEntryProto, shape: tuple[int, ...]) -> np.ndarray:
+    def _objects(self, name: str, entry: BundleEntryProto, shape: tuple[int, ...], decode: Callable[[bytes, int], tuple[list, int]]) -> np.ndarray:
         data = np.empty(entry.size, np.uint8)
         self._read_into(name, entry, data)
         found = np.empty(shape, object)
         try:
-            values, crc = string_tensors.decode(data.tobytes(), found.size)
+            values, crc = decode(data.tobytes(), found.size)
         except ValueError as e:
             raise self._damaged(name, str(e)) from None
         self._check(name, entry, crc)
@@ -121,19 +122,14 @@ class BundleReader(SavedTensors):
         return found
 
     def _read_into(self, name: str, entry: BundleEntryProto, target: np.ndarray) -> None:
-        file = self._file(entry.shard_id)
-        at, rest = entry.offset, memoryview(target)
-        while rest:
-            count = os.preadv(file, [rest[: 1 << 30]], at)
-            if not count:
-                raise self._damaged(name, f"its data file ends before byte {entry.offset + entry.size}")
-            at, rest = at + count, rest[count:]
+        if block_files.read(self._file(entry.shard_id), target, entry.offset) != target.size:
+            raise self._damaged(name, f"its data file ends before byte {entry.offset + entry.size}")
 
     def _file(self, shard: int) -> int:
         if shard not in self._files:
             path = data_name(self._prefix, shard, self._num_shards)
             with file_io.tensorflow_errors(path):
-                self._files[shard] = os.open(path, os.O_RDONLY)
+                self._files[shard] = block_files.open_to_read(path)
         return self._files[shard]
 
     def _check(self, name: str, entry: BundleEntryProto, crc: int) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.checkpoint import files, slices, string_tensors, table
+from tfcompat._src.checkpoint import files, slices, string_tensors, table, variants
 from tfcompat._src.framework import dtypes, errors
 from tfcompat._src.platform import crc32c, file_io
 from tfcompat._src.proto import messages
@@ -79,10 +79,12 @@ class BundleWriter:
         name = key.encode() if isinstance(key, str) else key
         if name in self._entries:
             raise errors.InvalidArgumentError(None, None, f"Adding duplicate key: {name.decode('latin-1')}")
-        if not dtype.is_numpy_compatible:
+        if not dtype.is_numpy_compatible and dtype != dtypes.variant:
             raise NotImplementedError(f"tfcompat does not save tensors of type {dtype.name} ({name.decode('latin-1')})")
         if dtype == dtypes.string:
             data, crc = string_tensors.encode(array)
+        elif dtype == dtypes.variant:
+            data, crc = variants.encode(array)
         else:
             data = files.as_bytes_array(array)
             crc = crc32c.value(data)

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.checkpoint.block_files import BlockWriter
 from tfcompat._src.framework import errors
 from tfcompat._src.platform import file_io
-
-_BUFFER = 1 << 20
 
 
 class PendingFile:
@@ -28,39 +27,23 @@ class PendingFile:
     def __init__(self, path: str, mark: str = ".tempstate", number: str = "") -> None:
         self.path = path
         self.temporary = path + mark + (number or str(int.from_bytes(os.urandom(8), "little")))
-        self.size = 0
-        self._pending = bytearray()
         with file_io.tensorflow_errors(self.temporary):
-            self._file = os.open(self.temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+            self._writer = BlockWriter(self.temporary)
+
+    @property
+    def size(self) -> int:
+        """How many bytes were written."""
+        return self._writer.size
 
     def write(self, data: Any) -> None:
         """Appends bytes or a contiguous uint8 array."""
-        self.size += len(data)
-        if len(data) < _BUFFER:
-            self._pending += memoryview(data)
-            if len(self._pending) >= _BUFFER:
-                self._flush()
-            return
-        self._flush()
-        self._write_out(data)
-
-    def _flush(self) -> None:
-        self._write_out(self._pending)
-        self._pending = bytearray()
-
-    def _write_out(self, data: Any) -> None:
-        rest = memoryview(data)
         with file_io.tensorflow_errors(self.temporary):
-            while rest:
-                rest = rest[os.write(self._file, rest) :]
+            self._writer.write(data)
 
     def finish(self) -> None:
         """Writes what is buffered, waits until the disk has it all, and closes the file."""
-        self._flush()
         with file_io.tensorflow_errors(self.temporary):
-            os.fsync(self._file)
-        os.close(self._file)
-        self._file = -1
+            self._writer.finish()
 
     def commit(self) -> None:
         """Gives the finished file its name."""
@@ -69,9 +52,7 @@ class PendingFile:
 
     def abandon(self) -> None:
         """Deletes the file, as far as it is there."""
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
+        self._writer.close()
         if os.path.exists(self.temporary):
             os.unlink(self.temporary)
 

@@ -50,7 +50,7 @@ class _SavedModelBuilder:
         """Adds the default graph, for the variables that are saved already; arguments are those of `add_meta_graph_and_variables`."""
         self._require_variables(True)
         signatures = self._with_ops(signature_def_map, init_op, train_op)
-        self._add_graph(tags, signatures, self._saver(saver), clear_devices, True, assets_list)
+        self._add_graph(tags, signatures, self._saver(saver), clear_devices, True, self._adder_of_assets(assets_list))
 
     def add_meta_graph_and_variables(
         self, sess: Any, tags: Iterable[str], signature_def_map: dict[str, Any] | None = None, assets_list: Any = None,
@@ -75,7 +75,7 @@ class _SavedModelBuilder:
         self._require_variables(False)
         signatures = self._with_ops(signature_def_map, init_op, train_op)
         saver = self._save_variables(sess, saver)
-        self._add_graph(tags, signatures, saver, clear_devices, strip_default_attrs, assets_list)
+        self._add_graph(tags, signatures, saver, clear_devices, strip_default_attrs, self._adder_of_assets(assets_list))
         self._has_saved_variables = True
 
     def save(self, as_text: bool = False) -> bytes:
@@ -121,10 +121,11 @@ class _SavedModelBuilder:
 
     def _add_graph(
         self, tags: Iterable[str], signatures: dict[str, Any], saver: Saver, clear_devices: bool, strip_default_attrs: bool,
-        assets_list: Any,
+        add_assets: Callable[[Any], None],
     ) -> None:  # fmt: skip
+        """Adds the default graph; `add_assets` is called with its MetaGraphDef."""
         found = saver.export_meta_graph(clear_devices=clear_devices, strip_default_attrs=strip_default_attrs)
-        self._save_assets(assets_list, lambda asset: found.asset_file_def.append(asset))
+        add_assets(found)
         self._tag_and_add_meta_graph(found, tags, signatures)
 
     def _tag_and_add_meta_graph(self, meta_graph_def: Any, tags: Iterable[str], signatures: dict[str, Any]) -> None:
@@ -136,6 +137,9 @@ class _SavedModelBuilder:
     def _saver(self, saver: Saver | None) -> Saver:
         return saver or Saver(all_saveable_objects(), sharded=True, write_version=V2, allow_empty=True)
 
+    def _adder_of_assets(self, tensors: Any) -> Callable[[Any], None]:
+        return lambda meta_graph_def: self._save_assets(tensors, meta_graph_def.asset_file_def.append)
+
     def _save_assets(self, tensors: Any, add: Callable[[Any], None]) -> None:
         """Copies the files that string constants name, and adds an AssetFileDef for each constant."""
         paths: dict[bytes, bytes] = {}
@@ -144,6 +148,7 @@ class _SavedModelBuilder:
             name = get_asset_filename_to_add(path, paths)
             paths[name] = path
             add(messages.AssetFileDef(filename=compat.as_text(name), tensor_info=messages.TensorInfo(name=tensor.name)))
+        logging.info("No assets to save." if tensors is None else "Assets added to graph.")
         if not paths:
             logging.info("No assets to write.")
             return
@@ -197,7 +202,7 @@ class SavedModelBuilder(_SavedModelBuilder):
         self._require_variables(True)
         signatures = self._with_ops(signature_def_map, None, None)
         self._add_collections(assets_collection, main_op or legacy_init_op, None)
-        self._add_graph(tags, signatures, self._saver(saver), clear_devices, strip_default_attrs, None)
+        self._add_graph(tags, signatures, self._saver(saver), clear_devices, strip_default_attrs, _assets_are_a_collection)
 
     def add_meta_graph_and_variables(  # type: ignore[override]
         self, sess: Any, tags: Iterable[str], signature_def_map: dict[str, Any] | None = None, assets_collection: Any = None,
@@ -225,7 +230,7 @@ class SavedModelBuilder(_SavedModelBuilder):
         signatures = self._with_ops(signature_def_map, None, None)
         self._add_collections(assets_collection, main_op or legacy_init_op, None)
         saver = self._save_variables(sess, saver)
-        self._add_graph(tags, signatures, saver, clear_devices, strip_default_attrs, None)
+        self._add_graph(tags, signatures, saver, clear_devices, strip_default_attrs, _assets_are_a_collection)
         self._has_saved_variables = True
 
     def _add_collections(self, assets_collection: Any, main_op: Any, train_op: Any) -> None:
@@ -250,6 +255,10 @@ class SavedModelBuilder(_SavedModelBuilder):
         if not isinstance(train_op, (Tensor, Operation)):
             raise TypeError(f"train_op needs to be a Tensor or Op: {train_op!r}")
         add_to_collection(constants.TRAIN_OP_KEY, train_op)
+
+
+def _assets_are_a_collection(meta_graph_def: Any) -> None:
+    """Adds nothing: the assets are in a collection of the graph."""
 
 
 def _asset_path(tensor: Any) -> bytes:

@@ -101,6 +101,8 @@ class RestoredFunction(Function):
         """The saved traces."""
         return list(self._restored)
 
+    _list_all_concrete_functions_for_serialization = concrete_functions
+
     def _concrete(self, args: tuple, kwargs: dict) -> ConcreteFunction:
         for trace in self._restored:
             if _fits(trace.structured_input_signature, (args, kwargs)):
@@ -152,7 +154,7 @@ class _Loader:
         library = messages.FunctionDefLibrary()
         library.CopyFrom(meta_graph_def.graph_def.library)
         self._new_names = _rename_taken(library)
-        add_functions(get_default_graph(), library)
+        self._library = add_functions(get_default_graph(), library)
         self._keys = self._checkpoint_keys()
         self._made: dict[int, Any] = {}
         self._concrete: dict[str, ConcreteFunction] = {}
@@ -260,10 +262,12 @@ class _Loader:
         outputs = coder.decode_proto(entry.output_signature)
         kinds = [dtypes.as_dtype(arg.type) for arg in function.definition.signature.output_arg]
         make = raw.StatefulPartitionedCall if function.is_stateful else raw.PartitionedCall
+        library = self._library
 
         def call(*args: Any, **kwargs: Any) -> Any:
             leaves = nest.flatten((args, kwargs), expand_composites=True)
             tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
+            _keep(library, get_default_graph())
             found = make([*tensors, *bound], kinds, FunctionRef(function.name))
             return _packed(outputs, [] if isinstance(found, Operation) else found if isinstance(found, list) else [found])
 
@@ -309,6 +313,13 @@ def _packed(structure: Any, tensors: list[Tensor]) -> Any:
     rest = iter(tensors)
     leaves = [None if spec is None else next(rest) for spec in specs]
     return nest.pack_sequence_as(structure, leaves, expand_composites=True)
+
+
+def _keep(functions: list[Any], graph: Any) -> None:
+    """Lets the graph of a function hold the functions that may be called in it."""
+    for function in functions:
+        if not graph._is_function(function.name):
+            graph._add_function(function)
 
 
 def _rename_taken(library: Any) -> dict[str, str]:

@@ -25,7 +25,7 @@ def get_asset_tensors(export_dir: Any, meta_graph_def_to_load: Any, import_scope
       meta_graph_def_to_load: the graph. import_scope: a name scope for the names.
     """
     assets = list(meta_graph_def_to_load.asset_file_def)
-    if not assets:
+    if not assets and constants.ASSETS_KEY in meta_graph_def_to_load.collection_def:
         for packed in meta_graph_def_to_load.collection_def[constants.ASSETS_KEY].any_list.value:
             assets.append(messages.AssetFileDef.FromString(packed.value))
     folder = compat.as_bytes(files.get_assets_dir(export_dir))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from tfcompat._src.framework import constant_value, dtypes, nest, raw
@@ -12,7 +12,7 @@ from tfcompat._src.framework.convert import constant
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph import Graph
 from tfcompat._src.framework.meta_graph import write_message
-from tfcompat._src.framework.scopes import get_default_graph
+from tfcompat._src.framework.scopes import executing_eagerly, get_default_graph
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape
 from tfcompat._src.framework.tensor_spec import TensorSpec
@@ -21,7 +21,7 @@ from tfcompat._src.function.def_function import ConcreteFunction, Function
 from tfcompat._src.ops.control.groups import group
 from tfcompat._src.platform import compat
 from tfcompat._src.proto import messages
-from tfcompat._src.runtime.session import SESSIONS, Session
+from tfcompat._src.runtime.session import Session
 from tfcompat._src.saved_model import constants, files
 from tfcompat._src.saved_model.builder import copy_assets_to_destination_dir, get_asset_filename_to_add
 from tfcompat._src.saved_model.nested_structure_coder import StructureCoder
@@ -31,6 +31,7 @@ from tfcompat._src.saved_model.tag_constants import SERVING
 from tfcompat._src.train.checkpoint import TrackableSaver
 from tfcompat._src.train.saver import Saver
 from tfcompat._src.train.trackable_graph import ATTRIBUTES, ObjectGraphView, SerializedGraph
+from tfcompat._src.train.trackable_restore import present_session
 from tfcompat._src.train.tracking import TrackableAsset
 from tfcompat._src.variables.resource_variable import is_resource_variable
 
@@ -65,7 +66,7 @@ def save(obj: Any, export_dir: str, signatures: Any = None) -> None:
     message = messages.SavedModel(saved_model_schema_version=constants.SAVED_MODEL_SCHEMA_VERSION)
     message.meta_graphs.append(writer.meta_graph())
     files.get_or_create_variables_dir(export_dir)
-    session = SESSIONS.top() or Session(graph=get_default_graph())
+    session = None if executing_eagerly() else present_session() or Session(graph=get_default_graph())
     view = _AugmentedView(obj, message.meta_graphs[0].object_graph_def)
     TrackableSaver(view).save(files.get_variables_path(export_dir), session=session)
     if writer.assets:
@@ -107,9 +108,25 @@ def functions_of(obj: Any) -> Iterator[tuple[str, Any]]:
 
 # ---- signatures ----
 
+_signature_makers: list[Callable[[Any], Function | None]] = []
+
+
+def register_default_signature(make: Callable[[Any], Function | None]) -> Callable[[Any], Function | None]:
+    """Has `make` give the function that is the default signature of an object, or None for objects of other kinds."""
+    _signature_makers.append(make)
+    return make
+
+
+def _add_default_signature(obj: Any) -> None:
+    for make in _signature_makers:
+        found = make(obj)
+        if found is not None:
+            object.__setattr__(obj, "_default_save_signature", found)
+
 
 def _signature_functions(obj: Any, signatures: Any) -> dict[str, ConcreteFunction]:
     if signatures is None:
+        _add_default_signature(obj)
         with_signature = [f for _, f in functions_of(obj) if isinstance(f, Function) and f.input_signature is not None]
         default = getattr(obj, "_default_save_signature", None)
         chosen = default if isinstance(default, Function) else with_signature[0] if len(with_signature) == 1 else None
@@ -220,7 +237,8 @@ class _Writer:
             self._write_asset(node, obj)
             return
         if not is_resource_variable(obj):
-            node.user_object.identifier = "_generic_user_object"
+            node.user_object.identifier = getattr(obj, "_object_identifier", "_generic_user_object")
+            node.user_object.metadata = getattr(obj, "_tracking_metadata", "")
             node.user_object.version.CopyFrom(messages.VersionDef(**_OBJECT_VERSION))
             return
         name = obj.op.name

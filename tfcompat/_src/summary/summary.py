@@ -11,7 +11,7 @@ from tfcompat._src.framework import dtypes, raw
 from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.scopes import get_collection, name_scope
+from tfcompat._src.framework.scopes import executing_eagerly, get_collection, name_scope
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.platform.compat import as_str_any
 from tfcompat._src.proto.messages import SummaryDescription, SummaryMetadata
@@ -155,6 +155,8 @@ def merge(inputs: Iterable[Any], collections: Iterable[Any] | None = None, name:
     Raises:
       InvalidArgumentError: in a run in which two values have the same tag.
     """
+    if executing_eagerly():
+        raise RuntimeError("Merging tf.summary.* ops is not compatible with eager execution. Use tf.contrib.summary instead.")
     name = clean_tag(name)
     with name_scope(name, "Merge", inputs):
         found = raw.MergeSummary(inputs=inputs, name=name)

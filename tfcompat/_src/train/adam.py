@@ -9,7 +9,7 @@ from tfcompat._src.framework import raw
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.indexed_slices import IndexedSlices
 from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import colocate_with, control_dependencies, get_default_graph, init_scope
+from tfcompat._src.framework.scopes import colocate_with, control_dependencies, init_scope, present_graph
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.control.groups import group
 from tfcompat._src.ops.math.cast import cast
@@ -41,7 +41,7 @@ class AdamOptimizer(FusedOptimizer):
     def _get_beta_accumulators(self) -> tuple[Any, Any]:
         """The variables that hold the powers of beta1 and beta2."""
         with init_scope():
-            graph = get_default_graph()
+            graph = present_graph()
         return self._get_non_slot_variable("beta1_power", graph), self._get_non_slot_variable("beta2_power", graph)
 
     def _create_slots(self, var_list: list[Any]) -> None:

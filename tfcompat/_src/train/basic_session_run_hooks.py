@@ -32,7 +32,7 @@ def global_step_read(user: str) -> Any:
     return found
 
 
-@export("train.LoggingTensorHook", "estimator.LoggingTensorHook")
+@export("train.LoggingTensorHook", "estimator.LoggingTensorHook", "compat.v2.estimator.LoggingTensorHook")
 class LoggingTensorHook(SessionRunHook):
     """Logs values at level INFO, every so many runs or seconds, or at the end.
 
@@ -86,7 +86,7 @@ class LoggingTensorHook(SessionRunHook):
             if self._formatter:
                 logging.info(self._formatter(tensor_values))
                 return
-            text = ", ".join(f"{tag} = {tensor_values[tag]}" for tag in self._tag_order)
+            text = ", ".join(f"{tag} = {tensor_values[tag]!s}" for tag in self._tag_order)
         logging.info("%s", text if seconds is None else f"{text} ({seconds:.3f} sec)")
 
 
@@ -112,7 +112,7 @@ def _check_limit(num_steps: int | None, last_step: int | None) -> None:
         raise ValueError("Only one of num_steps or last_step can be specified.")
 
 
-@export("train.StopAtStepHook", "estimator.StopAtStepHook")
+@export("train.StopAtStepHook", "estimator.StopAtStepHook", "compat.v2.estimator.StopAtStepHook")
 class StopAtStepHook(SessionRunHook):
     """Asks for a stop when the global step has come to a number.
 
@@ -203,7 +203,11 @@ class _MultiStepStopAtStepHook(SessionRunHook):
             self._update_steps_per_run_variable(global_step, run_context.session)
 
 
-@export("train.NanLossDuringTrainingError", "estimator.NanLossDuringTrainingError")
+@export(
+    "train.NanLossDuringTrainingError",
+    "estimator.NanLossDuringTrainingError",
+    "compat.v2.estimator.NanLossDuringTrainingError",
+)
 class NanLossDuringTrainingError(RuntimeError):
     """The loss is not a number."""
 
@@ -211,7 +215,7 @@ class NanLossDuringTrainingError(RuntimeError):
         return "NaN loss during training."
 
 
-@export("train.NanTensorHook", "estimator.NanTensorHook")
+@export("train.NanTensorHook", "estimator.NanTensorHook", "compat.v2.estimator.NanTensorHook")
 class NanTensorHook(SessionRunHook):
     """Stops when the loss is NaN.
 
@@ -238,7 +242,7 @@ class NanTensorHook(SessionRunHook):
         run_context.request_stop()
 
 
-@export("train.GlobalStepWaiterHook", "estimator.GlobalStepWaiterHook")
+@export("train.GlobalStepWaiterHook", "estimator.GlobalStepWaiterHook", "compat.v2.estimator.GlobalStepWaiterHook")
 class GlobalStepWaiterHook(SessionRunHook):
     """Delays the first run until the global step, which others increase, has come to `wait_until_step`."""
 
@@ -267,7 +271,7 @@ class GlobalStepWaiterHook(SessionRunHook):
             time.sleep(_SECONDS_BETWEEN_LOOKS)
 
 
-@export("train.FinalOpsHook", "estimator.FinalOpsHook")
+@export("train.FinalOpsHook", "estimator.FinalOpsHook", "compat.v2.estimator.FinalOpsHook")
 class FinalOpsHook(SessionRunHook):
     """Runs something at the end of a session; `final_ops_values` holds what it gave.
 
@@ -290,13 +294,14 @@ class FinalOpsHook(SessionRunHook):
             self._final_ops_values = session.run(self._final_ops, feed_dict=self._final_ops_feed_dict)
         except (errors.OutOfRangeError, StopIteration):
             logging.warning(
-                "An OutOfRangeError or StopIteration is raised by the ops of FinalOpsHook: they read from an input that has "
-                "ended. Final ops should read variables only, as the value of a metric does; its update reads the input."
+                "An OutOfRangeError or StopIteration exception is raised by the ops of FinalOpsHook: they have a dependency back "
+                "to some input source, and that has ended. Final ops should read variables only, as the value of a metric does; "
+                "its update reads the input."
             )
             raise
 
 
-@export("train.FeedFnHook", "estimator.FeedFnHook")
+@export("train.FeedFnHook", "estimator.FeedFnHook", "compat.v2.estimator.FeedFnHook")
 class FeedFnHook(SessionRunHook):
     """Feeds each run with what `feed_fn()`, called before it, gives: a feed_dict."""
 

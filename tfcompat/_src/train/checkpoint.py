@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import weakref
-from collections.abc import Iterator
 from typing import Any
 
 from tfcompat._src.checkpoint.reader import NewCheckpointReader
 from tfcompat._src.framework import dtypes, errors, raw
 from tfcompat._src.framework.convert import constant
 from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import colocate_with, control_dependencies, device, init_scope
+from tfcompat._src.framework.scopes import colocate_with, control_dependencies, device, executing_eagerly, init_scope
 from tfcompat._src.framework.tensor_shape import as_shape
 from tfcompat._src.framework.trackable import OBJECT_GRAPH_PROTO_KEY, Trackable
+from tfcompat._src.function.def_function import Function
 from tfcompat._src.platform import compat, file_io
 from tfcompat._src.proto import messages
 from tfcompat._src.train import checkpoint_management
@@ -31,7 +30,7 @@ from tfcompat._src.train.trackable_restore import (
     next_restore_uid,
 )
 from tfcompat._src.variables.store import default_initializer
-from tfcompat._src.variables.variable import Variable, variable_creator_scope
+from tfcompat._src.variables.variable import Variable
 
 
 class TrackableSaver:
@@ -54,6 +53,8 @@ class TrackableSaver:
         """Saves; the prefix of the checkpoint, as bytes."""
         if checkpoint_number:
             file_prefix = f"{file_prefix}-{checkpoint_number}"
+        if executing_eagerly():
+            return self._save_now(file_prefix)
         session = default_session(session)
         if self._object_graph_feed_tensor is None:
             with device("/cpu:0"):
@@ -73,6 +74,16 @@ class TrackableSaver:
         }  # fmt: skip
         return session.run(self._cached_save_operation, feed_dict=feeds)
 
+    def _save_now(self, file_prefix: str) -> Any:
+        """As `save`, where operations run when they are called."""
+        file_io.makedirs(os.path.dirname(file_prefix))
+        serialized = self._graph_view.serialize_object_graph()
+        with device("/cpu:0"):
+            object_graph = constant(serialized.proto.SerializeToString(), dtype=dtypes.string)
+            prefix = constant(file_prefix, dtype=dtypes.string)
+        MultiDeviceSaver([*serialized.saveables, object_graph_saveable(object_graph)]).save(prefix)
+        return file_prefix
+
     def restore(self, save_path: str | None) -> Any:
         """Finds what of a checkpoint belongs to the objects; a status that restores them in a session."""
         if save_path is None:
@@ -80,7 +91,16 @@ class TrackableSaver:
         try:
             proto = object_metadata(save_path)
         except ValueError:
-            return NameBasedSaverStatus(save_path, self._graph_view)
+            status = NameBasedSaverStatus(save_path, self._graph_view)
+            if executing_eagerly():
+                status.run_restore_ops()
+            return status
+        if executing_eagerly():
+            with device("/cpu:0"):
+                prefix = constant(save_path)
+            checkpoint = RestoreCoordinator(proto, save_path, prefix, None, self._graph_view)
+            CheckpointPosition(checkpoint, 0).restore(self._graph_view.root)
+            return CheckpointLoadStatus(checkpoint, {}, self._graph_view)
         if self._file_prefix_placeholder is None:
             with device("/cpu:0"):
                 self._file_prefix_placeholder = constant("model")
@@ -91,7 +111,7 @@ class TrackableSaver:
         return CheckpointLoadStatus(checkpoint, {self._file_prefix_placeholder: save_path}, self._graph_view)
 
 
-@export("train.Checkpoint")
+@export("train.Checkpoint", "contrib.eager.Checkpoint")
 class CheckpointV1(AutoTrackable):
     """Groups objects to save and restore them.
 
@@ -104,7 +124,7 @@ class CheckpointV1(AutoTrackable):
 
     def __init__(self, **kwargs: Any) -> None:
         for name, value in sorted(kwargs.items()):
-            if not isinstance(value, Trackable):
+            if not isinstance(value, (Trackable, Function)):
                 raise ValueError(
                     "`Checkpoint` was expecting a trackable object (an object derived from `TrackableBase`), got "
                     f"{value}. If you believe this object should be trackable (i.e. it is part of the TensorFlow Python API and "
@@ -148,19 +168,27 @@ class CheckpointV1(AutoTrackable):
           the prefix with the number.
         """
         file_prefix = compat.as_text(compat.path_to_str(file_prefix))
-        session = default_session(session)
-        if self._save_counter is None:
-            session.run(self.save_counter.initializer)
-        if self._save_assign_op is None:
-            with colocate_with(self.save_counter):
-                self._save_assign_op = NoDependency(self.save_counter.assign_add(1, read_value=True))
-        number = session.run(self._save_assign_op)
+        if executing_eagerly():
+            self.save_counter.assign_add(1)
+            number = self.save_counter.numpy()
+        else:
+            session = default_session(session)
+            number = session.run(self._counted(session))
         path = self.write(f"{file_prefix}-{number}", session=session)
         checkpoint_management.update_checkpoint_state_internal(
             save_dir=os.path.dirname(file_prefix), model_checkpoint_path=path, all_model_checkpoint_paths=[path],
             save_relative_paths=True,
         )  # fmt: skip
         return path
+
+    def _counted(self, session: Any) -> Any:
+        """The tensor that adds 1 to the counter, which is initialized where it is new."""
+        if self._save_counter is None:
+            session.run(self.save_counter.initializer)
+        if self._save_assign_op is None:
+            with colocate_with(self.save_counter):
+                self._save_assign_op = NoDependency(self.save_counter.assign_add(1, read_value=True))
+        return self._save_assign_op
 
     def restore(self, save_path: str | None) -> Any:
         """Finds what of a checkpoint belongs to the objects; objects that come later are restored when they are attached.
@@ -239,32 +267,15 @@ def list_objects(root_trackable: Any) -> list[Any]:
     return ObjectGraphView(root_trackable).list_objects()
 
 
+def frozen_saver(root_trackable: Any) -> MultiDeviceSaver:
+    """A saver of the objects below `root_trackable` as they are now, whose nodes need no feeds."""
+    serialized = ObjectGraphView(root_trackable).serialize_object_graph(frozen=True)
+    with device("/cpu:0"):
+        object_graph = constant(serialized.proto.SerializeToString(), dtype=dtypes.string)
+    return MultiDeviceSaver([*serialized.saveables, object_graph_saveable(object_graph)])
+
+
 def gather_initializers(root_trackable: Any) -> list[Any]:
     """The initializers of all variables below an object."""
     found = [getattr(o, "initializer", None) for o in list_objects(root_trackable)]
     return [op for op in found if op is not None]
-
-
-@export("contrib.checkpoint.capture_dependencies")
-@contextlib.contextmanager
-def capture_dependencies(template: Any) -> Iterator[None]:
-    """Variables made inside, below the variable scope of `template`, are its dependencies."""
-    prefix = template.variable_scope.name
-
-    def creator(next_creator: Any, name: str, initial_value: Any, trackable_parent: Any = None, **kwargs: Any) -> Any:
-        if name is not None and name.startswith(prefix):
-            if trackable_parent is None:
-
-                def getter(initializer: Any, **inner: Any) -> Any:
-                    inner.update(name=name)
-                    return next_creator(initial_value=initializer, **inner)
-
-                return template._add_variable_with_custom_getter(
-                    name=name[len(prefix) + 1 :], initializer=initial_value, getter=getter, overwrite=True, **kwargs
-                )
-            parent, parent_prefix = trackable_parent
-            template._track_trackable(parent, name=parent_prefix[len(prefix) + 1 :], overwrite=True)
-        return next_creator(name=name, initial_value=initial_value, **kwargs)
-
-    with variable_creator_scope(creator):
-        yield

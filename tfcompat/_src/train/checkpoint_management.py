@@ -13,6 +13,7 @@ from tfcompat._src.checkpoint.bundle_writer import index_name, interrupted_index
 from tfcompat._src.framework import errors
 from tfcompat._src.framework.default_stack import SESSIONS
 from tfcompat._src.framework.export import export
+from tfcompat._src.framework.scopes import executing_eagerly
 from tfcompat._src.platform import compat, file_io, logging
 from tfcompat._src.proto import messages, pool
 from tfcompat._src.train import training_util
@@ -297,6 +298,23 @@ class CheckpointManager:
         Returns:
           the prefix of the checkpoint.
         """
+        number = self._next_number() if checkpoint_number is None else checkpoint_number
+        if not isinstance(number, compat.integral_types):
+            number = training_util.global_step(SESSIONS.top(), number)
+        path = self._checkpoint.write(f"{self._prefix}-{number}")
+        self._maybe_delete.pop(path, None)
+        self._maybe_delete[path] = time.time()
+        self._latest_checkpoint = path
+        self._record_state()
+        self._sweep()
+        self._record_state()
+        return path
+
+    def _next_number(self) -> Any:
+        """The save counter, after 1 was added to it."""
+        if executing_eagerly():
+            self._checkpoint.save_counter.assign_add(1)
+            return self._checkpoint.save_counter
         session = SESSIONS.top()
 
         def initialized(next_creator: Any, **kwargs: Any) -> Any:
@@ -309,14 +327,4 @@ class CheckpointManager:
         if self._save_counter_assign is None:
             self._save_counter_assign = counter.assign_add(1, read_value=False)
         session.run(self._save_counter_assign)
-        number = counter if checkpoint_number is None else checkpoint_number
-        if not isinstance(number, compat.integral_types):
-            number = training_util.global_step(session, number)
-        path = self._checkpoint.write(f"{self._prefix}-{number}")
-        self._maybe_delete.pop(path, None)
-        self._maybe_delete[path] = time.time()
-        self._latest_checkpoint = path
-        self._record_state()
-        self._sweep()
-        self._record_state()
-        return path
+        return counter

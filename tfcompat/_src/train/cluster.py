@@ -120,7 +120,9 @@ def _cluster_def(jobs: dict[str, dict[int, str]]) -> Any:
 
 @export("train.Server", "distribute.Server")
 class Server:
-    """The server of one task, in this process: sessions with its `target` share variables; queues and tables are their own.
+    """The server of one task, in this process: sessions with its `target` share what is placed on tasks of its cluster.
+
+    The other tasks of the cluster must be servers of this process too, before the first Session with its target.
 
     Args:
       server_or_cluster_def: a ServerDef, ClusterDef or ClusterSpec, or what ClusterSpec takes.
@@ -133,7 +135,6 @@ class Server:
       TypeError: `server_or_cluster_def` is none of these. ValueError: there is no such job, or the task is not clear.
       errors.InvalidArgumentError: there is no such task, or its address has no port.
       errors.NotFoundError: another protocol. errors.UnknownError: the port is taken.
-      NotImplementedError: started in a cluster of several tasks.
     """
 
     def __init__(
@@ -142,25 +143,22 @@ class Server:
     ) -> None:  # fmt: skip
         self._server_def = _server_def(server_or_cluster_def, job_name, task_index, protocol, config)
         task = (self._server_def.job_name, self._server_def.task_index)
-        self._server = LocalServer(*task, _port(self._server_def), self._server_def.default_session_config)
+        jobs = self._server_def.cluster.job
+        addresses = {(job.name, index): address for job in jobs for index, address in job.tasks.items()}
+        self._server = LocalServer(*task, _port(self._server_def), self._server_def.default_session_config, addresses)
         if start:
             self.start()
 
     def start(self) -> None:
-        """Starts it; nothing where it runs.
-
-        Raises:
-          NotImplementedError: its cluster has several tasks, which would be other processes.
-        """
-        tasks = sum(len(job.tasks) for job in self._server_def.cluster.job)
-        if tasks > 1:
-            raise NotImplementedError(
-                f"tfcompat has no servers that work together: tf.train.Server was given a cluster of {tasks} tasks. Run one "
-                "process with all devices of the machine, without Server."
-            )
+        """Starts it; nothing where it runs."""
 
     def join(self) -> None:
-        """Waits for ever, as a server runs until its process ends."""
+        """Waits for ever, as a server runs until its process ends.
+
+        Raises:
+          NotImplementedError: a task of its cluster is another process.
+        """
+        self._server.require_cluster()
         threading.Event().wait()
 
     @property

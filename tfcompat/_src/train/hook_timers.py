@@ -8,7 +8,7 @@ from typing import Any
 from tfcompat._src.framework.export import export
 
 
-@export("train.SecondOrStepTimer", "estimator.SecondOrStepTimer")
+@export("train.SecondOrStepTimer", "estimator.SecondOrStepTimer", "compat.v2.estimator.SecondOrStepTimer")
 class SecondOrStepTimer:
     """Triggers at the first step it is asked about, then whenever an interval has passed since it last did.
 

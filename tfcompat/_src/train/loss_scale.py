@@ -10,7 +10,7 @@ from tfcompat._src.framework import distribution_context, dtypes, nest
 from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import get_default_graph
+from tfcompat._src.framework.scopes import present_graph
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.trackable import Trackable, TrackableReference
 from tfcompat._src.ops.control.cond import cond
@@ -61,7 +61,7 @@ class LossScale(Trackable, abc.ABC):
             initial_value=initial_value, name=name, dtype=dtype, trainable=False, use_resource=True,
             synchronization=VariableSynchronization.AUTO, aggregation=VariableAggregation.NONE,
         )  # fmt: skip
-        key = (name, get_default_graph())
+        key = (name, present_graph())
         if key in self._weights:
             raise RuntimeError(f"Duplicate variables detected. {key}")
         self._weights[key] = variable
@@ -70,13 +70,13 @@ class LossScale(Trackable, abc.ABC):
 
     @property
     def _checkpoint_dependencies(self) -> list[TrackableReference]:
-        graph = get_default_graph()
+        graph = present_graph()
         weights = [TrackableReference(name, each) for (name, of), each in self._weights.items() if of is graph]
         return [*super()._checkpoint_dependencies, *sorted(weights, key=lambda reference: reference.name)]
 
     def _lookup_dependency(self, name: str) -> Any:
         found = super()._lookup_dependency(name)
-        return self._weights.get((name, get_default_graph())) if found is None else found
+        return self._weights.get((name, present_graph())) if found is None else found
 
 
 def get_loss_scale_weights(loss_scale: LossScale) -> Iterable[Variable]:

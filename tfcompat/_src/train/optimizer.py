@@ -14,15 +14,17 @@ from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.scopes import (
     colocate_with,
     control_dependencies,
+    executing_eagerly,
     get_collection,
     get_collection_ref,
-    get_default_graph,
     init_scope,
     name_scope,
+    present_graph,
 )  # fmt: skip
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.trackable import Trackable, TrackableReference
 from tfcompat._src.gradients.gradients import gradients
+from tfcompat._src.gradients.tape import GradientTape
 from tfcompat._src.ops.array.search import unique
 from tfcompat._src.ops.array.shape import shape as shape_of
 from tfcompat._src.ops.control.groups import group, tuple_
@@ -38,14 +40,23 @@ def deduplicate_indexed_slices(values: Any, indices: Any) -> tuple[Any, Any]:
     return raw.UnsortedSegmentSum(values, positions, shape_of(distinct)[0]), distinct
 
 
-def _var_key(var: Any) -> tuple:
+def _is_eager(var: Any) -> bool:
+    return not getattr(var, "_in_graph_mode", True)
+
+
+def _var_key(var: Any) -> Any:
     container = getattr(var, "_distributed_container", None)
-    op = var.op if container is None else container.primary.op
-    return (op.graph, op.name)
+    primary = var if container is None else container.primary
+    return primary._unique_id if _is_eager(primary) else (primary.op.graph, primary.op.name)
+
+
+def _graph_of(var: Any) -> Any:
+    """The graph of a variable, None for one that is in none."""
+    return None if _is_eager(var) else var.op.graph
 
 
 def _is_resource(var: Any) -> bool:
-    return var.op.type == "VarHandleOp"
+    return _is_eager(var) or var.op.type == "VarHandleOp"
 
 
 def _target(var: Any) -> Any:
@@ -125,6 +136,11 @@ class Optimizer(Trackable):
         """
         if callable(loss):
             return _gradients_of_function(loss, var_list, grad_loss)
+        loss = distribution_context.scaled_loss(loss)
+        if executing_eagerly():
+            raise RuntimeError(
+                "`loss` passed to Optimizer.compute_gradients should be a function when eager execution is enabled."
+            )
         if gate_gradients not in (Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH):
             raise ValueError(
                 f"gate_gradients must be one of: Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH.  "
@@ -187,13 +203,16 @@ class Optimizer(Trackable):
             self._prepare()
             for grad, variable in pairs:
                 if grad is not None:
-                    with name_scope("update_" + variable.op.name), colocate_with(variable):
+                    scope_name = "" if executing_eagerly() else variable.op.name
+                    with name_scope("update_" + scope_name), colocate_with(variable):
                         updates.append(self._update(grad, variable))
             if global_step is None:
                 train_op = self._finish(updates, scope)
             else:
                 with control_dependencies([self._finish(updates, "update")]), colocate_with(global_step):
                     train_op = _increment(global_step, scope)
+        if executing_eagerly():
+            return train_op
         if isinstance(train_op, Tensor):
             train_op = train_op.op
         collection = get_collection_ref(GraphKeys.TRAIN_OP)
@@ -262,10 +281,10 @@ class Optimizer(Trackable):
         return sorted(self._slots)
 
     def variables(self) -> list[Any]:
-        """The variables in the default graph that this optimizer made, sorted by name."""
-        graph = get_default_graph()
+        """The variables that this optimizer made, in the default graph where there is one, sorted by name."""
+        graph = present_graph()
         made = [*self._non_slot_variables(), *[s for slots in self._slots.values() for s in slots.values()]]
-        return sorted((v for v in made if v.op.graph is graph), key=lambda v: v.name)
+        return sorted((v for v in made if graph is None or _graph_of(v) is graph), key=lambda v: v.name)
 
     def _slot_dict(self, slot_name: str) -> dict[tuple, Any]:
         return self._slots.setdefault(slot_name, {})
@@ -297,7 +316,7 @@ class Optimizer(Trackable):
 
     def _create_non_slot_variable(self, initial_value: Any, name: str, colocate_with: Any) -> Any:
         """A variable of the optimizer that belongs to no one variable, one per graph."""
-        key = (name, colocate_with.graph)
+        key = (name, _graph_of(colocate_with))
         if key not in self._non_slot_dict:
             with slot_creator.placed_with(colocate_with):
                 self._non_slot_dict[key] = Variable(
@@ -316,17 +335,20 @@ class Optimizer(Trackable):
 
     @property
     def _checkpoint_dependencies(self) -> list[TrackableReference]:
-        graph = get_default_graph()
+        graph = present_graph()
         found = [TrackableReference(name, v) for (name, g), v in self._non_slot_dict.items() if g is graph]
         return [*super()._checkpoint_dependencies, *sorted(found, key=lambda reference: reference.name)]
 
     def _lookup_dependency(self, name: str) -> Any:
         found = super()._lookup_dependency(name)
-        return self._get_non_slot_variable(name, get_default_graph()) if found is None else found
+        return self._get_non_slot_variable(name, present_graph()) if found is None else found
 
     def _create_or_restore_slot_variable(self, slot_variable_position: Any, slot_name: str, variable: Any) -> None:
         """Restores a slot from a checkpoint, now or when it is made."""
         slot = self.get_slot(variable, slot_name)
+        if slot is None and executing_eagerly() and slot_variable_position.is_simple_variable():
+            value = convert_to_tensor(slot_variable_position.saved_value())
+            slot = self._get_or_make_slot(variable, value, slot_name, self._name)
         if slot is not None:
             slot_variable_position.restore(slot)
         else:
@@ -440,16 +462,11 @@ def _increment(global_step: Any, scope: str) -> Any:
 
 def _gradients_of_function(loss: Callable[[], Any], var_list: Any, grad_loss: Any) -> list[tuple[Any, Any]]:
     """As `compute_gradients`, for a loss that a function makes; by default for the resource variables that it reads."""
-    graph = get_default_graph()
-    before = len(graph.get_operations())
-    value = loss()
-    if var_list is None:
-        used = {t for op in graph.get_operations()[before:] for t in op.inputs}
-        found = [
-            v for v in get_collection(GraphKeys.TRAINABLE_VARIABLES) if is_resource_variable(v) and v.handle in used
-        ]
-    else:
-        found = nest.flatten(var_list)
+    with GradientTape() as tape:
+        if var_list is not None:
+            tape.watch(var_list)
+        value = loss()
+    found = list(tape.watched_variables()) if var_list is None else nest.flatten(var_list)
     with control_dependencies([value]):
-        grads = gradients(value, found, grad_ys=grad_loss) if found else []
+        grads = tape.gradient(value, found, grad_loss)
     return list(zip(grads, found))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 from tfcompat._src.framework import errors
@@ -112,7 +113,7 @@ class QueueRunner:
     def _run(self, sess: Any, enqueue_op: Any, coord: Coordinator | None = None) -> None:
         """The work of one thread."""
         try:
-            enqueue = sess.make_callable(enqueue_op)
+            enqueue = self._enqueuer(sess, enqueue_op)
             while not (coord and coord.should_stop()):
                 enqueue()
         except self._queue_closed_exception_types:
@@ -128,6 +129,10 @@ class QueueRunner:
             raise
         else:
             self._end_run(sess)
+
+    def _enqueuer(self, sess: Any, enqueue_op: Any) -> Callable[[], Any]:
+        """A function that runs an enqueue operation once."""
+        return sess.make_callable(enqueue_op)
 
     def _end_run(self, sess: Any, close: bool = False) -> None:
         with self._lock:

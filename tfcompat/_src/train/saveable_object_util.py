@@ -8,7 +8,7 @@ from typing import Any
 from tfcompat._src.framework import raw
 from tfcompat._src.framework.convert import internal_convert_to_tensor
 from tfcompat._src.framework.device import DeviceSpecV2
-from tfcompat._src.framework.scopes import device
+from tfcompat._src.framework.scopes import device, executing_eagerly
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.trackable import VARIABLE_VALUE_KEY, Trackable
 from tfcompat._src.train.saveable_object import SaveableObject, SaveSpec
@@ -85,7 +85,8 @@ def _comes_from_variable(value: Any) -> bool:
 
 
 def _saveable(variable: Any, slice_spec: str, name: str) -> SaveableObject:
-    kind = ReferenceVariableSaveable if variable.op.type in _REF_OPS else ResourceVariableSaveable
+    is_resource = isinstance(variable, BaseResourceVariable) or variable.op.type not in _REF_OPS
+    kind = ResourceVariableSaveable if is_resource else ReferenceVariableSaveable
     return kind(variable, slice_spec, name)
 
 
@@ -115,7 +116,9 @@ def saveable_objects_for_op(op: Any, name: str) -> Iterator[SaveableObject]:
             made = factory(full_name) if callable(factory) else factory
             yield from saveable_objects_for_op(made, made.name)
     elif isinstance(op, BaseResourceVariable):
-        yield ResourceVariableSaveable(op._graph_element, "", name)
+        yield ResourceVariableSaveable(op._graph_element if op._in_graph_mode else op, "", name)
+    elif executing_eagerly():
+        raise ValueError(f"Can only save/restore ResourceVariables when executing eagerly, got type: {type(op)}.")
     else:
         tensor = internal_convert_to_tensor(op, as_ref=True)
         if not _comes_from_variable(tensor):
@@ -164,11 +167,25 @@ def op_list_to_dict(op_list: Any, convert_variable_to_tensor: bool = True) -> di
         elif _makes_saveables(var):
             made = [f() if callable(f) else f for f in var._gather_saveables_for_checkpoint().values()]
             found.update(op_list_to_dict(made))
+        elif executing_eagerly() or not getattr(var, "_in_graph_mode", True):
+            _add_eager(found, var)
         else:
             value = _as_tensor(var) if convert_variable_to_tensor else var
             reads = value.op.type == "ReadVariableOp"
             _add_once(found, value.op.inputs[0].op.name if reads else value.op.name, value)
     return found
+
+
+def _add_eager(found: dict[str, Any], var: Any) -> None:
+    """Adds a variable that is in no graph."""
+    if not isinstance(var, BaseResourceVariable):
+        raise ValueError(f"Can only save/restore ResourceVariables when eager execution is enabled, type: {type(var)}.")
+    if found.setdefault(var._shared_name, var) is not var:
+        raise ValueError(
+            f"Two different ResourceVariable objects with the same shared_name '{var._shared_name}' were passed to the "
+            "Saver. This likely means that they were created in different Graphs or isolation contexts, and may not be "
+            "checkpointed together."
+        )
 
 
 def _as_tensor(var: Any) -> Tensor:

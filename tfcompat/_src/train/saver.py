@@ -14,7 +14,7 @@ from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph import Graph
 from tfcompat._src.framework.graph_collections import GraphKeys
 from tfcompat._src.framework.registry import register_proto_function
-from tfcompat._src.framework.scopes import add_to_collection, get_collection, get_default_graph
+from tfcompat._src.framework.scopes import add_to_collection, executing_eagerly, get_collection, get_default_graph
 from tfcompat._src.framework.trackable import OBJECT_GRAPH_PROTO_KEY
 from tfcompat._src.platform import compat, file_io, logging
 from tfcompat._src.proto import messages
@@ -78,7 +78,13 @@ class Saver:
         self._last_checkpoints: list[tuple[str, float]] = []
         self._checkpoints_to_be_deleted: list[tuple[str, float]] = []
         self._object_restore_saver: Saver | None = None
-        if not defer_build:
+        if executing_eagerly():
+            if var_list is None:
+                raise RuntimeError(
+                    "When eager execution is enabled, `var_list` must specify a list or dict of variables to save"
+                )
+            self._next_checkpoint_time = time.time() + keep_checkpoint_every_n_hours * 3600
+        elif not defer_build:
             self.build()
         if self.saver_def:
             self._check_saver_def()
@@ -87,7 +93,9 @@ class Saver:
     # ---- building ----
 
     def build(self) -> None:
-        """Makes the nodes, once."""
+        """Makes the nodes, once; RuntimeError where operations run when they are called."""
+        if executing_eagerly():
+            raise RuntimeError("Use save/restore instead of build in eager mode.")
         if self._is_built:
             return
         self._is_built = True
@@ -102,8 +110,8 @@ class Saver:
         self._check_saver_def()
         self._next_checkpoint_time = time.time() + self.saver_def.keep_checkpoint_every_n_hours * 3600
 
-    def _build_nodes(self) -> bool:
-        """Makes the nodes for the variables; false where there are none, and there may be none."""
+    def _build_nodes(self, filename: str | None = None, save: bool = True, restore: bool = True) -> bool:
+        """Makes the nodes for the variables, or runs them at once; false where there are none, and there may be none."""
         if self._builder is None:
             self._builder = BulkSaverBuilder(self._write_version)
         if self._var_list is None:
@@ -117,7 +125,8 @@ class Saver:
         self.saver_def = self._builder._build_internal(
             self._var_list, reshape=self._reshape, sharded=self._sharded, max_to_keep=self._max_to_keep,
             keep_checkpoint_every_n_hours=self._keep_checkpoint_every_n_hours, name=self._name,
-            restore_sequentially=self._restore_sequentially, filename=self._filename, build_save=True, build_restore=True,
+            restore_sequentially=self._restore_sequentially, filename=filename or self._filename, build_save=save,
+            build_restore=restore,
         )  # fmt: skip
         return True
 
@@ -222,7 +231,8 @@ class Saver:
           RuntimeError: the nodes are not built. TypeError: `sess` is no session.
           ValueError: `latest_filename` has a folder or collides with `save_path`, or the folder does not exist.
         """
-        if not self._is_built:
+        is_eager = executing_eagerly()
+        if not self._is_built and not is_eager:
             raise RuntimeError("`build()` should be called before save if defer_build==True")
         latest_filename = latest_filename or "checkpoint"
         if self._write_version != V2:
@@ -235,14 +245,17 @@ class Saver:
             raise ValueError(f"'latest_filename' collides with 'save_path': '{latest_filename}' and '{save_path}'")
         checkpoint_file = save_path if global_step is None else self._numbered(sess, save_path, global_step)
         session = getattr(sess, "_coordinated_creator", sess)
-        if not isinstance(session, BaseSession) and not hasattr(sess, "run"):
+        if not is_eager and not isinstance(session, BaseSession) and not hasattr(sess, "run"):
             raise TypeError(f"'sess' must be a Session; {sess}")
         found = None
-        if not self._is_empty:
+        if is_eager:
+            self._build_nodes(checkpoint_file, restore=False)
+            found = self.saver_def.save_tensor_name
+        elif not self._is_empty:
             found = self._run_save(sess, save_path, checkpoint_file)
-            if write_state:
-                self._write_state(found, os.path.dirname(save_path), latest_filename, meta_graph_suffix)
-        if write_meta_graph:
+        if found is not None and write_state:
+            self._write_state(found, os.path.dirname(save_path), latest_filename, meta_graph_suffix)
+        if write_meta_graph and not is_eager:
             filename = checkpoint_management.meta_graph_filename(checkpoint_file, meta_graph_suffix=meta_graph_suffix)
             with sess.graph.as_default():
                 self.export_meta_graph(
@@ -308,6 +321,9 @@ class Saver:
             raise ValueError(f"The passed save_path is not a valid checkpoint: {prefix}")
         logging.info("Restoring parameters from %s", prefix)
         try:
+            if executing_eagerly():
+                self._build_nodes(prefix, save=False)
+                return
             sess.run(self.saver_def.restore_op_name, {self.saver_def.filename_tensor_name: prefix})
         except errors.NotFoundError as e:
             self._restore_objects(sess, prefix, e)

@@ -9,7 +9,13 @@ from tfcompat._src.framework import raw
 from tfcompat._src.framework.convert import constant
 from tfcompat._src.framework.device import canonical_name
 from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import control_dependencies, device, get_default_graph, name_scope
+from tfcompat._src.framework.scopes import (
+    control_dependencies,
+    device,
+    executing_eagerly,
+    get_default_graph,
+    name_scope,
+)
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.array.constant import placeholder_with_default
 from tfcompat._src.ops.control.groups import group, with_dependencies
@@ -160,7 +166,7 @@ class BaseSaverBuilder:
         keep_checkpoint_every_n_hours: float = 10000.0, name: str | None = None, restore_sequentially: bool = False,
         filename: Any = "model", build_save: bool = True, build_restore: bool = True,
     ) -> Any:  # fmt: skip
-        if not build_save or not build_restore:
+        if not executing_eagerly() and not (build_save and build_restore):
             raise ValueError(
                 "save and restore operations need to be built together  when eager execution is not enabled."
             )
@@ -168,6 +174,11 @@ class BaseSaverBuilder:
         with name_scope(name, "save", [saveable.op for saveable in saveables]):
             filename_tensor = placeholder_with_default(filename or "model", shape=(), name="filename")
             filename_tensor = placeholder_with_default(filename_tensor, shape=(), name="Const")
+            if executing_eagerly():
+                return self._run_now(
+                    filename_tensor, saveables, restore_sequentially, reshape, max_to_keep, sharded,
+                    keep_checkpoint_every_n_hours, build_save, build_restore,
+                )  # fmt: skip
             if sharded:
                 per_device = self._GroupByDevices(saveables)
                 save_tensor = self._AddShardedSaveOps(filename_tensor, per_device)
@@ -180,6 +191,29 @@ class BaseSaverBuilder:
             filename_tensor_name=filename_tensor.name, save_tensor_name=save_tensor.name, restore_op_name=restore_op.name,
             max_to_keep=max_to_keep or 0, sharded=sharded, keep_checkpoint_every_n_hours=keep_checkpoint_every_n_hours,
             version=self._write_version,
+        )  # fmt: skip
+
+
+    def _run_now(
+        self, filename: Tensor, saveables: list[SaveableObject], restore_sequentially: bool, reshape: bool,
+        max_to_keep: int | None, sharded: bool, hours: float, save: bool, restore: bool,
+    ) -> Any:  # fmt: skip
+        """Saves or restores at once, where operations run when they are called; a SaverDef with what was written."""
+        if sharded:
+            per_device = self._GroupByDevices(saveables)
+        saved = b""
+        if save:
+            saved_tensor = (
+                self._AddShardedSaveOps(filename, per_device) if sharded else self._AddSaveOps(filename, saveables)
+            )
+            saved = saved_tensor.numpy()
+        if restore and sharded:
+            self._AddShardedRestoreOps(filename, per_device, restore_sequentially, reshape)
+        elif restore:
+            self._AddRestoreOps(filename, saveables, restore_sequentially, reshape)
+        return messages.SaverDef(
+            filename_tensor_name=filename.numpy(), save_tensor_name=saved, max_to_keep=max_to_keep or 0, sharded=sharded,
+            keep_checkpoint_every_n_hours=hours, version=self._write_version,
         )  # fmt: skip
 
 

@@ -23,7 +23,11 @@ from tfcompat._src.train.training_util import get_global_step
 _LINES_ABOUT_A_STEP_THAT_STANDS_STILL = 5
 
 
-@export("train.CheckpointSaverListener", "estimator.CheckpointSaverListener")
+@export(
+    "train.CheckpointSaverListener",
+    "estimator.CheckpointSaverListener",
+    "compat.v2.estimator.CheckpointSaverListener",
+)
 class CheckpointSaverListener:
     """Base class of what a CheckpointSaverHook calls around its saves."""
 
@@ -40,7 +44,7 @@ class CheckpointSaverListener:
         """Called at the end, after the last checkpoint."""
 
 
-@export("train.CheckpointSaverHook", "estimator.CheckpointSaverHook")
+@export("train.CheckpointSaverHook", "estimator.CheckpointSaverHook", "compat.v2.estimator.CheckpointSaverHook")
 class CheckpointSaverHook(SessionRunHook):
     """Saves a checkpoint at the beginning, every so many steps or seconds, and at the end.
 
@@ -149,7 +153,7 @@ def _step_to_act_on(hook: Any, run_context: SessionRunContext, stale_step: int) 
     return step if hook._timer.should_trigger_for_step(step) else None
 
 
-@export("train.StepCounterHook", "estimator.StepCounterHook")
+@export("train.StepCounterHook", "estimator.StepCounterHook", "compat.v2.estimator.StepCounterHook")
 class StepCounterHook(SessionRunHook):
     """Logs steps per second, and writes them as summary "global_step/sec".
 
@@ -211,7 +215,7 @@ class StepCounterHook(SessionRunHook):
         logging.info("%s: %g", self._summary_tag, steps_per_sec)
 
 
-@export("train.SummarySaverHook", "estimator.SummarySaverHook")
+@export("train.SummarySaverHook", "estimator.SummarySaverHook", "compat.v2.estimator.SummarySaverHook")
 class SummarySaverHook(SessionRunHook):
     """Writes summaries in the first run and then every so many steps or seconds.
 
@@ -271,7 +275,7 @@ class SummarySaverHook(SessionRunHook):
         return found if found is None or isinstance(found, list) else [found]
 
 
-@export("train.ProfilerHook", "estimator.ProfilerHook")
+@export("train.ProfilerHook", "estimator.ProfilerHook", "compat.v2.estimator.ProfilerHook")
 class ProfilerHook(SessionRunHook):
     """Writes a timeline, "timeline-STEP.json", and the RunMetadata of a run every so many steps or seconds.
 

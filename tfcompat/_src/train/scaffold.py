@@ -79,7 +79,7 @@ class Scaffold:
         if self._saver is None:
             self._saver = _get_saver_or_default()
         if isinstance(self._saver, CheckpointV1):
-            self._saver = _saver_of_objects(self._saver)
+            self._saver = saver_of_objects(self._saver)
         else:
             self._saver.build()
         get_default_graph().finalize()
@@ -173,9 +173,9 @@ def _default_ready_for_local_init_op() -> Tensor:
     )
 
 
-def _saver_of_objects(checkpoint: CheckpointV1) -> Saver:
-    """A Saver of a Checkpoint's objects as they are now, with their graph."""
-    serialized = ObjectGraphView(checkpoint).serialize_object_graph()
+def saver_of_objects(root: Any) -> Saver:
+    """A Saver of a Checkpoint, or another trackable object, with the objects it has now and their graph."""
+    serialized = ObjectGraphView(root).serialize_object_graph()
     if serialized.feeds:
         raise NotImplementedError("A Scaffold cannot save a Checkpoint that holds Python state (PythonState objects).")
     graph = object_graph_saveable(constant(serialized.proto.SerializeToString(), dtype=dtypes.string))

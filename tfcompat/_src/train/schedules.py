@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from tfcompat._src.framework import dtypes, raw
 from tfcompat._src.framework.convert import constant, convert_n_to_tensor, convert_to_tensor
 from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import name_scope
+from tfcompat._src.framework.scopes import executing_eagerly, name_scope
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.control.cond import case, cond
 from tfcompat._src.ops.math.binary import divide, multiply, power
@@ -275,6 +276,11 @@ class NoisyLinearCosineDecay(LearningRateSchedule):
             return multiply(rate, (alpha + noisy) * cosine + beta, name=scope)
 
 
+def _at(schedule: LearningRateSchedule, step: Any) -> Any:
+    """The learning rate at a step; a function without arguments that gives it where operations run when they are called."""
+    return functools.partial(schedule, step) if executing_eagerly() else schedule(step)
+
+
 @export("train.exponential_decay")
 def exponential_decay(
     learning_rate: Any,
@@ -287,7 +293,7 @@ def exponential_decay(
     """`learning_rate * decay_rate ** (global_step / decay_steps)`, a scalar tensor; `staircase` rounds the
     exponent down.
     """
-    return ExponentialDecay(learning_rate, decay_steps, decay_rate, staircase, name)(global_step)
+    return _at(ExponentialDecay(learning_rate, decay_steps, decay_rate, staircase, name), global_step)
 
 
 @export("train.piecewise_constant_decay", "train.piecewise_constant")
@@ -316,7 +322,7 @@ def piecewise_constant(x: Any, boundaries: Any, values: Any, name: str | None = 
                 f"Values must have elements all with the same dtype ({values[0].dtype.base_dtype} vs "
                 f"{value.dtype.base_dtype})."
             )
-    return PiecewiseConstantDecay(boundaries, values, name)(x)
+    return _at(PiecewiseConstantDecay(boundaries, values, name), x)
 
 
 @export("train.polynomial_decay")
@@ -332,7 +338,7 @@ def polynomial_decay(
       cycle: past `decay_steps`, stretches it to the next multiple of it.
       name: name of the result.
     """
-    return PolynomialDecay(learning_rate, decay_steps, end_learning_rate, power, cycle, name)(global_step)
+    return _at(PolynomialDecay(learning_rate, decay_steps, end_learning_rate, power, cycle, name), global_step)
 
 
 @export("train.natural_exp_decay")
@@ -347,7 +353,7 @@ def natural_exp_decay(
     """`learning_rate * exp(-decay_rate * global_step / decay_steps)`, a scalar tensor; `staircase` rounds the
     quotient down.
     """
-    return ExponentialDecay(learning_rate, decay_steps, raw.Exp(raw.Neg(decay_rate)), staircase, name)(global_step)
+    return _at(ExponentialDecay(learning_rate, decay_steps, raw.Exp(raw.Neg(decay_rate)), staircase, name), global_step)
 
 
 @export("train.inverse_time_decay")
@@ -362,7 +368,7 @@ def inverse_time_decay(
     """`learning_rate / (1 + decay_rate * global_step / decay_steps)`, a scalar tensor; `staircase` rounds the
     quotient down.
     """
-    return InverseTimeDecay(learning_rate, decay_steps, decay_rate, staircase, name)(global_step)
+    return _at(InverseTimeDecay(learning_rate, decay_steps, decay_rate, staircase, name), global_step)
 
 
 @export("train.cosine_decay")
@@ -370,7 +376,7 @@ def cosine_decay(
     learning_rate: Any, global_step: Any, decay_steps: Any, alpha: Any = 0.0, name: str | None = None
 ) -> Tensor:
     """Half a cosine from `learning_rate` down to `alpha * learning_rate` at `decay_steps`, a scalar tensor."""
-    return CosineDecay(learning_rate, decay_steps, alpha, name)(global_step)
+    return _at(CosineDecay(learning_rate, decay_steps, alpha, name), global_step)
 
 
 @export("train.cosine_decay_restarts")
@@ -381,7 +387,7 @@ def cosine_decay_restarts(
     """`cosine_decay` again and again: each period is `t_mul` times as long and starts `m_mul` times as high as the
     one before.
     """
-    return CosineDecayRestarts(learning_rate, first_decay_steps, t_mul, m_mul, alpha, name)(global_step)
+    return _at(CosineDecayRestarts(learning_rate, first_decay_steps, t_mul, m_mul, alpha, name), global_step)
 
 
 @export("train.linear_cosine_decay")
@@ -392,7 +398,7 @@ def linear_cosine_decay(
     """`learning_rate * ((alpha + 1 - t) * (1 + cos(2 * pi * num_periods * t)) / 2 + beta)` with t = global_step /
     decay_steps.
     """
-    return LinearCosineDecay(learning_rate, decay_steps, num_periods, alpha, beta, name)(global_step)
+    return _at(LinearCosineDecay(learning_rate, decay_steps, num_periods, alpha, beta, name), global_step)
 
 
 @export("train.noisy_linear_cosine_decay")
@@ -406,4 +412,4 @@ def noisy_linear_cosine_decay(
     schedule = NoisyLinearCosineDecay(
         learning_rate, decay_steps, initial_variance, variance_decay, num_periods, alpha, beta, name
     )
-    return schedule(global_step)
+    return _at(schedule, global_step)

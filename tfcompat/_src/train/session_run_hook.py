@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from tfcompat._src.framework.export import export
 
 
-@export("train.SessionRunHook", "estimator.SessionRunHook")
+@export("train.SessionRunHook", "estimator.SessionRunHook", "compat.v2.estimator.SessionRunHook")
 class SessionRunHook:
     """Base class of hooks; a subclass overrides the methods that it needs."""
 
@@ -28,7 +28,7 @@ class SessionRunHook:
         """Called at the end, with the session, unless it ends with an error."""
 
 
-@export("train.SessionRunArgs", "estimator.SessionRunArgs")
+@export("train.SessionRunArgs", "estimator.SessionRunArgs", "compat.v2.estimator.SessionRunArgs")
 class SessionRunArgs(NamedTuple):
     """What a run is given: `fetches`, `feed_dict` and `options` as for `Session.run`."""
 
@@ -37,7 +37,7 @@ class SessionRunArgs(NamedTuple):
     options: Any = None
 
 
-@export("train.SessionRunValues", "estimator.SessionRunValues")
+@export("train.SessionRunValues", "estimator.SessionRunValues", "compat.v2.estimator.SessionRunValues")
 class SessionRunValues(NamedTuple):
     """What a run gave: `results` for the fetches of a hook (None for none), `options` and `run_metadata` messages."""
 
@@ -46,7 +46,7 @@ class SessionRunValues(NamedTuple):
     run_metadata: Any
 
 
-@export("train.SessionRunContext", "estimator.SessionRunContext")
+@export("train.SessionRunContext", "estimator.SessionRunContext", "compat.v2.estimator.SessionRunContext")
 class SessionRunContext:
     """A run as hooks see it.
 

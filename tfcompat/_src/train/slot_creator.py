@@ -53,7 +53,7 @@ def placed_with(primary: Any) -> contextlib.AbstractContextManager:
 
 
 def _slot(primary: Any, value: Any, validate_shape: bool, name: str, colocate: bool, **arguments: Any) -> Any:
-    with variable_scope(None, f"{primary.op.name}/{name}"):
+    with variable_scope(None, f"{_name_of(primary)}/{name}"):
         with placed_with(primary) if colocate else contextlib.nullcontext(), _without_partitioner():
             slot = get_variable(
                 "",
@@ -65,6 +65,10 @@ def _slot(primary: Any, value: Any, validate_shape: bool, name: str, colocate: b
             )
     _describe_slice(primary, slot)
     return slot
+
+
+def _name_of(primary: Any) -> str:
+    return primary.op.name if getattr(primary, "_in_graph_mode", True) else primary._shared_name
 
 
 def _kind_of(primary: Any) -> bool | None:
@@ -89,7 +93,7 @@ def _describe_slice(primary: Any, slot: Any) -> None:
     """Says of the slot of a partition which part of the whole slot it is."""
     info = primary._get_save_slice_info() if isinstance(primary, Variable) else None
     if info is not None:
-        name = slot.op.name[len(primary.op.name) + 1 :]
+        name = _name_of(slot)[len(_name_of(primary)) + 1 :]
         slot._set_save_slice_info(
             SaveSliceInfo(
                 f"{info.full_name}/{name}", list(info.full_shape), list(info.var_offset), list(info.var_shape)

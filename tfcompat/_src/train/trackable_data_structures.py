@@ -218,19 +218,63 @@ class Mapping(TrackableDataStructure, AbstractMapping):
         return f"Mapping({self._storage!r})"
 
 
+class _Outside:
+    """The list or dict that a wrapper was made of: it follows changes of the wrapper, and is not to change by itself.
+
+    Args:
+      original: the list or dict; anything else is not followed.
+      kind: `list` or `dict`.
+    """
+
+    def __init__(self, original: Any, kind: type) -> None:
+        self._original = original if isinstance(original, kind) else kind()
+        self._known = self._original.copy()
+
+    def follow(self, wrapper: Any) -> None:
+        """Gives the original what the wrapper holds, where nothing else has changed it."""
+        if self.differs():
+            return
+        self._original.clear()
+        (self._original.extend if isinstance(self._original, list) else self._original.update)(wrapper)
+        self._known = self._original.copy()
+
+    def differs(self) -> bool:
+        """Whether something else has changed the original."""
+        now, known = self._original, self._known
+        if len(now) != len(known):
+            return True
+        if isinstance(now, list):
+            return any(a is not b for a, b in zip(now, known))
+        return any(key not in known or known[key] is not value for key, value in dict.items(now))
+
+    def check(self, wrapper: Any, what: str) -> None:
+        """ValueError where something else has changed the original."""
+        if self.differs():
+            raise ValueError(
+                f"Unable to save the object {wrapper!r} (a {what} wrapper constructed to track trackable TensorFlow objects). "
+                f"The wrapped {what} was modified outside the wrapper (its final value was {self._original}, its value when a "
+                f"checkpoint dependency was added was {self._known}), which breaks restoration on object creation.\n\nIf you "
+                f"don't need this {what} checkpointed, wrap it in a tf.contrib.checkpoint.NoDependency object; it will be "
+                "automatically un-wrapped and subsequently ignored."
+            )
+
+
 class ListWrapper(TrackableDataStructure, list):
     """A list set as an attribute: any change is allowed, but only one that appended can be saved."""
 
     def __init__(self, values: Iterable[Any] = ()) -> None:
         self._only_appended = True
+        self._outside = _Outside(values, list)
         list.__init__(self, [])
-        self.extend(values)
+        for value in list(values):
+            self._add(value)
+        self._outside.follow(self)
 
     def _elements(self) -> Iterable[tuple[str, Any]]:
         return [(str(i), value) for i, value in enumerate(list.__iter__(self))]
 
     def _check_can_be_saved(self) -> None:
-        if not self._only_appended and any(isinstance(v, Trackable) for v in list.__iter__(self)):
+        if not self._only_appended:
             raise ValueError(
                 f"Unable to save the object {self!r} (a list wrapper constructed to track trackable TensorFlow objects). A list "
                 "element was replaced (__setitem__, __setslice__), deleted (__delitem__, __delslice__), or moved (sort). In order "
@@ -238,13 +282,19 @@ class ListWrapper(TrackableDataStructure, list):
                 "don't need this list checkpointed, wrap it in a tf.contrib.checkpoint.NoDependency object; it will be "
                 "automatically un-wrapped and subsequently ignored."
             )
+        self._outside.check(self, "list")
 
-    def append(self, value: Any) -> None:
+    def _add(self, value: Any) -> None:
         list.append(self, self._wrapped(str(len(self)), value))
 
+    def append(self, value: Any) -> None:
+        self._add(value)
+        self._outside.follow(self)
+
     def extend(self, values: Iterable[Any]) -> None:
-        for value in values:
-            self.append(value)
+        for value in list(values):
+            self._add(value)
+        self._outside.follow(self)
 
     def __iadd__(self, values: Iterable[Any]) -> ListWrapper:
         self.extend(values)
@@ -258,7 +308,9 @@ def _moves(name: str) -> Any:
 
     def method(self: ListWrapper, *args: Any, **kwargs: Any) -> Any:
         self._only_appended = False
-        return of_list(self, *args, **kwargs)
+        found = of_list(self, *args, **kwargs)
+        self._outside.follow(self)
+        return found
 
     method.__name__ = name
     return method
@@ -273,6 +325,7 @@ class DictWrapper(TrackableDataStructure, dict):
 
     def __init__(self, values: Any = ()) -> None:
         dict.__init__(self)
+        self._outside = _Outside(values, dict)
         self.update(values)
 
     def _elements(self) -> Iterable[tuple[str, Any]]:
@@ -285,13 +338,32 @@ class DictWrapper(TrackableDataStructure, dict):
                 f"Unable to save the object {self!r} (a dictionary wrapper constructed automatically on attribute assignment). The "
                 f"wrapped dictionary contains a non-string key which maps to a trackable object or mutable data structure: {wrong[0]!r}"
             )
+        self._outside.check(self, "dictionary")
 
     def __setitem__(self, key: Any, value: Any) -> None:
         dict.__setitem__(self, key, self._wrapped(key, value))
+        self._outside.follow(self)
 
     def update(self, *args: Any, **kwargs: Any) -> None:
         for key, value in dict(*args, **kwargs).items():
-            self[key] = value
+            dict.__setitem__(self, key, self._wrapped(key, value))
+        self._outside.follow(self)
 
     setdefault = MutableMapping.setdefault
     __hash__ = TrackableDataStructure.__hash__
+
+
+def _removes(name: str) -> Any:
+    of_dict = getattr(dict, name)
+
+    def method(self: DictWrapper, *args: Any) -> Any:
+        found = of_dict(self, *args)
+        self._outside.follow(self)
+        return found
+
+    method.__name__ = name
+    return method
+
+
+for _name in ("__delitem__", "pop", "popitem", "clear"):
+    setattr(DictWrapper, _name, _removes(_name))

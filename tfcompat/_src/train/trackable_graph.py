@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from tfcompat._src.framework import dtypes
 from tfcompat._src.framework.convert import constant
-from tfcompat._src.framework.scopes import device, init_scope
+from tfcompat._src.framework.scopes import device, executing_eagerly, init_scope
+from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.trackable import OBJECT_GRAPH_PROTO_KEY
 from tfcompat._src.ops.control.groups import no_op
 from tfcompat._src.proto import messages
@@ -41,9 +42,15 @@ class PythonStringStateSaveable(SaveableObject):
 
     def __init__(self, name: str, state_callback: Any, restore_callback: Any = None) -> None:
         self._state_callback, self._restore_callback = state_callback, restore_callback
-        with device("/cpu:0"):
-            self._save_string = constant("", dtype=dtypes.string)
-        super().__init__(self._save_string, [SaveSpec(self._save_string, "", name, dtype=dtypes.string)], name)
+        self._save_string: Any = self._state_now
+        if not executing_eagerly():
+            with device("/cpu:0"):
+                self._save_string = constant("", dtype=dtypes.string)
+        spec = SaveSpec(self._save_string, "", name, dtype=dtypes.string, device="cpu:0")
+        super().__init__(self._save_string, [spec], name)
+
+    def _state_now(self) -> Tensor:
+        return constant(self._state_callback(), dtype=dtypes.string)
 
     @property
     def optional_restore(self) -> bool:
@@ -51,8 +58,15 @@ class PythonStringStateSaveable(SaveableObject):
 
     def feed_dict_additions(self) -> dict[Any, Any]:
         """What to feed when saving."""
+        if callable(self._save_string):
+            return {}
         with init_scope():
             return {self._save_string: self._state_callback()}
+
+    def freeze(self) -> NoRestoreSaveable:
+        """A saveable of the present state."""
+        with device("/cpu:0"):
+            return NoRestoreSaveable(constant(self._state_callback(), dtype=dtypes.string), self.name)
 
     def python_restore(self, restored_strings: list[bytes]) -> None:
         """Takes back what was saved."""
@@ -144,8 +158,8 @@ class ObjectGraphView:
                     objects.append(slot)
         return found
 
-    def serialize_object_graph(self) -> SerializedGraph:
-        """What saving needs."""
+    def serialize_object_graph(self, frozen: bool = False) -> SerializedGraph:
+        """What saving needs; where it is frozen, Python state is what it is now, and nothing is to be fed."""
         objects, paths = self._traverse()
         slots = self._slots(objects, paths)
         numbers = {id(o): i for i, o in enumerate(objects)}
@@ -161,6 +175,8 @@ class ObjectGraphView:
             for name, factory in obj._gather_saveables_for_checkpoint().items():
                 key = f"{paths[id(obj)]}/{ATTRIBUTES}/{_escaped(name)}"
                 made = self.saveables_for(obj, name, factory, key)
+                if frozen:
+                    made = [s.freeze() if isinstance(s, PythonStringStateSaveable) else s for s in made]
                 full_names = [s.full_name for s in made if hasattr(s, "full_name")]
                 node.attributes.add(
                     name=name, checkpoint_key=key, full_name=full_names[-1] if full_names else "",
@@ -174,7 +190,7 @@ class ObjectGraphView:
 
     def saveables_for(self, obj: Any, name: str, factory: Any, key: str) -> list[SaveableObject]:
         """The saveables of one attribute of an object under a key, made once."""
-        cached = self._saveables.setdefault(obj, {})
+        cached: dict = {} if executing_eagerly() else self._saveables.setdefault(obj, {})
         if (name, key) not in cached:
             made = factory(name=key) if callable(factory) else factory
             if not isinstance(made, SaveableObject):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from tfcompat._src.checkpoint.reader import NewCheckpointReader
 from tfcompat._src.framework.default_stack import SESSIONS
-from tfcompat._src.framework.scopes import device, init_scope
+from tfcompat._src.framework.scopes import device, executing_eagerly, init_scope
 from tfcompat._src.platform import logging
 from tfcompat._src.train import saveable_object_util
 from tfcompat._src.train.functional_saver import MultiDeviceSaver
@@ -19,6 +19,12 @@ from tfcompat._src.train.trackable_data_structures import TrackableDataStructure
 from tfcompat._src.train.trackable_graph import ObjectGraphView, PythonStringStateSaveable
 
 _RESTORES = itertools.count()
+_PARTIAL = (
+    "A checkpoint was restored (e.g. tf.train.Checkpoint.restore or tf.keras.Model.load_weights) but not all checkpointed "
+    "values were used. See above for specific issues. Use expect_partial() on the load status object, e.g. "
+    "tf.train.Checkpoint.restore(...).expect_partial(), to silence these warnings, or use assert_consumed() to make the check "
+    "explicit. See https://www.tensorflow.org/alpha/guide/checkpoints#loading_mechanics for details."
+)
 _NOTHING = "No checkpoint specified (save_path=None); nothing is being restored."
 
 
@@ -36,23 +42,25 @@ class RestoreCoordinator:
 
     Args:
       proto: the TrackableObjectGraph. save_path: the checkpoint's prefix. prefix_tensor: holds it in a run.
-      known_ops: restoring operations by key that earlier restorations made.
+      known_ops: restoring operations by key that earlier restorations made; None where they run at once.
       view: the objects.
     """
 
     def __init__(
-        self, proto: Any, save_path: str, prefix_tensor: Any, known_ops: dict[str, Any], view: ObjectGraphView
+        self, proto: Any, save_path: str, prefix_tensor: Any, known_ops: dict[str, Any] | None, view: ObjectGraphView
     ) -> None:
         self.proto, self.save_path, self.prefix_tensor = proto, save_path, prefix_tensor
         self.known_ops, self.view = known_ops, view
         self.restore_uid = next(_RESTORES)
         self.restore_ops: list[Any] = []
         self.unused_attributes: dict[int, list[str]] = {}
+        self._matched: set[int] = set()
         self.object_by_proto_id: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
         self.all_python_objects: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
         self.new_restore_ops_callback: Any = None
         self.slot_restorations: dict[int, list[_SlotRestoration]] = {}
         self.deferred_slot_restorations: dict[int, list[_SlotRestoration]] = {}
+        self.warns = True
         for number, node in enumerate(proto.nodes):
             for slot in node.slot_variables:
                 self.slot_restorations.setdefault(slot.original_variable_node_id, []).append(
@@ -73,8 +81,25 @@ class RestoreCoordinator:
         if not tensors:
             return []
         made = MultiDeviceSaver(saveable_object_util.validate_and_slice_inputs(tensors)).restore(self.prefix_tensor)
+        if self.known_ops is None:
+            return []
         self.known_ops.update(made)
         return [op for _, op in sorted(made.items())]
+
+    def __del__(self) -> None:
+        if not self.warns:
+            return
+        lines = [
+            f"Unresolved object in checkpoint: {self.node_name(number)}"
+            for number in range(len(self.proto.nodes))
+            if number not in self._matched
+        ]
+        for number, names in self.unused_attributes.items():
+            lines += [f"Unused attribute in object {self.node_name(number)}: {name}" for name in names]
+        for line in lines:
+            logging.warning(line)
+        if lines:
+            logging.warning(_PARTIAL)
 
     def node_name(self, number: int) -> str:
         """The path of an object of the checkpoint, for messages."""
@@ -135,6 +160,7 @@ class CheckpointPosition:
                 )  # fmt: skip
             return False
         checkpoint.object_by_proto_id[self._proto_id] = trackable
+        checkpoint._matched.add(self._proto_id)
         for slot in checkpoint.deferred_slot_restorations.pop(self._proto_id, ()):
             self._restore_slot(trackable, slot, slot.variable)
         for slot in checkpoint.slot_restorations.pop(self._proto_id, ()):
@@ -156,6 +182,11 @@ class CheckpointPosition:
         """Whether the object is nothing but one value."""
         attributes = self.object_proto.attributes
         return len(attributes) == 1 and attributes[0].name == "VARIABLE_VALUE" and not self.object_proto.children
+
+    def saved_value(self) -> Any:
+        """The value of an object that is nothing but one."""
+        (attribute,) = self.object_proto.attributes
+        return NewCheckpointReader(self.checkpoint.save_path).get_tensor(attribute.checkpoint_key)
 
     def restore_tree(self) -> list[Any]:
         """The operations that restore this object and, breadth first, all that it depends on."""
@@ -183,7 +214,7 @@ class CheckpointPosition:
         factories = obj._gather_saveables_for_checkpoint()
         for attribute in self.object_proto.attributes:
             key = attribute.checkpoint_key
-            if key in self.checkpoint.known_ops:
+            if key in (self.checkpoint.known_ops or {}):
                 found.append(self.checkpoint.known_ops[key])
             elif attribute.name not in factories:
                 if not attribute.optional_restore:
@@ -207,11 +238,15 @@ def register_session_provider(provider: Callable[[], Any]) -> None:
     _session_providers[:] = [provider]
 
 
+def present_session() -> Any:
+    """The default session, or the one that is provided in its place; None where there is neither."""
+    found = SESSIONS.top()
+    return _session_providers[0]() if found is None and _session_providers else found
+
+
 def default_session(session: Any) -> Any:
     """The session to run in; ValueError where none is given, none is the default and none is provided."""
-    found = session or SESSIONS.top()
-    if found is None and _session_providers:
-        found = _session_providers[0]()
+    found = session or present_session()
     if found is None:
         raise ValueError("Saving and restoring need a session: pass session= or make one the default.")
     return found
@@ -239,6 +274,10 @@ class CheckpointLoadStatus(LoadStatus):
     def __init__(self, checkpoint: RestoreCoordinator, feed_dict: dict[Any, Any], graph_view: ObjectGraphView) -> None:
         self._checkpoint, self._feed_dict, self._graph_view = checkpoint, feed_dict, graph_view
         self._root = graph_view.root
+
+    def expect_partial(self) -> CheckpointLoadStatus:
+        self._checkpoint.warns = False
+        return self
 
     def _unmatched(self) -> list[Any]:
         for obj in self._graph_view.list_objects():
@@ -294,10 +333,13 @@ class CheckpointLoadStatus(LoadStatus):
 
     def run_restore_ops(self, session: Any = None) -> None:
         """Restores what was found so far in a session, by default the default one."""
-        default_session(session).run(self._checkpoint.restore_ops, feed_dict=self._feed_dict)
+        if self._checkpoint.known_ops is not None:
+            default_session(session).run(self._checkpoint.restore_ops, feed_dict=self._feed_dict)
 
     def initialize_or_restore(self, session: Any = None) -> None:
         """Restores what was found, and initializes the variables that were not."""
+        if self._checkpoint.known_ops is None:
+            return
         session = default_session(session)
         restored = set(map(id, self._checkpoint.object_by_proto_id.values()))
         self.run_restore_ops(session)
@@ -325,6 +367,8 @@ class InitializationOnlyStatus(LoadStatus):
 
     def initialize_or_restore(self, session: Any = None) -> None:
         """Initializes all variables."""
+        if executing_eagerly():
+            return
         _run_initializers(self._graph_view.list_objects(), self._restore_uid, default_session(session), set())
 
 
@@ -368,10 +412,23 @@ class NameBasedSaverStatus(LoadStatus):
                     found.extend(saveable_object_util.saveable_objects_for_op(op, saved_as))
         return found
 
+    def _that_are_saved(self, saveables: list[Any]) -> list[Any]:
+        """The saveables that the checkpoint has values for; notes the others."""
+        reader = NewCheckpointReader(self._save_path)
+        missing = {id(s): [n.name for n in s.specs if not reader.has_tensor(n.name)] for s in saveables}
+        self._unused.extend((s.op, name) for s in saveables for name in missing[id(s)])
+        return [s for s in saveables if not missing[id(s)]]
+
     def run_restore_ops(self, session: Any = None) -> None:
         """Restores in a session, by default the default one."""
-        with device("/cpu:0"):
-            Saver(self._saveables()).restore(sess=default_session(session), save_path=self._save_path)
+        session, saveables = None, self._saveables()
+        if executing_eagerly():
+            saveables = self._that_are_saved(saveables)
+        else:
+            session = default_session(session)
+        if saveables:
+            with device("/cpu:0"):
+                Saver(saveables).restore(sess=session, save_path=self._save_path)
 
     initialize_or_restore = run_restore_ops
 
@@ -382,6 +439,8 @@ def streaming_restore(status: Any, session: Any = None) -> None:
     Raises:
       NotImplementedError: the checkpoint was written by a Saver.
     """
+    if executing_eagerly():
+        return
     session = default_session(session)
     if isinstance(status, NameBasedSaverStatus):
         raise NotImplementedError(

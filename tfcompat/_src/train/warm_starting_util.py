@@ -27,7 +27,7 @@ class _VocabInfo(NamedTuple):
     axis: int = 0
 
 
-@export("train.VocabInfo", "estimator.VocabInfo")
+@export("train.VocabInfo", "estimator.VocabInfo", "compat.v2.estimator.VocabInfo")
 class VocabInfo(_VocabInfo):
     """How the rows (or columns) of a variable belong to words, now and in an earlier model.
 

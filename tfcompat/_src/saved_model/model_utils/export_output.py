@@ -15,7 +15,7 @@ from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.saved_model import signature_def_utils
 
 
-@export("estimator.export.ExportOutput")
+@export("estimator.export.ExportOutput", "compat.v2.estimator.export.ExportOutput")
 class ExportOutput(abc.ABC):
     """What one signature of an exported model puts out."""
 
@@ -57,7 +57,7 @@ def _is_floating(value: Any) -> bool:
     return isinstance(value, Tensor) and value.dtype.is_floating
 
 
-@export("estimator.export.ClassificationOutput")
+@export("estimator.export.ClassificationOutput", "compat.v2.estimator.export.ClassificationOutput")
 class ClassificationOutput(ExportOutput):
     """Classes and their scores.
 
@@ -91,7 +91,7 @@ class ClassificationOutput(ExportOutput):
         return signature_def_utils.classification_signature_def(examples, self.classes, self.scores)
 
 
-@export("estimator.export.RegressionOutput")
+@export("estimator.export.RegressionOutput", "compat.v2.estimator.export.RegressionOutput")
 class RegressionOutput(ExportOutput):
     """Values of a regression.
 
@@ -115,7 +115,7 @@ class RegressionOutput(ExportOutput):
         return signature_def_utils.regression_signature_def(_examples(receiver_tensors, "Regression"), self.value)
 
 
-@export("estimator.export.PredictOutput")
+@export("estimator.export.PredictOutput", "compat.v2.estimator.export.PredictOutput")
 class PredictOutput(ExportOutput):
     """Any tensors.
 

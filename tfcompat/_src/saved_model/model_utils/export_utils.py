@@ -141,7 +141,7 @@ def get_export_outputs(export_outputs: dict[str, Any] | None, predictions: Any) 
         export_outputs.setdefault(_DEFAULT_KEY, next(iter(export_outputs.values())))
     if len(export_outputs) > 1 and _DEFAULT_KEY not in export_outputs:
         raise ValueError(
-            "Multiple export_outputs were provided, but none of them is specified as the default. "
+            "Multiple export_outputs were provided, but none of them is specified as the default.  "
             "Do this by naming one of them with signature_constants.DEFAULT_SERVING_SIGNATURE_DEF_KEY."
         )
     return export_outputs

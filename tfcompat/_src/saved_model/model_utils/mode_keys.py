@@ -9,7 +9,7 @@ from tfcompat._src.framework.export import export
 from tfcompat._src.keras.utils.mode_keys import ModeKeys as KerasModeKeys
 
 
-@export("estimator.ModeKeys")
+@export("estimator.ModeKeys", "compat.v2.estimator.ModeKeys")
 class EstimatorModeKeys:
     """The modes of estimators."""
 

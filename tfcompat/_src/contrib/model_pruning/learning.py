@@ -1,0 +1,42 @@
+"""tf.contrib.model_pruning.train: slim's training loop, with an update of the masks after each step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tfcompat._src.contrib.slim import learning
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.graph import Graph
+
+_USE_DEFAULT = learning._USE_DEFAULT
+
+
+@export("contrib.model_pruning.train")
+def train(
+    train_op: Any, logdir: str | None, mask_update_op: Any, train_step_fn: Callable = learning.train_step,
+    train_step_kwargs: Any = _USE_DEFAULT, log_every_n_steps: int = 1, graph: Graph | None = None, master: str = "",
+    is_chief: bool = True, global_step: Any = None, number_of_steps: int | None = None, init_op: Any = _USE_DEFAULT,
+    init_feed_dict: dict | None = None, local_init_op: Any = _USE_DEFAULT, init_fn: Callable | None = None,
+    ready_op: Any = _USE_DEFAULT, summary_op: Any = _USE_DEFAULT, save_summaries_secs: float = 600,
+    summary_writer: Any = _USE_DEFAULT, startup_delay_steps: int = 0, saver: Any = None,
+    save_interval_secs: float = 600, sync_optimizer: Any = None, session_config: Any = None,
+    trace_every_n_steps: int | None = None,
+) -> Any:  # fmt: skip
+    """Trains as `tf.contrib.slim.learning.train`, whose other arguments, results and errors are the same.
+
+    Args:
+      mask_update_op: what updates the masks, run after each step.
+    """
+
+    def step(session: Any, train_op: Any, global_step: Any, train_step_kwargs: Any) -> tuple[Any, bool]:
+        result = train_step_fn(session, train_op, global_step, train_step_kwargs)
+        session.run(mask_update_op)
+        return result
+
+    return learning.train(
+        train_op, logdir, step, train_step_kwargs, log_every_n_steps, graph, master, is_chief, global_step,
+        number_of_steps, init_op, init_feed_dict, local_init_op, init_fn, ready_op, summary_op, save_summaries_secs,
+        summary_writer, startup_delay_steps, saver, save_interval_secs, sync_optimizer, session_config,
+        trace_every_n_steps=trace_every_n_steps,
+    )  # fmt: skip
