@@ -45,6 +45,19 @@ FAMILIES = {
         "patches_depth_attr": lambda tf: tf.image.extract_image_patches(
             ones(tf, 1, 4, 4, 1), [1, 2, 2, 1], [1, 1, 1, 1], [2, 1, 1, 1], "VALID"
         ),
+        "strided_slice_lengths": lambda tf: tf.raw_ops.StridedSlice(
+            input=ones(tf, 3), begin=fed(tf, [0]), end=fed(tf, [], np.int32), strides=fed(tf, [1])
+        ),
+        "split_axis_rank": lambda tf: tf.raw_ops.Split(axis=fed(tf, [0]), value=ones(tf, 4), num_split=2),
+        "where_scalar": lambda tf: tf.where(ones(tf)),
+        "patches_window_attr": lambda tf: tf.image.extract_image_patches(
+            ones(tf, 1, 4, 4, 1), [1, 0, 2, 1], [1, 1, 1, 1], [1, 1, 1, 1], "VALID"
+        ),
+        "parallel_concat_unknown": lambda tf: tf.raw_ops.ParallelConcat(values=[ones(tf, 1, 2)], shape=[1, 2]),
+        "edit_distance_rows": lambda tf: tf.raw_ops.EditDistance(
+            hypothesis_indices=[[0, 0]], hypothesis_values=fed(tf, [], np.int32), hypothesis_shape=[1, 1],
+            truth_indices=[[0, 0]], truth_values=[1], truth_shape=[1, 1],
+        ),
     },
     "math": {
         "add": lambda tf: ones(tf, 2) + ones(tf, 3),
@@ -66,6 +79,15 @@ FAMILIES = {
         "fake_quant_channels": lambda tf: tf.fake_quant_with_min_max_vars_per_channel(
             ones(tf, 2, 3), ones(tf, 2), ones(tf, 2)
         ),
+        "cross_shapes": lambda tf: tf.cross(ones(tf, 2, 3), ones(tf, 2, 4)),
+        "linspace_rank": lambda tf: tf.linspace(0.0, ones(tf, 1), 3),
+        "unsorted_segment_rank": lambda tf: tf.unsorted_segment_max(ones(tf, 2), fed(tf, [0, 1]), fed(tf, [3])),
+        "sparse_segment_grad": lambda tf: tf.raw_ops.SparseSegmentMeanGrad(
+            grad=ones(tf, 2, 3), indices=fed(tf, [0, 1]), segment_ids=fed(tf, [0]), output_dim0=3
+        ),
+        "fake_quant_scalar": lambda tf: tf.fake_quant_with_min_max_vars_per_channel(
+            ones(tf, 2, 3), fed(tf, [0.0], np.float32), ones(tf, 3)
+        ),
     },
     "nn": {
         "elu_grad": lambda tf: tf.raw_ops.EluGrad(gradients=ones(tf), outputs=ones(tf, 3)),
@@ -83,6 +105,24 @@ FAMILIES = {
         ),
         "top_k": lambda tf: tf.nn.top_k(ones(tf, 3), fed(tf, 4)),
         "in_top_k": lambda tf: tf.nn.in_top_k(ones(tf, 2, 3), fed(tf, [1]), 1),
+        "pool_window_attr": lambda tf: tf.raw_ops.MaxPool(
+            input=ones(tf, 1, 4, 4, 1), ksize=[1, 0, 2, 1], strides=[1, 1, 1, 1], padding="SAME"
+        ),
+        "pool_3d_stride_attr": lambda tf: tf.raw_ops.AvgPool3D(
+            input=ones(tf, 1, 4, 4, 4, 1), ksize=[1, 2, 2, 2, 1], strides=[0, 1, 1, 1, 1], padding="SAME"
+        ),
+        "argmax_grad_batch_attr": lambda tf: tf.raw_ops.MaxPoolGradWithArgmax(
+            input=ones(tf, 1, 2, 2, 1), grad=ones(tf, 1, 1, 1, 1), argmax=fed(tf, [[[[0]]]], np.int64),
+            ksize=[2, 2, 2, 1], strides=[1, 2, 2, 1], padding="SAME",
+        ),
+        "dilation_grad": lambda tf: tf.raw_ops.Dilation2DBackpropInput(
+            input=ones(tf, 1, 4, 4, 2), filter=ones(tf, 2, 2, 2), out_backprop=ones(tf, 1, 2, 2, 2),
+            strides=[1, 1, 1, 1], rates=[1, 1, 1, 1], padding="SAME",
+        ),
+        "lrn_radius_attr": lambda tf: tf.nn.lrn(ones(tf, 1, 2, 2, 3), depth_radius=-1),
+        "batch_norm_statistics": lambda tf: tf.raw_ops.FusedBatchNormV3(
+            x=ones(tf, 1, 2, 2, 3), scale=ones(tf, 3), offset=ones(tf, 3), mean=ones(tf, 2, 0), variance=ones(tf, 0)
+        ).y,
     },
     "image": {
         "png": lambda tf: tf.image.decode_png(fed(tf, b"\x89PNG\r\n\x1a\ngarbage", object)),
@@ -94,12 +134,18 @@ FAMILIES = {
             ones(tf, 1, 2, 2, 1), ones(tf, 1, 4), fed(tf, [3]), [2, 2]
         ),
         "suppression": lambda tf: tf.image.non_max_suppression(ones(tf, 2, 4), ones(tf, 2), 2, fed(tf, 2.0, np.float32)),
+        "hsv_channels": lambda tf: tf.image.hsv_to_rgb(ones(tf, 2, 2, 4)),
+        "rgb_channels": lambda tf: tf.image.rgb_to_hsv(ones(tf, 2, 2, 4)),
+        "resize_too_large": lambda tf: tf.image.resize_bilinear(ones(tf, 1, 2, 2, 1), fed(tf, [2**31 - 1, 2**14])),
     },
     "linalg": {
         "cholesky": lambda tf: tf.cholesky(fed(tf, [[1.0, 2.0], [2.0, 1.0]])),
         "inverse": lambda tf: tf.matrix_inverse(fed(tf, np.zeros((2, 2)))),
         "inverse_shape": lambda tf: tf.matrix_inverse(ones(tf, 2, 3)),
         "solve": lambda tf: tf.matrix_solve(ones(tf, 2, 2), ones(tf, 3, 1)),
+        "least_squares": lambda tf: tf.raw_ops.MatrixSolveLs(
+            matrix=ones(tf, 2, 2), rhs=ones(tf, 2, 1), l2_regularizer=fed(tf, -1.0, np.float64)
+        ),
     },
     "parsing": {
         "base64": lambda tf: tf.decode_base64(fed(tf, b"a*b", object)),
@@ -122,6 +168,8 @@ FAMILIES = {
         "integer_bounds": lambda tf: tf.random_uniform([2], fed(tf, 5), 5, tf.int32),
         "integer_bound_rank": lambda tf: tf.random_uniform([2], 0, fed(tf, [5, 6]), tf.int32),
         "stateless_seed": lambda tf: tf.random.stateless_uniform([2], fed(tf, [1])),
+        "shape_rank": lambda tf: tf.random_uniform(fed(tf, [[2]]), 0, 5, tf.int32),
+        "stateless_seed_rank": lambda tf: tf.random.stateless_normal([2], fed(tf, [[1, 2]])),
     },
     "sparse": {
         "to_dense": lambda tf: tf.sparse_to_dense(fed(tf, [[9]]), [3], fed(tf, [1.0])),
@@ -135,6 +183,9 @@ FAMILIES = {
         "regex_attr": lambda tf: tf.strings.regex_replace(fed(tf, b"abc", object), "(", ""),
         "split_delimiter": lambda tf: tf.string_split(fed(tf, b"abc", object)).values,
         "join": lambda tf: tf.string_join([fed(tf, [b"a", b"b"], object), fed(tf, [b"a"] * 3, object)]),
+        "split_delimiter_rank": lambda tf: tf.raw_ops.StringSplit(
+            input=fed(tf, [b"a b"], object), delimiter=fed(tf, [b" "], object)
+        ).values,
     },
     "state": {
         "scatter": lambda tf: tf.scatter_update(tf.Variable(tf.ones([3])), fed(tf, [5]), fed(tf, [1.0], np.float32)),

@@ -162,3 +162,26 @@ def initialise(tf, session):
 def feed_for(case, inputs):
     """The feed dictionary."""
     return {inputs[key]: array for key, array in case.arrays.items()}
+
+
+def eager_results(tf, case):
+    """Values of a case in eager mode as (path, value), and (name, kind, gradient) for each float input."""
+    inputs = {key: tf.constant(array) for key, array in case.arrays.items()}
+    sources = [(key, inputs[key]) for key in case.float_inputs()] if case.grad else []
+    with tf.GradientTape(persistent=True) as tape:
+        for _, source in sources:
+            tape.watch(source)
+        outputs = flat_outputs(tf, case.build(tf, **inputs))
+    values = [(path, tensor.numpy()) for path, tensor in outputs]
+    floats = [(i, t) for i, (_, t) in enumerate(outputs) if t.dtype.is_floating or t.dtype.is_complex]
+    if not (floats and sources):
+        return values, []
+    ys = [tf.convert_to_tensor(t) for _, t in floats]
+    grad_ys = [tf.constant(weights(case, i, y.shape.as_list()).astype(y.dtype.as_numpy_dtype)) for (i, _), y in zip(floats, ys)]
+    grads = tape.gradient(ys, [source for _, source in sources], grad_ys)
+    found = []
+    for (key, source), grad in zip(sources, grads):
+        kind = gradient_kind(grad)
+        parts = grad.numpy() if kind == "Tensor" else kind and (grad.values.numpy(), grad.indices.numpy())
+        found.append((key, kind, None if grad is None else dense_gradient(kind, parts, source.shape.as_list())))
+    return values, found

@@ -7,7 +7,7 @@ from typing import Any
 from tfcompat._src.framework.convert import constant
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.scopes import add_to_collection, get_collection
+from tfcompat._src.framework.scopes import add_to_collection, executing_eagerly, get_collection
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.math.scan import add_n
 
@@ -15,7 +15,7 @@ from tfcompat._src.ops.math.scan import add_n
 @export("losses.add_loss")
 def add_loss(loss: Any, loss_collection: str | None = GraphKeys.LOSSES) -> None:
     """Adds `loss` to a collection; None adds it to none."""
-    if loss_collection:
+    if loss_collection and not executing_eagerly():
         add_to_collection(loss_collection, loss)
 
 

@@ -10,7 +10,7 @@ from tfcompat._src.framework.export import export
 from tfcompat._src.framework.scopes import control_dependencies, name_scope
 from tfcompat._src.framework.sparse_tensor import SparseTensor, convert_to_tensor_or_sparse_tensor, is_sparse
 from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.metrics.metric import collected, metric_variable
+from tfcompat._src.metrics.metric import aggregated, collected, graph_only, metric_variable
 from tfcompat._src.ops.array.fill import fill, ones_like, zeros_like
 from tfcompat._src.ops.array.join import concat, tile
 from tfcompat._src.ops.array.partition import dynamic_stitch
@@ -121,12 +121,13 @@ def _share_at_top_k(
         ids = cast(ids, dtypes.int64)
         found, new_found = _streaming_count("true_positive", labels, ids, k, class_id, weights)
         other, new_other = _streaming_count(missed, labels, ids, k, class_id, weights)
-        value = collected(div(found, add(found, other), name=scope), metrics_collections)
+        value = aggregated(lambda: div(found, add(found, other), name=scope), metrics_collections)
         update = div(new_found, add(new_found, new_other), name="update")
         return value, collected(update, updates_collections)
 
 
 @export("metrics.recall_at_top_k")
+@graph_only
 def recall_at_top_k(
     labels: Any, predictions_idx: Any, k: int | None = None, class_id: int | None = None, weights: Any = None,
     metrics_collections: Any = None, updates_collections: Any = None, name: str | None = None,
@@ -155,6 +156,7 @@ def recall_at_top_k(
 
 
 @export("metrics.precision_at_top_k")
+@graph_only
 def precision_at_top_k(
     labels: Any, predictions_idx: Any, k: int | None = None, class_id: int | None = None, weights: Any = None,
     metrics_collections: Any = None, updates_collections: Any = None, name: str | None = None,
@@ -176,6 +178,7 @@ def _share_at_k(
 
 
 @export("metrics.recall_at_k")
+@graph_only
 def recall_at_k(
     labels: Any, predictions: Any, k: int, class_id: int | None = None, weights: Any = None,
     metrics_collections: Any = None, updates_collections: Any = None, name: str | None = None,
@@ -188,6 +191,7 @@ def recall_at_k(
 
 
 @export("metrics.precision_at_k")
+@graph_only
 def precision_at_k(
     labels: Any, predictions: Any, k: int, class_id: int | None = None, weights: Any = None,
     metrics_collections: Any = None, updates_collections: Any = None, name: str | None = None,
@@ -200,6 +204,7 @@ def precision_at_k(
 
 
 @export("metrics.sparse_precision_at_k")
+@graph_only
 def sparse_precision_at_k(
     labels: Any, predictions: Any, k: int, class_id: int | None = None, weights: Any = None,
     metrics_collections: Any = None, updates_collections: Any = None, name: str | None = None,
@@ -279,7 +284,7 @@ def average_precision_at_top_k(
         with name_scope(None, "total", (average,)) as total_scope:
             total = metric_variable([], dtypes.float64, name=total_scope)
             new_total = assign_add(total, reduce_sum(average, name="batch_total"), name="update")
-        value = collected(div_no_nan(total, largest, name="mean"), metrics_collections)
+        value = aggregated(lambda: div_no_nan(total, largest, name="mean"), metrics_collections)
         return value, collected(div_no_nan(new_total, new_largest, name=scope), updates_collections)
 
 
@@ -300,6 +305,7 @@ def _without_large(labels: Any, num_classes: Tensor) -> Any:
 
 
 @export("metrics.average_precision_at_k")
+@graph_only
 def average_precision_at_k(
     labels: Any, predictions: Any, k: int, weights: Any = None, metrics_collections: Any = None,
     updates_collections: Any = None, name: str | None = None,
@@ -329,6 +335,7 @@ def average_precision_at_k(
 
 
 @export("metrics.sparse_average_precision_at_k")
+@graph_only
 def sparse_average_precision_at_k(
     labels: Any, predictions: Any, k: int, weights: Any = None, metrics_collections: Any = None,
     updates_collections: Any = None, name: str | None = None,

@@ -7,7 +7,7 @@ from typing import Any
 from tfcompat._src.framework import dtypes
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.metrics.metric import collected, metric_variable
+from tfcompat._src.metrics.metric import aggregated, collected, graph_only, metric_variable
 from tfcompat._src.ops.array.diagonal import diag_part
 from tfcompat._src.ops.array.fill import ones, ones_like
 from tfcompat._src.ops.array.search import where
@@ -48,6 +48,7 @@ def _mean_overlap(confusion: Any) -> Tensor:
 
 
 @export("metrics.mean_iou")
+@graph_only
 def mean_iou(
     labels: Any, predictions: Any, num_classes: int, weights: Any = None, metrics_collections: Any = None,
     updates_collections: Any = None, name: str | None = None,
@@ -70,10 +71,11 @@ def mean_iou(
     with variable_scope(name, "mean_iou", (predictions, labels, weights)):
         predictions.shape.assert_is_compatible_with(labels.shape)
         total, update = _summed_confusion(labels, predictions, num_classes, weights)
-        return collected(_mean_overlap(total), metrics_collections), collected(update, updates_collections)
+        return aggregated(lambda: _mean_overlap(total), metrics_collections), collected(update, updates_collections)
 
 
 @export("metrics.mean_per_class_accuracy")
+@graph_only
 def mean_per_class_accuracy(
     labels: Any, predictions: Any, num_classes: int, weights: Any = None, metrics_collections: Any = None,
     updates_collections: Any = None, name: str | None = None,
@@ -96,7 +98,8 @@ def mean_per_class_accuracy(
             weights = cast(_flat(weights), dtypes.float32)
             correct, seen = correct * weights, seen * weights
         new_total, new_count = scatter_add(total, labels, seen), scatter_add(count, labels, correct)
-        shares = div_no_nan(count, maximum(total, 0))
-        value = collected(reduce_mean(shares, name="mean_accuracy"), metrics_collections)
+        value = aggregated(
+            lambda: reduce_mean(div_no_nan(count, maximum(total, 0)), name="mean_accuracy"), metrics_collections
+        )
         update = div_no_nan(new_count, maximum(new_total, 0), name="update_op")
         return value, collected(update, updates_collections)

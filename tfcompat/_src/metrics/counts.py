@@ -9,7 +9,7 @@ from tfcompat._src.framework import dtypes, raw
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.scopes import control_dependencies
 from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.metrics.metric import ARGUMENTS, collected, fitted, metric_variable
+from tfcompat._src.metrics.metric import ARGUMENTS, aggregated, collected, fitted, graph_only, metric_variable
 from tfcompat._src.ops.array.search import where
 from tfcompat._src.ops.array.shape import rank
 from tfcompat._src.ops.composed.check_ops import assert_type
@@ -35,7 +35,7 @@ def _counted(condition: Tensor, weights: Any, metrics_collections: Any, updates_
     if weights is not None:
         with control_dependencies((assert_rank_in(weights, (0, rank(values))),)):
             values = multiply(values, cast(weights, dtypes.float32))
-    value = collected(raw.Identity(count), metrics_collections)
+    value = aggregated(lambda: raw.Identity(count), metrics_collections)
     return value, collected(assign_add(count, reduce_sum(values)), updates_collections)
 
 
@@ -62,7 +62,7 @@ def _count(name: str, what: str, label: bool, prediction: bool) -> Callable:
     Raises:
       ValueError: the shapes do not fit.
     """
-    return function
+    return graph_only(function)
 
 
 true_positives = export("metrics.true_positives")(
@@ -94,7 +94,7 @@ def _share(name: str, what: str, missed: Callable) -> Callable:
             predictions, labels, weights = as_booleans(predictions, labels, weights)
             found, new_found = true_positives(labels, predictions, weights)
             other, new_other = missed(labels, predictions, weights)
-            value = collected(ratio(found, other, "value"), metrics_collections)
+            value = aggregated(lambda: ratio(found, other, "value"), metrics_collections)
             return value, collected(ratio(new_found, new_other, "update_op"), updates_collections)
 
     function.__name__ = function.__qualname__ = name
@@ -108,7 +108,7 @@ def _share(name: str, what: str, missed: Callable) -> Callable:
     Raises:
       ValueError: the shapes do not fit.
     """
-    return function
+    return graph_only(function)
 
 
 precision = export("metrics.precision")(

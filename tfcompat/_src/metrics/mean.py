@@ -9,7 +9,7 @@ from tfcompat._src.framework import dtypes, raw
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.scopes import control_dependencies
 from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.metrics.metric import ARGUMENTS, collected, fitted, metric_variable
+from tfcompat._src.metrics.metric import ARGUMENTS, aggregated, collected, fitted, graph_only, metric_variable
 from tfcompat._src.ops.array.fill import ones_like, zeros_like
 from tfcompat._src.ops.array.search import where
 from tfcompat._src.ops.array.shape import size
@@ -35,11 +35,12 @@ def _averaged(total: Any, count: Any, values: Tensor, added: Tensor, counted: Te
     new_total = assign_add(total, added)
     with control_dependencies([values]):
         new_count = assign_add(count, counted)
-    value = collected(_ratio(total, count, "value"), metrics)
+    value = aggregated(lambda: _ratio(total, count, "value"), metrics)
     return value, collected(_ratio(new_total, new_count, "update_op"), updates)
 
 
 @export("metrics.mean")
+@graph_only
 def mean(
     values: Any, weights: Any = None, metrics_collections: Any = None, updates_collections: Any = None,
     name: str | None = None,
@@ -74,6 +75,7 @@ def mean(
 
 
 @export("metrics.mean_tensor")
+@graph_only
 def mean_tensor(
     values: Any, weights: Any = None, metrics_collections: Any = None, updates_collections: Any = None,
     name: str | None = None,
@@ -97,6 +99,7 @@ def mean_tensor(
 
 
 @export("metrics.percentage_below")
+@graph_only
 def percentage_below(
     values: Any, threshold: Any, weights: Any = None, metrics_collections: Any = None, updates_collections: Any = None,
     name: str | None = None,
@@ -130,7 +133,7 @@ def _metric(name: str, what: str, of: Callable) -> Callable:
     Raises:
       ValueError: the shapes do not fit.
     """
-    return function
+    return graph_only(function)
 
 
 def _is_correct(labels: Tensor, predictions: Tensor) -> Tensor:
@@ -149,6 +152,7 @@ mean_squared_error = export("metrics.mean_squared_error")(
 
 
 @export("metrics.root_mean_squared_error")
+@graph_only
 def root_mean_squared_error(
     labels: Any, predictions: Any, weights: Any = None, metrics_collections: Any = None,
     updates_collections: Any = None, name: str | None = None,
@@ -156,11 +160,12 @@ def root_mean_squared_error(
     """The square root of `mean_squared_error`, with the same arguments."""
     predictions, labels, weights = fitted(predictions, labels, weights)
     value, update = mean_squared_error(labels, predictions, weights, name=name or "root_mean_squared_error")
-    value = collected(raw.Sqrt(value), metrics_collections)
+    value = aggregated(lambda: raw.Sqrt(value), metrics_collections)
     return value, collected(raw.Sqrt(update), updates_collections)
 
 
 @export("metrics.mean_relative_error")
+@graph_only
 def mean_relative_error(
     labels: Any, predictions: Any, normalizer: Any, weights: Any = None, metrics_collections: Any = None,
     updates_collections: Any = None, name: str | None = None,
@@ -175,6 +180,7 @@ def mean_relative_error(
 
 
 @export("metrics.mean_cosine_distance")
+@graph_only
 def mean_cosine_distance(
     labels: Any, predictions: Any, dim: int, weights: Any = None, metrics_collections: Any = None,
     updates_collections: Any = None, name: str | None = None,

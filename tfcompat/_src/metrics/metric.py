@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
+from tfcompat._src.framework import distribution_context
 from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.scopes import add_to_collections
+from tfcompat._src.framework.scopes import add_to_collections, executing_eagerly
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.array.fill import zeros
 from tfcompat._src.ops.array.shape import expand_dims, rank, squeeze
@@ -25,6 +28,18 @@ ARGUMENTS = """Args:
       name: variable scope."""
 
 
+def graph_only(function: Callable) -> Callable:
+    """A metric that raises RuntimeError where execution is eager, as its variables belong to a graph."""
+
+    @functools.wraps(function)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        if executing_eagerly():
+            raise RuntimeError(f"tf.metrics.{function.__name__} is not supported when eager execution is enabled.")
+        return function(*args, **kwargs)
+
+    return checked
+
+
 def metric_variable(shape: Any, dtype: Any, name: str | None = None) -> Variable:
     """A variable of zeros that is local and of no checkpoint, in the collections of local and of metric variables."""
     return Variable(
@@ -39,6 +54,14 @@ def collected(value: Any, collections: Any) -> Any:
     if collections:
         add_to_collections(collections, value)
     return value
+
+
+def aggregated(value_fn: Callable[[], Any], collections: Any) -> Any:
+    """What `value_fn` computes of the metric's variables, added to collections; of those of all replicas, where one runs."""
+    mode = distribution_context.current()
+    if mode is None or mode.replica_context is None:
+        return collected(value_fn(), collections)
+    return mode.replica_context.merge_call(lambda strategy: collected(value_fn(), collections))
 
 
 def fitted(predictions: Any, labels: Any, weights: Any) -> tuple[Any, Any, Any]:

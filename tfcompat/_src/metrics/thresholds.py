@@ -10,7 +10,7 @@ from tfcompat._src.framework.convert import constant
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.scopes import control_dependencies
 from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.metrics.metric import collected, fitted, metric_variable
+from tfcompat._src.metrics.metric import aggregated, collected, fitted, graph_only, metric_variable
 from tfcompat._src.ops.array.fill import ones_like
 from tfcompat._src.ops.array.join import stack, tile
 from tfcompat._src.ops.array.reorder import transpose
@@ -105,7 +105,7 @@ def _count_at_thresholds(kind: str) -> Callable:
     ):  # fmt: skip
         with variable_scope(name, scope, (predictions, labels, weights)):
             values, updates = counts_at(labels, predictions, thresholds, weights, kind)
-            value = collected(raw.Identity(values[kind]), metrics_collections)
+            value = aggregated(lambda: raw.Identity(values[kind]), metrics_collections)
             return value, collected(updates[kind], updates_collections)
 
     function.__name__ = function.__qualname__ = f"{scope}_at_thresholds"
@@ -125,7 +125,7 @@ def _count_at_thresholds(kind: str) -> Callable:
     Raises:
       ValueError: the shapes do not fit. InvalidArgumentError: a run has predictions outside [0, 1].
     """
-    return function
+    return graph_only(function)
 
 
 true_positives_at_thresholds = export("metrics.true_positives_at_thresholds")(_count_at_thresholds("tp"))
@@ -146,13 +146,13 @@ def _share_at_thresholds(name: str, missed: str) -> Callable:
     ):  # fmt: skip
         with variable_scope(name, default_scope, (predictions, labels, weights)):
             values, updates = counts_at(labels, predictions, thresholds, weights, f"tp {missed}")
-            value = collected(ratio(values, "value"), metrics_collections)
+            value = aggregated(lambda: ratio(values, "value"), metrics_collections)
             return value, collected(ratio(updates, "update_op"), updates_collections)
 
     function.kind = name
     function.__name__ = function.__qualname__ = default_scope
     function.__doc__ = f"""The {name} at each threshold; arguments, result and errors are those of `true_positives_at_thresholds`."""
-    return function
+    return graph_only(function)
 
 
 precision_at_thresholds = export("metrics.precision_at_thresholds")(_share_at_thresholds("precision", "fp"))
@@ -186,11 +186,12 @@ def _rate_at(
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     with variable_scope(name, scope, (predictions, labels, weights)):
         values, updates = counts_at(labels, predictions, thresholds, weights)
-        value = collected(compute(values, given, "value"), metrics_collections)
+        value = aggregated(lambda: compute(values, given, "value"), metrics_collections)
         return value, collected(compute(updates, given, "update_op"), updates_collections)
 
 
 @export("metrics.sensitivity_at_specificity")
+@graph_only
 def sensitivity_at_specificity(
     labels: Any, predictions: Any, specificity: float, weights: Any = None, num_thresholds: int = 200,
     metrics_collections: Any = None, updates_collections: Any = None, name: str | None = None,
@@ -208,6 +209,7 @@ def sensitivity_at_specificity(
 
 
 @export("metrics.specificity_at_sensitivity")
+@graph_only
 def specificity_at_sensitivity(
     labels: Any, predictions: Any, sensitivity: float, weights: Any = None, num_thresholds: int = 200,
     metrics_collections: Any = None, updates_collections: Any = None, name: str | None = None,
@@ -271,6 +273,7 @@ def _area(counts: Counts, curve: str, method: str, last: int, name: str) -> Tens
 
 
 @export("metrics.auc")
+@graph_only
 def auc(
     labels: Any, predictions: Any, weights: Any = None, num_thresholds: int = 200, metrics_collections: Any = None,
     updates_collections: Any = None, curve: str = "ROC", name: str | None = None,
@@ -305,5 +308,5 @@ def auc(
             thresholds = [-_EPSILON, *sorted(thresholds), 1.0 + _EPSILON]
         last = len(thresholds) - 1
         values, updates = counts_at(labels, predictions, thresholds, weights)
-        value = collected(_area(values, curve, summation_method, last, "value"), metrics_collections)
+        value = aggregated(lambda: _area(values, curve, summation_method, last, "value"), metrics_collections)
         return value, collected(_area(updates, curve, summation_method, last, "update_op"), updates_collections)

@@ -50,6 +50,7 @@ import tfcompat._src.ops.control.while_context  # noqa: F401
 import tfcompat._src.ops.control.while_loop  # noqa: F401
 import tfcompat._src.ops.flow.array_origin  # noqa: F401
 import tfcompat._src.ops.flow.array_value  # noqa: F401
+import tfcompat._src.ops.flow.list_array  # noqa: F401
 import tfcompat._src.ops.flow.list_functions  # noqa: F401
 import tfcompat._src.ops.flow.list_shapes  # noqa: F401
 import tfcompat._src.ops.flow.list_value  # noqa: F401

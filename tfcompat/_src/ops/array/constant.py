@@ -12,6 +12,7 @@ from tfcompat._src.framework import checks, dtypes, errors, raw
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
+from tfcompat._src.framework.scopes import executing_eagerly
 from tfcompat._src.framework.tensor import Tensor, shape_text
 from tfcompat._src.framework.tensor_shape import TensorShape
 
@@ -88,6 +89,8 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tenso
     Returns:
       a Tensor; computing it unfed raises InvalidArgumentError.
     """
+    if executing_eagerly():
+        raise RuntimeError("tf.placeholder() is not compatible with eager execution.")
     return raw.Placeholder(dtype=dtype, shape=shape, name=name)
 
 

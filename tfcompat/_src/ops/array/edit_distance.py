@@ -31,6 +31,10 @@ def _distance_shape(c: Any) -> list:
 
 def _sequences(indices: np.ndarray, values: np.ndarray) -> dict[tuple, list]:
     """The values of each row, by the indices of all dimensions but the last."""
+    if len(indices) != len(values):
+        raise invalid(
+            f"indices and values rows (indexing dimension) must match. (indices = {len(indices)}, values = {len(values)})"
+        )
     found: dict[tuple, list] = defaultdict(list)
     for place, value in zip(indices, values.tolist()):
         found[tuple(place[:-1].tolist())].append(value)

@@ -8,7 +8,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from tfcompat._src.framework import convert, dtypes, raw
+from tfcompat._src.framework import checks, convert, dtypes, raw
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.constant_value import known_value
 from tfcompat._src.framework.convert import constant, convert_to_tensor
@@ -166,9 +166,24 @@ def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unst
     return raw.Unpack(value, num=num, axis=axis, name=name)
 
 
+def _parallel_shape(c):
+    wanted = c.attr("shape").sizes
+    merged = None
+    for i, sizes in enumerate(c.inputs):
+        if sizes is None or None in sizes:
+            raise ValueError("All input shapes must be fully defined.")
+        if sizes[:1] != (1,):
+            raise ValueError("Size of first dimension must be 1.")
+        try:
+            merged = si.merge(merged, sizes)
+        except ValueError as e:
+            raise ValueError(f"{e}\n\tFrom merging shape {i} with other shapes.") from None
+    return [wanted]
+
+
 @op(
     "ParallelConcat", "(values: N*T, *, N: int >= 1, T: type, shape: shape) -> (output: "
-    "T)", shape=si.from_attr("shape"),
+    "T)", shape=_parallel_shape,
     gradient=NotDifferentiable("ParallelConcat has none", raises=True), fold=lambda values: np.concatenate(values),
 )  # fmt: skip
 def _parallel_concat(values):
@@ -374,6 +389,7 @@ def _checked_axis(axis: np.ndarray, rank: int) -> int:
 
 
 def _split_evenly(xp: Any, axis: np.ndarray, value: Any, *, num_split: int) -> tuple:
+    checks.scalar("split_dim", axis)
     at = _checked_axis(axis, value.ndim)
     if value.shape[at] % num_split:
         raise invalid(

@@ -166,8 +166,10 @@ def pad(
 
 def _set_partly_known_shape(result: Tensor) -> None:
     """Uses the rows of the paddings that are known where others are not."""
+    if result.shape.is_fully_defined():
+        return
     sizes, paddings = result.op.inputs[0]._sizes, result.op.inputs[1]
-    if sizes is None or result.shape.is_fully_defined() or paddings.op.type != "Pack":
+    if sizes is None or paddings.op.type != "Pack":
         return
     rows = constant_value(paddings, partial=True)
     if rows is None:

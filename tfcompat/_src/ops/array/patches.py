@@ -35,7 +35,7 @@ def _patches_shape(spatial: int):
         rates = c.attr("rates") if spatial == 2 else [1] * 5
         padding = c.attr("padding").decode()
         inner = [
-            None if s is None else _windows(s, k, t, r, padding)[0]
+            None if s is None or min(k, t, r) <= 0 else _windows(s, k, t, r, padding)[0]
             for s, k, t, r in zip(source[1:-1], windows[1:-1], strides[1:-1], rates[1:-1])
         ]
         depth = None if source[-1] is None else source[-1] * math.prod(windows[1:-1])
@@ -49,6 +49,9 @@ def _extract(x: Any, ksizes: tuple, strides: tuple, rates: tuple, padding: str) 
         raise invalid(f"input must be {len(ksizes)}-dimensional")
     if {ksizes[0], ksizes[-1], strides[0], strides[-1], rates[0], rates[-1]} != {1}:
         raise errors.UnimplementedError(None, None, "Only support ksizes, strides and rates across space.")
+    for name, values in (("ksizes", ksizes), ("strides", strides), ("rates", rates)):
+        if min(values) <= 0:
+            raise errors.OutOfRangeError(None, None, f"{name} is out of range.")
     inner = [_windows(*v, padding) for v in zip(x.shape[1:-1], ksizes[1:-1], strides[1:-1], rates[1:-1])]
     zero = jnp.zeros((), x.dtype)
     padded = lax.pad(jnp.asarray(x), zero, [(0, 0, 0), *((b, a, 0) for _, b, a in inner), (0, 0, 0)])

@@ -33,6 +33,8 @@ def _where_shape(c):
     shape=_where_shape, gradient=_INDICES, place=HOST, fold=True,
 )  # fmt: skip
 def _where(x):
+    if not x.ndim:
+        raise invalid("WhereOp : Unhandled input dimensions: 0")
     return np.argwhere(x).astype(np.int64)
 
 

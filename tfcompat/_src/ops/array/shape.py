@@ -146,6 +146,7 @@ def _divided(total: int, by: int) -> int:
 
 
 def _reshape_shape(c):
+    si.with_rank(c.inputs[1], 1)
     source, target = c.inputs[0], c.shape_value(1)
     if source is None or target is None:
         return [target]

@@ -205,6 +205,9 @@ def resolve(sizes: tuple, begin: Any, end: Any, strides: Any, masks: Masks) -> t
 
 
 def _resolve_at_run(sizes: tuple, begin: Any, end: Any, strides: Any, masks: Masks) -> tuple[list[Interval], tuple]:
+    if begin is not None and (begin.ndim != 1 or not begin.shape == end.shape == strides.shape):
+        shapes = ", ".join(shape_text(v.shape) for v in (begin, end, strides))
+        raise invalid(f"Expected begin, end, and strides to be 1D equal size tensors, but got shapes {shapes} instead.")
     try:
         return resolve(sizes, begin, end, strides, masks)
     except ValueError as e:

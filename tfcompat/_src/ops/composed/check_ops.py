@@ -12,7 +12,7 @@ from tfcompat._src.framework.constant_value import constant_value
 from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import name_scope
+from tfcompat._src.framework.scopes import executing_eagerly, name_scope
 from tfcompat._src.framework.sparse_tensor import SparseTensor
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.array.shape import reshape, shape, size
@@ -38,15 +38,66 @@ def _shown(value: Any) -> str:
     return str(value if known is None else known)
 
 
+def label(tensor: Tensor) -> str:
+    """What messages call a tensor: its name, or its shape and dtype where it has none."""
+    return f"shape={tensor.shape} dtype={tensor.dtype.name}" if executing_eagerly() else tensor.name
+
+
+def _first(value: Any, count: int) -> np.ndarray:
+    flat = np.reshape(value, [-1])
+    return flat[: count if count >= 0 else None]
+
+
+def _listed(value: Any, count: int) -> str:
+    """A piece of an eager message: the first elements of a tensor."""
+    if not isinstance(value, Tensor):
+        return str(value)
+    array = value.numpy()
+    if not np.ndim(array):
+        return str(array)
+    found = [str(v) for v in _first(array, count)]
+    return str(found + ["..."] * (len(found) < np.size(array)))
+
+
+def _difference_lines(sign: str, x: Any, y: Any, unequal: np.ndarray, count: int) -> list[str]:
+    """An eager message about `x sign y`."""
+    lines = [f"Condition x {sign} y did not hold."]
+    if np.shape(x) == np.shape(y) != ():
+        places = np.argwhere(unequal)[: count if count >= 0 else None]
+        lines += [
+            f"Indices of first {len(places)} different values:", places,
+            "Corresponding x values:", _first(x[unequal], count), "Corresponding y values:", _first(y[unequal], count),
+        ]  # fmt: skip
+    for name, value in (("x", _first(x, count)), ("y", _first(y, count))):
+        lines += [f"First {len(value)} elements of {name}:", value]
+    return lines
+
+
+def _compared_now(
+    sign: str, relation: Callable, x: Any, y: Any, data: Any, summarize: int | None, message: str | None
+) -> None:
+    condition = relation(x, y).numpy()
+    if np.all(condition):
+        return
+    count = 3 if summarize is None else summarize
+    if data is None:
+        lines = _difference_lines(sign, x.numpy(), y.numpy(), ~condition, count)
+    else:
+        lines = [_listed(v, count) for v in data]
+    raise errors.InvalidArgumentError(None, None, "\n".join(map(str, [message, *lines] if message else lines)))
+
+
 def _compared(
     sign: str, relation: Callable, holds: Callable, x: Any, y: Any, data: Any, summarize: int | None,
     message: str | None,
-) -> Operation:  # fmt: skip
+) -> Operation | None:  # fmt: skip
     """Asserts `x sign y`; raises at once where both are known and it does not hold."""
     x, y = convert_to_tensor(x, name="x"), convert_to_tensor(y, name="y")
+    if executing_eagerly():
+        return _compared_now(sign, relation, x, y, data, summarize, message)
     if data is None:
         data = [
-            f"Condition x {sign} y did not hold element-wise:", f"x ({x.name}) = ", x, f"y ({y.name}) = ", y,
+            f"Condition x {sign} y did not hold element-wise:", f"x ({label(x)}) = ", x, f"y ({label(y)}) = ", y,
         ]  # fmt: skip
     if message is not None:
         data = [message, *data]
@@ -65,7 +116,7 @@ def _binary(name: str, sign: str, relation: Callable, holds: Callable) -> Callab
         if relation is compare.equal:
             with name_scope(name, default_name, [x, y, data]):
                 if x is y:
-                    return no_op()
+                    return None if executing_eagerly() else no_op()
         with name_scope(name, default_name, [x, y, data]):
             return _compared(sign, relation, holds, x, y, data, summarize, message)
 
@@ -124,8 +175,8 @@ def assert_near(
         atol = convert_to_tensor(epsilon if atol is None else atol, name="atol", dtype=x.dtype)
         if data is None:
             data = [
-                message or "", f"x and y not equal to tolerance rtol = {rtol}, atol = {atol}", f"x ({x.name}) = ", x,
-                f"y ({y.name}) = ", y,
+                message or "", f"x and y not equal to tolerance rtol = {rtol!s}, atol = {atol!s}", f"x ({label(x)}) = ", x,
+                f"y ({label(y)}) = ", y,
             ]  # fmt: skip
         tolerance = atol + rtol * absolute(y)
         condition = reduce_all(compare.less(absolute(x - y), tolerance))
@@ -143,7 +194,7 @@ def _signed(name: str, sign: str, check: Callable, zero_first: bool) -> Callable
         with name_scope(name, function.__name__, [x, data]):
             x = convert_to_tensor(x, name="x")
             if data is None:
-                condition, shown = f"Condition x {sign} 0 did not hold element-wise:", f"x ({x.name}) = "
+                condition, shown = f"Condition x {sign} 0 did not hold element-wise:", f"x ({label(x)}) = "
                 data = [message or "", *([condition + shown] if joined else [condition, shown]), x]
             zero = convert_to_tensor(0, dtype=x.dtype)
             pair = (zero, x) if zero_first else (x, zero)
@@ -179,6 +230,10 @@ assert_non_positive = export("assert_non_positive", "debugging.assert_non_positi
 # ---- types ----
 
 
+def _name(tensor: Tensor) -> str:
+    return "tensor" if executing_eagerly() else tensor.name
+
+
 @export("assert_proper_iterable", "debugging.assert_proper_iterable")
 def assert_proper_iterable(values: Any) -> None:
     """Demands that `values` is iterable and no tensor, array or string, which iterate by accident; raises TypeError."""
@@ -194,7 +249,7 @@ def assert_integer(x: Any, message: str | None = None, name: str | None = None) 
     with name_scope(name, "assert_integer", [x]):
         x = convert_to_tensor(x, name="x")
         if not x.dtype.is_integer:
-            raise TypeError(f'{message or ""}  Expected "x" to be integer type.  Found: {x.name} of dtype {x.dtype}')
+            raise TypeError(f'{message or ""}  Expected "x" to be integer type.  Found: {_name(x)} of dtype {x.dtype}')
         return no_op("statically_determined_was_integer")
 
 
@@ -204,7 +259,7 @@ def assert_type(tensor: Any, tf_type: Any, message: str | None = None, name: str
     with name_scope(name, "assert_type", [tensor]):
         tensor = convert_to_tensor(tensor, name="tensor")
         if tensor.dtype != tf_type:
-            raise TypeError(f"{message or ''}  {tensor.name} must be of type {tf_type}")
+            raise TypeError(f"{message or ''}{'' if executing_eagerly() else ' '} {_name(tensor)} must be of type {tf_type}")
         return no_op("statically_determined_correct_type")
 
 
@@ -214,8 +269,13 @@ def assert_scalar(tensor: Any, name: str | None = None, message: str | None = No
     with name_scope(name, "assert_scalar", [tensor]) as scope:
         tensor = convert_to_tensor(tensor, name=scope)
         if tensor.shape.ndims != 0:
-            raise ValueError(f"{message or ''}Expected scalar shape for {tensor.name}, saw shape: {tensor.shape}.")
+            which = "" if executing_eagerly() else f" for {tensor.name}"
+            raise ValueError(f"{message or ''}Expected scalar shape{which}, saw shape: {tensor.shape}.")
         return tensor
+
+
+def _called(item: Any) -> str:
+    return str(item) if executing_eagerly() else getattr(item, "name", item)
 
 
 def assert_same_base_type(items: Iterable[Any], expected_type: Any = None) -> Any:
@@ -228,9 +288,9 @@ def assert_same_base_type(items: Iterable[Any], expected_type: Any = None) -> An
         if not expected_type:
             expected_type, first = found, item
         elif found != expected_type:
-            same_as = f" as {getattr(first, 'name', first)}" if first is not None else ""
+            same_as = f" as {_called(first)}" if first is not None else ""
             raise ValueError(
-                f"{getattr(item, 'name', item)}, type={found}, must be of the same type ({expected_type}){same_as}."
+                f"{_called(item)}, type={found}, must be of the same type ({expected_type}){same_as}."
             )
     return expected_type
 

@@ -9,7 +9,13 @@ from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.deprecation import deprecated_argument_lookup
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import colocate_with, control_dependencies, get_default_graph, name_scope
+from tfcompat._src.framework.scopes import (
+    colocate_with,
+    control_dependencies,
+    executing_eagerly,
+    get_default_graph,
+    name_scope,
+)
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.array.constant import check_numerics
 from tfcompat._src.ops.control.groups import group, with_dependencies
@@ -42,8 +48,13 @@ def add_check_numerics_ops() -> Operation:
     """An operation that checks every float16, float32 and float64 tensor of the default graph, in order of creation.
 
     Raises:
-      ValueError: the graph has a cond or a while loop. InvalidArgumentError: a run finds a NaN or an infinity.
+      RuntimeError: eager execution is on. ValueError: the graph has a cond or a while loop. InvalidArgumentError: a run finds a NaN or an infinity.
     """
+    if executing_eagerly():
+        raise RuntimeError(
+            "add_check_numerics_ops() is not compatible with eager execution. To check for Inf's and NaN's under eager "
+            "execution, call tfe.seterr(inf_or_nan='raise') once before executing the checked operations."
+        )
     checks: list[Tensor] = []
     for op in get_default_graph().get_operations():
         for output in op.outputs:

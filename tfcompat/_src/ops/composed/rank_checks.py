@@ -11,13 +11,17 @@ from tfcompat._src.framework.constant_value import constant_value
 from tfcompat._src.framework.convert import constant, convert_to_tensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import control_dependencies, name_scope
+from tfcompat._src.framework.scopes import control_dependencies, executing_eagerly, name_scope
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.array import shape as shape_ops
-from tfcompat._src.ops.composed.check_ops import assert_type
+from tfcompat._src.ops.composed.check_ops import assert_type, label
 from tfcompat._src.ops.control.cond import Assert, cond
 from tfcompat._src.ops.control.groups import group, no_op, with_dependencies
 from tfcompat._src.ops.math.compare import equal, greater_equal, logical_or
+
+
+def _name(x: Tensor) -> str:
+    return "" if executing_eagerly() else x.name
 
 
 class _RankMismatch(ValueError):
@@ -61,7 +65,7 @@ def _assert_one(
         x, rank = convert_to_tensor(x, name="x"), convert_to_tensor(rank, name="rank")
         message = message or ""
         if data is None:
-            data = [message, f"Tensor {x.name} must have {words}", rank, "Received shape: ", shape_ops.shape(x)]
+            data = [message, f"Tensor {_name(x)} must have {words}", rank, "Received shape: ", shape_ops.shape(x)]
         try:
             return _checked_rank(
                 x, (rank,), lambda have, known: holds(have, known[0]), lambda have: condition(have, rank), data,
@@ -69,7 +73,7 @@ def _assert_one(
             )  # fmt: skip
         except _RankMismatch:
             raise ValueError(
-                f"{message}.  Tensor {x.name} must have {words} {constant_value(rank)}.  "
+                f"{message}.  Tensor {_name(x)} must have {words} {constant_value(rank)}.  "
                 f"Received rank {x.shape.ndims}, shape {x.shape}"
             ) from None
 
@@ -120,7 +124,7 @@ def assert_rank_in(
         ranks = tuple(convert_to_tensor(rank, name="rank") for rank in ranks)
         message = message or ""
         if data is None:
-            data = [message, f"Tensor {x.name} must have rank in", *ranks, "Received shape: ", shape_ops.shape(x)]
+            data = [message, f"Tensor {_name(x)} must have rank in", *ranks, "Received shape: ", shape_ops.shape(x)]
         try:
             return _checked_rank(
                 x, ranks, lambda have, known: have in known, lambda have: _is_one_of(have, ranks), data, summarize
@@ -128,7 +132,7 @@ def assert_rank_in(
         except _RankMismatch:
             wanted = ", ".join(str(constant_value(rank)) for rank in ranks)
             raise ValueError(
-                f"{message}.  Tensor {x.name} must have rank in ({wanted}{',' * (len(ranks) == 1)}).  "
+                f"{message}.  Tensor {_name(x)} must have rank in ({wanted}{',' * (len(ranks) == 1)}).  "
                 f"Received rank {x.shape.ndims}, shape {x.shape}"
             ) from None
 
@@ -171,14 +175,14 @@ def _sizes(x: Tensor) -> Any:
 def _constraint(tensor: Tensor, wanted: Any, message: str) -> _Constraint:
     if not hasattr(wanted, "__iter__") and not hasattr(wanted, "__getitem__"):
         raise ValueError(
-            f"{message}.  Tensor {tensor.name}.  Specified shape must be an iterable.  An iterable has the attribute "
+            f"{message}.  Tensor {label(tensor)}.  Specified shape must be an iterable.  An iterable has the attribute "
             f"`__iter__` or `__getitem__`.  Received specified shape: {wanted}"
         )
     symbols = tuple(wanted)
     for i, symbol in enumerate(symbols):
         if i and (symbol is Ellipsis or symbol == "*"):
             raise ValueError(
-                f"{message}.  Tensor {tensor.name} specified shape index {i}.  Symbol `...` or `*` for a variable number "
+                f"{message}.  Tensor {label(tensor)} specified shape index {i}.  Symbol `...` or `*` for a variable number "
                 "of unspecified dimensions is only allowed as the first entry"
             )
     innermost = bool(symbols) and (symbols[0] is Ellipsis or symbols[0] == "*")
@@ -217,7 +221,7 @@ def _size_assertions(constraints: list[_Constraint], data: Any, summarize: int |
                     given[symbol] = c.sizes[dimension], c.tensor, dimension
                     continue
                 wanted, origin, at = given[symbol]
-                source = f"Specified by tensor {origin.name} dimension {at}"
+                source = f"Specified by tensor {label(origin)} dimension {at}"
             assertion = _size_assertion(c, dimension, wanted, source, data, summarize, message)
             if assertion is not None:
                 assertions.append(assertion)
@@ -232,14 +236,14 @@ def _size_assertion(
     if known is not None and known_wanted is not None:
         if known != known_wanted:
             raise ValueError(
-                f"{message}.  {source}.  Tensor {c.tensor.name} dimension {dimension} must have size {known_wanted}.  "
+                f"{message}.  {source}.  Tensor {label(c.tensor)} dimension {dimension} must have size {known_wanted}.  "
                 f"Received size {known}, shape {c.tensor.shape}"
             )
         return None
     condition = equal(convert_to_tensor(actual), convert_to_tensor(wanted))
     if data is None:
         data = [
-            message, source, f"Tensor {c.tensor.name} dimension", dimension, "must have size", wanted,
+            message, source, f"Tensor {label(c.tensor)} dimension", dimension, "must have size", wanted,
             "Received shape: ", shape_ops.shape(c.tensor),
         ]  # fmt: skip
     return Assert(condition, data, summarize=summarize)

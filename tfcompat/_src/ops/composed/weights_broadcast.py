@@ -13,6 +13,7 @@ from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.array.fill import ones_like
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.shape import expand_dims, rank, shape, size
+from tfcompat._src.ops.composed.check_ops import label
 from tfcompat._src.ops.control.cond import Assert, cond
 from tfcompat._src.ops.control.groups import no_op
 from tfcompat._src.ops.math.binary import multiply
@@ -41,7 +42,7 @@ def assert_broadcastable(weights: Any, values: Any) -> Operation:
             name="is_valid_shape",
         )
         data = (
-            _MESSAGE, "weights.shape=", weights.name, weights_shape, "values.shape=", values.name, values_shape,
+            _MESSAGE, "weights.shape=", label(weights), weights_shape, "values.shape=", label(values), values_shape,
             "is_scalar=", is_scalar,
         )  # fmt: skip
         return Assert(is_valid, data, name=scope)

@@ -6,6 +6,7 @@ from typing import Any
 
 from tfcompat._src.framework import dtypes, raw
 from tfcompat._src.framework import shape_inference as si
+from tfcompat._src.framework.function_body import is_listed
 from tfcompat._src.framework.indexed_slices import IndexedSlices
 from tfcompat._src.framework.op_spec import NotDifferentiable, op
 from tfcompat._src.framework.scopes import colocate_with, control_dependencies, name_scope
@@ -30,9 +31,11 @@ def _switch_shape(c: Any) -> list:
 
 
 def _switch_gradient(node: Any, *grads: Any) -> list:
-    """The gradients of both sides joined."""
+    """The gradients of both sides joined; outside of a conditional each is first let through on its side only."""
     if any(g is None for g in grads):
         return [None, None]
+    if node._get_control_flow_context() is None and is_listed(node):
+        grads = tuple(switch(g, node.inputs[1])[side] for side, g in enumerate(grads))
     return [merge(list(grads), name="cond_grad")[0], None]
 
 

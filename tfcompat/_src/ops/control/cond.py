@@ -7,7 +7,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework import dtypes, nest, raw
+import numpy as np
+
+from tfcompat._src.framework import dtypes, errors, nest, raw
 from tfcompat._src.framework.composite_tensor import CompositeTensor
 from tfcompat._src.framework.constant_value import constant_value, known_value
 from tfcompat._src.framework.convert import constant, convert_to_tensor
@@ -15,7 +17,7 @@ from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph_collections import GraphKeys
 from tfcompat._src.framework.indexed_slices import IndexedSlices
 from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import get_default_graph, name_scope
+from tfcompat._src.framework.scopes import executing_eagerly, get_default_graph, name_scope
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.control.branch_ops import merge, switch, switch_ref_or_tensor
 from tfcompat._src.ops.control.context import ControlFlowContext, contains
@@ -160,7 +162,7 @@ def cond(
     Raises:
       TypeError: an argument is missing, not callable, or `pred` is a Python bool. ValueError: the branches do not match.
     """
-    if EnableControlFlowV2(get_default_graph()):
+    if EnableControlFlowV2(get_default_graph()) and not executing_eagerly():
         return BUILDERS["cond"](pred, true_fn or fn1, false_fn or fn2, name)
     true_fn, false_fn = _one_of(true_fn, fn1, "fn1"), _one_of(false_fn, fn2, "fn2")
     for role, fn in (("true_fn", true_fn), ("false_fn", false_fn)):
@@ -169,6 +171,8 @@ def cond(
     for role, fn in (("true_fn", true_fn), ("false_fn", false_fn)):
         if not callable(fn):
             raise TypeError(f"{role} must be callable.")
+    if executing_eagerly():
+        return _chosen(true_fn if pred else false_fn, strict)
     if isinstance(pred, bool):
         raise TypeError("pred must not be a Python bool")
     with name_scope(name, "cond", [pred]):
@@ -186,6 +190,12 @@ def cond(
             contexts.append(context)
             results.append((original, result))
         return _merged(pred, contexts, results, strict)
+
+
+def _chosen(branch: Callable, strict: bool) -> Any:
+    """The result of a branch that runs at once, where one element stands for itself unless `strict`."""
+    result = branch()
+    return result if strict or not isinstance(result, (list, tuple)) or len(result) != 1 else result[0]
 
 
 def _one_of(value: Any, deprecated: Any, deprecated_name: str) -> Any:
@@ -383,6 +393,8 @@ def Assert(condition: Any, data: list[Any], summarize: int | None = None, name: 
     Returns:
       an Operation that raises when it runs and the condition does not hold.
     """
+    if executing_eagerly():
+        return _assert_now(condition, data, 3 if summarize is None else summarize)
     with name_scope(name, "Assert", [condition, data]):
         shown = [convert_to_tensor(v).dtype for v in data]
         limit = 3 if summarize is None else summarize
@@ -396,3 +408,17 @@ def Assert(condition: Any, data: list[Any], summarize: int | None = None, name: 
             name="AssertGuard",
         )
         return guarded.op
+
+
+def _assert_now(condition: Any, data: list[Any], summarize: int) -> None:
+    if not condition:
+        shown = "\n".join(_summarized(convert_to_tensor(value).numpy(), summarize) for value in data)
+        raise errors.InvalidArgumentError(None, None, f"Expected '{condition!s}' to be true. Summarized data: {shown}")
+
+
+def _summarized(value: Any, count: int) -> str:
+    if not np.ndim(value):
+        return str(value)
+    flat = value.reshape(-1)
+    texts = [str(v) for v in (flat if count < 0 else flat[:count])]
+    return ", ".join(texts + ["..."] * (len(texts) < flat.size))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tfcompat._src.framework.operation import Operation
@@ -14,6 +15,10 @@ _ROUTES_INWARDS = frozenset(("Enter", "RefEnter", "Switch", "RefSwitch"))
 
 class ControlFlowContext:
     """A branch of a cond or the body of a loop; nodes made while it is entered belong to it."""
+
+    to_proto: Callable
+    """The message of the context; set, like `from_proto`, by context_protos.py."""
+    from_proto: Callable
 
     def __init__(self) -> None:
         self._outer_context: ControlFlowContext | None = get_default_graph()._control_flow_context

@@ -31,6 +31,10 @@ class ImportedContext:
     def name(self) -> str:
         return self._message.context_name
 
+    def to_proto(self, export_scope: str | None = None) -> Any:
+        """The message, with names below `export_scope`; None where the context is not below it."""
+        return _to_proto(self, export_scope)
+
 
 def _values_def(context: ControlFlowContext) -> Any:
     found = messages.ValuesDef(values=sorted(context._values))
@@ -115,3 +119,5 @@ for _key, _type in (
     (GraphKeys.WHILE_CONTEXT, messages.WhileContextDef),
 ):
     register_proto_function(_key, proto_type=_type, to_proto=_to_proto, from_proto=_from_proto)
+ControlFlowContext.to_proto = _to_proto
+ControlFlowContext.from_proto = staticmethod(_from_proto)

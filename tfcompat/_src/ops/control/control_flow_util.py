@@ -20,7 +20,24 @@ def EnableControlFlowV2(graph: Any) -> bool:
     return ENABLE_CONTROL_FLOW_V2 if graph.functional_control_flow is None else graph.functional_control_flow
 
 
+def GetContainingXLAContext(context: Any, stop_ctxt: Any = None) -> Any:
+    """The innermost XLA context of a context, or None; that of `stop_ctxt` counts as none."""
+    while context is not None and not context.IsXLAContext():
+        context = None if context is stop_ctxt else context.outer_context
+    return context
+
+
 def IsInXLAContext(op: Operation) -> bool:
+    """Whether a node was made for XLA alone."""
+    return bool(op._attrs.get("_XlaCompile")) or GetContainingXLAContext(op._get_control_flow_context()) is not None
+
+
+def GraphOrParentsInXlaContext(graph: Any) -> bool:
+    """Whether nodes that are made in a graph now, or in one around it, are made for XLA alone."""
+    while graph is not None:
+        if GetContainingXLAContext(graph._control_flow_context) is not None:
+            return True
+        graph = getattr(graph, "outer_graph", None)
     return False
 
 

@@ -10,7 +10,7 @@ from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.indexed_slices import IndexedSlices, convert_to_tensor_or_indexed_slices
 from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import colocate_with, control_dependencies, device, name_scope
+from tfcompat._src.framework.scopes import colocate_with, control_dependencies, device, executing_eagerly, name_scope
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_like import is_dense_tensor_like
 
@@ -30,7 +30,7 @@ def _after(inputs: Iterable[Any], where: str | None, name: str | None = None) ->
 
 
 @export("group")
-def group(*inputs: Any, **kwargs: Any) -> Operation:
+def group(*inputs: Any, **kwargs: Any) -> Operation | None:
     """An operation that runs when all of `inputs` have run.
 
     Args:
@@ -43,6 +43,8 @@ def group(*inputs: Any, **kwargs: Any) -> Operation:
     name = kwargs.pop("name", None)
     if kwargs:
         raise ValueError("Unknown keyword arguments: " + ", ".join(kwargs))
+    if executing_eagerly():
+        return None
     with name_scope(name, "group_deps", inputs) as scope:
         if not inputs:
             return no_op(name=scope)
@@ -64,6 +66,8 @@ def group(*inputs: Any, **kwargs: Any) -> Operation:
 def with_dependencies(dependencies: Iterable[Any], output_tensor: Any, name: str | None = None) -> Any:
     """The value of `output_tensor` (a tensor or IndexedSlices), given only after `dependencies` have run."""
     dependencies = list(dependencies)
+    if executing_eagerly():
+        return output_tensor
     with name_scope(name, "control_dependency", [*dependencies, output_tensor]) as scope:
         with colocate_with(convert_to_tensor_or_indexed_slices(output_tensor)), control_dependencies(dependencies):
             value = convert_to_tensor_or_indexed_slices(output_tensor)
@@ -96,6 +100,8 @@ def tuple_(tensors: Iterable[Any], name: str | None = None, control_inputs: Iter
     Raises:
       ValueError: there is nothing to wait for. TypeError: a control input is neither an operation nor a tensor.
     """
+    if executing_eagerly():
+        return tensors
     with name_scope(name, "tuple", tensors):
         values = [
             t if t is None or isinstance(t, Operation) or _is_tensor(t) else convert_to_tensor(t) for t in tensors

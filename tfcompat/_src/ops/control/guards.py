@@ -53,18 +53,18 @@ def joined_predicate(merge: Any) -> Tensor | None:
 
 
 def root_predicate(tensor: Tensor, same: Mapping[Tensor, Tensor] = {}) -> Tensor:
-    """The tensor behind Identity nodes and `same_reads`: one predicate has one name in all guards."""
-    while tensor.op.type == "Identity":
+    """The tensor behind Identity nodes and `same_reads`, the read where that is a variable: one predicate has one name in all guards."""
+    while tensor.op.type == "Identity" and not tensor.op.inputs[0]._dtype._is_ref_dtype:
         tensor = tensor.op.inputs[0]
     return same.get(tensor, tensor)
 
 
 def same_reads(ops: Iterable[Any]) -> dict[Tensor, Tensor]:
-    """The first of the reads of a resource variable between which nothing is written, for each of the others."""
+    """The first of the reads of a variable between which nothing is written, for each of the others."""
     first: dict[Tensor, Tensor] = {}
     found = {}
     for op in ops:
-        if op.type == "ReadVariableOp":
+        if op.type == "ReadVariableOp" or (op.type == "Identity" and op._inputs[0]._dtype._is_ref_dtype):
             read = first.setdefault(op._inputs[0], op._outputs[0])
             if read is not op._outputs[0]:
                 found[op._outputs[0]] = read

@@ -12,9 +12,10 @@ import numpy as np
 
 from tfcompat._src.framework import dtypes, errors, raw
 from tfcompat._src.framework import shape_inference as si
+from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import EXTERNAL, HOST, PURE, NotDifferentiable, op
-from tfcompat._src.framework.scopes import get_default_graph
+from tfcompat._src.framework.scopes import executing_eagerly, get_default_graph
 
 _ERRORS = (
     ((ValueError, TypeError), errors.InvalidArgumentError), (StopIteration, errors.OutOfRangeError),
@@ -69,6 +70,11 @@ def _kernel_name(dtype: Any) -> str:
     return dtypes.cpp_name(name)
 
 
+def error_of_python(error: Exception) -> type[errors.OpError]:
+    """As which error of tf.errors an exception of a Python function comes out of the run."""
+    return next((kind for causes, kind in _ERRORS if isinstance(error, causes)), errors.UnknownError)
+
+
 def _call(context, inputs, *, token, Tout):
     node = context.op.node_def, context.op
     registered = PY_FUNCTIONS.get(token)
@@ -77,8 +83,7 @@ def _call(context, inputs, *, token, Tout):
     try:
         results = _returned(registered.function(*(np.asarray(x)[()] for x in inputs)))
     except Exception as e:
-        error = next((kind for causes, kind in _ERRORS if isinstance(e, causes)), errors.UnknownError)
-        raise error(*node, f"{type(e).__name__}: {e}\n{traceback.format_exc()}") from e
+        raise error_of_python(e)(*node, f"{type(e).__name__}: {e}\n{traceback.format_exc()}") from e
     for item in (item for r in results if r.dtype == object for item in r.reshape(-1).tolist()):
         if not isinstance(item, (bytes, str)):
             raise errors.InternalError(*node, f"Unsupported object type {type(item).__name__}")
@@ -126,6 +131,8 @@ def py_func(func: Callable, inp: list, Tout: Any, stateful: bool = True, name: s
     if not callable(func):
         raise ValueError(f"Expected func to be callable, got func of type {type(func)}")
     kinds = list(Tout) if isinstance(Tout, (list, tuple)) else [Tout]
+    if executing_eagerly():
+        return _called_now(func, inp, Tout)
     token, registered = f"pyfunc_{next(_numbers)}", _Registered(func)
     PY_FUNCTIONS[token] = registered
     graph = get_default_graph()
@@ -133,6 +140,14 @@ def py_func(func: Callable, inp: list, Tout: Any, stateful: bool = True, name: s
     make = raw.PyFunc if stateful else raw.PyFuncStateless
     result = make(inp, token=token, Tout=kinds, name=name)
     return result if isinstance(Tout, (list, tuple)) else result[0]
+
+
+def _called_now(func: Callable, inp: list, Tout: Any) -> Any:
+    """What a function gives where operations run at once: tensors of the dtypes that `Tout` says."""
+    result = func(*[convert_to_tensor(x).numpy() for x in inp])
+    if isinstance(Tout, (list, tuple)):
+        return [convert_to_tensor(r, kind) for r, kind in zip(result if isinstance(result, (list, tuple)) else [result], Tout)]
+    return convert_to_tensor(result[0] if isinstance(result, (list, tuple)) and len(result) == 1 else result, Tout)
 
 
 @export("numpy_function")

@@ -9,10 +9,11 @@ from tfcompat._src.framework import nest, raw
 from tfcompat._src.framework.convert import constant, convert_to_tensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.scopes import get_default_graph, name_scope
+from tfcompat._src.framework.scopes import executing_eagerly, get_default_graph, name_scope
 from tfcompat._src.framework.tensor_shape import TensorShape
 from tfcompat._src.ops.control.control_flow_util import BUILDERS, EnableControlFlowV2
 from tfcompat._src.ops.control.while_context import WhileContext, shape_invariant
+from tfcompat._src.ops.flow.tensor_array import TensorArray
 
 
 @export("while_loop")
@@ -46,6 +47,8 @@ def while_loop(
         raise TypeError("body must be callable.")
     if parallel_iterations < 1:
         raise TypeError("parallel_iterations must be a positive integer.")
+    if executing_eagerly():
+        return _run_loop(cond, body, loop_vars, maximum_iterations, return_same_structure)
     if EnableControlFlowV2(get_default_graph()):
         return BUILDERS["while_loop"](
             cond, body, loop_vars, shape_invariants, parallel_iterations, maximum_iterations, name, return_same_structure
@@ -70,6 +73,28 @@ def while_loop(
             get_default_graph().add_to_collection(GraphKeys.WHILE_CONTEXT, context)
         result = context.BuildLoop(cond, body, loop_vars, shape_invariants, return_same_structure)
         return result[1] if bounded else result
+
+
+def _run_loop(cond: Callable, body: Callable, loop_vars: Any, maximum_iterations: Any, return_same_structure: bool) -> Any:
+    """The loop where operations run at once."""
+    if not loop_vars:
+        raise ValueError("No loop variables provided")
+    limit = None if maximum_iterations is None else int(convert_to_tensor(maximum_iterations))
+    takes_one = len(loop_vars) == 1 and not return_same_structure
+    iterations, packed = 0, False
+    while (limit is None or iterations < limit) and bool(cond(*loop_vars)):
+        following = body(*loop_vars)
+        if takes_one and not isinstance(following, (list, tuple)):
+            packed, following = True, (following,)
+        nest.assert_same_structure(list(loop_vars), list(following))
+        loop_vars = following
+        iterations += 1
+    found = nest.map_structure(_as_tensor, loop_vars, expand_composites=True)
+    return found[0] if packed else found
+
+
+def _as_tensor(value: Any) -> Any:
+    return value if isinstance(value, TensorArray) else convert_to_tensor(value)
 
 
 def _counted(cond: Callable, body: Callable, loop_vars: Any, limit: Any, unpack: bool) -> tuple:

@@ -28,6 +28,22 @@ class Growth(threading.local):
 GROWTH = Growth()
 
 
+class Counters(threading.local):
+    """The numbers that counters of the loops which are traced now can be, by the identity of their traced value."""
+
+    def __init__(self) -> None:
+        self.spans: dict[int, tuple[Any, range]] = {}
+
+
+COUNTERS = Counters()
+
+
+def _is_below(index: Any, limit: Any) -> bool:
+    """Whether an index counts iterations, so that it is known to be in [0, limit)."""
+    value, span = COUNTERS.spans.get(id(index), (None, None))
+    return value is index and span is not None and _is_known(limit) and 0 <= min(span) and max(span) < int(limit)
+
+
 class ArrayOverflow(errors.OpError):
     """A growing array needs more room than its program has; the program is compiled again with more."""
 
@@ -42,6 +58,13 @@ class ArrayHandle:
 
     source: str = ""
     shape = ()
+
+
+@dataclass(frozen=True)
+class InTurn:
+    """Stands for what was written of an array in a loop whose counter says where each iteration writes: nothing comes twice."""
+
+    capacity: int
 
 
 @dataclass(frozen=True)
@@ -71,18 +94,22 @@ def _with_element(buffer: Any, value: Any, index: Any) -> Any:
     setting that place to zero would copy the buffer in each iteration of a backward loop.
     """
     if not jnp.issubdtype(buffer.dtype, jnp.inexact):
-        return jax.lax.dynamic_update_index_in_dim(buffer, value, index, 0)
+        return jax.lax.dynamic_update_index_in_dim(buffer, value, index, 0, allow_negative_indices=False)
     return _with_real_element(buffer, value, jnp.asarray(index, np.int32))
+
+
+def _element(buffer: Any, index: Any) -> Any:
+    return jax.lax.dynamic_index_in_dim(buffer, index, 0, keepdims=False, allow_negative_indices=False)
 
 
 @jax.custom_vjp
 def _with_real_element(buffer: Any, value: Any, index: Any) -> Any:
-    return jax.lax.dynamic_update_index_in_dim(buffer, value, index, 0)
+    return jax.lax.dynamic_update_index_in_dim(buffer, value, index, 0, allow_negative_indices=False)
 
 
 _with_real_element.defvjp(
     lambda buffer, value, index: (_with_real_element(buffer, value, index), index),
-    lambda index, grad: (grad, jax.lax.dynamic_index_in_dim(grad, index, 0, keepdims=False), np.zeros((), jax.dtypes.float0)),
+    lambda index, grad: (grad, _element(grad, index), np.zeros((), jax.dtypes.float0)),
 )
 
 
@@ -93,7 +120,7 @@ class DeviceArray:
     Args:
       meta: what its node says.
       buffer: [capacity, ...] or None while the element shape is not known.
-      written: bool[capacity] of what was written, or None where writing twice adds up (gradients).
+      written: bool[capacity] of what was written, InTurn in a loop, or None where writing twice adds up (gradients).
       length: int32 number of elements.
     """
 
@@ -101,14 +128,16 @@ class DeviceArray:
         self.meta, self.buffer, self.written, self.length = meta, buffer, written, length
 
     def tree_flatten(self) -> tuple:
+        written, in_turn = (None, self.written) if isinstance(self.written, InTurn) else (self.written, None)
         if self.meta.dynamic:
-            return (self.buffer, self.written, self.length), (self.meta, None)
-        return (self.buffer, self.written), (self.meta, int(self.length))
+            return (self.buffer, written, self.length), (self.meta, None, in_turn)
+        return (self.buffer, written), (self.meta, int(self.length), in_turn)
 
     @classmethod
     def tree_unflatten(cls, fixed: tuple, children: tuple) -> DeviceArray:
-        meta, length = fixed
-        return cls(meta, *children) if length is None else cls(meta, *children, np.array(length, np.int32))
+        meta, length, in_turn = fixed
+        buffer, written, *traced = children
+        return cls(meta, buffer, written if in_turn is None else in_turn, *(traced or [np.array(length, np.int32)]))
 
     @classmethod
     def empty(cls, meta: ArrayMeta, size: int) -> DeviceArray:
@@ -128,6 +157,8 @@ class DeviceArray:
 
     @property
     def capacity(self) -> int:
+        if isinstance(self.written, InTurn):
+            return self.written.capacity
         return self.written.shape[0] if self.written is not None else self.buffer.shape[0]
 
     def _with(self, **changes: Any) -> DeviceArray:
@@ -148,10 +179,24 @@ class DeviceArray:
 
     def with_room_for(self, count: int | None) -> DeviceArray:
         """The same for at most `count` elements, where nothing is known of it yet and this is less than its room."""
-        fresh = self.meta.dynamic and self.buffer is None and isinstance(self.written, np.ndarray) and not self.written.any()
-        if count is None or not fresh or GROWTH.capacity != FIRST_CAPACITY or not 0 < count < self.capacity:
+        fresh = self.meta.dynamic and self.is_unwritten
+        if count is None or not fresh or GROWTH.capacity != FIRST_CAPACITY or not max(1, int(self.length)) <= count < self.capacity:
             return self
-        return self._with(written=self.written[:count])
+        return self._with(written=self.written[:count], buffer=None if self.buffer is None else self.buffer[:count])
+
+    @property
+    def is_unwritten(self) -> bool:
+        """Whether nothing was written, as far as that is known now."""
+        return isinstance(self.written, np.ndarray) and not self.written.any()
+
+    def in_turn(self) -> DeviceArray:
+        """The same for a loop that writes where its counter says."""
+        return self._with(written=InTurn(self.capacity))
+
+    def after_turns(self, span: range, count: Any) -> DeviceArray:
+        """The same when `count` iterations have written at the first numbers of `span`."""
+        turn, between = np.divmod(np.arange(self.capacity) - span.start, span.step)
+        return self._with(written=jnp.asarray((between == 0) & (turn >= 0)) & (jnp.asarray(turn, np.int32) < count))
 
     def gradient(self, source: str) -> DeviceArray:
         """The array that gradients of the elements add up in: this one where it is such an array, else zeros."""
@@ -182,27 +227,28 @@ class DeviceArray:
             written = jnp.pad(self.written, (0, missing))
             buffer = None if self.buffer is None else jnp.pad(self.buffer, [(0, missing)] + [(0, 0)] * (self.buffer.ndim - 1))
             return self._with(written=written, buffer=buffer)
-        checks.require(jnp.asarray(index < self.capacity), "more room is needed", error=ArrayOverflow)
+        if not _is_below(index, self.capacity):
+            checks.require(jnp.asarray(index < self.capacity), "more room is needed", error=ArrayOverflow)
         return self
 
     def write(self, index: Any, value: Any) -> DeviceArray:
         """With `value` at `index`; added to what is there in a gradient."""
         array = self.with_element_shape(value.shape, index)
         name, length = self.meta.name, self.length
-        if self.meta.dynamic and self.written is not None:
-            checks.require(_flag(index >= 0), f"TensorArray {name}: Tried to write to index {{}} but array is not resizeable and size is: {{}}", index, length)
+        grows = self.meta.dynamic and self.written is not None
+        if not _is_below(index, self.capacity if grows else length):
+            text = f"TensorArray {name}: Tried to write to index {{}} but array is not resizeable and size is: {{}}"
+            checks.require(_flag(index >= 0 if grows else (index >= 0) & (index < length)), text, index, length)
+        if grows:
             array = array._grown(index)
             length = (np if _is_known(index) and _is_known(length) else jnp).maximum(length, np.int32(1) + index).astype(np.int32)
-        else:
-            checks.require(
-                _flag((index >= 0) & (index < length)),
-                f"TensorArray {name}: Tried to write to index {{}} but array is not resizeable and size is: {{}}", index, length,
-            )  # fmt: skip
         if not array.capacity or (_is_known(index) and not 0 <= index < array.capacity):
             return array
         buffer = jnp.asarray(array.buffer)
         if array.written is None:
             return array._with(buffer=buffer.at[index].add(value))
+        if isinstance(array.written, InTurn):
+            return array._with(buffer=_with_element(buffer, jnp.asarray(value), index), length=length)
         known = _is_known(index) and isinstance(array.written, np.ndarray)
         checks.require(
             _flag(~(array.written if known else jnp.asarray(array.written))[index]),
@@ -217,13 +263,14 @@ class DeviceArray:
 
     def read(self, index: Any) -> Any:
         """The element at `index`, zeros where none was written."""
-        checks.require(
-            _flag((index >= 0) & (index < self.length)), "Tried to read from index {} but array size is: {}", index, self.length
-        )
+        if not _is_below(index, self.length):
+            checks.require(
+                _flag((index >= 0) & (index < self.length)), "Tried to read from index {} but array size is: {}", index, self.length
+            )
         self._require_shape(index)
         if not self.capacity:
             return jnp.zeros(self.buffer.shape[1:], self.buffer.dtype)
-        return jax.lax.dynamic_index_in_dim(jnp.asarray(self.buffer), index, 0, keepdims=False)
+        return _element(jnp.asarray(self.buffer), index)
 
     def _require_shape(self, index: Any) -> None:
         if self.buffer is None:

@@ -6,11 +6,11 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from tfcompat._src.framework import dtypes, raw
+from tfcompat._src.framework import dtypes, errors, raw
 from tfcompat._src.framework.constant_value import constant_value
-from tfcompat._src.framework.convert import convert_to_tensor
+from tfcompat._src.framework.convert import constant, convert_to_tensor
 from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import colocate_with, control_dependencies, device, name_scope
+from tfcompat._src.framework.scopes import colocate_with, control_dependencies, device, executing_eagerly, name_scope
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape, as_shape
 from tfcompat._src.framework.tensor_spec import TensorSpec
@@ -41,6 +41,9 @@ class TensorArray:
       ValueError: neither or both of `size` and `handle` are given, or an argument that only a new array takes.
       TypeError: `handle` is no Tensor.
     """
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> TensorArray:
+        return super().__new__(EagerTensorArray if cls is TensorArray and executing_eagerly() else cls)
 
     def __init__(
         self, dtype: Any, size: Any = None, dynamic_size: bool | None = None, clear_after_read: bool | None = None,
@@ -207,6 +210,142 @@ class TensorArray:
         return raw.TensorArrayCloseV3(self._handle, name=name)
 
 
+class EagerTensorArray(TensorArray):
+    """A TensorArray where operations run at once: a list of tensors, which writes change."""
+
+    def __init__(
+        self, dtype: Any, size: Any = None, dynamic_size: bool | None = None, clear_after_read: bool | None = None,
+        tensor_array_name: str | None = None, handle: Any = None, flow: Any = None, infer_shape: bool = True,
+        element_shape: Any = None, colocate_with_first_write_call: bool = True, name: str | None = None,
+    ) -> None:  # fmt: skip
+        if handle is not None:
+            raise ValueError("TensorArray handles are not supported when eager execution is enabled.")
+        if size is None:
+            raise ValueError("Size must be declared for TensorArrays when eager execution is enabled.")
+        self._dtype = dtypes.as_dtype(dtype).base_dtype
+        self._dynamic_size = dynamic_size or False
+        self._clear_after_read = clear_after_read is None or clear_after_read
+        self._element_shape, self._infer_shape = [as_shape(element_shape)], infer_shape
+        self._elements: list[Tensor | None] = [None] * int(size)
+        self._cleared: set[int] = set()
+        self._flow = constant(0, dtypes.int32)
+
+    @property
+    def handle(self) -> Tensor:
+        raise NotImplementedError("TensorArray handles are not supported when eager execution is enabled.")
+
+    def identity(self) -> TensorArray:
+        return self
+
+    def grad(self, source: str, flow: Any = None, name: str | None = None) -> TensorArray:
+        raise NotImplementedError("TensorArray.grad is not supported when executing eagerly; a tape follows reads and writes.")
+
+    def read(self, index: Any, name: str | None = None) -> Tensor:
+        index = int(index)
+        if not 0 <= index < len(self._elements):
+            raise errors.OutOfRangeError(None, None, f"Tried to read from index {index} but array size is: {len(self._elements)} ")
+        value = self._elements[index]
+        if value is None:
+            if index in self._cleared:
+                raise errors.InvalidArgumentError(
+                    None, None,
+                    f"Could not read index {index} twice because it was cleared after a previous read "
+                    "(perhaps try setting clear_after_read = false?)",
+                )  # fmt: skip
+            value = self._zeros(index)
+        if self._clear_after_read:
+            self._elements[index] = None
+            self._cleared.add(index)
+        return value
+
+    def _zeros(self, index: int) -> Tensor:
+        """What an element that was never written is; InvalidArgumentError where its shape is not known."""
+        shape = self.element_shape
+        if not shape.is_fully_defined():
+            raise errors.InvalidArgumentError(
+                None, None, f"TensorArray index {index} was not written, and its shape {shape} is not known"
+            )
+        self._elements[index] = found = raw.Fill(shape.as_list(), cast(0, self._dtype))
+        return found
+
+    def write(self, index: Any, value: Any, name: str | None = None) -> TensorArray:
+        self._put(int(index), value)
+        return self
+
+    def _put(self, index: int, value: Any) -> None:
+        if index < 0:
+            raise errors.OutOfRangeError(None, None, f"Writing to negative indices (index {index}) is not allowed.")
+        if index >= len(self._elements):
+            if not self._dynamic_size:
+                raise errors.OutOfRangeError(
+                    None, None,
+                    f"Tried to write to index {index} but array is not resizeable and size is: {len(self._elements)} ",
+                )  # fmt: skip
+            self._elements += [None] * (index + 1 - len(self._elements))
+        value = convert_to_tensor(value, preferred_dtype=self._dtype)
+        if value.dtype != self._dtype:
+            raise errors.InvalidArgumentError(
+                None, None, f"TensorArray dtype is {self._dtype.name} but Op is trying to write dtype {value.dtype.name} "
+            )
+        if not self.element_shape.is_compatible_with(value.shape):
+            raise ValueError(f"Incompatible shape for value ({value.shape}), expected ({self.element_shape})")
+        if self._infer_shape:
+            self._element_shape[0] = self.element_shape.merge_with(value.shape)
+        self._elements[index] = value
+
+    def stack(self, name: str | None = None) -> Tensor:
+        if not self._elements:
+            return constant([], self._dtype, shape=[0, *(s or 0 for s in self.element_shape.sizes or ())])
+        return raw.Pack([self._zeros(i) if e is None else e for i, e in enumerate(self._elements)])
+
+    def gather(self, indices: Any, name: str | None = None) -> Tensor:
+        return raw.Pack([self.read(i) for i in convert_to_tensor(indices).numpy().tolist()])
+
+    def concat(self, name: str | None = None) -> Tensor:
+        return raw.ConcatV2([self._zeros(i) if e is None else e for i, e in enumerate(self._elements)], 0)
+
+    def unstack(self, value: Any, name: str | None = None) -> TensorArray:
+        rows = raw.Unpack(convert_to_tensor(value), num=int(convert_to_tensor(value).shape[0]))
+        if len(rows) > len(self._elements) and not self._dynamic_size:
+            raise ValueError(f"Cannot unstack {len(rows)} tensors into a TensorArray of static size {len(self._elements)} ")
+        self._elements = [None] * max(len(rows), 0 if self._dynamic_size else len(self._elements))
+        for i, row in enumerate(rows):
+            self._put(i, row)
+        return self
+
+    def scatter(self, indices: Any, value: Any, name: str | None = None) -> TensorArray:
+        value = convert_to_tensor(value, preferred_dtype=self._dtype)
+        for i, row in zip(convert_to_tensor(indices).numpy().tolist(), raw.Unpack(value, num=int(value.shape[0]))):
+            self._put(i, row)
+        return self
+
+    def split(self, value: Any, lengths: Any, name: str | None = None) -> TensorArray:
+        value, lengths = convert_to_tensor(value, dtype=self._dtype), cast(lengths, dtypes.int64)
+        sizes = lengths.numpy()
+        if sizes.ndim != 1:
+            raise errors.InvalidArgumentError(None, None, f"Expected lengths to be a vector, received shape: {sizes.shape}")
+        if not value.shape.ndims:
+            raise errors.InvalidArgumentError(None, None, "Expected value to be at least a vector, but received a scalar")
+        if sizes.sum() != value.shape[0]:
+            raise errors.InvalidArgumentError(
+                None, None, f"Expected sum of lengths to be equal to values.shape[0], but sum of lengths is {sizes.sum()}"
+            )
+        if len(sizes) > len(self._elements) and not self._dynamic_size:
+            raise errors.InvalidArgumentError(
+                None, None, f"TensorArray's size is not equal to the size of lengths ({len(self._elements)} vs. {len(sizes)})"
+            )
+        self._elements = [None] * len(sizes)
+        for i, part in enumerate(raw.SplitV(value, lengths, 0, num_split=len(sizes))):
+            self._put(i, part)
+        return self
+
+    def size(self, name: str | None = None) -> Tensor:
+        return constant(len(self._elements), dtypes.int32)
+
+    def close(self, name: str | None = None) -> Any:
+        self._elements.clear()
+
+
 def _check_arguments(size: Any, dynamic_size: Any, clear_after_read: Any, tensor_array_name: Any, handle: Any, element_shape: Any) -> None:
     if handle is None:
         if size is None:
@@ -242,6 +381,9 @@ class TensorArraySpec(TypeSpec):
 
     __slots__ = ("_element_shape", "_dtype", "_dynamic_size", "_infer_shape")
 
+    conversions: Any = None
+    """What makes a list of tensors of an array, and an array of such a list and a type: `list_array` sets it."""
+
     value_type = property(lambda self: TensorArray)
 
     def __init__(self, element_shape: Any = None, dtype: Any = dtypes.float32, dynamic_size: bool = False, infer_shape: bool = True) -> None:
@@ -257,10 +399,27 @@ class TensorArraySpec(TypeSpec):
         return [TensorSpec([], dtypes.variant)]
 
     def _to_components(self, value: TensorArray) -> Any:
-        raise NotImplementedError("tfcompat does not turn a TensorArray into a variant tensor (TensorArraySpec._to_components).")
+        return [self.conversions[0](value)]
 
     def _from_components(self, components: Any) -> TensorArray:
-        raise NotImplementedError("tfcompat does not make a TensorArray from a variant tensor (TensorArraySpec._from_components).")
+        return self.conversions[1](components[0], self)
+
+    def is_compatible_with(self, spec_or_value: Any) -> bool:
+        """Whether the other is the type of arrays like these; whether shapes are inferred does not count."""
+        other = spec_or_value if isinstance(spec_or_value, TypeSpec) else TensorArraySpec.from_value(spec_or_value)
+        return (
+            isinstance(other, TensorArraySpec) and self._dtype.is_compatible_with(other._dtype)
+            and self._element_shape.is_compatible_with(other._element_shape) and self._dynamic_size == other._dynamic_size
+        )  # fmt: skip
+
+    def _to_legacy_output_types(self) -> dtypes.DType:
+        return self._dtype
+
+    def _to_legacy_output_shapes(self) -> TensorShape:
+        return TensorShape([self._dynamic_size, self._infer_shape]).concatenate(self._element_shape)
+
+    def _to_legacy_output_classes(self) -> type:
+        return TensorArray
 
     def _serialize(self) -> tuple:
         return self._element_shape, self._dtype, self._dynamic_size, self._infer_shape

@@ -94,7 +94,8 @@ def _require_colors(images: Any) -> None:
     if images.ndim < 1:
         raise _invalid("input must be at least 1D")
     if images.shape[-1] != 3:
-        raise _invalid(f"input must have 3 channels but input only has {images.shape[-1]} channels.")
+        text = f"input must have 3 channels but input only has {images.shape[-1]} channels."
+        raise errors.FailedPreconditionError(None, None, text)
 
 
 @op("RGBToHSV", "(images: T, *, T: FLOAT = float32) -> (output: T)", shape=_three_channels, gradient=_rgb_to_hsv_gradient)

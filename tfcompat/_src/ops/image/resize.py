@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tfcompat._src.framework import errors, raw
+from tfcompat._src.framework import checks, errors, raw
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.op_spec import NotDifferentiable, op
 from tfcompat._src.framework.tensor import shape_text
@@ -101,6 +101,7 @@ def _require_size(images: Any, size: Any) -> tuple[int, int]:
         raise _invalid("output dimensions must be positive")
     if math.prod((images.shape[0], height, width, images.shape[3])) >= 2**63:
         raise _invalid(f"an image of {height} by {width} pixels is too large")
+    checks.require_room((images.shape[0], height, width, images.shape[3]), images.dtype)
     return height, width
 
 
@@ -258,6 +259,7 @@ def _resize_nearest_neighbor_grad(grads, size, *, align_corners, half_pixel_cent
     sizes = tuple(int(n) for n in size)
     if len(sizes) != 2 or min(sizes) <= 0:
         raise _invalid("shape_t's elements must be positive")
+    checks.require_room((grads.shape[0], *sizes, grads.shape[3]), grads.dtype)
     x = jnp.asarray(grads)
     for axis, original in zip((1, 2), sizes):
         x = _add_rows(x, taps.nearest(original, x.shape[axis], align_corners, half_pixel_centers), original, axis)
@@ -310,6 +312,8 @@ def _scale_and_translate(images, size, scale, translation, *, kernel_type, antia
     _check_sampling(kernel_type, scale, translation)
     if 0 in images.shape[1:3]:
         raise _invalid("input image must be of non-zero size")
+    if images.shape[3] <= 0:
+        raise _invalid("image must have at least one channel")
     x = images.astype(np.float32)
     for axis, out in ((1, height), (2, width)):
         found = taps.spans(kernel_type, x.shape[axis], out, scale[axis - 1], translation[axis - 1], antialias)

@@ -268,6 +268,7 @@ def _fast_least_squares(matrix: Any, rhs: Any, regularizer: Any) -> Any:
 def _solve_least_squares(matrix, rhs, regularizer, *, fast):
     lib.require_equations(matrix, rhs)
     checks.scalar("l2_regularizer", regularizer)
+    checks.require(regularizer >= 0, "l2_regularizer must be >= 0.")
     if 0 in matrix.shape or 0 in rhs.shape:
         return jnp.zeros((*matrix.shape[:-2], matrix.shape[-1], rhs.shape[-1]), rhs.dtype)
     if fast:

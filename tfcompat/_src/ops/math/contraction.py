@@ -14,7 +14,7 @@ from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import op
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.shape_inference import merged_inputs, with_rank_at_least
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.framework.tensor import Tensor, shape_text
 from tfcompat._src.ops.array.join import concat, stack
 from tfcompat._src.ops.array.shape import rank, shape
 from tfcompat._src.ops.math.matmul import matmul
@@ -39,6 +39,10 @@ def _cross_grad(op: Any, g: Any) -> list:
 
 @op("Cross", "(a: T, b: T, *, T: REAL) -> (product: T)", shape=_cross_shape, gradient=_cross_grad)
 def _cross(a, b):
+    if a.shape != b.shape:
+        raise errors.InvalidArgumentError(
+            None, None, f"Both inputs must be of same shape: {shape_text(a.shape)} vs. {shape_text(b.shape)}"
+        )
     if a.shape[-1:] != (3,):
         raise errors.InvalidArgumentError(
             None, None, f"Cross-products are only defined for 3-element vectors, not {list(a.shape)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import jax.numpy as jnp
@@ -11,7 +12,7 @@ from tfcompat._src.framework import checks, errors, raw
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import NotDifferentiable, op
 from tfcompat._src.framework.shape_inference import merge, merge_size, unchanged, with_rank, with_rank_at_least
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.framework.tensor import Tensor, shape_text
 
 _ARGS = "*, min: float = -6, max: float = 6, num_bits: int = 8, narrow_range: bool = False"
 _VARS = "*, num_bits: int = 8, narrow_range: bool = False"
@@ -72,12 +73,8 @@ def _args(x, *, min, max, num_bits, narrow_range):
     return _rounded(x, *_fixed_range(min, max), num_bits, narrow_range)
 
 
-def _merged(c: Any) -> list:
-    return [merge(c.inputs[0], c.inputs[1])]
-
-
 @op("FakeQuantWithMinMaxArgsGradient", f"(gradients: float32, inputs: float32, {_ARGS}) -> (backprops: float32)",
-    shape=_merged, gradient=_UNDEFINED)  # fmt: skip
+    shape=unchanged, gradient=_UNDEFINED)  # fmt: skip
 def _args_backward(g, x, *, min, max, num_bits, narrow_range):
     checks.same_shape(g, x)
     return _spread(jnp.asarray(g), x, *_fixed_range(min, max), num_bits, narrow_range)[0]
@@ -97,24 +94,25 @@ def _limits_shape(c: Any, first: int, per_channel: bool) -> tuple:
     return (length if sizes is None else merge_size(length, sizes[-1]),)
 
 
-def _check_channels(x: Any, low: Any, high: Any) -> None:
+def _check_limits(x: Any, low: Any, high: Any, per_channel: bool) -> None:
+    wanted = x.shape[-1:] if per_channel else ()
     for label, limit in (("min", low), ("max", high)):
-        if limit.ndim and limit.shape != x.shape[-1:]:
+        if limit.shape != wanted:
             raise errors.InvalidArgumentError(
-                None, None, f"{label} has incorrect size, expected {x.shape[-1]} was {limit.shape[0]}"
+                None, None, f"{label} has incorrect size, expected {shape_text(wanted)} was {shape_text(limit.shape)}"
             )
 
 
-def _vars(x, low, high, *, num_bits, narrow_range):
-    _check_channels(x, low, high)
+def _vars(per_channel, x, low, high, *, num_bits, narrow_range):
+    _check_limits(x, low, high, per_channel)
     empty = (low == 0) & (high == 0)
     low, high = jnp.where(empty, np.float32(-1), low), jnp.where(empty, np.float32(1), high)
     return jnp.where(empty, np.float32(0), _rounded(x, low, high, num_bits, narrow_range))
 
 
-def _vars_backward(g, x, low, high, *, num_bits, narrow_range):
+def _vars_backward(per_channel, g, x, low, high, *, num_bits, narrow_range):
     checks.same_shape(g, x)
-    _check_channels(x, low, high)
+    _check_limits(x, low, high, per_channel)
     g = jnp.asarray(g)
     empty = (low == 0) & (high == 0)
     low, high = jnp.where(empty, np.float32(-1), low), jnp.where(empty, np.float32(1), high)
@@ -141,13 +139,13 @@ def _add(name: str, per_channel: bool) -> None:
 
     op(
         name, f"(inputs: float32, min: float32, max: float32, {_VARS}) -> (outputs: float32)", shape=shape,
-        kernel=_vars, gradient=gradient, depth=2,
+        kernel=functools.partial(_vars, per_channel), gradient=gradient, depth=2,
     )  # fmt: skip
     ends = "backprops_wrt_input: float32, backprop_wrt_min: float32, backprop_wrt_max: float32"
     op(
         name + "Gradient",
         f"(gradients: float32, inputs: float32, min: float32, max: float32, {_VARS}) -> ({ends})",
-        shape=backward_shape, kernel=_vars_backward, gradient=_UNDEFINED, depth=2,
+        shape=backward_shape, kernel=functools.partial(_vars_backward, per_channel), gradient=_UNDEFINED, depth=2,
     )  # fmt: skip
 
 

@@ -42,6 +42,7 @@ def _bincount(arr, size, weights):
         raise errors.InvalidArgumentError(
             None, None, f"weights must have the shape of arr: {weights.shape} and {arr.shape}"
         )
+    checks.require_room((int(size),), weights.dtype)
     flat = arr.ravel()
     inside = flat < size
     bins = np.zeros(int(size), weights.dtype)

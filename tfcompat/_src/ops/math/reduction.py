@@ -46,7 +46,7 @@ def _reduced_shape(c: Any) -> list:
 def reduction_axes(axes: np.ndarray, rank: int) -> tuple[int, ...]:
     """The dimensions that `axes` name, in order, each once; InvalidArgumentError where one is outside."""
     found = set()
-    for axis in np.atleast_1d(axes).tolist():
+    for axis in np.ravel(axes).tolist():
         if not -rank <= axis < rank:
             raise errors.InvalidArgumentError(
                 None, None, f"Invalid reduction dimension ({axis} for input with {rank} dimension(s)"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+import itertools
+from collections.abc import Callable, Iterator
 from typing import Any
 
+import jax
 import ml_dtypes
 import numpy as np
 from jax import lax
@@ -96,6 +99,8 @@ def reduce_sorted(
     """Reduces runs of equal `ids` to `length` rows, by default the last id + 1; rows without an id hold `gap`."""
     length = count_segments(ids, len(data), length)
     starts = segment_starts(ids, length)
+    if function is np.add and gap == 0 and _is_worth_compiling(data, length):
+        return _compiled_sum(data, ids, length)
     found = np.full((length,) + data.shape[1:], gap, data.dtype)
     if len(starts):
         found[ids[starts]] = _reduce_runs(function, data, starts)
@@ -104,6 +109,34 @@ def reduce_sorted(
 
 _LARGE = 1 << 17
 _WIDE = 32
+_OFTEN = 8
+
+
+@functools.lru_cache(maxsize=256)
+def _uses(sizes: tuple[int, ...], dtype: np.dtype, length: int) -> Iterator[int]:
+    return itertools.count()
+
+
+def _rounded_up(length: int) -> int:
+    return 1 << max(length - 1, 0).bit_length()
+
+
+def _is_worth_compiling(data: np.ndarray, length: int) -> bool:
+    """Whether data is large and such data came often: what NumPy takes longer for many times over than compiling takes."""
+    if data.size < _LARGE or data.dtype not in (np.float32, np.float64):
+        return False
+    return next(_uses(data.shape, data.dtype, _rounded_up(length))) >= _OFTEN
+
+
+@functools.partial(jax.jit, static_argnums=2)
+def _segment_rows(data: jax.Array, ids: jax.Array, rows: int) -> jax.Array:
+    return jax.ops.segment_sum(data, ids, rows, indices_are_sorted=True)
+
+
+def _compiled_sum(data: np.ndarray, ids: np.ndarray, length: int) -> np.ndarray:
+    """The sums of the rows of each id, compiled for the next power of two of `length`."""
+    with jax.enable_x64(True):
+        return np.asarray(_segment_rows(data, ids, _rounded_up(length)))[:length]
 
 
 def _reduce_runs(function: np.ufunc, data: np.ndarray, starts: np.ndarray) -> np.ndarray:
@@ -220,6 +253,7 @@ def scatter_rows(scatter: Callable, ids: Any, rows: Any, num: int, initial: Any)
 
 def _unsorted(name: str, types: str, scatter: Callable, initial: Callable, gradient: Callable) -> None:
     def kernel(data, segment_ids, num_segments):
+        checks.scalar("num_segments", num_segments)
         num = int(num_segments)
         if num < 0:
             raise invalid("Input num_segments == %d must not be negative." % num)

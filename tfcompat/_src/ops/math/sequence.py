@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import dtypes, errors, raw
+from tfcompat._src.framework import checks, dtypes, errors, raw
 from tfcompat._src.framework.convert import to_tensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import NotDifferentiable, op
@@ -69,6 +69,8 @@ def _linspace_shape(c: Any) -> list:
     "(start: T, stop: T, num: Tidx, *, T: {bfloat16, float32, float64}, Tidx: INDEX = int32) -> (output: T)",
     shape=_linspace_shape, gradient=_NO_GRADIENT, constants=("start", "stop", "num"), fold=True)  # fmt: skip
 def _linspace(start, stop, num):
+    for label, value in (("start", start), ("stop", stop), ("num", num)):
+        checks.scalar(label, value)
     if num <= 0:
         raise errors.InvalidArgumentError(None, None, f"Requires num > 0: {num}")
     if num == 1:

@@ -87,6 +87,7 @@ def _sparse_segment(kind: str, types: str) -> None:
         return _reduced(kind, data, indices, segment_ids, None)
 
     def kernel_with_number(data, indices, segment_ids, num_segments):
+        checks.scalar("num_segments", num_segments)
         return _reduced(kind, data, indices, segment_ids, int(num_segments))
 
     op(f"SparseSegment{kind}", f"({inputs}, *, {attrs}) -> (output: T)",
@@ -118,6 +119,12 @@ def _require_in_range(what: str, ids: Any, limit: int) -> None:
 
 def _sparse_segment_grad(kind: str) -> None:
     def kernel(grad, indices, segment_ids, output_dim0):
+        checks.scalar("output_dim0", output_dim0)
+        for name, vector in (("indices", indices), ("segment_ids", segment_ids)):
+            if vector.ndim != 1:
+                raise invalid(f"{name} should be a vector.")
+        if indices.shape != segment_ids.shape:
+            raise invalid("segment_ids and indices should have same size.")
         rows = int(output_dim0)
         segments = grad.shape[0]
         if segment_ids.size:

@@ -92,6 +92,26 @@ def _is_nan(x):
     return lax.ne(x, x)
 
 
+def _half_exp(x):
+    """exp(x) / 2, which sinh and cosh are to the last bit for x > 20; finite also where exp(x) is not."""
+    root = lax.exp(lax.mul(x, x.dtype.type(0.5)))
+    return lax.mul(lax.mul(root, x.dtype.type(0.5)), root)
+
+
+def _sinh(x):
+    if x.dtype.kind == "c":
+        return lax.sinh(x)
+    size = lax.abs(x)
+    return lax.select(lax.gt(size, x.dtype.type(20)), lax.mul(lax.sign(x), _half_exp(size)), lax.sinh(x))
+
+
+def _cosh(x):
+    if x.dtype.kind == "c":
+        return lax.cosh(x)
+    size = lax.abs(x)
+    return lax.select(lax.gt(size, x.dtype.type(20)), _half_exp(size), lax.cosh(x))
+
+
 # ---- derivatives ----
 
 
@@ -133,8 +153,8 @@ _unary("Tan", _SIGNED, lax.tan, _by_input(lambda x: raw.Square(raw.Reciprocal(ra
 _unary("Asin", _SIGNED, lax.asin, _asin_grad)
 _unary("Acos", _SIGNED, lax.acos, lambda op, g: [raw.Neg(_asin_grad(op, g)[0])])
 _unary("Atan", _SIGNED, lax.atan, _by_input(lambda x: raw.Reciprocal(_one_plus_square(x))))
-_unary("Sinh", _INEXACT, lax.sinh, _by_input(lambda x: raw.Cosh(x)))
-_unary("Cosh", _INEXACT, lax.cosh, _by_input(lambda x: raw.Sinh(x)))
+_unary("Sinh", _INEXACT, _sinh, _by_input(lambda x: raw.Cosh(x)))
+_unary("Cosh", _INEXACT, _cosh, _by_input(lambda x: raw.Sinh(x)))
 _unary("Tanh", _INEXACT, lax.tanh, lambda op, g: [raw.TanhGrad(conjugate(op.outputs[0]), g)])
 _unary("Asinh", _INEXACT, lax.asinh, lambda op, g: [raw.RealDiv(g, conjugate(raw.Cosh(op.outputs[0])))])
 _unary("Acosh", _INEXACT, lax.acosh, lambda op, g: [raw.RealDiv(g, conjugate(raw.Sinh(op.outputs[0])))])

@@ -96,6 +96,8 @@ def _count(x: Any, data_format: str) -> int:
 def _normalize(x, scale, offset, mean, variance, *, epsilon, data_format, is_training):
     statistics = {} if is_training else {"mean": mean, "variance": variance}
     _check(x, {"scale": scale, "offset": offset, **statistics}, data_format)
+    for name, vector in (("estimated_mean", mean), ("estimated_variance", variance)):
+        _require(vector.ndim == 1, f"{name} must be 1-dimensional{shape_text(vector.shape)}")
     precise = lax.convert_element_type(x, scale.dtype)
     number = scale.dtype.type
     if is_training:

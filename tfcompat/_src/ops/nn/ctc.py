@@ -50,6 +50,7 @@ def _check_loss_inputs(inputs: np.ndarray, indices: np.ndarray, values: np.ndarr
     _require(indices.ndim == 2, "labels_indices is not a matrix")
     columns = indices.shape[1]
     _require(columns > 1, f"labels_indices second dimension must be >= 1. Received {columns}")
+    _require(columns == 2, "Order length must be SparseTensor rank.")
     _require(values.ndim == 1, "labels_values is not a vector")
     time, batch, _ = inputs.shape
     _require(time, "Max time or first dimension of input cannot be 0.")

@@ -114,6 +114,13 @@ def _dilation(x, filters, *, strides, rates, padding):
     return best
 
 
+def _gradient_window(x: Any, filters: Any, out_backprop: Any, strides: Any, rates: Any, padding: str) -> Window | None:
+    out, window = _window(x, filters, strides, rates, padding)
+    if out_backprop.shape != out:
+        raise errors.InvalidArgumentError(None, None, "out_backprop has incompatible size.")
+    return window
+
+
 _SECOND = NotDifferentiable("1.15 has no second derivative of dilation", raises=True)
 
 
@@ -122,7 +129,7 @@ _SECOND = NotDifferentiable("1.15 has no second derivative of dilation", raises=
     shape=si.unchanged, gradient=_SECOND,
 )  # fmt: skip
 def _dilation_input_grad(x, filters, out_backprop, *, strides, rates, padding):
-    _, window = _window(x, filters, strides, rates, padding)
+    window = _gradient_window(x, filters, out_backprop, strides, rates, padding)
     if window is None:
         return jnp.zeros(x.shape, x.dtype)
     winner = _winners(_sums(x, filters, window))
@@ -137,7 +144,7 @@ def _dilation_input_grad(x, filters, out_backprop, *, strides, rates, padding):
     shape=si.unchanged_from(1), gradient=_SECOND,
 )  # fmt: skip
 def _dilation_filter_grad(x, filters, out_backprop, *, strides, rates, padding):
-    _, window = _window(x, filters, strides, rates, padding)
+    window = _gradient_window(x, filters, out_backprop, strides, rates, padding)
     if window is None:
         return jnp.zeros(filters.shape, filters.dtype)
     winner = _winners(_sums(x, filters, window))

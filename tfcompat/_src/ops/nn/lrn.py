@@ -39,6 +39,11 @@ def _sum_of_neighbours(x, radius: int):
     return lax.reduce_window(x, x.dtype.type(0), lax.add, (1, 1, 1, 2 * radius + 1), (1, 1, 1, 1), padding)
 
 
+def _require_radius(depth_radius: int) -> None:
+    if not 0 <= depth_radius < 2**31:
+        raise errors.InvalidArgumentError(None, None, f"depth_radius = {depth_radius} larger than int max")
+
+
 def _norms(x, radius: int, bias: float, alpha: float):
     """bias + alpha * sum of squares of neighbouring channels."""
     squares = _sum_of_neighbours(lax.mul(x, x), radius)
@@ -53,6 +58,7 @@ def _require_images(x: Any, text: str) -> None:
 @op("LRN", f"(input: T, *, {_ATTRS}) -> (output: T)", shape=_lrn_shape, gradient=_lrn_gradient)
 def _lrn(x, *, depth_radius, bias, alpha, beta):
     _require_images(x, "in must be 4-dimensional")
+    _require_radius(depth_radius)
     return lax.mul(x, lax.pow(_norms(x, depth_radius, bias, alpha), x.dtype.type(-beta)))
 
 
@@ -63,6 +69,7 @@ def _lrn(x, *, depth_radius, bias, alpha, beta):
 def _lrn_grad(grads, x, y, *, depth_radius, bias, alpha, beta):
     _require_images(grads, "inputs must be 4-dimensional")
     checks.same_shape(grads, x, y)
+    _require_radius(depth_radius)
     norms = _norms(x, depth_radius, bias, alpha)
     direct = lax.mul(grads, lax.pow(norms, x.dtype.type(-beta)))
     shared = _sum_of_neighbours(lax.div(lax.mul(grads, y), norms), depth_radius)

@@ -82,7 +82,11 @@ def _same_rank(rank: int) -> Callable:
 
 
 def _shape_of_sizes(rank: int) -> Callable:
-    return lambda c: [si.with_rank(c.shape_value(0), rank)]
+    def sizes(c):
+        si.with_rank(c.inputs[0], 1)
+        return [si.with_rank(c.shape_value(0), rank)]
+
+    return sizes
 
 
 # ---- gradients ----
@@ -138,6 +142,12 @@ def _unimplemented(text: str) -> errors.UnimplementedError:
     return errors.UnimplementedError(None, None, text)
 
 
+def _require_strides(strides: Any) -> None:
+    for stride in strides:
+        if stride <= 0:
+            raise errors.InvalidArgumentError(None, None, f"Stride must be > 0, but got {stride}")
+
+
 def _out_shape(
     sizes: tuple, ksize: Any, strides: Any, padding: str, data_format: str, over_channels: bool = False
 ) -> tuple:
@@ -146,8 +156,13 @@ def _out_shape(
     if len(sizes) != rank:
         text = f"tensor_in must be {rank}-dimensional: {shape_text(sizes)}"
         raise errors.InvalidArgumentError(None, None, text)
+    for dimension, size in enumerate(ksize):
+        if size <= 0:
+            text = f"Sliding window ksize for dimension {dimension} was zero."
+            raise errors.InvalidArgumentError(None, None, text)
     if ksize[0] != 1 or strides[0] != 1:
         raise _unimplemented("Pooling is not yet supported on the batch dimension.")
+    _require_strides(strides)
     batch, inputs, channels = split(sizes, data_format)
     depth, depth_stride = split(ksize, data_format)[2], split(strides, data_format)[2]
     if depth != 1 or depth_stride != 1:
@@ -343,7 +358,14 @@ def _max_with_argmax(x, *, ksize, strides, padding, include_batch_in_index, Targ
     f"(input: T, grad: T, argmax: Targmax, *, {_WINDOW_2D}, {_ARGMAX}, Targmax: INDEX, T: REAL) -> (output: T)",
     shape=_same_rank(4), gradient=_THIRD,
 )  # fmt: skip
-def _max_grad_with_argmax(x, grad, argmax, *, include_batch_in_index):
+def _max_grad_with_argmax(x, grad, argmax, *, ksize, strides, include_batch_in_index):
+    for what, values in (("ksize", ksize), ("stride", strides)):
+        if len(values) != 4:
+            text = f"Sliding window {what} field must specify 4 dimensions"
+            raise errors.InvalidArgumentError(None, None, text)
+        if values[0] != 1:
+            raise _unimplemented("Pooling is not yet supported on the batch dimension.")
+    _require_strides(strides)
     return pool_kernels.max_pool_grad_with_argmax(x.shape, grad, argmax, include_batch_in_index=include_batch_in_index)
 
 

@@ -224,6 +224,25 @@ def _parse_example(serialized, names, sparse_keys, dense_keys, dense_defaults, *
     return parse(Batch(serialized.tolist(), names.tolist()), sparse, dense)
 
 
+def _plain_single(text: bytes, dense: list[Dense]) -> tuple[np.ndarray, ...] | None:
+    """The dense features of an example that has them all, of fixed shapes; None where it has not, or is broken."""
+    wanted: dict[bytes, list] = {d.key: [None] for d in dense}
+    found = []
+    try:
+        wire.read_example(text, wanted, 0)
+        for d in dense:
+            feature, kind = wanted[d.key][0], wire.kind_of(d.dtype)
+            if feature is None or feature.kind != kind or d.is_variable:
+                return None
+            values, counts = wire.decode([feature], kind)
+            if counts[0] != d.stride:
+                return None
+            found.append(values.reshape(d.shape))
+    except wire.Malformed:
+        return None
+    return tuple(found)
+
+
 def _single_shape(c):
     si.with_rank(c.inputs[0], 0)
     check_shapes(c.attr("dense_shapes"))
@@ -242,6 +261,9 @@ def _parse_single_example(serialized, dense_defaults, *, sparse_keys, dense_keys
         raise invalid(f"Expected serialized to be a scalar, got shape: {shape_text(serialized.shape)}")
     dense = dense_features([k.encode("latin-1") for k in dense_keys], Tdense, dense_shapes, dense_defaults)
     check_defaults(dense)
+    plain = None if sparse_keys else _plain_single(serialized.item(), dense)
+    if plain is not None:
+        return (), (), (), plain
     sparse = [(k.encode("latin-1"), t) for k, t in zip(sparse_keys, sparse_types)]
     indices, values, shapes, filled = parse(Batch([serialized.item()], [], single=True), sparse, dense)
     return (

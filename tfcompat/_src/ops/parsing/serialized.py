@@ -55,12 +55,7 @@ def serialize_tensor(tensor: Any, name: str | None = None) -> Tensor:
     return raw.SerializeTensor(tensor, name=name)
 
 
-def _scalar_in(c):
-    si.with_rank(c.inputs[0], 0)
-    return [None]
-
-
-@op("ParseTensor", "(serialized: string, *, out_type: type) -> (output: out_type)", shape=_scalar_in, gradient=_NO_GRADIENT,
+@op("ParseTensor", "(serialized: string, *, out_type: type) -> (output: out_type)", shape=si.unknown, gradient=_NO_GRADIENT,
     place=HOST)  # fmt: skip
 def _parse_tensor(serialized, *, out_type):
     if serialized.ndim:

@@ -34,6 +34,9 @@ class Feature(NamedTuple):
     end: int
 
 
+_FEW_BYTES = 32
+
+
 def varint(data: bytes, position: int) -> tuple[int, int]:
     """The varint at `position` and the position after it."""
     number = shift = 0
@@ -213,6 +216,8 @@ def floats_of(packed: bytes, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 def integers_of(packed: bytes, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The numbers of packed lists of integers, flat, and how many each list has; `sizes` are those of the lists in bytes."""
+    if len(sizes) == 1 and len(packed) <= _FEW_BYTES:
+        return _few_integers(packed)
     data = np.frombuffer(packed, np.uint8)
     if not data.size or data.max() < 128:
         return data.astype(np.int64), sizes
@@ -229,6 +234,18 @@ def integers_of(packed: bytes, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarra
         has = np.flatnonzero(lengths > k)
         values[has] |= (data[starts[has] + k] & np.uint8(0x7F)).astype(np.uint64) << np.uint64(7 * k)
     return values.view(np.int64), np.diff(np.searchsorted(ends, borders), prepend=0)
+
+
+def _few_integers(packed: bytes) -> tuple[np.ndarray, np.ndarray]:
+    """`integers_of` one short list."""
+    numbers, position = [], 0
+    try:
+        while position < len(packed):
+            number, position = varint(packed, position)
+            numbers.append(number & 0xFFFFFFFFFFFFFFFF)
+    except IndexError:
+        raise Malformed("a list of integers that ends within one") from None
+    return np.array(numbers, np.uint64).view(np.int64), np.array([len(numbers)])
 
 
 def _texts(features: list[Feature | None]) -> tuple[np.ndarray, np.ndarray]:

@@ -36,6 +36,10 @@ class BarrierState(SharedResource):
         super().cancel()
         self.queue.cancel()
 
+    def wake(self) -> None:
+        super().wake()
+        self.queue.wake()
+
     def insert(self, component: int, keys: Any, values: Any) -> None:
         """Gives values to one component of the elements with these keys.
 

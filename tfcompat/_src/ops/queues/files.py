@@ -55,6 +55,11 @@ def _write(filename, contents):
     return ()
 
 
+def _names_shape(c):
+    si.with_rank_at_most(c.inputs[0], 1)
+    return [(None,)]
+
+
 def _matching(pattern):
     if pattern.ndim > 1:
         raise invalid(f"Input patterns tensor must be scalar or vector, but had shape: {shape_text(pattern.shape)}")
@@ -64,7 +69,7 @@ def _matching(pattern):
 
 _add("ReadFile", "(filename: string) -> (contents: string)", shape=_scalars_in(1), kernel=_read)
 _add("WriteFile", "(filename: string, contents: string) -> ()", shape=_scalars_in(2), kernel=_write)
-_add("MatchingFiles", "(pattern: string) -> (filenames: string)", shape=lambda c: [(None,)], kernel=_matching)
+_add("MatchingFiles", "(pattern: string) -> (filenames: string)", shape=_names_shape, kernel=_matching)
 
 
 @export("read_file", "io.read_file")

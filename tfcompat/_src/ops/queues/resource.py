@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from tfcompat._src.framework import errors
 from tfcompat._src.framework.host_context import HostContext
-from tfcompat._src.framework.run_limits import MustWait, may_wait, seconds_left
+from tfcompat._src.framework.run_limits import MustWait, is_cancelled, may_wait, seconds_left
 
 _numbers = itertools.count()
 
@@ -25,7 +26,7 @@ def cancelled(text: str) -> errors.CancelledError:
 class SharedResource:
     """State of a Session that several nodes and threads use; whatever changes it holds `lock`.
 
-    `name`, for messages, is the shared name or one made of a number and the node's name. `users` are the nodes that were found to fit.
+    `name`, for messages, is the shared name or one made of a number and the node's name. `users` are the nodes that were found to fit, `sessions` those that run such nodes.
     """
 
     shape, ndim = (), 0
@@ -34,6 +35,7 @@ class SharedResource:
     def __init__(self) -> None:
         self.name = ""
         self.users: set[Any] = set()
+        self.sessions: weakref.WeakSet[Any] = weakref.WeakSet()
         self.lock = threading.Lock()
         self.changed = threading.Condition(self.lock)
         self._waiting: dict[threading.Condition, int] = {}
@@ -59,6 +61,8 @@ class SharedResource:
                 left = seconds_left()
                 if self._cancelled:
                     raise cancelled(f"{what} operation was cancelled")
+                if is_cancelled():
+                    raise cancelled(f"{what} operation was cancelled by Session::Close()")
                 if left is not None and left <= 0:
                     raise errors.DeadlineExceededError(None, None, "Timed out waiting for notification")
                 changed.wait(left)
@@ -71,6 +75,11 @@ class SharedResource:
         """Lets go of all waiting threads, now and later."""
         with self.lock:
             self._cancelled = True
+        self.wake()
+
+    def wake(self) -> None:
+        """Has all waiting threads look again whether they are to wait on."""
+        with self.lock:
             for changed in self._waiting:
                 changed.notify_all()
 
@@ -79,7 +88,7 @@ R = TypeVar("R", bound=SharedResource)
 
 
 def shared_resource(context: HostContext, kind: str, make: Callable[[], R], check: Callable[[R], None] | None = None) -> R:
-    """The session's resource that a node names; the node's first run makes it.
+    """The resource that a node names, of the session or its server; the node's first run makes it.
 
     Args:
       context: of the kernel that runs; its node has the attributes `container` and `shared_name`.
@@ -96,8 +105,10 @@ def shared_resource(context: HostContext, kind: str, make: Callable[[], R], chec
         made.name = shared or f"_{next(_numbers)}_{op._name}"
         found = context.resources.setdefault(key, made)
         if found is made:
-            context.session.on_close(made.cancel)
             made.users.add(op)
+    if context.session not in found.sessions:
+        found.sessions.add(context.session)
+        context.session.on_close(found.wake if context.session.shares_state else found.cancel)
     if op not in found.users:
         if check is not None:
             check(found)

@@ -95,7 +95,10 @@ def _with_zero(lengths: np.ndarray) -> np.ndarray:
     "(output_nested_splits: OUTPUT_RAGGED_RANK*Tsplits, output_dense_values: Tvalues)",
     shape=_gather_shape, gradient=_gather_gradient, place=HOST, fold=True,
 )  # fmt: skip
-def _ragged_gather(nested_splits, values, indices, *, Tsplits):
+def _ragged_gather(nested_splits, values, indices, *, Tsplits, OUTPUT_RAGGED_RANK):
+    if OUTPUT_RAGGED_RANK != len(nested_splits) + indices.ndim - 1:
+        wanted = f"{len(nested_splits)} + {indices.ndim} - 1"
+        raise invalid(f"OUTPUT_RAGGED_RANK must be PARAMS_RAGGED_RANK + rank(indices) - 1 = {wanted}, not {OUTPUT_RAGGED_RANK}")
     if not values.ndim:
         raise invalid("params.rank must be nonzero")
     if not len(nested_splits[0]):

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tfcompat._src.framework import errors
+from tfcompat._src.framework import checks, errors
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
 from tfcompat._src.ops.random.words import Words
@@ -46,6 +46,7 @@ def _require(holds: bool, text: str) -> None:
 def _nearest_neighbors(points: jax.Array, centers: jax.Array, k: np.ndarray) -> tuple[jax.Array, jax.Array]:
     _require(points.ndim == 2, "Input points should be a matrix.")
     _require(centers.ndim == 2, "Input centers should be a matrix.")
+    checks.scalar("k", k)
     _require(len(points) > 0, "Expected points.rows() > 0.")
     _require(
         points.shape[1] == centers.shape[1],
@@ -66,6 +67,8 @@ def _nearest_neighbors(points: jax.Array, centers: jax.Array, k: np.ndarray) -> 
 )
 def _kmeans_plus_plus(points: np.ndarray, num_to_sample: np.ndarray, seed: np.ndarray, num_retries_per_sample: np.ndarray) -> np.ndarray:
     _require(points.ndim == 2, "Input points should be a matrix.")
+    for label, number in (("num_to_sample", num_to_sample), ("seed", seed), ("num_retries_per_sample", num_retries_per_sample)):
+        checks.scalar(label, number)
     wanted, retries, words = int(num_to_sample), int(num_retries_per_sample), _words(seed)
     _require(len(points) > 0, "Expected points.rows() > 0.")
     _require(wanted > 0, "Expected num_to_sample > 0.")

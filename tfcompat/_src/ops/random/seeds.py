@@ -28,7 +28,7 @@ def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
     graph = get_default_graph()
     if graph.seed is None:
         return (None, None) if op_seed is None else (DEFAULT_GRAPH_SEED, op_seed % _MODULUS)
-    seeds = graph.seed % _MODULUS, (graph._last_id if op_seed is None else op_seed) % _MODULUS
+    seeds = graph.seed % _MODULUS, (graph.next_operation_seed() if op_seed is None else op_seed) % _MODULUS
     return (0, _MODULUS) if seeds == (0, 0) else seeds
 
 

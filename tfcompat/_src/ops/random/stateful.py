@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tfcompat._src.framework import checks, convert, dtypes, raw
+from tfcompat._src.framework import checks, convert, dtypes, errors, raw
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import HOST, RANDOM, NotDifferentiable, op
@@ -27,7 +27,9 @@ UNIFORM_TYPES = frozenset(dtypes.as_dtype(n) for n in ("float16", "bfloat16", "f
 
 
 def shape_of(sizes: Any) -> tuple[int, ...]:
-    """A shape input as a tuple of Python integers; InvalidArgumentError where one is negative."""
+    """A shape input as a tuple of Python integers; InvalidArgumentError where one is negative, or it is no vector."""
+    if np.ndim(sizes) != 1:
+        raise errors.InvalidArgumentError(None, None, f"shape must be a vector, got shape {list(np.shape(sizes))}")
     checks.sizes(sizes)
     return tuple(int(n) for n in sizes)
 
@@ -80,6 +82,7 @@ def _random_uniform_int_numpy(shape, minval, maxval, *, rng):
 def _scalar_bounds(c):
     si.with_rank(c.inputs[1], 0)
     si.with_rank(c.inputs[2], 0)
+    si.with_rank(c.inputs[0], 1)
     return [c.shape_value(0)]
 
 
@@ -139,6 +142,7 @@ def samples_shape(c):
 
 def categorical_samples(xp: ModuleType, rng: tuple, logits: Any, num_samples: Any, output_dtype: Any) -> Any:
     """Class numbers; requires classes to choose from and no negative number of samples."""
+    checks.scalar("num_samples", num_samples)
     count, classes = int(num_samples), logits.shape[1]
     checks.require(np.bool_(count >= 0), "num_samples should be nonnegative, got {}", count)
     checks.require(np.bool_(classes > 0), "num_classes should be positive, got {}", classes)
@@ -160,6 +164,7 @@ def _multinomial(logits, num_samples, *, output_dtype, rng):
 
 
 def _samples_of_each(c):
+    si.with_rank(c.inputs[0], 1)
     samples, parameters = c.shape_value(0), c.inputs[1]
     return [None if samples is None or parameters is None else samples + parameters]
 

@@ -10,7 +10,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from tfcompat._src.framework import convert, dtypes, raw
+from tfcompat._src.framework import convert, dtypes, errors, raw
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import NotDifferentiable, op
@@ -37,6 +37,11 @@ def _check_seed(sizes: Any) -> None:
         raise ValueError(f"seed must have shape [2], not [{count}]")
 
 
+def _require_seed(seed: Any) -> None:
+    if seed.shape != (2,):
+        raise errors.InvalidArgumentError(None, None, f"seed must have shape [2], not {list(seed.shape)}")
+
+
 def _filled_shape(c):
     _check_seed(c.inputs[1])
     return [c.shape_value(0)]
@@ -47,6 +52,7 @@ def _filling(name: str, distribution: Callable) -> None:
 
     def kernel_for(xp: ModuleType) -> Callable:
         def kernel(shape, seed, *, dtype):
+            _require_seed(seed)
             sizes = shape_of(shape)
             rng = philox.stateless_key_counter(xp, xp.asarray(seed))
             return distribution(xp, *rng, math.prod(sizes), dtype).reshape(sizes)

@@ -17,6 +17,7 @@ from tfcompat._src.ops.array.join import concat, stack, tile
 from tfcompat._src.ops.array.search import where
 from tfcompat._src.ops.array.shape import reshape, shape, size
 from tfcompat._src.ops.array.slice import slice_
+from tfcompat._src.ops.composed.check_ops import assert_same_float_dtype
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.compare import greater, greater_equal, logical_and
 from tfcompat._src.ops.math.reduce import reduce_prod
@@ -89,9 +90,13 @@ def contrib_safe_embedding_lookup_sparse(
     embedding_weights: Any, sparse_ids: SparseTensor, sparse_weights: SparseTensor | None = None, combiner: str | None = None,
     default_id: Any = None, name: str | None = None, partition_strategy: str = "div", max_norm: float | None = None,
 ) -> Tensor:  # fmt: skip
-    """`tf.nn.safe_embedding_lookup_sparse`, with "mean" as combiner where it is None."""
+    """`tf.nn.safe_embedding_lookup_sparse`, with "mean" as combiner where it is None; reads the whole table first."""
+    tables = [] if embedding_weights is None else parts_of(embedding_weights)
+    dtype = None if sparse_weights is None else sparse_weights.dtype
+    tables = [convert_to_tensor(table, dtype) for table in tables]
+    assert_same_float_dtype([*tables, sparse_weights])
     return safe_embedding_lookup_sparse(
-        embedding_weights, sparse_ids, sparse_weights, combiner or "mean", default_id, name, partition_strategy, max_norm
+        tables, sparse_ids, sparse_weights, combiner or "mean", default_id, name, partition_strategy, max_norm
     )
 
 

@@ -98,6 +98,8 @@ def _sparse_reshape(indices, old, new):
     if indices.shape[1] != len(old):
         raise invalid(f"Input tensor rank must match input shape length, but got {indices.shape[1]} and {len(old)}")
     sizes = _new_sizes(old, new)
+    if np.array_equal(old, sizes):
+        return indices, sizes
     flat = indices @ _strides(old)
     places = [flat // stride % max(int(n), 1) for stride, n in zip(_strides(sizes), sizes)]
     return np.array(places, np.int64).reshape(len(sizes), len(indices)).T.copy(), sizes

@@ -75,6 +75,7 @@ def _matmul_gradient(op, grad):
     "(a_indices: Tindices, a_values: T, a_shape: int64, b: T, *, T: type, Tindices: INDEX = int64, "
     "adjoint_a: bool = False, adjoint_b: bool = False) -> (product: T)",
     shape=_matmul_shape, gradient=_matmul_gradient, constants=("a_shape",), fold=_sparse_matmul_numpy,
+    counted=("a_indices", "a_values"),
 )  # fmt: skip
 def _sparse_matmul(indices, values, sizes, b, *, adjoint_a, adjoint_b):
     dense, rows, columns = _checked_factors(indices, values, sizes, b, adjoint_a, adjoint_b)
@@ -112,7 +113,7 @@ def _checked_factors(indices: Any, values: Any, sizes: Any, b: Any, adjoint_a: b
 
 def _require_inside(indices: Any, column: int, letter: str, limit: int) -> None:
     place = indices[:, column]
-    bad = (place < 0) | (place >= limit)
+    bad = ((place < 0) & (place != checks.no_row(place.dtype))) | (place >= limit)
     first = jnp.argmax(bad)
     text = f"{letter} ({{}}) from index[{{}},{column}] out of bounds (>={limit})"
     checks.require(~jnp.any(bad), text, jnp.asarray(place)[first], first)

@@ -36,9 +36,11 @@ def _serialized(array: np.ndarray) -> bytes:
     return proto.SerializeToString()
 
 
-def _vector_of(parts: Iterable[np.ndarray]) -> np.ndarray:
+def parts_vector(parts: Iterable[np.ndarray], out_type: str = "variant") -> np.ndarray:
+    """The three arrays of a sparse tensor as a vector: as they are in variants, as protos in strings."""
     found = np.empty(3, object)
-    found[:] = [_serialized(p) for p in parts]
+    for i, part in enumerate(parts):
+        found[i] = part if out_type == "variant" else _serialized(part)
     return found
 
 
@@ -89,24 +91,26 @@ def _serialize_shape(c, leading):
     "SerializeSparse", f"({_PARTS}, *, T: type, out_type: {{string, variant}} = string) -> (serialized_sparse: out_type)",
     shape=lambda c: _serialize_shape(c, ()), gradient=_NO_GRADIENT, place=HOST,
 )  # fmt: skip
-def _serialize_sparse(indices, values, sizes):
+def _serialize_sparse(indices, values, sizes, *, out_type):
     check_parts(indices, values, sizes)
-    return _vector_of((indices, values, sizes))
+    return parts_vector((indices, values, sizes), out_type.name)
 
 
 @op(
     "SerializeManySparse", f"({_PARTS}, *, T: type, out_type: {{string, variant}} = string) -> (serialized_sparse: out_type)",
     shape=lambda c: _serialize_shape(c, (None,)), gradient=_NO_GRADIENT, place=HOST,
 )  # fmt: skip
-def _serialize_many_sparse(indices, values, sizes):
+def _serialize_many_sparse(indices, values, sizes, *, out_type):
     rows = rows_of(indices, values, sizes)
     found = np.empty((len(rows), 3), object)
     for i, parts in enumerate(rows):
-        found[i] = _vector_of(parts)
+        found[i] = parts_vector(parts, out_type.name)
     return found
 
 
-def _parsed(text: bytes) -> np.ndarray:
+def _parsed(text: bytes | np.ndarray) -> np.ndarray:
+    if isinstance(text, np.ndarray):
+        return text
     try:
         return make_ndarray(messages.TensorProto.FromString(text))
     except Exception as error:

@@ -21,6 +21,7 @@ from tfcompat._src.framework.shape_inference import (
 )  # fmt: skip
 from tfcompat._src.framework.tensor import Tensor, shape_text
 from tfcompat._src.ops.array import gather
+from tfcompat._src.ops.queues.resource import SharedResource
 from tfcompat._src.ops.state.ref_variable import CREATES, NO_GRADIENT, count_up_to, no_kernel
 
 
@@ -68,6 +69,9 @@ def _is_initialized(context, resource):
 @op("DestroyResourceOp", "(resource: resource, *, ignore_lookup_error: bool = True) -> ()", shape=no_outputs,
     gradient=NO_GRADIENT, place=HOST, effects=EXTERNAL, context=True)  # fmt: skip
 def _destroy(context, resource, *, ignore_lookup_error):
+    if isinstance(resource, SharedResource):
+        resource.cancel()
+        return ()
     handle = context.op.inputs[0]
     if not context.is_initialized(handle) and not ignore_lookup_error:
         raise errors.NotFoundError(None, None, f"Resource localhost/{handle.op.name} does not exist.")

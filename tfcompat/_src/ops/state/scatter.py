@@ -147,7 +147,7 @@ def _register(kind: str, combine: Callable, types: str, resource_types: str, pos
     is_write = combine is lax.scatter
     shared = dict(
         kernel=_position_kernel(combine) if positions else _row_kernel(combine), gradient=NO_GRADIENT, depth=2,
-        fold=_numpy_rows if is_write and not positions else None,
+        fold=_numpy_rows if is_write and not positions else None, counted=() if positions else ("indices", "updates"),
     )  # fmt: skip
     name = ("ScatterNd" if positions else "Scatter") + kind
     op(

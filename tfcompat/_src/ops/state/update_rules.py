@@ -305,7 +305,7 @@ def _register(
         f"({', '.join(inputs)}, *, T: NUMBER{indices}, use_locking: bool = False{attrs}) -> {output}",
         shape=_shape_function(names, len(variables), rows),
         kernel=(_by_rows if rows else _dense)(rule, names, len(variables)),
-        gradient=NO_GRADIENT, effects=updates(*variables), depth=3,
+        gradient=NO_GRADIENT, effects=updates(*variables), counted=(next(n for n in names if n in _GRADIENTS), "indices") if rows else (), depth=3,
     )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import errors, raw
+from tfcompat._src.framework import checks, errors, raw
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
@@ -107,12 +107,13 @@ def _unsorted_segment_join(x, ids, count, *, separator):
     if ids.size and not (0 <= ids.min() and ids.max() < count):
         raise _invalid("segment_ids are not allowed to exceed num_segments or to have negative values.")
     rest = x.shape[ids.ndim :]
+    checks.require_room((count, *rest), np.dtype(object))
     rows = x.reshape(ids.size, -1)
-    groups: list[list[int]] = [[] for _ in range(count)]
-    for i, segment in enumerate(ids.reshape(-1)):
-        groups[segment].append(i)
-    found, between = np.empty((count, rows.shape[1]), object), separator.encode("latin-1")
-    for segment, members in enumerate(groups):
+    groups: dict[int, list[int]] = {}
+    for i, segment in enumerate(ids.reshape(-1).tolist()):
+        groups.setdefault(segment, []).append(i)
+    found, between = np.full((count, rows.shape[1]), b"", object), separator.encode("latin-1")
+    for segment, members in groups.items():
         for column in range(rows.shape[1]):
             found[segment, column] = between.join(rows[members, column])
     return found.reshape(count, *rest)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import dtypes, errors, raw
+from tfcompat._src.framework import checks, dtypes, errors, raw
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.convert import constant, convert_to_tensor
 from tfcompat._src.framework.deprecation import deprecated_argument_lookup
@@ -277,6 +277,12 @@ def substr(input: Any, pos: Any, len: Any, name: str | None = None, unit: str = 
     return raw.Substr(input, pos, len, unit=unit, name=name)
 
 
+@export("compat.v2.strings.substr")
+def substr_v2(input: Any, pos: Any, len: Any, unit: str = "BYTE", name: str | None = None) -> Tensor:
+    """`substr` with the arguments of TensorFlow 2."""
+    return substr(input, pos, len, name, unit)
+
+
 def _split_shape(c):
     si.with_rank(c.inputs[0], 1), si.with_rank(c.inputs[1], 0)
     return [(None, 2), (None,), (2,)]
@@ -307,11 +313,16 @@ def _cut(text: bytes, sep: bytes, maxsplit: int) -> list[bytes]:
     return [*parts, b""] if not sep and len(parts) == maxsplit else parts
 
 
+def _string_split(x, delimiter, *, skip_empty):
+    checks.scalar("delimiter", delimiter)
+    return _rows([_split_at(s, delimiter.item(), skip_empty) for s in x])
+
+
 _add(
     "StringSplit",
     "(input: string, delimiter: string, *, skip_empty: bool = True) -> (indices: int64, values: string, shape: int64)",
     shape=_split_shape,
-    kernel=lambda x, delimiter, *, skip_empty: _rows([_split_at(s, delimiter.item(), skip_empty) for s in x]),
+    kernel=_string_split,
 )  # fmt: skip
 _add(
     "StringSplitV2",
