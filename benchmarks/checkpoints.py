@@ -27,11 +27,10 @@ def measure(module, folder):
     prefix = os.path.join(folder, "model")
     shape = [ELEMENTS]
     for i in range(VARIABLES):
-        tf.get_variable("v%d" % i, shape, initializer=tf.zeros_initializer())
+        tf.get_variable("v%d" % i, shape, initializer=tf.random_uniform_initializer(seed=i))
     saver = tf.train.Saver()
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
-        session.run([v.assign_add(tf.ones(shape)).op for v in tf.global_variables()])
         saves = [
             seconds(lambda: saver.save(session, prefix, write_meta_graph=False, write_state=False))
             for _ in range(REPEATS)

@@ -61,7 +61,6 @@ from tfcompat._src.framework.scopes import colocate_with as colocate_with
 from tfcompat._src.framework.scopes import container as container
 from tfcompat._src.framework.scopes import control_dependencies as control_dependencies
 from tfcompat._src.framework.scopes import device as device
-from tfcompat._src.framework.scopes import disable_eager_execution as disable_eager_execution
 from tfcompat._src.framework.scopes import executing_eagerly as executing_eagerly
 from tfcompat._src.framework.scopes import get_collection as get_collection
 from tfcompat._src.framework.scopes import get_collection_ref as get_collection_ref
@@ -93,6 +92,7 @@ from tfcompat._src.function.control_flow_v2 import switch_case as switch_case
 from tfcompat._src.function.def_function import function as function
 from tfcompat._src.function.def_function import wrap_function as wrap_function
 from tfcompat._src.function.parallel_for import vectorized_map as vectorized_map
+from tfcompat._src.function.py_function import py_function as py_function
 from tfcompat._src.gradients.custom_gradient import custom_gradient as custom_gradient
 from tfcompat._src.gradients.custom_gradient import grad_pass_through as grad_pass_through
 from tfcompat._src.gradients.custom_gradient import recompute_grad as recompute_grad
@@ -489,6 +489,8 @@ from tfcompat._src.platform.versions import CXX11_ABI_FLAG as __cxx11_abi_flag__
 from tfcompat._src.platform.versions import GIT_VERSION as __git_version__
 from tfcompat._src.platform.versions import MONOLITHIC_BUILD as __monolithic_build__
 from tfcompat._src.platform.versions import VERSION as __version__
+from tfcompat._src.runtime.eager import disable_eager_execution as disable_eager_execution
+from tfcompat._src.runtime.eager import enable_eager_execution as enable_eager_execution
 from tfcompat._src.runtime.session import InteractiveSession as InteractiveSession
 from tfcompat._src.runtime.session import Session as Session
 from tfcompat._src.runtime.session import get_default_session as get_default_session
@@ -600,8 +602,6 @@ from tfcompat import spectral as spectral
 from tfcompat import strings as strings
 from tfcompat import summary as summary
 from tfcompat import sysconfig as sysconfig
-from tfcompat import test as test
-from tfcompat import tpu as tpu
 from tfcompat import train as train
 from tfcompat import version as version
 from tfcompat import xla as xla
@@ -629,9 +629,12 @@ _LAZY = {
     "data": "tfcompat.data",
     "distribute": "tfcompat.distribute",
     "estimator": "tfcompat.estimator",
+    "feature_column": "tfcompat.feature_column",
     "interop": "tfcompat.interop",
     "keras": "tfcompat.keras",
     "raw_ops": "tfcompat.raw_ops",
+    "test": "tfcompat.test",
+    "tpu": "tfcompat.tpu",
 }
 
 if _collecting:

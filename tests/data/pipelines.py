@@ -172,3 +172,85 @@ def mapped_and_batched(tf):
 def sparse(tf):
     table = tf.SparseTensor([[0, 1], [2, 0]], [5, 6], [3, 2])
     return tf.data.Dataset.from_tensor_slices(table).map(tf.sparse_tensor_to_dense)
+
+
+def _classes(tf):
+    return tf.data.Dataset.from_tensor_slices([i * i % 5 % 3 for i in range(60)]).repeat(4)
+
+
+@pipeline
+def resampled(tf):
+    resample = tf.data.experimental.rejection_resample(lambda c: c, [0.5, 0.3, 0.2], initial_dist=[0.4, 0.4, 0.2], seed=27)
+    return _classes(tf).apply(resample)
+
+
+@pipeline
+def resampled_by_estimate(tf):
+    return _classes(tf).apply(tf.data.experimental.rejection_resample(lambda c: c, [0.2, 0.3, 0.5], seed=5))
+
+
+@pipeline
+def dense_to_sparse(tf):
+    rows = _range(tf, 1, 6).map(lambda x: tf.fill([tf.cast(x, tf.int32)], x))
+    return rows.apply(tf.data.experimental.dense_to_sparse_batch(2, [7])).map(tf.sparse_tensor_to_dense)
+
+
+@pipeline
+def batched_sparse(tf):
+    return _range(tf, 4).map(lambda x: tf.SparseTensor([[x, 0]], [x], [5, 2])).batch(3).map(tf.sparse_tensor_to_dense)
+
+
+@pipeline
+def parallel_random(tf):
+    tf.set_random_seed(9)
+    return _range(tf, 6).map(lambda x: tf.random_uniform([], maxval=100, dtype=tf.int32, seed=4) * 0 + tf.cast(x, tf.int32), num_parallel_calls=3)
+
+
+@pipeline
+def buffered_interleave(tf):
+    interleave = tf.data.experimental.parallel_interleave(lambda x: tf.data.Dataset.from_tensors(x).repeat(x), 2, 2)
+    return _range(tf, 1, 6).apply(interleave)
+
+
+@pipeline
+def on_another_device(tf):
+    return _range(tf, 5).apply(tf.data.experimental.copy_to_device("/cpu:0"))
+
+
+@pipeline
+def prefetched_to_device(tf):
+    return _range(tf, 5).apply(tf.data.experimental.prefetch_to_device("/cpu:0", 2))
+
+
+@pipeline
+def with_threads_and_statistics(tf):
+    options = tf.data.Options()
+    options.experimental_threading.private_threadpool_size = 2
+    options.experimental_threading.max_intra_op_parallelism = 1
+    latency = tf.data.experimental.latency_stats("t")
+    return _range(tf, 4).map(lambda x: x + 1, num_parallel_calls=2).apply(latency).with_options(options)
+
+
+@pipeline
+def contrib_sliding(tf):
+    return _range(tf, 9).apply(tf.contrib.data.sliding_window_batch(3, window_shift=2, window_stride=2))
+
+
+@pipeline
+def contrib_batches(tf):
+    return _range(tf, 7).apply(tf.contrib.data.batch_and_drop_remainder(3)).apply(tf.contrib.data.assert_element_shape(tf.TensorShape([3])))
+
+
+@pipeline
+def contrib_padded(tf):
+    rows = _range(tf, 1, 6).map(lambda x: tf.fill([tf.cast(x, tf.int32)], x))
+    return rows.apply(tf.contrib.data.padded_batch_and_drop_remainder(2, [None]))
+
+
+@pipeline
+def tensor_arrays(tf):
+    def numbers(x):
+        count = tf.cast(x, tf.int32)
+        return tf.TensorArray(tf.int32, size=count, element_shape=()).unstack(tf.range(count))
+
+    return _range(tf, 4).map(numbers).map(lambda array: (array.size(), array.stack() * 2))

@@ -39,3 +39,25 @@ def test_elements_and_nodes(name):
                     break
     assert found == GOLDEN[name]["elements"]
     assert nodes == GOLDEN[name]["nodes"]
+
+
+def test_sessions_of_a_server_share_an_iterator():
+    with tf.Graph().as_default():
+        iterator = tf.data.make_initializable_iterator(tf.data.Dataset.range(3).map(lambda x: x + 1), shared_name="numbers")
+        element = iterator.get_next()
+        server = tf.train.Server.create_local_server()
+        with tf.Session(server.target) as one, tf.Session(server.target) as other:
+            one.run(iterator.initializer)
+            assert [one.run(element), other.run(element), one.run(element)] == [1, 2, 3]
+            with pytest.raises(tf.errors.OutOfRangeError):
+                other.run(element)
+
+
+def test_states_of_reductions():
+    with tf.Graph().as_default(), tf.Session() as session:
+        numbers = tf.data.Dataset.range(3)
+        assert session.run(numbers.reduce({"a": 0}, lambda state, x: state["a"] + tf.cast(x, tf.int32))) == {"a": 3}
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"initial_state=1, output=2"):
+            session.run(numbers.reduce(0, lambda state, x: (state, state)))
+        with pytest.raises(TypeError, match="The element types for the new state must match the initial state"):
+            numbers.reduce(0, lambda state, x: x)

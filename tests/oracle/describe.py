@@ -56,7 +56,7 @@ VALUE_FIELDS = {
 MAX_LISTED = 16
 IGNORED_ATTRS = ("_output_shapes",)
 MESSAGE_HEAD = 100
-COUNTED = re.compile(r"^(CustomGradient-|pyfunc_)\d+$")
+COUNTED = re.compile(r"^(CustomGradient-|pyfunc_|hash_table_)(?:\d+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$")
 
 
 def dtype_name(enum):

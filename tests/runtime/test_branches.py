@@ -195,3 +195,29 @@ def test_gradient_of_a_static_rnn_with_sequence_lengths():
         [0.002648463, 0.04405352, 0.00015336474, 0.0026624757],
     ]
     np.testing.assert_allclose(found, expected, rtol=2e-6)
+
+
+def test_gradients_through_nested_branches_of_a_graph_from_a_file():
+    a, b = (tf.placeholder(tf.bool, [], name=name) for name in "ab")
+    x, y = (tf.placeholder(tf.float32, [], name=name) for name in "xy")
+    tf.identity(tf.cond(a, lambda: 2.0 * y, lambda: tf.cond(b, lambda: x * y * 2.0, lambda: x * 5.0)), name="result")
+    graph_def = tf.get_default_graph().as_graph_def()
+    with tf.Graph().as_default(), tf.Session() as session:
+        a, b, x, y, result = tf.import_graph_def(graph_def, return_elements=["a:0", "b:0", "x:0", "y:0", "result:0"])
+        slopes = tf.gradients(result, [x, y])
+        for outer, inner, expected in ((True, True, [0, 2]), (True, False, [0, 2]), (False, True, [14, 6]), (False, False, [5, 0])):
+            assert session.run(slopes, {a: outer, b: inner, x: 3.0, y: 7.0}) == expected
+
+
+def test_a_branch_that_changes_the_variable_it_hangs_on():
+    variable = tf.get_variable("flag", dtype=tf.bool, initializer=True)
+    result = tf.cond(variable, lambda: tf.assign(variable, False), lambda: True)
+    with tf.Session() as session:
+        session.run(variable.initializer)
+        assert [bool(session.run(result)) for _ in range(2)] == [False, True]
+
+
+def test_gradient_through_one_side_of_a_switch():
+    x = tf.constant(2.0)
+    off, on = tf.raw_ops.Switch(data=x, pred=tf.placeholder_with_default(True, []))
+    assert run([tf.gradients(off, x)[0], tf.gradients(on, x)[0]]) == [0.0, 1.0]

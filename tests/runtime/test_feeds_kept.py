@@ -37,13 +37,28 @@ def test_a_fed_sparse_tensor_is_planned_once(session):
     assert session.plan(product, {matrix: value}).compile_count() == 1
 
 
+def test_a_feed_of_a_sparse_matrix_with_more_elements_needs_no_new_program(session):
+    matrix = tf.sparse_placeholder(tf.float32)
+    weights = tf.Variable([[np.inf], [10.0], [100.0]])
+    product = tf.sparse_tensor_dense_matmul(matrix, weights)
+    session.run(weights.initializer)
+    for count in (3, 1, 0, 2):
+        rows = np.array([[0, 1], [1, 2], [1, 1]])[:count]
+        dense = np.zeros((2, 2))
+        for row, column in rows:
+            dense[row, column - 1] = 2.0
+        feed = {matrix: tf.SparseTensorValue(rows.reshape(-1, 2), [2.0] * count, [2, 3])}
+        np.testing.assert_array_equal(session.run(product, feed), dense @ [[10.0], [100.0]])
+    assert session.plan(product, feed).compile_count() == 1
+
+
 def test_an_empty_graph_is_reported_before_its_feeds(session):
     with pytest.raises(RuntimeError, match="graph is empty"):
         session.run("x:0", {0: 1})
 
 
 def test_nothing_is_compiled_for_how_many_elements_are_kept(session):
-    """What is left of a sparse matrix is multiplied on the host, as is the gradient; the rest is compiled once."""
+    """The products have room for more elements than are left of a sparse matrix, so one program serves."""
     matrix, mask = tf.sparse_placeholder(tf.float32), tf.placeholder(tf.bool, [3])
     weights = tf.Variable([[1.0], [10.0], [100.0]])
     kept = tf.sparse_retain(matrix, mask)

@@ -129,3 +129,35 @@ def test_what_ran_before_another_plan_was_needed_runs_once() -> None:
         first = session.run([text, result, noise], {fed: [1.0, 2.0]})
         assert first[0].tolist() == [b"2.000000", b"3.000000"]
         np.testing.assert_array_equal(session.run(variable), [2.0, 3.0])
+
+
+@pytest.mark.parametrize(("outer", "inner", "slopes"), [(True, True, [0, 0]), (True, False, [0, 0]), (False, True, [4, 2]), (False, False, [5, 0])])
+def test_gradients_in_a_function_of_branches_around_it(outer, inner, slopes) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        first, second = tf.placeholder(tf.bool, []), tf.placeholder(tf.bool, [])
+        x, y = tf.constant(1.0), tf.constant(2.0)
+        result = cond_v2(first, lambda: 2.0, lambda: cond_v2(second, lambda: x * y * 2.0, lambda: x * 5.0))
+        grads = tf.function(lambda: tf.gradients(result, [x, y]))()
+        assert session.run(grads, {first: outer, second: inner}) == slopes
+
+
+@pytest.mark.parametrize("branches", [tf.cond, cond_v2])
+def test_what_acts_in_a_branch(branches) -> None:
+    """In a tf.function all of it runs; elsewhere, and in a wrapped function of TensorFlow 1, what the result hangs on."""
+    seen = []
+
+    def note(letter):
+        return tf.py_func(lambda: seen.append(letter), [], [])
+
+    def branch():
+        note("a")
+        with tf.control_dependencies([note("b")]):
+            return tf.constant(10)
+
+    def call():
+        return branches(tf.constant(True), branch, lambda: tf.constant(0))
+
+    with tf.Graph().as_default(), tf.Session() as session:
+        for result, letters in ((call(), "b"), (tf.function(call)(), "ab"), (tf.wrap_function(call, [])(), "b")):
+            seen.clear()
+            assert session.run(result) == 10 and "".join(sorted(seen)) == letters

@@ -81,7 +81,7 @@ def test_control_flow_v2(functional):
     x, p = tf.placeholder(tf.float32, []), tf.placeholder(tf.bool, [])
     branch = tf.cond(p, lambda: x * 3.0, lambda: x + 1.0)
     loop = tf.while_loop(lambda i, a: i < 5, lambda i, a: (i + 1, a * x), (0, 1.0))[1]
-    assert branch.op.inputs[0].op.type == "StatelessIf" and loop.op.inputs[0].op.type == "StatelessWhile"
+    assert branch.op.inputs[0].op.type == "StatelessIf" and loop.op.inputs[0].op.type == "While"
     slopes = tf.gradients(branch + loop, x)[0]
     with tf.Session() as session:
         assert session.run([branch, loop, slopes], {x: 2.0, p: True}) == [6.0, 32.0, 83.0]
@@ -115,3 +115,32 @@ def test_function_with_a_variable():
         assert by_x.tolist() == [3.0, 3.0] and by_v == 3.0
     assert step(x, k=3)["b"][0].shape.as_list() == [None]
     assert len({op.type for op in tf.get_default_graph().get_operations()} & {"StatefulPartitionedCall"}) == 1
+
+
+@pytest.mark.parametrize("place", [lambda i: i, lambda i: 2 * i, lambda i: i + 4, lambda i: i // 2], ids=["counter", "twice", "beyond", "again"])
+def test_where_a_loop_writes_is_checked(place):
+    """At a counter nothing has to be checked while it runs; elsewhere 1.15's errors come."""
+    array = tf.TensorArray(tf.float32, 7)
+    written = tf.while_loop(lambda i, _: i < 4, lambda i, a: (i + 1, a.write(place(i), tf.cast(i, tf.float32))), [0, array])[1]
+    indices = [place(i) for i in range(4)]
+    with tf.Session() as session:
+        if max(indices) > 6:
+            with pytest.raises(tf.errors.InvalidArgumentError, match="Tried to write to index 7 but array is not resizeable and size is: 7"):
+                session.run(written.flow)
+        elif len(set(indices)) < 4:
+            with pytest.raises(tf.errors.InvalidArgumentError, match="index 0 because it has already been written to"):
+                session.run(written.flow)
+        else:
+            found = session.run(written.gather(indices))
+            np.testing.assert_array_equal(found, np.arange(4))
+
+
+def test_an_element_written_in_a_loop_is_not_written_again_behind_it():
+    array = tf.TensorArray(tf.float32, 4)
+    written = tf.while_loop(lambda i, _: i < 3, lambda i, a: (i + 1, a.write(i, 1.0)), [0, array])[1]
+    again = written.write(tf.placeholder_with_default(2, []), 5.0)
+    last = written.write(3, 5.0)
+    with tf.Session() as session:
+        np.testing.assert_array_equal(session.run(last.stack()), [1, 1, 1, 5])
+        with pytest.raises(tf.errors.InvalidArgumentError, match="index 2 because it has already been written to"):
+            session.run(again.flow)

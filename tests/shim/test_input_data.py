@@ -6,8 +6,8 @@ import struct
 import numpy as np
 import pytest
 
+from tfcompat._src.contrib.learn import mnist as input_data
 from tfcompat._src.framework import dtypes
-from tfcompat._src.shim.examples import input_data
 
 TRAIN, TEST = 12, 4
 

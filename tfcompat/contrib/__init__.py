@@ -9,7 +9,11 @@ from tfcompat.contrib import compiler as compiler
 from tfcompat.contrib import constrained_optimization as constrained_optimization
 from tfcompat.contrib import crf as crf
 from tfcompat.contrib import cudnn_rnn as cudnn_rnn
+from tfcompat.contrib import data as data
 from tfcompat.contrib import distribute as distribute
+from tfcompat.contrib import eager as eager
+from tfcompat.contrib import estimator as estimator
+from tfcompat.contrib import feature_column as feature_column
 from tfcompat.contrib import framework as framework
 from tfcompat.contrib import grid_rnn as grid_rnn
 from tfcompat.contrib import image as image
@@ -18,9 +22,11 @@ from tfcompat.contrib import keras as keras
 from tfcompat.contrib import layers as layers
 from tfcompat.contrib import learn as learn
 from tfcompat.contrib import legacy_seq2seq as legacy_seq2seq
+from tfcompat.contrib import linear_optimizer as linear_optimizer
 from tfcompat.contrib import lookup as lookup
 from tfcompat.contrib import losses as losses
 from tfcompat.contrib import metrics as metrics
+from tfcompat.contrib import model_pruning as model_pruning
 from tfcompat.contrib import nn as nn
 from tfcompat.contrib import opt as opt
 from tfcompat.contrib import optimizer_v2 as optimizer_v2

@@ -16,6 +16,7 @@ from tfcompat._src.testing.googletest import test_src_dir_path as test_src_dir_p
 from tfcompat._src.testing.gradient_checker import compute_gradient as compute_gradient
 from tfcompat._src.testing.gradient_checker import compute_gradient_error as compute_gradient_error
 from tfcompat._src.testing.graphs import assert_equal_graph_def as assert_equal_graph_def
+from tfcompat._src.testing.local_cluster import create_local_cluster as create_local_cluster
 from tfcompat._src.testing.test_case import TestCase as TestCase
 
 _LAZY = {

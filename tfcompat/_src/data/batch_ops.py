@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.data.functions import HostFunction
 from tfcompat._src.data.source_ops import listed
-from tfcompat._src.data.transform_ops import CALLED, FUNCTION, mapped
 from tfcompat._src.data.values import OUTPUTS, UNKNOWN, DatasetValue, Element, Next, Scope, dataset_of, dataset_op
+from tfcompat._src.framework import errors
 from tfcompat._src.framework.tensor import shape_text
 from tfcompat._src.ops.flow.list_value import variant
 from tfcompat._src.ops.queues.resource import invalid
+from tfcompat._src.ops.sparse.serialize import parts_vector
 
 
 def stacked(elements: list[Element]) -> Element:
@@ -78,22 +78,6 @@ dataset_op("BatchDataset", "input_dataset: variant, batch_size: int64")(_batch)
 dataset_op(
     "BatchDatasetV2", "input_dataset: variant, batch_size: int64, drop_remainder: bool", f"parallel_copy: bool = False, {OUTPUTS}"
 )(_batch)
-
-
-def _map_and_batch(context: Any, input_dataset: Any, other_arguments: tuple, batch_size: Any, calls: Any, drop_remainder: Any) -> DatasetValue:
-    source = mapped(context, dataset_of(input_dataset), HostFunction(context, "f", other_arguments, 1))
-    if int(batch_size) <= 0:
-        raise invalid("batch_size must be greater than zero.")
-    if int(calls) <= 0 and int(calls) != -1:
-        raise invalid("num_parallel_calls must be greater than zero.")
-    return batched(source, int(batch_size), bool(drop_remainder))
-
-
-for _prefix in ("", "Experimental"):
-    dataset_op(
-        _prefix + "MapAndBatchDataset", CALLED + ", batch_size: int64, num_parallel_calls: int64, drop_remainder: bool",
-        FUNCTION + ", preserve_cardinality: bool = False",
-    )(_map_and_batch)  # fmt: skip
 
 
 # ---- padding ----
@@ -162,16 +146,18 @@ def _sparse_batch(rows: list[np.ndarray], row_shape: list[int]) -> Element:
     sizes = list(row_shape)
     for value in rows:
         if value.ndim != len(row_shape):
-            raise invalid(f"Input element had shape ({shape_text(value.shape)}) that is incompatible with the row shape ({shape_text(tuple(row_shape))}).")
+            raise invalid(
+                f"Input element had shape ({shape_text(value.shape)}) that is incompatible with the row shape ({shape_text(tuple(row_shape))})."
+            )
         for axis, (size, wanted) in enumerate(zip(value.shape, row_shape)):
             if wanted >= 0 and size > wanted:
-                raise invalid(f"Input element had shape ({shape_text(value.shape)}) that is incompatible with the row shape ({shape_text(tuple(row_shape))}).")
+                raise errors.DataLossError(
+                    None, None, f"Input element had shape {shape_text(value.shape)} that is larger than the row shape."
+                )
             sizes[axis] = max(sizes[axis], size)
     places = [np.argwhere(np.ones(value.shape, bool)) for value in rows]
     indices = np.concatenate([np.insert(p, 0, number, axis=1) for number, p in enumerate(places)]).astype(np.int64)
-    parts = np.empty(3, object)
-    parts[:] = [indices, np.concatenate([value.reshape(-1) for value in rows]), np.array([len(rows), *sizes], np.int64)]
-    return (parts,)
+    return (parts_vector((indices, np.concatenate([value.reshape(-1) for value in rows]), np.array([len(rows), *sizes], np.int64))),)
 
 
 for _prefix in ("", "Experimental"):

@@ -5,16 +5,12 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
 from tfcompat._src.checkpoint.bundle_reader import BundleReader
 from tfcompat._src.checkpoint.bundle_writer import BundleWriter, index_name
-from tfcompat._src.data.functions import HostFunction
-from tfcompat._src.data.transform_ops import CALLED, FUNCTION, ends_sequence
 from tfcompat._src.data.values import OUTPUTS, DatasetValue, Element, Next, Scope, dataset_of, dataset_op
 from tfcompat._src.framework import dtypes, errors
 from tfcompat._src.ops.queues.resource import cancelled, invalid
@@ -25,21 +21,32 @@ _AUTOTUNED_BUFFER = 8
 
 
 class Buffer:
-    """Elements that a thread takes from `following` ahead of those who ask, `size` of them at most."""
+    """Elements that a thread takes from `following` ahead of those who ask, `size` of them at most.
 
-    def __init__(self, following: Next, size: int) -> None:
+    `changed` is notified of each; several buffers may share one.
+    """
+
+    def __init__(self, following: Next, size: int, changed: threading.Condition | None = None) -> None:
         self._following, self._size = following, size
         self._found: deque[tuple[Element | None, BaseException | None]] = deque()
-        self._changed = threading.Condition()
+        self._changed = changed or threading.Condition()
         self._is_over = self._closed = False
         self._thread: threading.Thread | None = None
+
+    def begin(self) -> None:
+        """Starts the thread."""
+        self._thread = threading.Thread(target=self._fill, daemon=True)
+        self._thread.start()
+
+    def is_ready(self) -> bool:
+        """Whether `take` would not wait."""
+        return bool(self._found) or self._is_over or self._closed
 
     def take(self) -> Element:
         """The next element, waited for."""
         with self._changed:
             if self._thread is None:
-                self._thread = threading.Thread(target=self._fill, daemon=True)
-                self._thread.start()
+                self.begin()
             while not self._found and not self._is_over and not self._closed:
                 self._changed.wait()
             if self._closed:
@@ -98,59 +105,6 @@ def _prefetch(context: Any, input_dataset: Any, buffer_size: Any) -> DatasetValu
         return buffer.take
 
     return DatasetValue(start, source.size)
-
-
-@dataset_op(
-    "ParallelMapDataset", CALLED + ", num_parallel_calls: int32",
-    FUNCTION + ", use_inter_op_parallelism: bool = True, sloppy: bool = False, preserve_cardinality: bool = False",
-)  # fmt: skip
-def _parallel_map(context: Any, input_dataset: Any, other_arguments: tuple, num_parallel_calls: Any) -> DatasetValue:
-    source, function = dataset_of(input_dataset), HostFunction(context, "f", other_arguments, 1)
-    calls = int(num_parallel_calls)
-    if calls < 1 and calls != AUTOTUNE:
-        raise invalid("num_parallel_calls must be greater than zero.")
-    calls = (os.cpu_count() or 1) if calls == AUTOTUNE else calls
-
-    def start(scope: Scope) -> Next:
-        following, call = source.start(scope), ends_sequence(function.bound(scope), context)
-        prepared = function.prepared(scope)
-        if calls == 1 or prepared.program is not None or prepared.is_random:
-            return lambda: call(*following())
-        return _ordered_calls(following, call, calls, scope)
-
-    return DatasetValue(start, source.size)
-
-
-def _ordered_calls(following: Next, call: Callable, calls: int, scope: Scope) -> Next:
-    """Results of `call` for each element, in order, up to `calls` at a time."""
-    pool = ThreadPoolExecutor(calls)
-    scope.on_end(lambda: pool.shutdown(cancel_futures=True))
-    pending: deque[Any] = deque()
-    is_over = False
-
-    def guarded(element: Element) -> Any:
-        try:
-            return call(*element)
-        except StopIteration as end:
-            return end
-
-    def result() -> Element:
-        nonlocal is_over
-        while not is_over and len(pending) < calls:
-            try:
-                pending.append(pool.submit(guarded, following()))
-            except StopIteration:
-                is_over = True
-        if not pending:
-            raise StopIteration
-        found = pending.popleft().result()
-        if isinstance(found, StopIteration):
-            pending.clear()
-            is_over = True
-            raise found
-        return found
-
-    return result
 
 
 # ---- caches ----

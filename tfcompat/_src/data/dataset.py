@@ -11,17 +11,21 @@ import numpy as np
 from tfcompat._src.data import (  # noqa: F401  (the ops)
     batch_ops,
     buffer_ops,
+    distribution_ops,
     generators,
     nest,
+    option_ops,
     padding,
+    parallel_ops,
     pipeline_ops,
     shuffle_ops,
     source_ops,
+    stats_ops,
     structure,
     transform_ops,
 )
 from tfcompat._src.data.dataset_spec import DatasetSpec
-from tfcompat._src.data.iterator import flat_attrs
+from tfcompat._src.data.iterator import EagerIterator, flat_attrs
 from tfcompat._src.data.options import Options
 from tfcompat._src.data.random_seed import get_seed
 from tfcompat._src.data.structured_function import StructuredFunctionWrapper
@@ -90,6 +94,10 @@ class DatasetV2(Trackable, CompositeTensor):
     def _as_variant_tensor(self) -> Tensor:
         return self._variant_tensor_attr
 
+    def _as_serialized_graph(self, stateful_whitelist: Any = None) -> Tensor:
+        """The nodes of the dataset, a serialized GraphDef."""
+        return raw.DatasetToGraph(self._variant_tensor, stateful_whitelist=[] if stateful_whitelist is None else stateful_whitelist)
+
     def _inputs(self) -> list:
         return list(self._input_datasets)
 
@@ -120,12 +128,15 @@ class DatasetV2(Trackable, CompositeTensor):
 
     def __repr__(self) -> str:
         shapes = nest.map_structure(str, structure.legacy(self.element_spec, "shapes"))
-        shapes = str(shapes).replace("'", "")
-        return f"<{type(self).__name__} shapes: {shapes}, types: {structure.legacy(self.element_spec, 'types')}>"
+        types = nest.map_structure(repr, structure.legacy(self.element_spec, "types"))
+        return f"<{type(self).__name__} shapes: {shapes}, types: {types}>".replace("'", "")
 
     __str__ = __repr__
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> EagerIterator:
+        graph = get_default_graph()
+        if graph.executes or graph.building_function:
+            return EagerIterator(self)
         raise RuntimeError("__iter__() is only supported inside of tf.function or when eager execution is enabled.")
 
     # ---- options ----
@@ -162,6 +173,11 @@ class DatasetV2(Trackable, CompositeTensor):
         if optimization.autotune is not False:
             found = raw.ModelDataset(
                 found, algorithm=optimization.autotune_algorithm or 0, cpu_budget=optimization.autotune_cpu_budget or 0, **self._flat_structure
+            )
+        stats = options.experimental_stats
+        if stats.aggregator is not None:
+            found = raw.SetStatsAggregatorDataset(
+                found, stats.aggregator._resource, stats.prefix, stats.counter_prefix, **self._flat_structure
             )
         return self._made(found, self.element_spec)
 
@@ -498,18 +514,14 @@ def _GeneratorDataset(init_args: Any, init_func: Callable, next_func: Callable, 
 
 
 def check_state(wanted: Any, found: Any, function: str) -> None:
-    """TypeError where a function gives a state of another type than the one it starts with."""
+    """TypeError where a component of a state is of another type than in the state before; their number is checked in a run."""
     for what in ("classes", "types"):
         mine, theirs = structure.legacy(wanted, what), structure.legacy(found, what)
-        try:
-            nest.assert_same_structure(mine, theirs)
-            fits = all(a == b for a, b in zip(nest.flatten(theirs), nest.flatten(mine)))
-        except (TypeError, ValueError):
-            fits = False
-        if not fits:
+        if any(a != b for a, b in zip(nest.flatten(theirs), nest.flatten(mine))):
             raise TypeError(f"The element {what} for the new state must match the initial state. Expected {mine}; got {theirs} from {function}.")
 
 
 def relaxed(wanted: Any, found: Any) -> Any:
-    """The type of a state that is of one type first and of the other after."""
-    return nest.map_structure(lambda a, b: a.most_specific_compatible_type(b), wanted, found)
+    """The type of a state that is of one type first and of the other after; components count by position."""
+    first, after = nest.flatten(wanted), nest.flatten(found)
+    return nest.pack_sequence_as(wanted, [*(a.most_specific_compatible_type(b) for a, b in zip(first, after)), *first[len(after) :]])

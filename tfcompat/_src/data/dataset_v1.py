@@ -7,7 +7,7 @@ from typing import Any
 
 from tfcompat._src.data import dataset_spec, iterator_resources, structure  # noqa: F401  (the ops)
 from tfcompat._src.data.dataset import DatasetV2
-from tfcompat._src.data.iterator import Iterator, flat_attrs, legacy_of
+from tfcompat._src.data.iterator import EagerIterator, Iterator, flat_attrs, legacy_of
 from tfcompat._src.framework import dtypes, raw
 from tfcompat._src.framework.attr_values import FunctionRef
 from tfcompat._src.framework.export import export
@@ -46,8 +46,9 @@ class DatasetV1(DatasetV2):
         Raises:
           ValueError: the dataset takes placeholders or state (variables, tables) of the graph.
         """
-
         graph = get_default_graph()
+        if graph.executes:
+            return EagerIterator(self)
         readers = {op for op in graph.get_operations() if op.type in _STATELESS_READERS}
 
         @Defun(capture_by_value=True, whitelisted_stateful_ops=readers)
@@ -73,6 +74,8 @@ class DatasetV1(DatasetV2):
         Args:
           shared_name: under which sessions of a server share it.
         """
+        if get_default_graph().executes:
+            raise RuntimeError("dataset.make_initializable_iterator is not supported when eager execution is enabled.")
         dataset = self._apply_options()
         handle = raw.IteratorV2(container="", shared_name=shared_name or "", **self._flat_structure)
         with colocate_with(handle):
@@ -169,7 +172,7 @@ def to_variant(dataset: Any) -> Tensor:
     return dataset._variant_tensor
 
 
-@export("data.experimental.get_single_element")
+@export("data.experimental.get_single_element", "contrib.data.get_single_element")
 def get_single_element(dataset: Any) -> Any:
     """The only element of a dataset; a run raises InvalidArgumentError where it has none or several.
 

@@ -18,7 +18,7 @@ from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.runtime import structure
 from tfcompat._src.runtime.execute import _call as call_kernel
-from tfcompat._src.runtime.execute import execute
+from tfcompat._src.runtime.execute import execute, fetched_value
 from tfcompat._src.runtime.fold import fold
 from tfcompat._src.runtime.lower import ROUTES, flatten_results
 from tfcompat._src.runtime.partition import Partitioner
@@ -38,6 +38,7 @@ class _Instance:
     """What the body of a function is inlined for: the node of a dataset, with the arguments of one call."""
 
     _span = 1.0
+    _inside_others: frozenset[Tensor] = frozenset()
     _control_flow_context = None
 
     def __init__(self, function: Any, node: Operation, arguments: Sequence[Tensor]) -> None:
@@ -55,9 +56,11 @@ class Prepared:
         if function is None:
             raise errors.NotFoundError(node.node_def, node, f"Function {reference.name} is not defined.")
         body = function.body
-        elements = body.inputs[: len(body.inputs) - len(captured)]
-        results, acting = inlined(_Instance(function, node, [*elements, *captured]))
-        self.feeds = [*elements, *dict.fromkeys(t for t, is_given in zip(captured, given) if is_given)]
+        count = len(body.inputs) - len(captured)
+        elements, inner = body.inputs[:count], body.inputs[count:]
+        fed = [own if is_given and t.op.type != "Const" else t for t, own, is_given in zip(captured, inner, given)]
+        results, acting = inlined(_Instance(function, node, [*elements, *fed]))
+        self.feeds = [*elements, *(t for t, is_given in zip(fed, given) if is_given)]
         self.kinds = [t._dtype.as_numpy_dtype if t._dtype.is_numpy_compatible else object for t in results]
         ops = prune(results, acting, self.feeds)
         session.placer.place(node._graph, ops)
@@ -66,7 +69,7 @@ class Prepared:
         known = fold(ops, set(self.feeds), status)
         items, known = structure.structure(ops, list(results), {}, known)
         self.plan = HostPartitioner(items, list(results), self.feeds, known, session.placer).plan()
-        self.is_random = any(op.spec.effects.is_stateful for op in self.plan.operations())
+        self.is_external = any(op.spec.effects.external for op in self.plan.operations())
         self.program = _numpy_program(self.plan)
 
     def call(self, arguments: list, scope: Scope) -> tuple:
@@ -75,7 +78,7 @@ class Prepared:
             if self.program is not None:
                 return self.program(arguments)
             with jax_compat.x64():
-                results = execute(self.plan, arguments, scope)
+                results = execute(self.plan, arguments, scope, fetched_value)
         return tuple([v if isinstance(v, np.ndarray) else np.asarray(v, k) for v, k in zip(results, self.kinds)])
 
 
@@ -144,6 +147,16 @@ def _numpy_step(item: Operation, places: list[int]) -> Callable[[list], list]:
 _PREPARED: weakref.WeakKeyDictionary[Any, dict] = weakref.WeakKeyDictionary()
 
 
+class _WithVariables:
+    """An iteration whose functions use variables of the process."""
+
+    def __init__(self, scope: Scope, variable_state: Any) -> None:
+        self._scope, self.variable_state = scope, variable_state
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._scope, name)
+
+
 class HostFunction:
     """A function that a dataset calls, with the values that it captured.
 
@@ -157,8 +170,8 @@ class HostFunction:
         tensors = context.op._inputs[first : first + len(captured)]
         given = [value is not None for value in captured]
         self._tensors, self._given = tensors, given
-        found = {t: value for t, value in zip(tensors, captured) if value is not None}
-        self._captured = list(found.values())
+        self._variables = getattr(context.session, "lent", None)
+        self._captured = [value for value in captured if value is not None]
 
     def prepared(self, scope: Scope) -> Prepared:
         """The plan of the function in the session."""
@@ -173,8 +186,9 @@ class HostFunction:
     def bound(self, scope: Scope) -> Callable[..., tuple]:
         """The function of one element's components, for an iteration."""
         call, captured = self.prepared(scope).call, self._captured
+        session = scope if self._variables is None else _WithVariables(scope, self._variables)
 
         def run(*components: Any) -> tuple:
-            return call([*components, *captured], scope)
+            return call([*components, *captured], session)
 
         return run

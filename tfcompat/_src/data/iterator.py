@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import warnings
+import weakref
 from typing import Any
 
 from tfcompat._src.data import iterator_resources, nest, structure  # noqa: F401  (the ops)
-from tfcompat._src.framework import dtypes, raw
+from tfcompat._src.framework import dtypes, errors, raw
 from tfcompat._src.framework.convert import convert_to_tensor
+from tfcompat._src.framework.eager_tensor import EagerTensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.scopes import colocate_with, get_default_graph
@@ -15,6 +17,7 @@ from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape
 from tfcompat._src.framework.trackable import Trackable
 from tfcompat._src.framework.type_spec import TypeSpec
+from tfcompat._src.train.saveable_object import SaveableObject, SaveSpec
 
 GET_NEXT_CALL_WARNING_THRESHOLD = 32
 GET_NEXT_CALL_WARNING_MESSAGE = (
@@ -31,8 +34,32 @@ def flat_attrs(element_spec: Any) -> dict[str, list]:
     }  # fmt: skip
 
 
+class SaveableIterator(SaveableObject):
+    """The state of the iterator behind a handle in checkpoints.
+
+    Args:
+      name: of the object. entry: under which the state is saved.
+    """
+
+    def __init__(self, handle: Tensor, name: str, entry: str) -> None:
+        super().__init__(handle, [SaveSpec(raw.SerializeIterator(handle), "", entry)], name)
+
+    def restore(self, restored_tensors: list, restored_shapes: Any) -> Any:
+        with colocate_with(self.op):
+            return raw.DeserializeIterator(self.op, restored_tensors[0])
+
+
+class _Saved(Trackable):
+    """An iterator as part of a tf.train.Checkpoint."""
+
+    _iterator_resource: Tensor
+
+    def _gather_saveables_for_checkpoint(self) -> dict[str, Any]:
+        return {"ITERATOR": lambda name: SaveableIterator(self._iterator_resource, name, name + "_STATE")}
+
+
 @export("data.Iterator")
-class Iterator(Trackable):
+class Iterator(_Saved):
     """The state of an iteration over a dataset.
 
     Args:
@@ -142,6 +169,49 @@ class Iterator(Trackable):
         return self._element_spec
 
 
+class EagerIterator(_Saved):
+    """An iterator over a dataset where operations run at once, or in a function of the graph: `next(iterator)` or `get_next()`.
+
+    Args:
+      dataset: a tf.data.Dataset.
+    """
+
+    def __init__(self, dataset: Any) -> None:
+        dataset = dataset._apply_options()
+        self._element_spec = dataset.element_spec
+        self._kinds = structure.get_flat_tensor_types(self._element_spec)
+        self._iterator_resource = raw.AnonymousIterator(**flat_attrs(self._element_spec))
+        raw.MakeIterator(dataset._variant_tensor, self._iterator_resource)
+        if isinstance(self._iterator_resource, EagerTensor):
+            weakref.finalize(self, self._iterator_resource._value.cancel)
+
+    def __iter__(self) -> EagerIterator:
+        return self
+
+    def __next__(self) -> Any:
+        try:
+            return self.get_next()
+        except errors.OutOfRangeError:
+            raise StopIteration from None
+
+    next = __next__
+
+    def get_next(self, name: str | None = None) -> Any:
+        """The next element; OutOfRangeError where there is none."""
+        handle, graph = self._iterator_resource, get_default_graph()
+        if not graph.executes or not isinstance(handle, EagerTensor):
+            return get_next_of(handle, self._element_spec, name)
+        values = zip(handle._value.take(), self._kinds)
+        tensors = [EagerTensor.of(value, kind, graph, handle.device) for value, kind in values]
+        return structure.from_compatible_tensor_list(self._element_spec, tensors)
+
+    output_classes, output_shapes, output_types = Iterator.output_classes, Iterator.output_shapes, Iterator.output_types
+    element_spec = Iterator.element_spec
+
+
+IteratorV2 = EagerIterator
+
+
 def _given_spec(output_types: Any, output_shapes: Any, output_classes: Any) -> Any:
     """The type of elements that callers say; shapes are unknown by default, classes tf.Tensor."""
     output_types = nest.map_structure(dtypes.as_dtype, output_types)
@@ -169,7 +239,7 @@ def legacy_of(element_spec: Any) -> tuple[Any, Any, Any]:
 # ---- optional values ----
 
 
-@export("data.experimental.Optional")
+@export("data.experimental.Optional", "contrib.data.Optional")
 class Optional:
     """A value that may be there or not: `has_value()`, `get_value()`; made by `from_value` and `none_from_structure`."""
 
@@ -265,7 +335,7 @@ class OptionalSpec(TypeSpec):
 structure.type_spec.register_type_spec_from_value_converter(Optional, OptionalSpec.from_value, allow_subclass=True)
 
 
-@export("data.experimental.get_next_as_optional")
+@export("data.experimental.get_next_as_optional", "contrib.data.get_next_as_optional")
 def get_next_as_optional(iterator: Iterator) -> Optional:
     """The next element of an iterator as an Optional, which has no value at the end."""
     found = raw.IteratorGetNextAsOptional(iterator._iterator_resource, **flat_attrs(iterator.element_spec))

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import itertools
+import json
 import threading
 from typing import Any
 
 import numpy as np
 
+from tfcompat._src.checkpoint.variants import EncodedVariant
 from tfcompat._src.data.functions import HostFunction
 from tfcompat._src.data.values import NO_GRADIENT, OUTPUTS, DatasetValue, Element, Next, Scope, dataset_of, text
-from tfcompat._src.framework import dtypes, errors
+from tfcompat._src.framework import dtypes, errors, jax_compat
 from tfcompat._src.framework import shape_inference as si
+from tfcompat._src.framework.graph import Graph
+from tfcompat._src.framework.host_context import HostContext
 from tfcompat._src.framework.op_spec import EXTERNAL, HOST, op
 from tfcompat._src.framework.tensor import shape_text
 from tfcompat._src.ops.flow.list_value import variant, zeros_like
 from tfcompat._src.ops.queues.queue_ops import MAKES_HANDLE
 from tfcompat._src.ops.queues.resource import SharedResource, invalid, shared_resource
+from tfcompat._src.runtime.eager import DIRECT
+from tfcompat._src.runtime.session import BaseSession
 
 _NUMBERS = itertools.count()
+_STATE = "tensorflow::Iterator"
 
 
 class IteratorValue(SharedResource):
@@ -32,19 +39,57 @@ class IteratorValue(SharedResource):
         super().__init__()
         self.kinds, self.shapes = kinds, shapes
         self.handle = f"iterator_{next(_NUMBERS)}".encode()
+        self.registry: dict[bytes, IteratorValue] = {}
         self._scope: Scope | None = None
         self._next: Next | None = None
         self._running = threading.RLock()
         self._is_over = False
+        self._asked = 0
+        self.dataset: DatasetValue | None = None
 
-    def begin(self, dataset: DatasetValue, session: Any) -> None:
-        """Starts iterating over a dataset."""
-        scope = Scope(session)
+    def begin(self, dataset: DatasetValue, session: Any, seeds: Any = ()) -> None:
+        """Starts iterating over a dataset; `seeds` are those that an iteration chose which is to be repeated."""
+        scope = Scope(session, seeds)
         following = dataset.start(scope)
         with self._running:
             old, self._scope, self._next, self._is_over = self._scope, scope, following, False
+            self.dataset, self._asked = dataset, 0
         if old is not None:
             old.end()
+
+    def state(self) -> EncodedVariant:
+        """Where the iteration is: how often it was asked for an element, and the seeds that it chose.
+
+        Raises:
+          errors.FailedPreconditionError: nothing was begun.
+        """
+        with self._running:
+            if self._scope is None:
+                raise errors.FailedPreconditionError(None, None, "SerializeIterator failed because the iterator has not been initialized.")
+            found = {"asked": self._asked, "is_over": self._is_over, "seeds": self._scope.seeds}
+        return EncodedVariant(_STATE, json.dumps(found).encode())
+
+    def go_to(self, state: EncodedVariant, session: Any) -> None:
+        """Starts the iteration over the same dataset again and asks for as many elements as `state` says.
+
+        Raises:
+          errors.InvalidArgumentError: it is no state of an iterator. errors.FailedPreconditionError: there is no dataset.
+        """
+        if not isinstance(state, EncodedVariant) or state.type_name != _STATE:
+            raise invalid("The tensor holds no state of an iterator.")
+        if self.dataset is None:
+            raise errors.FailedPreconditionError(
+                None, None, "Restore() failed because the iterator has not been initialized. Ensure that you have run the initializer "
+                "operation for this iterator before restoring it."
+            )  # fmt: skip
+        found = json.loads(state.metadata)
+        self.begin(self.dataset, session, map(tuple, found["seeds"]))
+        for _ in range(found["asked"]):
+            try:
+                self._take()
+            except errors.OpError:
+                continue
+        self._is_over = found["is_over"]
 
     def take(self) -> Element:
         """The next element.
@@ -53,22 +98,26 @@ class IteratorValue(SharedResource):
           errors.FailedPreconditionError: nothing was begun. errors.OutOfRangeError: there is none. errors.InvalidArgumentError: it has
           other dtypes or shapes than the iterator.
         """
-        following = self._next
-        if following is None:
+        if self._next is None:
             raise errors.FailedPreconditionError(
                 None, None, "GetNext() failed because the iterator has not been initialized. Ensure that you have run the initializer "
                 "operation for this iterator before getting the next element."
             )  # fmt: skip
-        with self._running:
-            if self._is_over:
-                raise _end()
-            try:
-                element = following()
-            except StopIteration:
-                self._is_over = True
-                raise _end() from None
+        element = self._take()
         self._check(element)
         return element
+
+    def _take(self) -> Element:
+        with self._running:
+            if self._is_over:
+                raise end_of_sequence()
+            self._asked += 1
+            try:
+                return self._next()  # type: ignore[misc]
+            except StopIteration:
+                self._is_over = True
+                self._scope.end()  # type: ignore[union-attr]
+                raise end_of_sequence() from None
 
     def _check(self, element: Element) -> None:
         if len(element) != len(self.kinds):
@@ -83,15 +132,21 @@ class IteratorValue(SharedResource):
                 )
 
     def cancel(self) -> None:
-        """Ends the iteration: the session is closed."""
+        """Ends the iteration: the session is closed, or the iterator is destroyed."""
         super().cancel()
+        self.registry.pop(self.handle, None)
         scope, self._scope = self._scope, None
         if scope is not None:
             scope.end()
 
 
-def _end() -> errors.OutOfRangeError:
+def end_of_sequence() -> errors.OutOfRangeError:
     return errors.OutOfRangeError(None, None, "End of sequence")
+
+
+def session_of(context: Any) -> Any:
+    """The session of a kernel, also where a function of a dataset runs it."""
+    return getattr(context.session, "_session", context.session)
 
 
 _HANDLES = "iterators by handle"
@@ -100,7 +155,8 @@ _NAMES = 'shared_name: string, container: string, '
 
 def _named(context: Any, iterator: IteratorValue) -> IteratorValue:
     """Lets the iterator be found by its string handle."""
-    context.resources.setdefault(_HANDLES, {})[iterator.handle] = iterator
+    iterator.registry = context.resources.setdefault(_HANDLES, {})
+    iterator.registry[iterator.handle] = iterator
     return iterator
 
 
@@ -114,7 +170,7 @@ def _one_shot(context: Any) -> IteratorValue:
 
     def make() -> IteratorValue:
         found = IteratorValue(attrs["output_types"], attrs["output_shapes"])
-        session = getattr(context.session, "_session", context.session)
+        session = session_of(context)
         factory = HostFunction(context, "dataset_factory", (), 0)
         found.begin(dataset_of(factory.bound(Scope(session))()[0]), session)
         return _named(context, found)
@@ -135,16 +191,29 @@ op(
 
 @op("MakeIterator", "(dataset: variant, iterator: resource) -> ()", shape=si.no_outputs, gradient=NO_GRADIENT, place=HOST, effects=EXTERNAL, context=True)
 def _make_iterator(context, dataset, iterator):
-    iterator.begin(dataset_of(dataset), getattr(context.session, "_session", context.session))
+    iterator.begin(dataset_of(dataset), session_of(context))
     return ()
 
 
-def _component_shapes(c: si.InferenceContext) -> list:
+@op("SerializeIterator", "(resource_handle: resource) -> (serialized: variant)", shape=si.scalar, gradient=NO_GRADIENT, place=HOST, effects=EXTERNAL)
+def _serialize(iterator):
+    return variant(iterator.state())
+
+
+@op("DeserializeIterator", "(resource_handle: resource, serialized: variant) -> ()", shape=si.no_outputs, gradient=NO_GRADIENT, place=HOST,
+    effects=EXTERNAL, context=True)  # fmt: skip
+def _deserialize(context, iterator, serialized):
+    iterator.go_to(serialized.reshape(-1)[0], session_of(context))
+    return ()
+
+
+def component_shapes(c: si.InferenceContext) -> list:
+    """The shapes that the attribute `output_shapes` says."""
     return [shape.sizes for shape in c.attr("output_shapes")]
 
 
 for _name in ("IteratorGetNext", "IteratorGetNextSync"):
-    op(_name, f"(iterator: resource, *, {OUTPUTS}) -> (components: output_types)", shape=_component_shapes, gradient=NO_GRADIENT,
+    op(_name, f"(iterator: resource, *, {OUTPUTS}) -> (components: output_types)", shape=component_shapes, gradient=NO_GRADIENT,
        kernel=lambda iterator: iterator.take(), place=HOST, effects=EXTERNAL)  # fmt: skip
 
 
@@ -224,5 +293,33 @@ op("OptionalFromValue", "(components: Toutput_types, *, Toutput_types: list(type
 op("OptionalNone", "() -> (optional: variant)", shape=si.scalar, gradient=NO_GRADIENT, kernel=lambda: variant(OptionalValue(None)), place=HOST)
 op("OptionalHasValue", "(optional: variant) -> (has_value: bool)", shape=si.scalar, gradient=NO_GRADIENT, place=HOST,
    kernel=lambda optional: np.bool_(optional.item().components is not None))  # fmt: skip
-op("OptionalGetValue", f"(optional: variant, *, {OUTPUTS}) -> (components: output_types)", shape=_component_shapes, gradient=NO_GRADIENT,
+op("OptionalGetValue", f"(optional: variant, *, {OUTPUTS}) -> (components: output_types)", shape=component_shapes, gradient=NO_GRADIENT,
    kernel=_value_of, place=HOST, context=True)  # fmt: skip
+
+
+# ---- where operations run at once ----
+
+
+def _eager_session(graph: Any) -> Any:
+    """The session of the iterations of the process."""
+    resources = graph.state.resources
+    if _SESSION not in resources:
+        session = BaseSession(graph=Graph())
+        session.resources, session.random_state = resources, graph.state.random_state
+        resources.setdefault(_SESSION, session)
+    return resources[_SESSION]
+
+
+def _anonymous(graph: Any, op: Any) -> list:
+    return [_named(HostContext(_eager_session(graph), op), IteratorValue(op._attrs["output_types"], op._attrs["output_shapes"]))]
+
+
+def _begin(graph: Any, op: Any) -> list:
+    dataset, iterator = op._inputs[0]._value, op._inputs[1]._value
+    with jax_compat.x64():
+        iterator.begin(dataset_of(dataset), _eager_session(graph))
+    return []
+
+
+_SESSION = "session of iterations"
+DIRECT.update({"AnonymousIterator": _anonymous, "MakeIterator": _begin})

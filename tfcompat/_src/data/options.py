@@ -178,7 +178,10 @@ class Options(OptionsBase):
         return found
 
     def _static_optimization_configs(self) -> list[str]:
-        return self.experimental_optimization._static_optimization_configs()
+        found = self.experimental_optimization._static_optimization_configs()
+        if self.experimental_slack:
+            found.append(f"slack:slack_period:{self.experimental_distribute.num_devices or 1}")
+        return found
 
     def merge(self, options: Options) -> Options:
         """These settings and those of `options` as one; ValueError where they contradict each other."""

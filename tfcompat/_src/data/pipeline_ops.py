@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tfcompat._src.data.functions import HostFunction
-from tfcompat._src.data.iterator_resources import _component_shapes as component_shapes
+from tfcompat._src.data.iterator_resources import component_shapes, session_of
 from tfcompat._src.data.source_ops import listed
 from tfcompat._src.data.values import (
     NO_GRADIENT,
@@ -21,6 +21,7 @@ from tfcompat._src.data.values import (
     Scope,
     dataset_of,
     dataset_op,
+    text,
 )
 from tfcompat._src.framework import errors
 from tfcompat._src.framework import shape_inference as si
@@ -28,12 +29,9 @@ from tfcompat._src.framework.op_spec import EXTERNAL, HOST, op
 from tfcompat._src.io.tfrecord import TFRecordWriter
 from tfcompat._src.ops.flow.list_value import variant
 from tfcompat._src.ops.queues.resource import cancelled, invalid
+from tfcompat._src.proto import messages
 
 # ---- pipelines that run at once ----
-
-
-def _session_of(context: Any) -> Any:
-    return getattr(context.session, "_session", context.session)
 
 
 @op(
@@ -43,7 +41,7 @@ def _session_of(context: Any) -> Any:
 )  # fmt: skip
 def _reduce(context, input_dataset, initial_state, other_arguments):
     function = HostFunction(context, "f", other_arguments, 1 + len(initial_state))
-    scope = Scope(_session_of(context))
+    scope = Scope(session_of(context))
     context.session.on_close(scope.end)
     call, state = function.bound(scope), tuple(map(np.asarray, initial_state))
     following = dataset_of(input_dataset).start(scope)
@@ -56,6 +54,11 @@ def _reduce(context, input_dataset, initial_state, other_arguments):
             if scope.closed:
                 raise cancelled("The reduction was cancelled: the session is closed.")
             state = call(*state, *element)
+            if len(state) != len(initial_state):
+                raise invalid(
+                    "The number of components of the initial state and the reduce function output does not match. "
+                    f"(initial_state={len(initial_state)}, output={len(state)})."
+                )
     finally:
         scope.end()
 
@@ -63,7 +66,7 @@ def _reduce(context, input_dataset, initial_state, other_arguments):
 @op("DatasetToSingleElement", f"(dataset: variant, *, {OUTPUTS}) -> (components: output_types)", shape=component_shapes, gradient=NO_GRADIENT,
     place=HOST, effects=EXTERNAL, context=True)  # fmt: skip
 def _single_element(context, dataset):
-    scope = Scope(_session_of(context))
+    scope = Scope(session_of(context))
     following = dataset_of(dataset).start(scope)
     try:
         try:
@@ -80,7 +83,7 @@ def _single_element(context, dataset):
 
 
 def _to_tf_record(context, input_dataset, filename, compression_type):
-    scope = Scope(_session_of(context))
+    scope = Scope(session_of(context))
     following = dataset_of(input_dataset).start(scope)
     try:
         with TFRecordWriter(filename.item(), compression_type.item().decode()) as writer:
@@ -101,30 +104,18 @@ for _prefix in ("", "Experimental"):
        kernel=lambda input_dataset: np.int64(dataset_of(input_dataset).size))  # fmt: skip
 
 
-# ---- options ----
+def _to_graph(input_dataset):
+    found = messages.GraphDef()
+    pending = [dataset_of(input_dataset)]
+    while pending:
+        value = pending.pop()
+        found.node.append(value.op.node_def)
+        pending.extend(value.inputs)
+    return text(found.SerializeToString())
 
 
-@dataset_op(
-    "OptimizeDataset", "input_dataset: variant, optimizations: string", f"{OUTPUTS}, optimization_configs: list(string) >= 0 = []"
-)
-def _optimize(context: Any, input_dataset: Any, optimizations: np.ndarray) -> DatasetValue:
-    source, names = dataset_of(input_dataset), frozenset(name.decode() for name in optimizations.tolist())
-    return DatasetValue(lambda scope: source.start(scope.fusing(names)), source.size)
-
-
-def _unchanged(context: Any, input_dataset: Any, *settings: Any) -> DatasetValue:
-    return dataset_of(input_dataset)
-
-
-dataset_op("ModelDataset", "input_dataset: variant", f"algorithm: int = 0, cpu_budget: int = 0, {OUTPUTS}")(_unchanged)
-for _prefix in ("", "Experimental"):
-    for _name, _input in (
-        ("MaxIntraOpParallelismDataset", ", max_intra_op_parallelism: int64"), ("PrivateThreadPoolDataset", ", num_threads: int64"),
-        ("ThreadPoolDataset", ", thread_pool: resource"), ("BytesProducedStatsDataset", ", tag: string"), ("LatencyStatsDataset", ", tag: string"),
-        ("NonSerializableDataset", ""),
-    ):  # fmt: skip
-        if _prefix + _name != "NonSerializableDataset":
-            dataset_op(_prefix + _name, "input_dataset: variant" + _input)(_unchanged)
+op("DatasetToGraph", "(input_dataset: variant, *, stateful_whitelist: list(string) >= 0 = []) -> (graph: string)", shape=si.scalar,
+   gradient=NO_GRADIENT, kernel=_to_graph, place=HOST)  # fmt: skip
 
 
 # ---- elements ----

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import os
+import re
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterator
@@ -81,6 +83,35 @@ class _Zlib:
 
     def close(self) -> None:
         self._data = b""
+
+
+def _matching_files(context: Any, patterns: np.ndarray) -> DatasetValue:
+    names = [pattern.decode() for pattern in patterns.reshape(-1).tolist()]
+
+    def matches() -> Iterator[Element]:
+        found_one = False
+        for pattern in names:
+            folder = fixed_folder(pattern)
+            if not os.path.isdir(file_io.local(folder)):
+                raise errors.NotFoundError(None, None, f"{folder}; No such file or directory")
+            for path in sorted(file_io.glob(pattern)):
+                if not os.path.isdir(file_io.local(path)):
+                    found_one = True
+                    yield (text(path.encode()),)
+        if not found_one:
+            raise errors.NotFoundError(None, None, "Don't find any matched files")
+
+    return DatasetValue(lambda scope: matches().__next__)
+
+
+def fixed_folder(pattern: str) -> str:
+    """The folder that a pattern of paths names before its first wildcard."""
+    fixed = re.split(r"[*?\[\\]", pattern, maxsplit=1)[0]
+    return os.path.dirname(fixed)
+
+
+for _name in ("MatchingFilesDataset", "ExperimentalMatchingFilesDataset"):
+    dataset_op(_name, "patterns: string", "")(_matching_files)
 
 
 @dataset_op("TFRecordDataset", "filenames: string, compression_type: string, buffer_size: int64", "")
@@ -337,4 +368,6 @@ def _lmdb(context: Any, filenames: Any) -> DatasetValue:
     raise errors.UnimplementedError(None, None, f"LMDB files are not read here (node {context.op.name}): convert the database to TFRecord files.")
 
 
-dataset_op("ExperimentalLMDBDataset", "filenames: string")(_lmdb)
+for _prefix in ("", "Experimental"):
+    dataset_op(_prefix + "LMDBDataset", "filenames: string")(_lmdb)
+

@@ -6,12 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from tfcompat._src.data import reader_ops  # noqa: F401  (the ops)
+from tfcompat._src.data.convert import optional_param_to_tensor
 from tfcompat._src.data.dataset import DatasetV2, number
 from tfcompat._src.data.dataset_v1 import DatasetV1Adapter
 from tfcompat._src.data.iterator import flat_attrs
 from tfcompat._src.data.structured_function import StructuredFunctionWrapper
 from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.convert import constant, convert_to_tensor
+from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_spec import TensorSpec
@@ -19,11 +20,6 @@ from tfcompat._src.ops.array.shape import reshape
 
 _BUFFER_BYTES = 256 * 1024
 _STRING = TensorSpec([], dtypes.string)
-
-
-def or_default(value: Any, default: Any, name: str, dtype: dtypes.DType = dtypes.int64) -> Tensor:
-    """An argument as a tensor, a constant where it is None."""
-    return constant(default, dtype, name=name) if value is None else number(value, name, dtype)
 
 
 def filenames_dataset(filenames: Any) -> DatasetV2:
@@ -59,8 +55,8 @@ def parallel_interleaved(
         raise TypeError(f"`map_func` must return a `Dataset` object. Got {type(inner)}")
     cycle, block = number(cycle_length, "cycle_length"), number(block_length, "block_length")
     is_sloppy = number(sloppy, "sloppy", dtypes.bool)
-    buffered = or_default(buffer_output_elements, 2 * block_length if isinstance(block_length, int) else 2, "buffer_output_elements")
-    prefetched = or_default(prefetch_input_elements, 2 * cycle_length if isinstance(cycle_length, int) else 2, "prefetch_input_elements")
+    buffered = optional_param_to_tensor("buffer_output_elements", buffer_output_elements, 2 * block_length if isinstance(block_length, int) else 2)
+    prefetched = optional_param_to_tensor("prefetch_input_elements", prefetch_input_elements, 2 * cycle_length if isinstance(cycle_length, int) else 2)
     made = raw.ParallelInterleaveDataset(
         dataset._variant_tensor, function.captured_inputs, cycle, block, is_sloppy, buffered, prefetched, f=function.reference,
         **flat_attrs(inner._element_spec),
@@ -92,8 +88,8 @@ class TFRecordDatasetV1(_FileDataset):
 
     def __init__(self, filenames: Any, compression_type: Any = None, buffer_size: Any = None, num_parallel_reads: Any = None) -> None:
         def make(filename: Tensor) -> Tensor:
-            compression = or_default(compression_type, "", "compression_type", dtypes.string)
-            return raw.TFRecordDataset(filename, compression, or_default(buffer_size, _BUFFER_BYTES, "buffer_size"))
+            compression = optional_param_to_tensor("compression_type", compression_type, "", dtypes.string)
+            return raw.TFRecordDataset(filename, compression, optional_param_to_tensor("buffer_size", buffer_size, _BUFFER_BYTES))
 
         super().__init__(filenames, num_parallel_reads, make)
 
@@ -104,8 +100,8 @@ class TextLineDatasetV1(_FileDataset):
 
     def __init__(self, filenames: Any, compression_type: Any = None, buffer_size: Any = None, num_parallel_reads: Any = None) -> None:
         def make(filename: Tensor) -> Tensor:
-            compression = or_default(compression_type, "", "compression_type", dtypes.string)
-            return raw.TextLineDataset(filename, compression, or_default(buffer_size, _BUFFER_BYTES, "buffer_size"))
+            compression = optional_param_to_tensor("compression_type", compression_type, "", dtypes.string)
+            return raw.TextLineDataset(filename, compression, optional_param_to_tensor("buffer_size", buffer_size, _BUFFER_BYTES))
 
         super().__init__(filenames, num_parallel_reads, make)
 
@@ -120,12 +116,27 @@ class FixedLengthRecordDatasetV1(_FileDataset):
     ) -> None:  # fmt: skip
         def make(filename: Tensor) -> Tensor:
             size = number(record_bytes, "record_bytes")
-            header, footer = or_default(header_bytes, 0, "header_bytes"), or_default(footer_bytes, 0, "footer_bytes")
-            buffered = or_default(buffer_size, _BUFFER_BYTES, "buffer_size")
-            compression = or_default(compression_type, "", "compression_type", dtypes.string)
+            header, footer = optional_param_to_tensor("header_bytes", header_bytes, 0), optional_param_to_tensor("footer_bytes", footer_bytes, 0)
+            buffered = optional_param_to_tensor("buffer_size", buffer_size, _BUFFER_BYTES)
+            compression = optional_param_to_tensor("compression_type", compression_type, "", dtypes.string)
             return raw.FixedLengthRecordDatasetV2(filename, header, size, footer, buffered, compression)
 
         super().__init__(filenames, num_parallel_reads, make)
+
+
+class MatchingFilesDataset(DatasetV1Adapter):
+    """The names of files that match patterns (string scalar or vector); a run raises NotFoundError where none does."""
+
+    def __init__(self, patterns: Any) -> None:
+        super().__init__(raw.MatchingFilesDataset(convert_to_tensor(patterns, dtypes.string, name="patterns")), _STRING)
+
+
+class _TFRecordDataset(DatasetV1Adapter):
+    """The records of files by one node, without a dataset of names; arguments as for TFRecordDataset."""
+
+    def __init__(self, filenames: Any, compression_type: Any = None, buffer_size: Any = None) -> None:
+        compression = optional_param_to_tensor("compression_type", compression_type, "", dtypes.string)
+        super().__init__(raw.TFRecordDataset(filenames, compression, optional_param_to_tensor("buffer_size", buffer_size, _BUFFER_BYTES)), _STRING)
 
 
 TFRecordDataset, TextLineDataset, FixedLengthRecordDataset = TFRecordDatasetV1, TextLineDatasetV1, FixedLengthRecordDatasetV1

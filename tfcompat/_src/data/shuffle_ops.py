@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import secrets
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
+from tfcompat._src.data.transform_ops import outer_start
 from tfcompat._src.data.values import (
     INFINITE,
     OUTPUTS,
@@ -21,7 +21,6 @@ from tfcompat._src.data.values import (
     dataset_op,
 )
 from tfcompat._src.ops.queues.resource import invalid
-from tfcompat._src.ops.queues.state import _uniform_numbers as uniform_numbers
 
 _COMPACT_FROM = 4096
 
@@ -54,8 +53,8 @@ def _check(size: Any) -> int:
     return int(size)
 
 
-def shuffled(source: DatasetValue, size: int, numbers: Iterator[int], times: int, scope: Scope) -> Next:
-    """Elements in random order from a buffer of `size`; over `times` epochs, each in whole before the next."""
+def shuffled(begin: Callable[[], Next], size: int, numbers: Iterator[int], times: int) -> Next:
+    """Elements in random order from a buffer of `size`; over `times` epochs, which `begin()` starts, each in whole before the next."""
     slices: deque[_Slice] = deque()
     count, epoch = 0, 0
     following: Next | None = None
@@ -65,7 +64,7 @@ def shuffled(source: DatasetValue, size: int, numbers: Iterator[int], times: int
         nonlocal count, epoch, following, found_one
         while count < size and epoch != times:
             if following is None:
-                following, found_one = source.start(scope), False
+                following, found_one = begin(), False
                 slices.append(_Slice())
             try:
                 slices[-1].items.append(following())
@@ -93,7 +92,7 @@ def shuffled(source: DatasetValue, size: int, numbers: Iterator[int], times: int
 
 def _seeds(scope: Scope, owner: Any, seed: int, seed2: int) -> tuple[int, int]:
     """The seeds of the next epoch, from a generator that the iteration keeps."""
-    numbers = scope.keep(owner, lambda: iter(uniform_numbers(seed, seed2)))
+    numbers = scope.keep(owner, lambda: scope.numbers(seed, seed2))
     return next(numbers), next(numbers)
 
 
@@ -105,16 +104,14 @@ def _shuffle(context: Any, input_dataset: Any, buffer_size: Any, seed: Any, seed
     source, size = dataset_of(input_dataset), _check(buffer_size)
     seeds = int(seed), int(seed2)
     reshuffles = context.op._attrs["reshuffle_each_iteration"]
-    if not reshuffles and not any(seeds):
-        seeds = secrets.randbits(63), secrets.randbits(63)
     owner = object()
 
     def start(scope: Scope) -> Next:
-        own = _seeds(scope, owner, *seeds) if reshuffles else seeds
-        return shuffled(source, size, iter(uniform_numbers(*own)), 1, scope)
+        own = _seeds(scope, owner, *seeds) if reshuffles else scope.keep(owner, lambda: scope.seeds_or_chosen(*seeds))
+        return shuffled(lambda: outer_start(context, source, scope), size, scope.numbers(*own), 1)
 
     def fused(scope: Scope, times: int) -> Next:
-        return shuffled(source, size, iter(uniform_numbers(*seeds)), times, scope)
+        return shuffled(lambda: outer_start(context, source, scope), size, scope.numbers(*seeds), times)
 
     return DatasetValue(start, source.size, repeated=fused if reshuffles else None)
 
@@ -124,7 +121,7 @@ def _shuffle_and_repeat(context: Any, input_dataset: Any, buffer_size: Any, seed
     source, size, times = dataset_of(input_dataset), _check(buffer_size), int(count)
 
     def start(scope: Scope) -> Next:
-        return shuffled(source, size, iter(uniform_numbers(int(seed), int(seed2))), times, scope)
+        return shuffled(lambda: source.start(scope), size, scope.numbers(int(seed), int(seed2)), times)
 
     total = source.size
     return DatasetValue(start, 0 if not total or not times else INFINITE if times < 0 else total * times if total > 0 else total)
@@ -135,7 +132,7 @@ def _sampling(context: Any, input_dataset: Any, rate: Any, seed: Any, seed2: Any
     source = dataset_of(input_dataset)
 
     def start(scope: Scope) -> Next:
-        following, numbers = source.start(scope), iter(uniform_numbers(int(seed), int(seed2)))
+        following, numbers = source.start(scope), scope.numbers(int(seed), int(seed2))
 
         def chosen() -> Element:
             while True:

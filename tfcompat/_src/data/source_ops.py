@@ -10,7 +10,6 @@ from tfcompat._src.data.functions import HostFunction
 from tfcompat._src.data.values import INFINITE, OUTPUTS, UNKNOWN, DatasetValue, Next, Scope, dataset_op, text
 from tfcompat._src.framework import errors
 from tfcompat._src.ops.queues.resource import invalid
-from tfcompat._src.ops.queues.state import _uniform_numbers as uniform_numbers
 
 _TENSORS = "Toutput_types: list(type) >= 1, output_shapes: list(shape) >= 1"
 
@@ -72,7 +71,7 @@ def _range(context: Any, start: np.ndarray, stop: np.ndarray, step: np.ndarray) 
 
 def _random(context: Any, seed: np.ndarray, seed2: np.ndarray) -> DatasetValue:
     def start(scope: Scope) -> Next:
-        numbers = iter(uniform_numbers(int(seed), int(seed2)))
+        numbers = scope.numbers(int(seed), int(seed2))
         return lambda: (np.array(next(numbers), np.int64),)
 
     return DatasetValue(start, INFINITE)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import tfcompat._src.ops.flow.list_array  # noqa: F401  (how TensorArrays are elements)
 import tfcompat._src.ops.flow.tensor_array as tensor_arrays
 from tfcompat._src.data import nest
 from tfcompat._src.framework import dtypes, type_spec
-from tfcompat._src.framework.composite_tensor import CompositeTensor
 from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.scopes import name_scope
@@ -16,7 +16,7 @@ from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape
 from tfcompat._src.framework.tensor_spec import TensorSpec
 from tfcompat._src.framework.type_spec import TypeSpec
-from tfcompat._src.ops.ragged.tensor import RaggedTensorSpec, is_ragged
+from tfcompat._src.ops.ragged.tensor import RaggedTensorSpec
 
 TensorStructure = export("data.experimental.TensorStructure")(lambda dtype, shape: TensorSpec(shape, dtype))
 SparseTensorStructure = export("data.experimental.SparseTensorStructure")(lambda dtype, shape: SparseTensorSpec(shape, dtype))
@@ -36,12 +36,10 @@ def normalize_element(element: Any) -> Any:
         for i, part in enumerate(nest.flatten(element)):
             if is_sparse(part):
                 parts.append(SparseTensor.from_value(part))
-            elif isinstance(part, (CompositeTensor, tensor_arrays.TensorArray)) or is_ragged(part):
-                parts.append(part)
-            elif type_spec._registered_spec(part) is not None and not isinstance(part, Tensor):
-                parts.append(part)
-            else:
+            elif isinstance(type_spec._registered_spec(part), TensorSpec | None):
                 parts.append(convert_to_tensor(part, name=f"component_{i}"))
+            else:
+                parts.append(part)
     return nest.pack_sequence_as(element, parts)
 
 
@@ -56,7 +54,7 @@ def as_element(value: Any) -> Any:
 
 
 def _as_part(part: Any) -> Any:
-    return convert_to_tensor(part) if type_spec._registered_spec(part) is None else part
+    return convert_to_tensor(part) if isinstance(type_spec._registered_spec(part), TensorSpec | None) else part
 
 
 def type_spec_from_value(element: Any) -> Any:
@@ -85,7 +83,8 @@ def _spec(dtype: Any, shape: Any, kind: Any) -> TypeSpec:
     if issubclass(kind, Tensor):
         return TensorSpec(shape, dtype)
     if issubclass(kind, tensor_arrays.TensorArray):
-        return tensor_arrays.TensorArraySpec(shape[1:], dtype, dynamic_size=shape[0] is None, infer_shape=True)
+        grows, infers = (bool(n) for n in shape.as_list()[:2])
+        return tensor_arrays.TensorArraySpec(shape[2:], dtype, grows, infers)
     raise TypeError(f"Could not build a structure for output class {kind!r}")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,7 @@ from tfcompat._src.function.defun import Defun
 from tfcompat._src.function.tracing import Traced
 from tfcompat._src.variables.variable import creator_stack
 
+_TABLES = ("HashTable", "HashTableV2", "HashTableOfTensors", "HashTableOfTensorsV2")
 _legacy_numbers = itertools.count()
 
 
@@ -48,6 +50,7 @@ class StructuredFunctionWrapper:
             self._input_structure = structure.convert_legacy_structure(input_types, input_shapes, input_classes)
         self._func, self._transformation_name = func, transformation_name
         readable = transformation_name.replace("()", "").replace(".", "_")
+        self._made_before = len(get_default_graph().get_operations())
         name = "_".join([readable, getattr(func, "__name__", type(func).__name__)])
         specs = structure.get_flat_tensor_specs(self._input_structure)
         if use_legacy_function:
@@ -62,6 +65,21 @@ class StructuredFunctionWrapper:
             traced = Traced(f"__inference_{name}", kinds, self._results, names, list(creator_stack(get_default_graph())))
             self._function = traced.add_to(get_default_graph())
             self._captured = list(traced.body.captures)
+        self._warn(name)
+
+    def _warn(self, name: str) -> None:
+        """Warns of tables that the function makes, and of random numbers whose seed is that of the graph around it."""
+        if any(op.type.endswith(_TABLES) for op in get_default_graph().get_operations()[self._made_before :]):
+            warnings.warn(
+                f"Creating resources inside a function passed to {self._transformation_name} is not supported. Create each resource "
+                "outside the function, and capture it inside the function to use it.", stacklevel=4,
+            )  # fmt: skip
+        seed = get_default_graph().seed
+        if seed and self._body.seed == seed and self._body._seed_used:
+            warnings.warn(
+                f"Seed {seed} from outer graph might be getting used by function {name}, if the random op has not been provided any seed. "
+                "Explicitly set the seed in the function if this is not the intended behavior.", stacklevel=4,
+            )  # fmt: skip
 
     def _legacy_results(self, specs: list, args: tuple) -> list[Tensor]:
         for tensor, spec in zip(args, specs):
@@ -72,6 +90,7 @@ class StructuredFunctionWrapper:
         return [raw.Identity(t) for t in self._flat(inputs)]
 
     def _flat(self, inputs: list[Tensor]) -> list[Tensor]:
+        self._body = get_default_graph()
         arguments = structure.from_compatible_tensor_list(self._input_structure, inputs)
         result = self._func(*arguments) if type(arguments) is tuple else self._func(arguments)
         if isinstance(result, list):

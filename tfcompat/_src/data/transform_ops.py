@@ -111,7 +111,7 @@ def _take_while(context: Any, input_dataset: Any, other_arguments: tuple) -> Dat
 
 def _scan(context: Any, input_dataset: Any, initial_state: tuple, other_arguments: tuple) -> DatasetValue:
     source, function = dataset_of(input_dataset), HostFunction(context, "f", other_arguments, 1 + len(initial_state))
-    count = len(initial_state)
+    count, total = len(initial_state), len(initial_state) + len(context.op._attrs["output_types"])
 
     def start(scope: Scope) -> Next:
         following, call, state = source.start(scope), ends_sequence(function.bound(scope), context), initial_state
@@ -119,6 +119,8 @@ def _scan(context: Any, input_dataset: Any, initial_state: tuple, other_argument
         def scanned() -> tuple:
             nonlocal state
             found = call(*state, *following())
+            if len(found) != total:
+                raise invalid(f"The scan function gave {len(found)} components for {count} of the state and {total - count} of the element.")
             state = found[:count]
             return found[count:]
 
@@ -227,26 +229,46 @@ def repeated(source: DatasetValue, times: int, scope: Scope) -> Next:
 @dataset_op("ShardDataset", "input_dataset: variant, num_shards: int64, index: int64", f"require_non_empty: bool = False, {OUTPUTS}")
 def _shard(context: Any, input_dataset: Any, num_shards: np.ndarray, index: np.ndarray) -> DatasetValue:
     source, shards, own = dataset_of(input_dataset), int(num_shards), int(index)
+    needs_all = context.op._attrs["require_non_empty"]
     if shards <= 0:
         raise invalid(f"Number of shards must be greater than zero (currently num_shards = {shards}).")
     if own < 0 or own >= shards:
         raise invalid(f"Index must be between 0 and {shards - 1} (currently index = {own}).")
 
-    def start(scope: Scope) -> Next:
-        following, place = source.start(scope), 0
-
-        def own_element() -> tuple:
-            nonlocal place
-            while True:
-                element = following()
-                place += 1
-                if (place - 1) % shards == own:
-                    return element
-
-        return own_element
-
     size = source.size
-    return DatasetValue(start, size if size < 0 else size // shards + (own < size % shards))
+    return DatasetValue(
+        lambda scope: shard_of(source.start(scope), shards, own, needs_all), size if size < 0 else size // shards + (own < size % shards)
+    )
+
+
+def shard_of(following: Next, shards: int, own: int, needs_all: bool = False) -> Next:
+    """Every `shards`-th element, from the `own`-th on; InvalidArgumentError where `needs_all` and another shard gets none."""
+    place = 0
+
+    def check_others() -> None:
+        nonlocal place
+        while place < shards:
+            try:
+                following()
+            except StopIteration:
+                raise invalid(
+                    f"There aren't enough elements in this dataset for each shard to have at least one element (# elems = {place}, "
+                    f"# shards = {shards}). If you are using datasets with distribution strategy, considering turning off dataset "
+                    "autosharding with `tf.data.Options.experimental_distribute.auto_shard = False`."
+                ) from None
+            place += 1
+
+    def own_element() -> tuple:
+        nonlocal place
+        while True:
+            element = following()
+            place += 1
+            if (place - 1) % shards == own:
+                if needs_all:
+                    check_others()
+                return element
+
+    return own_element
 
 
 @dataset_op("ConcatenateDataset", "input_dataset: variant, another_dataset: variant")
@@ -295,6 +317,13 @@ def _zip(context: Any, input_datasets: tuple) -> DatasetValue:
 # ---- datasets of datasets ----
 
 
+def outer_start(context: Any, source: DatasetValue, scope: Scope) -> Next:
+    """The elements that a function of datasets is called for: this worker's, where the pipeline is split over workers."""
+    following = source.start(scope)
+    shard = scope.shards.get(id(context))
+    return following if shard is None else shard_of(following, *shard)
+
+
 def inner_start(function: Callable, scope: Scope) -> Callable[[tuple], Next]:
     """Starts the dataset that a function gives for an element."""
     return lambda element: dataset_of(function(*element)[0]).start(scope)
@@ -305,7 +334,7 @@ def _flat_map(context: Any, input_dataset: Any, other_arguments: tuple) -> Datas
     source, function = dataset_of(input_dataset), HostFunction(context, "f", other_arguments, 1)
 
     def start(scope: Scope) -> Next:
-        outer, begin = source.start(scope), inner_start(function.bound(scope), scope)
+        outer, begin = outer_start(context, source, scope), inner_start(function.bound(scope), scope)
         following: Next | None = None
 
         def flat() -> tuple:
@@ -323,8 +352,11 @@ def _flat_map(context: Any, input_dataset: Any, other_arguments: tuple) -> Datas
     return DatasetValue(start)
 
 
-def interleaved(outer: Next, begin: Callable[[tuple], Next], cycle: int, block: int) -> Next:
-    """Elements of up to `cycle` datasets in turn, `block` of each; one that ends makes room for the next."""
+def interleaved(outer: Next, begin: Callable[[tuple], Next], cycle: int, block: int, counts_errors: bool = False) -> Next:
+    """Elements of up to `cycle` datasets in turn, `block` of each; one that ends makes room for the next.
+
+    `counts_errors` says whether an error of a dataset takes the place of an element.
+    """
     slots: list[Next | None] = [None] * cycle
     place = taken = 0
     is_over = False
@@ -333,8 +365,14 @@ def interleaved(outer: Next, begin: Callable[[tuple], Next], cycle: int, block: 
         nonlocal place, taken
         place, taken = (place + 1) % cycle, 0
 
+    def count() -> None:
+        nonlocal taken
+        taken += 1
+        if taken == block:
+            advance()
+
     def following() -> tuple:
-        nonlocal taken, is_over
+        nonlocal is_over
         empty = 0
         while True:
             if slots[place] is None:
@@ -357,37 +395,33 @@ def interleaved(outer: Next, begin: Callable[[tuple], Next], cycle: int, block: 
                 slots[place] = None
                 advance()
                 continue
-            taken += 1
-            if taken == block:
-                advance()
+            except errors.OpError:
+                if counts_errors:
+                    count()
+                raise
+            count()
             return element
 
     return following
 
 
-def _check_cycle(cycle: int, block: int) -> None:
+def check_cycle(cycle: int, block: int) -> None:
+    """InvalidArgumentError where one of the lengths of an interleaving is less than 1."""
     if cycle <= 0:
         raise invalid("cycle_length must be greater than zero.")
     if block <= 0:
         raise invalid("block_length must be greater than zero.")
 
 
-def _interleave(context: Any, input_dataset: Any, other_arguments: tuple, cycle_length: np.ndarray, block_length: np.ndarray, *more: Any) -> DatasetValue:
+def _interleave(context: Any, input_dataset: Any, other_arguments: tuple, cycle_length: Any, block_length: Any) -> DatasetValue:
     source, function = dataset_of(input_dataset), HostFunction(context, "f", other_arguments, 1)
     cycle, block = int(cycle_length), int(block_length)
-    _check_cycle(cycle, block)
+    check_cycle(cycle, block)
 
     def start(scope: Scope) -> Next:
-        return interleaved(source.start(scope), inner_start(function.bound(scope), scope), cycle, block)
+        return interleaved(outer_start(context, source, scope), inner_start(function.bound(scope), scope), cycle, block)
 
     return DatasetValue(start)
 
 
 dataset_op("InterleaveDataset", CALLED + ", cycle_length: int64, block_length: int64", FUNCTION)(_interleave)
-dataset_op(
-    "ParallelInterleaveDatasetV2", CALLED + ", cycle_length: int64, block_length: int64, num_parallel_calls: int64",
-    FUNCTION + ", sloppy: bool = False",
-)(_interleave)  # fmt: skip
-_BUFFERED = ", cycle_length: int64, block_length: int64, sloppy: bool, buffer_output_elements: int64, prefetch_input_elements: int64"
-for _prefix in ("", "Experimental"):
-    dataset_op(_prefix + "ParallelInterleaveDataset", CALLED + _BUFFERED, FUNCTION)(_interleave)

@@ -7,8 +7,9 @@ after another error it may be called again for the element that follows.
 from __future__ import annotations
 
 import functools
+import secrets
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
 from tfcompat._src.ops.flow.list_value import variant
 from tfcompat._src.ops.queues.resource import invalid
+from tfcompat._src.ops.queues.state import _uniform_numbers as uniform_numbers
 from tfcompat._src.runtime.random_state import RandomState
 
 Element = tuple
@@ -30,14 +32,26 @@ OUTPUTS = "output_types: list(type) >= 1, output_shapes: list(shape) >= 1"
 class Scope:
     """One iteration of a pipeline: the session as its functions see it, and what must end with it.
 
-    Functions have random counters of their own in each iteration. `kept` holds what datasets remember between epochs.
+    `record(tag, number)` takes down statistics where they are wanted.
+
+    Args:
+      session: the session. seeds: those that another iteration chose, for one that is to be the same.
+
+    Functions have random counters of their own in each iteration. `kept` holds what datasets remember between epochs, `shards`
+    the number of workers and the own one for kernels, by the id of their context, whose input is split over workers.
     """
 
-    def __init__(self, session: Any, fuses: frozenset[str] = frozenset()) -> None:
-        self._session, self.fuses = session, fuses
+    def __init__(self, session: Any, seeds: Iterable[tuple[int, int]] = ()) -> None:
+        self._session = session
+        self.fuses: frozenset[str] = frozenset()
+        self.seeds: list[tuple[int, int]] = []
+        self._seeds_given = list(seeds)
+        self.most_threads: int | None = None
+        self.record: Callable[[str, float], None] | None = None
+        self.shards: dict[int, tuple[int, int]] = {}
         self.random_state = RandomState()
         self.kept: dict[Any, Any] = {}
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
         self._closers: list[Callable[[], None]] = []
         self.closed = False
 
@@ -48,6 +62,25 @@ class Scope:
         """This iteration, inside a pipeline whose optimizations have these names."""
         self.fuses = names
         return self
+
+    def limited(self, most_threads: int) -> Scope:
+        """This iteration, inside a pipeline whose parallel calls have this many threads at most."""
+        self.most_threads = most_threads
+        return self
+
+    def seeds_or_chosen(self, seed: int, seed2: int) -> tuple[int, int]:
+        """Two seeds, or, where both are 0, seeds chosen at random: an iteration that is to be the same is given the same ones."""
+        if seed or seed2:
+            return seed, seed2
+        with self.lock:
+            place = len(self.seeds)
+            chosen = self._seeds_given[place] if place < len(self._seeds_given) else (secrets.randbits(63), secrets.randbits(63))
+            self.seeds.append(chosen)
+        return chosen
+
+    def numbers(self, seed: int, seed2: int) -> Iterator[int]:
+        """The 32-bit numbers of a generator with two seeds; see `seeds_or_chosen`."""
+        return iter(uniform_numbers(*self.seeds_or_chosen(seed, seed2)))
 
     def keep(self, owner: Any, make: Callable[[], Any]) -> Any:
         """What a dataset keeps for the iteration, made when it first asks."""
@@ -76,10 +109,29 @@ class DatasetValue:
       start: `start(scope) -> next`.
       size: number of elements, INFINITE or UNKNOWN.
       **notes: what other datasets want to know of this one.
+
+    Attributes:
+      context: of the kernel that made it. inputs: the datasets that it takes from.
     """
+
+    context: Any
+    inputs: list[DatasetValue]
 
     def __init__(self, start: Callable[[Scope], Next], size: int = UNKNOWN, **notes: Any) -> None:
         self.start, self.size, self.notes = start, size, notes
+
+    def made_by(self, context: Any, arguments: Iterable[Any]) -> DatasetValue:
+        """Notes which kernel made it, of which arguments."""
+        if not hasattr(self, "context"):
+            flat = [part for each in arguments for part in (each if isinstance(each, tuple) else (each,))]
+            found = [part.item() for part in flat if isinstance(part, np.ndarray) and part.dtype == object and not part.ndim]
+            self.context, self.inputs = context, [value for value in found if isinstance(value, DatasetValue)]
+        return self
+
+    @property
+    def op(self) -> Any:
+        """The node of the kernel that made it."""
+        return self.context.op
 
 
 def dataset_of(value: Any) -> DatasetValue:
@@ -115,7 +167,7 @@ def dataset_op(name: str, inputs: str, attrs: str = OUTPUTS, output: str = "hand
     def add(kernel: Callable) -> Callable:
         @functools.wraps(kernel)
         def run(context: Any, *arguments: Any) -> np.ndarray:
-            return variant(kernel(context, *arguments))
+            return variant(kernel(context, *arguments).made_by(context, arguments))
 
         op(
             name, f"({inputs}{', ' if inputs and attrs else ''}{'*, ' + attrs if attrs else ''}) -> ({output}: variant)", shape=si.scalar,

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Callable
 from typing import Any
 
+from tfcompat._src.data.dataset import DatasetV2
 from tfcompat._src.distribute import input_lib
 from tfcompat._src.distribute.distribute_lib import InputContext, Strategy
 from tfcompat._src.distribute.extended import StrategyExtended
@@ -74,10 +75,17 @@ class DefaultExtended(StrategyExtended):
         return min(var_list, key=lambda v: v.name)
 
     def _make_input_fn_iterator(self, input_fn: Callable) -> Any:
-        return input_lib.InputFunctionIterator(input_fn(InputContext()), self._devices)
+        found = input_fn(InputContext())
+        return self._make_dataset_iterator(found) if isinstance(found, DatasetV2) else input_lib.callable_iterator(found, self._devices)
 
     def _make_dataset_iterator(self, dataset: Any) -> Any:
-        return dataset.make_initializable_iterator()
+        return _DefaultInputIterator(dataset)
+
+    def _experimental_distribute_dataset(self, dataset: Any) -> Any:
+        return dataset
+
+    def _experimental_distribute_datasets_from_function(self, dataset_fn: Callable) -> Any:
+        return dataset_fn(InputContext())
 
     @property
     def worker_devices(self) -> tuple[str, ...]:
@@ -86,6 +94,21 @@ class DefaultExtended(StrategyExtended):
     @property
     def parameter_devices(self) -> tuple[str, ...]:
         raise RuntimeError("parameter_devices() method unsupported by default tf.distribute.Strategy.")
+
+
+class _DefaultInputIterator:
+    """An iterator over a dataset with the methods of those of strategies."""
+
+    def __init__(self, dataset: Any) -> None:
+        self._iterator = dataset.make_initializable_iterator()
+
+    def get_next(self) -> Any:
+        """The next element."""
+        return self._iterator.get_next()
+
+    def initialize(self) -> list:
+        """The operations that begin a pass."""
+        return [self._iterator.initializer]
 
 
 class DefaultStrategy(Strategy):
@@ -157,5 +180,5 @@ def experimental_set_strategy(strategy: Strategy | None) -> None:
 
 @export("distribute.get_loss_reduction", "contrib.distribute.get_loss_reduction")
 def get_loss_reduction() -> ReduceOp:
-    """The reduction of the replicas' losses that an optimizer expects: SUM, outside of estimators."""
-    return ReduceOp.SUM
+    """How the replicas' losses become that of all: MEAN in an Estimator whose loss is no sum, else SUM."""
+    return ReduceOp.MEAN if distribution_context.loss_is_mean() else ReduceOp.SUM

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from tfcompat._src.distribute.extended import StrategyExtended
@@ -97,14 +98,14 @@ class Strategy:
     def make_input_fn_iterator(
         self, input_fn: Callable[[InputContext], Any], replication_mode: InputReplicationMode = InputReplicationMode.PER_WORKER
     ) -> Any:
-        """An iterator over what `input_fn` gives: a function that makes the tensors of one replica.
+        """An iterator over what `input_fn` gives: a tf.data.Dataset of batches for one replica each, or a function that makes one's tensors.
 
         Args:
           input_fn: takes an InputContext.
           replication_mode: InputReplicationMode.PER_WORKER.
 
         Raises:
-          ValueError: another mode. NotImplementedError: `input_fn` gives a tf.data.Dataset.
+          ValueError: another mode, or `input_fn` gives something else.
         """
         if replication_mode != InputReplicationMode.PER_WORKER:
             raise ValueError(f"Input replication mode not supported: {replication_mode!r}")
@@ -112,7 +113,7 @@ class Strategy:
             return self._extended._make_input_fn_iterator(input_fn)
 
     def experimental_make_numpy_dataset(self, numpy_input: Any, session: Any = None) -> Any:
-        """A tf.data.Dataset of arrays."""
+        """A tf.data.Dataset of the rows of a structure of arrays, which `session` keeps in variables."""
         return self._extended.experimental_make_numpy_dataset(numpy_input, session)
 
     def experimental_distribute_dataset(self, dataset: Any) -> Any:
@@ -180,6 +181,15 @@ class Strategy:
             return group(value, name=name)
         return getattr(value[0], "op", value[0]) if isinstance(value[0], Tensor) else value[0]
 
+    @contextlib.contextmanager
+    def _scale_loss_for_estimator_enabled(self) -> Iterator[None]:
+        """A block in which optimizers divide the loss by the number of replicas, unless it is a sum."""
+        self._scale_loss_for_estimator = True
+        try:
+            yield
+        finally:
+            self._scale_loss_for_estimator = False
+
     # ---- configuration ----
 
     def configure(
@@ -196,6 +206,8 @@ class Strategy:
         made = type(self).__new__(type(self))
         memo[id(self)] = made
         made.__dict__.update(self.__dict__)
+        made._extended = copy.copy(self._extended)
+        made._extended._strategy = made
         return made
 
 

@@ -7,7 +7,7 @@ import copy
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from tfcompat._src.distribute import device_util
+from tfcompat._src.distribute import device_util, input_lib
 from tfcompat._src.distribute.cross_device_ops import CrossDeviceOps, reduce_non_distributed_value
 from tfcompat._src.distribute.reduce_util import ReduceOp, as_reduce_op
 from tfcompat._src.distribute.values import DistributedValues, Mirrored, value_container
@@ -18,8 +18,6 @@ from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.platform import logging
 from tfcompat._src.variables.scope import get_variable_scope, variable_scope
 from tfcompat._src.variables.variable import variable_creator_scope
-
-_NO_DATA = "tfcompat does not distribute a tf.data.Dataset over replicas ({}); use make_input_fn_iterator with a function that gives tensors."
 
 
 @export("distribute.StrategyExtended")
@@ -244,26 +242,30 @@ class StrategyExtended:
     # ---- input ----
 
     def _make_dataset_iterator(self, dataset: Any) -> Any:
-        raise NotImplementedError(_NO_DATA.format("make_dataset_iterator"))
+        return input_lib.dataset_iterator(dataset, self._devices, self._num_replicas_in_sync)
 
     def _make_input_fn_iterator(self, input_fn: Callable) -> Any:
+        return input_lib.input_function_iterator(input_fn, self._input_context(), self._devices)
+
+    def _input_context(self) -> Any:
+        """What an input function is told."""
         raise NotImplementedError("must be implemented in descendants")
 
     def experimental_make_numpy_dataset(self, numpy_input: Any, session: Any = None) -> Any:
-        """A tf.data.Dataset of arrays."""
-        raise NotImplementedError(_NO_DATA.format("experimental_make_numpy_dataset"))
+        """A tf.data.Dataset of the rows of a structure of arrays, which `session` keeps in variables."""
+        return input_lib.numpy_dataset(numpy_input, device_util.get_host_for_device(self._devices[0]), session)
 
     def _experimental_distribute_dataset(self, dataset: Any) -> Any:
-        raise NotImplementedError(_NO_DATA.format("experimental_distribute_dataset"))
+        return input_lib.DistributedDataset(dataset, self._devices, self._num_replicas_in_sync)
 
     def _experimental_distribute_datasets_from_function(self, dataset_fn: Callable) -> Any:
-        raise NotImplementedError(_NO_DATA.format("experimental_distribute_datasets_from_function"))
+        return input_lib.DistributedDatasetFromFunction(dataset_fn, self._input_context(), self._devices)
 
     def experimental_run_steps_on_iterator(
         self, fn: Callable, iterator: Any, iterations: int = 1, initial_loop_values: Any = None
     ) -> Any:
         """`iterations` steps of `fn(context, inputs)` in one loop of the graph."""
-        raise NotImplementedError(_NO_DATA.format("experimental_run_steps_on_iterator"))
+        raise NotImplementedError("tfcompat has no experimental_run_steps_on_iterator: run each step by itself, with iterator.get_next().")
 
     # ---- configuration ----
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tfcompat._src.distribute import device_util, input_lib
+from tfcompat._src.distribute import device_util
 from tfcompat._src.distribute.cross_device_ops import CrossDeviceOps, choose_the_best
 from tfcompat._src.distribute.distribute_lib import InputContext, Strategy
 from tfcompat._src.distribute.extended import StrategyExtended
@@ -90,8 +90,8 @@ class MirroredExtended(StrategyExtended):
     def non_slot_devices(self, var_list: Any) -> tuple[str, ...]:
         return self._devices
 
-    def _make_input_fn_iterator(self, input_fn: Callable) -> Any:
-        return input_lib.InputFunctionIterator(input_fn(InputContext(1, 0, self._num_replicas_in_sync)), self._devices)
+    def _input_context(self) -> InputContext:
+        return InputContext(1, 0, self._num_replicas_in_sync)
 
     def _update_config_proto(self, config_proto: Any) -> Any:
         made = super()._update_config_proto(config_proto)

@@ -71,8 +71,14 @@ class OneDeviceExtended(StrategyExtended):
     def non_slot_devices(self, var_list: Any) -> tuple[str, ...]:
         return (self._device,)
 
-    def _make_input_fn_iterator(self, input_fn: Callable) -> Any:
-        return input_lib.InputFunctionIterator(input_fn(InputContext()), self._devices)
+    def _input_context(self) -> InputContext:
+        return InputContext()
+
+    def _make_dataset_iterator(self, dataset: Any) -> Any:
+        return input_lib.dataset_iterator(dataset, self._devices)
+
+    def _experimental_distribute_dataset(self, dataset: Any) -> Any:
+        return input_lib.DistributedDataset(dataset, self._devices)
 
     def value_container(self, value: Any) -> Any:
         return value

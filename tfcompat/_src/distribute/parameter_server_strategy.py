@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tfcompat._src.distribute import device_util, input_lib
+from tfcompat._src.distribute import device_util
 from tfcompat._src.distribute.cluster_resolver.tfconfig import TFConfigClusterResolver
 from tfcompat._src.distribute.cross_device_ops import ReductionToOneDevice
 from tfcompat._src.distribute.distribute_lib import InputContext, Strategy
@@ -82,8 +82,8 @@ class CentralStorageExtended(StrategyExtended):
     def non_slot_devices(self, var_list: Any) -> Any:
         return min(var_list, key=lambda v: v.name)
 
-    def _make_input_fn_iterator(self, input_fn: Callable) -> Any:
-        return input_lib.InputFunctionIterator(input_fn(InputContext(1, 0, self._num_replicas_in_sync)), self._devices)
+    def _input_context(self) -> InputContext:
+        return InputContext(1, 0, self._num_replicas_in_sync)
 
 
 def _single(structured: Any) -> Any:

@@ -86,6 +86,10 @@ class DistributedVariable(DistributedValues, BaseResourceVariable):
         with contextlib.nullcontext() if in_scope else self._distribute_strategy.scope():
             return raw.Identity(convert_to_tensor(self.get()))
 
+    def to_proto(self, export_scope: str | None = None) -> Any:
+        """The VariableDef message of the first component."""
+        return self.primary.to_proto(export_scope)
+
     @property
     def sparse_read(self) -> Any:
         """Not there, as in 1.15: tf.gather reads the variable, and then gathers."""

@@ -36,6 +36,12 @@ def apply_op(spec: OpSpec, inputs: list[Any], attrs: dict[str, Any], name: str |
       TypeError, ValueError: an input or attribute does not fit the signature.
     """
     graph = get_default_graph()
+    if graph.executes:
+        keras_graph = _keras_graph(inputs)
+        if keras_graph is None:
+            return _apply_eagerly(graph, spec, inputs, attrs, name)
+        with keras_graph.as_default():
+            return apply_op(spec, inputs, attrs, name, skip_frames + 1)
     other = _foreign_graph(inputs, graph)
     if other is not None:
         with other.as_default():
@@ -52,6 +58,32 @@ def apply_op(spec: OpSpec, inputs: list[Any], attrs: dict[str, Any], name: str |
     finally:
         graph._name_stack = outer_scope
     return results(op)
+
+
+def _apply_eagerly(graph: Any, spec: OpSpec, inputs: list[Any], attrs: dict[str, Any], name: str | None) -> Any:
+    """Runs an operation; its outputs, None where it has none.
+
+    Raises:
+      RuntimeError: it takes or gives references, which are of graphs only.
+    """
+    ref = next((a.name for a in (*spec.signature.inputs, *spec.signature.outputs) if a.is_ref), None)
+    if ref is not None:
+        raise RuntimeError(f"{spec.name} op does not support eager execution. Arg {ref!r} is a ref.")
+    inside = {k: _convert_attr(spec, spec.signature.attrs[k], v) for k, v in attrs.items() if k in spec.signature.attrs}
+    tensors_in = _convert_inputs(spec, inputs, inside)
+    _complete_attrs(spec, inside)
+    op = graph.make_op(spec, name or spec.name, tensors_in, inside)
+    found = results(op)
+    return None if found is op else found
+
+
+def _keras_graph(inputs: list[Any]) -> Any:
+    """The graph in which Keras keeps models where operations run at once, if an input is of it: nodes are added to it."""
+    for value in inputs:
+        for element in value if isinstance(value, (list, tuple)) else (value,):
+            if isinstance(element, Tensor) and getattr(element.graph, "name", None) == "keras_graph":
+                return element.graph
+    return None
 
 
 @contextlib.contextmanager
@@ -81,6 +113,8 @@ def _foreign_graph(inputs: list[Any], default: Any) -> Any:
         for element in value if isinstance(value, (list, tuple)) else (value,):
             graph = getattr(element, "graph", None)
             if graph is not None and graph is not default:
+                if getattr(graph, "executes", False):
+                    raise RuntimeError("Attempting to capture an EagerTensor without building a function.")
                 flat = [e for v in inputs for e in (v if isinstance(v, (list, tuple)) else (v,))]
                 found = graph_from_inputs(flat)
                 return None if found is default else found

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import math
+import os
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -111,6 +113,18 @@ def sizes(shape: Any) -> None:
     """Demands that no dimension of a shape is negative."""
     if np.any(np.less(shape, 0)):
         raise errors.InvalidArgumentError(None, None, f"Dimension {int(np.min(shape))} must be >= 0")
+
+
+def require_room(sizes: Any, dtype: np.dtype) -> None:
+    """Demands that the machine could hold an array, before something as large is computed on the way to it."""
+    if math.prod(sizes) * dtype.itemsize > _machine_bytes():
+        text = f"OOM when allocating tensor with shape[{','.join(map(str, sizes))}] and type {dtype.name}"
+        raise errors.ResourceExhaustedError(None, None, text)
+
+
+@functools.cache
+def _machine_bytes() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def no_row(dtype: Any) -> int:

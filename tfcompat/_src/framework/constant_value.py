@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tfcompat._src.framework import checks, dtypes, errors
+from tfcompat._src.framework.eager_tensor import eager_value
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_like import is_dense_tensor_like
@@ -31,6 +32,9 @@ def known_value(tensor: Tensor) -> np.ndarray | None:
 
     A constant that comes into a loop is known there, but nothing that is computed of it, as in 1.15.
     """
+    value = eager_value(tensor)
+    if value is not None:
+        return value
     op = tensor.op
     while op.type == "Enter" and op._attrs["is_constant"]:
         op = op.inputs[0].op
@@ -43,6 +47,8 @@ def known_value(tensor: Tensor) -> np.ndarray | None:
 
 def _evaluate(tensor: Tensor, memo: dict[Tensor, Any], depth: int) -> Any:
     found = memo.get(tensor)
+    if found is None:
+        found = eager_value(tensor)
     if found is None:
         outputs = _evaluate_op(tensor.op, memo, depth)
         for t, value in zip(tensor.op.outputs, outputs):
@@ -212,6 +218,9 @@ def constant_value(tensor: Any, partial: bool = False) -> np.ndarray | None:
     """
     if not isinstance(tensor, Tensor):
         return None if is_dense_tensor_like(tensor) else tensor
+    eager = eager_value(tensor)
+    if eager is not None:
+        return eager
     if partial and tensor.op.type == "Pack" and tensor.op._attrs["axis"] == 0:
         return np.array([constant_value(t) for t in tensor.op.inputs], dtype=object)
     found = known_value(tensor) if _is_static(tensor) else None
@@ -254,4 +263,6 @@ def constant_value_as_shape(tensor: Tensor) -> TensorShape:
             )
         return TensorShape(None)
     tensor.shape.with_rank(1)
+    if eager_value(tensor) is not None:
+        return TensorShape.of(known_shape(tensor))
     return TensorShape.of(_python_sizes(tensor))

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from tfcompat._src.framework import dtypes, op_spec, tensor_proto
+from tfcompat._src.framework.eager_tensor import EagerTensor
 from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import get_default_graph
+from tfcompat._src.framework.scopes import executing_eagerly, get_default_graph
 from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import Dimension, TensorShape
+from tfcompat._src.framework.tensor_shape import Dimension, TensorShape, as_shape
 from tfcompat._src.proto import messages
 
 _functions: dict[int, list[tuple[Any, Callable]]] = {}
@@ -135,6 +136,8 @@ def convert_n_to_tensor_or_indexed_slices(values: Iterable[Any], dtype: Any = No
 def add_constant(value: np.ndarray, dtype: dtypes.DType, name: str) -> Tensor:
     """A Const node holding `value`."""
     graph = get_default_graph()
+    if graph.executes:
+        return EagerTensor.of(value, dtype, graph, graph.device_of("Const"))
     attrs = {"value": value, "dtype": dtype}
     op = graph.make_op(op_spec.get("Const"), graph._final_name(name), (), attrs, [dtype], skip_frames=3)
     return op._outputs[0]
@@ -166,6 +169,8 @@ def constant_v2(value: Any, dtype: Any = None, shape: Any = None, name: str = "C
 
 
 def _constant(value: Any, dtype: dtypes.DType | None, shape: Any, name: str, allow_broadcast: bool = False) -> Tensor:
+    if executing_eagerly():
+        _check_for_eager(value, shape, allow_broadcast)
     if isinstance(value, messages.TensorProto):
         array = tensor_proto.make_ndarray(value)
         return add_constant(array, dtypes.as_dtype(value.dtype), name)
@@ -173,6 +178,16 @@ def _constant(value: Any, dtype: dtypes.DType | None, shape: Any, name: str, all
     if isinstance(value, np.ndarray) and np.may_share_memory(array, value):
         array = array.copy()
     return add_constant(array, dtype or dtypes.as_dtype(array.dtype), name)
+
+
+def _check_for_eager(value: Any, shape: Any, allow_broadcast: bool) -> None:
+    """Refuses what a constant may be in graphs only: a message, or a value that is filled up with its last element."""
+    if isinstance(value, messages.TensorProto):
+        raise ValueError(f"Attempt to convert a value ({value!r}) with an unsupported type ({type(value)}) to a Tensor.")
+    count = None if shape is None else as_shape(shape).num_elements()
+    given = 1 if count is None else np.size(np.asarray(value, dtype=object) if not isinstance(value, Tensor) else value._numpy())
+    if count is not None and given not in (1, count):
+        raise TypeError(f"Eager execution of tf.constant with unsupported shape (value has {given} elements, shape is {shape} with {count} elements).")
 
 
 def _constant_conversion(value: Any, dtype: dtypes.DType | None = None, name: str | None = None, as_ref: bool = False) -> Tensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 
@@ -37,3 +37,13 @@ class DefaultStack(threading.local):
 
 SESSIONS = DefaultStack()
 GRAPHS = DefaultStack()
+
+
+EAGER_GRAPHS: list[Callable[[], Any]] = []
+"""What gives the graph whose operations run at once: the runtime puts it here."""
+
+
+def get_eager_graph() -> Any:
+    """The graph whose operations run at once."""
+    top = GRAPHS.top()
+    return top if top is not None and top.executes else EAGER_GRAPHS[0]()

@@ -71,3 +71,22 @@ def updating(device: str) -> Iterator[None]:
 def update_device() -> str | None:
     """The device of the open `updating` block, or None."""
     return _STACK.update_device
+
+
+_SUMS = ("weighted_sum", "none")
+
+
+def loss_is_mean() -> bool:
+    """Whether the loss of all replicas is the mean of theirs: in an Estimator, unless the last loss of the graph is a sum."""
+    mode = current()
+    if mode is None or not mode.strategy._scale_loss_for_estimator:
+        return False
+    return getattr(get_default_graph(), "_last_loss_reduction", None) not in _SUMS
+
+
+def scaled_loss(loss: Any) -> Any:
+    """A replica's loss as optimizers take its gradient: divided by the number of replicas, where the mean is wanted."""
+    mode = current()
+    is_scaled = mode is not None and loss_is_mean() and mode.strategy.num_replicas_in_sync > 1
+    get_default_graph()._is_loss_scaled_by_optimizer = is_scaled
+    return loss * (1.0 / mode.strategy.num_replicas_in_sync) if is_scaled else loss

@@ -8,10 +8,13 @@ graph (order, state, random counters, devices, gradients) holds inside functions
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from typing import Any
 
-from tfcompat._src.framework import attr_values, dtypes, op_spec, raw, shape_inference
+import numpy as np
+
+from tfcompat._src.framework import attr_values, dtypes, op_spec, raw, recorders, shape_inference
+from tfcompat._src.framework.eager_tensor import eager_value
 from tfcompat._src.framework.function_def import definition_of
 from tfcompat._src.framework.graph import Graph
 from tfcompat._src.framework.operation import Operation, output_dtypes
@@ -21,6 +24,8 @@ from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape
 from tfcompat._src.proto import messages
 
+_LARGEST_INLINED = 128
+
 
 class FuncGraph(Graph):
     """The graph of a function's body; tensors of the outer graph that its nodes use become further inputs.
@@ -28,21 +33,26 @@ class FuncGraph(Graph):
     Args:
       outer_graph: the graph around it.
       copied_ops: where given, nodes of the outer graph are copied into the body and not passed in, if this says so of them.
+
+    Attributes:
+      keeps_effects: whether nodes that act run also where no result hangs on them.
     """
 
     building_function = True
+    keeps_effects = True
 
     def __init__(self, outer_graph: Graph, copied_ops: Callable[[Operation], bool] | None = None) -> None:
         super().__init__()
         self._copied_ops = copied_ops
         self.outer_graph = self._outer_graph = outer_graph
         self._graph_def_versions.CopyFrom(outer_graph.graph_def_versions)
-        self._functions = dict(outer_graph._functions)
+        self._functions = {} if outer_graph.executes else dict(outer_graph._functions)
         self.inputs: list[Tensor] = []
         self.outputs: list[Tensor] = []
         self.captures: dict[Tensor, Tensor] = {}
         self.extra_vars: list[Any] = []
         self._copies: dict[Operation, Operation] = {}
+        self._constants: dict[Tensor, Tensor] = {}
 
     @property
     def extra_inputs(self) -> list[Tensor]:
@@ -68,11 +78,25 @@ class FuncGraph(Graph):
             return self._copied(tensor.op).outputs[tensor.value_index]
         found = self.captures.get(tensor)
         if found is None:
+            value = eager_value(tensor)
+            if value is not None and value.size <= _LARGEST_INLINED and not recorders.order([tensor]):
+                return self._inlined(tensor, value)
             outer = self.outer_graph
             if tensor.graph is not outer and isinstance(outer, FuncGraph):
                 outer.capture(tensor)
             found = self.captures[tensor] = self.add_input(tensor.dtype, tensor._sizes, name or "Placeholder")
             found._handle_data = tensor._handle_data
+            self.captured_from[found] = tensor
+        return found
+
+    def _inlined(self, tensor: Tensor, value: np.ndarray) -> Tensor:
+        """A small tensor that has a value, as a constant."""
+        found = self._constants.get(tensor)
+        if found is None:
+            with self.control_dependencies(None):
+                attrs = {"value": value, "dtype": tensor.dtype}
+                found = super().make_op(op_spec.get("Const"), self.unique_name("Const"), (), attrs, [tensor.dtype]).outputs[0]
+            self._constants[tensor] = found
             self.captured_from[found] = tensor
         return found
 
@@ -104,8 +128,12 @@ class GraphFunction:
       body: the graph with its nodes; `body.inputs` and `body.outputs` are arguments and results.
       arg_names: of the arguments. out_names: of the results.
       attrs: attributes of the function, inside values.
+
+    `extra_outputs` are tensors of the body that it gives after the body's outputs; `programs` is where operations that run at once
+    keep what they compile of it.
     """
 
+    extra_outputs: tuple[Tensor, ...] = ()
     grad_func_name: str | None = None
     python_grad_func: Callable | None = None
     description = ""
@@ -115,10 +143,21 @@ class GraphFunction:
     ) -> None:
         self.name, self.body, self.attrs = name, body, attrs
         self.arg_names, self.out_names = list(arg_names), list(out_names)
+        self.programs: dict[tuple, Any] = {}
+
+    @property
+    def outputs(self) -> list[Tensor]:
+        """The results, as tensors of the body."""
+        return [*self.body.outputs, *self.extra_outputs]
+
+    @property
+    def graph(self) -> FuncGraph:
+        return self.body
 
     @property
     def is_stateful(self) -> bool:
-        return any(is_stateful(op) for op in self.body.get_operations())
+        """Whether a call acts, or what it gives hangs on variables."""
+        return any(is_stateful(op) or bool(spec_of(op).effects.reads) for op in self.body.get_operations())
 
     @property
     def definition(self) -> Any:
@@ -129,7 +168,7 @@ class GraphFunction:
     def spec(self) -> op_spec.OpSpec:
         """The record of the nodes that call the function."""
         inputs = tuple(_arg(n, t) for n, t in zip(self.arg_names, self.body.inputs))
-        outputs = tuple(_arg(n, t) for n, t in zip(self.out_names, self.body.outputs))
+        outputs = tuple(_arg(n, t) for n, t in zip(self.out_names, self.outputs))
         return call_spec(self.name, inputs, outputs, op_spec.Effects(external=self.is_stateful))
 
 
@@ -194,11 +233,15 @@ class _ArgumentContext(shape_inference.InferenceContext):
 
 
 class CallOperation(Operation):
-    """A node that calls a function: `inputs` and `control_inputs` are those of the graph; `_inputs`, of the inlined body."""
+    """A node that calls a function: `inputs` and `control_inputs` are those of the graph; `_inputs`, of the inlined body.
+
+    `_inside_others` are arguments made in branches and loops of other such nodes: the body runs whether they have values or not.
+    """
 
     differentiates_inlined = False
     results_spec = results_spec(_call_gradient)
     _inlined: tuple | None = None
+    _inside_others: Set[Tensor] = frozenset()
     _span: float = 1
 
     def __init__(self, graph: Graph, spec: op_spec.OpSpec, *args: Any) -> None:
@@ -278,6 +321,14 @@ class CallOperation(Operation):
         return self._inlined
 
 
+def operations_within(op: Operation) -> Iterator[Operation]:
+    """A node, and the nodes of the functions that it calls."""
+    yield op
+    if isinstance(op, CallOperation):
+        for inner in op.function.body.get_operations():
+            yield from operations_within(inner)
+
+
 def _function_of_type(op: Operation) -> GraphFunction:
     return op._graph._get_function(op.type)
 
@@ -290,7 +341,8 @@ def inlined(call: CallOperation) -> tuple[tuple[Tensor, ...], list[Operation]]:
     """Copies of the body's nodes, which the graph does not list, between the arguments and the results of a call."""
     nodes = body_nodes(call.function.body)
     step = call._span / (len(nodes) + 1)
-    sources = list(dict.fromkeys(t.op for t in call._arguments))
+    captured = {t for t in call._arguments if is_listed(call) and not is_listed(t.op)} | call._inside_others
+    sources = list(dict.fromkeys(t.op for t in call._arguments if t not in captured))
 
     def copy(op: Operation, attrs: dict[str, Any], inputs: list[Tensor], controls: list[Operation]) -> Operation:
         found = type(op)(
@@ -300,14 +352,19 @@ def inlined(call: CallOperation) -> tuple[tuple[Tensor, ...], list[Operation]]:
         found._device = op._device or call._device
         found._control_flow_context = call._control_flow_context
         if isinstance(found, CallOperation):
-            found._span = step
+            found._span, found._inside_others = step, captured.intersection(inputs)
         else:
             shape_inference.infer(found)
         return found
 
     made, values = copied(call.function.body, call._arguments, copy)
     acting = [made[op] for op in acting_nodes(nodes)]
-    return tuple(values[t] for t in call.function.body.outputs), [*call._waits_for, *acting]
+    return tuple(values[t] for t in call.function.outputs), [*call._waits_for, *acting]
+
+
+def is_listed(op: Operation) -> bool:
+    """Whether the graph lists a node: those that take the place of a call it does not."""
+    return op._graph._nodes_by_name.get(op._name) is op
 
 
 _LEVELS = {"Switch": 1, "RefSwitch": 1, "Enter": 1, "RefEnter": 1, "Exit": -2, "RefExit": -2}
@@ -331,10 +388,12 @@ def acting_nodes(nodes: Iterable[Operation]) -> list[Operation]:
 
 
 def body_nodes(body: FuncGraph) -> dict[Operation, int]:
-    """The nodes of a body but for its arguments, sources first, numbered from 1; with those that already take the place of calls."""
+    """The nodes of a body that run, but for its arguments, sources first, numbered from 1; with those that already take the place of
+    calls.
+    """
     arguments = {t.op for t in body.inputs}
     found: dict[Operation, int] = {}
-    roots = body.get_operations()
+    roots = body.get_operations() if body.keeps_effects else [t.op for t in body.outputs]
     while roots:
         pending, roots = list(reversed(roots)), []
         while pending:

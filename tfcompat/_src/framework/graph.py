@@ -41,6 +41,8 @@ class Graph(Collections):
     """
 
     building_function = False
+    executes = False
+    """Whether operations run when they are made."""
     _building_function = property(lambda self: self.building_function)
 
     def __init__(self) -> None:
@@ -64,6 +66,7 @@ class Graph(Collections):
         self._unfetchable: set[Operation] = set()
         self._finalized = False
         self._seed: int | None = None
+        self._seed_used = False
         self._container = ""
         self._functions: dict[str, Any] = {}
         self._consumer_cache: tuple[int, dict] = (-1, {})
@@ -81,6 +84,11 @@ class Graph(Collections):
         thread_scopes.separate(self)
 
     # ---- state ----
+
+    def next_operation_seed(self) -> int:
+        """The seed of an operation that states none, where the graph has a seed."""
+        self._seed_used = True
+        return self._last_id
 
     @property
     def version(self) -> int:

@@ -418,10 +418,15 @@ class ImportedFunction(GraphFunction):
         return found
 
 
-def add_functions(graph: Graph, library: Any) -> None:
-    """Gives a graph the functions of a FunctionDefLibrary message, and what it says of their gradients."""
-    for definition in library.function:
-        if not graph._is_function(definition.signature.name):
-            graph._add_function(ImportedFunction(definition, graph))
+def add_functions(graph: Graph, library: Any) -> list[ImportedFunction]:
+    """Gives a graph the functions of a FunctionDefLibrary message, and what it says of their gradients.
+
+    Returns:
+      the functions that are new, which must be kept where the graph does not keep them: where operations run at once.
+    """
+    new = [ImportedFunction(d, graph) for d in library.function if not graph._is_function(d.signature.name)]
+    for function in new:
+        graph._add_function(function)
     for entry in library.gradient:
         graph._get_function(entry.function_name).grad_func_name = entry.gradient_func
+    return new

@@ -15,8 +15,8 @@ class HostContext:
 
     @property
     def resources(self) -> dict[str, Any]:
-        """The session's resources (tables, queues, iterators...) by name."""
-        return self.session.resources
+        """The resources (tables, queues, iterators...) by name where the node is."""
+        return self.session.resources_of(self.op)
 
     def is_initialized(self, handle: Any) -> bool:
         """Whether the variable behind a ref or resource tensor has a value."""

@@ -22,7 +22,7 @@ logging.getLogger("jax._src.xla_bridge").setLevel(logging.WARNING)
 # with what stands around them (LIBRARY_FUSION_TYPE_DOT), JAX 0.10's are wrong where a factor is a constant of equal elements.
 _CPU_OPTIONS = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT"}
 # For programs that compute few elements: compiles two to five times as fast, to code that is up to twenty times as slow per element.
-_SMALL: dict[str, Any] = {"xla_backend_optimization_level": 0, "xla_cpu_parallel_codegen_split_count": 1}
+_SMALL: dict[str, Any] = {"xla_backend_optimization_level": 1, "xla_cpu_parallel_codegen_split_count": 1}
 if jax.__version_info__ < (0, 11):
     _SMALL["xla_cpu_use_fusion_emitters"] = False
 # For programs of many equations on small arrays, such as unrolled RNNs: the time that fusion takes grows with the square of their
@@ -74,6 +74,18 @@ def compiles_to_cpu() -> bool:
 def program_size(function: Any, arguments: tuple) -> tuple[int, int]:
     """Equations of a jitted function, and elements that it computes for arguments, where a loop of unknown length goes round 256 times."""
     return _program_size(function.trace(*arguments).jaxpr.jaxpr)
+
+
+def has_loops(function: Any, arguments: tuple) -> bool:
+    """Whether a jitted function goes round a loop for arguments."""
+    return _has_loops(function.trace(*arguments).jaxpr.jaxpr)
+
+
+def _has_loops(jaxpr: Any) -> bool:
+    return any(
+        equation.primitive.name in ("while", "scan") or any(map(_has_loops, core.jaxprs_in_params(equation.params)))
+        for equation in jaxpr.eqns
+    )
 
 
 def _program_size(jaxpr: Any) -> tuple[int, int]:

@@ -99,6 +99,8 @@ class OpSpec:
       context: whether a host kernel takes the run's HostContext as its first argument.
       padded: a device twin of a host kernel whose output length depends on data: outputs are as long as they can be, filled up
         with `checks.no_row`. It stands in where only row updates see them, which pass over such entries.
+      counted: inputs with one row per entry of which a device kernel takes more than there are: further entries are
+        `checks.no_row` in integer inputs, 0 in others. It passes over them, so other numbers of entries need no other program.
       where: file and line of the registration.
       node_class: the class of its nodes, where that is not Operation.
     """
@@ -116,6 +118,7 @@ class OpSpec:
     reserve: Callable | None = None
     context: bool = False
     padded: Callable | None = None
+    counted: tuple[str, ...] = ()
     traceable: Callable | None = None
     where: str = ""
     node_class: Any = None
@@ -133,6 +136,11 @@ class OpSpec:
     def fold_attrs(self) -> tuple[str, ...]:
         """The attributes that the NumPy twin takes."""
         return keyword_names(self.numpy_kernel)
+
+    @functools.cached_property
+    def counted_positions(self) -> tuple[int, ...]:
+        """The positions of the `counted` inputs."""
+        return tuple(self.signature.input_index[n] for n in self.counted)
 
     @functools.cached_property
     def shape_only_positions(self) -> Container[int]:

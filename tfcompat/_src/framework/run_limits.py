@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from tfcompat._src.framework import errors
 
@@ -17,24 +17,38 @@ class MustWait(Exception):
 class _Limits(threading.local):
     deadline: float | None = None
     may_wait: bool = True
+    is_cancelled: Callable[[], bool] | None = None
 
 
 _limits = _Limits()
 _UNLIMITED = contextlib.nullcontext()
 
 
-def within(milliseconds: int) -> contextlib.AbstractContextManager[None]:
-    """A context in which host steps wait no longer than `milliseconds` from now; without a limit where it is not positive."""
-    return _limited(milliseconds) if milliseconds > 0 else _UNLIMITED
+def within(
+    milliseconds: int, is_cancelled: Callable[[], bool] | None = None
+) -> contextlib.AbstractContextManager[None]:
+    """A context in which host steps wait no longer than `milliseconds` from now; without a limit where it is not positive.
+
+    `is_cancelled` says whether they are to wait no more at all.
+    """
+    return _limited(milliseconds, is_cancelled) if milliseconds > 0 or is_cancelled is not None else _UNLIMITED
 
 
 @contextlib.contextmanager
-def _limited(milliseconds: int) -> Iterator[None]:
-    outer, _limits.deadline = _limits.deadline, time.monotonic() + milliseconds / 1000
+def _limited(milliseconds: int, is_cancelled: Callable[[], bool] | None) -> Iterator[None]:
+    outer = _limits.deadline, _limits.is_cancelled
+    if milliseconds > 0:
+        _limits.deadline = time.monotonic() + milliseconds / 1000
+    _limits.is_cancelled = is_cancelled
     try:
         yield
     finally:
-        _limits.deadline = outer
+        _limits.deadline, _limits.is_cancelled = outer
+
+
+def is_cancelled() -> bool:
+    """Whether operations of this thread's run are to wait no more."""
+    return _limits.is_cancelled is not None and _limits.is_cancelled()
 
 
 @contextlib.contextmanager

@@ -13,6 +13,7 @@ from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
 
 _global_default: list[Graph] = []
+_instead_of_global: list[Graph] = []
 
 
 @export("get_default_graph")
@@ -21,6 +22,11 @@ def get_default_graph() -> Graph:
     stack = GRAPHS.stack
     if stack:
         return stack[-1]
+    return _instead_of_global[0] if _instead_of_global else global_graph()
+
+
+def global_graph() -> Graph:
+    """The graph that nodes go to outside of `as_default()` blocks in graph mode."""
     if not _global_default:
         _global_default.append(Graph())
     return _global_default[0]
@@ -29,7 +35,7 @@ def get_default_graph() -> Graph:
 @export("reset_default_graph")
 def reset_default_graph() -> None:
     """Starts a new global default graph; AssertionError inside a `with graph.as_default()` block."""
-    if GRAPHS.stack:
+    if any(not graph.executes for graph in GRAPHS.stack):
         raise AssertionError("Do not use tf.reset_default_graph() to clear nested graphs. "
                              "If you need a cleared graph, exit the nesting and create a new graph.")  # fmt: skip
     _global_default.clear()
@@ -49,12 +55,13 @@ def graph_from_inputs(values: Iterable[Any], graph: Graph | None = None) -> Grap
     Raises:
       ValueError: two of them are of different graphs.
     """
-    if graph is None and get_default_graph().building_function:
-        return get_default_graph()
+    default = get_default_graph()
+    if graph is None and (default.building_function or default.executes):
+        return default
     first = None
     for value in values:
         element = graph_element_of(value)
-        if element is None:
+        if element is None or element.graph.executes:
             continue
         if graph is None:
             graph, first = element.graph, value
@@ -62,7 +69,7 @@ def graph_from_inputs(values: Iterable[Any], graph: Graph | None = None) -> Grap
             if first is not None:
                 raise ValueError(f"{value} must be from the same graph as {first}.")
             raise ValueError(f"{value} is not from the passed-in graph.")
-    return graph or get_default_graph()
+    return graph or default
 
 
 _get_graph_from_inputs = graph_from_inputs
@@ -126,7 +133,10 @@ def device(device_name_or_function: Any) -> contextlib.AbstractContextManager[No
 @export("control_dependencies")
 def control_dependencies(control_inputs: Iterable[Any] | None) -> contextlib.AbstractContextManager[None]:
     """Operations made inside run after `control_inputs`; None forgets the outer dependencies."""
-    return get_default_graph().control_dependencies(control_inputs)
+    graph = get_default_graph()
+    if graph.executes and callable(control_inputs):
+        control_inputs()
+    return graph.control_dependencies(control_inputs)
 
 
 @export("colocate_with")
@@ -181,21 +191,29 @@ def get_all_collection_keys() -> list[Any]:
     return get_default_graph().get_all_collection_keys()
 
 
-@export("disable_eager_execution")
-def disable_eager_execution() -> None:
-    """Operations are added to graphs, as they always are here."""
-
-
+@export("executing_eagerly", "contrib.eager.executing_eagerly", "contrib.eager.in_eager_mode")
 def executing_eagerly() -> bool:
-    """Whether operations run at once; tfcompat builds graphs, so False."""
-    return False
+    """Whether operations run when they are called, and are not added to a graph."""
+    return get_default_graph().executes
 
 
-executing_eagerly = export("executing_eagerly")(executing_eagerly)
+def present_graph() -> Graph | None:
+    """The default graph, None where operations run when they are called."""
+    graph = get_default_graph()
+    return None if graph.executes else graph
 
 
 def executing_eagerly_outside_functions() -> bool:
-    return False
+    """Whether operations run when they are called, where no function is being made."""
+    graph = get_default_graph()
+    while graph.building_function:
+        graph = graph.outer_graph
+    return graph.executes
+
+
+def set_global_default(graph: Graph | None) -> None:
+    """Makes `graph` the one that nodes go to in every thread, outside of `as_default()` blocks; None: the global graph."""
+    _instead_of_global[:] = [] if graph is None else [graph]
 
 
 def has_default_graph() -> bool:

@@ -10,6 +10,7 @@ from tfcompat._src.framework.attr_values import FunctionRef
 from tfcompat._src.framework.convert import constant, convert_to_tensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.indexed_slices import IndexedSlices
+from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.scopes import control_dependencies, get_default_graph, name_scope
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape
@@ -17,6 +18,7 @@ from tfcompat._src.function import functional_ops  # noqa: F401  (the ops)
 from tfcompat._src.function.tracing import Traced, outputs_of, shapes_in_common, waited_for, with_same_captures
 from tfcompat._src.ops.control import control_flow_util
 from tfcompat._src.ops.control.while_context import flow_of, shape_invariant, with_flows
+from tfcompat._src.platform.compat import forward_compatible
 
 # ---- branches ----
 
@@ -44,6 +46,7 @@ def cond_v2(pred: Any, true_fn: Callable, false_fn: Callable, name: str | None =
                 pred, captured, traced[0].kinds, FunctionRef(then.name), FunctionRef(other.name),
                 output_shapes=shapes_in_common(traced), name=scope,
             )  # fmt: skip
+        _let_lower(outputs)
         return _packed(traced[0], outputs)
 
 
@@ -64,6 +67,7 @@ def indexed_case(branch_index: Any, branch_fns: list[Callable], name: str = "ind
         refs = [FunctionRef(each.add_to(get_default_graph()).name) for each in traced]
         with control_dependencies(waited_for(traced)):
             outputs = raw.Case(branch_index, captured, traced[0].kinds, refs, output_shapes=shapes_in_common(traced), name=scope)
+        _let_lower(outputs)
         return _packed(traced[0], outputs)
 
 
@@ -164,6 +168,13 @@ def _packed(traced: Traced, found: Any) -> Any:
     return traced.packed(outputs_of(found)) if traced.leaves else found
 
 
+def _let_lower(found: Any) -> None:
+    """Says on a node, as 1.15 does, that Switch and Merge may take its place; for XLA they may not."""
+    if not control_flow_util.GraphOrParentsInXlaContext(get_default_graph()):
+        node = found if isinstance(found, Operation) else nest.flatten(found)[0].op
+        node._set_attr("_lower_using_switch_merge", True)
+
+
 # ---- loops ----
 
 
@@ -205,13 +216,15 @@ def while_v2(
         captured = with_same_captures(traced)
         traced[1].body.outputs += traced[1].body.inputs[len(kinds) :]
         test, step = (each.add_to(get_default_graph()) for each in traced)
-        make = raw.While if test.is_stateful or step.is_stateful else raw.StatelessWhile
+        is_stateless = forward_compatible(2019, 8, 23) and not (test.is_stateful or step.is_stateful)
+        make = raw.StatelessWhile if is_stateless else raw.While
         with control_dependencies(waited_for(traced)):
             outputs = make(
                 [counter, limit, *tensors, *captured], FunctionRef(test.name), FunctionRef(step.name),
                 output_shapes=[TensorShape.of(s) for s in [(), (), *shapes, *[t._sizes for t in captured]]],
                 parallel_iterations=parallel_iterations, name=scope,
             )  # fmt: skip
+        _let_lower(outputs)
         found = outputs_of(outputs)[2 : 2 + len(tensors)]
     packed = nest.pack_sequence_as(given, with_flows(leaves, found), expand_composites=True)
     return packed[0] if len(packed) == 1 and not return_same_structure else packed

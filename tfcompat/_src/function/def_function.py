@@ -21,6 +21,7 @@ from tfcompat._src.framework.scopes import get_default_graph
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape
 from tfcompat._src.framework.tensor_spec import TensorSpec
+from tfcompat._src.function import eager_call
 from tfcompat._src.function.tracing import Traced
 from tfcompat._src.variables.resource_variable import is_resource_variable
 from tfcompat._src.variables.variable import creator_stack
@@ -33,7 +34,9 @@ class ConcreteFunction:
     `structured_input_signature`, `variables`.
     """
 
-    def __init__(self, name: str, python_function: Callable, args: tuple, kwargs: dict, creators: list) -> None:
+    def __init__(
+        self, name: str, python_function: Callable, args: tuple, kwargs: dict, creators: list, keeps_effects: bool = True
+    ) -> None:
         self._arguments = nest.flatten((args, kwargs), expand_composites=True)
         given = [t for t in self._arguments if isinstance(t, (Tensor, TensorSpec))]
         names = _input_names(python_function, args, kwargs)
@@ -46,7 +49,7 @@ class ConcreteFunction:
             inner_args, inner_kwargs = nest.pack_sequence_as((args, kwargs), leaves, expand_composites=True)
             return python_function(*inner_args, **inner_kwargs)
 
-        self._traced = Traced(f"__inference_{name}", kinds, call, names=names, creators=creators)
+        self._traced = Traced(f"__inference_{name}", kinds, call, names, creators, keeps_effects)
         self.graph: FuncGraph = self._traced.body
         self.graph.structured_outputs = self._traced.result
 
@@ -82,7 +85,8 @@ class ConcreteFunction:
     def variables(self) -> list[Any]:
         """The variables that the body reads or writes."""
         handles = set(self.graph.captures)
-        known = self.graph.outer_graph.get_collection("variables")
+        owned = [handle.variable() for handle in handles if getattr(handle, "variable", None) is not None]
+        known = [*self.graph.outer_graph.get_collection("variables"), *[v for v in owned if v is not None]]
         return [v for v in known if getattr(v, "handle", None) in handles]
 
     @property
@@ -122,6 +126,9 @@ class ConcreteFunction:
         if len(tensors) != wanted:
             raise TypeError(f"{self.name} takes {wanted} tensors, but got {len(tensors)}")
         graph = get_default_graph()
+        if graph.executes:
+            found = eager_call.call(self._traced, [*tensors, *self.captured_inputs])
+            return None if self.structured_outputs is None else self._traced.packed(found)
         function = self._traced.add_to(graph)
         make = raw.StatefulPartitionedCall if function.is_stateful else raw.PartitionedCall
         name = None if self.outputs else "PartitionedFunctionCall"
@@ -272,7 +279,7 @@ def _leaf_key(value: Any) -> Any:
     return type(value), value
 
 
-@export("function")
+@export("function", "contrib.eager.function")
 def function(
     func: Callable | None = None, input_signature: Any = None, autograph: bool = True, experimental_implements: Any = None,
     experimental_autograph_options: Any = None, experimental_relax_shapes: bool = False, experimental_compile: Any = None,
@@ -296,6 +303,7 @@ def function(
     return decorated if func is None else decorated(func)
 
 
+@export("contrib.eager.defun")
 def defun(
     func: Callable | None = None, input_signature: Any = None, autograph: bool = True, experimental_autograph_options: Any = None,
     experimental_relax_shapes: bool = False,
@@ -332,4 +340,5 @@ def wrap_function(fn: Callable, signature: Any, name: str | None = None) -> Conc
     Args:
       fn: the function. signature: nested TensorSpecs, one for each argument. name: of the function.
     """
-    return ConcreteFunction(name or getattr(fn, "__name__", "wrapped"), fn, tuple(signature), {}, list(creator_stack(get_default_graph())))
+    creators = list(creator_stack(get_default_graph()))
+    return ConcreteFunction(name or getattr(fn, "__name__", "wrapped"), fn, tuple(signature), {}, creators, keeps_effects=False)

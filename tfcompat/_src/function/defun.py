@@ -96,6 +96,7 @@ class DefinedFunction(GraphFunction):
         self._given_out_names, self._shape_func = out_names, shape_func
         self.attrs = {_CALL_ATTRIBUTES.get(k, k): _attribute(v) for k, v in attrs.items()}
         self.attrs["_disable_call_shape_inference"] = True
+        self.programs = {}
         self._body: FuncGraph | None = None
         self._name = ""
 

@@ -100,13 +100,11 @@ def _called(call: CallOperation) -> GraphFunction:
 
 
 def _called_elsewhere(call: CallOperation) -> GraphFunction:
-    """The function on the device that the first argument names."""
+    """The function on the device that the first argument names; where a run finds the name, on the caller's."""
     function, target = _function(call, call._attrs["f"].name), known_value(call.inputs[0])
-    if target is None:
-        raise NotImplementedError(f"{call.name}: tfcompat has no RemoteCall whose target is computed")
 
     def build(arguments: list[Tensor]) -> list[Tensor]:
-        with get_default_graph().device(target.item().decode()):
+        with get_default_graph().device("" if target is None else target.item().decode()):
             return _run(function, arguments[1:])
 
     return _replacing(call, build)

@@ -30,8 +30,9 @@ class TracedGraph(FuncGraph):
     `shares_collections` says that the collections are that graph's own; else those of variables are, and the others copies.
     """
 
-    def __init__(self, outer: Graph, shares_collections: bool) -> None:
+    def __init__(self, outer: Graph, shares_collections: bool, keeps_effects: bool) -> None:
         super().__init__(outer)
+        self.keeps_effects = keeps_effects
         self._devices, self._colocations = list(outer._devices), list(outer._colocations)
         self.functional_control_flow = True
         self.is_branch = shares_collections
@@ -61,6 +62,7 @@ class Traced:
       name: of the function; a number is added. kinds: (dtype, sizes) of its arguments.
       fn: called with placeholders for them. names: of the placeholders.
       creators: functions that make variables in it; None for a branch or loop, which shares collections with the graph around.
+      keeps_effects: whether what acts in it runs though no result hangs on it; in a branch or loop that is as in the function around.
 
     Attributes:
       result: what `fn` gave, with tensors at the leaves. leaves: these in order, None where it gave None.
@@ -68,18 +70,31 @@ class Traced:
 
     def __init__(
         self, name: str, kinds: Sequence[tuple[dtypes.DType, Any]], fn: Callable[[list[Tensor]], Any], names: Sequence[str] | None = None,
-        creators: list | None = None,
+        creators: list | None = None, keeps_effects: bool = True,
     ) -> None:  # fmt: skip
         self.name = f"{name.replace('/', '_')}_{next(_NUMBERS)}"
-        self.body = TracedGraph(get_default_graph(), shares_collections=creators is None)
+        outer = get_default_graph()
+        if creators is None:
+            keeps_effects = outer.building_function and outer.keeps_effects
+        self.body = TracedGraph(outer, creators is None, keeps_effects)
         if creators is not None:
             creator_stack(self.body)[:] = creators
         names = names or ["placeholder"] * len(kinds)
         with self.body.as_default():
             inputs = [self.body.add_input(dtype, sizes, name) for (dtype, sizes), name in zip(kinds, names)]
             self.result = nest.map_structure(_as_tensor, fn(inputs), expand_composites=True)
+        self.derivatives: list[Any] = []
         self.read_result()
-        self._made: GraphFunction | None = None
+
+    _made: GraphFunction | None = None
+
+    @classmethod
+    def of(cls, name: str, body: FuncGraph, result: Any) -> Traced:
+        """A function whose body was made otherwise; `result` is a structure of its tensors."""
+        found = cls.__new__(cls)
+        found.name, found.body, found.result, found.derivatives = name, body, result, []
+        found.read_result()
+        return found
 
     def read_result(self) -> None:
         """Makes the tensors in `result` what the function gives."""

@@ -8,15 +8,18 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework import nest, raw
+from tfcompat._src.framework import nest, raw, recorders
 from tfcompat._src.framework.convert import convert_to_tensor
+from tfcompat._src.framework.eager_tensor import EagerOperation
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.gradient_registry import RegisterGradient
 from tfcompat._src.framework.graph_collections import GraphKeys
 from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import control_dependencies, get_collection, get_default_graph
+from tfcompat._src.framework.scopes import control_dependencies, executing_eagerly, get_collection, get_default_graph
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.gradients.gradients import gradients
+from tfcompat._src.gradients.tape import GradientTape
+from tfcompat._src.ops.array.fill import zeros_like
 from tfcompat._src.platform import logging
 from tfcompat._src.variables.resource_variable import is_resource_variable
 from tfcompat._src.variables.scope import get_variable_scope
@@ -25,7 +28,7 @@ _NUMBERS = itertools.count(1)
 _READS = ("ReadVariableOp", "ResourceGather", "ResourceGatherNd")
 
 
-@export("custom_gradient")
+@export("custom_gradient", "contrib.eager.custom_gradient")
 def custom_gradient(f: Callable) -> Callable:
     """Decorates a function so that its gradient is what the function says.
 
@@ -45,6 +48,8 @@ def custom_gradient(f: Callable) -> Callable:
 
     @functools.wraps(f)
     def decorated(*args: Any, **kwargs: Any) -> Any:
+        if executing_eagerly():
+            return _call_now(f, args, kwargs)
         if kwargs:
             raise ValueError(
                 "The custom_gradient decorator currently supports keywords arguments only when eager execution "
@@ -92,6 +97,53 @@ def _call(f: Callable, args: list[Any], uses_variables: bool = True) -> Any:
     for variable in variables:
         convert_to_tensor(variable)
     return nest.pack_sequence_as(result, copies[: len(outputs)])
+
+
+def _call_now(f: Callable, args: tuple, kwargs: dict) -> Any:
+    """Calls a function where operations run at once; what it says is told to the tapes as one operation's derivative."""
+    read = _ReadVariables()
+    with recorders.only(read):
+        result, grad_fn = f(*args, **kwargs)
+    flat = [convert_to_tensor(y) for y in nest.flatten(result)]
+    inputs = [convert_to_tensor(x) for x in nest.flatten(args)]
+    variables = [v for v in read.variables if all(v is not x for x in args)]
+    _check_signature(grad_fn, bool(variables))
+    graph = get_default_graph()
+    with recorders.stopped():
+        outputs = [raw.Identity(y) for y in flat]
+
+    def gradient(op: Operation, *grads: Any) -> list[Any]:
+        ready = [zeros_like(y) if g is None else g for y, g in zip(op.outputs, grads)]
+        if not variables:
+            return nest.flatten(grad_fn(*ready))
+        input_grads, variable_grads = grad_fn(*ready, variables=variables)
+        if len(variable_grads) != len(variables):
+            raise ValueError("Must return gradient for each variable from @custom_gradient grad_fn.")
+        return nest.flatten(input_grads) + list(variable_grads)
+
+    recorders.record(EagerOperation.of_function(graph, [*inputs, *[v.handle for v in variables]], outputs, gradient))
+    return nest.pack_sequence_as(result, outputs)
+
+
+class _ReadVariables:
+    """Stands in for the tapes while a function runs, and notes the trainable variables that it reads."""
+
+    def __init__(self) -> None:
+        self._found: dict[int, Any] = {}
+
+    @property
+    def variables(self) -> list[Any]:
+        return list(self._found.values())
+
+    def record(self, op: Operation) -> bool:
+        for tensor in op.inputs:
+            variable = tensor.variable() if tensor.variable is not None else None
+            if variable is not None and variable.trainable:
+                self._found[id(variable)] = variable
+        return False
+
+    def follows(self, tensors: Any) -> int:
+        return 0
 
 
 def _scope_variables() -> list[Any]:
@@ -153,15 +205,25 @@ def recompute_grad(f: Callable) -> Callable:
     @custom_gradient
     def inner(*args: Any) -> tuple[Any, Callable]:
         def grad(dresult: Any, variables: Any = None) -> tuple[list[Any], list[Any]]:
-            with control_dependencies([dresult]):
-                result = f(*args)
             sources = [*args, *(variables or ())]
-            grads = gradients(result, sources, grad_ys=[dresult], stop_gradients=list(args))
+            if executing_eagerly():
+                grads = _gradients_now(f, args, sources, dresult)
+            else:
+                with control_dependencies([dresult]):
+                    result = f(*args)
+                grads = gradients(result, sources, grad_ys=[dresult], stop_gradients=list(args))
             return grads[: len(args)], grads[len(args) :]
 
         return f(*args), grad
 
     return inner
+
+
+def _gradients_now(f: Callable, args: tuple, sources: list[Any], dresult: Any) -> list[Any]:
+    with GradientTape() as tape:
+        tape.watch(list(args))
+        result = f(*args)
+    return tape.gradient(result, sources, output_gradients=dresult)
 
 
 @export("grad_pass_through")

@@ -10,11 +10,12 @@ from typing import Any
 from tfcompat._src.framework import dtypes, gradient_registry, op_spec, raw
 from tfcompat._src.framework.convert import constant, convert_n_to_tensor_or_indexed_slices, to_tensor
 from tfcompat._src.framework.export import export
+from tfcompat._src.framework.function_body import is_listed
 from tfcompat._src.framework.graph import Graph
 from tfcompat._src.framework.indexed_slices import IndexedSlices
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.ordering import topological
-from tfcompat._src.framework.scopes import get_default_graph, name_scope
+from tfcompat._src.framework.scopes import executing_eagerly, get_default_graph, name_scope
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.array.fill import zeros_like
 from tfcompat._src.ops.array.join import concat
@@ -71,6 +72,8 @@ def gradients(
       LookupError: an operation on the way has no gradient. ValueError: wrong number or shape of gradients.
       TypeError: the dtype of a gradient does not fit its y.
     """
+    if executing_eagerly():
+        raise RuntimeError("tf.gradients is not supported when eager execution is enabled. Use tf.GradientTape instead.")
     ys, xs = _as_list(ys), _as_list(xs)
     stops = _as_list(stop_gradients) if stop_gradients is not None else []
     grad_ys = [None] * len(ys) if grad_ys is None else _as_list(grad_ys)
@@ -79,8 +82,8 @@ def gradients(
         raise ValueError(f"Invalid aggregation_method specified {aggregation_method}.")
     with name_scope(name, "gradients", [*ys, *xs, *stops, *[g for g in grad_ys if g is not None]]):
         ys = convert_n_to_tensor_or_indexed_slices(ys, name="y")
-        targets = [_origin(_differentiated(x)) for x in xs]
-        stop_tensors = {_origin(_differentiated(s)) for s in stops}
+        targets = [origin(_differentiated(x)) for x in xs]
+        stop_tensors = {origin(_differentiated(s)) for s in stops}
         walk = _Walk(colocate_gradients_with_ops, gate_gradients)
         for y, grad in zip(ys, _initial_gradients(grad_ys, ys)):
             walk.add(y, grad)
@@ -118,7 +121,7 @@ def _differentiated(x: Any) -> Tensor:
     return to_tensor(x, name="x", as_ref=True)
 
 
-def _origin(tensor: Tensor) -> Tensor:
+def origin(tensor: Tensor) -> Tensor:
     """The tensor of a graph around that stands behind one that a function has captured; else the tensor."""
     while tensor in tensor.graph.captured_from:
         tensor = tensor.graph.captured_from[tensor]
@@ -189,11 +192,11 @@ class _Walk:
     def add(self, tensor: Any, grad: Any) -> None:
         if grad is not None:
             tensor = tensor.values if isinstance(tensor, IndexedSlices) else tensor
-            self._grads.setdefault(_origin(tensor), []).append(grad)
+            self._grads.setdefault(origin(tensor), []).append(grad)
 
     def total(self, tensor: Tensor) -> Any:
         """The sum of what has arrived at a tensor, or None."""
-        tensor = _origin(tensor)
+        tensor = origin(tensor)
         parts = self._grads.get(tensor)
         if not parts:
             return None
@@ -203,7 +206,7 @@ class _Walk:
 
     def run(self, ys: list[Any], xs: list[Tensor], stops: set[Tensor], among: set[Operation] | None = None) -> None:
         graph = get_default_graph()
-        between, reached = _between([_origin(y).op for y in ys], xs, stops, among)
+        between, reached = _between([origin(y).op for y in ys], xs, stops, among)
         for op in between:
             require_second_derivative(op)
         for op in reversed(between):
@@ -225,7 +228,7 @@ class _Walk:
                 stack.enter_context(graph._original_op(op))
                 if self._colocate:
                     stack.enter_context(graph.colocate_with(op, ignore_existing=True))
-                self._apply(op, rule, grads)
+                self._apply(op, rule, grads, reached)
 
     def _apply_loop(self, node: LoopNode, grads: list[Any], reached: set[Tensor]) -> None:
         with name_scope(node.name + "_grad"):
@@ -233,7 +236,7 @@ class _Walk:
         for tensor, grad in zip(node.inputs, found):
             self.add(tensor, grad)
 
-    def _apply(self, op: Operation, rule: Callable, grads: list[Any]) -> None:
+    def _apply(self, op: Operation, rule: Callable, grads: list[Any], reached: set[Tensor]) -> None:
         found = rule(op, *grads)
         found = list(found) if isinstance(found, (list, tuple)) else [found]
         sources = _sources(op)
@@ -241,8 +244,8 @@ class _Walk:
             raise ValueError(
                 f"Num gradients {len(found)} generated for op {op.name!r} (op type {op.type}) do not match num inputs {len(sources)}"
             )
-        if self._gate and sum(g is not None for g in found) > 1:
-            found = _gated(found)
+        if self._gate:
+            found = _gated(found, [g is not None and origin(t) in reached for t, g in zip(sources, found)])
         for i, (tensor, grad) in enumerate(zip(sources, found)):
             if grad is None:
                 continue
@@ -270,14 +273,14 @@ def _between(
     ends: list[Operation], xs: list[Tensor], stops: set[Tensor], among: set[Operation] | None
 ) -> tuple[list[Any], set[Tensor]]:
     """The operations (of `among`) and loops on a path from xs to ys that carry gradients, sources first; and the tensors that xs reach."""
-    backward = _behind(ends, lambda op: [_origin(t).op for t in _sources(op)] if op.type != "StopGradient" else ())
+    backward = _behind(ends, lambda op: [origin(t).op for t in _sources(op)] if op.type != "StopGradient" else ())
     reached = {x for x in xs if is_trainable(x)}
     between = []
     stopped = {t.op for t in stops}
     for op in _in_order(backward):
-        if among is not None and op not in among and not isinstance(op, LoopNode) and _is_listed(op):
+        if among is not None and op not in among and not isinstance(op, LoopNode) and is_listed(op):
             continue
-        through = [t for t in _sources(op) if _origin(t) in reached]
+        through = [t for t in _sources(op) if origin(t) in reached]
         if through:
             reached.update(through)
             reached.update(t for t in op.outputs if is_trainable(t))
@@ -296,11 +299,6 @@ def _in_order(ops: set[Operation]) -> list[Any]:
 
 def _depth(graph: Graph) -> int:
     return 0 if graph.outer_graph is None else 1 + _depth(graph.outer_graph)
-
-
-def _is_listed(op: Operation) -> bool:
-    """Whether the graph lists an operation: those that take the place of a call it does not."""
-    return op._graph._nodes_by_name.get(op._name) is op
 
 
 def _sources(op: Any) -> Any:
@@ -360,10 +358,13 @@ def _merge_shape(op: Operation, index: int, tensor: Tensor, grad: Tensor) -> Non
         ) from None
 
 
-def _gated(found: list[Any]) -> list[Any]:
-    graph = next(g for g in found if g is not None).graph
-    with graph.control_dependencies([g.op for g in found if g is not None]):
-        return [raw.Identity(g) if isinstance(g, Tensor) else g for g in found]
+def _gated(found: list[Any], flows: list[bool]) -> list[Any]:
+    """Gradients that are used when all are there; those that flow nowhere are not waited for."""
+    awaited = [g.op for g, flow in zip(found, flows) if flow]
+    if len(awaited) < 2:
+        return found
+    with awaited[0].graph.control_dependencies(awaited):
+        return [raw.Identity(g) if flow and isinstance(g, Tensor) else g for g, flow in zip(found, flows)]
 
 
 def _sum(parts: list[Any]) -> Any:

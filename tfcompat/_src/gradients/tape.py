@@ -1,20 +1,20 @@
-"""tf.GradientTape for graphs: derivatives through the operations that were made while the tape recorded."""
+"""tf.GradientTape: derivatives through the operations that ran, or were added to a graph, while the tape recorded."""
 
 from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from tfcompat._src.framework import dtypes, nest, raw
+from tfcompat._src.framework import dtypes, nest, raw, recorders
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph import Graph
 from tfcompat._src.framework.graph_collections import GraphKeys
 from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import get_default_graph
+from tfcompat._src.framework.scopes import get_default_graph, name_scope
 from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.gradients.gradients import UnconnectedGradients, is_trainable, recorded_gradients
+from tfcompat._src.gradients.gradients import UnconnectedGradients, is_trainable, origin, recorded_gradients
 from tfcompat._src.ops.array.shape import shape
 from tfcompat._src.platform import logging
 
@@ -24,7 +24,7 @@ def _handle_or_self(x: Any) -> Any:
     return handle if isinstance(handle, Tensor) and handle.dtype == dtypes.resource else x
 
 
-@export("GradientTape")
+@export("GradientTape", "contrib.eager.GradientTape")
 class GradientTape:
     """Records which operations are made of watched tensors inside of its `with` block, to differentiate through them.
 
@@ -35,12 +35,14 @@ class GradientTape:
 
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
         self._persistent, self._watches_variables = persistent, watch_accessed_variables
-        self._recording = self._has_begun = False
+        self._recording = self._has_begun = self._is_eager = False
         self._forget()
 
     def _forget(self) -> None:
         self._intervals: list[list[int]] = []
         self._watched: dict[Tensor, int] = {}
+        self._ran: dict[Operation, None] = {}
+        self._followed: set[Tensor] = set()
 
     def __enter__(self) -> GradientTape:
         self._begin()
@@ -55,14 +57,49 @@ class GradientTape:
             raise ValueError("Tape is already recording.")
         if not self._has_begun or not self._persistent:
             self._forget()
-        self._recording = self._has_begun = True
+        self._has_begun, self._is_eager = True, get_default_graph().executes
+        self._go_on()
+
+    def _go_on(self) -> None:
+        self._recording = True
         self._intervals.append([get_default_graph()._last_id, -1])
+        if self._is_eager:
+            recorders.ACTIVE.recorders.append(self)
 
     def _end(self) -> None:
         if not self._recording:
             raise ValueError("Tape is not recording.")
         self._recording = False
         self._intervals[-1][1] = get_default_graph()._last_id
+        recorders.ACTIVE.recorders[:] = [r for r in recorders.ACTIVE.recorders if r is not self]
+
+    # ---- operations that run at once ----
+
+    def record(self, op: Operation) -> bool:
+        """Keeps an operation that has run where its inputs are followed, whose outputs then are too."""
+        for tensor in op._inputs:
+            self._follow_variable(tensor)
+        if self._followed.isdisjoint(op._inputs):
+            return False
+        outputs = [t for t in op._outputs if is_trainable(t)]
+        if not outputs:
+            return False
+        self._ran[op] = None
+        self._followed.update(outputs)
+        return True
+
+    def follows(self, tensors: Iterable[Tensor]) -> int:
+        """How many times a derivative through one of the tensors may be taken."""
+        for tensor in tensors:
+            self._follow_variable(tensor)
+        return 0 if self._followed.isdisjoint(tensors) else 2 if self._persistent else 1
+
+    def _follow_variable(self, tensor: Any) -> None:
+        if self._watches_variables and tensor.variable is not None and tensor not in self._followed:
+            variable = tensor.variable()
+            if variable is not None and variable.trainable:
+                self._watched[tensor] = 0
+                self._followed.add(tensor)
 
     def watch(self, tensor: Any) -> None:
         """Records what is made of a tensor or variable, or of those in a nest, from now on.
@@ -80,6 +117,7 @@ class GradientTape:
                     logging.WARN, "The dtype of the watched tensor must be floating (e.g. tf.float32), got %r", 5, watched.dtype
                 )
             self._watched.setdefault(watched, watched.graph._last_id)
+            self._followed.add(watched)
 
     @contextlib.contextmanager
     def stop_recording(self) -> Iterator[None]:
@@ -90,37 +128,45 @@ class GradientTape:
         try:
             yield
         finally:
-            self._recording = True
-            self._intervals.append([get_default_graph()._last_id, -1])
+            self._go_on()
 
     def reset(self) -> None:
         """Forgets all that was recorded and watched."""
-        recording, self._recording = self._recording, False
+        recording = self._recording
+        if recording:
+            self._end()
         self._forget()
         if recording:
-            self._recording = True
-            self._intervals.append([get_default_graph()._last_id, -1])
+            self._go_on()
 
     def watched_variables(self) -> tuple:
         """The trainable resource variables that recorded operations read, and those that were watched."""
+        if self._is_eager:
+            found = [t.variable() for t in self._watched if getattr(t, "variable", None) is not None]
+            return tuple(v for v in found if v is not None)
         graph = get_default_graph()
         recorded, _ = self._recorded(graph)
-        read = {t for op in recorded for t in op.inputs} | set(self._watched)
+        read = {origin(t) for op in recorded for t in op.inputs} | set(self._watched)
         return tuple(v for v in self._variables(graph) if _handle_or_self(v) in read)
 
     def _variables(self, graph: Graph) -> list[Any]:
-        found = graph.get_collection_ref(GraphKeys.TRAINABLE_VARIABLES)
-        return [v for v in found if isinstance(_handle_or_self(v), Tensor)]
+        """The trainable variables of a graph, and those that hold their values and that it has captured."""
+        found = [v for v in graph.get_collection_ref(GraphKeys.TRAINABLE_VARIABLES) if isinstance(_handle_or_self(v), Tensor)]
+        handles = (origin(t) for t in graph.captures.values()) if graph.building_function else ()
+        captured = [t.variable() for t in handles if getattr(t, "variable", None) is not None]
+        return found + [v for v in captured if v is not None and v.trainable]
 
     def _recorded(self, graph: Graph) -> tuple[set[Operation], set[Tensor]]:
         """The operations made of watched tensors while this recorded, and all tensors that carry gradients."""
+        if self._is_eager:
+            return set(self._ran), self._followed
         tracked = dict(self._watched)
         if self._watches_variables:
             tracked.update((_handle_or_self(v), 0) for v in self._variables(graph))
         recorded = set()
         for op in graph.get_operations():
             if any(low < op._id <= (high if high >= 0 else op._id) for low, high in self._intervals):
-                if any(tracked.get(t, op._id) < op._id for t in op.inputs):
+                if any(tracked.get(origin(t), op._id) < op._id for t in op.inputs):
                     recorded.add(op)
                     tracked.update((t, 0) for t in op.outputs)
         return recorded, set(tracked)
@@ -156,8 +202,13 @@ class GradientTape:
         given = None if output_gradients is None else nest.flatten(output_gradients)
         found = self._gradients(targets, flat, given, unconnected_gradients)
         if not self._persistent:
-            self._intervals, self._has_begun = [], False
+            self._close()
         return nest.pack_sequence_as(sources, found)
+
+    def _close(self) -> None:
+        """Forgets what a tape that is asked once has recorded."""
+        self._intervals, self._ran, self._followed = [], {}, set()
+        self._has_begun = False
 
     def _use(self, what: str) -> None:
         if not self._has_begun:
@@ -180,7 +231,8 @@ class GradientTape:
         targets = [reads.get(y, y) for y in targets]
         ys = [y for y in targets if isinstance(y, Tensor) and is_trainable(y)]
         grads = None if given is None else [g for y, g in zip(targets, given) if isinstance(y, Tensor) and is_trainable(y)]
-        return recorded_gradients(ys, sources, grads, among, tracked, UnconnectedGradients(unconnected))
+        with name_scope("gradients"):
+            return recorded_gradients(ys, sources, grads, among, tracked, UnconnectedGradients(unconnected))
 
     def jacobian(
         self, target: Any, sources: Any, unconnected_gradients: Any = UnconnectedGradients.NONE, parallel_iterations: Any = None,
@@ -202,7 +254,7 @@ class GradientTape:
         for column in zip(*self._element_gradients(target, size, flat, unconnected_gradients)):
             found.append(None if column[0] is None else _joined(column, target))
         if not self._persistent:
-            self._intervals, self._has_begun = [], False
+            self._close()
         return nest.pack_sequence_as(sources, found)
 
     def _element_gradients(self, target: Tensor, size: int, sources: list[Any], unconnected: Any) -> list[list[Any]]:
@@ -235,7 +287,7 @@ class GradientTape:
             chosen = raw.Cast(raw.Mul(row, raw.OnesLike(raw.Cast(target, DstT=dtypes.float32))), DstT=target.dtype)
             rows.append(self._gradients([target], [source], [chosen], unconnected_gradients)[0])
         if not self._persistent:
-            self._intervals, self._has_begun = [], False
+            self._close()
         if rows[0] is None:
             return None
         sizes = raw.ConcatV2([shape(target), raw.Slice(shape(source), [1], [-1])], 0)

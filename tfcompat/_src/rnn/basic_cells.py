@@ -188,11 +188,13 @@ class BasicLSTMCell(LayerRNNCell):
         self._bias = self.add_weight(BIAS, shape=[4 * self._num_units], initializer=Zeros(dtype=self.dtype))
         self.built = True
 
+    _applied_kernel = property(lambda self: self._kernel)
+
     def call(self, inputs: Tensor, state: Any) -> tuple[Tensor, Any]:
         check_input_dtypes([inputs, state])
         one = constant(1, dtype=dtypes.int32)
         c, h = state if self._state_is_tuple else split(value=state, num_or_size_splits=2, axis=one)
-        gates = bias_add(matmul(concat([inputs, h], 1), self._kernel), self._bias)
+        gates = bias_add(matmul(concat([inputs, h], 1), self._applied_kernel), self._bias)
         i, j, f, o = split(value=gates, num_or_size_splits=4, axis=one)
         forget_bias = constant(self._forget_bias, dtype=f.dtype)
         kept = multiply(c, sigmoid(add(f, forget_bias)))
@@ -273,6 +275,8 @@ class LSTMCell(LayerRNNCell):
             self._proj_kernel = self._matrix(f"projection/{KERNEL}", units, self._num_proj, self._num_proj_shards)
         self.built = True
 
+    _applied_kernel = property(lambda self: self._kernel)
+
     def call(self, inputs: Tensor, state: Any) -> tuple[Tensor, Any]:
         check_input_dtypes([inputs, state])
         units = self._num_units
@@ -283,7 +287,7 @@ class LSTMCell(LayerRNNCell):
             h = slice_of(state, [0, units], [-1, units if self._num_proj is None else self._num_proj])
         if inputs.shape.with_rank(2).as_list()[1] is None:
             raise ValueError("Could not infer input size from inputs.get_shape()[-1]")
-        gates = bias_add(matmul(concat([inputs, h], 1), self._kernel), self._bias)
+        gates = bias_add(matmul(concat([inputs, h], 1), self._applied_kernel), self._bias)
         i, j, f, o = split(value=gates, num_or_size_splits=4, axis=1)
         if self._use_peepholes:
             forget = sigmoid(f + self._forget_bias + self._w_f_diag * c)

@@ -8,7 +8,7 @@ from typing import Any
 from tfcompat._src.framework import dtypes, nest
 from tfcompat._src.framework.convert import constant, convert_to_tensor
 from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import control_dependencies, name_scope
+from tfcompat._src.framework.scopes import control_dependencies, executing_eagerly, name_scope
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape
 from tfcompat._src.ops.array.constant import identity
@@ -81,7 +81,7 @@ def dynamic_rnn(
             if not dtype:
                 raise ValueError("If there is no initial_state, you must give a dtype.")
             state = initial_state_of(cell, batch_size, dtype)
-        if sequence_length is not None:
+        if sequence_length is not None and not executing_eagerly():
             with control_dependencies([_assert_length(sequence_length, batch_size)]):
                 sequence_length = identity(sequence_length, name="CheckSeqLen")
         outputs, last_state = _dynamic_rnn_loop(

@@ -16,6 +16,7 @@ from tfcompat._src.framework.scopes import device as device_scope
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.framework.trackable import Trackable
 from tfcompat._src.keras.engine.base_layer import Layer
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.slice import slice_ as slice_of
@@ -56,6 +57,8 @@ class MultiRNNCell(RNNCell):
                 1,
             )
         self._cells, self._state_is_tuple = cells, state_is_tuple
+        for i, cell in enumerate(cells):
+            track_cell(self, cell, f"cell-{i}")
         if not state_is_tuple and any(nest.is_nested(cell.state_size) for cell in cells):
             raise ValueError(
                 "Some cells return tuples of states, but the flag state_is_tuple is not set.  "
@@ -107,6 +110,12 @@ class MultiRNNCell(RNNCell):
         return inputs, tuple(new_states) if self._state_is_tuple else concat(new_states, 1)
 
 
+def track_cell(owner: Trackable, cell: Any, name: str) -> None:
+    """Lets checkpoints of objects hold a cell of `owner` under a name, where the cell can be kept."""
+    if isinstance(cell, Trackable):
+        owner._track_trackable(cell, name)
+
+
 class RNNCellWrapper(RNNCell):
     """A cell around `cell` that has its sizes; a subclass says in `_call_wrapped_cell` what it adds to a step."""
 
@@ -114,6 +123,7 @@ class RNNCellWrapper(RNNCell):
         super().__init__(*args, **kwargs)
         assert_like_rnncell("cell", cell)
         self.cell = cell
+        track_cell(self, cell, "cell")
 
     state_size = property(lambda self: self.cell.state_size)
     output_size = property(lambda self: self.cell.output_size)

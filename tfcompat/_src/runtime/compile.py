@@ -26,7 +26,9 @@ SMALL = 2**16
 LONG = 1500
 """A program of as many equations, on arrays of at most `SMALL` elements in the mean, is compiled as a long one."""
 FEW_RUNS = 32
-"""After as many runs it is compiled to fast code."""
+"""After as many runs it is compiled to fast code, unless it is a tiny one."""
+TINY = (8, 2**12)
+"""A program of as many equations and elements, without loops, is no slower than the call of it."""
 
 
 class Program:
@@ -63,9 +65,10 @@ class Program:
     def _compiled(self, shapes: tuple, arguments: tuple) -> Callable:
         trace = self._trace  # JAX traces once for all that is made of one object
         fast = call = jax_compat.jit(trace, donate=(3,))
-        small = False
+        small = tiny = False
         if jax_compat.compiles_to_cpu():
             equations, elements = jax_compat.program_size(fast, arguments)
+            tiny = equations <= TINY[0] and elements <= TINY[1] and not jax_compat.has_loops(fast, arguments)
             small, long = elements <= SMALL, equations >= LONG and elements <= equations * SMALL
             fast = jax_compat.jit(trace, donate=(3,), long=long)
             call = jax_compat.jit(trace, donate=(3,), small=True, long=long) if small else fast
@@ -73,7 +76,7 @@ class Program:
         there = jax_compat.bytes_there(self.cluster.place)
         if needed > there and self.largest[shapes]:
             raise failure.out_of_memory(self.largest.pop(shapes), needed, there)
-        return self._for_few_runs(shapes, call, fast) if small else call
+        return self._for_few_runs(shapes, call, fast) if small and not tiny else call
 
     def _for_few_runs(self, shapes: tuple, call: Callable, fast: Callable) -> Callable:
         runs = itertools.count(1)

@@ -141,7 +141,7 @@ def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
     return _of_type((LogicalDevice(d.name, d.kind) for d in device_list.session_devices(session_config())), device_type)
 
 
-@export("config.experimental_list_devices")
+@export("config.experimental_list_devices", "contrib.eager.list_devices")
 def list_devices() -> list[str]:
     """The names of the devices that a Session without a ConfigProto of its own has."""
     return [d.name for d in list_logical_devices()]

@@ -14,6 +14,8 @@ import jax
 
 from tfcompat._src.framework import errors, jax_compat
 from tfcompat._src.framework.device import canonical_name
+from tfcompat._src.framework.function_body import CallOperation, is_listed
+from tfcompat._src.ops.control.control_flow_util import IsInXLAContext
 from tfcompat._src.platform import logging
 from tfcompat._src.runtime.hardware import KINDS, expected_count
 
@@ -121,14 +123,25 @@ def _memory(device: Device) -> int:
 
 
 def fill_metadata(run_metadata: Any, options: Any, plan: Any, device_of: Any) -> None:
-    """Writes the operations of a run into a RunMetadata message, one graph per device; a compiled call has no times of nodes."""
+    """Writes the operations of a run into a RunMetadata message, one graph per device; a compiled call has no times of nodes.
+
+    A node that runs functions is among them as what hands on the results of the nodes in its place; one made for XLA as it is.
+    """
     run_metadata.Clear()
     if options is not None and options.output_partition_graphs:
         graphs: dict[str, Any] = {}
-        for op in (*plan.constants(), *plan.operations()):
+        operations = plan.operations()
+        whole = tuple(f"{op.name}/" for op in operations if isinstance(op, CallOperation) and IsInXLAContext(op))
+        for op in (*plan.constants(), *operations):
+            if whole and op.name.startswith(whole) and not is_listed(op):
+                continue
             name = device_of(op).name
             if name not in graphs:
                 graphs[name] = run_metadata.partition_graphs.add()
             node = graphs[name].node.add()
             node.CopyFrom(op.node_def)
+            if isinstance(op, CallOperation) and f"{op.name}/" not in whole:
+                del node.input[:]
+                node.op = "IdentityN"
+                node.input.extend(t._as_node_def_input() for t in op._inputs)
             node.device = name

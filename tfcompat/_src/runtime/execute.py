@@ -13,23 +13,35 @@ import numpy as np
 from tfcompat._src.framework import checks, constant_value, errors, jax_compat, op_spec, run_limits
 from tfcompat._src.framework.host_context import HostContext
 from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.ordering import topological
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.control.guards import root_predicate
 from tfcompat._src.ops.flow.array_value import FIRST_CAPACITY, ArrayHandle, ArrayOverflow, DeviceArray, HostArray
 from tfcompat._src.proto import messages
-from tfcompat._src.runtime import failure, trace
+from tfcompat._src.runtime import failure, trace, uncompiled
 from tfcompat._src.runtime.compile import Program, input_shapes
-from tfcompat._src.runtime.loop_unit import LoopGradientItem, LoopItem
-from tfcompat._src.runtime.lower import ROUTES, Frame, flatten_results, gather_inputs, store_results, value_outputs
+from tfcompat._src.runtime.loop_unit import CHANGES_SHAPE, LoopGradientItem, LoopItem
+from tfcompat._src.runtime.lower import (
+    ROUTES,
+    Frame,
+    Replan,
+    flatten_results,
+    gather_inputs,
+    store_results,
+    value_outputs,
+)
 from tfcompat._src.runtime.lower_control import CondUnit
 from tfcompat._src.runtime.partition import Partitioner
 from tfcompat._src.runtime.plan import Cluster, HostStep, Plan, WrongGuess
 from tfcompat._src.runtime.postpone import run_apart
 from tfcompat._src.runtime.variable_state import accesses, uninitialized, variable_key, variable_op
 
+FEW_SHAPES = 3
+"""The iterations of a loop whose variables change shape are compiled for so many shapes; with others they run in NumPy."""
 
-def execute(plan: Plan, feeds: list[Any], session: Any) -> list[Any]:
-    """Runs a plan; the values of `plan.fetched` in order, as NumPy arrays.
+
+def execute(plan: Plan, feeds: list[Any], session: Any, result: Callable[[Tensor, dict, Any], Any]) -> list[Any]:
+    """Runs a plan; what `result` makes of `plan.fetched` in order, given each tensor, all values and the session.
 
     Raises:
       errors.OpError: a variable has no value, a check failed, or a host operation raised. Variables are then as before the
@@ -43,22 +55,49 @@ def execute(plan: Plan, feeds: list[Any], session: Any) -> list[Any]:
     values.update(zip(plan.feeds, feeds))
     try:
         run_steps(plan, values, session)
-        if plan.sizes:
+        if plan.sizes and not plan.is_stale:
             plan.note_sizes(input_shapes(feeds), values)
-        return [fetched_value(t, values, session) for t in plan.fetched]
+        return [result(t, values, session) for t in plan.fetched]
     except jax.errors.JaxRuntimeError as e:
         state.forget_lost()
         raise failure.of_jax(e, next(op for op in plan.operations())) from None
 
 
 def run_steps(plan: Plan, values: dict[Tensor, Any], session: Any) -> None:
+    """Runs the steps of a plan; where a trace finds that it must be another plan, what has not run yet is planned anew."""
     recorder = trace.current()
-    run = _run_step if recorder is None else recorder.timed(_run_step)
-    if plan.steps_apart is not None:
-        run_apart(plan.steps_apart, lambda step: run(step, plan, values, session))
-        return
-    for step in plan.steps:
-        run(step, plan, values, session)
+    run_one = _run_step if recorder is None else recorder.timed(_run_step)
+    steps, done = plan.steps_apart or plan.steps, []
+
+    def run(step: HostStep | Cluster) -> None:
+        run_one(step, plan, values, session)
+        done.append(step)
+
+    try:
+        if plan.steps_apart is not None:
+            run_apart(steps, run)
+        else:
+            for step in steps:
+                run(step)
+    except Replan as change:
+        if not change.adapt(session) and plan.is_rest:
+            raise
+        plan.is_stale = True
+        run_steps(_rest(plan, [step for step in steps if step not in done], values, session), values, session)
+
+
+def _rest(plan: Plan, steps: list[HostStep | Cluster], values: dict[Tensor, Any], session: Any) -> Plan:
+    """A plan for some steps of another one, when the others have run."""
+    items = list(dict.fromkeys(item for step in steps for item in step.items))
+    towers = [item for item in items if item.type == "towers"]
+    if towers:
+        items = topological({op for item in items for op in (item.stands_for if item in towers else [item])})
+    made = {t for item in items for t in item._outputs}
+    used = dict.fromkeys([*(t for item in items for t in item._inputs), *plan.fetched])
+    feeds = [t for t in used if t in values and t not in made and t not in plan.known]
+    rest = Partitioner(items, plan.fetched, feeds, plan.known, session.placer).plan()
+    rest.is_rest = True
+    return rest
 
 
 def _run_step(step: HostStep | Cluster, plan: Plan, values: dict[Tensor, Any], session: Any) -> None:
@@ -72,7 +111,7 @@ def run_unit(unit: CondUnit, values: dict[Tensor, Any], session: Any) -> None:
     """Runs the branch that the predicate chooses, by a plan of its own."""
     on = bool(np.asarray(values[unit.predicate]))
     plan = unit.plans.get(on)
-    if plan is None:
+    if plan is None or plan.is_stale:
         plan = unit.plans[on] = _branch_plan(unit, on, values, session)
     inner = {**plan.known, **{t: values[t] for t in plan.feeds}}
     run_steps(plan, inner, session)
@@ -119,14 +158,29 @@ def run_loop(unit: LoopItem, values: dict[Tensor, Any], session: Any) -> None:
 
 def _run_part(unit: LoopItem, part: str, items: list[Any], wanted: list[Tensor], given: dict[Tensor, Any], session: Any) -> list[Any]:
     """Runs the condition or the body of a loop once; the values of `wanted`."""
-    plan = unit.plans.get(part)
-    if plan is None:
+    compiles = unit.condition not in CHANGES_SHAPE or _is_worth_compiling(unit, part, given)
+    plan = unit.plans.get((part, compiles))
+    if plan is None or plan.is_stale:
         used = {t for item in items for t in item._inputs} | set(wanted)
         feeds = [t for t in given if t in used and t not in unit.known]
-        plan = unit.plans[part] = Partitioner(items, wanted, feeds, unit.known, session.placer).plan()
+        known = tuple([(t, np.asarray(v).tobytes()) for t, v in unit.known.items() if t in used])
+        key = (part, compiles, tuple(items), tuple(wanted), tuple(feeds), known)
+        plan = session.loop_plans.get(key)
+        if plan is None or plan.is_stale:
+            plan = session.loop_plans[key] = Partitioner(items, wanted, feeds, unit.known, session.placer, compiles=compiles).plan()
+        unit.plans[part, compiles] = plan
     inner = {**plan.known, **{t: given[t] for t in plan.feeds}}
     run_steps(plan, inner, session)
     return [inner[t] if t in inner else fetched_value(t, inner, session) for t in wanted]
+
+
+def _is_worth_compiling(unit: LoopItem, part: str, given: dict[Tensor, Any]) -> bool:
+    """Whether the loop variables have one of the first few shapes that they had in this part of the loop."""
+    shapes = tuple([getattr(given[t], "shape", None) for v in unit.variables for t in unit.names_inside(v)[:1]])
+    seen = unit.shapes.setdefault(part, set())
+    if len(seen) < FEW_SHAPES or not jax_compat.compiles_to_cpu():
+        seen.add(shapes)
+    return shapes in seen
 
 
 def _branch_plan(unit: CondUnit, on: bool, values: dict[Tensor, Any], session: Any) -> Plan:
@@ -174,7 +228,7 @@ def run_cluster(cluster: Cluster, known: dict[Tensor, Any], values: dict[Tensor,
 def _call_program(program: Program, cluster: Cluster, known: dict[Tensor, Any], values: dict[Tensor, Any], session: Any) -> bool:
     """Calls a program; whether it must run again with more room for growing arrays."""
     place = cluster.place
-    inputs = tuple([_device_input(values[t], place) for t in cluster.inputs])
+    inputs = tuple([_device_input(_filled_up(values[t]) if t in cluster.counted else values[t], place) for t in cluster.inputs])
     large = tuple([session.large_constant(t, known[t], place) for t in cluster.large])
     state = session.variable_state
     with state.lock:
@@ -224,6 +278,17 @@ def _device_input(value: Any, place: Any) -> Any:
     return value if place is None else jax.tree.map(lambda x: jax.device_put(x, place), value)
 
 
+def _filled_up(entries: Any) -> np.ndarray:
+    """Entries of which a kernel takes more than there are: 16 or an eighth more at most, so that few lengths are compiled."""
+    entries = np.asarray(entries)
+    count = max(len(entries), 1)
+    step = 1 << max(4, (count - 1).bit_length() - 3)
+    filler = checks.no_row(entries.dtype) if entries.dtype.kind == "i" else 0
+    found = np.full((-(-count // step) * step, *entries.shape[1:]), filler, entries.dtype)
+    found[: len(entries)] = entries
+    return found
+
+
 def run_host_step(step: HostStep, values: dict[Tensor, Any], session: Any) -> None:
     if step.runners is None:
         step.runners = [_runner(item) for item in step.items]
@@ -255,7 +320,7 @@ def _is_stateless(op: Operation) -> bool:
 
 def _stateless_runner(op: Operation) -> Callable[[dict[Tensor, Any], Any], None]:
     inputs, outputs = list(op._inputs), list(op._outputs)
-    kernel, names, needs_context = *_numpy_kernel(op.spec), op.spec.context
+    kernel, names, needs_context = *_numpy_kernel(op), op.spec.context
     has_lists = any(a.is_list for a in op.spec.signature.inputs)
     attrs = constant_value.kernel_arguments(op, inputs)[1]
     keywords = {k: attrs[k] for k in names}
@@ -276,8 +341,11 @@ def _stateless_runner(op: Operation) -> Callable[[dict[Tensor, Any], Any], None]
     return run
 
 
-def _numpy_kernel(spec: Any) -> tuple[Callable, tuple[str, ...]]:
+def _numpy_kernel(op: Operation) -> tuple[Callable, tuple[str, ...]]:
     """The kernel for NumPy values, and the attributes that it takes."""
+    spec = op.spec
+    if spec.numpy_kernel is None and (found := uncompiled.kernel(op)) is not None:
+        return found, op_spec.keyword_names(found)
     if spec.place == "host" or spec.numpy_kernel is None or spec.numpy_kernel is spec.kernel:
         return spec.kernel, spec.kernel_attrs
     return spec.numpy_kernel, spec.fold_attrs
@@ -296,7 +364,7 @@ def _run_host_op(op: Operation, reads: list[Operation], writes: list[Operation],
     host_values = {t: _on_host(values[t]) for t in op._inputs if t in values}
     frame = Frame(host_values, state)
     arguments, attrs = constant_value.kernel_arguments(op, gather_inputs(op, frame))
-    kernel, names = _numpy_kernel(spec)
+    kernel, names = _numpy_kernel(op)
     keywords = {k: attrs[k] for k in names}
     if spec.effects.random:
         row = session.random_state.row(op)

@@ -45,7 +45,8 @@ class LoopItem:
         self.gradients: list[Any] = []
         self.tape = object()
         self.has_pullback = self.needs_steps = False
-        self.plans: dict[str, Any] = {}
+        self.plans: dict[tuple[str, bool], Any] = {}
+        self.shapes: dict[str, set[tuple]] = {}
         every = loop.all_members()
         self._operations = [op for op in every if op.type not in ENTER]
         self.stands_for = mine = {*every, *records}
@@ -252,12 +253,12 @@ class LoopItem:
         sign, closed = COMPARISONS[op.type]
         for side, direction in ((0, sign), (1, -sign)):
             variable = self._variable_of.get(behind_identity(op._inputs[side]))
-            step = self._step(variable) if variable is not None else None
+            step = self.step(variable) if variable is not None else None
             if step is not None and step * direction > 0:
                 return variable, op._inputs[1 - side], step, bool(closed)
         return None
 
-    def _step(self, variable: Variable) -> int | None:
+    def step(self, variable: Variable) -> int | None:
         """What a counter grows by in each iteration, or None where it is no counter."""
         op = behind_identity(variable.following).op
         if op.type not in ("Add", "AddV2", "Sub") or not op._outputs[0]._dtype.is_integer:

@@ -23,7 +23,7 @@ from tfcompat._src.runtime.variable_state import accesses, variable_key, variabl
 class UnitSpec:
     """What the partitioner asks of an op record, for a unit."""
 
-    place, effects, numpy_kernel, shape_only_positions = DEVICE, PURE, None, frozenset()
+    place, effects, numpy_kernel, shape_only_positions, counted_positions = DEVICE, PURE, None, frozenset(), ()
     signature = Signature((), (), {}, frozenset(), (), {})
 
 
@@ -77,7 +77,10 @@ class CondUnit:
         }
         self._guards = grouping.guards
         members = self.operations()
+        self._id = max(op._id for op in members)
         mine = set(members)
+        predicate_of = grouping.predicate_of
+        self._names = {self.predicate, *(op.inputs[1] for op in members if predicate_of.get(op) is self.predicate)}
         inside = {t for op in members for t in op._outputs}
         nested = [item.predicate for on in self.branches for item in self.branches[on] if isinstance(item, CondUnit)]
         used = [t for t in (*(t for op in members for t in op._inputs), *nested) if t not in inside]
@@ -181,6 +184,7 @@ class CondUnit:
 
         def body() -> tuple:
             frame = outer.branch()
+            frame.values.update(dict.fromkeys(self._names, np.bool_(on)))
             with collecting() as found:
                 for op in self._shared:
                     _pass_switch(op, on, frame)

@@ -13,9 +13,10 @@ from tfcompat._src.framework import checks
 from tfcompat._src.framework.op_spec import HOST
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.ops.flow.array_value import ArrayHandle, DeviceArray
+from tfcompat._src.ops.control.loop_topology import Variable
+from tfcompat._src.ops.flow.array_value import COUNTERS, ArrayHandle, DeviceArray
 from tfcompat._src.runtime.differentiable_loop import bounded_scan, bounded_while
-from tfcompat._src.runtime.loop_unit import CHANGES_SHAPE, LoopGradientItem, LoopItem
+from tfcompat._src.runtime.loop_unit import CHANGES_SHAPE, LoopGradientItem, LoopItem, behind_identity
 from tfcompat._src.runtime.lower import Frame, Replan, collecting
 from tfcompat._src.runtime.lower_control import run_item
 from tfcompat._src.runtime.variable_state import variable_key, variable_op
@@ -97,7 +98,7 @@ class LoopGradientUnit(LoopGradientItem):
         numbers = {t: np.asarray(v) if isinstance(v, jax.Array) else v for t, v in noted.items()}
         given = [next(noted[n] for n in group if n in noted) for group in names]
         after, pull = jax.vjp(run, list(map(_leaf, given)))
-        (found,) = pull([jnp.zeros(a.shape, a.dtype) if g is None else jnp.conj(jnp.asarray(g)) for a, g in zip(after, flows)])
+        (found,) = pull([jnp.zeros(a.shape, a.dtype) if g is None else jnp.conj(_with_room(g, a)) for a, g in zip(after, flows)])
         found = [jnp.conj(g) for g in found]
         return found[: len(variables)], found[len(variables) :]
 
@@ -154,6 +155,7 @@ class _Lowering:
         self.randoms = [op for op in unit.operations() if op.spec.effects.random]
         self.written = list(dict.fromkeys(variable_key(v) for v in unit.accesses()[1]))
         self.outer = {**unit.known, **self._constants()}
+        self.spans = [self._span(v) for v in unit.variables]
         self.changing_reads = {t: variable_key(v) for t, v in unit.changing_reads().items()}
         self.inner_counts = [u for u in _descendants(unit)] if frame.counts is not None or unit.records else []
         self.checks: list[checks.Check] = []
@@ -163,6 +165,24 @@ class _Lowering:
         found = {op._outputs[0]: values[op._inputs[0]] for op in self.unit.constants if op._inputs[0] in values}
         found.update({t: found[op._outputs[0]] for t, op in self.unit.aliases.items() if op._outputs[0] in found})
         return {**found, **{t: v for t, v in self.unit.known.items() if t in found and not isinstance(found[t], jax.core.Tracer)}}
+
+    def _span(self, variable: Variable) -> range | None:
+        """The numbers that a counter can be in the body, where its start and a bound of the number of iterations are known."""
+        start, step = self.frame.values.get(variable.enter._inputs[0]), self.unit.step(variable)
+        limit = self.unit.bound(self.frame.values.get)[0]
+        if step is None or not limit or not isinstance(start, (np.ndarray, np.generic)) or start.ndim:
+            return None
+        return range(int(start), int(start) + limit * step, step)
+
+    def _written_in_turn(self, variable: Variable, entering: Any) -> range | None:
+        """Where the iterations write in a TensorArray that is a loop variable, when each writes one element at a counter."""
+        write = behind_identity(variable.following).op
+        if write.type != "TensorArrayWriteV3" or not isinstance(entering, DeviceArray) or not entering.is_unwritten or entering.meta.source:
+            return None
+        if behind_identity(write._inputs[3]) not in self.unit.names_inside(variable):
+            return None
+        index = behind_identity(write._inputs[1])
+        return next((s for v, s in zip(self.unit.variables, self.spans) if s is not None and index in self.unit.names_inside(v)), None)
 
     # ---- one iteration ----
 
@@ -188,6 +208,7 @@ class _Lowering:
     def _body(self, carry: dict) -> dict:
         """The state after one more iteration; `carry["pred"]`, where it is there, is computed for the next one."""
         unit = self.unit
+        COUNTERS.spans.update((id(value), (value, span)) for value, span in zip(carry["variables"], self.spans) if span is not None)
         with collecting() as found:
             inner = self._inside(carry)
             if unit.shared and "shared" not in carry:
@@ -232,6 +253,8 @@ class _Lowering:
         limit = unit.bound(frame.values.get)[0]
         entering = [frame.values[v.enter._inputs[0]] for v in unit.variables]
         entering = [v.with_room_for(limit) if isinstance(v, DeviceArray) else v for v in entering]
+        self.turns = [self._written_in_turn(v, value) for v, value in zip(unit.variables, entering)]
+        entering = [value if span is None else value.in_turn() for value, span in zip(entering, self.turns)]
         return {
             "variables": [_as_carried(v) for v in entering],
             "state": [jnp.asarray(frame.state[k]) for k in self.written],
@@ -253,9 +276,12 @@ class _Lowering:
         pure = not (self.randoms or self.written or self.inner_counts) or not self.unit.cond_items or self._is_cond_pure()
         if not pure:
             carry = self._with_first_condition(carry)
-        body, carry = self._traced_body(carry)
-        final = self._loop(body, carry)
-        self._finish(final)
+        outer = dict(COUNTERS.spans)
+        try:
+            body, carry = self._traced_body(carry)
+        finally:
+            COUNTERS.spans = outer
+        self._finish(self._loop(body, carry))
 
     def _run_once(self) -> None:
         """Runs a frame without condition: its values go in, through its operations, and out."""
@@ -343,7 +369,10 @@ class _Lowering:
 
     def _finish(self, final: dict) -> None:
         unit, frame = self.unit, self.frame
-        values = {v.enter: value for v, value in zip(unit.variables, final["variables"])}
+        values = {
+            v.enter: value if span is None else value.after_turns(span, final["total"])
+            for v, value, span in zip(unit.variables, final["variables"], self.turns)
+        }
         for exit in unit.exits:
             source = unit.entering(exit)
             value = values.get(source)
@@ -410,7 +439,7 @@ class _Pullback:
         cotangents = []
         for tensor, leaves in zip(self._exits, self._outputs):
             grad = _cotangent(grads.get(tensor))
-            cotangents.append([jnp.zeros(x.shape, x.dtype) if grad is None else jnp.conj(jnp.asarray(grad, x.dtype)) for x in leaves])
+            cotangents.append([jnp.zeros(x.shape, x.dtype) if grad is None else jnp.conj(_with_room(jnp.asarray(grad, x.dtype), x)) for x in leaves])
         (found,) = self._pull(cotangents)
         return {t: jax.tree.map(jnp.conj, g) for t, g in zip(self.wanted, found)}
 
@@ -464,6 +493,12 @@ def _cotangent(grad: Any) -> Any:
     if isinstance(grad, DeviceArray):
         return grad.buffer if grad.meta.source else None
     return grad
+
+
+def _with_room(grad: Any, like: Any) -> Any:
+    """A gradient with zeros for the elements that a growing TensorArray has room for beyond those that it came for."""
+    missing = like.shape[0] - grad.shape[0] if like.ndim else 0
+    return jnp.pad(jnp.asarray(grad), [(0, missing)] + [(0, 0)] * (like.ndim - 1)) if missing > 0 else jnp.asarray(grad)
 
 
 def _as_gradient(grad: Any, source: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 from tfcompat._src.framework import errors
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.runtime.execute import execute
+from tfcompat._src.runtime.execute import execute, fetched_value
 from tfcompat._src.runtime.prune import prune
 
 
@@ -41,7 +41,7 @@ class PartialRun:
         targets = [t for t in wanted.targets if t not in self._ran]
         fetch = [t for t in wanted.tensors if t not in self._values] + extra
         plan = make_plan(fetch, targets, done, [self._values[t] for t in done])
-        self._values.update(zip(fetch, execute(plan, [self._values[t] for t in done], session)))
+        self._values.update(zip(fetch, execute(plan, [self._values[t] for t in done], session, fetched_value)))
         self._ran |= ran
         return [self._values[t] for t in wanted.tensors]
 

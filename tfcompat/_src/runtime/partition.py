@@ -13,10 +13,11 @@ from typing import Any
 import jax
 import numpy as np
 
-from tfcompat._src.framework import dtypes, op_spec
+from tfcompat._src.framework import dtypes, jax_compat, op_spec
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.flow.array_origin import array_of_flow, array_op, has_one_element_shape
+from tfcompat._src.runtime import uncompiled
 from tfcompat._src.runtime.fold import MAX_FOLDED_ELEMENTS, can_fold
 from tfcompat._src.runtime.loop_unit import LoopGradientItem, LoopItem, host_chooses_branch, loop_units
 from tfcompat._src.runtime.lower_control import CondUnit, leaf_operations
@@ -36,14 +37,22 @@ LARGE_CONSTANT_ELEMENTS = 1024
 UNITS = (CondUnit, LoopItem)
 
 
+_PICKS_ROWS = ("GatherV2", "ResourceGather", "UnsortedSegmentSum", "SparseSegmentMeanGrad", "SparseSegmentSqrtNGrad")
+"""Op types that pick rows, or add them up, by their second input."""
+_SCALES = ("Mul", "RealDiv", "Neg", "Identity", "Cast")
+"""Op types that scale rows by numbers."""
+_VARYING = ("Unique", "UniqueV2", "UniqueWithCounts", "UniqueWithCountsV2", "Where", "SparseFillEmptyRows")
+"""Host op types the length of whose results depends on data."""
+
+
 class Partitioner:
     """Assigns ticks to the operations of one plan and collects them into steps."""
 
     def __init__(
         self, items: list[Any], fetched: list[Tensor], feeds: list[Tensor], known: dict[Tensor, np.ndarray], placer: Placer,
-        assumed: dict[Tensor, np.ndarray] | None = None,
+        assumed: dict[Tensor, np.ndarray] | None = None, compiles: bool = True,
     ) -> None:  # fmt: skip
-        self.assumed = assumed or {}
+        self.assumed, self.compiles = assumed or {}, compiles
         self.items = [i for i in items if not all(t in known for t in i._outputs) or not i._outputs]
         self.fetched, self.feeds, self.known = fetched, feeds, known
         self.fed = set(feeds)
@@ -59,6 +68,7 @@ class Partitioner:
         self.on_host: set[Any] = set()
         self.tick: dict[Any, int] = {}
         self.traced_static: dict[Tensor, bool] = {}
+        self.varying: dict[Tensor, bool] = {}
         self.places = self._device_places(placer)
 
     def plan(self) -> Plan:
@@ -109,6 +119,8 @@ class Partitioner:
                         self.on_host.add(item)
             elif initializer and not spec.effects.creates and (spec.numpy_kernel is not None or not item._outputs and not item._inputs):
                 self.on_host.add(item)
+            elif not self.compiles and self._has_numpy_kernel(item):
+                self.on_host.add(item)
             elif self._is_integer_work_on_host_values(item) or self._moves_host_value(item) or self._depends_on_host_count(item):
                 self.on_host.add(item)
         for item in reversed(self.items):
@@ -121,6 +133,12 @@ class Partitioner:
             if item not in self.on_host:
                 for position in item.constant_positions():
                     self._demand_static(item._inputs[position])
+
+    @staticmethod
+    def _has_numpy_kernel(item: Any) -> bool:
+        effects = item.spec.effects
+        has_kernel = item.spec.numpy_kernel is not None or uncompiled.kernel(item) is not None
+        return has_kernel and not (effects.reads or effects.writes or effects.external)
 
     def _handles_host_dtype(self, item: Any) -> bool:
         """Strings, variants, quantized values, and resources that are no variables live on the host."""
@@ -143,6 +161,8 @@ class Partitioner:
         """Whether distinct row numbers are used for nothing but sums by row and updates of rows."""
         rows, places = unique._outputs
         if unique.inputs[0].dtype not in (dtypes.int32, dtypes.int64) or not {rows, places}.isdisjoint(self.fetched):
+            return False
+        if jax_compat.compiles_to_cpu() and self._varies(unique._inputs[0]):
             return False
         sums = [i for i, t in self._uses(places)]
         if not all(i.type == "UnsortedSegmentSum" and i._inputs[1] is places for i in sums):
@@ -182,17 +202,33 @@ class Partitioner:
         source = self.producer.get(item._inputs[1 if item.type.startswith("Assign") else 0])
         if source is None or source not in self.on_host or source.type in HANDLE_OPS or isinstance(source, UNITS):
             return False
-        return item.type != "Reshape" or item._inputs[1] in self.known
+        return item.type != "Reshape" or item._inputs[1] in self.known or self._varies(item._inputs[0]) and self._is_there(item._inputs[1])
+
+    def _is_there(self, tensor: Tensor) -> bool:
+        """Whether a value is on the host before anything is compiled."""
+        return tensor in self.fed or tensor in self.known or self._is_from_host_step(tensor)
 
     def _depends_on_host_count(self, item: Any) -> bool:
-        """Whether an item picks fed or host values by what a host step found, or multiplies a sparse matrix made of them.
+        """Whether an item picks fed or host values by what a host step found, or rows by what varies in number.
 
         How many there are varies from run to run, so it is not worth compiling.
         """
-        if item.type == "GatherV2":
-            values, found = item._inputs[:2]
-            return self._is_from_host_step(found) and (values in self.fed or self._is_from_host_step(values))
-        return item.type == "SparseTensorDenseMatMul" and all(map(self._is_from_host_step, item._inputs[:2]))
+        if item.type not in _PICKS_ROWS or not self._is_from_host_step(item._inputs[1]):
+            return False
+        if item.spec.numpy_kernel is None and uncompiled.kernel(item) is None:
+            return False
+        if jax_compat.compiles_to_cpu() and self._varies(item._inputs[1]):
+            return True
+        return item.type == "GatherV2" and (item._inputs[0] in self.fed or self._is_from_host_step(item._inputs[0]))
+
+    def _varies(self, tensor: Tensor) -> bool:
+        """Whether the length of what a host step gave depends on data: on how many distinct or nonzero elements there are."""
+        found = self.varying.get(tensor)
+        if found is None:
+            item = self.producer.get(tensor)
+            found = item in self.on_host and isinstance(item, Operation) and (item.type in _VARYING or any(map(self._varies, item._inputs)))
+            self.varying[tensor] = found
+        return found
 
     def _is_from_host_step(self, tensor: Tensor) -> bool:
         source = self.producer.get(tensor)
@@ -458,12 +494,34 @@ class Partitioner:
             t for i in items for t in i._outputs
             if not _is_handle(t) and (t in fetched or any(u != step for u in uses.get(t, ())))
         ]  # fmt: skip
+        cluster.counted = self._counted(cluster)
         self._collect_state(cluster)
         for item in items:
             if isinstance(item, LoopGradientUnit):
                 item.unit.has_pullback = item.unit in items
         cluster.randoms = [i for i in items for i in leaf_operations(i) if i.spec.effects.random]
         return cluster
+
+    def _counted(self, cluster: Cluster) -> set[Tensor]:
+        """The inputs from feeds and host steps that all who use them, some after scaling them, take with more entries than there are."""
+        found = {t for t in cluster.inputs if (t in self.fed or self._is_from_host_step(t)) and t.shape.dims and t._sizes[0] is None}
+        scaled: dict[Any, Tensor] = {}
+        for item in cluster.items:
+            rows = [t for t in item._inputs if t in found]
+            if item.type in _SCALES and len(rows) == 1 and all(t in rows or t._sizes == () for t in item._inputs):
+                scaled[item] = rows[0]
+                found.update(set(item._outputs).difference(cluster.outputs))
+        before: set[Tensor] = set()
+        while found != before:
+            before = set(found)
+            for item in cluster.items:
+                if item in scaled:
+                    found.difference_update([] if item._outputs[0] in found else [scaled[item]])
+                    continue
+                positions = item.spec.counted_positions
+                together = found.issuperset(item._inputs[p] for p in positions)
+                found.difference_update(t for p, t in enumerate(item._inputs) if p not in positions or not together)
+        return found.intersection(cluster.inputs)
 
     def _collect_state(self, cluster: Cluster) -> None:
         first: dict[str, tuple[Operation, str]] = {}

@@ -14,7 +14,7 @@ from tfcompat._src.framework import errors
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.runtime.lower_control import leaf_operations
-from tfcompat._src.runtime.variable_state import accesses, variable_key
+from tfcompat._src.runtime.variable_state import variable_key
 
 GUESS_AFTER = 4
 
@@ -47,8 +47,9 @@ class HostStep:
 class Cluster:
     """Operations that are one compiled call.
 
-    `inputs` are arrays that come in; `statics` come in as NumPy values that the compiler sees, so that a new value compiles
-    anew; `large` are constants passed as arguments. `place` is a JAX device, or None where the session has one only. `updates` are variables read and written (donated), `reads` read only,
+    `inputs` are arrays that come in, `counted` those of them that are filled up to one of few lengths; `statics` come in as NumPy
+    values that the compiler sees, so that a new value compiles anew; `large` are constants passed as arguments. `place` is a JAX
+    device, or None where the session has one only. `updates` are variables read and written (donated), `reads` read only,
     `overwrites` written only. `randoms` are the random operations, in order.
     """
 
@@ -56,6 +57,7 @@ class Cluster:
     inputs: list[Tensor] = field(default_factory=list)
     statics: list[Tensor] = field(default_factory=list)
     large: list[Tensor] = field(default_factory=list)
+    counted: set[Tensor] = field(default_factory=set)
     outputs: list[Tensor] = field(default_factory=list)
     reads: list[Operation] = field(default_factory=list)
     updates: list[Operation] = field(default_factory=list)
@@ -87,7 +89,8 @@ class Plan:
     """The steps of a run, the values known before it, and the variables that must have a value when it starts.
 
     `sizes` are lengths of growing TensorArrays that later steps are compiled for. Where they have been the same several times for
-    feeds of some shapes, a run guesses that they are the same again: then it is one compiled call.
+    feeds of some shapes, a run guesses that they are the same again: then it is one compiled call. `is_stale`: a run has found that
+    it must be another plan. `is_rest`: it was made for what was left of such a run.
     """
 
     fetched: list[Tensor]
@@ -97,18 +100,12 @@ class Plan:
     required: list[Operation]
     sizes: list[Tensor] = field(default_factory=list)
     seen: dict[tuple, deque[tuple]] = field(default_factory=dict)
-    has_run: set[tuple] = field(default_factory=set)
+    is_stale: bool = False
+    is_rest: bool = False
 
     @functools.cached_property
     def required_keys(self) -> list[tuple[str, Operation]]:
         return [(variable_key(v), v) for v in self.required]
-
-    @functools.cached_property
-    def at_risk(self) -> list[str]:
-        """The variables that are written before a branch or loop is traced, which may find out that another plan is needed."""
-        if all(isinstance(item, Operation) for step in self.steps for item in step.items) or self.steps == self.clusters[:1]:
-            return []
-        return list(dict.fromkeys(variable_key(v) for step in self.steps for item in step.items for v in accesses(item)[1]))
 
     def note_sizes(self, shapes: tuple, values: dict[Tensor, Any]) -> None:
         """Keeps what `sizes` are in a run with feeds of these shapes."""

@@ -34,11 +34,8 @@ class RandomState:
         return np.stack([self.row(op) for op in ops])
 
     def positions(self) -> dict[Operation, int]:
-        """How far each operation has come, for `go_back`."""
+        """How far each operation has come."""
         return dict(self._moved)
-
-    def go_back(self, positions: dict[Operation, int]) -> None:
-        self._moved = dict.fromkeys(self._moved, 0) | positions
 
     def advance(self, op: Operation, steps: int) -> None:
         """Moves the counter of `op` on by `steps` draws."""

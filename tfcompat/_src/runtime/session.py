@@ -24,10 +24,9 @@ from tfcompat._src.proto import messages
 from tfcompat._src.runtime import devices, local_servers, structure, trace
 from tfcompat._src.runtime.compile import input_shapes
 from tfcompat._src.runtime.config import session_config
-from tfcompat._src.runtime.execute import execute
+from tfcompat._src.runtime.execute import execute, fetched_value
 from tfcompat._src.runtime.fetch import Fetches, convert_feed, expand_feeds, fed_parts, structure_key
 from tfcompat._src.runtime.fold import fold
-from tfcompat._src.runtime.lower import Replan
 from tfcompat._src.runtime.partial_run import PartialRun
 from tfcompat._src.runtime.partition import Partitioner
 from tfcompat._src.runtime.place import Placer
@@ -78,13 +77,15 @@ class BaseSession:
         self._config = config
         self._closed = False
         self._prepared: dict[Any, PreparedRun] = {}
+        self.loop_plans: dict[tuple, Plan] = {}
         self._large: dict[tuple[Tensor, Any], jax.Array] = {}
-        self.devices = local_servers.devices_of(server, config)
+        self._servers = local_servers.servers_of(server, config)
+        self.devices = local_servers.devices_of(self._servers, config)
         self.placer = Placer(self.devices, self._config)
         shared_in_cluster = config.experimental.share_session_state_in_clusterspec_propagation
         isolated = config.isolate_session_state or (config.cluster_def.job and not shared_in_cluster)
-        self._shares_variables = server is not None and not isolated
-        self.variable_state = server.variable_state if server and self._shares_variables else VariableState()
+        self.shares_state = server is not None and not isolated
+        self.variable_state = self._shared_variables() if self.shares_state else VariableState()
         self._resets_of_server = server.resets if server else 0
         self.random_state = RandomState()
         self.resources: dict[str, Any] = {}
@@ -132,43 +133,28 @@ class BaseSession:
         """
         self._check_open()
         milliseconds = options.timeout_in_ms if options is not None else 0
-        limited = run_limits.within(milliseconds or self._config.operation_timeout_in_ms)
+        closed = (lambda: self._closed) if self.shares_state else None
+        limited = run_limits.within(milliseconds or self._config.operation_timeout_in_ms, closed)
         with jax_compat.x64(), limited, trace.recording(options, run_metadata) as recorder:
-            prepared, plan, feeds = self._prepare(fetches, feed_dict)
-            undo = self._undo(plan, input_shapes(feeds)) if plan.at_risk else None
-            try:
-                values = execute(plan, feeds, self)
-            except Replan as change:
-                if undo is not None:
-                    undo()
-                if not change.adapt(self):
-                    raise
-                prepared.plans.clear()
-                return self.run(fetches, feed_dict, options, run_metadata)
-            except WrongGuess:
-                prepared.plans[prepared.plan_key(feeds, self.variable_state.values)].seen[input_shapes(feeds)].clear()
-                return self.run(fetches, feed_dict, options, run_metadata)
+            prepared, feeds = self._prepare(fetches, feed_dict)
+            plan, values = self.compute(prepared, feeds)
         if run_metadata is not None:
             devices.fill_metadata(run_metadata, options, plan, self.placer.device_of)
             if recorder is not None:
                 trace.fill(run_metadata, recorder, plan, self.placer.device_of, self.devices[0].name)
         return prepared.fetches.rebuild(values)
 
-    def _undo(self, plan: Plan, shapes: tuple) -> Callable[[], None] | None:
-        """What puts variables and random counters back where the first run of a plan with such feeds needs another plan midway."""
-        if shapes in plan.has_run:
-            return None
-        plan.has_run.add(shapes)
-        copies, positions = self.variable_state.copies(plan.at_risk), self.random_state.positions()
+    def compute(self, prepared: PreparedRun, feeds: list[Any], result: Callable = fetched_value) -> tuple[Plan, list[Any]]:
+        """Plans a prepared run where that was not done before, and executes it: the plan and what `result` makes of the fetched values."""
+        while True:
+            plan = self._plan_for(prepared, feeds)
+            try:
+                return plan, execute(plan, feeds, self, result)
+            except WrongGuess:
+                prepared.plans[prepared.plan_key(feeds, self.variable_state.values)].seen[input_shapes(feeds)].clear()
 
-        def undo() -> None:
-            self.variable_state.put_back(copies)
-            self.random_state.go_back(positions)
-
-        return undo
-
-    def _prepare(self, fetches: Any, feed_dict: dict | None) -> tuple[PreparedRun, Plan, list[Any]]:
-        """The prepared run, its plan and the converted feeds; made anew where they are not kept."""
+    def _prepare(self, fetches: Any, feed_dict: dict | None) -> tuple[PreparedRun, list[Any]]:
+        """The prepared run and the converted feeds; made anew where they are not kept."""
         graph = self._graph
         if not graph._nodes:
             raise RuntimeError("The Session graph is empty.  Add operations to the graph before calling run().")
@@ -187,12 +173,16 @@ class BaseSession:
             prepared = PreparedRun(Fetches(graph, fetches), list(feed_values), graph._changes)
             if key is not None and len(feed_values) == len(key[1]):
                 self._prepared[key] = prepared
+        return prepared, feeds
+
+    def _plan_for(self, prepared: PreparedRun, feeds: list[Any]) -> Plan:
+        """The plan of a prepared run for feeds like these."""
         plan_key = prepared.plan_key(feeds, self.variable_state.values)
         plan = prepared.plans.get(plan_key)
-        if plan is None:
+        if plan is None or plan.is_stale:
             wanted = prepared.fetches
             plan = prepared.plans[plan_key] = self._plan(wanted.tensors, wanted.targets, prepared.feeds, feeds)
-        return prepared, self._guessing(prepared, plan, feeds) if plan.seen else plan, feeds
+        return self._guessing(prepared, plan, feeds) if plan.seen else plan
 
     def _guessing(self, prepared: PreparedRun, plan: Plan, feeds: list[Any]) -> Plan:
         """The plan that takes growing arrays to be as long as in the last runs with feeds of these shapes, where that saves steps."""
@@ -201,7 +191,7 @@ class BaseSession:
             return plan
         key = (prepared.plan_key(feeds, self.variable_state.values), seen)
         found = prepared.plans.get(key)
-        if found is None:
+        if found is None or found.is_stale:
             assumed = {t: np.array(size, np.int32) for t, size in zip(plan.sizes, seen)}
             wanted = prepared.fetches
             found = self._plan(wanted.tensors, wanted.targets, prepared.feeds, feeds, assumed)
@@ -228,13 +218,13 @@ class BaseSession:
         """
         self._check_open()
         with jax_compat.x64():
-            return self._prepare(fetches, feed_dict)[1].describe()
+            return self._plan_for(*self._prepare(fetches, feed_dict)).describe()
 
     def plan(self, fetches: Any, feed_dict: dict | None = None) -> Plan:
         """The plan of a run, for tests and tools."""
         self._check_open()
         with jax_compat.x64():
-            return self._prepare(fetches, feed_dict)[1]
+            return self._plan_for(*self._prepare(fetches, feed_dict))
 
     def make_callable(self, fetches: Any, feed_list: list | None = None, accept_options: bool = False) -> Callable:
         """A function of the values of `feed_list`, in order, that computes `fetches` with little overhead."""
@@ -309,6 +299,21 @@ class BaseSession:
             found = self._large[tensor, place] = jax.device_put(value, place)
         return found
 
+    def _shared_variables(self) -> VariableState:
+        if len(self._servers) == 1:
+            return self._server.variable_state
+        return local_servers.ClusterState(self._graph, self._task_of, self._servers)
+
+    def _task_of(self, op: Operation) -> str:
+        """The task that an operation is placed on."""
+        return self.placer.device_of(op).name.partition("/device:")[0]
+
+    def resources_of(self, op: Operation) -> dict[str, Any]:
+        """The resources by name where an operation is: those of the server of its task, where that shares them, else the session's."""
+        if not self.shares_state:
+            return self.resources
+        return (self._server if len(self._servers) == 1 else self._servers[self._task_of(op)]).resources
+
     def on_close(self, hook: Callable[[], None]) -> None:
         """Calls `hook` when the session is closed: queues and readers let go of waiting threads."""
         self._close_hooks.append(hook)
@@ -328,8 +333,9 @@ class BaseSession:
             for hook in self._close_hooks:
                 hook()
             self._prepared.clear()
+            self.loop_plans.clear()
             self._large.clear()
-            if not self._shares_variables:
+            if not self.shares_state:
                 self.variable_state.clear()
             self.resources.clear()
 

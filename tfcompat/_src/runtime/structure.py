@@ -121,9 +121,9 @@ def _without_dead(
         if op.type not in MERGE and _contradicts(guards[op]):
             dead.update((op, *op.outputs))
         elif op.type in MERGE:
-            if all(t in dead for t in op.inputs):
+            if all(t in dead for t in op._inputs):
                 dead.update((op, *op.outputs))
-        elif any(t in dead for t in op.inputs) or any(c in dead for c in op._control_inputs):
+        elif any(t in dead for t in op._inputs) or any(c in dead for c in op._control_inputs):
             dead.update((op, *op.outputs))
         elif op.type in SWITCH and op.inputs[1] in known:
             dead.add(op.outputs[0 if bool(known[op.inputs[1]]) else 1])
@@ -162,12 +162,14 @@ class _Grouping:
         self.guards = guards
         self.fetched = set(fetched)
         self.consumers: dict[Tensor, list[Operation]] = {}
+        self.predicate_of: dict[Operation, Tensor] = {}
         same = same_reads(ops)
         for op in ops:
             for t in op._inputs:
                 self.consumers.setdefault(t, []).append(op)
             if op.type in SWITCH:
-                self.consumers.setdefault(root_predicate(op.inputs[1], same), []).append(op)
+                self.predicate_of[op] = root_predicate(op.inputs[1], same)
+                self.consumers.setdefault(self.predicate_of[op], []).append(op)
 
     def is_used_outside(self, tensor: Tensor, members: set[Operation]) -> bool:
         return tensor in self.fetched or any(op not in members for op in self.consumers.get(tensor, ()))
@@ -197,15 +199,17 @@ class _Grouping:
 
 
 def _unit_predicate(op: Operation, guards: dict[Any, Guard], base: Guard) -> Tensor | None:
-    """The outermost undecided predicate that an operation stands under beyond `base`, or None."""
+    """The outermost undecided predicate that an operation stands under beyond those of `base`, or None."""
+    decided = {p for p, _ in base}
     extra = guards[op] - base
     if op.type in MERGE:
         extra = frozenset().union(*(guards[t] for t in op._inputs if t in guards)) - base
     elif op.type in SWITCH and not extra:
         extra = (guards[op.outputs[0]] | guards[op.outputs[1]]) - base
-    if not extra:
+    undecided = {p for p, _ in extra} - decided
+    if not undecided:
         return None
-    return min((p for p, _ in extra), key=lambda p: (len(guards.get(p, ())), p.op._id))
+    return min(undecided, key=lambda p: (len(guards.get(p, ())), p.op._id))
 
 
 def _close_consumed(op: Operation, owner: dict[Operation, CondUnit], open_units: dict[Tensor, CondUnit], keep: CondUnit | None = None) -> None:

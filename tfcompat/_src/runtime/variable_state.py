@@ -91,16 +91,6 @@ class VariableState:
                 raise uninitialized(op)
             return value if isinstance(value, np.ndarray) else jax_compat.to_numpy(value)
 
-    def copies(self, keys: list[str]) -> dict[str, np.ndarray | None]:
-        """Copies of values, None where a variable has none, for `put_back`."""
-        with self.lock:
-            return {key: np.array(self.values[key]) if key in self.values else None for key in keys}
-
-    def put_back(self, copies: dict[str, np.ndarray | None]) -> None:
-        with self.lock:
-            kept = {k: v for k, v in self.values.items() if k not in copies}
-            self.values = kept | {k: v for k, v in copies.items() if v is not None}
-
     def forget_lost(self) -> None:
         """Takes out the variables whose new value a failing device never delivered."""
         with self.lock:

@@ -14,6 +14,7 @@ from google.protobuf import text_format
 
 import tfcompat as tf
 from tfcompat._src.framework import device, errors
+from tfcompat._src.framework.eager_tensor import EagerTensor
 from tfcompat._src.platform import logging, versions
 from tfcompat._src.proto import pool
 
@@ -54,14 +55,14 @@ class Assertions(absltest.TestCase):
         raise NotImplementedError
 
     def _GetNdArray(self, a: Any) -> np.ndarray:  # noqa: N802
-        value = self.evaluate(a) if isinstance(a, tf.Tensor) else a
+        value = _value_of(self, a) if isinstance(a, tf.Tensor) else a
         try:
             return np.asarray(value)
         except ValueError:
             return np.asarray(value, object)
 
     def _GetPyList(self, a: Any) -> Any:  # noqa: N802
-        value = self.evaluate(a) if isinstance(a, (tf.Tensor, tf.RaggedTensor)) else a
+        value = _value_of(self, a) if isinstance(a, (tf.Tensor, tf.RaggedTensor)) else a
         return value.to_list() if is_ragged(value) else self._GetNdArray(value).tolist()
 
     def assertProtoEquals(self, expected_message_maybe_ascii: Any, message: Any, msg: str | None = None) -> None:  # noqa: N802
@@ -325,3 +326,7 @@ class Assertions(absltest.TestCase):
     def assertRaisesOpError(self, expected_err_re_or_predicate: Any) -> Any:  # noqa: N802
         """The block raises a `tf.errors.OpError` that matches."""
         return self.assertRaisesWithPredicateMatch(errors.OpError, expected_err_re_or_predicate)
+
+
+def _value_of(case: Any, tensor: Any) -> Any:
+    return tensor.numpy() if isinstance(tensor, EagerTensor) else case.evaluate(tensor)

@@ -7,19 +7,20 @@ import functools
 from typing import Any
 
 import tfcompat as tf
+from tfcompat._src.runtime.eager import eager_mode
 from tfcompat._src.testing import test_combinations
 from tfcompat._src.testing.test_combinations import NamedObject, combine, times  # noqa: F401
 
 
 class EagerGraphCombination(test_combinations.TestCombination):
-    """The option `mode`, "graph" or "eager"; eager tests fail, since nothing runs eagerly here."""
+    """The option `mode`, "graph" or "eager"."""
 
     def context_managers(self, kwargs: dict[str, Any]) -> list[contextlib.AbstractContextManager]:
         mode = kwargs.get("mode", "graph")
         if mode == "graph":
             return [tf.Graph().as_default()]
         if mode == "eager":
-            raise NotImplementedError("tfcompat does not have eager execution, in which this test is to run")
+            return [eager_mode()]
         raise ValueError(f"'mode' has to be either 'eager' or 'graph' and not {mode}")
 
     def parameter_modifiers(self) -> list[test_combinations.ParameterModifier]:

@@ -16,6 +16,7 @@ from tfcompat._src.data.dataset_v1 import (
     make_one_shot_iterator,
 )
 from tfcompat._src.framework import dtypes, errors
+from tfcompat._src.framework.scopes import executing_eagerly
 from tfcompat._src.framework.sparse_tensor import is_sparse
 from tfcompat._src.ops.array.fill import zeros
 from tfcompat._src.ops.flow.tensor_array import TensorArray
@@ -27,6 +28,10 @@ from tfcompat._src.testing.test_case import TensorFlowTestCase
 def default_test_combinations() -> list:
     """The API versions and modes that tests of datasets run in."""
     return combinations.combine(tf_api_version=[1, 2], mode=["eager", "graph"])
+
+
+def _stacked(element: Any) -> Any:
+    return element.stack() if isinstance(element, TensorArray) else element
 
 
 class DatasetTestBase(TensorFlowTestCase):
@@ -47,6 +52,9 @@ class DatasetTestBase(TensorFlowTestCase):
 
     def getNext(self, dataset: Any, requires_initialization: bool = False, shared_name: str | None = None) -> Callable[[], Any]:
         """A function that gives the tensors of the next element; a TensorArray is stacked."""
+        if executing_eagerly():
+            iterator = iter(dataset)
+            return lambda: _stacked(iterator.get_next())
         if requires_initialization:
             iterator = make_initializable_iterator(dataset, shared_name)
             self.evaluate(iterator.initializer)

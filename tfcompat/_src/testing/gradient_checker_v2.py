@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,9 +11,12 @@ import numpy as np
 from tfcompat._src.framework import dtypes
 from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.default_stack import SESSIONS
-from tfcompat._src.framework.indexed_slices import IndexedSlicesValue
+from tfcompat._src.framework.eager_tensor import EagerTensor
+from tfcompat._src.framework.indexed_slices import IndexedSlices, IndexedSlicesValue
+from tfcompat._src.framework.scopes import executing_eagerly
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.gradients.gradients import gradients
+from tfcompat._src.gradients.tape import GradientTape
 from tfcompat._src.ops.array.constant import placeholder
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.testing.gradient_checker import largest_difference, numeric_jacobian, theoretical_jacobian
@@ -37,6 +41,8 @@ def compute_gradient(
     """
     if not isinstance(x, list):
         raise ValueError(f"`x` must be a list of Tensors (arguments to `f`), not a {type(x)}")
+    if executing_eagerly():
+        return _eager_jacobians(f, [convert_to_tensor(v).numpy() for v in x], delta)
     run = SESSIONS.top().run
     values = [run(convert_to_tensor(v)) for v in x]
     inputs = [placeholder(dtypes.as_dtype(v.dtype), v.shape) for v in values]
@@ -55,8 +61,37 @@ def compute_gradient(
     return by_rules, by_differences
 
 
+def _eager_jacobians(f: Callable, values: list[Any], delta: float) -> tuple[Sequence[np.ndarray], Sequence[np.ndarray]]:
+    y = convert_to_tensor(f(*map(convert_to_tensor, values)))
+    y_shape = np.shape(y.numpy())
+    out_dtype = dtypes.float32 if y.dtype == dtypes.bfloat16 else y.dtype
+
+    def slope(dy: np.ndarray, i: int) -> Any:
+        inputs = [convert_to_tensor(v) for v in values]
+        with GradientTape() as tape:
+            tape.watch(inputs[i])
+            result = convert_to_tensor(f(*inputs))
+        found = tape.gradient(result, inputs[i], output_gradients=convert_to_tensor(dy.astype(y.dtype.as_numpy_dtype)))
+        return np.zeros_like(values[i]) if found is None else _to_numpy(found)
+
+    def at(value: np.ndarray, i: int) -> np.ndarray:
+        result = f(*[convert_to_tensor(value if k == i else v) for k, v in enumerate(values)])
+        return cast(convert_to_tensor(result), out_dtype).numpy()
+
+    by_rules, by_differences = [], []
+    for i, value in enumerate(values):
+        dtype = dtypes.as_dtype(value.dtype)
+        by_rules.append(theoretical_jacobian(functools.partial(slope, i=i), value.shape, dtype, y_shape, y.dtype))
+        by_differences.append(numeric_jacobian(functools.partial(at, i=i), value, dtype, y_shape, out_dtype, delta))
+    return by_rules, by_differences
+
+
 def _to_numpy(value: Any) -> Any:
     """A Tensor's value in the default session, IndexedSlicesValue as the dense array that they are parts of, or anything else itself."""
+    if isinstance(value, EagerTensor):
+        return value.numpy()
+    if isinstance(value, IndexedSlices) and executing_eagerly():
+        return convert_to_tensor(value).numpy()
     if isinstance(value, Tensor):
         return SESSIONS.top().run(value)
     if isinstance(value, IndexedSlicesValue):

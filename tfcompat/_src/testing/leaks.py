@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import gc
 from collections.abc import Callable
 from typing import Any
 
 from tfcompat._src.framework.graph import Graph
+from tfcompat._src.framework.scopes import executing_eagerly
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import Dimension, TensorShape
+from tfcompat._src.runtime.eager import ProgramGraph, eager_mode
 from tfcompat._src.variables.variable import Variable
 
 
 def _tensors() -> dict[int, Any]:
-    """All tensors, variables, shapes and dimensions that Python still holds, by id."""
+    """All tensors, variables, shapes and dimensions that Python still holds, by id; not those of programs that are kept."""
     kinds = (Tensor, Variable, Dimension, TensorShape)
-    return {id(x): x for x in gc.get_objects() if issubclass(type(x), kinds)}
+    found = {id(x): x for x in gc.get_objects() if issubclass(type(x), kinds)}
+    for tensor in [x for x in found.values() if isinstance(x, Tensor) and isinstance(x.graph, ProgramGraph)]:
+        for node in tensor.graph.get_operations():
+            for kept in (*node.outputs, *node._attrs.values()):
+                found.pop(id(kept), None)
+    return found
 
 
 def assert_no_new_tensors(method: Callable) -> Callable:
@@ -25,7 +33,8 @@ def assert_no_new_tensors(method: Callable) -> Callable:
     @functools.wraps(method)
     def checked(self: Any, **kwargs: Any) -> Any:
         before = set(_tensors())
-        with Graph().as_default():
+        mode = eager_mode if executing_eagerly() else contextlib.nullcontext
+        with Graph().as_default(), mode():
             result = method(self, **kwargs)
         gc.collect()
         left = [x for key, x in _tensors().items() if key not in before]

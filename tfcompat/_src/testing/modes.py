@@ -1,7 +1,4 @@
-"""In which modes a test runs: the one place that decides it.
-
-Tests run in graph mode. Where a decorator asks for graph and eager mode, the graph half runs.
-"""
+"""In which modes a test runs: the one place that decides it."""
 
 from __future__ import annotations
 
@@ -17,7 +14,9 @@ from typing import Any
 from absl.testing import parameterized
 
 import tfcompat as tf
+from tfcompat._src.framework.export import export
 from tfcompat._src.ops.control import control_flow_util
+from tfcompat._src.runtime import eager
 from tfcompat._src.testing.devices import is_gpu_available
 
 Decorator = Callable[[Any], Any]
@@ -62,6 +61,7 @@ def assert_no_garbage_created(func: Any) -> Any:
     return checked
 
 
+@export("contrib.eager.run_test_in_graph_and_eager_modes")
 def run_in_graph_and_eager_modes(
     func: Any = None,
     config: Any = None,
@@ -69,16 +69,16 @@ def run_in_graph_and_eager_modes(
     reset_test: bool = True,
     assert_no_eager_garbage: bool = False,
 ) -> Any:
-    """Runs a test method in graph mode, in a session of the test's; its eager half waits for eager execution.
+    """Runs a test method in graph mode, in a session of the test's, and then in eager mode.
 
-    As in 1.15, a method that asks in graph mode to be skipped passes.
+    As in 1.15, a method that asks in graph mode to be skipped goes on in eager mode.
 
     Args:
       func: the method, or None to get a decorator.
       config: ConfigProto of the session.
       use_gpu: whether ops may go on a GPU.
-      reset_test: concerns the eager half.
-      assert_no_eager_garbage: concerns the eager half.
+      reset_test: whether the test is set up anew in between.
+      assert_no_eager_garbage: fails where the eager half leaves cycles of objects.
 
     Raises:
       ValueError: `func` is a class.
@@ -87,16 +87,27 @@ def run_in_graph_and_eager_modes(
     def decorator(method: Any) -> Any:
         methods_only("run_in_graph_and_eager_modes", method, " Did you mean to use `run_all_in_graph_and_eager_modes`?")
 
-        @functools.wraps(method)
-        def in_graph_mode(self: Any, *args: Any, **kwargs: Any) -> None:
-            with contextlib.suppress(unittest.SkipTest), self.test_session(use_gpu=use_gpu, config=config):
-                method(self, *args, **kwargs)
+        checked = assert_no_garbage_created(method) if assert_no_eager_garbage else method
 
-        return in_graph_mode
+        @functools.wraps(method)
+        def in_both_modes(self: Any, *args: Any, **kwargs: Any) -> None:
+            with eager.graph_mode(), contextlib.suppress(unittest.SkipTest), self.test_session(use_gpu=use_gpu, config=config):
+                method(self, *args, **kwargs)
+            if reset_test:
+                self.tearDown()
+                self._tempdir = None
+            with tf.Graph().as_default(), eager.eager_mode():
+                if reset_test:
+                    self.setUp()
+                with contextlib.nullcontext() if use_gpu else tf.device("/device:CPU:0"):
+                    checked(self, *args, **kwargs)
+
+        return in_both_modes
 
     return decorator_or_decorated(decorator, func)
 
 
+@export("contrib.eager.run_all_tests_in_graph_and_eager_modes")
 def run_all_in_graph_and_eager_modes(cls: type) -> type:
     """`run_in_graph_and_eager_modes` for all test methods of a class."""
     for name in dir(cls):
@@ -127,18 +138,32 @@ def build_as_function_and_v1_graph(func: Any = None) -> Any:
 
 
 def also_run_as_tf_function(f: Any) -> Any:
-    """A test that runs eagerly and inside a tf.function: it fails here."""
+    """Runs a test method eagerly, and then inside a tf.function."""
 
     @functools.wraps(f)
-    def refused(*args: Any, **kwargs: Any) -> None:
-        raise NotImplementedError("tfcompat does not have eager execution, in which this test is to run")
+    def in_both_ways(*args: Any, **kwargs: Any) -> None:
+        with eager.eager_mode():
+            f(*args, **kwargs)
+            tf.function(lambda: f(*args, **kwargs))()
 
-    return refused
+    return in_both_ways
 
 
 def deprecated_graph_mode_only(func: Any = None) -> Any:
     """Runs a test method, or all of a class, in graph mode."""
-    return decorator_or_decorated(lambda method: method, func)
+
+    def decorator(method: Any) -> Any:
+        if inspect.isclass(method):
+            return for_all_test_methods(deprecated_graph_mode_only)(method)
+
+        @functools.wraps(method)
+        def in_graph_mode(*args: Any, **kwargs: Any) -> Any:
+            with eager.graph_mode():
+                return method(*args, **kwargs)
+
+        return in_graph_mode
+
+    return decorator_or_decorated(decorator, func)
 
 
 run_deprecated_v1 = deprecated_graph_mode_only
@@ -274,17 +299,23 @@ def disable_all_xla(description: str) -> Decorator:
     return for_all_test_methods(disable_xla, description)
 
 
-def eager_only(f: Any) -> Any:
-    """A check of what eager execution leaves behind: it fails here."""
+def assert_no_new_pyobjects_executing_eagerly(f: Any) -> Any:
+    """A test method that runs eagerly several times and must not leave more objects behind each time."""
 
     @functools.wraps(f)
-    def refused(*args: Any, **kwargs: Any) -> None:
-        raise NotImplementedError("tfcompat does not have eager execution, in which this test is to run")
+    def counted(self: Any, *args: Any, **kwargs: Any) -> None:
+        with eager.eager_mode():
+            self.setUp()
+            for _ in range(2):
+                f(self, *args, **kwargs)
+            gc.collect()
+            before = len(gc.get_objects())
+            for _ in range(4):
+                f(self, *args, **kwargs)
+            gc.collect()
+            self.assertLessEqual(len(gc.get_objects()) - before, 20)
 
-    return refused
-
-
-assert_no_new_pyobjects_executing_eagerly = eager_only
+    return counted
 
 
 def generate_combinations_with_testcase_name(**kwargs: Any) -> list[collections.OrderedDict[str, Any]]:

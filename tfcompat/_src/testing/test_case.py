@@ -13,8 +13,11 @@ from typing import Any
 import numpy as np
 
 import tfcompat as tf
+from tfcompat._src.framework import nest
 from tfcompat._src.framework.default_stack import GRAPHS
 from tfcompat._src.framework.export import export
+from tfcompat._src.framework.indexed_slices import IndexedSlicesValue
+from tfcompat._src.ops.ragged.value import RaggedTensorValue
 from tfcompat._src.proto import messages
 from tfcompat._src.testing import googletest
 from tfcompat._src.testing.assertions import Assertions
@@ -90,8 +93,11 @@ class TestCase(Assertions):
         self._ClearCachedSession()
         random.seed(DEFAULT_GRAPH_SEED)
         np.random.seed(DEFAULT_GRAPH_SEED)
+        running = GRAPHS.top() if tf.executing_eagerly() else None
         GRAPHS.reset()
         tf.reset_default_graph()
+        if running is not None:
+            GRAPHS.stack.append(running)
         tf.set_random_seed(DEFAULT_GRAPH_SEED)
         if self.id().endswith(".test_session"):
             self.skipTest("Not a test.")
@@ -131,6 +137,8 @@ class TestCase(Assertions):
 
     def evaluate(self, tensors: Any) -> Any:
         """The values of a tensor or nested tensors, from the default session or else the test's."""
+        if tf.executing_eagerly():
+            return nest.map_structure(_value, tensors)
         session = tf.get_default_session()
         if session is not None:
             return session.run(tensors)
@@ -149,6 +157,9 @@ class TestCase(Assertions):
           use_gpu: whether ops may go on a GPU; if false they go on the CPU.
           force_gpu: put ops on GPU 0.
         """
+        if tf.executing_eagerly():
+            yield _NoSession()
+            return
         with self._create_session(graph, config, force_gpu) as session:
             with self._on_devices(session, use_gpu, force_gpu):
                 yield session
@@ -162,6 +173,9 @@ class TestCase(Assertions):
         Raises:
           ValueError: the session was made with other arguments.
         """
+        if tf.executing_eagerly():
+            yield _NoSession()
+            return
         session = self._get_cached_session(graph, config, force_gpu)
         for name, old, new in zip(("graph", "config", "force_gpu"), self._cached_arguments, (graph, config, force_gpu)):
             if old is not new:
@@ -179,6 +193,9 @@ class TestCase(Assertions):
         """`session` where a graph is given, else the one session of this test."""
         if self.id().endswith(".test_session"):
             self.skipTest("Not a test.")
+        if tf.executing_eagerly():
+            yield None
+            return
         if graph is not None:
             with self.session(graph, config, use_gpu, force_gpu) as session:
                 yield session
@@ -217,3 +234,30 @@ class TestCase(Assertions):
 
 
 TensorFlowTestCase = TestCase
+
+
+class _NoSession:
+    """What stands for a session in eager mode."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(
+            "Trying to access properties or call methods on the result of self.session(), self.cached_session(), etc while eager "
+            "execution is enabled. If you're porting this test case to TF 2.0, either adapt the test to work with eager execution or "
+            "insert a call to tf.disable_eager_execution() in the main() function of this test file."
+        )
+
+
+def _value(tensor: Any) -> Any:
+    """The value of what an eager test asks for."""
+    if callable(tensor) and not isinstance(tensor, (tf.Tensor, tf.Variable)):
+        return nest.map_structure(_value, tensor())
+    if tensor is None:
+        return None
+    if isinstance(tensor, tf.SparseTensor):
+        return tf.SparseTensorValue(*map(_value, (tensor.indices, tensor.values, tensor.dense_shape)))
+    if isinstance(tensor, tf.RaggedTensor):
+        return RaggedTensorValue(_value(tensor.values), _value(tensor.row_splits))
+    if isinstance(tensor, tf.IndexedSlices):
+        rows = tuple(map(_value, (tensor.values, tensor.indices, tensor.dense_shape)))
+        return IndexedSlicesValue(*rows)
+    return tensor.numpy() if hasattr(tensor, "numpy") else tensor

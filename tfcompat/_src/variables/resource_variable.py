@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
+import weakref
 from typing import Any
 
 from tfcompat._src.framework import dtypes, raw
 from tfcompat._src.framework.convert import convert_to_tensor, register_tensor_conversion_function
+from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph_collections import GraphKeys
 from tfcompat._src.framework.indexed_slices import IndexedSlices
 from tfcompat._src.framework.operation import Operation
@@ -14,6 +17,7 @@ from tfcompat._src.framework.scopes import (
     colocate_with,
     control_dependencies,
     device,
+    executing_eagerly,
     get_default_graph,
     init_scope,
     name_scope,
@@ -23,6 +27,8 @@ from tfcompat._src.framework.tensor_shape import TensorShape, as_shape
 from tfcompat._src.variables import assign, policies
 from tfcompat._src.variables.guard import guard_initial_value
 from tfcompat._src.variables.variable import SaveSliceInfo, Variable, class_attribute, prepend_name_scope
+
+_EAGER_NUMBERS = itertools.count()
 
 
 class BaseResourceVariable(Variable):
@@ -64,10 +70,30 @@ class BaseResourceVariable(Variable):
         return self._shape
 
     _in_graph_mode = True
+    _unique_name: str
 
     @property
     def _unique_id(self) -> str:
-        return self._shared_name
+        return self._shared_name if self._in_graph_mode else self._unique_name
+
+    @property
+    def _shared_name(self) -> str:
+        return self._handle_name[: self._handle_name.index(":")]
+
+    @property
+    def graph(self) -> Any:
+        return self._handle.graph
+
+    @property
+    def device(self) -> str:
+        return self._handle.device
+
+    @property
+    def initial_value(self) -> Tensor | None:
+        """The tensor that the initializer assigns; RuntimeError in eager mode, where there is none."""
+        if not self._in_graph_mode:
+            raise RuntimeError("initial_value not supported in EAGER mode.")
+        return self._initial_value
 
     def _shape_as_list(self) -> list | None:
         return None if self._shape.sizes is None else list(self._shape.sizes)
@@ -78,11 +104,36 @@ class BaseResourceVariable(Variable):
     def set_shape(self, shape: Any) -> None:
         raise NotImplementedError("ResourceVariable does not implement set_shape()")
 
-    def numpy(self) -> Any:
-        raise NotImplementedError("numpy() is only available when eager execution is enabled.")
+    def __int__(self) -> int:
+        return int(self.numpy())
 
-    def _as_graph_element(self) -> Tensor:
-        return self._graph_element
+    def numpy(self) -> Any:
+        """The value as NumPy; NotImplementedError where operations do not run at once."""
+        if not executing_eagerly():
+            raise NotImplementedError("numpy() is only available when eager execution is enabled.")
+        return self.read_value().numpy()
+
+    def eval(self, session: Any = None) -> Any:
+        """The value as NumPy, in `session` or the default session; RuntimeError in eager mode."""
+        if executing_eagerly():
+            raise RuntimeError("Trying to eval in EAGER mode")
+        return super().eval(session)
+
+    def load(self, value: Any, session: Any = None) -> None:
+        """Sets the value: in `session` or the default session, or at once in eager mode."""
+        if executing_eagerly():
+            self.assign(value)
+        else:
+            super().load(value, session)
+
+    def __reduce__(self) -> Any:
+        """A copy with the value of now; NotImplementedError where operations do not run at once."""
+        if not executing_eagerly():
+            raise NotImplementedError("a variable of a graph cannot be pickled: its value is in the sessions")
+        return ResourceVariable, (self.numpy(), self._trainable, None, True, None, self._shared_name, self._dtype)
+
+    def _as_graph_element(self) -> Tensor | None:
+        return self._graph_element if self._in_graph_mode else None
 
     def _as_handle(self) -> Tensor:
         return self._handle
@@ -127,7 +178,7 @@ class BaseResourceVariable(Variable):
 
     def _building_graph(self) -> contextlib.AbstractContextManager:
         """Where nodes on the handle go: the variable's graph, or the function that is being made."""
-        is_inside = get_default_graph().building_function
+        is_inside = get_default_graph().building_function or not self._in_graph_mode
         return contextlib.nullcontext() if is_inside else self._handle.graph.as_default()
 
     # ---- writes ----
@@ -222,7 +273,19 @@ class BaseResourceVariable(Variable):
         return self
 
     def __deepcopy__(self, memo: dict) -> Any:
-        raise NotImplementedError("__deepcopy__() is only available when eager execution is enabled.")
+        if not executing_eagerly():
+            raise NotImplementedError("__deepcopy__() is only available when eager execution is enabled.")
+        copied = ResourceVariable(
+            self.read_value(), trainable=self._trainable, constraint=self._constraint, dtype=self._dtype, name=self._shared_name,
+            synchronization=self._synchronization, aggregation=self._aggregation,
+        )  # fmt: skip
+        memo[self._unique_id] = copied
+        return copied
+
+    def __repr__(self) -> str:
+        if not executing_eagerly() or self._in_graph_mode:
+            return super().__repr__()
+        return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self._dtype.name}, numpy={self.read_value()._text(True)}>"
 
     def to_proto(self, export_scope: str | None = None) -> Any:
         found = super().to_proto(export_scope)
@@ -250,6 +313,7 @@ for _name, _symbol, _advice in (
     setattr(BaseResourceVariable, f"__{_name}__", _refuse(_symbol, _advice))
 
 
+@export("contrib.eager.Variable")
 class ResourceVariable(BaseResourceVariable):
     """A variable behind a resource handle; see tf.Variable for the arguments."""
 
@@ -275,9 +339,31 @@ class ResourceVariable(BaseResourceVariable):
         self._constraint = constraint
         self._caching_device = caching_device
         with init_scope():
-            with name_scope(name, "Variable", [] if callable(initial_value) else [initial_value]) as scope:
-                self._make_nodes(scope, initial_value, dtype, shape)
-                get_default_graph().add_to_collections(collections, self)
+            self._in_graph_mode = not executing_eagerly()
+            values = [] if callable(initial_value) or not self._in_graph_mode else [initial_value]
+            with name_scope(name, "Variable", values) as scope:
+                if self._in_graph_mode:
+                    self._make_nodes(scope, initial_value, dtype, shape)
+                    get_default_graph().add_to_collections(collections, self)
+                else:
+                    self._make_value(scope, initial_value, dtype, shape)
+                    if GraphKeys.GLOBAL_STEP in collections:
+                        get_default_graph().add_to_collection(GraphKeys.GLOBAL_STEP, self)
+
+    def _make_value(self, scope: str, initial_value: Any, dtype: Any, shape: Any) -> None:
+        """Makes the variable with its value, where operations run at once."""
+        name = scope[:-1]
+        with name_scope("Initializer"), device(None):
+            value = initial_value() if callable(initial_value) else initial_value
+            initial = convert_to_tensor(value, name="initial_value", dtype=dtype)
+        self._shape = _declared_shape(initial, shape)
+        self._dtype = initial._dtype.base_dtype
+        self._handle_name = f"{name}:0"
+        self._unique_name = f"{name}_{next(_EAGER_NUMBERS)}"
+        self._handle = raw.VarHandleOp(shape=self._shape, dtype=self._dtype, shared_name=self._unique_name)
+        self._handle._handle_data = (self._dtype, self._shape.sizes)
+        self._handle.variable = weakref.ref(self)
+        raw.AssignVariableOp(self._handle, initial)
 
     def _make_nodes(self, scope: str, initial_value: Any, dtype: Any, shape: Any) -> None:
         handle_name = scope[:-1]
@@ -285,12 +371,7 @@ class ResourceVariable(BaseResourceVariable):
             with name_scope("Initializer"), device(None):
                 value = initial_value() if callable(initial_value) else initial_value
                 initial = self._initial_value = convert_to_tensor(value, name="initial_value", dtype=dtype)
-            if shape is not None and not initial.shape.is_compatible_with(shape):
-                raise ValueError(
-                    f"The initial value's shape ({initial.shape}) is not compatible with the explicitly supplied "
-                    f"`shape` argument ({shape})."
-                )
-            self._shape = initial.shape if shape is None else as_shape(shape)
+            self._shape = _declared_shape(initial, shape)
             self._dtype = initial._dtype.base_dtype
             handle = self._handle = raw.VarHandleOp(
                 shape=self._shape, dtype=self._dtype, shared_name=handle_name, name=scope
@@ -347,20 +428,32 @@ class ResourceVariable(BaseResourceVariable):
         return ResourceVariable(variable_def=variable_def, import_scope=import_scope)
 
 
+def _declared_shape(initial: Tensor, shape: Any) -> TensorShape:
+    """The shape of a variable; ValueError where its initial value is of another one than `shape`."""
+    if shape is not None and not initial.shape.is_compatible_with(shape):
+        raise ValueError(
+            f"The initial value's shape ({initial.shape}) is not compatible with the explicitly supplied "
+            f"`shape` argument ({shape})."
+        )
+    return initial.shape if shape is None else as_shape(shape)
+
+
 class UnreadVariable(BaseResourceVariable):
     """A resource variable as it is after `parent_op`; reads wait for that operation."""
 
     def __init__(self, variable: BaseResourceVariable, parent_op: Operation) -> None:
         self._handle, self._shape, self._dtype = variable._handle, variable._shape, variable._dtype
-        self._handle_name = self._handle.name + ":0"
+        self._in_graph_mode = variable._in_graph_mode
+        self._handle_name = self._handle.name + ":0" if self._in_graph_mode else "UnreadVariable"
         self._parent_op = parent_op
         self._constraint = None
         self._synchronization, self._aggregation, self._trainable = policies.validate(None, None, None, None)
-        self._graph_element = None if get_default_graph().building_function else self._read_variable_op()
+        is_read = self._in_graph_mode and not get_default_graph().building_function
+        self._graph_element = self._read_variable_op() if is_read else None
 
     @property
     def name(self) -> str:
-        return self._parent_op.name
+        return self._parent_op.name if self._in_graph_mode else self._handle_name
 
     @property
     def _shared_name(self) -> str:

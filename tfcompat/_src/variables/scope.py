@@ -15,6 +15,7 @@ from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph_collections import GraphKeys
 from tfcompat._src.framework.scopes import (
     add_to_collection,
+    executing_eagerly,
     get_collection,
     get_collection_ref,
     get_default_graph,
@@ -130,7 +131,7 @@ class VariableScope:
                 collections=collections,
                 validate_shape=validate_shape, synchronization=synchronization, aggregation=aggregation,
                 dtype=_first(dtype, self._dtype), initializer=_first(initializer, self._initializer),
-                regularizer=_first(regularizer, self._regularizer), reuse=_first(reuse, self._reuse),
+                regularizer=_first(regularizer, self._regularizer), reuse=_first(reuse, None if executing_eagerly() else self._reuse),
                 caching_device=_first(caching_device, self._caching_device),
                 partitioner=_first(partitioner, self._partitioner),
                 use_resource=_first(use_resource, self._use_resource),
@@ -469,16 +470,20 @@ def create_partitioned_variables(
 
 
 def default_variable_creator(
-    next_creator: Callable | None = None, use_resource: bool | None = None, expected_shape: Any = None, **arguments: Any
+    next_creator: Callable | None = None, use_resource: bool | None = None, expected_shape: Any = None,
+    trackable_parent: Any = None, **arguments: Any,
 ) -> Any:
-    """Makes the variable: a ResourceVariable or a RefVariable, as the argument, the scope or the default says."""
+    """Makes the variable: a ResourceVariable or a RefVariable, as the argument, the scope or the default says.
+
+    `trackable_parent`, whose dependency it is, is for outer creators (see `capture_dependencies`).
+    """
     if next_creator is not None:
         raise ValueError("default_variable_creator is the last creator: it has no next one.")
     if use_resource is None:
         use_resource = get_variable_scope().use_resource
     if use_resource is None:
         use_resource = resource_variables_enabled()
-    if use_resource:
+    if use_resource or executing_eagerly():
         return ResourceVariable(**arguments)
     return RefVariable(expected_shape=expected_shape, **arguments)
 

@@ -13,7 +13,7 @@ from tfcompat._src.framework import dtypes, raw
 from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.scopes import add_to_collection, colocate_with, init_scope, name_scope
+from tfcompat._src.framework.scopes import add_to_collection, colocate_with, executing_eagerly, init_scope, name_scope
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape, as_shape
 from tfcompat._src.variables import initializers, policies
@@ -58,6 +58,9 @@ def resource_variables_enabled() -> bool:
 class VariableStore:
     """Variables and partitioned variables by full name."""
 
+    keeps_eager_variables = False
+    """Whether a name stands for one variable where operations run at once; else each call makes one."""
+
     def __init__(self) -> None:
         self._vars: dict[str, Any] = {}
         self._partitioned_vars: dict[str, PartitionedVariable] = {}
@@ -97,6 +100,8 @@ class VariableStore:
             trainable=trainable, collections=collections, caching_device=caching_device, validate_shape=validate_shape,
             use_resource=use_resource, constraint=constraint, synchronization=synchronization, aggregation=aggregation,
         )  # fmt: skip
+        if executing_eagerly():
+            reuse = self._eager_reuse(name, partitioner, reuse)
         is_scalar = isinstance(shape, (list, tuple)) and not shape
         if partitioner is not None and not is_scalar:
             if not callable(partitioner):
@@ -113,6 +118,18 @@ class VariableStore:
                 f"{name}/part_0. Perhaps a variable of the same name was already created with partitioning?"
             )
         return self._get_single_variable(name, shape, dtype, initializer, regularizer, None, reuse, **options)
+
+    def _eager_reuse(self, name: str, partitioner: Any, reuse: Any) -> Any:
+        if partitioner is not None:
+            raise ValueError("Partitioned variables are not yet supported when eager execution is enabled.")
+        if not self.keeps_eager_variables:
+            if reuse:
+                raise RuntimeError(
+                    "When eager execution is enabled variable reuse is only supported when an EagerVariableStore is active. See the "
+                    "documentation on EagerVariableStore for example usage."
+                )
+            return None
+        return AUTO_REUSE
 
     # ---- one variable ----
 
@@ -136,10 +153,12 @@ class VariableStore:
         if initializer is None:
             initializer = default_initializer(name, dtype)
         value, dtype = (initializer, None) if from_value else _initial_value(initializer, shape, dtype, partition_info)
-        made = self._vars[name] = Variable(
+        made = Variable(
             initial_value=value, name=name, dtype=dtype,
             use_resource=_Defaults.use_resource if use_resource is None else use_resource, **options,
         )  # fmt: skip
+        if self.keeps_eager_variables or not executing_eagerly():
+            self._vars[name] = made
         if regularizer:
             with colocate_with(made), name_scope(name + "/Regularizer/"), init_scope():
                 loss = regularizer(made)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import threading
 import traceback
@@ -10,8 +11,11 @@ from typing import Any
 
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.scopes import get_collection
+from tfcompat._src.framework.scopes import executing_eagerly, get_collection
+from tfcompat._src.framework.trackable import Trackable
 from tfcompat._src.platform import logging
+from tfcompat._src.variables.dependencies import capture_dependencies
+from tfcompat._src.variables.eager_store import EagerVariableStore
 from tfcompat._src.variables.scope import VariableScope, get_variable_scope_store, pure_variable_scope, variable_scope
 
 
@@ -33,12 +37,16 @@ def make_template(
     Raises:
       ValueError: `name_` is None; later, a call after the first makes a variable.
     """
+    if unique_name_ is not None and executing_eagerly():
+        raise ValueError("unique_name_ cannot be used when eager execution is enabled.")
     if kwargs:
         func_ = functools.partial(func_, **kwargs)
+    if unique_name_ is not None and executing_eagerly():
+        raise ValueError("unique_name_ cannot be used when eager exeuction is enabled.")
     return Template(name_, func_, create_scope_now_, unique_name_, custom_getter_)
 
 
-class Template:
+class Template(Trackable):
     """What make_template returns; see there."""
 
     def __init__(
@@ -52,6 +60,7 @@ class Template:
         self._lock = threading.RLock()
         self._called = False
         self._variable_scope: VariableScope | None = None
+        self._store = EagerVariableStore() if executing_eagerly() else None
         if create_scope_now:
             scope = unique_name or get_variable_scope_store().unique_name(name)
             with pure_variable_scope(scope, None, None, None, {"custom_getter": custom_getter}) as made:
@@ -59,7 +68,7 @@ class Template:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """What `func` gives, in the template's scope."""
-        with self._lock:
+        with self._lock, contextlib.nullcontext() if self._store is None else self._store.as_default():
             if self._variable_scope is not None:
                 with variable_scope(self._variable_scope, reuse=self._called):
                     return self._call(args, kwargs)
@@ -68,9 +77,10 @@ class Template:
                 return self._call(args, kwargs)
 
     def _call(self, args: Any, kwargs: Any) -> Any:
-        before = {key: len(get_collection(key)) for key in (GraphKeys.GLOBAL_VARIABLES, GraphKeys.TRAINABLE_VARIABLES)}
+        before = {key: len(self._made(key)) for key in (GraphKeys.GLOBAL_VARIABLES, GraphKeys.TRAINABLE_VARIABLES)}
         try:
-            result = self._func(*args, **kwargs)
+            with capture_dependencies(self):
+                result = self._func(*args, **kwargs)
         except Exception as error:
             first = error.args[0] if error.args else ""
             where = "".join(traceback.format_list(self._stacktrace))
@@ -86,10 +96,10 @@ class Template:
             "created when calling a template after the first time, perhaps you used tf.Variable when you meant "
             "tf.get_variable"
         )
-        new = get_collection(GraphKeys.TRAINABLE_VARIABLES)[before[GraphKeys.TRAINABLE_VARIABLES] :]
+        new = self._made(GraphKeys.TRAINABLE_VARIABLES)[before[GraphKeys.TRAINABLE_VARIABLES] :]
         if new:
             raise ValueError(f"Trainable variable {advice}: {new}")
-        new = get_collection(GraphKeys.GLOBAL_VARIABLES)[before[GraphKeys.GLOBAL_VARIABLES] :]
+        new = self._made(GraphKeys.GLOBAL_VARIABLES)[before[GraphKeys.GLOBAL_VARIABLES] :]
         if new:
             logging.info("New variables %s: %s", advice, new)
 
@@ -115,8 +125,17 @@ class Template:
         name = self._variable_scope.name
         return name + "/" if name and not name.endswith("/") else name
 
+    def _made(self, key: str, scope: str | None = None) -> list[Any]:
+        """The variables of a collection of the graph, or those of the template where variables are in no graph."""
+        if self._store is None:
+            return get_collection(key, scope)
+        if key == GraphKeys.LOCAL_VARIABLES:
+            return []
+        trainable = key == GraphKeys.TRAINABLE_VARIABLES
+        return self._store.trainable_variables() if trainable else self._store.variables()
+
     def _variables_in(self, key: str) -> list[Any]:
-        return get_collection(key, self.variable_scope_name) if self._called else []
+        return self._made(key, self.variable_scope_name) if self._called else []
 
     @property
     def global_variables(self) -> list[Any]:

@@ -4,8 +4,11 @@ import importlib
 
 from tfcompat._src.variables.variable_v2 import VariableV2 as Variable
 from tfcompat.compat.v2 import data as data
+from tfcompat.compat.v2 import estimator as estimator
+from tfcompat.compat.v2 import feature_column as feature_column
 from tfcompat.compat.v2 import keras as keras
 from tfcompat.compat.v2 import nn as nn
+from tfcompat.compat.v2 import strings as strings
 
 _LAZY = {
 }

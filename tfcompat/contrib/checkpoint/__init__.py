@@ -5,7 +5,6 @@ import importlib
 from tfcompat._src.contrib.checkpoint.containers import NumpyState as NumpyState
 from tfcompat._src.contrib.checkpoint.containers import UniqueNameTracker as UniqueNameTracker
 from tfcompat._src.framework.trackable import Trackable as CheckpointableBase
-from tfcompat._src.train.checkpoint import capture_dependencies as capture_dependencies
 from tfcompat._src.train.checkpoint import list_objects as list_objects
 from tfcompat._src.train.checkpoint import object_metadata as object_metadata
 from tfcompat._src.train.checkpoint_management import CheckpointManager as CheckpointManager
@@ -14,6 +13,7 @@ from tfcompat._src.train.trackable_data_structures import AutoTrackable as Check
 from tfcompat._src.train.trackable_data_structures import List as List
 from tfcompat._src.train.trackable_data_structures import Mapping as Mapping
 from tfcompat._src.train.trackable_data_structures import NoDependency as NoDependency
+from tfcompat._src.variables.dependencies import capture_dependencies as capture_dependencies
 
 _LAZY = {
 }

@@ -28,9 +28,30 @@ from tfcompat._src.contrib.layers.core import relu as relu
 from tfcompat._src.contrib.layers.core import relu6 as relu6
 from tfcompat._src.contrib.layers.core import repeat as repeat
 from tfcompat._src.contrib.layers.core import stack as stack
+from tfcompat._src.contrib.layers.crossed_column import crossed_column as crossed_column
+from tfcompat._src.contrib.layers.embedding_columns import embedding_column as embedding_column
+from tfcompat._src.contrib.layers.embedding_columns import scattered_embedding_column as scattered_embedding_column
+from tfcompat._src.contrib.layers.embedding_columns import shared_embedding_columns as shared_embedding_columns
 from tfcompat._src.contrib.layers.encoders import bow_encoder as bow_encoder
 from tfcompat._src.contrib.layers.encoders import embed_sequence as embed_sequence
 from tfcompat._src.contrib.layers.encoders import embedding_lookup_unique as embedding_lookup_unique
+from tfcompat._src.contrib.layers.feature_column import one_hot_column as one_hot_column
+from tfcompat._src.contrib.layers.feature_column import sparse_column_with_hash_bucket as sparse_column_with_hash_bucket
+from tfcompat._src.contrib.layers.feature_column import sparse_column_with_integerized_feature as sparse_column_with_integerized_feature
+from tfcompat._src.contrib.layers.feature_column import sparse_column_with_keys as sparse_column_with_keys
+from tfcompat._src.contrib.layers.feature_column import sparse_column_with_vocabulary_file as sparse_column_with_vocabulary_file
+from tfcompat._src.contrib.layers.feature_column import weighted_sparse_column as weighted_sparse_column
+from tfcompat._src.contrib.layers.feature_column_ops import check_feature_columns as check_feature_columns
+from tfcompat._src.contrib.layers.feature_column_ops import create_feature_spec_for_parsing as create_feature_spec_for_parsing
+from tfcompat._src.contrib.layers.feature_column_ops import infer_real_valued_columns as infer_real_valued_columns
+from tfcompat._src.contrib.layers.feature_column_ops import input_from_feature_columns as input_from_feature_columns
+from tfcompat._src.contrib.layers.feature_column_ops import joint_weighted_sum_from_feature_columns as joint_weighted_sum_from_feature_columns
+from tfcompat._src.contrib.layers.feature_column_ops import make_place_holder_tensors_for_base_features as make_place_holder_tensors_for_base_features
+from tfcompat._src.contrib.layers.feature_column_ops import parse_feature_columns_from_examples as parse_feature_columns_from_examples
+from tfcompat._src.contrib.layers.feature_column_ops import parse_feature_columns_from_sequence_examples as parse_feature_columns_from_sequence_examples
+from tfcompat._src.contrib.layers.feature_column_ops import sequence_input_from_feature_columns as sequence_input_from_feature_columns
+from tfcompat._src.contrib.layers.feature_column_ops import transform_features as transform_features
+from tfcompat._src.contrib.layers.feature_column_ops import weighted_sum_from_feature_columns as weighted_sum_from_feature_columns
 from tfcompat._src.contrib.layers.functions import dense_to_sparse as dense_to_sparse
 from tfcompat._src.contrib.layers.functions import images_to_sequence as images_to_sequence
 from tfcompat._src.contrib.layers.functions import legacy_fully_connected as legacy_fully_connected
@@ -55,6 +76,8 @@ from tfcompat._src.contrib.layers.pooling import avg_pool2d as avg_pool2d
 from tfcompat._src.contrib.layers.pooling import avg_pool3d as avg_pool3d
 from tfcompat._src.contrib.layers.pooling import max_pool2d as max_pool2d
 from tfcompat._src.contrib.layers.pooling import max_pool3d as max_pool3d
+from tfcompat._src.contrib.layers.real_valued_columns import bucketized_column as bucketized_column
+from tfcompat._src.contrib.layers.real_valued_columns import real_valued_column as real_valued_column
 from tfcompat._src.contrib.layers.regularizers import apply_regularization as apply_regularization
 from tfcompat._src.contrib.layers.regularizers import l1_l2_regularizer as l1_l2_regularizer
 from tfcompat._src.contrib.layers.regularizers import l1_regularizer as l1_regularizer
@@ -67,6 +90,8 @@ from tfcompat._src.contrib.layers.summaries import summarize_activations as summ
 from tfcompat._src.contrib.layers.summaries import summarize_collection as summarize_collection
 from tfcompat._src.contrib.layers.summaries import summarize_tensor as summarize_tensor
 from tfcompat._src.contrib.layers.summaries import summarize_tensors as summarize_tensors
+from tfcompat._src.contrib.layers.target_column import multi_class_target as multi_class_target
+from tfcompat._src.contrib.layers.target_column import regression_target as regression_target
 from tfcompat._src.ops.sparse.embedding import contrib_safe_embedding_lookup_sparse as safe_embedding_lookup_sparse
 
 _LAZY = {

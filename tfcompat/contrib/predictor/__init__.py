@@ -3,6 +3,7 @@
 import importlib
 
 from tfcompat._src.contrib.predictor.predictor import from_contrib_estimator as from_contrib_estimator
+from tfcompat._src.contrib.predictor.predictor import from_estimator as from_estimator
 from tfcompat._src.contrib.predictor.predictor import from_saved_model as from_saved_model
 
 _LAZY = {

@@ -14,6 +14,12 @@ from tfcompat._src.contrib.tpu.system import initialize_system as initialize_sys
 from tfcompat._src.contrib.tpu.system import shutdown_system as shutdown_system
 from tfcompat._src.contrib.tpu.tpu_optimizer import CrossShardOptimizer as CrossShardOptimizer
 from tfcompat._src.distribute.cluster_resolver.cloud import TPUClusterResolver as TPUClusterResolver
+from tfcompat._src.estimator.tpu.host_call import TPUEstimatorSpec as TPUEstimatorSpec
+from tfcompat._src.estimator.tpu.tpu_config import InputPipelineConfig as InputPipelineConfig
+from tfcompat._src.estimator.tpu.tpu_config import RunConfig as RunConfig
+from tfcompat._src.estimator.tpu.tpu_config import TPUConfig as TPUConfig
+from tfcompat._src.estimator.tpu.tpu_estimator import TPUEstimator as TPUEstimator
+from tfcompat._src.estimator.tpu.tpu_estimator import export_estimator_savedmodel as export_estimator_savedmodel
 
 _LAZY = {
 }

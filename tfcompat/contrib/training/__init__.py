@@ -24,6 +24,7 @@ from tfcompat._src.contrib.training.training import clip_gradient_norms_fn as cl
 from tfcompat._src.contrib.training.training import create_train_op as create_train_op
 from tfcompat._src.contrib.training.training import multiply_gradients as multiply_gradients
 from tfcompat._src.contrib.training.training import train as train
+from tfcompat._src.estimator.inputs.feeding_queue_runner import _FeedingQueueRunner as FeedingQueueRunner
 from tfcompat._src.train.checkpoint_utils import checkpoints_iterator as checkpoints_iterator
 from tfcompat._src.train.checkpoint_utils import wait_for_new_checkpoint as wait_for_new_checkpoint
 from tfcompat._src.train.evaluation import _StopAfterNEvalsHook as StopAfterNEvalsHook

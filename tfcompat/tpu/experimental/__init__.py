@@ -2,6 +2,8 @@
 
 import importlib
 
+from tfcompat._src.contrib.tpu.feature_column_v2 import embedding_column_v2 as embedding_column
+from tfcompat._src.contrib.tpu.feature_column_v2 import shared_embedding_columns_v2 as shared_embedding_columns
 from tfcompat._src.distribute.tpu_strategy import initialize_tpu_system as initialize_tpu_system
 
 _LAZY = {

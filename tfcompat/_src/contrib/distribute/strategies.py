@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from tfcompat._src.distribute import input_lib
 from tfcompat._src.distribute.cluster_resolver.tfconfig import TFConfigClusterResolver
 from tfcompat._src.distribute.collective_all_reduce_strategy import CollectiveAllReduceStrategy as MultiWorkerMirrored
 from tfcompat._src.distribute.collective_all_reduce_strategy import CollectiveCommunication
@@ -15,6 +16,15 @@ from tfcompat._src.distribute.mirrored_strategy import MirroredExtended
 from tfcompat._src.distribute.parameter_server_strategy import CentralStorageExtended
 from tfcompat._src.framework.export import export
 from tfcompat._src.train.cluster import Server
+
+
+class PerReplicaBatches(MirroredExtended):
+    """What contrib's strategies do: `make_dataset_iterator` takes a dataset of batches for one replica each."""
+
+    _global_batch_size = False
+
+    def _make_dataset_iterator(self, dataset: Any) -> Any:
+        return input_lib.dataset_iterator(dataset, self._devices)
 
 
 @export("contrib.distribute.MirroredStrategy")
@@ -43,7 +53,7 @@ class MirroredStrategy(Strategy):
             raise ValueError("Must only specify one of `devices` and `num_gpus`.")
         if count is not None:
             devices = local_devices_from_num_gpus(count)
-        super().__init__(MirroredExtended(self, devices, cross_device_ops or cross_tower_ops))
+        super().__init__(PerReplicaBatches(self, devices, cross_device_ops or cross_tower_ops))
 
 
 @export("contrib.distribute.ParameterServerStrategy")
@@ -71,7 +81,7 @@ class CollectiveAllReduceStrategy(MultiWorkerMirrored):
         self, num_gpus_per_worker: int = 0, communication: CollectiveCommunication = CollectiveCommunication.AUTO
     ) -> None:
         super().__init__(communication)
-        self._extended = MirroredExtended(self, local_devices_from_num_gpus(num_gpus_per_worker))
+        self._extended = PerReplicaBatches(self, local_devices_from_num_gpus(num_gpus_per_worker))
 
 
 @export("contrib.distribute.MultiWorkerAllReduce")

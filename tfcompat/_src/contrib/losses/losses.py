@@ -9,7 +9,8 @@ from tfcompat._src.framework import dtypes
 from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.deprecation import deprecated_argument_lookup
 from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import name_scope
+from tfcompat._src.framework.graph_collections import GraphKeys
+from tfcompat._src.framework.scopes import add_to_collection, name_scope
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.losses import collected
 from tfcompat._src.ops.array.fill import ones, ones_like, zeros_like
@@ -26,7 +27,15 @@ from tfcompat._src.ops.nn.activation import relu
 from tfcompat._src.ops.nn.loss import sigmoid_cross_entropy_with_logits
 from tfcompat._src.ops.nn.softmax import softmax_cross_entropy_with_logits, sparse_softmax_cross_entropy_with_logits
 
-add_loss = export("contrib.losses.add_loss")(add_arg_scope(collected.add_loss))
+
+@export("contrib.losses.add_loss")
+@add_arg_scope
+def add_loss(loss: Any, loss_collection: str | None = GraphKeys.LOSSES) -> None:
+    """Adds `loss` to a collection, in eager mode too; None adds it to none."""
+    if loss_collection:
+        add_to_collection(loss_collection, loss)
+
+
 get_losses = export("contrib.losses.get_losses")(collected.get_losses)
 get_regularization_losses = export("contrib.losses.get_regularization_losses")(collected.get_regularization_losses)
 

@@ -9,7 +9,7 @@ from tfcompat._src.framework import dtypes, raw
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.indexed_slices import IndexedSlices
 from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import colocate_with, control_dependencies, get_default_graph
+from tfcompat._src.framework.scopes import colocate_with, control_dependencies, init_scope, present_graph
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.ops.array.gather import gather
@@ -36,7 +36,8 @@ class AdaMaxOptimizer(AdamOptimizer):
         super().__init__(learning_rate, beta1, beta2, epsilon, use_locking, name)
 
     def _get_beta_accumulators(self) -> Any:
-        return self._get_non_slot_variable("beta1_power", get_default_graph())
+        with init_scope():
+            return self._get_non_slot_variable("beta1_power", present_graph())
 
     def _create_slots(self, var_list: list[Any]) -> None:
         self._create_non_slot_variable(self._beta1, "beta1_power", min(var_list, key=lambda v: v.name))

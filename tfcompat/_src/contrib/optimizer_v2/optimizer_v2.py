@@ -13,16 +13,18 @@ from tfcompat._src.framework.indexed_slices import IndexedSlices
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.scopes import (
     control_dependencies,
+    executing_eagerly,
     get_collection_ref,
-    get_default_graph,
     init_scope,
     name_scope,
+    present_graph,
 )
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.gradients.gradients import gradients
 from tfcompat._src.ops.control.groups import group
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.train.optimizer import Optimizer, _as_gradient
+from tfcompat._src.train.slot_creator import placed_with
 from tfcompat._src.variables.variable import Variable
 
 
@@ -67,16 +69,15 @@ class OptimizerV2State:
         """The variable `name` that belongs to no one variable, made at first."""
         found = self.get_non_slot(name)
         if found is None:
-            graph, place = get_default_graph(), self._colocated if colocate_with is None else colocate_with
-            with graph.colocate_with(place.op):
+            with placed_with(self._colocated if colocate_with is None else colocate_with):
                 found = Variable(initial_value, name=name, trainable=False)
-            self._optimizer._non_slot_dict[name, graph] = found
+            self._optimizer._non_slot_dict[name, present_graph()] = found
             self._optimizer._handle_deferred_dependencies(name=name, trackable=found)
         return found
 
     def get_non_slot(self, name: str) -> Any:
         """The variable `name` that belongs to no one variable, or None."""
-        return self._optimizer._get_non_slot_variable(name, get_default_graph())
+        return self._optimizer._get_non_slot_variable(name, present_graph())
 
     def get_hyper(self, name: str, dtype: Any = None) -> Tensor:
         """The tensor of a hyperparameter, as `dtype` if that is given."""
@@ -179,6 +180,8 @@ class OptimizerV2(Optimizer):
         with name_scope(scope):
             self._prepare(state)
             train_op = self._apply(given, state, global_step, scope)
+        if executing_eagerly():
+            return train_op
         train_op = train_op.op if isinstance(train_op, Tensor) else train_op
         collection = get_collection_ref(GraphKeys.TRAIN_OP)
         if train_op not in collection:
@@ -187,7 +190,7 @@ class OptimizerV2(Optimizer):
 
     def _hyper_tensors(self) -> dict[str, Tensor]:
         """The tensors of all hyperparameters; those of functions are made anew."""
-        graph = get_default_graph()
+        graph = present_graph()
         if graph not in self._static_hyper:
             with init_scope():
                 self._static_hyper[graph] = {

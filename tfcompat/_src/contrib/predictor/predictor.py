@@ -6,12 +6,15 @@ import abc
 from collections.abc import Callable
 from typing import Any
 
+from tfcompat._src.estimator.estimator import Estimator
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph import Graph
 from tfcompat._src.platform import logging
 from tfcompat._src.runtime.session import Session
 from tfcompat._src.saved_model import files, loader
+from tfcompat._src.saved_model.model_utils.mode_keys import EstimatorModeKeys as ModeKeys
 from tfcompat._src.saved_model.signature_constants import DEFAULT_SERVING_SIGNATURE_DEF_KEY
+from tfcompat._src.train.monitored_session import ChiefSessionCreator, MonitoredSession
 
 DEFAULT_TAGS = "serve"
 _ALTERNATIVE_KEY = "default_input_alternative:{}"
@@ -133,6 +136,51 @@ def from_saved_model(
         export_dir, signature_def_key=signature_def_key, signature_def=signature_def, input_names=input_names,
         output_names=output_names, tags=tags, graph=graph, config=config,
     )  # fmt: skip
+
+
+class CoreEstimatorPredictor(Predictor):
+    """An Estimator's model with its latest checkpoint; arguments are those of `from_estimator`."""
+
+    def __init__(
+        self, estimator: Estimator, serving_input_receiver_fn: Callable, output_key: str | None = None,
+        graph: Graph | None = None, config: Any = None,
+    ) -> None:  # fmt: skip
+        self._graph = graph or Graph()
+        with self._graph.as_default():
+            receiver = serving_input_receiver_fn()
+            signature = _signature_of_estimator(estimator, receiver, output_key or DEFAULT_SERVING_SIGNATURE_DEF_KEY)
+            creator = ChiefSessionCreator(config=config, checkpoint_dir=estimator.model_dir)
+            self._session = MonitoredSession(session_creator=creator)
+        self._feed_tensors = {key: self._graph.get_tensor_by_name(info.name) for key, info in signature.inputs.items()}
+        self._fetch_tensors = {key: self._graph.get_tensor_by_name(info.name) for key, info in signature.outputs.items()}
+
+
+def _signature_of_estimator(estimator: Estimator, receiver: Any, output_key: str) -> Any:
+    outputs = estimator.model_fn(receiver.features, None, ModeKeys.PREDICT, estimator.config).export_outputs
+    if output_key not in outputs:
+        raise KeyError(f"output_key must be one of {outputs.keys()}; got {output_key}")
+    return outputs[output_key].as_signature_def(receiver.receiver_tensors)
+
+
+@export("contrib.predictor.from_estimator")
+def from_estimator(
+    estimator: Estimator, serving_input_receiver_fn: Callable, output_key: str | None = None, graph: Graph | None = None,
+    config: Any = None,
+) -> CoreEstimatorPredictor:  # fmt: skip
+    """A Predictor of an Estimator.
+
+    Args:
+      estimator: the Estimator.
+      serving_input_receiver_fn: function that gives a ServingInputReceiver.
+      output_key: the name of the export output to compute, by default "serving_default".
+      graph: the graph to build in; by default a new one. config: ConfigProto of the session.
+
+    Raises:
+      TypeError: `estimator` is no tf.estimator.Estimator. KeyError: there is no such output.
+    """
+    if not isinstance(estimator, Estimator):
+        raise TypeError(f"Expected estimator to be of type tf.estimator.Estimator, but got type {type(estimator)}.")
+    return CoreEstimatorPredictor(estimator, serving_input_receiver_fn, output_key=output_key, graph=graph, config=config)
 
 
 @export("contrib.predictor.from_contrib_estimator")

@@ -29,7 +29,7 @@ _GROUP = "tf.data.experimental.group_by_window()"
 _REDUCER = "tf.data.experimental.group_by_reducer()"
 
 
-@export("data.experimental.group_by_window")
+@export("data.experimental.group_by_window", "contrib.data.group_by_window")
 def group_by_window(key_func: Callable, reduce_func: Callable, window_size: Any = None, window_size_func: Callable | None = None) -> Apply:
     """For `apply`: gathers elements by key, and gives what `reduce_func(key, group)` makes of each full group.
 
@@ -78,7 +78,7 @@ def _cast64(value: Any) -> Tensor:
     return convert_to_tensor(value, dtypes.int64)
 
 
-@export("data.experimental.Reducer")
+@export("data.experimental.Reducer", "contrib.data.Reducer")
 class Reducer:
     """What `group_by_reducer` does with the elements of a key.
 
@@ -102,7 +102,7 @@ class Reducer:
         return self._functions[2]
 
 
-@export("data.experimental.group_by_reducer")
+@export("data.experimental.group_by_reducer", "contrib.data.group_by_reducer")
 def group_by_reducer(key_func: Callable, reducer: Reducer) -> Apply:
     """For `apply`: one result for each key that `key_func` (int64 scalar of an element) gives, in order of keys.
 
@@ -134,7 +134,7 @@ def group_by_reducer(key_func: Callable, reducer: Reducer) -> Apply:
     return apply
 
 
-@export("data.experimental.bucket_by_sequence_length")
+@export("data.experimental.bucket_by_sequence_length", "contrib.data.bucket_by_sequence_length")
 def bucket_by_sequence_length(
     element_length_func: Callable, bucket_boundaries: list, bucket_batch_sizes: list, padded_shapes: Any = None, padding_values: Any = None,
     pad_to_bucket_boundary: bool = False, no_padding: bool = False, drop_remainder: bool = False,

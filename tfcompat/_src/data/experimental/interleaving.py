@@ -17,8 +17,9 @@ from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_spec import TensorSpec
 
 
-def directed(selector: Any, datasets: list) -> Any:
-    """A dataset of the elements of the datasets whose numbers `selector` gives; TypeError where they are of different types."""
+def _DirectedInterleaveDataset(selector_input: Any, data_inputs: list) -> Any:
+    """A dataset of the elements of the datasets whose numbers `selector_input` gives; TypeError where they are of different types."""
+    selector, datasets = selector_input, list(data_inputs)
     first = datasets[0]
     for place, dataset in enumerate(datasets[1:], 1):
         mine, theirs = (structure.legacy(d.element_spec, "types") for d in (first, dataset))
@@ -31,7 +32,7 @@ def directed(selector: Any, datasets: list) -> Any:
     return DatasetV1Adapter(made, spec, (selector, *datasets))
 
 
-@export("data.experimental.sample_from_datasets")
+@export("data.experimental.sample_from_datasets", "contrib.data.sample_from_datasets")
 def sample_from_datasets_v1(datasets: Any, weights: Any = None, seed: Any = None) -> Any:
     """A dataset of elements of several ones chosen at random.
 
@@ -67,15 +68,15 @@ def sample_from_datasets_v1(datasets: Any, weights: Any = None, seed: Any = None
         logits_dataset = weights.map(lambda *p: raw.Log(p, name="logits"))
         seeds = RandomDatasetV1(seed).batch(2)
         chosen = DatasetV1Adapter.zip((logits_dataset, seeds)).map(select_dataset_varying_logits)
-    return directed(chosen, list(datasets))
+    return _DirectedInterleaveDataset(chosen, datasets)
 
 
-@export("data.experimental.choose_from_datasets")
+@export("data.experimental.choose_from_datasets", "contrib.data.choose_from_datasets")
 def choose_from_datasets_v1(datasets: Any, choice_dataset: Any) -> Any:
     """A dataset of elements of the datasets whose numbers `choice_dataset` (int64 scalars) gives; TypeError where it gives others."""
     if not structure.are_compatible(choice_dataset.element_spec, TensorSpec([], dtypes.int64)):
         raise TypeError("`choice_dataset` must be a dataset of scalar `tf.int64` tensors.")
-    return directed(choice_dataset, list(datasets))
+    return _DirectedInterleaveDataset(choice_dataset, datasets)
 
 
 sample_from_datasets, choose_from_datasets = sample_from_datasets_v1, choose_from_datasets_v1

@@ -25,6 +25,7 @@ from tfcompat._src.ops.parsing.features import (
     with_batch_rows,
     with_sparse_features,
 )
+from tfcompat._src.ops.sparse.serialize import parts_vector
 
 
 def _parse_examples(context: Any, input_dataset: Any, num_parallel_calls: Any, dense_defaults: tuple) -> DatasetValue:
@@ -43,8 +44,7 @@ def _parse_examples(context: Any, input_dataset: Any, num_parallel_calls: Any, d
             indices, values, shapes, rows = parse(Batch(texts, []), sparse, dense)
             found: dict[bytes, Any] = dict(zip(dense_keys, rows))
             for key, parts in zip(sparse_keys, zip(indices, values, shapes)):
-                found[key] = np.empty(3, object)
-                found[key][:] = parts
+                found[key] = parts_vector(parts)
             return tuple([np.asarray(found[key]) for key in order])
 
         return parsed
@@ -60,7 +60,7 @@ for _prefix in ("", "Experimental"):
     )(_parse_examples)  # fmt: skip
 
 
-@export("data.experimental.parse_example_dataset")
+@export("data.experimental.parse_example_dataset", "contrib.data.parse_example_dataset")
 def parse_example_dataset(features: dict, num_parallel_calls: Any = 1) -> Callable[[Any], Any]:
     """For `apply`: parses vectors of serialized tf.Example messages into dicts of tensors.
 
@@ -73,7 +73,7 @@ def parse_example_dataset(features: dict, num_parallel_calls: Any = 1) -> Callab
     if features is None:
         raise ValueError("Missing: features was %s." % features)
     with_rows = with_batch_rows(features)
-    lists = FeatureLists(with_rows, [VarLenFeature, SparseFeature, FixedLenFeature, FixedLenSequenceFeature])
+    lists = FeatureLists(with_rows, (VarLenFeature, SparseFeature, FixedLenFeature, FixedLenSequenceFeature))
 
     def apply(dataset: Any) -> Any:
         if not TensorSpec([None], dtypes.string).is_compatible_with(dataset.element_spec):

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.data.convert import optional_param_to_tensor
 from tfcompat._src.data.dataset import AUTOTUNE, DatasetV2, number
 from tfcompat._src.data.dataset_v1 import Dataset, DatasetV1Adapter
 from tfcompat._src.data.experimental.parsing import parse_example_dataset
@@ -16,10 +17,11 @@ from tfcompat._src.data.experimental.transformations import parallel_interleave,
 from tfcompat._src.data.iterator import flat_attrs
 from tfcompat._src.data.options import Options
 from tfcompat._src.data.reader_ops import contents
-from tfcompat._src.data.readers import TFRecordDatasetV1, or_default
-from tfcompat._src.framework import dtypes, raw
+from tfcompat._src.data.readers import TFRecordDatasetV1
+from tfcompat._src.framework import constant_value, dtypes, errors, raw
 from tfcompat._src.framework.convert import constant, convert_to_tensor
 from tfcompat._src.framework.export import export
+from tfcompat._src.framework.scopes import executing_eagerly
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_spec import TensorSpec
 from tfcompat._src.ops.queues.readers import ReaderBase
@@ -29,7 +31,7 @@ _CSV_TYPES = (dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64, dtypes
 _BUFFER_BYTES = 4 * 1024 * 1024
 
 
-@export("data.experimental.CsvDataset")
+@export("data.experimental.CsvDataset", "contrib.data.CsvDataset")
 class CsvDatasetV1(DatasetV1Adapter):
     """The rows of CSV files, as tuples of scalars.
 
@@ -49,13 +51,15 @@ class CsvDatasetV1(DatasetV1Adapter):
         defaults = [constant([], dtype=d) if isinstance(d, (dtypes.DType, type)) else d for d in record_defaults]
         tensors = [convert_to_tensor(d, name="record_defaults") for d in defaults]
         if any(t.shape.ndims is not None and t.shape.ndims > 1 for t in tensors):
-            raise ValueError("Each record default should be at most rank 1")
-        compression = or_default(compression_type, "", "compression_type", dtypes.string)
-        size = or_default(buffer_size, _BUFFER_BYTES, "buffer_size")
+            if executing_eagerly():
+                raise errors.InvalidArgumentError(None, None, "Each record default should be at most rank 1.")
+            raise ValueError("Shape must be at most rank 1 but is rank 2: each record default is a scalar or a vector.")
+        compression = optional_param_to_tensor("compression_type", compression_type, "", dtypes.string)
+        size = optional_param_to_tensor("buffer_size", buffer_size, _BUFFER_BYTES)
         settings = (
             number(header, "header", dtypes.bool), number(field_delim, "field_delim", dtypes.string),
             number(use_quote_delim, "use_quote_delim", dtypes.bool), number(na_value, "na_value", dtypes.string),
-            or_default(select_cols, [], "select_cols"),
+            optional_param_to_tensor("select_cols", select_cols, []),
         )  # fmt: skip
         spec = tuple(TensorSpec([], d.dtype) for d in tensors)
         made = raw.CSVDataset(names, compression, size, *settings, tensors, output_shapes=[s.shape for s in spec])
@@ -65,7 +69,7 @@ class CsvDatasetV1(DatasetV1Adapter):
 CsvDataset = CsvDatasetV1
 
 
-@export("data.experimental.SqlDataset")
+@export("data.experimental.SqlDataset", "contrib.data.SqlDataset")
 class SqlDatasetV1(DatasetV1Adapter):
     """The rows that a query of a database gives, as tuples of scalars.
 
@@ -91,7 +95,7 @@ def _shuffled_and_repeated(dataset: Any, num_epochs: Any, shuffle: bool, buffer_
     return dataset if num_epochs == 1 else dataset.repeat(num_epochs)
 
 
-@export("data.experimental.make_batched_features_dataset")
+@export("data.experimental.make_batched_features_dataset", "contrib.data.make_batched_features_dataset")
 def make_batched_features_dataset_v1(
     file_pattern: Any, batch_size: Any, features: dict, reader: Any = TFRecordDatasetV1, label_key: str | None = None, reader_args: Any = None,
     num_epochs: Any = None, shuffle: bool = True, shuffle_buffer_size: Any = 10000, shuffle_seed: Any = None, prefetch_buffer_size: Any = None,
@@ -140,6 +144,26 @@ def make_batched_features_dataset_v1(
 
 
 make_batched_features_dataset = make_batched_features_dataset_v1
+
+
+def make_tf_record_dataset(
+    file_pattern: Any, batch_size: Any, parser_fn: Any = None, num_epochs: Any = None, shuffle: bool = True, shuffle_buffer_size: Any = None,
+    shuffle_seed: Any = None, prefetch_buffer_size: Any = None, num_parallel_reads: Any = None, num_parallel_parser_calls: Any = None,
+    drop_final_batch: bool = False,
+) -> Any:  # fmt: skip
+    """A dataset of batches of the records of TFRecord files; `parser_fn`, of a record, gives tensors of one shape.
+
+    Other arguments: as for `make_batched_features_dataset`.
+    """
+    files = Dataset.list_files(file_pattern, shuffle=shuffle, seed=shuffle_seed)
+    dataset = TFRecordDatasetV1(files, num_parallel_reads=24 if num_parallel_reads is None else num_parallel_reads)
+    buffered = 10000 if shuffle_buffer_size is None else shuffle_buffer_size
+    dataset = _shuffled_and_repeated(dataset, num_epochs, shuffle, buffered, shuffle_seed)
+    if parser_fn is not None:
+        dataset = dataset.map(parser_fn, batch_size if num_parallel_parser_calls is None else num_parallel_parser_calls)
+    dataset = dataset.batch(batch_size, drop_remainder=drop_final_batch or num_epochs is None)
+    size = AUTOTUNE if prefetch_buffer_size is None else prefetch_buffer_size
+    return dataset if size == 0 else dataset.prefetch(size)
 
 
 # ---- CSV with names ----
@@ -232,7 +256,7 @@ def _selected(select_columns: list, column_names: list[str]) -> list[int]:
     return sorted(found)
 
 
-@export("data.experimental.make_csv_dataset")
+@export("data.experimental.make_csv_dataset", "contrib.data.make_csv_dataset")
 def make_csv_dataset_v1(
     file_pattern: Any, batch_size: Any, column_names: Any = None, column_defaults: Any = None, label_name: str | None = None,
     select_columns: Any = None, field_delim: str = ",", use_quote_delim: bool = True, na_value: str = "", header: bool = True,
@@ -255,10 +279,7 @@ def make_csv_dataset_v1(
     dataset = Dataset.from_tensor_slices(names)
     if shuffle:
         dataset = dataset.shuffle(len(names), shuffle_seed)
-    compression = "" if compression_type is None else _compression_of(compression_type)
-    if column_names is None or column_defaults is None:
-        if isinstance(compression_type, Tensor) and not compression:
-            raise ValueError("make_csv_dataset needs column_names and column_defaults where compression_type is a tensor.")
+    compression = "" if column_names is not None and column_defaults is not None else _probed_compression(compression_type)
     if column_names is None:
         if not header:
             raise ValueError("Cannot infer column names without a header line.")
@@ -299,14 +320,21 @@ def make_csv_dataset_v1(
     return dataset.prefetch(AUTOTUNE if prefetch_buffer_size is None else prefetch_buffer_size)
 
 
-def _compression_of(value: Any) -> str:
-    return value if isinstance(value, str) else ""
+def _probed_compression(compression_type: Any) -> str:
+    """The compression of files whose names and types of columns are to be found; ValueError where such files are not read for it."""
+    found = constant_value.constant_value(compression_type) if isinstance(compression_type, Tensor) else compression_type
+    if isinstance(compression_type, Tensor) and found is None:
+        raise ValueError("Received unkown compression_type")
+    text = "" if found is None else found if isinstance(found, str) else np.asarray(found).item().decode()
+    if text not in ("", "GZIP"):
+        raise ValueError(f"compression_type ({text}) is not supported{' for probing columns' if text == 'ZLIB' else ''}")
+    return text
 
 
 make_csv_dataset = make_csv_dataset_v1
 
 
-@export("data.experimental.TFRecordWriter")
+@export("data.experimental.TFRecordWriter", "contrib.data.TFRecordWriter")
 class TFRecordWriter:
     """Writes a dataset of strings to a TFRecord file.
 
@@ -316,7 +344,7 @@ class TFRecordWriter:
 
     def __init__(self, filename: Any, compression_type: Any = None) -> None:
         self._filename = convert_to_tensor(filename, dtypes.string, name="filename")
-        self._compression_type = or_default(compression_type, "", "compression_type", dtypes.string)
+        self._compression_type = optional_param_to_tensor("compression_type", compression_type, "", dtypes.string)
 
     def write(self, dataset: Any) -> Any:
         """The operation that writes all elements of `dataset`; TypeError where they are no string scalars."""

@@ -57,7 +57,7 @@ def _map_and_batch(map_func: Callable, batch_size: Any, num_parallel_batches: An
     return apply
 
 
-@export("data.experimental.map_and_batch")
+@export("data.experimental.map_and_batch", "contrib.data.map_and_batch")
 def map_and_batch(
     map_func: Callable, batch_size: Any, num_parallel_batches: Any = None, drop_remainder: Any = False, num_parallel_calls: Any = None
 ) -> Apply:
@@ -73,7 +73,7 @@ def map_and_batch_with_legacy_function(
     return _map_and_batch(map_func, batch_size, num_parallel_batches, drop_remainder, num_parallel_calls, True)
 
 
-@export("data.experimental.shuffle_and_repeat")
+@export("data.experimental.shuffle_and_repeat", "contrib.data.shuffle_and_repeat")
 def shuffle_and_repeat(buffer_size: Any, count: Any = None, seed: Any = None) -> Apply:
     """For `apply`: `shuffle`, then `repeat`, with one buffer for all epochs."""
 
@@ -85,7 +85,7 @@ def shuffle_and_repeat(buffer_size: Any, count: Any = None, seed: Any = None) ->
     return apply
 
 
-@export("data.experimental.parallel_interleave")
+@export("data.experimental.parallel_interleave", "contrib.data.parallel_interleave")
 def parallel_interleave(
     map_func: Callable, cycle_length: Any, block_length: Any = 1, sloppy: Any = False, buffer_output_elements: Any = None,
     prefetch_input_elements: Any = None,
@@ -99,25 +99,25 @@ def parallel_interleave(
 # ---- one element at a time ----
 
 
-@export("data.experimental.ignore_errors")
+@export("data.experimental.ignore_errors", "contrib.data.ignore_errors")
 def ignore_errors() -> Apply:
     """For `apply`: leaves out elements whose computation raises an error."""
     return lambda dataset: dataset._same(raw.IgnoreErrorsDataset)
 
 
-@export("data.experimental.enumerate_dataset")
+@export("data.experimental.enumerate_dataset", "contrib.data.enumerate_dataset")
 def enumerate_dataset(start: Any = 0) -> Apply:
     """For `apply`: `Dataset.enumerate`."""
     return lambda dataset: dataset.enumerate(start)
 
 
-@export("data.experimental.unbatch")
+@export("data.experimental.unbatch", "contrib.data.unbatch")
 def unbatch() -> Apply:
     """For `apply`: `Dataset.unbatch`."""
     return lambda dataset: dataset.unbatch()
 
 
-@export("data.experimental.unique")
+@export("data.experimental.unique", "contrib.data.unique")
 def unique() -> Apply:
     """For `apply`: each different element once, where it first stands; TypeError for structures."""
 
@@ -142,7 +142,7 @@ def take_while(predicate: Callable) -> Apply:
     return apply
 
 
-@export("data.experimental.scan")
+@export("data.experimental.scan", "contrib.data.scan")
 def scan(initial_state: Any, scan_func: Callable) -> Apply:
     """For `apply`: the outputs of `state, output = scan_func(state, element)`.
 
@@ -175,7 +175,7 @@ def scan(initial_state: Any, scan_func: Callable) -> Apply:
 # ---- batches ----
 
 
-@export("data.experimental.dense_to_sparse_batch")
+@export("data.experimental.dense_to_sparse_batch", "contrib.data.dense_to_sparse_batch")
 def dense_to_sparse_batch(batch_size: Any, row_shape: Any) -> Apply:
     """For `apply`: SparseTensors of `batch_size` elements each, tensors of at most `row_shape`; TypeError for structures."""
 
@@ -190,25 +190,10 @@ def dense_to_sparse_batch(batch_size: Any, row_shape: Any) -> Apply:
     return apply
 
 
-# ---- devices ----
-
-
-@export("data.experimental.copy_to_device")
-def copy_to_device(target_device: Any, source_device: Any = "/cpu:0") -> Apply:
-    """For `apply`: the elements; arrays go to the device of the nodes that use them."""
-    return lambda dataset: dataset.with_options(dataset.options())
-
-
-@export("data.experimental.prefetch_to_device")
-def prefetch_to_device(device: Any, buffer_size: Any = None) -> Apply:
-    """For `apply`, last: `prefetch`; arrays go to the device of the nodes that use them."""
-    return lambda dataset: dataset.prefetch(-1 if buffer_size is None else buffer_size)
-
-
 # ---- sources ----
 
 
-@export("data.experimental.Counter")
+@export("data.experimental.Counter", "contrib.data.Counter")
 def CounterV1(start: Any = 0, step: Any = 1, dtype: Any = dtypes.int64) -> Any:
     """A dataset of `start`, `start + step`, ... without end."""
     with name_scope("counter"):
@@ -220,7 +205,7 @@ def CounterV1(start: Any = 0, step: Any = 1, dtype: Any = dtypes.int64) -> Any:
 Counter = CounterV1
 
 
-@export("data.experimental.RandomDataset")
+@export("data.experimental.RandomDataset", "contrib.data.RandomDataset")
 class RandomDatasetV1(DatasetV1Adapter):
     """Pseudorandom int64 numbers below 2**32 without end; `seed` as for `Dataset.shuffle`."""
 

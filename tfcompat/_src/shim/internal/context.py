@@ -1,48 +1,138 @@
-"""`tensorflow.python.eager.context`: graphs are built, nothing runs eagerly."""
+"""`tensorflow.python.eager.context`: whether operations run when they are called, and with which settings."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from typing import Any
 
-from tfcompat._src.framework.scopes import executing_eagerly
-from tfcompat._src.runtime.config import ProcessConfig, process_config
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.scopes import device, executing_eagerly, get_default_graph
+from tfcompat._src.ops.random.seeds import set_random_seed as set_global_seed
+from tfcompat._src.runtime import eager
+from tfcompat._src.runtime.config import ProcessConfig, VirtualDeviceConfiguration, process_config
 from tfcompat._src.runtime.devices import accelerator_count
+from tfcompat._src.runtime.eager import eager_mode, graph_mode
 
 SYNC, ASYNC = 0, 1
-"""How ops run eagerly, which none do here."""
+EAGER_MODE, GRAPH_MODE = 1, 0
+DEVICE_PLACEMENT_EXPLICIT, DEVICE_PLACEMENT_WARN, DEVICE_PLACEMENT_SILENT, DEVICE_PLACEMENT_SILENT_FOR_INT32 = 0, 1, 2, 3
+
+__all__ = [
+    "ASYNC", "DEVICE_PLACEMENT_EXPLICIT", "DEVICE_PLACEMENT_SILENT", "DEVICE_PLACEMENT_SILENT_FOR_INT32", "DEVICE_PLACEMENT_WARN",
+    "EAGER_MODE", "GRAPH_MODE", "SYNC", "Context", "VirtualDeviceConfiguration", "async_clear_error", "async_wait", "context", "device", "eager_mode",
+    "ensure_initialized", "execution_mode", "global_seed", "graph_mode", "in_eager_mode", "in_graph_mode", "internal_operation_seed",
+    "num_gpus", "set_execution_mode", "set_global_seed", "shared_name",
+]  # fmt: skip
 
 
-def context() -> ProcessConfig:
-    """The settings of this process; `config` is their ConfigProto."""
-    return process_config()
+class Context:
+    """What `context()` gives: the mode of this thread, and the settings and devices of the process."""
+
+    def __init__(self, settings: ProcessConfig) -> None:
+        self._settings = settings
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._settings, name)
+
+    def executing_eagerly(self) -> bool:
+        """Whether operations run when they are called."""
+        return executing_eagerly()
+
+    def ensure_initialized(self) -> None:
+        """Makes the state of eager execution, where there is none yet."""
+        eager.eager_graph()
+
+    def devices(self) -> list[str]:
+        """The full names of the devices."""
+        return [d.name for d in eager.eager_graph().devices]
+
+    def num_gpus(self) -> int:
+        return num_gpus()
+
+    @property
+    def device_name(self) -> str | None:
+        """The device on which operations run that are called here, None where none was asked for."""
+        graph = get_default_graph()
+        return graph.device_asked() if graph.executes else None
+
+    @property
+    def scope_name(self) -> str:
+        return get_default_graph().get_name_scope()
+
+    @property
+    def summary_writer(self) -> Any:
+        return None
+
+    @property
+    def execution_mode(self) -> int:
+        return SYNC
+
+    def clear_kernel_cache(self) -> None:
+        """Forgets the programs of operations, and with them where random operations stand."""
+        eager.eager_graph().state.forget_programs()
+
+    clear_caches = clear_kernel_cache
+
+
+def context() -> Context:
+    """The mode of this thread and the settings of this process."""
+    return Context(process_config())
+
+
+def ensure_initialized() -> None:
+    """Makes the state of eager execution, where there is none yet."""
+    context().ensure_initialized()
 
 
 def in_eager_mode() -> bool:
-    """Whether ops run when they are called: never."""
+    """Whether operations run when they are called."""
     return executing_eagerly()
 
 
 def in_graph_mode() -> bool:
-    """Whether ops are added to a graph."""
+    """Whether operations are added to a graph."""
     return not executing_eagerly()
 
 
 @contextlib.contextmanager
-def graph_mode() -> Iterator[None]:
-    """A block in which ops are added to the default graph."""
+def execution_mode(mode: int | None) -> Iterator[None]:
+    """A block in which operations run in SYNC or ASYNC mode: JAX computes asynchronously in both."""
+    if mode not in (None, SYNC, ASYNC):
+        raise ValueError(f"Execution mode should be None/SYNC/ASYNC. Got {mode}")
     yield
 
 
-def eager_mode() -> contextlib.AbstractContextManager[None]:
-    """A block in which ops run when they are called.
-
-    Raises:
-      NotImplementedError: always.
-    """
-    raise NotImplementedError("tfcompat does not have eager execution (tensorflow.python.eager.context.eager_mode)")
+def set_execution_mode(mode: int | None) -> None:
+    """Sets SYNC or ASYNC mode; see `execution_mode`."""
+    with execution_mode(mode):
+        pass
 
 
+def async_wait() -> None:
+    """Nothing to wait for: what a value needs is waited for when it is read."""
+
+
+def async_clear_error() -> None:
+    """Nothing to clear: errors are raised where they come up."""
+
+
+def global_seed() -> int | None:
+    """The seed that tf.set_random_seed set."""
+    return get_default_graph().seed
+
+
+def internal_operation_seed() -> int:
+    """The seed of the next operation that states none."""
+    return get_default_graph().next_operation_seed()
+
+
+def shared_name(name: str | None = None) -> str | None:
+    """The name under which a resource is shared: none in eager mode, where each object has its own."""
+    return "cd2c89b7-88b7-44c8-ad83-06c2a9158347" if executing_eagerly() else name
+
+
+@export("contrib.eager.num_gpus")
 def num_gpus() -> int:
     """The number of GPUs of this process."""
     return accelerator_count("GPU")

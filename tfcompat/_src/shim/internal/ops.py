@@ -45,10 +45,6 @@ def _set_call_cpp_shape_fn(call_cpp_shape_fn: Callable) -> None:
     """Does nothing, as in 1.15 where a shape function is set already: each op has its own."""
 
 
-class EagerTensor(Tensor):
-    """A tensor that has its value while the program runs: `isinstance` finds none."""
-
-
 class NullContextmanager:
     """A block that does nothing, whatever it is made of."""
 

@@ -2,6 +2,7 @@
 
 import importlib
 
+from tfcompat.compat.v2.keras import estimator as estimator
 from tfcompat.compat.v2.keras import layers as layers
 from tfcompat.compat.v2.keras import losses as losses
 

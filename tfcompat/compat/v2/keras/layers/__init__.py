@@ -2,6 +2,7 @@
 
 import importlib
 
+from tfcompat._src.feature_column.dense_features_v2 import DenseFeatures as DenseFeatures
 from tfcompat._src.keras.layers.normalization_v2 import BatchNormalization as BatchNormalization
 from tfcompat._src.keras.layers.recurrent_v2 import GRU as GRU
 from tfcompat._src.keras.layers.recurrent_v2 import GRUCell as GRUCell

@@ -1,0 +1,62 @@
+"""Copies of the nodes of a dataset, and its share of the elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfcompat._src.data import nest
+from tfcompat._src.data.dataset_v1 import DatasetV1Adapter
+from tfcompat._src.data.iterator import flat_attrs
+from tfcompat._src.framework import dtypes, raw
+from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.scopes import get_default_graph
+from tfcompat._src.framework.tensor_shape import TensorShape
+
+
+def clone_dataset(dataset: Any) -> DatasetV1Adapter:
+    """The same dataset made of nodes of its own; what they take beside datasets is shared."""
+    copies: dict[Operation, Operation] = {}
+
+    def copied(op: Operation) -> Operation:
+        inputs = [copied(t.op).outputs[t.value_index] if t.dtype == dtypes.variant else t for t in op.inputs]
+        if op not in copies:
+            copies[op] = get_default_graph().create_op(op.type, inputs, [t.dtype for t in op.outputs], name=op.name, attrs=op.node_def.attr)
+        return copies[op]
+
+    return DatasetV1Adapter(copied(dataset._variant_tensor.op).outputs[0], dataset.element_spec).with_options(dataset.options())
+
+
+def auto_shard_dataset(dataset: Any, num_shards: int, index: int) -> Any:
+    """The elements of the files of one worker of `num_shards`; all where the options of the dataset say so."""
+    return _AutoShardDataset(dataset, num_shards, index) if dataset.options().experimental_distribute.auto_shard else dataset
+
+
+class _AutoShardDataset(DatasetV1Adapter):
+    """A dataset of one worker's part of the files, or of the elements where no files are read."""
+
+    def __init__(self, input_dataset: Any, num_workers: Any, index: Any) -> None:
+        made = raw.AutoShardDataset(input_dataset._variant_tensor, num_workers, index, **input_dataset._flat_structure)
+        super().__init__(made, input_dataset.element_spec, (input_dataset,))
+
+
+_AutoShardDatasetV1 = _AutoShardDataset
+
+
+class _RebatchDataset(DatasetV1Adapter):
+    """A dataset that gives each batch of another in `num_replicas` parts; ValueError where elements are no batches."""
+
+    def __init__(self, input_dataset: Any, num_replicas: int, use_fallback: bool = True) -> None:
+        def part_of(spec: Any) -> Any:
+            size = _part_size(spec._to_legacy_output_shapes(), num_replicas)
+            return spec._unbatch()._batch(size)
+
+        spec = nest.map_structure(part_of, input_dataset.element_spec)
+        made = raw.RebatchDataset(input_dataset._variant_tensor, num_replicas, use_fallback=use_fallback, **flat_attrs(spec))
+        super().__init__(made, spec, (input_dataset,))
+
+
+def _part_size(shape: TensorShape, num_replicas: int) -> int | None:
+    if shape.ndims is not None and not shape.ndims:
+        raise ValueError("Input shape should have at least one dimension. Perhaps your input dataset is not batched?")
+    size = shape.dims[0].value if shape.dims else None
+    return size // num_replicas if size is not None and size % num_replicas == 0 else None

@@ -1,0 +1,18 @@
+"""Arguments of datasets that may be left out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfcompat._src.framework import dtypes
+from tfcompat._src.framework.convert import constant, convert_to_tensor
+from tfcompat._src.framework.tensor import Tensor
+
+
+def optional_param_to_tensor(
+    argument_name: str, argument_value: Any, argument_default: Any = 0, argument_dtype: dtypes.DType = dtypes.int64
+) -> Tensor:
+    """An argument as a tensor of a dtype, a constant of the default where it is None."""
+    if argument_value is None:
+        return constant(argument_default, argument_dtype, name=argument_name)
+    return convert_to_tensor(argument_value, argument_dtype, name=argument_name)

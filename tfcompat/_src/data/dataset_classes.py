@@ -1,0 +1,129 @@
+"""tf.data's classes of datasets as programs name them that make datasets of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tfcompat._src.data.dataset import DatasetV2, number
+from tfcompat._src.data.iterator import flat_attrs
+from tfcompat._src.data.structured_function import StructuredFunctionWrapper
+from tfcompat._src.framework import dtypes, raw
+from tfcompat._src.framework.tensor import Tensor
+
+
+class DatasetSource(DatasetV2):
+    """A dataset that takes from no other; subclasses have `element_spec`."""
+
+    def __init__(self, variant_tensor: Tensor, element_spec: Any = None) -> None:
+        super().__init__(variant_tensor, element_spec)
+
+
+class UnaryDataset(DatasetV2):
+    """A dataset that takes from one other; subclasses have `element_spec`."""
+
+    def __init__(self, input_dataset: Any, variant_tensor: Tensor, element_spec: Any = None) -> None:
+        super().__init__(variant_tensor, element_spec, (input_dataset,))
+
+
+class UnaryUnchangedStructureDataset(UnaryDataset):
+    """A dataset whose elements are of the type of those that it takes."""
+
+    def __init__(self, input_dataset: Any, variant_tensor: Tensor) -> None:
+        super().__init__(input_dataset, variant_tensor, input_dataset.element_spec)
+
+    @property
+    def element_spec(self) -> Any:
+        return self._input_datasets[0].element_spec
+
+
+class MapDataset(UnaryDataset):
+    """The dataset of `Dataset.map`; `use_inter_op_parallelism` says whether the nodes of a call may run at the same time."""
+
+    def __init__(
+        self, input_dataset: Any, map_func: Callable, use_inter_op_parallelism: bool = True, preserve_cardinality: bool = False,
+        use_legacy_function: bool = False,
+    ) -> None:  # fmt: skip
+        function = StructuredFunctionWrapper(map_func, "Dataset.map()", dataset=input_dataset, use_legacy_function=use_legacy_function)
+        made = raw.MapDataset(
+            input_dataset._variant_tensor, function.captured_inputs, f=function.reference, preserve_cardinality=preserve_cardinality,
+            use_inter_op_parallelism=use_inter_op_parallelism, **flat_attrs(function.output_structure),
+        )  # fmt: skip
+        super().__init__(input_dataset, made, function.output_structure)
+
+
+class ParallelMapDataset(UnaryDataset):
+    """The dataset of `Dataset.map` with `num_parallel_calls`."""
+
+    def __init__(
+        self, input_dataset: Any, map_func: Callable, num_parallel_calls: Any, use_inter_op_parallelism: bool = True,
+        preserve_cardinality: bool = False, use_legacy_function: bool = False,
+    ) -> None:  # fmt: skip
+        function = StructuredFunctionWrapper(map_func, "Dataset.map()", dataset=input_dataset, use_legacy_function=use_legacy_function)
+        made = raw.ParallelMapDataset(
+            input_dataset._variant_tensor, function.captured_inputs, number(num_parallel_calls, "num_parallel_calls", dtypes.int32),
+            f=function.reference, preserve_cardinality=preserve_cardinality, use_inter_op_parallelism=use_inter_op_parallelism,
+            **flat_attrs(function.output_structure),
+        )  # fmt: skip
+        super().__init__(input_dataset, made, function.output_structure)
+
+
+class PrefetchDataset(UnaryUnchangedStructureDataset):
+    """The dataset of `Dataset.prefetch`; `slack_period` is accepted: elements are made ahead as soon as there is room."""
+
+    def __init__(self, input_dataset: Any, buffer_size: Any, slack_period: int | None = None) -> None:
+        size = number(-1 if buffer_size is None else buffer_size, "buffer_size")
+        made = raw.PrefetchDataset(input_dataset._variant_tensor, size, slack_period=slack_period or 0, **input_dataset._flat_structure)
+        super().__init__(input_dataset, made)
+
+
+class _VariantDataset(DatasetV2):
+    """The dataset in a variant tensor, with elements of a type."""
+
+    def __init__(self, dataset_variant: Tensor, structure: Any) -> None:
+        super().__init__(dataset_variant, structure)
+
+
+class _MaxIntraOpParallelismDataset(UnaryUnchangedStructureDataset):
+    """A dataset whose functions use so many threads for an operation at most."""
+
+    def __init__(self, input_dataset: Any, max_intra_op_parallelism: Any) -> None:
+        limit = number(max_intra_op_parallelism, "max_intra_op_parallelism")
+        made = raw.MaxIntraOpParallelismDataset(input_dataset._variant_tensor, limit, **input_dataset._flat_structure)
+        super().__init__(input_dataset, made)
+
+
+class _PrivateThreadPoolDataset(UnaryUnchangedStructureDataset):
+    """A dataset whose parallel calls have so many threads at most."""
+
+    def __init__(self, input_dataset: Any, num_threads: Any) -> None:
+        threads = number(num_threads, "num_threads")
+        made = raw.PrivateThreadPoolDataset(input_dataset._variant_tensor, threads, **input_dataset._flat_structure)
+        super().__init__(input_dataset, made)
+
+
+class PrivateThreadPool:
+    """Threads for the parallel calls of datasets.
+
+    Args:
+      num_threads: int. display_name: str, for traces. max_intra_op_parallelism: int, threads of one operation.
+    """
+
+    def __init__(self, num_threads: int, display_name: str | None = None, max_intra_op_parallelism: int | None = 1) -> None:
+        self._resource = raw.ThreadPoolHandle(
+            num_threads=num_threads, max_intra_op_parallelism=1 if max_intra_op_parallelism is None else max_intra_op_parallelism,
+            display_name=display_name or "",
+        )  # fmt: skip
+
+
+class _ThreadPoolDataset(UnaryUnchangedStructureDataset):
+    """A dataset whose parallel calls run in the threads of a pool."""
+
+    def __init__(self, input_dataset: Any, thread_pool: PrivateThreadPool) -> None:
+        made = raw.ThreadPoolDataset(input_dataset._variant_tensor, thread_pool._resource, **input_dataset._flat_structure)
+        super().__init__(input_dataset, made)
+
+
+def override_threadpool(dataset: Any, thread_pool: PrivateThreadPool) -> _ThreadPoolDataset:
+    """A dataset of the same elements whose parallel calls run in the threads of `thread_pool`."""
+    return _ThreadPoolDataset(dataset, thread_pool)

@@ -1,0 +1,115 @@
+"""The op types of datasets that split a pipeline over workers and replicas, and hand datasets from one device to another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfcompat._src.data.transform_ops import shard_of
+from tfcompat._src.data.values import NO_GRADIENT, OUTPUTS, DatasetValue, Element, Next, Scope, dataset_of, dataset_op
+from tfcompat._src.framework import shape_inference as si
+from tfcompat._src.framework.attr_values import FunctionRef
+from tfcompat._src.framework.op_spec import HOST, op
+from tfcompat._src.framework.operation import Operation
+from tfcompat._src.ops.queues.resource import invalid
+
+_READERS = ("FixedLengthRecordDataset", "FixedLengthRecordDatasetV2", "TextLineDataset", "TFRecordDataset")
+_OF_FILES = ("FlatMapDataset", "InterleaveDataset", "ParallelInterleaveDataset", "ParallelInterleaveDatasetV2", "ExperimentalParallelInterleaveDataset")
+_KEEP_ELEMENTS = (
+    "BatchDataset", "BatchDatasetV2", "CacheDataset", "ConcatenateDataset", "FilterDataset", "MapAndBatchDataset",
+    "ExperimentalMapAndBatchDataset", "MapDataset", "ModelDataset", "OptimizeDataset", "PaddedBatchDataset", "PaddedBatchDatasetV2",
+    "ParallelMapDataset", "ParseExampleDataset", "PrefetchDataset", "RebatchDataset", "RepeatDataset", "ShardDataset",
+    "ShuffleAndRepeatDataset", "ShuffleDataset", "SkipDataset", "TakeDataset", "WindowDataset", "ZipDataset",
+)  # fmt: skip
+
+
+def _reads_files(node: Operation) -> bool:
+    """Whether a node's function, or one that it calls, makes a dataset that reads files."""
+    pending, seen = [node], set()
+    while pending:
+        for reference in pending.pop()._attrs.values():
+            if not isinstance(reference, FunctionRef) or reference.name in seen:
+                continue
+            seen.add(reference.name)
+            function = node._graph._get_function(reference.name)
+            inner = function.body.get_operations() if function is not None else ()
+            if any(each.type in _READERS for each in inner):
+                return True
+            pending.extend(inner)
+    return False
+
+
+def _over_files(last: DatasetValue) -> list[DatasetValue]:
+    """The datasets up to `last` that take names of files, and read or shuffle them; none where elements come from elsewhere too."""
+    found, pending = [], [last]
+    while pending:
+        value = pending.pop()
+        if value.op.type in _OF_FILES and _reads_files(value.op):
+            names = value.inputs[0]
+            found.append(names if names.op.type == "ShuffleDataset" else value)
+        elif value.op.type in _KEEP_ELEMENTS:
+            pending.extend(value.inputs)
+        else:
+            return []
+    return found
+
+
+def _auto_shard(context: Any, input_dataset: Any, num_workers: Any, index: Any) -> DatasetValue:
+    source, workers, own = dataset_of(input_dataset), int(num_workers), int(index)
+    if own < 0 or own >= workers:
+        raise invalid(f"`index` must be >= 0 and < {workers}, but is {own}.")
+    over_files = _over_files(source) if workers > 1 else []
+
+    def start(scope: Scope) -> Next:
+        if workers == 1:
+            return source.start(scope)
+        scope.shards.update(dict.fromkeys((id(value.context) for value in over_files), (workers, own)))
+        following = source.start(scope)
+        return following if over_files else shard_of(following, workers, own, True)
+
+    return DatasetValue(start, source.size if workers == 1 else -2)
+
+
+def _rebatch(context: Any, input_dataset: Any, num_replicas: Any) -> DatasetValue:
+    source, replicas = dataset_of(input_dataset), int(num_replicas)
+    if replicas <= 0:
+        raise invalid("num_replicas must be greater than zero.")
+
+    def start(scope: Scope) -> Next:
+        following = source.start(scope)
+        parts: Any = iter(())
+
+        def part() -> Element:
+            nonlocal parts
+            for found in parts:
+                return found
+            parts = _parts(following(), replicas)
+            return next(parts)
+
+        return part
+
+    return DatasetValue(start, source.size if source.size < 0 else source.size * replicas)
+
+
+def _parts(batch: Element, replicas: int) -> Any:
+    if any(not component.ndim for component in batch):
+        raise invalid("Cannot rebatch dataset: All components must have at least one dimension.")
+    size = len(batch[0])
+    if any(len(component) != size for component in batch):
+        raise invalid("Cannot rebatch dataset: All components must have the same size in the first dimension.")
+    each = -(-size // replicas)
+    bounds = [min(i * each, size) for i in range(replicas + 1)]
+    return (tuple([component[a:b] for component in batch]) for a, b in zip(bounds, bounds[1:]))
+
+
+for _prefix in ("", "Experimental"):
+    dataset_op(_prefix + "AutoShardDataset", "input_dataset: variant, num_workers: int64, index: int64")(_auto_shard)
+    dataset_op(
+        _prefix + "RebatchDataset", "input_dataset: variant, num_replicas: int64", f"{OUTPUTS}, use_fallback: bool = True"
+    )(_rebatch)
+
+op("WrapDatasetVariant", "(input_handle: variant) -> (output_handle: variant)", shape=si.scalar, gradient=NO_GRADIENT, place=HOST,
+   kernel=lambda input_handle: np.asarray(input_handle, object))  # fmt: skip
+op("UnwrapDatasetVariant", "(input_handle: variant) -> (output_handle: variant)", shape=si.scalar, gradient=NO_GRADIENT, place=HOST,
+   kernel=lambda input_handle: np.asarray(input_handle, object))  # fmt: skip

@@ -1,0 +1,83 @@
+"""tf.data.experimental: elements of a dataset on another device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tfcompat._src.data import structure
+from tfcompat._src.data.dataset_v1 import DatasetV1Adapter
+from tfcompat._src.data.iterator import Iterator, flat_attrs, legacy_of
+from tfcompat._src.data.options import Options
+from tfcompat._src.data.remote_functions import HANDLE, generator_dataset, remote_function
+from tfcompat._src.framework import dtypes, raw
+from tfcompat._src.framework.convert import constant, convert_to_tensor
+from tfcompat._src.framework.device import DeviceSpec
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.scopes import control_dependencies
+from tfcompat._src.framework.scopes import device as on_device
+from tfcompat._src.framework.tensor import Tensor
+
+Apply = Callable[[Any], Any]
+
+
+@export("data.experimental.prefetch_to_device", "contrib.data.prefetch_to_device")
+def prefetch_to_device(device: str, buffer_size: Any = None) -> Apply:
+    """For `apply`, last: `copy_to_device`, then `prefetch` with a buffer of `buffer_size` (int64 scalar)."""
+    return lambda dataset: dataset.apply(copy_to_device(device)).prefetch(buffer_size)
+
+
+@export("data.experimental.copy_to_device", "contrib.data.copy_to_device")
+def copy_to_device(target_device: str, source_device: str = "/cpu:0") -> Apply:
+    """For `apply`: the elements on `target_device`; the dataset before is on `source_device`."""
+
+    def apply(dataset: Any) -> Any:
+        options = Options()
+        options.experimental_optimization.apply_default_optimizations = False
+        options.experimental_optimization.autotune = False
+        return _CopyToDeviceDataset(dataset, target_device, source_device).with_options(options)
+
+    return apply
+
+
+class _CopyToDeviceDataset(DatasetV1Adapter):
+    """The elements of another dataset, on a device."""
+
+    def __init__(self, input_dataset: Any, target_device: str, source_device: str = "/cpu:0") -> None:
+        spec = input_dataset.element_spec
+        attrs = flat_attrs(spec)
+        source = convert_to_tensor(source_device)
+        wrapped = raw.WrapDatasetVariant(input_dataset._variant_tensor)
+
+        def begin(inputs: list[Tensor]) -> Tensor:
+            iterator = raw.AnonymousIterator(**attrs)
+            with control_dependencies([raw.MakeIterator(raw.UnwrapDatasetVariant(wrapped), iterator)]):
+                return raw.IteratorToStringHandle(iterator)
+
+        def take(inputs: list[Tensor]) -> Any:
+            with on_device(source_device):
+                iterator = Iterator.from_string_handle(inputs[0], *legacy_of(spec))
+            return structure.to_tensor_list(spec, iterator.get_next())
+
+        def end(inputs: list[Tensor]) -> Tensor:
+            iterator = raw.IteratorFromStringHandleV2(inputs[0], **attrs)
+            with control_dependencies([raw.DestroyResourceOp(iterator, ignore_lookup_error=True)]):
+                return constant(0, dtypes.int64)
+
+        functions = [
+            remote_function("init_func", source, [], begin), remote_function("next_func", source, HANDLE, take),
+            remote_function("finalize_func", source, HANDLE, end),
+        ]  # fmt: skip
+        with on_device(target_device):
+            made = generator_dataset(*functions, spec)
+        self._is_gpu_target = DeviceSpec.from_string(target_device).device_type == "GPU"
+        super().__init__(made, spec, (input_dataset,))
+
+    def make_one_shot_iterator(self) -> Iterator:
+        """As for every dataset; ValueError where the device is a GPU."""
+        if self._is_gpu_target:
+            raise ValueError(
+                "Cannot create a one shot iterator when using `tf.data.experimental.copy_to_device()` on GPU. Please use "
+                "`Dataset.make_initializable_iterator()` instead."
+            )
+        return super().make_one_shot_iterator()

@@ -1,0 +1,87 @@
+"""tf.data.experimental: iterators in checkpoints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfcompat._src.data.iterator import GLOBAL_ITERATORS, SaveableIterator
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.scopes import get_default_graph
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.train.checkpoint_management import latest_checkpoint
+from tfcompat._src.train.saveable_object import SaveableObject
+from tfcompat._src.train.saver import Saver
+from tfcompat._src.train.saving_hooks import CheckpointSaverHook
+from tfcompat._src.train.session_run_hook import SessionRunHook
+
+
+@export("data.experimental.make_saveable_from_iterator", "contrib.data.make_saveable_from_iterator")
+def make_saveable_from_iterator(iterator: Any) -> SaveableObject:
+    """What a Saver saves of an iterator: how many elements it has given. Restoring begins again, and asks for as many."""
+    return _saveable(iterator._iterator_resource)
+
+
+def _saveable(handle: Tensor) -> SaveableObject:
+    return SaveableIterator(handle, handle.name, handle.name + "-state")
+
+
+@export("data.experimental.CheckpointInputPipelineHook", "contrib.data.CheckpointInputPipelineHook")
+class CheckpointInputPipelineHook(SessionRunHook):
+    """Saves the state of all iterators as often as an Estimator saves its model, in files "input.ckpt", and restores it at the start.
+
+    Args:
+      estimator: an Estimator.
+    """
+
+    def __init__(self, estimator: Any) -> None:
+        config = estimator._config
+        prefix = "input"
+        if config.num_worker_replicas > 1:
+            prefix += f"_{config.task_type}_{config.task_id}"
+        self._checkpoint_saver_hook = CheckpointSaverHook(
+            estimator.model_dir, save_secs=config.save_checkpoints_secs, save_steps=config.save_checkpoints_steps,
+            checkpoint_basename=prefix + ".ckpt",
+        )  # fmt: skip
+        self._latest_filename = "checkpoint_" + prefix
+        self._first_run = True
+
+    def begin(self) -> None:
+        hook = self._checkpoint_saver_hook
+        if hook._saver is None and hook._scaffold is None:
+            handles = get_default_graph().get_collection(GLOBAL_ITERATORS)
+            hook._saver = _StateFileSaver([_saveable(handle) for handle in handles], self._latest_filename)
+        hook.begin()
+
+    def before_run(self, run_context: Any) -> Any:
+        if self._first_run:
+            self._restore_or_save(run_context.session)
+            self._first_run = False
+        return self._checkpoint_saver_hook.before_run(run_context)
+
+    def _restore_or_save(self, session: Any) -> None:
+        """Restores the latest checkpoint, or saves a first one: all hooks have made their sessions by now, and iterators are initialized."""
+        hook = self._checkpoint_saver_hook
+        latest = latest_checkpoint(hook._checkpoint_dir, latest_filename=self._latest_filename)
+        if latest:
+            hook._get_saver().restore(session, latest)
+            return
+        step = session.run(hook._global_step_tensor)
+        hook._save(session, step)
+        hook._timer.update_last_triggered_step(step)
+
+    def after_run(self, run_context: Any, run_values: Any) -> None:
+        self._checkpoint_saver_hook.after_run(run_context, run_values)
+
+    def end(self, session: Any) -> None:
+        self._checkpoint_saver_hook.end(session)
+
+
+class _StateFileSaver(Saver):
+    """A Saver that lists its checkpoints in a file of another name, so that those of the model are not mixed up with them."""
+
+    def __init__(self, var_list: Any, latest_filename: str) -> None:
+        super().__init__(var_list)
+        self._latest_filename = latest_filename
+
+    def save(self, sess: Any, save_path: str, global_step: Any = None, latest_filename: str | None = None, *args: Any, **kwargs: Any) -> Any:
+        return super().save(sess, save_path, global_step, latest_filename or self._latest_filename, *args, **kwargs)

@@ -1,0 +1,45 @@
+"""tf.data.experimental: statistics of pipelines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tfcompat._src.framework import dtypes, raw
+from tfcompat._src.framework.convert import convert_to_tensor
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.tensor import Tensor
+
+Apply = Callable[[Any], Any]
+
+
+@export("data.experimental.StatsAggregator")
+class StatsAggregatorV1:
+    """Sums up the statistics of the pipelines whose `Options.experimental_stats.aggregator` it is."""
+
+    def __init__(self) -> None:
+        self._resource = raw.StatsAggregatorHandle()
+
+    def get_summary(self) -> Tensor:
+        """The statistics so far, a serialized tf.Summary of histograms."""
+        return raw.StatsAggregatorSummary(self._resource)
+
+
+StatsAggregator = StatsAggregatorV1
+
+
+@export("data.experimental.bytes_produced_stats")
+def bytes_produced_stats(tag: Any) -> Apply:
+    """For `apply`: the elements; records the bytes of each under `tag` (string scalar)."""
+    return lambda dataset: dataset._same(raw.BytesProducedStatsDataset, convert_to_tensor(tag, dtypes.string))
+
+
+@export("data.experimental.latency_stats")
+def latency_stats(tag: Any) -> Apply:
+    """For `apply`: the elements; records the microseconds that each takes under `tag` (string scalar)."""
+    return lambda dataset: dataset._same(raw.LatencyStatsDataset, convert_to_tensor(tag, dtypes.string))
+
+
+def set_stats_aggregator(stats_aggregator: StatsAggregatorV1, prefix: str = "", counter_prefix: str = "") -> Apply:
+    """For `apply`: the elements; their statistics go to an aggregator, under names that begin with `prefix`."""
+    return lambda dataset: dataset._same(raw.SetStatsAggregatorDataset, stats_aggregator._resource, prefix, counter_prefix)

@@ -1,0 +1,107 @@
+"""MultiDeviceIterator: elements of a dataset for several devices in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tfcompat._src.data import multi_device_ops, structure  # noqa: F401  (the ops)
+from tfcompat._src.data.dataset_v1 import DatasetV1Adapter
+from tfcompat._src.data.iterator import flat_attrs, get_next_as_optional
+from tfcompat._src.data.options import Options
+from tfcompat._src.data.remote_functions import HANDLE, generator_dataset, no_more, remote_function
+from tfcompat._src.framework import raw
+from tfcompat._src.framework.convert import convert_to_tensor
+from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.scopes import device as on_device
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.function.tracing import Traced
+from tfcompat._src.ops.control.groups import group
+
+
+class MultiDeviceIterator:
+    """An iterator that gives the first element of a dataset to the first device, the second to the second, and so on in turn.
+
+    Args:
+      dataset: a tf.data.Dataset. devices: list of device strings.
+      max_buffer_size: elements that wait for a device on the host. prefetch_buffer_size: elements that a device has ahead.
+      source_device: where the dataset is.
+    """
+
+    def __init__(
+        self, dataset: Any, devices: Sequence[str], max_buffer_size: int = 1, prefetch_buffer_size: int = 1, source_device: str = "/cpu:0"
+    ) -> None:
+        options = Options()
+        options.experimental_distribute.num_devices = len(devices)
+        self._dataset = dataset.with_options(options)._apply_options()
+        self._devices, self._source_device = devices, source_device
+        self._source_device_tensor = convert_to_tensor(source_device)
+        self._max_buffer_size = max(max_buffer_size, prefetch_buffer_size)
+        with on_device(source_device):
+            self._multi_device_iterator_resource = raw.MultiDeviceIterator(
+                devices=list(devices), shared_name="", container="", **self._dataset._flat_structure
+            )
+            self._incarnation_id = raw.MultiDeviceIteratorInit(
+                self._dataset._variant_tensor, self._multi_device_iterator_resource, max_buffer_size=self._max_buffer_size
+            )
+        functions = []
+        for shard, device in enumerate(devices):
+            with on_device(device):
+                functions.append(self._functions(shard))
+                generator_dataset(*functions[-1], self._dataset.element_spec)
+        self._device_iterators = []
+        for device, three in zip(devices, functions):
+            with on_device(device):
+                self._device_iterators.append(self._on_device(three, prefetch_buffer_size).make_initializable_iterator())
+        self._initializer = group(*[iterator.initializer for iterator in self._device_iterators])
+
+    def _functions(self, shard: int) -> tuple[Traced, Traced, Traced]:
+        """What begins, gives and ends the elements of a device."""
+        handle = raw.MultiDeviceIteratorToStringHandle(self._multi_device_iterator_resource)
+        source, attrs = self._source_device_tensor, flat_attrs(self._dataset.element_spec)
+
+        def next_element(inputs: list[Tensor]) -> Any:
+            iterator = raw.MultiDeviceIteratorFromStringHandle(inputs[0], **attrs)
+            return raw.MultiDeviceIteratorGetNextFromShard(iterator, shard, self._incarnation_id, **attrs)
+
+        return (
+            remote_function("init_func", source, [], lambda inputs: handle),
+            remote_function("next_func", source, HANDLE, next_element),
+            remote_function("finalize_func", source, HANDLE, no_more),
+        )
+
+    def _on_device(self, functions: tuple[Traced, Traced, Traced], prefetch_buffer_size: int) -> DatasetV1Adapter:
+        found = DatasetV1Adapter(generator_dataset(*functions, self._dataset.element_spec), self._dataset.element_spec)
+        if prefetch_buffer_size > 0:
+            found = found.prefetch(prefetch_buffer_size)
+        options = Options()
+        options.experimental_optimization.apply_default_optimizations = False
+        options.experimental_optimization.autotune = False
+        return found.with_options(options)
+
+    def get_next(self, device: str | None = None) -> Any:
+        """The next element on a device, or a list of the next on each."""
+        if device is not None:
+            return self._device_iterators[self._devices.index(device)].get_next()
+        return self._of_each(lambda iterator: iterator.get_next())
+
+    def get_next_as_optional(self) -> list:
+        """The next element on each device as an Optional, without a value at the end."""
+        return self._of_each(get_next_as_optional)
+
+    def _of_each(self, take: Any) -> list:
+        found = []
+        for device, iterator in zip(self._devices, self._device_iterators):
+            with on_device(device):
+                found.append(take(iterator))
+        return found
+
+    @property
+    def initializer(self) -> Operation:
+        """The operation that begins a pass."""
+        return self._initializer
+
+    @property
+    def element_spec(self) -> Any:
+        """The structure of TypeSpecs of the elements."""
+        return self._dataset.element_spec

@@ -1,0 +1,109 @@
+"""The op types of iterators whose elements go to several devices in turn."""
+
+from __future__ import annotations
+
+import itertools
+from collections import deque
+from typing import Any
+
+import numpy as np
+
+from tfcompat._src.data.iterator_resources import component_shapes, end_of_sequence, session_of
+from tfcompat._src.data.values import NO_GRADIENT, OUTPUTS, DatasetValue, Element, Next, Scope, dataset_of, text
+from tfcompat._src.framework import errors
+from tfcompat._src.framework import shape_inference as si
+from tfcompat._src.framework.op_spec import EXTERNAL, HOST, op
+from tfcompat._src.ops.queues.queue_ops import MAKES_HANDLE
+from tfcompat._src.ops.queues.resource import SharedResource, invalid, shared_resource
+
+_NUMBERS = itertools.count()
+_HANDLES = "iterators of several devices by handle"
+
+
+class MultiDeviceIteratorValue(SharedResource):
+    """An iteration whose i-th element is for the i-th of `count` shards, and so on in turn."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        self.handle = f"multi_device_iterator_{next(_NUMBERS)}".encode()
+        self._found: list[deque[Element]] = [deque() for _ in range(count)]
+        self._incarnation, self._place = 0, 0
+        self._scope: Scope | None = None
+        self._following: Next | None = None
+
+    def begin(self, dataset: DatasetValue, session: Any) -> int:
+        """Starts iterating over a dataset; the number of this iteration."""
+        scope = Scope(session)
+        following = dataset.start(scope)
+        with self.lock:
+            old, self._scope, self._following = self._scope, scope, following
+            self._incarnation += 1
+            self._place = 0
+            for found in self._found:
+                found.clear()
+            number = self._incarnation
+        if old is not None:
+            old.end()
+        return number
+
+    def take(self, shard: int, incarnation: int) -> Element:
+        """The next element of a shard.
+
+        Raises:
+          errors.OutOfRangeError: there is none. errors.InvalidArgumentError: another iteration was started since.
+        """
+        if not 0 <= shard < len(self._found):
+            raise invalid(f"shard_num {shard} is not below the number of devices, {len(self._found)}.")
+        with self.lock:
+            if incarnation != self._incarnation or self._following is None:
+                raise invalid("Invalid incarnation id provided: the iterator was initialized again.")
+            while not self._found[shard]:
+                try:
+                    element = self._following()
+                except StopIteration:
+                    raise end_of_sequence() from None
+                self._found[self._place].append(element)
+                self._place = (self._place + 1) % len(self._found)
+            return self._found[shard].popleft()
+
+    def cancel(self) -> None:
+        """Ends the iteration: the session is closed."""
+        super().cancel()
+        scope, self._scope = self._scope, None
+        if scope is not None:
+            scope.end()
+
+
+def _made(context: Any) -> MultiDeviceIteratorValue:
+    found = shared_resource(context, "multi-device iterator", lambda: MultiDeviceIteratorValue(len(context.op._attrs["devices"])))
+    context.resources.setdefault(_HANDLES, {})[found.handle] = found
+    return found
+
+
+def _init(context: Any, dataset: Any, multi_device_iterator: MultiDeviceIteratorValue, max_buffer_size: Any) -> np.int64:
+    return np.int64(multi_device_iterator.begin(dataset_of(dataset), session_of(context)))
+
+
+def _from_string_handle(context: Any, string_handle: Any) -> MultiDeviceIteratorValue:
+    found = context.resources.get(_HANDLES, {}).get(string_handle.item())
+    if found is None:
+        raise errors.NotFoundError(None, None, f"Resource {string_handle.item()!r} of type MultiDeviceIterator does not exist.")
+    return found
+
+
+def _next(multi_device_iterator: MultiDeviceIteratorValue, shard_num: Any, incarnation_id: Any) -> Element:
+    return multi_device_iterator.take(int(shard_num), int(incarnation_id))
+
+
+op("MultiDeviceIterator", f"(*, devices: list(string) >= 1, shared_name: string, container: string, {OUTPUTS}) -> (handle: resource)",
+   shape=si.scalar, gradient=NO_GRADIENT, kernel=_made, place=HOST, effects=MAKES_HANDLE, context=True)  # fmt: skip
+op("MultiDeviceIteratorInit", "(dataset: variant, multi_device_iterator: resource, max_buffer_size: int64) -> (incarnation_id: int64)",
+   shape=si.scalar, gradient=NO_GRADIENT, kernel=_init, place=HOST, effects=EXTERNAL, context=True)  # fmt: skip
+op("MultiDeviceIteratorToStringHandle", "(multi_device_iterator: resource) -> (string_handle: string)", shape=si.scalar,
+   gradient=NO_GRADIENT, kernel=lambda multi_device_iterator: text(multi_device_iterator.handle), place=HOST, effects=EXTERNAL)  # fmt: skip
+op("MultiDeviceIteratorFromStringHandle",
+   "(string_handle: string, *, output_types: list(type) >= 0 = [], output_shapes: list(shape) >= 0 = []) -> (multi_device_iterator: resource)",
+   shape=si.scalar, gradient=NO_GRADIENT, kernel=_from_string_handle, place=HOST, effects=MAKES_HANDLE, context=True)  # fmt: skip
+op("MultiDeviceIteratorGetNextFromShard",
+   f"(multi_device_iterator: resource, shard_num: int32, incarnation_id: int64, *, {OUTPUTS}) -> (components: output_types)",
+   shape=component_shapes, gradient=NO_GRADIENT, kernel=_next, place=HOST, effects=EXTERNAL)  # fmt: skip

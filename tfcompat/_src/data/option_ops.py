@@ -1,0 +1,91 @@
+"""The op types of datasets that say how the pipeline before them is run: options, threads, shards, batches of replicas."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfcompat._src.data.values import NO_GRADIENT, OUTPUTS, DatasetValue, dataset_of, dataset_op
+from tfcompat._src.framework import shape_inference as si
+from tfcompat._src.framework.op_spec import HOST, op
+from tfcompat._src.ops.queues.queue_ops import MAKES_HANDLE
+from tfcompat._src.ops.queues.resource import SharedResource, invalid, shared_resource
+
+
+@dataset_op(
+    "OptimizeDataset", "input_dataset: variant, optimizations: string", f"{OUTPUTS}, optimization_configs: list(string) = []"
+)
+def _optimize(context: Any, input_dataset: Any, optimizations: np.ndarray) -> DatasetValue:
+    source, names = dataset_of(input_dataset), frozenset(name.decode() for name in optimizations.tolist())
+    if "slack" in names:
+        _check_slack(source)
+    return DatasetValue(lambda scope: source.start(scope.fusing(names)), source.size)
+
+
+_BEFORE_SLACK = (
+    "MapDataset", "ParallelMapDataset", "ModelDataset", "OptimizeDataset", "MaxIntraOpParallelismDataset", "PrivateThreadPoolDataset",
+    "ThreadPoolDataset", "AutoShardDataset", "RebatchDataset", "TakeDataset",
+)  # fmt: skip
+
+
+def _check_slack(last: DatasetValue) -> None:
+    """InvalidArgumentError where no `prefetch` is the last step but for functions of elements."""
+    while last.op.type in _BEFORE_SLACK:
+        last = last.inputs[0]
+    if last.op.type != "PrefetchDataset":
+        raise invalid(f"Slack needs a `prefetch` at the end of the pipeline, but found {last.op.type}: leave experimental_slack unset.")
+
+
+def _unchanged(context: Any, input_dataset: Any, *settings: Any) -> DatasetValue:
+    return dataset_of(input_dataset)
+
+
+dataset_op("ModelDataset", "input_dataset: variant", f"algorithm: int = 0, cpu_budget: int = 0, {OUTPUTS}")(_unchanged)
+
+
+# ---- threads ----
+
+
+class ThreadPool(SharedResource):
+    """How many threads parallel calls may have."""
+
+    def __init__(self, num_threads: int) -> None:
+        super().__init__()
+        self.num_threads = num_threads
+
+
+def _thread_pool(context: Any) -> ThreadPool:
+    return shared_resource(context, "thread pool", lambda: ThreadPool(context.op._attrs["num_threads"]))
+
+
+def _limited(source: DatasetValue, num_threads: int) -> DatasetValue:
+    if num_threads < 0:
+        raise invalid("`num_threads` must be >= 0")
+    return DatasetValue(lambda scope: source.start(scope.limited(num_threads)), source.size) if num_threads else source
+
+
+def _private_threads(context: Any, input_dataset: Any, num_threads: Any) -> DatasetValue:
+    return _limited(dataset_of(input_dataset), int(num_threads))
+
+
+def _with_threads_of(context: Any, input_dataset: Any, thread_pool: ThreadPool) -> DatasetValue:
+    return _limited(dataset_of(input_dataset), thread_pool.num_threads)
+
+
+def _intra_op_threads(context: Any, input_dataset: Any, max_intra_op_parallelism: Any) -> DatasetValue:
+    if int(max_intra_op_parallelism) < 0:
+        raise invalid("`max_intra_op_parallelism` must be >= 0")
+    return dataset_of(input_dataset)
+
+
+for _prefix in ("", "Experimental"):
+    op(
+        _prefix + "ThreadPoolHandle",
+        '(*, num_threads: int, max_intra_op_parallelism: int = 1, display_name: string, container: string = "", shared_name: string = "") '
+        "-> (handle: resource)",
+        shape=si.scalar, gradient=NO_GRADIENT, kernel=_thread_pool, place=HOST, effects=MAKES_HANDLE, context=True,
+    )  # fmt: skip
+    dataset_op(_prefix + "ThreadPoolDataset", "input_dataset: variant, thread_pool: resource")(_with_threads_of)
+    dataset_op(_prefix + "PrivateThreadPoolDataset", "input_dataset: variant, num_threads: int64")(_private_threads)
+    dataset_op(_prefix + "MaxIntraOpParallelismDataset", "input_dataset: variant, max_intra_op_parallelism: int64")(_intra_op_threads)

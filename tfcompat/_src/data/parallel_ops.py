@@ -1,0 +1,405 @@
+"""The op types of datasets that call functions, or take from several datasets, in threads.
+
+Order and values are those of calls one after the other, except where a pipeline asks for "sloppy" order. Threads are used where calls
+wait for the world outside or take long; calls that hold Python's lock for microseconds are faster without.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+import time
+import weakref
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from tfcompat._src.data.batch_ops import batched
+from tfcompat._src.data.buffer_ops import AUTOTUNE, Buffer
+from tfcompat._src.data.functions import HostFunction
+from tfcompat._src.data.transform_ops import (
+    CALLED,
+    FUNCTION,
+    check_cycle,
+    ends_sequence,
+    inner_start,
+    interleaved,
+    outer_start,
+)
+from tfcompat._src.data.values import DatasetValue, Element, Next, Scope, dataset_of, dataset_op
+from tfcompat._src.ops.queues.resource import invalid
+from tfcompat._src.runtime.random_state import RandomState
+
+_MOST_THREADS = 64
+_LONG_CALL_SECONDS = 200e-6
+_TRIED_CALLS = 4
+_CPUS = os.cpu_count() or 1
+
+
+def thread_count(calls: Any, name: str = "num_parallel_calls") -> int:
+    """How many calls run at a time; InvalidArgumentError for less than one."""
+    if int(calls) < 1 and int(calls) != AUTOTUNE:
+        raise invalid(f"{name} must be greater than zero.")
+    return _CPUS if int(calls) == AUTOTUNE else int(calls)
+
+
+class _Turns:
+    """Random counters of calls that run at the same time: each operation draws for one call after the other, in order."""
+
+    def __init__(self, state: RandomState) -> None:
+        self.state = state
+        self.changed = threading.Condition()
+        self.drawn: dict[int, set[Any]] = {}
+
+    def begin(self, number: int) -> None:
+        self.drawn[number] = set()
+
+    def end(self, number: int) -> None:
+        with self.changed:
+            del self.drawn[number]
+            self.changed.notify_all()
+
+    def wait(self, number: int, op: Any) -> None:
+        """Waits until all earlier calls have drawn for `op`, or are over."""
+        with self.changed:
+            while not all(op in done for earlier, done in list(self.drawn.items()) if earlier < number):
+                self.changed.wait()
+
+    def pass_on(self, number: int, op: Any) -> None:
+        with self.changed:
+            self.drawn[number].add(op)
+            self.changed.notify_all()
+
+
+class _Call:
+    """The session as one of several calls sees it: its random counters wait for the calls before it."""
+
+    def __init__(self, scope: Scope, turns: _Turns, number: int) -> None:
+        self._scope, self._turns, self._number = scope, turns, number
+        self.random_state = self
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._scope, name)
+
+    def row(self, op: Any) -> np.ndarray:
+        self._turns.wait(self._number, op)
+        return self._turns.state.row(op)
+
+    def rows(self, ops: list) -> np.ndarray:
+        return np.stack([self.row(op) for op in ops])
+
+    def advance(self, op: Any, steps: int) -> None:
+        self._turns.state.advance(op, steps)
+        self._turns.pass_on(self._number, op)
+
+
+class _Calls:
+    """Calls of a function for elements, up to `most` at a time; `take` gives results in order, or as they are done if `sloppy`."""
+
+    def __init__(self, following: Next, function: HostFunction, finish: Callable, most: int, sloppy: bool, scope: Scope) -> None:
+        self._following, self._function, self._finish, self._most, self._scope = following, function, finish, most, scope
+        self._turns = _Turns(scope.random_state)
+        self._pool = ThreadPoolExecutor(min(most, scope.most_threads or _MOST_THREADS))
+        self._pending: deque[Future] = deque()
+        self._done: queue.SimpleQueue[Future] | None = queue.SimpleQueue() if sloppy else None
+        self._number = 0
+        self._is_over = False
+        scope.on_end(self._close)
+
+    def _close(self) -> None:
+        self._pool.shutdown(cancel_futures=True)
+
+    def _begin(self, element: Element) -> None:
+        self._number += 1
+        self._turns.begin(self._number)
+        future = self._pool.submit(self._run, self._number, element)
+        self._pending.append(future)
+        if self._done is not None:
+            future.add_done_callback(self._done.put)
+
+    def _run(self, number: int, element: Element) -> Any:
+        try:
+            call = self._function.bound(_Call(self._scope, self._turns, number))  # type: ignore[arg-type]
+            return self._finish(call)(*element)
+        except StopIteration as end:
+            return end
+        finally:
+            self._turns.end(number)
+
+    def take(self) -> Element:
+        while not self._is_over and len(self._pending) < self._most:
+            try:
+                self._begin(self._following())
+            except StopIteration:
+                self._is_over = True
+        if not self._pending:
+            raise StopIteration
+        if self._done is None:
+            future = self._pending.popleft()
+        else:
+            future = self._done.get()
+            self._pending.remove(future)
+        found = future.result()
+        if isinstance(found, StopIteration):
+            self._pending.clear()
+            self._is_over = True
+            raise found
+        return found
+
+
+class Trial:
+    """Whether calls take long: known when a few of them were timed."""
+
+    def __init__(self) -> None:
+        self.left, self._shortest = _TRIED_CALLS, float("inf")
+
+    def call(self, function: Next) -> Element:
+        """Calls `function` and times it."""
+        began = time.perf_counter()
+        found = function()
+        self._shortest = min(self._shortest, time.perf_counter() - began)
+        self.left -= 1
+        return found
+
+    @property
+    def found_long(self) -> bool:
+        return self.left <= 0 and self._shortest > _LONG_CALL_SECONDS
+
+
+def tried(serial: Next, parallel: Callable[[], Next], trial: Trial) -> Next:
+    """`serial`, until its calls have turned out to take long: then what `parallel` gives."""
+    if trial.found_long:
+        return parallel()
+    following = serial
+    is_tried = False
+
+    def trying() -> Element:
+        nonlocal following, is_tried
+        if not is_tried:
+            if trial.left > 0:
+                return trial.call(serial)
+            is_tried = True
+            if trial.found_long:
+                following = parallel()
+        return following()
+
+    return trying
+
+
+def _is_sloppy(context: Any, scope: Scope) -> bool:
+    return bool(context.op._attrs.get("sloppy", False)) or "make_sloppy" in scope.fuses
+
+
+def parallel_mapped(context: Any, source: DatasetValue, function: HostFunction, calls: int) -> DatasetValue:
+    """A dataset of a function of each element, called for up to `calls` elements at a time."""
+
+    def finish(call: Callable) -> Callable:
+        return ends_sequence(call, context)
+
+    def start(scope: Scope) -> Next:
+        following = source.start(scope)
+        call = finish(function.bound(scope))
+
+        def parallel() -> Next:
+            return _Calls(following, function, finish, calls, _is_sloppy(context, scope), scope).take
+
+        if calls > 1 and function.prepared(scope).is_external:
+            return parallel()
+        serial: Next = lambda: call(*following())  # noqa: E731
+        return tried(serial, parallel, Trial()) if calls > 1 else serial
+
+    return DatasetValue(start, source.size)
+
+
+@dataset_op(
+    "ParallelMapDataset", CALLED + ", num_parallel_calls: int32",
+    FUNCTION + ", use_inter_op_parallelism: bool = True, sloppy: bool = False, preserve_cardinality: bool = False",
+)  # fmt: skip
+def _parallel_map(context: Any, input_dataset: Any, other_arguments: tuple, num_parallel_calls: Any) -> DatasetValue:
+    return parallel_mapped(
+        context, dataset_of(input_dataset), HostFunction(context, "f", other_arguments, 1), thread_count(num_parallel_calls)
+    )
+
+
+def _map_and_batch(context: Any, input_dataset: Any, other_arguments: tuple, batch_size: Any, calls: Any, drop_remainder: Any) -> DatasetValue:
+    source, function = dataset_of(input_dataset), HostFunction(context, "f", other_arguments, 1)
+    if int(batch_size) <= 0:
+        raise invalid("batch_size must be greater than zero.")
+    return batched(parallel_mapped(context, source, function, thread_count(calls)), int(batch_size), bool(drop_remainder))
+
+
+for _prefix in ("", "Experimental"):
+    dataset_op(
+        _prefix + "MapAndBatchDataset", CALLED + ", batch_size: int64, num_parallel_calls: int64, drop_remainder: bool",
+        FUNCTION + ", preserve_cardinality: bool = False",
+    )(_map_and_batch)  # fmt: skip
+
+
+# ---- several datasets in turn ----
+
+
+class _Inner:
+    """Starts the datasets that a function gives for elements of another dataset, some of them ahead, each perhaps in a thread.
+
+    Args:
+      outer: gives the elements. begin: starts the dataset of one. ahead: how many are started before they are asked for.
+      size: elements that a thread takes ahead. threads: whether all datasets have one, and not only those whose elements take long.
+      keeps_errors: whether an error of `outer` or `begin` stands in place of a dataset, and is not raised at once.
+    """
+
+    def __init__(
+        self, outer: Next, begin: Callable[[tuple], Next], ahead: int, size: int, threads: bool, keeps_errors: bool, scope: Scope
+    ) -> None:
+        self._outer, self._begin, self._ahead, self._size, self._threads, self._scope = outer, begin, ahead, size, threads, scope
+        self._keeps_errors = keeps_errors
+        self._started: deque[Any] = deque()
+        self._is_over = False
+        self._trial = Trial()
+        self.changed = threading.Condition(threading.RLock())
+        self._buffers: weakref.WeakSet[Buffer] = weakref.WeakSet()
+        scope.on_end(self._close)
+
+    def _close(self) -> None:
+        for buffer in list(self._buffers):
+            buffer.close()
+
+    def take(self) -> Any:
+        """The next dataset that was started: what gives its elements, or a Buffer where all have threads."""
+        while not self._is_over and len(self._started) <= self._ahead:
+            try:
+                self._started.append(self._start())
+            except StopIteration:
+                self._is_over = True
+        if not self._started:
+            raise StopIteration
+        return self._started.popleft()
+
+    def _start(self) -> Any:
+        try:
+            following = self._begin(self._outer())
+        except StopIteration:
+            raise
+        except Exception as e:  # noqa: BLE001  (raised again where the element is asked for)
+            if not self._keeps_errors:
+                raise
+            following = _raises_once(e)
+        if self._threads:
+            return self._buffered(following)
+        return tried(following, lambda: self._in_thread(following), self._trial)
+
+    def _buffered(self, following: Next) -> Buffer:
+        buffer = Buffer(following, self._size, self.changed if self._threads else None)
+        self._buffers.add(buffer)
+        buffer.begin()
+        return buffer
+
+    def _in_thread(self, following: Next) -> Next:
+        """Elements by a thread; random numbers are drawn in order, without threads."""
+        return following if self._scope.random_state.positions() else self._buffered(following).take
+
+
+def _raises_once(error: Exception) -> Next:
+    pending = [error]
+
+    def following() -> Element:
+        if pending:
+            raise pending.pop()
+        raise StopIteration
+
+    return following
+
+
+def _as_they_come(inner: _Inner, cycle: int, block: int) -> Next:
+    """Elements of up to `cycle` datasets, `block` of one at a time; a dataset whose next element is not there yet is passed over."""
+    slots: list[Buffer | None] = [None] * cycle
+    place = taken = 0
+
+    def fill() -> None:
+        for i, slot in enumerate(slots):
+            if slot is None:
+                try:
+                    slots[i] = inner.take()
+                except StopIteration:
+                    return
+
+    def ready_place() -> int:
+        with inner.changed:
+            while True:
+                for i in range(place, place + cycle):
+                    slot = slots[i % cycle]
+                    if slot is not None and slot.is_ready():
+                        return i % cycle
+                inner.changed.wait()
+
+    def following() -> Element:
+        nonlocal place, taken
+        while True:
+            fill()
+            if all(slot is None for slot in slots):
+                raise StopIteration
+            chosen = ready_place()
+            if chosen != place:
+                place, taken = chosen, 0
+            try:
+                element = slots[place].take()  # type: ignore[union-attr]
+            except StopIteration:
+                slots[place] = None
+                place, taken = (place + 1) % cycle, 0
+                continue
+            taken += 1
+            if taken == block:
+                place, taken = (place + 1) % cycle, 0
+            return element
+
+    return following
+
+
+def _interleaved_in_threads(
+    context: Any, source: DatasetValue, function: HostFunction, cycle: int, block: int, ahead: int, size: int, sloppy: Callable[[Scope], bool], keeps_errors: bool
+) -> DatasetValue:
+    def start(scope: Scope) -> Next:
+        is_sloppy = sloppy(scope)
+        begin = inner_start(function.bound(scope), scope)
+        inner = _Inner(outer_start(context, source, scope), begin, ahead, size, is_sloppy, keeps_errors, scope)
+        if is_sloppy:
+            return _as_they_come(inner, cycle, block)
+        return interleaved(inner.take, lambda started: started, cycle, block, keeps_errors)
+
+    return DatasetValue(start)
+
+
+@dataset_op(
+    "ParallelInterleaveDatasetV2", CALLED + ", cycle_length: int64, block_length: int64, num_parallel_calls: int64",
+    FUNCTION + ", sloppy: bool = False",
+)  # fmt: skip
+def _interleave(context: Any, input_dataset: Any, other_arguments: tuple, cycle_length: Any, block_length: Any, calls: Any) -> DatasetValue:
+    source, function = dataset_of(input_dataset), HostFunction(context, "f", other_arguments, 1)
+    cycle, block = int(cycle_length), int(block_length)
+    check_cycle(cycle, block)
+    most = thread_count(calls)
+    if most > cycle:
+        raise invalid(f"num_parallel_calls must less than or equal to cycle_length.")  # noqa: F541
+    return _interleaved_in_threads(context, source, function, cycle, block, 0, 2 * block, lambda scope: _is_sloppy(context, scope), False)
+
+
+def _buffered_interleave(
+    context: Any, input_dataset: Any, other_arguments: tuple, cycle_length: Any, block_length: Any, sloppy: Any, buffer_output_elements: Any,
+    prefetch_input_elements: Any,
+) -> DatasetValue:  # fmt: skip
+    source, function = dataset_of(input_dataset), HostFunction(context, "f", other_arguments, 1)
+    cycle, block, size, ahead = int(cycle_length), int(block_length), int(buffer_output_elements), int(prefetch_input_elements)
+    check_cycle(cycle, block)
+    if size <= 0:
+        raise invalid("`buffer_output_elements` must be > 0")
+    if ahead < 0:
+        raise invalid("`prefetch_input_elements` must be >= 0")
+    return _interleaved_in_threads(context, source, function, cycle, block, ahead, size, lambda scope: bool(sloppy), True)
+
+
+_BUFFERED = ", cycle_length: int64, block_length: int64, sloppy: bool, buffer_output_elements: int64, prefetch_input_elements: int64"
+for _prefix in ("", "Experimental"):
+    dataset_op(_prefix + "ParallelInterleaveDataset", CALLED + _BUFFERED, FUNCTION)(_buffered_interleave)

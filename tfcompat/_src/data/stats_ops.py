@@ -1,0 +1,105 @@
+"""The op types of statistics of pipelines: what elements weigh and how long they take, summed up in a resource."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+
+from tfcompat._src.data.values import NO_GRADIENT, DatasetValue, Element, Next, Scope, dataset_of, dataset_op, text
+from tfcompat._src.framework import shape_inference as si
+from tfcompat._src.framework.op_spec import EXTERNAL, HOST, op
+from tfcompat._src.ops.queues.queue_ops import MAKES_HANDLE
+from tfcompat._src.ops.queues.resource import SharedResource, shared_resource
+from tfcompat._src.ops.summary.values import add_histogram
+from tfcompat._src.proto import messages
+
+
+class StatsAggregator(SharedResource):
+    """Values by tag."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._values: dict[str, list[float]] = defaultdict(list)
+
+    def add(self, tag: str, value: float) -> None:
+        with self.lock:
+            self._values[tag].append(value)
+
+    def summary(self) -> bytes:
+        """A Summary with a histogram for each tag."""
+        found = messages.Summary()
+        with self.lock:
+            for tag, values in self._values.items():
+                add_histogram(found, tag.encode(), np.array(values), tag)
+        return found.SerializeToString()
+
+
+def _made(context: Any) -> StatsAggregator:
+    return shared_resource(context, "stats aggregator", StatsAggregator)
+
+
+def _set_aggregator(context: Any, input_dataset: Any, stats_aggregator: StatsAggregator, tag: Any, counter_prefix: Any) -> DatasetValue:
+    source, prefix = dataset_of(input_dataset), tag.item().decode()
+
+    def record(name: str, value: float) -> None:
+        stats_aggregator.add(f"{prefix}::{name}" if prefix else name, value)
+
+    def start(scope: Scope) -> Next:
+        scope.record = record
+        return source.start(scope)
+
+    return DatasetValue(start, source.size)
+
+
+def _bytes_produced(context: Any, input_dataset: Any, tag: Any) -> DatasetValue:
+    source, name = dataset_of(input_dataset), tag.item().decode()
+
+    def start(scope: Scope) -> Next:
+        following = source.start(scope)
+
+        def weighed() -> Element:
+            element = following()
+            if scope.record is not None:
+                scope.record(name, sum(map(_bytes_of, element)))
+            return element
+
+        return weighed
+
+    return DatasetValue(start, source.size)
+
+
+def _bytes_of(value: np.ndarray) -> int:
+    return value.nbytes if value.dtype != object else sum(len(v) for v in value.reshape(-1).tolist() if isinstance(v, bytes))
+
+
+def _latency(context: Any, input_dataset: Any, tag: Any) -> DatasetValue:
+    source, name = dataset_of(input_dataset), tag.item().decode()
+
+    def start(scope: Scope) -> Next:
+        following = source.start(scope)
+
+        def timed() -> Element:
+            began = time.perf_counter()
+            element = following()
+            if scope.record is not None:
+                scope.record(name, (time.perf_counter() - began) * 1e6)
+            return element
+
+        return timed
+
+    return DatasetValue(start, source.size)
+
+
+for _prefix in ("", "Experimental"):
+    op(_prefix + "StatsAggregatorHandle", '(*, container: string = "", shared_name: string = "") -> (handle: resource)', shape=si.scalar,
+       gradient=NO_GRADIENT, kernel=_made, place=HOST, effects=MAKES_HANDLE, context=True)  # fmt: skip
+    op(_prefix + "StatsAggregatorSummary", "(iterator: resource) -> (summary: string)", shape=si.scalar, gradient=NO_GRADIENT,
+       kernel=lambda iterator: text(iterator.summary()), place=HOST, effects=EXTERNAL)  # fmt: skip
+    dataset_op(
+        _prefix + "SetStatsAggregatorDataset", "input_dataset: variant, stats_aggregator: resource, tag: string, counter_prefix: string"
+    )(_set_aggregator)
+    dataset_op(_prefix + "BytesProducedStatsDataset", "input_dataset: variant, tag: string")(_bytes_produced)
+    dataset_op(_prefix + "LatencyStatsDataset", "input_dataset: variant, tag: string")(_latency)

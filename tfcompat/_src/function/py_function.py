@@ -1,0 +1,120 @@
+"""tf.py_function: Python functions of tensors that run at once, as operations that have derivatives."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tfcompat._src.framework import dtypes, errors, raw
+from tfcompat._src.framework import shape_inference as si
+from tfcompat._src.framework.convert import convert_to_tensor
+from tfcompat._src.framework.default_stack import GRAPHS, get_eager_graph
+from tfcompat._src.framework.eager_tensor import EagerTensor
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.op_spec import EXTERNAL, HOST, op
+from tfcompat._src.framework.scopes import executing_eagerly, get_default_graph
+from tfcompat._src.gradients.tape import GradientTape
+from tfcompat._src.ops.control.py_func import PY_FUNCTIONS, error_of_python
+
+_NUMBERS = itertools.count()
+
+
+class _EagerFunction:
+    """A function that a graph calls, with what the derivative of its last call needs, by session."""
+
+    def __init__(self, function: Callable, kinds: list[dtypes.DType]) -> None:
+        self._function, self._kinds = function, kinds
+        self._calls: dict[Any, tuple] = {}
+
+    def __call__(self, session: Any, inputs: list[EagerTensor]) -> list[EagerTensor]:
+        with GradientTape(persistent=True) as tape:
+            for tensor in inputs:
+                if tensor.dtype.is_floating or tensor.dtype.is_complex:
+                    tape.watch(tensor)
+            result = self._function(*inputs)
+            results = [] if result is None else list(result) if isinstance(result, (list, tuple)) else [result]
+            outputs = [convert_to_tensor(r, dtype=kind) for r, kind in zip(results, self._kinds)]
+        self._calls[session] = (tape, inputs, outputs)
+        return outputs
+
+    def gradient(self, session: Any, grads: list[EagerTensor]) -> list[EagerTensor]:
+        tape, inputs, outputs = self._calls.pop(session)
+        found = tape.gradient(outputs, inputs, output_gradients=grads)
+        return [raw.ZerosLike(x) if g is None else convert_to_tensor(g) for x, g in zip(inputs, found)]
+
+
+def _run(context: Any, inputs: tuple, token: str, method: str) -> tuple:
+    registered = PY_FUNCTIONS[token].function
+    graph = get_eager_graph()
+    device = graph.found("CPU:0")
+    kinds = [t.dtype.base_dtype for t in context.op.inputs]
+    with GRAPHS.entered(graph):
+        tensors = [EagerTensor.of(np.asarray(x), kind, graph, device) for x, kind in zip(inputs, kinds)]
+        try:
+            found = getattr(registered, method)(context.session, tensors)
+        except errors.OpError:
+            raise
+        except Exception as e:
+            raise error_of_python(e)(context.op.node_def, context.op, f"{type(e).__name__}: {e}") from e
+        return tuple(np.asarray(t._numpy()) for t in found)
+
+
+def _eager_py_func(context, inputs, *, token):
+    return _run(context, inputs, token, "__call__")
+
+
+def _eager_py_func_gradient(context, inputs, *, token):
+    return _run(context, inputs, token, "gradient")
+
+
+def _gradient(node: Any, *grads: Any) -> list[Any]:
+    kinds = node.get_attr("Tin")
+    ready = [raw.Identity(g) for g in grads]
+    with get_default_graph().control_dependencies([node]):
+        found = raw.EagerPyFuncGradient(ready, token=node.get_attr("token"), Tout=kinds)
+    return [g if kind.is_floating or kind.is_complex else None for g, kind in zip(found, kinds)]
+
+
+op(
+    "EagerPyFunc", "(input: Tin, *, token: string, Tin: list(type) >= 0, Tout: list(type) >= 0, is_async: bool = False) -> (output: Tout)",
+    shape=si.unknown, gradient=_gradient, kernel=_eager_py_func, effects=EXTERNAL, place=HOST, context=True,
+)  # fmt: skip
+op(
+    "EagerPyFuncGradient", "(input: Tin, *, token: string, Tin: list(type) >= 0, Tout: list(type) >= 0) -> (output: Tout)",
+    shape=si.unknown, gradient=_gradient, kernel=_eager_py_func_gradient, effects=EXTERNAL, place=HOST, context=True,
+)  # fmt: skip
+
+
+class _Registered:
+    """A function that a graph calls; the graph keeps it alive."""
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+
+
+@export("py_function", "contrib.eager.py_func")
+def py_function(func: Callable, inp: list, Tout: Any, name: str | None = None) -> Any:
+    """Calls a Python function of tensors each time the operation runs; derivatives go through it.
+
+    Args:
+      func: takes one eager tensor per input; gives what becomes tensors of `Tout`.
+      inp: list of tensors. Tout: DType of the result, or list of them. name: node name.
+
+    Returns:
+      a Tensor of unknown shape, a list of them where `Tout` is a list, or the Operation where it is empty.
+    """
+    kinds = [dtypes.as_dtype(t) for t in (Tout if isinstance(Tout, (list, tuple)) else [Tout])]
+    function = _EagerFunction(func, kinds)
+    if executing_eagerly():
+        result = func(*[convert_to_tensor(x) for x in inp])
+        results = [] if result is None else list(result) if isinstance(result, (list, tuple)) else [result]
+        found = [convert_to_tensor(r, dtype=kind) for r, kind in zip(results, kinds)]
+        return found if isinstance(Tout, (list, tuple)) else found[0]
+    token, registered = f"pyfunc_eager_{next(_NUMBERS)}", _Registered(function)
+    PY_FUNCTIONS[token] = registered
+    get_default_graph().__dict__.setdefault("_py_funcs_used_in_graph", []).append(registered)
+    found = raw.EagerPyFunc(inp, token=token, Tout=kinds, name=name)
+    return found if isinstance(Tout, (list, tuple)) else found[0]

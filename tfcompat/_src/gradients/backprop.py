@@ -1,0 +1,143 @@
+"""Derivatives of Python functions, where operations run at once."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tfcompat._src.framework import nest
+from tfcompat._src.framework.convert import convert_to_tensor
+from tfcompat._src.framework.export import export
+from tfcompat._src.gradients.tape import GradientTape
+from tfcompat._src.variables.resource_variable import is_resource_variable
+
+
+@export("contrib.eager.implicit_value_and_gradients")
+def implicit_val_and_grad(f: Callable) -> Callable:
+    """A function that gives what `f` gives, and its derivatives with respect to the trainable variables that it reads.
+
+    Args:
+      f: function of any arguments that gives a scalar tensor.
+
+    Returns:
+      a function of the same arguments, to (value, list of (gradient, variable) pairs).
+
+    Raises (when it is called):
+      ValueError: `f` gives None, or reads no trainable variable.
+    """
+
+    def grad_fn(*args: Any, **kwds: Any) -> tuple[Any, list[tuple]]:
+        with GradientTape() as tape:
+            result = f(*args, **kwds)
+            if result is None:
+                raise ValueError(_NONE.format(getattr(f, "__name__", f)))
+            _watch_results(result)
+        variables = tape.watched_variables()
+        if not variables:
+            raise ValueError("No trainable variables were accessed while the function was being computed.")
+        return result, list(zip(tape.gradient(result, list(variables)), variables))
+
+    return grad_fn
+
+
+_NONE = "Cannot differentiate a function that returns None; did you forget to return a value from {}?"
+
+
+def _watch_results(result: Any) -> None:
+    for leaf in nest.flatten(result):
+        if not isinstance(leaf, str):
+            convert_to_tensor(leaf)
+
+
+@export("contrib.eager.implicit_gradients")
+def implicit_grad(f: Callable) -> Callable:
+    """`implicit_value_and_gradients` without the value."""
+    return lambda *args, **kwds: implicit_val_and_grad(f)(*args, **kwds)[1]
+
+
+@export("contrib.eager.value_and_gradients_function")
+def val_and_grad_function(f: Callable, params: Sequence | None = None) -> Callable:
+    """A function that gives what `f` gives, and its derivatives with respect to arguments.
+
+    Args:
+      f: function of tensors. params: positions or names of the arguments; by default all.
+
+    Returns:
+      a function of the same arguments, with `dy` for the gradient of the result, to (value, list of gradients).
+
+    Raises:
+      ValueError: a name is no argument of `f`, or keyword arguments are given.
+    """
+
+    def decorated(*args: Any, **kwds: Any) -> tuple[Any, list]:
+        dy = kwds.pop("dy", None)
+        if kwds:
+            raise ValueError("Functions to be differentiated cannot receive keyword arguments.")
+        value, vjp = make_vjp(f, params)(*args)
+        return value, vjp(dy)
+
+    return decorated
+
+
+@export("contrib.eager.gradients_function")
+def gradients_function(f: Callable, params: Sequence | None = None) -> Callable:
+    """`value_and_gradients_function` without the value."""
+    return lambda *args, **kwds: val_and_grad_function(f, params)(*args, **kwds)[1]
+
+
+def make_vjp(f: Callable, params: Sequence | None = None, persistent: bool = True) -> Callable:
+    """A function that gives what `f` gives, and a function from the gradient of that to those of the arguments.
+
+    Args:
+      f: function of tensors. params: positions or names of the arguments; by default all.
+      persistent: whether the second function may be called more than once.
+
+    Raises:
+      ValueError: a name is no argument of `f`; or, when it is called, keyword arguments are given or `f` gives None.
+    """
+    positions = _positions(f, params)
+
+    @functools.wraps(f)
+    def decorated(*args: Any, **kwds: Any) -> tuple[Any, Callable]:
+        if kwds:
+            raise ValueError("Functions to be differentiated cannot receive keyword arguments.")
+        chosen = range(len(args)) if positions is None else positions
+        taken = list(args)
+        tape = GradientTape(persistent=persistent)
+        with tape:
+            sources = []
+            for i in chosen:
+                if not is_resource_variable(taken[i]):
+                    taken[i] = convert_to_tensor(taken[i])
+                sources.append(taken[i])
+                tape.watch(taken[i])
+            result = f(*taken)
+            if result is None:
+                raise ValueError(_NONE.format(getattr(f, "__name__", f)))
+            flat = [convert_to_tensor(r) for r in nest.flatten(result)]
+            result = nest.pack_sequence_as(result, flat)
+
+        def vjp(dy: Any = None) -> list:
+            given = None if dy is None else [convert_to_tensor(d) for d in nest.flatten(dy)]
+            return tape.gradient(flat, sources, output_gradients=given)
+
+        return result, vjp
+
+    return decorated
+
+
+def _positions(f: Callable, params: Sequence | None) -> list[int] | None:
+    if params is None:
+        return None
+    try:
+        names = list(inspect.signature(f).parameters)
+    except (TypeError, ValueError):
+        raise ValueError("Either callable provided is not a function or could not inspect its arguments by name") from None
+    found = []
+    for param in params:
+        if isinstance(param, str) and param not in names:
+            raise ValueError(f"params must be all strings or all integers that name arguments of the function; got {params}.")
+        found.append(names.index(param) if isinstance(param, str) else param)
+    return found

@@ -1,0 +1,27 @@
+"""`tensorflow.python.eager.core`: the exceptions of operations that run at once."""
+
+from __future__ import annotations
+
+from tfcompat._src.framework import errors
+
+
+class _NotOkStatusException(Exception):
+    """What TensorFlow raises below Python; here the classes of tf.errors are raised at once."""
+
+    def __init__(self, message: str, code: int) -> None:
+        super().__init__(message, code)
+        self.message, self.code = message, code
+
+
+class _FallbackException(Exception):
+    """What TensorFlow raises where its fast path cannot take a call."""
+
+
+class _SymbolicException(Exception):
+    """An operation that runs at once was given a tensor of a Keras graph."""
+
+
+def _status_to_exception(code: int, message: str) -> Exception:
+    """The exception of tf.errors for an error code."""
+    kind = errors.exception_type_from_error_code(code)
+    return kind(None, None, message)
