@@ -565,6 +565,13 @@ class Seq(collections.abc.Sequence):
         return "Seq(%r)" % self._items
 
 
+class OrderedDict(collections.OrderedDict):
+    """An OrderedDict that every Python shows in the same way."""
+
+    def __repr__(self):
+        return "OrderedDict(%r)" % (list(self.items()),)
+
+
 def namespace(dtypes, tensor_shape, device, device_spec, nest):
     """What the expressions may name, for one implementation."""
     return {
@@ -582,7 +589,7 @@ def namespace(dtypes, tensor_shape, device, device_spec, nest):
         "Spec": device_spec.DeviceSpecV1,
         "Spec2": device_spec.DeviceSpecV2,
         "N": nest,
-        "OD": collections.OrderedDict,
+        "OD": OrderedDict,
         "DD": collections.defaultdict,
         "P": collections.namedtuple("P", "x y"),
         "P2": collections.namedtuple("P", "x y"),
