@@ -99,3 +99,14 @@ def test_a_checkpoint_of_an_iterator(tmp_path):
     assert next(iterator).numpy() == 2
     checkpoint.restore(path)
     assert next(iterator).numpy() == 2
+
+
+def test_for_statement_in_a_function_is_refused():
+    def total():
+        found = tf.constant(0, tf.int64)
+        for element in tf.data.Dataset.range(3):
+            found += element
+        return found
+
+    with eager_mode(), pytest.raises(NotImplementedError, match="AutoGraph"):
+        tf.function(total)()

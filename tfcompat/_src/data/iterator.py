@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dis
+import sys
 import warnings
 import weakref
 from typing import Any
@@ -12,7 +14,7 @@ from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.eager_tensor import EagerTensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import colocate_with, get_default_graph
+from tfcompat._src.framework.scopes import colocate_with, executing_eagerly, get_default_graph
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape
 from tfcompat._src.framework.trackable import Trackable
@@ -169,6 +171,11 @@ class Iterator(_Saved):
         return self._element_spec
 
 
+def _is_in_for_statement(frame: Any) -> bool:
+    """Whether a frame is at the step of a `for` statement."""
+    return dis.opname[frame.f_code.co_code[frame.f_lasti]] == "FOR_ITER"
+
+
 class EagerIterator(_Saved):
     """An iterator over a dataset where operations run at once, or in a function of the graph: `next(iterator)` or `get_next()`.
 
@@ -189,6 +196,11 @@ class EagerIterator(_Saved):
         return self
 
     def __next__(self) -> Any:
+        if not executing_eagerly() and _is_in_for_statement(sys._getframe(1)):
+            raise NotImplementedError(
+                "tfcompat has no AutoGraph: a `for` statement over a dataset inside of tf.function would never end. "
+                "Use dataset.reduce, or iterate outside of the function."
+            )
         try:
             return self.get_next()
         except errors.OutOfRangeError:
