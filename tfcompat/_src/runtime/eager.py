@@ -380,7 +380,17 @@ class EagerGraph(Graph):
 
     def library_of(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """The functions that attributes name, and those that these call, by name."""
-        return {f.name: f for called in self._called(attrs) for f in (*called.body._functions.values(), called)}
+        found: dict[str, Any] = {}
+        pending = self._called(attrs)
+        while pending:
+            function = pending.pop()
+            if function.name not in found:
+                found[function.name] = function
+                pending.extend(function.body._functions.values())
+                for op in function.body.get_operations():
+                    pending.extend(self._called(op._attrs))
+                    pending.extend(f for f in [self._functions.get(op.type)] if f is not None)
+        return found
 
     def writes_of(self, tensors: Iterable[Tensor]) -> list[int]:
         """How often each variable among some tensors has been written."""
