@@ -1,6 +1,8 @@
 """Rules of eager execution: what is refused, what is freed, what is kept."""
 
 import gc
+import subprocess
+import sys
 import weakref
 
 import numpy as np
@@ -156,3 +158,24 @@ def test_control_flow_that_acts_is_not_differentiated():
     with tf.GradientTape() as tape, pytest.raises(NotImplementedError, match="would run twice"):
         tape.watch(variable.handle)
         function(tf.constant(3.0))
+
+
+def test_functions_may_run_as_python():
+    modes = []
+    function = tf.function(lambda x: modes.append(tf.executing_eagerly()) or x + 1)
+    tf.config.experimental_run_functions_eagerly(True)
+    try:
+        assert function(tf.constant(1)).numpy() == 2
+    finally:
+        tf.config.experimental_run_functions_eagerly(False)
+    assert function(tf.constant(1)).numpy() == 2
+    assert modes == [True, False]
+
+
+def test_config_says_the_devices():
+    code = (
+        "import tfcompat as tf; tf.enable_eager_execution(tf.ConfigProto(device_count={'CPU': 2}))\n"
+        "with tf.device('/cpu:1'): print((tf.constant(1.0) + 1).device)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100)
+    assert done.stdout.strip() == "/job:localhost/replica:0/task:0/device:CPU:1", done.stderr

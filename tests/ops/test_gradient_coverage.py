@@ -41,7 +41,7 @@ NOT_CHECKED = {
          "PreventGradient", "SparseDenseCwiseAdd"), NONE_IN_TENSORFLOW),
     **dict.fromkeys(("QuantizeAndDequantize", "QuantizeAndDequantizeV2", "QuantizeAndDequantizeV3"), CONSTANT),
     **dict.fromkeys(("NcclBroadcast", "NcclReduce"), DEVICES),
-    **dict.fromkeys(("EagerPyFunc", "EagerPyFuncGradient"), "the gradient is that of the operations that Python runs: tests/eager"),
+    "EagerPyFunc": "the gradient is that of the operations that Python runs: tests/eager",
     "RandomGamma": RANDOM,
     "ImageProjectiveTransformV2": "as in 1.15 the gradient is the inverse transform, which is near the derivative only",
 }  # fmt: skip

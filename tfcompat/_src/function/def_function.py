@@ -17,7 +17,7 @@ from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.function_body import FuncGraph, GraphFunction
 from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import get_default_graph
+from tfcompat._src.framework.scopes import executing_eagerly, get_default_graph
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape
 from tfcompat._src.framework.tensor_spec import TensorSpec
@@ -193,6 +193,8 @@ class Function:
         Raises:
           ValueError: the arguments do not fit the input signature, or variables are made in a call that is not the first.
         """
+        if _Settings.runs_eagerly and executing_eagerly():
+            return self.python_function(*args, **kwargs)
         args, kwargs = self._canonical(args, kwargs)
         concrete = self._concrete(args, kwargs)
         return concrete._call([t for t in nest.flatten((args, kwargs), expand_composites=True) if isinstance(t, Tensor)])
@@ -243,6 +245,18 @@ class Function:
         return len(self._traces)
 
     experimental_get_tracing_count = _get_tracing_count
+
+
+class _Settings:
+    """What holds for all functions."""
+
+    runs_eagerly = False
+
+
+@export("config.experimental_run_functions_eagerly")
+def run_functions_eagerly(run_eagerly: bool) -> None:
+    """Sets whether tf.functions that are called in eager mode run as plain Python, operation by operation."""
+    _Settings.runs_eagerly = bool(run_eagerly)
 
 
 def _refused(next_creator: Callable, **kwargs: Any) -> Any:

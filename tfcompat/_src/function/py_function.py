@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -14,12 +14,10 @@ from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.default_stack import GRAPHS, get_eager_graph
 from tfcompat._src.framework.eager_tensor import EagerTensor
 from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import EXTERNAL, HOST, op
+from tfcompat._src.framework.op_spec import EXTERNAL, HOST, NotDifferentiable, op
 from tfcompat._src.framework.scopes import executing_eagerly, get_default_graph
 from tfcompat._src.gradients.tape import GradientTape
-from tfcompat._src.ops.control.py_func import PY_FUNCTIONS, error_of_python
-
-_NUMBERS = itertools.count()
+from tfcompat._src.ops.control.py_func import PY_FUNCTIONS, error_of_python, register
 
 
 class _EagerFunction:
@@ -27,7 +25,7 @@ class _EagerFunction:
 
     def __init__(self, function: Callable, kinds: list[dtypes.DType]) -> None:
         self._function, self._kinds = function, kinds
-        self._calls: dict[Any, tuple] = {}
+        self._calls: weakref.WeakKeyDictionary[Any, tuple] = weakref.WeakKeyDictionary()
 
     def __call__(self, session: Any, inputs: list[EagerTensor]) -> list[EagerTensor]:
         with GradientTape(persistent=True) as tape:
@@ -84,15 +82,8 @@ op(
 )  # fmt: skip
 op(
     "EagerPyFuncGradient", "(input: Tin, *, token: string, Tin: list(type) >= 0, Tout: list(type) >= 0) -> (output: Tout)",
-    shape=si.unknown, gradient=_gradient, kernel=_eager_py_func_gradient, effects=EXTERNAL, place=HOST, context=True,
+    shape=si.unknown, gradient=NotDifferentiable("the tape of a call is asked once", raises=True), kernel=_eager_py_func_gradient, effects=EXTERNAL, place=HOST, context=True,
 )  # fmt: skip
-
-
-class _Registered:
-    """A function that a graph calls; the graph keeps it alive."""
-
-    def __init__(self, function: Any) -> None:
-        self.function = function
 
 
 @export("py_function", "contrib.eager.py_func")
@@ -113,8 +104,6 @@ def py_function(func: Callable, inp: list, Tout: Any, name: str | None = None) -
         results = [] if result is None else list(result) if isinstance(result, (list, tuple)) else [result]
         found = [convert_to_tensor(r, dtype=kind) for r, kind in zip(results, kinds)]
         return found if isinstance(Tout, (list, tuple)) else found[0]
-    token, registered = f"pyfunc_eager_{next(_NUMBERS)}", _Registered(function)
-    PY_FUNCTIONS[token] = registered
-    get_default_graph().__dict__.setdefault("_py_funcs_used_in_graph", []).append(registered)
+    token = register("pyfunc_eager", function)
     found = raw.EagerPyFunc(inp, token=token, Tout=kinds, name=name)
     return found if isinstance(Tout, (list, tuple)) else found[0]

@@ -347,17 +347,6 @@ def set_optimizer_experimental_options(options: dict[str, Any]) -> None:
     process_config().optimizer_options.update({k: v for k, v in options.items() if k in known})
 
 
-@export("config.experimental_run_functions_eagerly")
-def run_functions_eagerly(run_eagerly: bool) -> None:
-    """Sets whether tf.functions run op by op.
-
-    Raises:
-      NotImplementedError: `run_eagerly` is true.
-    """
-    if run_eagerly:
-        raise NotImplementedError("tfcompat does not have eager execution (tf.config.experimental_run_functions_eagerly)")
-
-
 @export("config.experimental_connect_to_host")
 def connect_to_remote_host(remote_host: Any = None, job_name: str = "worker") -> None:
     """Connects eager execution to another process.

@@ -41,6 +41,7 @@ from tfcompat._src.framework.graph import Graph
 from tfcompat._src.framework.operation import Operation, output_dtypes
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.runtime.config import session_config
+from tfcompat._src.runtime.devices import session_devices
 from tfcompat._src.runtime.execute import fetched_value
 from tfcompat._src.runtime.fold import MAX_FOLDED_ELEMENTS, can_fold
 from tfcompat._src.runtime.random_state import RandomState
@@ -73,9 +74,14 @@ class _EagerRandomState(RandomState):
 
 
 class EagerState:
-    """What operations that run at once share: variables, random counters, resources, and the programs made so far."""
+    """What operations that run at once share: variables, random counters, resources, and the programs made so far.
 
-    def __init__(self) -> None:
+    Args:
+      config: the ConfigProto of the devices.
+    """
+
+    def __init__(self, config: Any) -> None:
+        self.config = config
         self.lock = threading.RLock()
         self.variables: dict[str, np.ndarray | jax.Array] = {}
         self.writes: dict[str, int] = collections.Counter()
@@ -198,7 +204,7 @@ class EagerProgram:
     def _session_and_run(self) -> tuple[BaseSession, PreparedRun]:
         if self._prepared is None:
             op = self.op
-            self._session = BaseSession(graph=self._graph)
+            self._session = BaseSession(graph=self._graph, config=self._state.config)
             self._session.random_state, self._session.resources = self._state.random_state, self._state.resources
             wanted = SimpleNamespace(tensors=list(op._outputs), targets=[op])
             self._prepared = PreparedRun(wanted, self._fed, self._graph._changes)
@@ -260,7 +266,7 @@ class EagerGraph(Graph):
         self._functions = weakref.WeakValueDictionary()  # type: ignore[assignment]
         self._numbers = itertools.count()
         self._seeds = random.Random()
-        self.devices = BaseSession(graph=Graph(), config=session_config()).devices
+        self.devices = session_devices(state.config)
         self._full_names: dict[str, str] = {}
 
     # ---- scopes ----
@@ -368,8 +374,6 @@ class EagerGraph(Graph):
         found = programs.get(key)
         if found is None:
             found = programs[key] = EagerProgram(self, spec, op._attrs, inputs, device, op.name)
-            for made, inner in zip(found.op._outputs, range(len(found.op._outputs))):
-                made._value_index = inner
         return found
 
     def _called(self, attrs: dict[str, Any]) -> list[Any]:
@@ -516,11 +520,11 @@ class _Mode:
     lock = threading.Lock()
 
 
-def eager_graph() -> EagerGraph:
-    """The graph whose operations run when they are made."""
+def eager_graph(config: Any = None) -> EagerGraph:
+    """The graph whose operations run when they are made; where it is made now, on the devices of a ConfigProto."""
     with _Mode.lock:
         if _Mode.graph is None:
-            _Mode.graph = EagerGraph(EagerState())
+            _Mode.graph = EagerGraph(EagerState(session_config() if config is None else config))
         return _Mode.graph
 
 
@@ -549,23 +553,29 @@ def enable_eager_execution(config: Any = None, device_policy: Any = None, execut
 
     Args:
       config: a ConfigProto for the devices.
-      device_policy: what to do with inputs on other devices; they are copied.
+      device_policy: what to do with inputs on other devices: they are copied, with all policies but EXPLICIT.
       execution_mode: SYNC or ASYNC; JAX computes asynchronously in both.
 
     Raises:
-      TypeError: `config` is no ConfigProto. ValueError: a graph has been used already, or the modes are unknown.
+      TypeError: `config` is no ConfigProto. NotImplementedError: the policy EXPLICIT, which refuses to copy.
+      ValueError: a graph has been used already, operations have run eagerly on other devices, or the modes are unknown.
     """
     if config is not None and type(config).__name__ != "ConfigProto":
         raise TypeError(f"config must be a tf.ConfigProto, but got {type(config)}")
     if device_policy not in (None, 0, 1, 2, 3):
         raise ValueError("device_policy must be one of None, tf.contrib.eager.DEVICE_PLACEMENT_*")
+    if device_policy == 0:
+        raise NotImplementedError("tfcompat has no DEVICE_PLACEMENT_EXPLICIT: inputs on other devices are copied.")
     if execution_mode not in (None, 0, 1):
         raise ValueError("execution_mode must be one of None, tf.contrib.eager.SYNC, tf.contrib.eager.ASYNC")
     if scopes.executing_eagerly():
         return
     if scopes.global_graph().get_operations():
         raise ValueError("tf.enable_eager_execution must be called at program startup.")
-    scopes.set_global_default(eager_graph())
+    graph = eager_graph(config)
+    if config is not None and graph.state.config is not config:
+        raise ValueError("Trying to change the actual config of an active eager execution.")
+    scopes.set_global_default(graph)
 
 
 @export("disable_eager_execution")

@@ -7,6 +7,7 @@ from typing import Any
 from tfcompat._src.framework import dtypes, raw
 from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.export import export
+from tfcompat._src.framework.graph_collections import GraphKeys
 from tfcompat._src.framework.scopes import executing_eagerly, name_scope
 from tfcompat._src.framework.trackable import Trackable
 from tfcompat._src.ops.control.groups import group
@@ -21,7 +22,7 @@ class Metric(Trackable):
     """A metric: calling it takes a batch, `result()` is its value so far.
 
     Args:
-      name: of the metric, by default the class's. use_global_variables: no effect where operations run at once.
+      name: of the metric, by default the class's. use_global_variables: whether variables of a graph are global, else local.
     """
 
     def __init__(self, name: str | None = None, use_global_variables: bool = False) -> None:
@@ -75,7 +76,10 @@ class Metric(Trackable):
         """A variable of the metric; RuntimeError outside of `build`."""
         if not self._building:
             raise RuntimeError("Can't call add_variable() except in build().")
-        found = ResourceVariable(lambda: initializer(shape, dtype), trainable=False, name=name, dtype=dtype)
+        collection = GraphKeys.GLOBAL_VARIABLES if self._use_global_variables else GraphKeys.LOCAL_VARIABLES
+        found = ResourceVariable(
+            lambda: initializer(shape, dtype), trainable=False, collections=[collection], name=name, dtype=dtype
+        )
         self._variables.append(found)
         setattr(self, name, found)
         return found

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.distribute.default_strategy import get_strategy
-from tfcompat._src.framework import dtypes
+from tfcompat._src.framework import distribution_context, dtypes
 from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.scopes import get_default_graph, name_scope
@@ -138,5 +137,6 @@ def compute_weighted_loss(
 
 def scale_loss_for_distribution(loss_value: Any) -> Any:
     """The loss over the number of replicas."""
-    replicas = get_strategy().num_replicas_in_sync
+    strategy = distribution_context.strategy_in_use()
+    replicas = 1 if strategy is None else strategy.num_replicas_in_sync
     return loss_value * (1.0 / replicas) if replicas > 1 else loss_value

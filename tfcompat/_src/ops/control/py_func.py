@@ -23,7 +23,7 @@ _ERRORS = (
 )  # fmt: skip
 
 
-class _Registered:
+class Registered:
     """A function that a graph calls; the graph keeps it alive."""
 
     def __init__(self, function: Callable) -> None:
@@ -39,6 +39,14 @@ class _Functions(weakref.WeakValueDictionary):
 
 PY_FUNCTIONS: _Functions = _Functions()
 _numbers = itertools.count()
+
+
+def register(kind: str, function: Callable) -> str:
+    """Lets the default graph call a function; the token that its nodes name it by."""
+    token, registered = f"{kind}_{next(_numbers)}", Registered(function)
+    PY_FUNCTIONS[token] = registered
+    get_default_graph().__dict__.setdefault("_py_funcs_used_in_graph", []).append(registered)
+    return token
 
 
 def _as_array(value: Any) -> np.ndarray:
@@ -133,10 +141,7 @@ def py_func(func: Callable, inp: list, Tout: Any, stateful: bool = True, name: s
     kinds = list(Tout) if isinstance(Tout, (list, tuple)) else [Tout]
     if executing_eagerly():
         return _called_now(func, inp, Tout)
-    token, registered = f"pyfunc_{next(_numbers)}", _Registered(func)
-    PY_FUNCTIONS[token] = registered
-    graph = get_default_graph()
-    graph.__dict__.setdefault("_py_funcs_used_in_graph", []).append(registered)
+    token = register("pyfunc", func)
     make = raw.PyFunc if stateful else raw.PyFuncStateless
     result = make(inp, token=token, Tout=kinds, name=name)
     return result if isinstance(Tout, (list, tuple)) else result[0]

@@ -61,10 +61,6 @@ class Context:
         return get_default_graph().get_name_scope()
 
     @property
-    def summary_writer(self) -> Any:
-        return None
-
-    @property
     def execution_mode(self) -> int:
         return SYNC
 
@@ -129,7 +125,7 @@ def internal_operation_seed() -> int:
 
 def shared_name(name: str | None = None) -> str | None:
     """The name under which a resource is shared: none in eager mode, where each object has its own."""
-    return "cd2c89b7-88b7-44c8-ad83-06c2a9158347" if executing_eagerly() else name
+    return "" if executing_eagerly() else name
 
 
 @export("contrib.eager.num_gpus")
