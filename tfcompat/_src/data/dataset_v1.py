@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.data import dataset_spec, iterator_resources, structure  # noqa: F401  (the ops)
+from tfcompat._src.data import autograph_loops, dataset_spec, iterator_resources, structure  # noqa: F401  (the ops and loops)
 from tfcompat._src.data.dataset import DatasetV2
 from tfcompat._src.data.iterator import EagerIterator, Iterator, flat_attrs, legacy_of
 from tfcompat._src.framework import dtypes, raw

@@ -3,6 +3,7 @@
 from tfcompat._src.data import (  # noqa: F401
     batch_ops,
     buffer_ops,
+    call_batches,
     distribution_ops,
     iterator_resources,
     multi_device_ops,

@@ -67,7 +67,7 @@ class Prepared:
         variables = session.variable_state.values
         status = {t: np.bool_(key in variables) for t, key in structure.asked_status(ops, set(self.feeds))}
         known = fold(ops, set(self.feeds), status)
-        items, known = structure.structure(ops, list(results), {}, known)
+        items, known, _ = structure.structure(ops, list(results), {}, known)
         self.plan = HostPartitioner(items, list(results), self.feeds, known, session.placer).plan()
         self.is_external = any(op.spec.effects.external for op in self.plan.operations())
         self.program = _numpy_program(self.plan)

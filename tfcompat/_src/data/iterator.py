@@ -9,7 +9,7 @@ import weakref
 from typing import Any
 
 from tfcompat._src.data import iterator_resources, nest, structure  # noqa: F401  (the ops)
-from tfcompat._src.framework import dtypes, errors, raw
+from tfcompat._src.framework import autograph_status, dtypes, errors, raw
 from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.eager_tensor import EagerTensor
 from tfcompat._src.framework.export import export
@@ -197,10 +197,7 @@ class EagerIterator(_Saved):
 
     def __next__(self) -> Any:
         if not executing_eagerly() and _is_in_for_statement(sys._getframe(1)):
-            raise NotImplementedError(
-                "tfcompat has no AutoGraph: a `for` statement over a dataset inside of tf.function would never end. "
-                "Use dataset.reduce, or iterate outside of the function."
-            )
+            raise errors.OperatorNotAllowedInGraphError(f"iterating over a dataset, which would never end, is {autograph_status.advice()}")
         try:
             return self.get_next()
         except errors.OutOfRangeError:

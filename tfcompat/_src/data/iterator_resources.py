@@ -12,7 +12,7 @@ import numpy as np
 from tfcompat._src.checkpoint.variants import EncodedVariant
 from tfcompat._src.data.functions import HostFunction
 from tfcompat._src.data.values import NO_GRADIENT, OUTPUTS, DatasetValue, Element, Next, Scope, dataset_of, text
-from tfcompat._src.framework import dtypes, errors, jax_compat
+from tfcompat._src.framework import dtypes, errors, jax_compat, raw
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.graph import Graph
 from tfcompat._src.framework.host_context import HostContext
@@ -288,13 +288,19 @@ def _value_of(context, optional):
 
 op("IteratorGetNextAsOptional", f"(iterator: resource, *, {OUTPUTS}) -> (optional: variant)", shape=si.scalar, gradient=NO_GRADIENT,
    kernel=_optional_next, place=HOST, effects=EXTERNAL)  # fmt: skip
+def _components_gradient(op: Any, grad: Any) -> list:
+    components = op.inputs
+    found = raw.OptionalGetValue(grad, output_types=[t.dtype for t in components], output_shapes=[t.shape for t in components])
+    return list(found) if isinstance(found, (list, tuple)) else [found]
+
+
 op("OptionalFromValue", "(components: Toutput_types, *, Toutput_types: list(type) >= 1) -> (optional: variant)", shape=si.scalar,
-   gradient=NO_GRADIENT, kernel=lambda components: variant(OptionalValue(tuple(map(np.asarray, components)))), place=HOST)  # fmt: skip
+   gradient=_components_gradient, kernel=lambda components: variant(OptionalValue(tuple(map(np.asarray, components)))), place=HOST)  # fmt: skip
 op("OptionalNone", "() -> (optional: variant)", shape=si.scalar, gradient=NO_GRADIENT, kernel=lambda: variant(OptionalValue(None)), place=HOST)
 op("OptionalHasValue", "(optional: variant) -> (has_value: bool)", shape=si.scalar, gradient=NO_GRADIENT, place=HOST,
    kernel=lambda optional: np.bool_(optional.item().components is not None))  # fmt: skip
-op("OptionalGetValue", f"(optional: variant, *, {OUTPUTS}) -> (components: output_types)", shape=component_shapes, gradient=NO_GRADIENT,
-   kernel=_value_of, place=HOST, context=True)  # fmt: skip
+op("OptionalGetValue", f"(optional: variant, *, {OUTPUTS}) -> (components: output_types)", shape=component_shapes,
+   gradient=lambda op, *grads: [raw.OptionalFromValue(list(grads))], kernel=_value_of, place=HOST, context=True)  # fmt: skip
 
 
 # ---- where operations run at once ----

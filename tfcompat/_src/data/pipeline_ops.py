@@ -25,7 +25,7 @@ from tfcompat._src.data.values import (
 )
 from tfcompat._src.framework import errors
 from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.op_spec import EXTERNAL, HOST, op
+from tfcompat._src.framework.op_spec import EXTERNAL, HOST, NotDifferentiable, op
 from tfcompat._src.io.tfrecord import TFRecordWriter
 from tfcompat._src.ops.flow.list_value import variant
 from tfcompat._src.ops.queues.resource import cancelled, invalid
@@ -37,7 +37,7 @@ from tfcompat._src.proto import messages
 @op(
     "ReduceDataset", "(input_dataset: variant, initial_state: Tstate, other_arguments: Targuments, *, f: func, Tstate: list(type) >= 1, "
     f"Targuments: list(type) >= 0, {OUTPUTS}, use_inter_op_parallelism: bool = True) -> (components: output_types)",
-    shape=component_shapes, gradient=NO_GRADIENT, place=HOST, effects=EXTERNAL, context=True,
+    shape=component_shapes, gradient=NotDifferentiable("a dataset has no derivative"), place=HOST, effects=EXTERNAL, context=True,
 )  # fmt: skip
 def _reduce(context, input_dataset, initial_state, other_arguments):
     function = HostFunction(context, "f", other_arguments, 1 + len(initial_state))

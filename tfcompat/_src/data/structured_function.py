@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from tfcompat._src.autograph.api import in_context
 from tfcompat._src.data import nest, structure
 from tfcompat._src.framework import raw
 from tfcompat._src.framework.attr_values import FunctionRef
@@ -48,7 +49,7 @@ class StructuredFunctionWrapper:
             self._input_structure = dataset.element_spec
         else:
             self._input_structure = structure.convert_legacy_structure(input_types, input_shapes, input_classes)
-        self._func, self._transformation_name = func, transformation_name
+        self._func, self._transformation_name = in_context(func), transformation_name
         readable = transformation_name.replace("()", "").replace(".", "_")
         self._made_before = len(get_default_graph().get_operations())
         name = "_".join([readable, getattr(func, "__name__", type(func).__name__)])

@@ -25,7 +25,7 @@ from tfcompat._src.runtime.random_state import RandomState
 Element = tuple
 Next = Callable[[], Element]
 INFINITE, UNKNOWN = -1, -2
-NO_GRADIENT = NotDifferentiable("a dataset has no derivative")
+NO_GRADIENT = NotDifferentiable("a dataset has no derivative", raises=True)
 OUTPUTS = "output_types: list(type) >= 1, output_shapes: list(shape) >= 1"
 
 

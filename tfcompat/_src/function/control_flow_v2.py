@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework import dtypes, nest, raw
+from tfcompat._src.framework import dtypes, errors, nest, raw
 from tfcompat._src.framework.attr_values import FunctionRef
 from tfcompat._src.framework.convert import constant, convert_to_tensor
 from tfcompat._src.framework.export import export
@@ -51,7 +51,15 @@ def cond_v2(pred: Any, true_fn: Callable, false_fn: Callable, name: str | None =
 
 
 def _scalar(pred: Tensor) -> Tensor:
-    """A predicate without the dimensions of size 1 that it may have."""
+    """A predicate without the dimensions of size 1 that it may have.
+
+    Raises:
+      InvalidArgumentError: it is no bool, or has several elements.
+    """
+    if pred.dtype.base_dtype != dtypes.bool:
+        raise errors.InvalidArgumentError(None, None, f"Input 'pred' passed {pred.dtype.name} expected bool: {pred}")
+    if pred.shape.num_elements() not in (None, 1):
+        raise errors.InvalidArgumentError(None, None, f"The second input must be a scalar, but it has shape {pred.shape}: {pred}")
     return pred if pred.shape.ndims == 0 else raw.Squeeze(pred)
 
 
@@ -83,15 +91,16 @@ def switch_case(branch_index: Any, branch_fns: Any, default: Callable | None = N
     Raises:
       TypeError: an argument is of the wrong type, or branches give different structures. ValueError: indices are missing.
     """
-    if not isinstance(branch_index, (Tensor, int)) and not hasattr(branch_index, "_dense_var_to_tensor"):
+    if not isinstance(branch_index, Tensor):
         raise TypeError(f"branch_index must a Tensor, got {type(branch_index)}")
+    if not branch_index.dtype.is_integer:
+        raise TypeError(f"branch_index must an integer Tensor, got {branch_index.dtype}")
     functions = _in_order(branch_fns)
     for fn in [*functions, *([default] if default is not None else [])]:
         if not callable(fn):
             raise TypeError(f"fn for index must be callable, got {fn!r}")
     with name_scope(name, "case", [branch_index]):
-        index = convert_to_tensor(branch_index, name="branch_index")
-        return indexed_case(index, [*functions, default or functions[-1]] if default is not None else functions)
+        return indexed_case(branch_index, [*functions, default or functions[-1]] if default is not None else functions)
 
 
 def _in_order(branch_fns: Any) -> list[Callable]:
@@ -170,9 +179,9 @@ def _packed(traced: Traced, found: Any) -> Any:
 
 def _let_lower(found: Any) -> None:
     """Says on a node, as 1.15 does, that Switch and Merge may take its place; for XLA they may not."""
-    if not control_flow_util.GraphOrParentsInXlaContext(get_default_graph()):
-        node = found if isinstance(found, Operation) else nest.flatten(found)[0].op
-        node._set_attr("_lower_using_switch_merge", True)
+    nodes = [found] if isinstance(found, Operation) else [t.op for t in nest.flatten(found)[:1]]
+    if nodes and not control_flow_util.GraphOrParentsInXlaContext(get_default_graph()):
+        nodes[0]._set_attr("_lower_using_switch_merge", True)
 
 
 # ---- loops ----
@@ -279,6 +288,23 @@ def in_defun() -> bool:
 
 
 control_flow_util.BUILDERS.update(cond=cond_v2, while_loop=while_v2)
+
+
+@export("experimental.output_all_intermediates")
+def output_all_intermediates(state: bool | None) -> None:
+    """Nothing to choose: gradients of `If` and `While` need none of their intermediate values as outputs.
+
+    In 1.15 this says whether these nodes give them out before gradients ask for them, for graphs that are frozen in between.
+    Here the gradient of such a node is that of the nodes that replace it, whenever it is asked for.
+
+    Args:
+      state: True, False, or None for the default.
+
+    Raises:
+      TypeError: `state` is none of these.
+    """
+    if state not in (True, False, None):
+        raise TypeError(f"state must be True, False or None, not {state!r}")
 
 
 @export("enable_control_flow_v2")

@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.autograph.api import traced_as
 from tfcompat._src.framework import nest, raw
 from tfcompat._src.framework.attr_values import FunctionRef
+from tfcompat._src.framework.composite_tensor import CompositeTensor
 from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.function_body import FuncGraph, GraphFunction
@@ -21,7 +23,7 @@ from tfcompat._src.framework.scopes import executing_eagerly, get_default_graph
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape
 from tfcompat._src.framework.tensor_spec import TensorSpec
-from tfcompat._src.function import eager_call
+from tfcompat._src.function import eager_call, executor_type
 from tfcompat._src.function.tracing import Traced
 from tfcompat._src.variables.resource_variable import is_resource_variable
 from tfcompat._src.variables.variable import creator_stack
@@ -35,19 +37,20 @@ class ConcreteFunction:
     """
 
     def __init__(
-        self, name: str, python_function: Callable, args: tuple, kwargs: dict, creators: list, keeps_effects: bool = True
-    ) -> None:
+        self, name: str, python_function: Callable, args: tuple, kwargs: dict, creators: list, keeps_effects: bool = True,
+        traced: Callable | None = None,
+    ) -> None:  # fmt: skip
         self._arguments = nest.flatten((args, kwargs), expand_composites=True)
         given = [t for t in self._arguments if isinstance(t, (Tensor, TensorSpec))]
         names = _input_names(python_function, args, kwargs)
         kinds = [(t.dtype, TensorShape(t.shape).sizes) for t in given]
-        self.structured_input_signature = nest.map_structure(_as_spec, (args, kwargs), expand_composites=True)
+        self.structured_input_signature = nest.map_structure(as_spec, (args, kwargs))
 
         def call(inputs: list[Tensor]) -> Any:
             fed = iter(inputs)
             leaves = [next(fed) if isinstance(v, (Tensor, TensorSpec)) else v for v in self._arguments]
             inner_args, inner_kwargs = nest.pack_sequence_as((args, kwargs), leaves, expand_composites=True)
-            return python_function(*inner_args, **inner_kwargs)
+            return (traced or python_function)(*inner_args, **inner_kwargs)
 
         self._traced = Traced(f"__inference_{name}", kinds, call, names, creators, keeps_effects)
         self.graph: FuncGraph = self._traced.body
@@ -132,7 +135,8 @@ class ConcreteFunction:
         function = self._traced.add_to(graph)
         make = raw.StatefulPartitionedCall if function.is_stateful else raw.PartitionedCall
         name = None if self.outputs else "PartitionedFunctionCall"
-        found = make([*tensors, *self.captured_inputs], self._traced.kinds, FunctionRef(function.name), name=name)
+        inputs, executor = [*tensors, *self.captured_inputs], executor_type.current()
+        found = make(inputs, self._traced.kinds, FunctionRef(function.name), executor_type=executor, name=name)
         if self.structured_outputs is None:
             return found
         outputs = [] if isinstance(found, Operation) else list(found) if isinstance(found, (list, tuple)) else [found]
@@ -160,7 +164,10 @@ def _input_names(python_function: Callable, args: tuple, kwargs: dict) -> list[s
     return found
 
 
-def _as_spec(value: Any) -> Any:
+def as_spec(value: Any) -> Any:
+    """What says of which kind a tensor, or a value of tensors, is; anything else as it is."""
+    if isinstance(value, CompositeTensor):
+        return value._type_spec
     return TensorSpec(value.shape, value.dtype) if isinstance(value, Tensor) else value
 
 
@@ -169,10 +176,15 @@ class Function:
 
     Args:
       python_function: the function. name: of the traced functions. input_signature: TensorSpecs of the arguments, or None.
+      autograph: whether it is converted. features: the optional features of that.
     """
 
-    def __init__(self, python_function: Callable, name: str, input_signature: Any = None, lifts_variables: bool = True) -> None:
+    def __init__(
+        self, python_function: Callable, name: str, input_signature: Any = None, lifts_variables: bool = True, autograph: bool = True,
+        features: Any = None,
+    ) -> None:  # fmt: skip
         self.python_function = python_function
+        self._autograph = autograph, features
         self.input_signature = None if input_signature is None else tuple(input_signature)
         self._name, self._lifts_variables = name, lifts_variables
         self._traces: dict[Any, ConcreteFunction] = {}
@@ -184,7 +196,7 @@ class Function:
             return self
         if instance not in self._bound:
             method = types.MethodType(self.python_function, instance)
-            self._bound[instance] = Function(method, self._name, self.input_signature, self._lifts_variables)
+            self._bound[instance] = Function(method, self._name, self.input_signature, self._lifts_variables, *self._autograph)
         return self._bound[instance]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -238,7 +250,8 @@ class Function:
                 creators.append(_refused)
             if self.input_signature is not None:
                 args = self.input_signature
-            found = self._traces[key] = ConcreteFunction(self._name, self.python_function, args, kwargs, creators)
+            traced = traced_as(self.python_function, *self._autograph)
+            found = self._traces[key] = ConcreteFunction(self._name, self.python_function, args, kwargs, creators, traced=traced)
         return found
 
     def _get_tracing_count(self) -> int:
@@ -267,10 +280,10 @@ def _with_tensors(value: Any) -> Any:
     return convert_to_tensor(value) if isinstance(value, (np.ndarray, np.generic)) else value
 
 
-def _fitting(spec: TensorSpec, value: Any) -> Any:
-    if isinstance(value, TensorSpec):
+def _fitting(spec: Any, value: Any) -> Any:
+    if isinstance(value, type(spec)):
         return value
-    tensor = convert_to_tensor(value, spec.dtype)
+    tensor = convert_to_tensor(value, spec.dtype) if isinstance(spec, TensorSpec) else value
     if not spec.is_compatible_with(tensor):
         raise ValueError(f"Python inputs incompatible with input_signature: {value!r} does not fit {spec!r}")
     return tensor
@@ -295,16 +308,17 @@ def _leaf_key(value: Any) -> Any:
 
 @export("function", "contrib.eager.function")
 def function(
-    func: Callable | None = None, input_signature: Any = None, autograph: bool = True, experimental_implements: Any = None,
-    experimental_autograph_options: Any = None, experimental_relax_shapes: bool = False, experimental_compile: Any = None,
+    func: Callable | None = None, input_signature: Any = None, autograph: bool = True, experimental_autograph_options: Any = None,
+    experimental_relax_shapes: bool = False, experimental_compile: Any = None, experimental_implements: Any = None,
 ) -> Any:  # fmt: skip
     """Makes a Python function of tensors a function of the graph: one node calls it.
 
     Args:
       func: the function; without it, a decorator is returned.
       input_signature: TensorSpecs of the arguments: one trace serves all.
-      autograph: accepted, as Python's `if` and `while` on tensors are not rewritten: they raise TypeError.
-      experimental_implements, experimental_autograph_options, experimental_compile: hints that change no result.
+      autograph: whether Python's control flow over tensors becomes that of the graph (tf.autograph).
+      experimental_autograph_options: optional features of that: None, a tf.autograph.experimental.Feature, or several.
+      experimental_implements, experimental_compile: hints that change no result.
       experimental_relax_shapes: whether traces are shared between shapes; here each has its own.
 
     Returns:
@@ -312,7 +326,8 @@ def function(
     """
 
     def decorated(inner: Callable) -> Function:
-        return Function(inner, getattr(inner, "__name__", "function"), input_signature)
+        name = getattr(inner, "__name__", "function")
+        return Function(inner, name, input_signature, autograph=autograph, features=experimental_autograph_options)
 
     return decorated if func is None else decorated(func)
 
@@ -325,7 +340,7 @@ def defun(
     """`function` whose traces may make variables in every call; arguments are as there."""
 
     def decorated(inner: Callable) -> Function:
-        return Function(inner, getattr(inner, "__name__", "function"), input_signature, lifts_variables=False)
+        return Function(inner, getattr(inner, "__name__", "function"), input_signature, False, autograph, experimental_autograph_options)
 
     return decorated if func is None else decorated(func)
 
@@ -337,7 +352,7 @@ def defun_with_attributes(
     """`defun`; `attributes` must be empty, since nothing here reads them."""
     if attributes:
         raise NotImplementedError(f"tfcompat does not keep attributes of functions: {attributes}.")
-    return defun(func, input_signature)
+    return defun(func, input_signature, autograph, experimental_autograph_options)
 
 
 def register(func: Function, *args: Any, **kwargs: Any) -> ConcreteFunction:

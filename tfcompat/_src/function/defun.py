@@ -40,6 +40,7 @@ class Defun:
       shape_func: `f(op) -> list of shapes` of the results of a call.
       capture_by_value: copies what is taken from outside into the body.
       whitelisted_stateful_ops: stateful operations that may be copied so.
+      capture_resource_var_by_value: False: resource variables made inside are passed in, and not their values.
       noinline: kept as an attribute of the function.
       **kwargs: further attributes of the function.
     """
@@ -53,6 +54,7 @@ class Defun:
                 "whitelisted_stateful_ops",
             )
         }
+        self._options["capture_resource_var_by_value"] = kwargs.pop("capture_resource_var_by_value", True)
         self._attrs = kwargs
 
     def __call__(self, func: Callable) -> DefinedFunction | OverloadedFunction:
@@ -85,9 +87,10 @@ class DefinedFunction(GraphFunction):
     def __init__(
         self, func: Callable, names: list[str], input_types: Any, attrs: dict[str, Any], func_name: str | None = None,
         grad_func: Any = None, python_grad_func: Callable | None = None, out_names: Any = None, shape_func: Any = None,
-        capture_by_value: bool | None = None, whitelisted_stateful_ops: Any = None,
+        capture_by_value: bool | None = None, whitelisted_stateful_ops: Any = None, capture_resource_var_by_value: bool = True,
     ) -> None:  # fmt: skip
         allowed = whitelisted_stateful_ops or ()
+        self._takes_handles = not capture_resource_var_by_value
         self._copied_ops = (lambda op: op in allowed) if capture_by_value else None
         self.description = inspect.getdoc(func) or ""
         self._func, self._names = func, names
@@ -136,7 +139,7 @@ class DefinedFunction(GraphFunction):
         if self._body is not None:
             return
         body = FuncGraph(get_default_graph(), self._copied_ops)
-        store, getter = get_variable_store(), _outside_variables(body)
+        store, getter = get_variable_store(), _outside_variables(body, self._takes_handles)
         with body.as_default(), with_variable_store(store), variable_scope("", custom_getter=getter):
             arguments = [
                 body.add_input(kind, None, self._names[i] if i < len(self._names) else f"arg{i}")
@@ -286,17 +289,24 @@ def _digest(body: FuncGraph, gradient: str) -> str:
     return base64.b64encode(digest, b"ab").decode()[:11]
 
 
-def _outside_variables(body: FuncGraph) -> Callable:
-    """A getter for variable scopes: variables are made in the graph around the function; inside, their values are used."""
+def _outside_variables(body: FuncGraph, takes_handles: bool) -> Callable:
+    """A getter for variable scopes: variables are made outside of all functions; inside, their values (or handles) are used."""
 
     def get(getter: Callable, name: str, *args: Any, **kwargs: Any) -> Any:
-        with body.outer_graph.as_default():
+        graph: Any = body
+        users = []
+        while isinstance(graph, FuncGraph):
+            users.append(graph)
+            graph = graph.outer_graph
+        with graph.as_default():
             initializer = kwargs.get("initializer")
             if initializer is not None and not callable(initializer):
                 convert_to_tensor(initializer)  # 1.15 finds its dtype from a constant, a node of the graph
             variable = getter(name, *args, **kwargs)
-        body.extra_vars.append(variable)
-        return variable if is_resource_variable(variable) else variable.value()
+            value = variable if takes_handles and is_resource_variable(variable) else variable.value()
+        for user in users:
+            user.extra_vars.append(variable)
+        return value
 
     return get
 
@@ -336,7 +346,7 @@ def from_library(library: Any) -> list[ImportedFunction]:
             raise ValueError(f"FunctionDefLibrary has two gradients for '{entry.function_name}'")
         function.grad_func_name = entry.gradient_func
     for function in found.values():
-        function.others = found
+        function.library = found
         _check_acyclic(function, found)
     return list(found.values())
 
@@ -353,9 +363,9 @@ def _check_acyclic(function: CallableImport, library: dict[str, CallableImport])
 def from_definition(definition: Any, grad_func: Any = None) -> CallableImport:
     """The function of a FunctionDef message, with the function that is its gradient."""
     found = CallableImport(definition, get_default_graph())
-    found.others = {found.name: found}
+    found.library = {found.name: found}
     if grad_func is not None:
-        found.grad_func_name, found.others[grad_func.name] = grad_func.name, grad_func
+        found.grad_func_name, found.library[grad_func.name] = grad_func.name, grad_func
     return found
 
 
@@ -365,12 +375,11 @@ _from_definition = from_definition
 class CallableImport(ImportedFunction):
     """A function of a library that can be called like a Defun."""
 
-    others: dict[str, CallableImport] = {}
     captured_inputs: list[Tensor] = []
 
     def add_to_graph(self, graph: Graph) -> None:
         """Lets a graph hold the functions of the library."""
-        for function in self.others.values():
+        for function in self.library.values():
             if not graph._is_function(function.name):
                 function._graph = graph
                 graph._add_function(function)

@@ -21,7 +21,9 @@ from tfcompat._src.gradients.gradients import gradients, is_trainable
 from tfcompat._src.ops.array.fill import zeros_like
 
 _OPAQUE = (dtypes.resource, dtypes.variant)
-_CONTROL_FLOW = ("Enter", "RefEnter", "Switch", "RefSwitch", "While", "StatelessWhile", "For", "If", "StatelessIf", "Case")
+_CONTROL_FLOW = (
+    "Enter", "RefEnter", "Switch", "RefSwitch", "While", "StatelessWhile", "For", "If", "StatelessIf", "Case", "StatelessCase",
+)  # fmt: skip
 
 
 def _operations(body: FuncGraph) -> Iterator[Operation]:

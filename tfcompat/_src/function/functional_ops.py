@@ -78,13 +78,12 @@ _functional("While", _WHILE, True)
 _functional("StatelessWhile", _WHILE, False)
 _functional("PartitionedCall", _CALL, False)
 _functional("StatefulPartitionedCall", _CALL, True)
-_functional(
-    "Case",
+_CASE = (
     "(branch_index: int32, input: Tin, *, Tin: list(type) >= 0, Tout: list(type) >= 0, branches: list(func) >= 1, "
-    "output_shapes: list(shape) = []) -> (output: Tout)",
-    True,
+    "output_shapes: list(shape) = []) -> (output: Tout)"
 )
-
+_functional("Case", _CASE, True)
+_functional("StatelessCase", _CASE, False)
 
 _functional("For", "(start: int32, limit: int32, delta: int32, input: T, *, T: list(type) >= 0, body: func) -> (output: T)", False)
 _functional(
@@ -150,6 +149,14 @@ def _loop(call: CallOperation) -> GraphFunction:
     test, step = (_function(call, call._attrs[name].name) for name in ("cond", "body"))
 
     def build(arguments: list[Tensor]) -> list[Tensor]:
+        if len(test.body.outputs) != 1:
+            raise errors.InvalidArgumentError(
+                call.node_def, call, f"Expected a single scalar return value from WhileOp cond, got {len(test.body.outputs)} tensors."
+            )
+        if len(step.body.outputs) != len(arguments):
+            raise errors.InvalidArgumentError(
+                call.node_def, call, f"While loop body returned {len(step.body.outputs)} arguments. Expected: {len(arguments)}"
+            )
         invariants = [t.shape for t in step.body.inputs]
         for argument, shape in zip(arguments, invariants):
             argument.set_shape(shape)
@@ -186,7 +193,8 @@ def _counted_loop(call: CallOperation) -> GraphFunction:
 
 FUNCTION_OF.update(
     dict.fromkeys(("PartitionedCall", "StatefulPartitionedCall"), _called) | dict.fromkeys(("If", "StatelessIf"), _branches)
-    | dict.fromkeys(("While", "StatelessWhile"), _loop) | {"Case": _cases, "For": _counted_loop, "RemoteCall": _called_elsewhere}
+    | dict.fromkeys(("While", "StatelessWhile"), _loop) | dict.fromkeys(("Case", "StatelessCase"), _cases)
+    | {"For": _counted_loop, "RemoteCall": _called_elsewhere}
 )  # fmt: skip
 
 
@@ -205,7 +213,10 @@ def _replacing(call: CallOperation, build: Callable[[list[Tensor]], list[Tensor]
         arguments = [body.add_input(t.dtype, t._sizes, f"arg_{i}") for i, t in enumerate(call.inputs)]
         for inner, outer in zip(arguments, call.inputs):
             inner._handle_data = outer._handle_data
-        body.outputs = build(arguments)
+        try:
+            body.outputs = build(arguments)
+        except ValueError as e:
+            raise errors.InvalidArgumentError(call.node_def, call, str(e)) from e
     return GraphFunction(call.type, body, argument_names(body.inputs), argument_names(body.outputs), {})
 
 
@@ -213,9 +224,11 @@ def _run(function: GraphFunction, arguments: list[Tensor]) -> list[Tensor]:
     """Adds copies of a function's nodes to the default graph; its results, which wait for what acts in it."""
     graph, count = get_default_graph(), len(function.body.inputs)
     if len(arguments) != count:
-        raise errors.InvalidArgumentError(
-            None, None, f"{function.name} expects {count} arguments, but {len(arguments)} is provided"
-        )
+        raise errors.InvalidArgumentError(None, None, f"{function.name}: Expects {count} arguments, but {len(arguments)} is provided")
+    for i, (given, inner) in enumerate(zip(arguments, function.body.inputs)):
+        if given.dtype.base_dtype != inner.dtype.base_dtype:
+            wanted, found = (dtypes.cpp_name(t.dtype.base_dtype.name) for t in (inner, given))
+            raise errors.InvalidArgumentError(None, None, f"{function.name}: Expects arg[{i}] to be {wanted} but {found} is provided")
 
     def copy(node: Operation, attrs: dict[str, Any], inputs: list[Tensor], controls: list[Operation]) -> Operation:
         with graph.control_dependencies(controls):

@@ -32,11 +32,18 @@ class _EagerFunction:
             for tensor in inputs:
                 if tensor.dtype.is_floating or tensor.dtype.is_complex:
                     tape.watch(tensor)
-            result = self._function(*inputs)
-            results = [] if result is None else list(result) if isinstance(result, (list, tuple)) else [result]
-            outputs = [convert_to_tensor(r, dtype=kind) for r, kind in zip(results, self._kinds)]
+            outputs = self.outputs(inputs)
         self._calls[session] = (tape, inputs, outputs)
         return outputs
+
+    def outputs(self, inputs: list[EagerTensor]) -> list[EagerTensor]:
+        """What the function gives, as tensors; InvalidArgumentError where these are fewer than was said."""
+        result = self._function(*inputs)
+        results = [] if result is None else list(result) if isinstance(result, (list, tuple)) else [result]
+        if len(results) < len(self._kinds):
+            text = f"{self._function} returns {len(results)} values, but expects to see {len(self._kinds)} values."
+            raise errors.InvalidArgumentError(None, None, text)
+        return [convert_to_tensor(r, dtype=kind) for r, kind in zip(results, self._kinds)]
 
     def gradient(self, session: Any, grads: list[EagerTensor]) -> list[EagerTensor]:
         tape, inputs, outputs = self._calls.pop(session)
@@ -96,13 +103,14 @@ def py_function(func: Callable, inp: list, Tout: Any, name: str | None = None) -
 
     Returns:
       a Tensor of unknown shape, a list of them where `Tout` is a list, or the Operation where it is empty.
+
+    Raises, where it runs:
+      errors.InvalidArgumentError: `func` gives fewer values than `Tout` says.
     """
     kinds = [dtypes.as_dtype(t) for t in (Tout if isinstance(Tout, (list, tuple)) else [Tout])]
     function = _EagerFunction(func, kinds)
     if executing_eagerly():
-        result = func(*[convert_to_tensor(x) for x in inp])
-        results = [] if result is None else list(result) if isinstance(result, (list, tuple)) else [result]
-        found = [convert_to_tensor(r, dtype=kind) for r, kind in zip(results, kinds)]
+        found = function.outputs([convert_to_tensor(x) for x in inp])
         return found if isinstance(Tout, (list, tuple)) else found[0]
     token = register("pyfunc_eager", function)
     found = raw.EagerPyFunc(inp, token=token, Tout=kinds, name=name)

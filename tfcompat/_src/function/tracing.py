@@ -8,7 +8,7 @@ from typing import Any
 
 from tfcompat._src.framework import dtypes, nest, raw
 from tfcompat._src.framework.convert import constant, convert_to_tensor
-from tfcompat._src.framework.function_body import FuncGraph, GraphFunction
+from tfcompat._src.framework.function_body import FuncGraph, GraphFunction, with_held
 from tfcompat._src.framework.function_def import argument_names
 from tfcompat._src.framework.graph import Graph
 from tfcompat._src.framework.graph_collections import GraphKeys
@@ -72,8 +72,9 @@ class Traced:
         self, name: str, kinds: Sequence[tuple[dtypes.DType, Any]], fn: Callable[[list[Tensor]], Any], names: Sequence[str] | None = None,
         creators: list | None = None, keeps_effects: bool = True,
     ) -> None:  # fmt: skip
-        self.name = f"{name.replace('/', '_')}_{next(_NUMBERS)}"
         outer = get_default_graph()
+        numbered = (f"{name.replace('/', '_')}_{number}" for number in _NUMBERS)
+        self.name = next(each for each in numbered if not outer._is_function(each))
         if creators is None:
             keeps_effects = outer.building_function and outer.keeps_effects
         self.body = TracedGraph(outer, creators is None, keeps_effects)
@@ -115,12 +116,13 @@ class Traced:
         if self._made is None:
             body = self.body
             self._made = GraphFunction(self.name, body, argument_names(body.inputs), argument_names(body.outputs), {})
+            self._made.acts_in_order = body.keeps_effects
         return self._made
 
     def add_to(self, graph: Graph) -> GraphFunction:
         """Lets a graph hold the function and those that it calls."""
         found = self.function()
-        for each in (*self.body._functions.values(), found):
+        for each in with_held([found]).values():
             if not graph._is_function(each.name):
                 graph._add_function(each)
         return found

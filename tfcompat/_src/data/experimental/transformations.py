@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from tfcompat._src.data import structure
-from tfcompat._src.data.dataset import batch_spec, check_state, number, relaxed
+from tfcompat._src.data.dataset import batch_spec, number
 from tfcompat._src.data.dataset_v1 import DatasetV1Adapter
 from tfcompat._src.data.iterator import flat_attrs
 from tfcompat._src.data.random_seed import get_seed
 from tfcompat._src.data.readers import parallel_interleaved
+from tfcompat._src.data.scans import scanned, taken_while
 from tfcompat._src.data.structured_function import StructuredFunctionWrapper
 from tfcompat._src.framework import dtypes, raw
 from tfcompat._src.framework.convert import constant, convert_to_tensor
@@ -133,13 +134,7 @@ def unique() -> Apply:
 def take_while(predicate: Callable) -> Apply:
     """For `apply`: the elements before the first for which `predicate` gives False; ValueError where it gives no bool scalar."""
 
-    def apply(dataset: Any) -> Any:
-        function = StructuredFunctionWrapper(predicate, "tf.data.experimental.take_while()", dataset=dataset)
-        if not function.output_structure.is_compatible_with(TensorSpec([], dtypes.bool)):
-            raise ValueError("`predicate` must return a scalar boolean tensor.")
-        return dataset._same(raw.TakeWhileDataset, function.captured_inputs, predicate=function.reference)
-
-    return apply
+    return lambda dataset: taken_while(dataset, predicate)
 
 
 @export("data.experimental.scan", "contrib.data.scan")
@@ -150,26 +145,7 @@ def scan(initial_state: Any, scan_func: Callable) -> Apply:
       TypeError: it gives no pair, or a state of another type than `initial_state`.
     """
 
-    def apply(dataset: Any) -> Any:
-        state = structure.as_element(initial_state)
-        spec = structure.type_spec_from_value(state)
-        while True:
-            function = StructuredFunctionWrapper(scan_func, "tf.data.experimental.scan()", input_structure=(spec, dataset.element_spec))
-            found = function.output_structure
-            if not isinstance(found, tuple) or len(found) != 2:
-                raise TypeError("The scan function must return a pair comprising the new state and the output value.")
-            check_state(spec, found[0], "scan_func")
-            wider = relaxed(spec, found[0])
-            if wider == spec:
-                break
-            spec = wider
-        made = raw.ScanDataset(
-            dataset._variant_tensor, structure.to_tensor_list(spec, state), function.captured_inputs, f=function.reference,
-            preserve_cardinality=True, **flat_attrs(found[1]),
-        )  # fmt: skip
-        return dataset._made(made, found[1])
-
-    return apply
+    return lambda dataset: scanned(dataset, initial_state, scan_func)
 
 
 # ---- batches ----

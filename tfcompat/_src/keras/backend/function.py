@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import dtypes, nest
+from tfcompat._src.framework import dtypes, nest, tf2
 from tfcompat._src.framework.composite_tensor import CompositeTensor
 from tfcompat._src.framework.constant_value import constant_value
 from tfcompat._src.framework.convert import convert_to_tensor
@@ -262,7 +262,7 @@ def update_sub(x: Any, decrement: Any) -> Any:
 @export("keras.backend.moving_average_update")
 def moving_average_update(x: Any, value: Any, momentum: Any) -> Any:
     """Moves the variable `x` towards `value`, corrected for its start at zero."""
-    return assign_moving_average(x, value, momentum, zero_debias=True)
+    return assign_moving_average(x, value, momentum, zero_debias=not tf2.enabled())
 
 
 # ---- choices ----

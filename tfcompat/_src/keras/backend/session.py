@@ -71,6 +71,10 @@ class KerasGraph(FuncGraph):
 
     name = "keras_graph"
 
+    def __init__(self, outer_graph: Graph) -> None:
+        super().__init__(outer_graph)
+        self.functional_control_flow = True
+
 
 _eager_programs_graph: list[KerasGraph] = []
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.autograph.api import in_context
 from tfcompat._src.framework import dtypes, errors, nest
 from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.export import export
@@ -273,8 +274,9 @@ class Layer(LayerNodes, LayerLosses, LayerWeights):
         if self.dynamic and builds_graph:
             shapes = self.compute_output_shape(nest.map_structure(lambda x: x.shape, inputs))
             return nest.map_structure(lambda s: base_layer_utils.generate_placeholders_from_shape(s), shapes)
+        converts = builds_graph and base_layer_utils.is_subclassed(self)
         try:
-            outputs = self.call(inputs, *args, **kwargs)
+            outputs = (in_context(self.call) if converts else self.call)(inputs, *args, **kwargs)
         except errors.OperatorNotAllowedInGraphError as e:
             raise TypeError(
                 "You are attempting to use Python control flow in a layer that was not declared to be dynamic. Pass "

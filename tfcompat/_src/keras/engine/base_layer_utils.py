@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from tfcompat._src.framework import dtypes, nest
+from tfcompat._src.framework import dtypes, nest, tf2
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.scopes import (
     executing_eagerly,
@@ -88,7 +88,7 @@ def default(method: Callable) -> Callable:
 
 def v2_dtype_behavior_enabled() -> bool:
     """Whether layers have dtype floatx by default and cast their inputs to it."""
-    return bool(V2_DTYPE_BEHAVIOR)
+    return tf2.enabled() if V2_DTYPE_BEHAVIOR is None else V2_DTYPE_BEHAVIOR
 
 
 def enable_v2_dtype_behavior() -> None:
@@ -199,6 +199,25 @@ def mark_checked(tensors: Any) -> None:
     for tensor in nest.flatten(tensors):
         if hasattr(tensor, "__dict__"):
             tensor._keras_history_checked = True
+
+
+def require_no_branch(value: Any, method: str) -> None:
+    """Refuses what a layer keeps of its call where that is made in a branch or a loop of the graph.
+
+    Raises:
+      RuntimeError: `value` is made in one.
+    """
+    if not executing_eagerly_outside_functions() or not getattr(getattr(value, "graph", None), "is_branch", False):
+        return
+    if method == "activity_regularizer":
+        what, calls = "a layer with `activity_regularizer`", "the layer with `activity_regularizer`"
+    else:
+        what, calls = f"the method `{method}`", method
+    raise RuntimeError(
+        f"You are using {what} in a control flow branch in your layer. This is currently not supported. Please move your call to {calls} "
+        "out of the control flow branch. You can also resolve this by marking your layer as dynamic (eager-only) by passing "
+        "`dynamic=True` to the layer constructor, which requires you to implement `compute_output_shape(input_shape)`."
+    )
 
 
 def full_argument_spec(function: Callable) -> inspect.FullArgSpec:

@@ -20,6 +20,7 @@ from tfcompat._src.keras.engine.base_layer_utils import (
     is_in_eager_or_tf_function,
     is_in_tf_function,
     reachable,
+    require_no_branch,
 )
 from tfcompat._src.ops.array.shape import shape as shape_of
 from tfcompat._src.ops.math.cast import cast
@@ -59,6 +60,7 @@ class LayerLosses:
             if callable(loss):
                 self._callable_losses.append(functools.partial(_tagged, loss, inputs is None))
             elif loss is not None:
+                require_no_branch(loss, "add_loss")
                 self._keep_loss(_tagged(loss, inputs is None))
 
     def _keep_loss(self, loss: Tensor) -> None:
@@ -104,6 +106,7 @@ class LayerLosses:
         with name_scope("ActivityRegularizer"):
             for output in nest.flatten(outputs):
                 loss = self._activity_regularizer(output)
+                require_no_branch(loss, "activity_regularizer")
                 self.add_loss(loss / cast(shape_of(output)[0], loss.dtype), inputs=inputs)
 
     def add_update(self, updates: Any, inputs: Any = None) -> None:
@@ -123,6 +126,7 @@ class LayerLosses:
                 update = update()
             if not isinstance(update, Operation):
                 update = update.op if hasattr(update, "op") else convert_to_tensor(update)
+            require_no_branch(update, "add_update")
             update._unconditional_update = not reachable(given, [update])
             self._updates.append(update)
 
@@ -175,6 +179,7 @@ class LayerLosses:
             )
         if metric is not None:
             name = metric.name
+        require_no_branch(value, "add_metric")
         in_call, is_symbolic = call_context().in_call, is_symbolic_tensor(value)
         if not in_call and not is_symbolic:
             raise ValueError(f"Expected a symbolic Tensor for the metric value, received: {value}")

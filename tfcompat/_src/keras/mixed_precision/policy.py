@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from tfcompat._src.framework import dtypes
+from tfcompat._src.framework import dtypes, mixed_precision_state
 from tfcompat._src.framework.export import export
 from tfcompat._src.keras.backend.config import floatx
 from tfcompat._src.keras.engine.base_layer_utils import v2_dtype_behavior_enabled
@@ -108,14 +108,21 @@ def set_policy(policy: Any) -> None:
       policy: a Policy, the name of one, or None for the default.
 
     Raises:
-      ValueError: it does not take the dtype of inputs, and layers are those of TensorFlow 1.
+      ValueError: it does not take the dtype of inputs, and layers are those of TensorFlow 1; or
+        `enable_mixed_precision_graph_rewrite` was called.
     """
     global _global_policy
+    if mixed_precision_state.mixed_precision_graph_rewrite_is_enabled:
+        raise ValueError(
+            "The mixed precision policy cannot be set, because the mixed precision graph rewrite has already been enabled: call "
+            "tf.train.experimental.enable_mixed_precision_graph_rewrite() or this function, not both."
+        )
     if policy is not None and not isinstance(policy, Policy):
         policy = Policy(policy)
     if policy and policy.compute_dtype and not v2_dtype_behavior_enabled():
         raise ValueError("The global policy can only be set to a non-infer policy in TensorFlow 2")
     _global_policy = policy
+    mixed_precision_state.using_default_mixed_precision_policy = policy is None
 
 
 @contextlib.contextmanager

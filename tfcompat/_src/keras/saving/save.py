@@ -7,6 +7,7 @@ import json
 import os
 from typing import Any
 
+from tfcompat._src.framework import tf2
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.scopes import executing_eagerly
 from tfcompat._src.keras.backend.session import get_session
@@ -36,7 +37,7 @@ def save_model(model, filepath, overwrite=True, include_optimizer=True, save_for
       filepath: a path, or an open h5py.File.
       overwrite: whether to replace a file without asking.
       include_optimizer: whether to write the optimizer and its state.
-      save_format: "h5" or "tf"; by default "h5".
+      save_format: "h5" or "tf"; by default "h5", or "tf" under `tf.enable_v2_behavior`.
       signatures: of a SavedModel, as of `tf.saved_model.save`; by default the call of the model.
 
     Raises:
@@ -44,7 +45,7 @@ def save_model(model, filepath, overwrite=True, include_optimizer=True, save_for
         model without inputs.
     """
     is_h5 = _is_open_file(filepath) or os.path.splitext(os.fspath(filepath))[1] in HDF5_EXTENSIONS
-    if not is_h5 and (save_format or "h5") != "h5":
+    if not is_h5 and (save_format or ("tf" if tf2.enabled() else "h5")) != "h5":
         _save_as_saved_model(model, os.fspath(filepath), overwrite, include_optimizer, signatures)
         return
     if not model._is_graph_network and not isinstance(model, Sequential):

@@ -1,0 +1,164 @@
+"""What stands for Python's built-in functions and operators in converted code."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from tfcompat._src.framework import dtypes, raw
+from tfcompat._src.framework.convert import constant
+from tfcompat._src.framework.eager_tensor import EagerTensor
+from tfcompat._src.framework.scopes import control_dependencies
+from tfcompat._src.framework.tensor_like import is_dense_tensor_like, is_tensor
+from tfcompat._src.function.py_function import py_function
+from tfcompat._src.ops.control.cond import Assert, cond
+from tfcompat._src.ops.flow.tensor_array import TensorArray
+
+_MISSING = object()
+
+
+# ---- operators ----
+
+
+def if_exp(test: Any, body: Callable, orelse: Callable) -> Any:
+    if is_dense_tensor_like(test):
+        return cond(test, body, orelse)
+    return body() if test else orelse()
+
+
+def and_(a: Callable, b: Callable) -> Any:
+    """`a() and b()`."""
+    left = a()
+    if is_dense_tensor_like(left):
+        return cond(left, b, lambda: left)
+    return left and b()
+
+
+def or_(a: Callable, b: Callable) -> Any:
+    """`a() or b()`."""
+    left = a()
+    if is_dense_tensor_like(left):
+        return cond(left, lambda: left, b)
+    return left or b()
+
+
+def not_(a: Any) -> Any:
+    return raw.LogicalNot(a) if is_dense_tensor_like(a) else not a
+
+
+def eq(a: Any, b: Any) -> Any:
+    return raw.Equal(a, b) if is_tensor(a) or is_tensor(b) else a == b
+
+
+def not_eq(a: Any, b: Any) -> Any:
+    return raw.NotEqual(a, b) if is_tensor(a) or is_tensor(b) else a != b
+
+
+def assert_stmt(test: Any, message: Callable[[], Any]) -> Any:
+    """`assert test, message()`."""
+    if is_tensor(test):
+        text = message()
+        return Assert(test, list(text) if isinstance(text, (list, tuple)) else [text])
+    assert test, message()  # noqa: S101
+    return None
+
+
+# ---- functions ----
+
+
+def tensor_length(tensor: Any) -> Any:
+    """The size of the first dimension: a number where it is known, else a tensor.
+
+    Raises:
+      ValueError: a scalar.
+    """
+    if tensor.shape.ndims and tensor.shape.as_list()[0] is not None:
+        return tensor.shape.as_list()[0]
+    if tensor.shape.ndims is not None:
+        if tensor.shape.ndims == 0:
+            raise ValueError(f"len requires a non-scalar tensor, got one of shape {raw.Shape(tensor)}")
+        return raw.Shape(tensor)[0]
+    rank = raw.Rank(tensor)
+
+    def no_length() -> Any:
+        with control_dependencies([Assert(False, [raw.StringJoin(["len requires non-zero rank, got ", raw.AsString(rank)])])]):
+            return constant(0)
+
+    return cond(rank > 0, lambda: raw.Shape(tensor)[0], no_length)
+
+
+def len_(s: Any) -> Any:
+    if isinstance(s, TensorArray):
+        return s.size()
+    if not is_tensor(s):
+        return len(s)
+    return raw.TensorListLength(s) if s.dtype == dtypes.variant else tensor_length(s)
+
+
+def float_(x: Any = 0) -> Any:
+    return _number(x, dtypes.float32) if is_tensor(x) else float(x)
+
+
+def int_(x: Any = 0, base: Any = _MISSING) -> Any:
+    if not is_tensor(x):
+        return int(x) if base is _MISSING else int(x, base)
+    if base not in (10, _MISSING):
+        raise NotImplementedError(f"base {base} not supported for int")
+    return _number(x, dtypes.int32)
+
+
+def _number(x: Any, kind: dtypes.DType) -> Any:
+    return raw.StringToNumber(x, out_type=kind) if x.dtype == dtypes.string else raw.Cast(x, DstT=kind)
+
+
+def range_(start_or_stop: Any, stop: Any = _MISSING, step: Any = _MISSING) -> Any:
+    given = [each for each in (start_or_stop, stop, step) if each is not _MISSING]
+    if not any(map(is_tensor, given)):
+        return range(*given)
+    start, limit = (0, start_or_stop) if stop is _MISSING else (start_or_stop, stop)
+    if step is _MISSING:
+        return raw.Range(start, raw.Maximum(start, limit), 1)
+    return raw.Range(start, limit, step)
+
+
+@functools.singledispatch
+def enumerate_(iterable: Any, start: Any = 0) -> Any:
+    """`enumerate`; of a dataset, a dataset of pairs."""
+    return enumerate(iterable, start)
+
+
+@functools.singledispatch
+def zip_items(*iterables: Any) -> Any:
+    """`zip`; of datasets alone, a dataset of tuples."""
+    return zip(*iterables)
+
+
+def zip_(*iterables: Any) -> Any:
+    return zip_items(*iterables) if iterables else zip()
+
+
+def print_(*objects: Any, **kwargs: Any) -> Any:
+    """`print`; of tensors, an operation that prints when it runs."""
+    if not any(map(is_tensor, objects)):
+        return print(*objects, **kwargs)
+    unknown = tuple(sorted(kwargs.keys() - {"sep", "end", "file", "flush"}))
+    if unknown:
+        raise ValueError(f"invalid keyword arguments: {unknown}")
+    options = {"flush": True, **kwargs}
+    tensors = [each for each in objects if is_tensor(each)]
+
+    def run(*values: EagerTensor) -> int:
+        found = iter(values)
+        shown = [next(found).numpy() if is_tensor(each) else each for each in objects]
+        print(*(each.decode() if isinstance(each, bytes) else each for each in shown), **options)
+        return 0
+
+    return py_function(run, tensors, dtypes.int64)
+
+
+OVERLOADS: dict[Any, Callable] = {
+    builtins.float: float_, builtins.int: int_, builtins.len: len_, builtins.range: range_, builtins.enumerate: enumerate_,
+    builtins.zip: zip_,
+}  # fmt: skip

@@ -1,0 +1,62 @@
+"""`for` statements, `enumerate` and `zip` over datasets and iterators in code that AutoGraph converted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfcompat._src.autograph.builtins import enumerate_, zip_items
+from tfcompat._src.autograph.control_flow import Loop, loop_over
+from tfcompat._src.data.dataset import DatasetV2
+from tfcompat._src.data.iterator import EagerIterator, get_next_as_optional
+from tfcompat._src.data.scans import scanned, taken_while
+from tfcompat._src.framework.convert import constant
+from tfcompat._src.ops.control.cond import cond
+
+
+@loop_over.register
+def _over_dataset(dataset: DatasetV2, loop: Loop) -> None:
+    """Reduces the dataset; a loop that stops early takes only the elements before that."""
+    has_variables = bool(loop.variables)
+    start = loop.variables if has_variables else (constant(0),)
+
+    def step(state: tuple, item: Any) -> tuple:
+        found = loop.step(*(state if has_variables else ()), item=(item,), checks_shapes=False)
+        return found if has_variables else state
+
+    def step_or_stop(state: tuple, item: Any) -> tuple:
+        goes_on = loop.goes_on(*state)
+        found = cond(goes_on, lambda: step(state, item), lambda: state, strict=True)
+        return found, (found, goes_on)
+
+    if loop.stops_early:
+        states = taken_while(scanned(dataset, start, step_or_stop), lambda _, goes_on: goes_on)
+        found = states.reduce(start, lambda _, state_and_flag: state_and_flag[0])
+    else:
+        found = dataset.reduce(start, step)
+    loop.finish(found if has_variables else ())
+
+
+@loop_over.register
+def _over_iterator(iterator: EagerIterator, loop: Loop) -> None:
+    """A loop that ends where the iterator has no further element."""
+
+    def step(_: Any, *variables: Any) -> tuple:
+        following = get_next_as_optional(iterator)
+        has_next = following.has_value()
+        unused = () if variables else (constant(0),)
+        found = cond(
+            has_next, lambda: (*loop.step(*variables, item=(following.get_value(),)), *unused), lambda: (*variables, *unused), strict=True
+        )
+        return (has_next, *found[: len(variables)])
+
+    loop.run(loop.and_goes_on, step, constant(True))
+
+
+@enumerate_.register
+def _enumerate_dataset(dataset: DatasetV2, start: Any = 0) -> Any:
+    return dataset.enumerate(start)
+
+
+@zip_items.register
+def _zip_datasets(first: DatasetV2, *others: Any) -> Any:
+    return type(first).zip((first, *others)) if all(isinstance(each, DatasetV2) for each in others) else zip(first, *others)

@@ -1,0 +1,46 @@
+"""Datasets that a function with a state makes of another one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tfcompat._src.data import structure
+from tfcompat._src.data.dataset import check_state, relaxed
+from tfcompat._src.data.iterator import flat_attrs
+from tfcompat._src.data.structured_function import StructuredFunctionWrapper
+from tfcompat._src.framework import dtypes, raw
+from tfcompat._src.framework.tensor_spec import TensorSpec
+
+
+def taken_while(dataset: Any, predicate: Callable) -> Any:
+    """The elements before the first for which `predicate` gives False; ValueError where it gives no bool scalar."""
+    function = StructuredFunctionWrapper(predicate, "tf.data.experimental.take_while()", dataset=dataset)
+    if not function.output_structure.is_compatible_with(TensorSpec([], dtypes.bool)):
+        raise ValueError("`predicate` must return a scalar boolean tensor.")
+    return dataset._same(raw.TakeWhileDataset, function.captured_inputs, predicate=function.reference)
+
+
+def scanned(dataset: Any, initial_state: Any, scan_func: Callable) -> Any:
+    """The outputs of `state, output = scan_func(state, element)`.
+
+    Raises:
+      TypeError: it gives no pair, or a state of another type than `initial_state`.
+    """
+    state = structure.as_element(initial_state)
+    spec = structure.type_spec_from_value(state)
+    while True:
+        function = StructuredFunctionWrapper(scan_func, "tf.data.experimental.scan()", input_structure=(spec, dataset.element_spec))
+        found = function.output_structure
+        if not isinstance(found, tuple) or len(found) != 2:
+            raise TypeError("The scan function must return a pair comprising the new state and the output value.")
+        check_state(spec, found[0], "scan_func")
+        wider = relaxed(spec, found[0])
+        if wider == spec:
+            break
+        spec = wider
+    made = raw.ScanDataset(
+        dataset._variant_tensor, structure.to_tensor_list(spec, state), function.captured_inputs, f=function.reference,
+        preserve_cardinality=True, **flat_attrs(found[1]),
+    )  # fmt: skip
+    return dataset._made(made, found[1])

@@ -1,0 +1,59 @@
+"""Whether AutoGraph converts the Python functions that are traced in a block of a thread."""
+
+from __future__ import annotations
+
+import enum
+import threading
+from typing import Any
+
+
+class Status(enum.Enum):
+    """What was said of the innermost block: nothing, converted, or not converted."""
+
+    UNSPECIFIED = 0
+    ENABLED = 1
+    DISABLED = 2
+
+
+class ControlStatusCtx:
+    """A block of a status.
+
+    Args:
+      status: a Status. options: the optional features of the conversion, or None.
+    """
+
+    def __init__(self, status: Status, options: Any = None) -> None:
+        self.status, self.options = status, options
+
+    def __enter__(self) -> ControlStatusCtx:
+        _THREAD.stack.append(self)
+        return self
+
+    def __exit__(self, *unused: Any) -> None:
+        _THREAD.stack.pop()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}[status={self.status}, options={self.options}]"
+
+
+class _Thread(threading.local):
+    def __init__(self) -> None:
+        self.stack = [ControlStatusCtx(Status.UNSPECIFIED)]
+
+
+_THREAD = _Thread()
+_ADVICE = {
+    Status.UNSPECIFIED: "not allowed in Graph execution. Use Eager execution or decorate this function with @tf.function.",
+    Status.ENABLED: "not allowed: AutoGraph did not convert this function. Try decorating it directly with @tf.function.",
+    Status.DISABLED: "not allowed: AutoGraph is disabled in this function. Try decorating it directly with @tf.function.",
+}
+
+
+def control_status_ctx() -> ControlStatusCtx:
+    """The innermost block."""
+    return _THREAD.stack[-1]
+
+
+def advice() -> str:
+    """What a message says of Python control flow on a tensor of a graph."""
+    return _ADVICE[control_status_ctx().status]

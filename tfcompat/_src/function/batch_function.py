@@ -1,0 +1,58 @@
+"""tf.nondifferentiable_batch_function: functions that compute for several runs at once; `data/call_batches.py` has the op."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tfcompat._src.framework import raw
+from tfcompat._src.framework.export import export
+from tfcompat._src.framework.scopes import name_scope
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.framework.tensor_spec import TensorSpec
+from tfcompat._src.function.def_function import function
+
+
+@export("nondifferentiable_batch_function", "contrib.batching.batch_function")
+def batch_function(
+    num_batch_threads: int, max_batch_size: int, batch_timeout_micros: int, allowed_batch_sizes: Sequence[int] | None = None,
+    max_enqueued_batches: int = 10, autograph: bool = True,
+) -> Callable:  # fmt: skip
+    """A decorator: what several runs ask a function for at the same time it computes as one batch.
+
+    The arguments of the function are Tensors with rows as their first dimension, and so are its results.
+
+    Args:
+      num_batch_threads: how many batches may be computed at the same time.
+      max_batch_size: the most rows of a batch.
+      batch_timeout_micros: how long a batch waits for more rows, in microseconds.
+      allowed_batch_sizes: increasing numbers of rows, the last one `max_batch_size`; batches are filled up to one of them.
+      max_enqueued_batches: how many batches may wait.
+      autograph: as for `tf.function`.
+
+    Raises:
+      ValueError: by the decorated function, an argument is no Tensor.
+      InvalidArgumentError: in a run, a number is none that fits, or there are more rows than a batch may have.
+      FailedPreconditionError: in a run, a result has not the rows of the batch. UnavailableError: too many batches wait.
+    """
+
+    def decorator(fn: Callable) -> Callable:
+        def decorated(*args: Any) -> list[Tensor]:
+            with name_scope("batch") as name:
+                for a in args:
+                    if not isinstance(a, Tensor):
+                        raise ValueError(
+                            f"All arguments to functions decorated with `batch_function`  are supposed to be Tensors; found {a!r}"
+                        )
+                specs = [TensorSpec(a.shape, a.dtype, str(i)) for i, a in enumerate(args)]
+                computation = function(lambda *inner: fn(*inner), autograph=autograph).get_concrete_function(*specs)
+                return raw.BatchFunction(
+                    list(args), computation.captured_inputs, f=computation, num_batch_threads=num_batch_threads,
+                    max_batch_size=max_batch_size, batch_timeout_micros=batch_timeout_micros,
+                    allowed_batch_sizes=list(allowed_batch_sizes or ()), max_enqueued_batches=max_enqueued_batches,
+                    shared_name=name, Tout=[o.dtype for o in computation.outputs],
+                )  # fmt: skip
+
+        return decorated
+
+    return decorator
