@@ -2,6 +2,8 @@
 
 import importlib
 
+from tfcompat.contrib import autograph as autograph
+from tfcompat.contrib import batching as batching
 from tfcompat.contrib import bayesflow as bayesflow
 from tfcompat.contrib import checkpoint as checkpoint
 from tfcompat.contrib import cluster_resolver as cluster_resolver
@@ -13,8 +15,10 @@ from tfcompat.contrib import data as data
 from tfcompat.contrib import distribute as distribute
 from tfcompat.contrib import eager as eager
 from tfcompat.contrib import estimator as estimator
+from tfcompat.contrib import factorization as factorization
 from tfcompat.contrib import feature_column as feature_column
 from tfcompat.contrib import framework as framework
+from tfcompat.contrib import graph_editor as graph_editor
 from tfcompat.contrib import grid_rnn as grid_rnn
 from tfcompat.contrib import image as image
 from tfcompat.contrib import integrate as integrate
@@ -26,11 +30,15 @@ from tfcompat.contrib import linear_optimizer as linear_optimizer
 from tfcompat.contrib import lookup as lookup
 from tfcompat.contrib import losses as losses
 from tfcompat.contrib import metrics as metrics
+from tfcompat.contrib import mixed_precision as mixed_precision
 from tfcompat.contrib import model_pruning as model_pruning
 from tfcompat.contrib import nn as nn
 from tfcompat.contrib import opt as opt
 from tfcompat.contrib import optimizer_v2 as optimizer_v2
+from tfcompat.contrib import periodic_resample as periodic_resample
 from tfcompat.contrib import predictor as predictor
+from tfcompat.contrib import quantize as quantize
+from tfcompat.contrib import receptive_field as receptive_field
 from tfcompat.contrib import recurrent as recurrent
 from tfcompat.contrib import rnn as rnn
 from tfcompat.contrib import saved_model as saved_model
@@ -42,6 +50,7 @@ from tfcompat.contrib import staging as staging
 from tfcompat.contrib import summary as summary
 from tfcompat.contrib import tensorboard as tensorboard
 from tfcompat.contrib import testing as testing
+from tfcompat.contrib import text as text
 from tfcompat.contrib import tfprof as tfprof
 from tfcompat.contrib import tpu as tpu
 from tfcompat.contrib import training as training

@@ -3,6 +3,7 @@
 import importlib
 
 from tfcompat.contrib.compiler import jit as jit
+from tfcompat.contrib.compiler import xla as xla
 
 _LAZY = {
 }

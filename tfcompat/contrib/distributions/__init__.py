@@ -12,6 +12,7 @@ from tfcompat._src.contrib.distributions.counts import NegativeBinomial as Negat
 from tfcompat._src.contrib.distributions.counts import Poisson as Poisson
 from tfcompat._src.contrib.distributions.deterministic import Deterministic as Deterministic
 from tfcompat._src.contrib.distributions.deterministic import VectorDeterministic as VectorDeterministic
+from tfcompat._src.contrib.distributions.estimator import estimator_head_distribution_regression as estimator_head_distribution_regression
 from tfcompat._src.contrib.distributions.gamma_like import Chi2 as Chi2
 from tfcompat._src.contrib.distributions.gamma_like import Chi2WithAbsDf as Chi2WithAbsDf
 from tfcompat._src.contrib.distributions.gamma_like import InverseGamma as InverseGamma

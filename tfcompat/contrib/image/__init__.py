@@ -2,9 +2,9 @@
 
 import importlib
 
-from tfcompat._src.contrib.image.distort import single_image_random_dot_stereograms as single_image_random_dot_stereograms
 from tfcompat._src.contrib.image.segmentation import bipartite_match as bipartite_match
 from tfcompat._src.contrib.image.segmentation import connected_components as connected_components
+from tfcompat._src.contrib.image.stereogram import single_image_random_dot_stereograms as single_image_random_dot_stereograms
 from tfcompat._src.contrib.image.transform import angles_to_projective_transforms as angles_to_projective_transforms
 from tfcompat._src.contrib.image.transform import compose_transforms as compose_transforms
 from tfcompat._src.contrib.image.transform import flat_transforms_to_matrices as flat_transforms_to_matrices

@@ -2,6 +2,8 @@
 
 import importlib
 
+from tfcompat._src.contrib.linear_optimizer.sdca_model import SdcaModel as SdcaModel
+from tfcompat._src.contrib.linear_optimizer.sdca_optimizer import SDCAOptimizer as SDCAOptimizer
 from tfcompat._src.contrib.linear_optimizer.sparse_feature_column import SparseFeatureColumn as SparseFeatureColumn
 
 _LAZY = {

@@ -2,26 +2,26 @@
 
 import importlib
 
-from tfcompat._src.summary.summary_ops_v2 import SummaryWriter as SummaryWriter
+from tfcompat._src.summary.recording import always_record_summaries as always_record_summaries
+from tfcompat._src.summary.recording import never_record_summaries as never_record_summaries
+from tfcompat._src.summary.recording import record_summaries_every_n_global_steps as record_summaries_every_n_global_steps
+from tfcompat._src.summary.recording import should_record_summaries as should_record_summaries
 from tfcompat._src.summary.summary_ops_v2 import all_v2_summary_ops as all_summary_ops
-from tfcompat._src.summary.summary_ops_v2 import always_record_summaries as always_record_summaries
 from tfcompat._src.summary.summary_ops_v2 import audio as audio
-from tfcompat._src.summary.summary_ops_v2 import create_db_writer as create_db_writer
-from tfcompat._src.summary.summary_ops_v2 import create_file_writer as create_file_writer
-from tfcompat._src.summary.summary_ops_v2 import create_summary_file_writer as create_summary_file_writer
 from tfcompat._src.summary.summary_ops_v2 import eval_dir as eval_dir
-from tfcompat._src.summary.summary_ops_v2 import flush as flush
 from tfcompat._src.summary.summary_ops_v2 import generic as generic
 from tfcompat._src.summary.summary_ops_v2 import graph_summary as graph
 from tfcompat._src.summary.summary_ops_v2 import histogram as histogram
 from tfcompat._src.summary.summary_ops_v2 import image as image
 from tfcompat._src.summary.summary_ops_v2 import import_event as import_event
 from tfcompat._src.summary.summary_ops_v2 import initialize as initialize
-from tfcompat._src.summary.summary_ops_v2 import never_record_summaries as never_record_summaries
-from tfcompat._src.summary.summary_ops_v2 import record_summaries_every_n_global_steps as record_summaries_every_n_global_steps
 from tfcompat._src.summary.summary_ops_v2 import scalar as scalar
-from tfcompat._src.summary.summary_ops_v2 import should_record_summaries as should_record_summaries
-from tfcompat._src.summary.summary_ops_v2 import summary_writer_initializer_op as summary_writer_initializer_op
+from tfcompat._src.summary.summary_writers import SummaryWriter as SummaryWriter
+from tfcompat._src.summary.summary_writers import create_db_writer as create_db_writer
+from tfcompat._src.summary.summary_writers import create_file_writer as create_file_writer
+from tfcompat._src.summary.summary_writers import create_summary_file_writer as create_summary_file_writer
+from tfcompat._src.summary.summary_writers import flush as flush
+from tfcompat._src.summary.summary_writers import summary_writer_initializer_op as summary_writer_initializer_op
 from tfcompat.contrib.summary import summary as summary
 from tfcompat.contrib.summary import summary_test_util as summary_test_util
 

@@ -12,6 +12,9 @@ from tfcompat._src.contrib.tpu.replication import shard as shard
 from tfcompat._src.contrib.tpu.system import bfloat16_scope as bfloat16_scope
 from tfcompat._src.contrib.tpu.system import initialize_system as initialize_system
 from tfcompat._src.contrib.tpu.system import shutdown_system as shutdown_system
+from tfcompat._src.contrib.tpu.topology import DeviceAssignment as DeviceAssignment
+from tfcompat._src.contrib.tpu.topology import Topology as Topology
+from tfcompat._src.contrib.tpu.topology import device_assignment as device_assignment
 from tfcompat._src.contrib.tpu.tpu_optimizer import CrossShardOptimizer as CrossShardOptimizer
 from tfcompat._src.distribute.cluster_resolver.cloud import TPUClusterResolver as TPUClusterResolver
 from tfcompat._src.estimator.tpu.host_call import TPUEstimatorSpec as TPUEstimatorSpec

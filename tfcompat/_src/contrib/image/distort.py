@@ -1,8 +1,8 @@
-"""tf.contrib.image: hue, saturation and value changed in YIQ space; random dot stereograms, which are lacking."""
+"""tf.contrib.image: hue, saturation and value changed in YIQ space."""
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -10,7 +10,6 @@ import numpy as np
 from tfcompat._src.framework import dtypes, errors, raw
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.convert import to_tensor
-from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import NotDifferentiable, op
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.tensor import Tensor, shape_text
@@ -87,14 +86,3 @@ def random_hsv_in_yiq(
     hue = 0 if max_delta_hue == 0 else drawn(-max_delta_hue, max_delta_hue)
     saturation = drawn(lower_saturation, upper_saturation)
     return adjust_hsv_in_yiq(image, hue, saturation, drawn(lower_value, upper_value))
-
-
-@export("contrib.image.single_image_random_dot_stereograms")
-def single_image_random_dot_stereograms(
-    depth_values: Any, hidden_surface_removal: Any = None, convergence_dots_size: Any = None, dots_per_inch: Any = None,
-    eye_separation: Any = None, mu: Any = None, normalize: Any = None, normalize_max: Any = None,
-    normalize_min: Any = None, border_level: Any = None, number_colors: Any = None, output_image_shape: Any = None,
-    output_data_window: Any = None,
-) -> NoReturn:  # fmt: skip
-    """Not done: raises NotImplementedError."""
-    raise NotImplementedError("tfcompat has no tf.contrib.image.single_image_random_dot_stereograms.")

@@ -12,7 +12,7 @@ import numpy as np
 from tfcompat._src.contrib.seq2seq import attention_scores as scores
 from tfcompat._src.contrib.seq2seq.attention import AttentionMechanism
 from tfcompat._src.framework import dtypes, nest
-from tfcompat._src.framework.scopes import name_scope
+from tfcompat._src.framework.scopes import get_default_graph, name_scope
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.keras import initializers
 from tfcompat._src.keras.engine import base_layer_utils
@@ -64,7 +64,8 @@ class _BaseAttentionMechanismV2(AttentionMechanism, Layer):
         super().__init__(**kwargs)
         if not callable(probability_fn):
             raise TypeError(f"probability_fn must be callable, saw type: {type(probability_fn).__name__}")
-        self.probability_fn = probability_fn
+        self.probability_fn = self._given_probability_fn = probability_fn
+        self._memory_graph = None
         self.keys = self.values = self.batch_size = None
         self._memory_initialized = False
         self.supports_masking = True
@@ -81,7 +82,7 @@ class _BaseAttentionMechanismV2(AttentionMechanism, Layer):
 
     def __call__(self, inputs: Any, **kwargs: Any) -> Any:
         """The weights [batch, time] and the next state for a query and a state; the memory for `setup_memory=True`."""
-        if self._memory_initialized:
+        if self._memory_initialized and not kwargs.get("setup_memory"):
             if len(inputs) not in (2, 3):
                 raise ValueError(f"Expect the inputs to have 2 or 3 tensors, got {len(inputs)}")
             if len(inputs) == 2:
@@ -107,7 +108,8 @@ class _BaseAttentionMechanismV2(AttentionMechanism, Layer):
         return alignments, alignments
 
     def _setup_memory(self, memory: Any, lengths: Any, mask: Any) -> None:
-        if self._memory_initialized:
+        """Prepares the memory: once in a graph, and again where a model is called again in another."""
+        if self._memory_graph is get_default_graph():
             raise ValueError("The memory for the attention has already been setup.")
         if lengths is not None and mask is not None:
             raise ValueError(
@@ -120,9 +122,9 @@ class _BaseAttentionMechanismV2(AttentionMechanism, Layer):
             self.batch_size = scores.size_along(self.keys, 0)
             self._alignments_size = scores.size_along(self.keys, 1)
             if mask is not None:
-                weights, value = self.probability_fn, self.score_mask_value
+                weights, value = self._given_probability_fn, self.score_mask_value
                 self.probability_fn = lambda score, before: weights(scores.kept_score(score, mask, value), before)
-        self._memory_initialized = True
+        self._memory_initialized, self._memory_graph = True, get_default_graph()
 
     def _score(self, query: Tensor) -> Tensor:
         """The scores [batch, time] of the entries of the memory."""

@@ -15,7 +15,7 @@ from tfcompat._src.contrib.seq2seq.beam_search_step import (
     attention_weights,
     require_known_rank,
 )
-from tfcompat._src.contrib.seq2seq.decoder import Decoder
+from tfcompat._src.contrib.seq2seq.decoder import BaseDecoder, Decoder
 from tfcompat._src.contrib.seq2seq.helpers import embedding_function, start_and_end
 from tfcompat._src.framework import dtypes, nest, raw
 from tfcompat._src.framework.constant_value import constant_value
@@ -138,43 +138,24 @@ def _check_batch_beam(t: Tensor, batch_size: Any, beam_width: int) -> Any:
     return Assert(fits, [f"{text}with the dynamic shape of {t.name} elements. {_REORDER}"])
 
 
-@export("contrib.seq2seq.BeamSearchDecoder")
-class BeamSearchDecoder(Decoder):
-    """Decodes with a beam search: in each step the `beam_width` best continuations of all beams are kept.
+class _BeamSearch:
+    """What both decoders with beams have in common: the search, without where it starts."""
 
-    The state of an AttentionWrapper must be made for batch_size * beam_width sequences, of memory repeated by `tile_batch`.
-
-    Args:
-      cell: an RNNCell.
-      embedding: function of ids, or the `params` of tf.nn.embedding_lookup.
-      start_tokens: int32 [batch].
-      end_token: int32 scalar.
-      initial_state: state of the cell for batch * beam_width sequences.
-      beam_width: int, beams per sequence.
-      output_layer: layer from cell outputs to logits, or None.
-      length_penalty_weight: power of the length that log probabilities are divided by; 0 for none.
-      coverage_penalty_weight: weight of the penalty for memory that was not attended to; 0 for none.
-      reorder_tensor_arrays: whether TensorArrays in the last state are sorted as the returned beams are.
-
-    Raises:
-      TypeError: cell or layer is none. ValueError: `start_tokens` is no vector, `end_token` no scalar, or a state does not fit.
-    """
-
-    def __init__(
-        self, cell, embedding, start_tokens, end_token, initial_state, beam_width, output_layer=None,
-        length_penalty_weight=0.0, coverage_penalty_weight=0.0, reorder_tensor_arrays=True,
-    ) -> None:  # fmt: skip
+    def _set_search(
+        self, cell: Any, beam_width: int, output_layer: Any, length_penalty_weight: Any, coverage_penalty_weight: Any, reorder_tensor_arrays: bool
+    ) -> None:
         assert_like_rnncell("cell", cell)
         if output_layer is not None and not isinstance(output_layer, Layer):
             raise TypeError(f"output_layer must be a Layer, received: {type(output_layer)}")
         self._cell, self._output_layer, self._beam_width = cell, output_layer, beam_width
         self._length_penalty_weight, self._coverage_penalty_weight = length_penalty_weight, coverage_penalty_weight
         self._reorder_tensor_arrays = reorder_tensor_arrays
-        self._embedding_fn = embedding_function(embedding)
+
+    def _set_start(self, start_tokens: Any, end_token: Any, initial_state: Any) -> None:
         self._start_tokens, self._end_token = start_and_end(start_tokens, end_token)
         self._batch_size = size_of(start_tokens)
-        self._initial_cell_state = nest.map_structure(self._split_state, initial_state, cell.state_size)
-        self._start_tokens = tile(expand_dims(self._start_tokens, 1), [1, beam_width])
+        self._initial_cell_state = nest.map_structure(self._split_state, initial_state, self._cell.state_size)
+        self._start_tokens = tile(expand_dims(self._start_tokens, 1), [1, self._beam_width])
         self._start_inputs = self._embedding_fn(self._start_tokens)
         self._finished = self._first_beam(False, True, dtypes.bool)
 
@@ -205,7 +186,7 @@ class BeamSearchDecoder(Decoder):
         scores = nest.map_structure(lambda _: dtype, output_size_of(self._cell, self._output_layer))
         return BeamSearchDecoderOutput(scores=scores, predicted_ids=dtypes.int32, parent_ids=dtypes.int32)
 
-    def initialize(self, name: str | None = None) -> tuple[Any, Any, Any]:
+    def _first_step(self) -> tuple[Any, Any, Any]:
         dtype = nest.flatten(self._initial_cell_state)[0].dtype
         log_probs = self._first_beam(0.0, -np.inf, dtype)
         attended = attention_weights(self._initial_cell_state, self._coverage_penalty_weight)
@@ -303,6 +284,80 @@ class BeamSearchDecoder(Decoder):
         t = t.stack()
         with control_dependencies([_check_batch_beam(t, self._batch_size, self._beam_width)]):
             return gather_tree_from_array(t, parent_ids, lengths)
+
+
+
+@export("contrib.seq2seq.BeamSearchDecoder")
+class BeamSearchDecoder(_BeamSearch, Decoder):
+    """Decodes with a beam search: in each step the `beam_width` best continuations of all beams are kept.
+
+    The state of an AttentionWrapper must be made for batch_size * beam_width sequences, of memory repeated by `tile_batch`.
+
+    Args:
+      cell: an RNNCell.
+      embedding: function of ids, or the `params` of tf.nn.embedding_lookup.
+      start_tokens: int32 [batch].
+      end_token: int32 scalar.
+      initial_state: state of the cell for batch * beam_width sequences.
+      beam_width: int, beams per sequence.
+      output_layer: layer from cell outputs to logits, or None.
+      length_penalty_weight: power of the length that log probabilities are divided by; 0 for none.
+      coverage_penalty_weight: weight of the penalty for memory that was not attended to; 0 for none.
+      reorder_tensor_arrays: whether TensorArrays in the last state are sorted as the returned beams are.
+
+    Raises:
+      TypeError: cell or layer is none. ValueError: `start_tokens` is no vector, `end_token` no scalar, or a state does not fit.
+    """
+
+    def __init__(
+        self, cell, embedding, start_tokens, end_token, initial_state, beam_width, output_layer=None,
+        length_penalty_weight=0.0, coverage_penalty_weight=0.0, reorder_tensor_arrays=True,
+    ) -> None:  # fmt: skip
+        self._set_search(cell, beam_width, output_layer, length_penalty_weight, coverage_penalty_weight, reorder_tensor_arrays)
+        self._embedding_fn = embedding_function(embedding)
+        self._set_start(start_tokens, end_token, initial_state)
+
+    def initialize(self, name: str | None = None) -> tuple[Any, Any, Any]:
+        return self._first_step()
+
+
+class BeamSearchDecoderV2(_BeamSearch, BaseDecoder):
+    """The beam search of BeamSearchDecoder as a Keras layer: where it starts is given when it is called.
+
+    Args:
+      embedding_fn: function of ids, or None where `initialize` is given an embedding.
+      kwargs: arguments of BaseDecoder. The other arguments are those of BeamSearchDecoder.
+
+    Raises:
+      TypeError: cell or layer is none. ValueError: `embedding_fn` cannot be called.
+    """
+
+    def __init__(
+        self, cell, beam_width, embedding_fn=None, output_layer=None, length_penalty_weight=0.0, coverage_penalty_weight=0.0,
+        reorder_tensor_arrays=True, **kwargs,
+    ) -> None:  # fmt: skip
+        super().__init__(**kwargs)
+        self._set_search(cell, beam_width, output_layer, length_penalty_weight, coverage_penalty_weight, reorder_tensor_arrays)
+        if embedding_fn is not None and not callable(embedding_fn):
+            raise ValueError(f"embedding_fn is expected to be a callable, got {type(embedding_fn)}")
+        self._given_function = embedding_fn
+
+    def initialize(self, embedding: Any, start_tokens: Any, end_token: Any, initial_state: Any) -> tuple[Any, Any, Any]:
+        """What the first step needs: `(finished, inputs, state)`.
+
+        Args:
+          embedding: `params` of tf.nn.embedding_lookup, or None where the decoder has a function.
+          start_tokens: int32 [batch]. end_token: int32 scalar.
+          initial_state: state of the cell for batch * beam_width sequences.
+
+        Raises:
+          ValueError: there is an embedding and a function, `start_tokens` is no vector, or `end_token` no scalar.
+        """
+        if (embedding is None) == (self._given_function is None):
+            raise ValueError("embedding and embedding_fn cannot be provided at same time, and one of them is needed")
+        self._embedding_fn = self._given_function or embedding_function(embedding)
+        self._set_start(start_tokens, end_token, initial_state)
+        return self._first_step()
 
 
 def _static_size(size: Any) -> TensorShape:
