@@ -11,12 +11,14 @@ import tempfile
 
 import numpy as np
 import tensorflow as tf
+from tensorflow.python.ops.lookup_ops import StaticHashTable
 
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 GOLDEN = os.path.join(TESTS, "golden", "saved_model")
 sys.path.insert(0, os.path.join(TESTS, "saved_model"))
 
 import models  # noqa: E402
+import tables  # noqa: E402
 
 
 def main():
@@ -27,6 +29,13 @@ def main():
         with open(vocabulary, "w") as file:
             file.write("".join(label + "\n" for label in models.LABELS))
         found = models.save_classifier(tf, folder, vocabulary)
+        vocabulary = os.path.join(scratch, "words.txt")
+        with open(vocabulary, "w") as file:
+            file.write(tables.VOCABULARY)
+        shutil.rmtree(os.path.join(GOLDEN, "tables"), ignore_errors=True)
+        tables.save_tables(tf, StaticHashTable, vocabulary, os.path.join(GOLDEN, "tables"))
+    for run in (tables.run_signature, tables.run_objects):
+        assert run(tf, os.path.join(GOLDEN, "tables")) == tables.EXPECTED
     found["labels"] = found["labels"].astype("S")
     np.savez_compressed(os.path.join(GOLDEN, "classifier.npz"), **found)
     show = [sys.executable, "-m", "tensorflow.python.tools.saved_model_cli", "show", "--dir", folder, "--all"]

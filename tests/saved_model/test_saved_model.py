@@ -336,3 +336,28 @@ def test_assets_of_objects_move_with_them(tmp_path):
         path = session.run(tf.saved_model.load_v2(str(tmp_path / "second")).words.asset_path).decode()
     assert path == str(tmp_path / "second" / "assets" / "words.txt")
     assert pathlib.Path(path).read_text() == "alpha\n"
+
+
+def test_functions_of_ragged_tensors_come_back(tmp_path):
+    """The names of the signature are those that TensorFlow 1.15 gives."""
+    spec = tf.RaggedTensorSpec(shape=[None, None], dtype=tf.int32)
+    module = tf.Module()
+    module.f = tf.function(lambda x: x + 1, input_signature=[spec])
+    with tf.Graph().as_default(), tf.Session():
+        tf.saved_model.save(module, str(tmp_path))
+    signature = files.get_meta_graph_def(str(tmp_path), "serve").signature_def["serving_default"]
+    assert {key: info.name for key, info in signature.inputs.items()} == {"x": "serving_default_x:0", "x_1": "serving_default_x_1:0"}
+    assert [part.dtype for part in signature.outputs["output_0"].composite_tensor.components] == [tf.int32, tf.int64]
+    with tf.Graph().as_default(), tf.Session() as sess:
+        loaded = tf.saved_model.load_v2(str(tmp_path))
+        assert sess.run(loaded.f(tf.ragged.constant([[1, 2], [3]]))).to_list() == [[2, 3], [4]]
+
+
+def test_functions_that_say_so_are_not_saved(tmp_path):
+    module = tf.Module()
+    inner = tf.function(lambda: tf.get_default_graph().mark_as_unsaveable("for a reason") or 1, input_signature=[])
+    module.f = tf.function(lambda: inner(), input_signature=[])
+    with tf.Graph().as_default(), tf.Session(), pytest.raises(ValueError, match="for a reason"):
+        tf.saved_model.save(module, str(tmp_path))
+    with tf.Graph().as_default(), pytest.raises(AssertionError, match=r"inside a traced @tf.function"):
+        tf.function(lambda: tf.saved_model.save(tf.Module(), str(tmp_path)))()

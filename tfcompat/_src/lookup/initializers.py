@@ -10,10 +10,11 @@ from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph_collections import GraphKeys
 from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import add_to_collection, device, get_default_graph, init_scope, name_scope
+from tfcompat._src.framework.scopes import add_to_collection, get_default_graph, init_scope, name_scope
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.lookup.interface import LookupInterface, TableInitializerBase, check_table_dtypes
 from tfcompat._src.ops.lookup import text_file
+from tfcompat._src.train.tracking import TrackableAsset
 
 
 def outside_control_flow() -> contextlib.AbstractContextManager[None]:
@@ -99,20 +100,20 @@ class TextFileInitializer(TableInitializerBase):
         self._filename_arg = filename
         self._key_index, self._value_index = key_index, value_index
         self._vocab_size, self._delimiter, self._name = vocab_size, delimiter, name
-        with init_scope(), device("CPU"):
-            self._filename = convert_to_tensor(filename, dtype=dtypes.string, name="asset_path")
+        self._filename = self._track_trackable(TrackableAsset(filename), "_filename")
 
     def initialize(self, table: LookupInterface) -> Operation:
         """Adds the operation that fills `table`; TypeError where the dtypes are not those of the table."""
         check_table_dtypes(table, self.key_dtype, self.value_dtype)
+        filename = self._filename.asset_path
         with name_scope(self._name, "text_file_init", (table.resource_handle,)):
             init_op = raw.InitializeTableFromTextFileV2(
-                table.resource_handle, self._filename, key_index=self._key_index, value_index=self._value_index,
+                table.resource_handle, filename, key_index=self._key_index, value_index=self._value_index,
                 vocab_size=-1 if self._vocab_size is None else self._vocab_size, delimiter=self._delimiter,
             )  # fmt: skip
         add_to_collection(GraphKeys.TABLE_INITIALIZERS, init_op)
-        if self._filename.op.type == "Const":
-            add_to_collection(GraphKeys.ASSET_FILEPATHS, self._filename)
+        if filename.op.type == "Const":
+            add_to_collection(GraphKeys.ASSET_FILEPATHS, filename)
         return init_op
 
     @property

@@ -10,30 +10,20 @@ from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.sparse_tensor import SparseTensor
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.trackable import Trackable
+from tfcompat._src.train.tracking import TrackableResource
 
 
 @export("contrib.lookup.LookupInterface")
-class LookupInterface(Trackable):
+class LookupInterface(TrackableResource):
     """A table from keys to values that lasts from run to run.
 
     Args:
       key_dtype, value_dtype: dtypes of keys and values.
     """
 
-    _resource_handle: Tensor | None = None
-
     def __init__(self, key_dtype: Any, value_dtype: Any) -> None:
         self._key_dtype, self._value_dtype = dtypes.as_dtype(key_dtype), dtypes.as_dtype(value_dtype)
-
-    def _create_resource(self) -> Tensor | None:
-        raise NotImplementedError("a table makes its resource in _create_resource")
-
-    @property
-    def resource_handle(self) -> Tensor | None:
-        """The resource tensor that stands for the table."""
-        if self._resource_handle is None:
-            self._resource_handle = self._create_resource()
-        return self._resource_handle
+        super().__init__()
 
     @property
     def key_dtype(self) -> dtypes.DType:

@@ -178,6 +178,8 @@ class IdTableWithHashBuckets(_BucketTable):
             raise TypeError(f"Invalid key_dtype, expected integer or string, got {key_dtype}.")
         if not isinstance(hasher_spec, HasherSpec):
             raise TypeError(f"hasher_spec must be of type HasherSpec, got {hasher_spec}")
+        if self._table is not None:
+            self._track_trackable(self._table, "_table")
         self._num_oov_buckets, self._hasher_spec = num_oov_buckets, hasher_spec
         self._table_name = name.rpartition("/")[2] if name else None
         super().__init__(key_dtype, dtypes.int64)
@@ -208,7 +210,7 @@ class StaticVocabularyTable(_BucketTable):
         if initializer:
             key_dtype = initializer.key_dtype if lookup_key_dtype is None else lookup_key_dtype
             _check_vocabulary(initializer, key_dtype)
-            self._table: Any = HashTable(initializer, default_value=-1)
+            self._table: Any = HashTable(self._track_trackable(initializer, "_initializer"), default_value=-1)
             name = name or self._table.name
         else:
             key_dtype = dtypes.string

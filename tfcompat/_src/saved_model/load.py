@@ -4,29 +4,32 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from tfcompat._src.framework import dtypes, nest, raw
 from tfcompat._src.framework.attr_values import FunctionRef
+from tfcompat._src.framework.composite_tensor import CompositeTensor
 from tfcompat._src.framework.convert import constant
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph_collections import GraphKeys
 from tfcompat._src.framework.graph_import import add_functions
 from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import add_to_collection, get_default_graph
+from tfcompat._src.framework.scopes import add_to_collection, control_dependencies, executing_eagerly, get_default_graph
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_proto import make_ndarray
 from tfcompat._src.framework.tensor_shape import TensorShape
 from tfcompat._src.framework.tensor_spec import TensorSpec
+from tfcompat._src.framework.type_spec import TypeSpec
 from tfcompat._src.function.def_function import ConcreteFunction, Function
 from tfcompat._src.proto import messages
-from tfcompat._src.saved_model import files, load_v1
+from tfcompat._src.saved_model import files, load_v1, revived_types
 from tfcompat._src.saved_model.named_function import NamedFunction
 from tfcompat._src.saved_model.nested_structure_coder import StructureCoder
 from tfcompat._src.train.checkpoint import object_metadata
+from tfcompat._src.train.checkpoint_utils import load_checkpoint
 from tfcompat._src.train.trackable_data_structures import AutoTrackable
-from tfcompat._src.train.tracking import TrackableAsset
+from tfcompat._src.train.tracking import TrackableAsset, TrackableResource
 from tfcompat._src.variables.variable import Variable
 
 
@@ -129,15 +132,17 @@ def _signature(spec: Any, is_method: bool) -> inspect.Signature:
 
 def _fits(expected: Any, given: Any) -> bool:
     try:
-        leaves = nest.flatten_up_to(expected, given, expand_composites=True)
-        nest.assert_same_structure(nest.pack_sequence_as(expected, leaves, expand_composites=True), given, check_types=False)
+        leaves = nest.flatten_up_to(expected, given)
+        nest.assert_same_structure(nest.pack_sequence_as(expected, leaves), given, check_types=False)
     except (TypeError, ValueError):
         return False
-    pairs = zip(nest.flatten(expected, expand_composites=True), leaves, strict=True)
+    pairs = zip(nest.flatten(expected), leaves, strict=True)
     return all(_leaf_fits(spec, value) for spec, value in pairs)
 
 
 def _leaf_fits(spec: Any, value: Any) -> bool:
+    if isinstance(spec, TypeSpec) and not isinstance(spec, TensorSpec):
+        return isinstance(value, (CompositeTensor, TypeSpec)) and spec.is_compatible_with(value)
     if not isinstance(spec, TensorSpec):
         return not isinstance(value, (Tensor, TensorSpec)) and spec == value
     if not isinstance(value, (Tensor, TensorSpec)):
@@ -157,14 +162,14 @@ class _Loader:
         self._library = add_functions(get_default_graph(), library)
         self._keys = self._checkpoint_keys()
         self._made: dict[int, Any] = {}
+        self._setters: dict[int, Callable] = {}
         self._concrete: dict[str, ConcreteFunction] = {}
-        self._resources: list[tuple[Any, int]] = []
+        self._resources: dict[int, RestoredResource] = {}
         for number, node in enumerate(self._objects.nodes):
-            for child in node.children:
-                self._attach(self._object(number), child.local_name, self._object(child.node_id))
-        for resource, initialize in self._resources:
-            resource.initializer = self._object(initialize)().op
-            add_to_collection(GraphKeys.TABLE_INITIALIZERS, resource.initializer)
+            for child in sorted(node.children, key=lambda c: (len(c.local_name), c.local_name)):
+                self._attach(number, child.local_name, self._object(child.node_id))
+        for number, resource in self._resources.items():
+            resource.fill(self._entries(number))
 
     @property
     def root(self) -> Any:
@@ -176,8 +181,8 @@ class _Loader:
         return self._made[number]
 
     def _checkpoint_keys(self) -> dict[int, str]:
-        """The key of the value of each variable in the checkpoint, by node."""
-        if not any(node.HasField("variable") for node in self._objects.nodes):
+        """The key of the value of each variable and table in the checkpoint, by node."""
+        if not any(node.WhichOneof("kind") in ("variable", "resource") for node in self._objects.nodes):
             return {}
         saved = object_metadata(files.get_variables_path(self._dir)).nodes
         found, waiting, seen = {}, [(0, 0)], set()
@@ -203,7 +208,7 @@ class _Loader:
         node = self._objects.nodes[number]
         kind = node.WhichOneof("kind")
         if kind == "user_object":
-            return self._user_object(node)
+            return self._user_object(number, node)
         if kind == "variable":
             return self._variable(number, node.variable)
         if kind == "constant":
@@ -217,25 +222,36 @@ class _Loader:
         if kind == "asset":
             return self._asset(node.asset.asset_file_def_index)
         if kind == "resource":
-            return self._resource(node)
+            return self._resource(number, node)
         raise NotImplementedError(f"tf.saved_model.load_v2: object {number} of {self._dir} is of kind {kind}, which tfcompat does not load.")
 
-    def _user_object(self, node: Any) -> Any:
+    def _user_object(self, number: int, node: Any) -> Any:
         if node.user_object.identifier == "signature_map":
             return SignatureMap()
+        revived = revived_types.deserialize(node.user_object)
+        if revived is not None:
+            self._setters[number] = revived[1]
+            return revived[0]
         is_called = any(child.local_name == "__call__" for child in node.children)
         return (_Callable if is_called else _UserObject)()
 
     def _asset(self, index: int) -> TrackableAsset:
         return TrackableAsset(os.path.join(files.get_assets_dir(self._dir), self._assets[index].filename))
 
-    def _resource(self, node: Any) -> Any:
-        """A table: the functions that were saved with it make and fill it."""
+    def _resource(self, number: int, node: Any) -> RestoredResource:
         functions = {child.local_name: child.node_id for child in node.children}
-        found = _UserObject()
-        found.resource_handle = self._object(functions["_create_resource"])()
-        self._resources.append((found, functions["_initialize"]))
+        found = RestoredResource(node.resource.device, self._object(functions["_create_resource"]))
+        self._resources[number] = found
         return found
+
+    def _entries(self, number: int) -> list[Tensor]:
+        """The keys and values of a table that the checkpoint holds, if it does."""
+        if number not in self._keys:
+            return []
+        path = files.get_variables_path(self._dir)
+        kinds = load_checkpoint(path).get_variable_to_dtype_map()
+        keys = [self._keys[number] + part for part in ("-keys", "-values")]
+        return list(raw.RestoreV2(path, keys, ["", ""], [kinds[key] for key in keys]))
 
     def _variable(self, number: int, saved: Any) -> Any:
         dtype, shape = dtypes.as_dtype(saved.dtype), TensorShape(saved.shape)
@@ -262,12 +278,11 @@ class _Loader:
         outputs = coder.decode_proto(entry.output_signature)
         kinds = [dtypes.as_dtype(arg.type) for arg in function.definition.signature.output_arg]
         make = raw.StatefulPartitionedCall if function.is_stateful else raw.PartitionedCall
-        library = self._library
 
         def call(*args: Any, **kwargs: Any) -> Any:
             leaves = nest.flatten((args, kwargs), expand_composites=True)
             tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
-            _keep(library, get_default_graph())
+            get_default_graph()._add_function(function)
             found = make([*tensors, *bound], kinds, FunctionRef(function.name))
             return _packed(outputs, [] if isinstance(found, Operation) else found if isinstance(found, list) else [found])
 
@@ -285,8 +300,11 @@ class _Loader:
             return made.handle
         return getattr(made, "resource_handle", getattr(made, "asset_path", made))
 
-    def _attach(self, parent: Any, name: str, child: Any) -> None:
-        if isinstance(parent, SignatureMap):
+    def _attach(self, number: int, name: str, child: Any) -> None:
+        parent = self._object(number)
+        if number in self._setters:
+            self._setters[number](parent, name, child)
+        elif isinstance(parent, SignatureMap):
             parent._signatures[name] = child
         elif isinstance(child, SignatureMap):
             vars(parent)[name] = child
@@ -301,6 +319,32 @@ class _UserObject(AutoTrackable):
         return getattr(self, str(key))
 
 
+class RestoredResource(TrackableResource, _UserObject):
+    """A table: the functions that were saved with it make and fill it.
+
+    Args:
+      device: where it is. create: the function that gives its handle.
+    """
+
+    _initialize: Function
+
+    def __init__(self, device: str, create: Function) -> None:
+        super().__init__(device)
+        self._create_resource = create  # type: ignore[method-assign]
+
+    def fill(self, entries: list[Tensor]) -> None:
+        """Fills the table: at once, or where a session runs `tf.tables_initializer()`.
+
+        Args:
+          entries: keys and values that it had when it was saved; none where its function knows them.
+        """
+        with control_dependencies([self._initialize()]):
+            done = raw.LookupTableImportV2(self.resource_handle, *entries) if entries else raw.NoOp()
+        if not executing_eagerly():
+            self.initializer = done
+            add_to_collection(GraphKeys.TABLE_INITIALIZERS, self.initializer)
+
+
 class _Callable(_UserObject):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return vars(self)["__call__"](*args, **kwargs)
@@ -313,13 +357,6 @@ def _packed(structure: Any, tensors: list[Tensor]) -> Any:
     rest = iter(tensors)
     leaves = [None if spec is None else next(rest) for spec in specs]
     return nest.pack_sequence_as(structure, leaves, expand_composites=True)
-
-
-def _keep(functions: list[Any], graph: Any) -> None:
-    """Lets the graph of a function hold the functions that may be called in it."""
-    for function in functions:
-        if not graph._is_function(function.name):
-            graph._add_function(function)
 
 
 def _rename_taken(library: Any) -> dict[str, str]:

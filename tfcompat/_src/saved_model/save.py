@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from tfcompat._src.framework import constant_value, dtypes, nest, raw
 from tfcompat._src.framework.attr_values import FunctionRef
+from tfcompat._src.framework.composite_tensor import CompositeTensor
 from tfcompat._src.framework.convert import constant
 from tfcompat._src.framework.export import export
+from tfcompat._src.framework.function_body import with_held
 from tfcompat._src.framework.graph import Graph
 from tfcompat._src.framework.meta_graph import write_message
-from tfcompat._src.framework.scopes import executing_eagerly, get_default_graph
+from tfcompat._src.framework.scopes import control_dependencies, executing_eagerly, get_default_graph
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape
 from tfcompat._src.framework.tensor_spec import TensorSpec
 from tfcompat._src.framework.trackable import Trackable
-from tfcompat._src.function.def_function import ConcreteFunction, Function
+from tfcompat._src.framework.type_spec import TypeSpec
+from tfcompat._src.function.def_function import ConcreteFunction, Function, as_spec
 from tfcompat._src.ops.control.groups import group
 from tfcompat._src.platform import compat
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime.session import Session
-from tfcompat._src.saved_model import constants, files
+from tfcompat._src.saved_model import constants, files, revived_types
 from tfcompat._src.saved_model.builder import copy_assets_to_destination_dir, get_asset_filename_to_add
 from tfcompat._src.saved_model.nested_structure_coder import StructureCoder
 from tfcompat._src.saved_model.signature_constants import DEFAULT_SERVING_SIGNATURE_DEF_KEY
@@ -32,7 +36,7 @@ from tfcompat._src.train.checkpoint import TrackableSaver
 from tfcompat._src.train.saver import Saver
 from tfcompat._src.train.trackable_graph import ATTRIBUTES, ObjectGraphView, SerializedGraph
 from tfcompat._src.train.trackable_restore import present_session
-from tfcompat._src.train.tracking import TrackableAsset
+from tfcompat._src.train.tracking import CapturableResource, TrackableAsset
 from tfcompat._src.variables.resource_variable import is_resource_variable
 
 _OBJECT_VERSION = {"producer": 1, "min_consumer": 1}
@@ -51,9 +55,13 @@ def save(obj: Any, export_dir: str, signatures: Any = None) -> None:
 
     Raises:
       ValueError: `obj` is not trackable or has an attribute `signatures`; a signature is no such function, or gives anything but
-        a tensor, a flat sequence or a dict of tensors; a function captures a tensor that is neither constant nor a variable.
-      KeyError: a function uses a variable that `obj` does not reach.
+        a tensor, a flat sequence or a dict of tensors; a function captures a tensor that is neither constant nor a variable;
+        a table can be changed.
+      KeyError: a function uses a variable or table that `obj` does not reach.
+      AssertionError: the call is in a function that is being traced.
     """
+    if get_default_graph().building_function:
+        raise AssertionError("tf.saved_model.save is not supported inside a traced @tf.function: call it outside, where it runs once.")
     if not isinstance(obj, Trackable):
         raise ValueError(f"Expected a Trackable object for export, got {obj}.")
     if any(name == _RESERVED for name, _ in obj._checkpoint_dependencies):
@@ -162,7 +170,7 @@ def _wrapped(key: str, function: ConcreteFunction) -> ConcreteFunction:
 def _as_dict(outputs: Any, key: str) -> dict[str, Any]:
     if isinstance(outputs, dict):
         for name, value in outputs.items():
-            if not isinstance(value, Tensor):
+            if not isinstance(value, (Tensor, CompositeTensor)):
                 raise ValueError(
                     f"Got a dictionary containing non-Tensor value {value!r} for key {name!r} in the output of the function used to "
                     f"generate the SavedModel signature {key!r}. Dictionaries outputs for functions used as signatures should have "
@@ -170,7 +178,7 @@ def _as_dict(outputs: Any, key: str) -> dict[str, Any]:
                 )
         return outputs
     values = outputs if isinstance(outputs, (list, tuple)) else [outputs]
-    if not all(isinstance(value, Tensor) for value in values):
+    if not all(isinstance(value, (Tensor, CompositeTensor)) for value in values):
         raise ValueError(
             f"Got non-flat outputs '{outputs}' from the function of signature {key!r}. Signatures have one Tensor per output, so to "
             "have predictable names Python functions used to generate these signatures should avoid outputting Tensors in nested "
@@ -202,7 +210,9 @@ class _Writer:
         self._saved: dict[str, Tensor] = {}
         self.assets: dict[bytes, bytes] = {}
         self._asset_definitions: list[Any] = []
+        self._asset_paths: dict[Tensor, Tensor] = {}
         self._initial_ops: list[Any] = []
+        self._resource_functions: dict[int, dict[str, Function]] = {}
 
     def meta_graph(self) -> Any:
         """The MetaGraphDef message."""
@@ -211,9 +221,10 @@ class _Writer:
         for number, obj in enumerate(self._objects):
             for name, dependency in obj._checkpoint_dependencies:
                 self._link(number, name, self._numbers[id(dependency)])
-            for name, function in functions_of(obj):
+            for name, function in (*functions_of(obj), *self._resource_functions.get(number, {}).items()):
                 self._link(number, name, self._function_node(function))
         self._write_signature_map()
+        self._add_resource_initializers()
         with self._graph.as_default():
             saver = Saver(self._saved, allow_empty=True)
             signatures = {key: self._signature(key, function) for key, function in self._signatures.items()}
@@ -236,10 +247,11 @@ class _Writer:
         if isinstance(obj, TrackableAsset):
             self._write_asset(node, obj)
             return
+        if isinstance(obj, CapturableResource):
+            self._write_resource(node, obj)
+            return
         if not is_resource_variable(obj):
-            node.user_object.identifier = getattr(obj, "_object_identifier", "_generic_user_object")
-            node.user_object.metadata = getattr(obj, "_tracking_metadata", "")
-            node.user_object.version.CopyFrom(messages.VersionDef(**_OBJECT_VERSION))
+            node.user_object.CopyFrom(revived_types.serialize(obj) or _user_object(obj))
             return
         name = obj.op.name
         node.variable.CopyFrom(messages.SavedVariable(
@@ -267,7 +279,36 @@ class _Writer:
         definition.tensor_info.name = initial.name
         self._asset_definitions.append(definition)
         self._inside[asset.asset_path] = inside
+        self._asset_paths[asset.asset_path] = initial
         self._captured[asset.asset_path] = self._numbers[id(asset)]
+
+    def _write_resource(self, node: Any, resource: CapturableResource) -> None:
+        """A table: functions make and fill it, and the graph has one of its own."""
+        if resource._gather_saveables_for_checkpoint():
+            raise ValueError(
+                f"{resource} holds entries that a SavedModel of objects does not keep: save it with tf.train.Saver or "
+                "tf.train.Checkpoint, or use a table that an initializer fills."
+            )
+        number, own = self._numbers[id(resource)], dict(functions_of(resource))
+        node.resource.device = resource._resource_device
+        self._resource_functions[number] = {
+            name: function for name, function in functions_of_resource(resource).items() if name not in own
+        }
+        handle = resource.resource_handle
+        if handle is not None:
+            with self._graph.as_default():
+                self._inside[handle] = copy.copy(resource)._create_resource()
+            self._captured[handle] = number
+
+    def _add_resource_initializers(self) -> None:
+        """Adds calls that fill the resources of the graph, from files where the loader says that they are."""
+        values = {**self._inside, **self._asset_paths}
+        for obj in self._objects:
+            if isinstance(obj, CapturableResource):
+                made = dict(functions_of(obj)) | self._resource_functions[self._numbers[id(obj)]]
+                for function in made["_initialize"].concrete_functions():
+                    with self._graph.as_default(), control_dependencies(None):
+                        self._initial_ops.append(_add_call(function, [values[t] for t in function.captured_inputs])[0].op)
 
     # ---- functions ----
 
@@ -292,13 +333,14 @@ class _Writer:
 
     def _add_function(self, function: ConcreteFunction) -> str:
         if function.name not in self._proto.concrete_functions:
+            _check_saveable(function)
             bound = [self._capture(tensor, function) for tensor in function.captured_inputs]
             function.add_to_graph(self._graph)
             entry = self._proto.concrete_functions[function.name]
             entry.bound_inputs.extend(bound)
             coder = StructureCoder()
             entry.canonicalized_input_signature.CopyFrom(coder.encode_structure(_named_signature(function)))
-            outputs = nest.map_structure(_as_spec, function.structured_outputs, expand_composites=True)
+            outputs = nest.map_structure(as_spec, function.structured_outputs)
             entry.output_signature.CopyFrom(coder.encode_structure(outputs))
         return function.name
 
@@ -308,8 +350,8 @@ class _Writer:
             return self._captured[tensor]
         if tensor.dtype == dtypes.resource:
             raise KeyError(
-                f"Tried to export function {function.name}, which uses {tensor.name}, but no resource variable behind it is reachable "
-                "from root: make the variable an attribute of the object that is saved. Tables are not saved."
+                f"Tried to export function {function.name}, which uses {tensor.name}, but no variable or table behind it is reachable "
+                "from root: make it an attribute of the object that is saved."
             )
         value = constant_value.constant_value(tensor)
         if value is None:
@@ -344,14 +386,8 @@ class _Writer:
         inputs = {
             name: raw.Placeholder(spec.dtype, spec.shape, name=f"{key}_{name}") for name, spec in sorted(specs.items())
         }
-        made = function.add_to_graph(self._graph)
-        make = raw.StatefulPartitionedCall if made.is_stateful else raw.PartitionedCall
-        arguments = [*inputs.values(), *(self._inside[t] for t in function.captured_inputs)]
-        found = make(arguments, [t.dtype.base_dtype for t in function.outputs], FunctionRef(function.name))
-        tensors = found if isinstance(found, (list, tuple)) else [found]
-        for tensor, inner in zip(tensors, function.outputs):
-            tensor.set_shape(inner.shape)
-        outputs = nest.pack_sequence_as(function.structured_outputs, list(tensors))
+        tensors = _add_call(function, [*inputs.values(), *(self._inside[t] for t in function.captured_inputs)])
+        outputs = nest.pack_sequence_as(function.structured_outputs, tensors, expand_composites=True)
         if inputs:
             return predict_signature_def(inputs, outputs)
         found_def = predict_signature_def(outputs, outputs)
@@ -359,8 +395,47 @@ class _Writer:
         return found_def
 
 
-def _as_spec(value: Any) -> Any:
-    return TensorSpec(value.shape, value.dtype) if isinstance(value, Tensor) else value
+def _user_object(obj: Any) -> Any:
+    return messages.SavedUserObject(
+        identifier=obj._object_identifier, metadata=obj._tracking_metadata, version=messages.VersionDef(**_OBJECT_VERSION)
+    )
+
+
+def functions_of_resource(resource: CapturableResource) -> dict[str, Function]:
+    """The functions with which a SavedModel makes, fills and releases a resource."""
+
+    def creator() -> Any:
+        return resource._create_resource()
+
+    def initializer() -> int:
+        resource._initialize()
+        return 1
+
+    def destroyer() -> int:
+        resource._destroy_resource()
+        return 1
+
+    made = {"_create_resource": creator, "_initialize": initializer, "_destroy_resource": destroyer}
+    return {name: Function(function, f"_{function.__name__}", ()) for name, function in made.items()}
+
+
+def _add_call(function: ConcreteFunction, arguments: list[Tensor]) -> list[Tensor]:
+    """Adds a call of a function, with what it captures among the arguments, to the default graph; its results."""
+    made = function.add_to_graph(get_default_graph())
+    make = raw.StatefulPartitionedCall if made.is_stateful else raw.PartitionedCall
+    found = make(arguments, [t.dtype.base_dtype for t in function.outputs], FunctionRef(function.name))
+    tensors = list(found) if isinstance(found, (list, tuple)) else [found]
+    for tensor, inner in zip(tensors, function.outputs):
+        tensor.set_shape(inner.shape)
+    return tensors
+
+
+def _check_saveable(function: ConcreteFunction) -> None:
+    """ValueError where the function, or one that it calls, was marked as one that cannot be saved."""
+    called = with_held([function._traced.function()]).values()
+    reasons = [r for each in called if "body" in vars(each) for r in each.body.saving_errors]
+    if reasons:
+        raise ValueError(f"Tried to export the function {function.name}, which cannot be saved: " + "; ".join(dict.fromkeys(reasons)))
 
 
 def _named_signature(function: ConcreteFunction) -> Any:
@@ -368,11 +443,13 @@ def _named_signature(function: ConcreteFunction) -> Any:
     tensors = iter(function.inputs)
 
     def named(value: Any) -> Any:
-        if not isinstance(value, TensorSpec):
-            return value
-        return TensorSpec(TensorShape(value.shape), value.dtype, next(tensors).op.name)
+        if isinstance(value, TensorSpec):
+            return TensorSpec(TensorShape(value.shape), value.dtype, next(tensors).op.name)
+        for _ in nest.flatten(value, expand_composites=True) if isinstance(value, TypeSpec) else ():
+            next(tensors)
+        return value
 
-    return nest.map_structure(named, function.structured_input_signature, expand_composites=True)
+    return nest.map_structure(named, function.structured_input_signature)
 
 
 def _function_spec(function: Function) -> Any:

@@ -9,7 +9,9 @@ from tfcompat._src.framework.convert import constant
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.ops.array.constant import placeholder_with_default
 from tfcompat._src.platform import file_io
-from tfcompat._src.summary import summary_ops_v2
+from tfcompat._src.summary.recording import always_record_summaries
+from tfcompat._src.summary.summary_ops_v2 import import_event
+from tfcompat._src.summary.summary_writers import create_file_writer
 
 
 class EventFileWriterV2:
@@ -29,12 +31,12 @@ class EventFileWriterV2:
             file_io.makedirs(logdir)
         with session.graph.as_default():
             with name_scope("filewriter"):
-                writer = summary_ops_v2.create_file_writer(
+                writer = create_file_writer(
                     logdir, max_queue=max_queue, flush_millis=int(flush_secs * 1000), filename_suffix=filename_suffix
                 )
-                with summary_ops_v2.always_record_summaries(), writer.as_default():
+                with always_record_summaries(), writer.as_default():
                     self._event_placeholder = placeholder_with_default(constant("unused", dtypes.string), shape=[])
-                    self._add_event_op = summary_ops_v2.import_event(self._event_placeholder)
+                    self._add_event_op = import_event(self._event_placeholder)
                 self._init_op, self._flush_op, self._close_op = writer.init(), writer.flush(), writer.close()
             session.run(self._init_op)
 

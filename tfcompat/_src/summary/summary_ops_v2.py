@@ -1,13 +1,11 @@
-"""tf.contrib.summary: summaries that are written by nodes of the graph, where a writer and a condition are set."""
+"""Summaries that are written by nodes of the graph or at once, where a writer is set: tf.contrib.summary, tf.compat.v2.summary."""
 
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 import re
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from tfcompat._src.framework import dtypes, raw
@@ -21,6 +19,7 @@ from tfcompat._src.framework.scopes import (
     add_to_collection,
     control_dependencies,
     device,
+    executing_eagerly,
     get_collection,
     get_default_graph,
     name_scope,
@@ -29,216 +28,19 @@ from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.array.constant import identity, placeholder
 from tfcompat._src.ops.control.cond import smart_cond
 from tfcompat._src.ops.control.groups import no_op
-from tfcompat._src.ops.math.compare import logical_and
 from tfcompat._src.platform import logging
-from tfcompat._src.summary.scope import summary_scope
+from tfcompat._src.proto import messages
+from tfcompat._src.summary import scope as summary_op_util
+from tfcompat._src.summary.recording import CPU, STATE, get_step, is_recording, should_record_summaries
+from tfcompat._src.summary.summary_writers import summary_writer_initializer_op
 from tfcompat._src.train.training_util import get_or_create_global_step
 
-_SUMMARY_WRITER_INIT_COLLECTION_NAME = "_SUMMARY_WRITER_V2"
-_CPU = "cpu:0"
-_EXPERIMENT_NAME = re.compile(r"^[^\x00-\x1F<>]{0,256}$")
-_RUN_NAME = re.compile(r"^[^\x00-\x1F<>]{0,512}$")
-_USER_NAME = re.compile(r"^[a-z]([-a-z0-9]{0,29}[a-z0-9])?$", re.IGNORECASE)
-
-
-class _ThreadState(threading.local):
-    """The writer and the condition of the present thread."""
-
-    writer: Any = None
-    recording: Any = None
-
-
-_STATE = _ThreadState()
-
-
-# ---- whether summaries are written ----
-
-
-@export("contrib.summary.should_record_summaries", "contrib.summary.summary.should_record_summaries")
-def should_record_summaries() -> Tensor:
-    """A bool scalar, whether summaries are written; false where no condition is set."""
-    condition = _STATE.recording() if callable(_STATE.recording) else _STATE.recording
-    return logical_and(True, False if condition is None else condition)
-
-
-@contextlib.contextmanager
-def record_if(condition: Any) -> Iterator[None]:
-    """A block in which summaries are written where `condition`, a bool, bool Tensor or function giving one, is true."""
-    before, _STATE.recording = _STATE.recording, condition
-    try:
-        yield
-    finally:
-        _STATE.recording = before
-
-
-@export("contrib.summary.always_record_summaries", "contrib.summary.summary.always_record_summaries")
-def always_record_summaries() -> contextlib.AbstractContextManager[None]:
-    """A block in which all summaries are written."""
-    return record_if(True)
-
-
-@export("contrib.summary.never_record_summaries", "contrib.summary.summary.never_record_summaries")
-def never_record_summaries() -> contextlib.AbstractContextManager[None]:
-    """A block in which no summaries are written."""
-    return record_if(False)
-
-
-@export("contrib.summary.record_summaries_every_n_global_steps", "contrib.summary.summary.record_summaries_every_n_global_steps")
-def record_summaries_every_n_global_steps(n: int, global_step: Any = None) -> contextlib.AbstractContextManager[None]:
-    """A block in which summaries are written at each `n`-th step of `global_step`, by default that of the graph."""
-    if global_step is None:
-        global_step = get_or_create_global_step()
-    with device(_CPU):
-        return record_if(raw.Equal(global_step % n, 0))
-
-
-# ---- writers ----
-
-
-@export("contrib.summary.SummaryWriter", "contrib.summary.summary.SummaryWriter")
-class SummaryWriter:
-    """Writes the summaries of a graph.
-
-    Args:
-      shared_name: name under which a Session holds the writer.
-      init_op_fn: makes the operation that opens it, given the handle.
-      name: name of the node of the handle.
-    """
-
-    def __init__(self, shared_name: str, init_op_fn: Callable[[Tensor], Operation], name: str | None = None) -> None:
-        self._resource = raw.SummaryWriter(shared_name=shared_name, name=name)
-        self._init_op_fn = init_op_fn
-        add_to_collection(_SUMMARY_WRITER_INIT_COLLECTION_NAME, init_op_fn(self._resource))
-
-    def set_as_default(self) -> None:
-        """Makes this the writer of the present thread."""
-        _STATE.writer = self
-
-    @contextlib.contextmanager
-    def as_default(self) -> Iterator[SummaryWriter]:
-        """A block with this as the writer; a node that flushes it is made at the end."""
-        before, _STATE.writer = _STATE.writer, self
-        try:
-            yield self
-            self.flush()
-        finally:
-            _STATE.writer = before
-
-    def init(self) -> Operation:
-        """An operation that opens the writer."""
-        return self._init_op_fn(self._resource)
-
-    def flush(self) -> Operation:
-        """An operation that hands what was written to the operating system."""
-        return flush(writer=self)
-
-    def close(self) -> Operation:
-        """An operation that flushes and closes the writer."""
-        with control_dependencies([self.flush()]), device(_CPU):
-            return raw.CloseSummaryWriter(self._resource)
-
-
-ResourceSummaryWriter = SummaryWriter
-
-
-class NoopSummaryWriter:
-    """A writer that writes nothing."""
-
-    def set_as_default(self) -> None:
-        """Does nothing."""
-
-    @contextlib.contextmanager
-    def as_default(self) -> Iterator[None]:
-        """A block that changes nothing."""
-        yield
-
-    def init(self) -> None:
-        """Does nothing."""
-
-    def flush(self) -> None:
-        """Does nothing."""
-
-    def close(self) -> None:
-        """Does nothing."""
-
-
-@export("contrib.summary.create_file_writer", "contrib.summary.summary.create_file_writer")
-def create_file_writer(
-    logdir: str | None,
-    max_queue: Any = None,
-    flush_millis: Any = None,
-    filename_suffix: Any = None,
-    name: str | None = None,
-) -> Any:
-    """A writer of event files.
-
-    Args:
-      logdir: the folder; None for a writer that does nothing.
-      max_queue: how many summaries wait in memory, 10 by default.
-      flush_millis: milliseconds between flushes, 120,000 by default.
-      filename_suffix: the end of the file's name, ".v2" by default.
-      name: name under which a Session holds the writer, "logdir:" and the folder by default; writers of one name are one.
-
-    Returns:
-      a SummaryWriter; its `init()`, or `summary_writer_initializer_op()`, must run before summaries are written.
-    """
-    if logdir is None:
-        return NoopSummaryWriter()
-    logdir = str(logdir)
-    with device(_CPU):
-        max_queue = constant(10) if max_queue is None else max_queue
-        flush_millis = constant(2 * 60 * 1000) if flush_millis is None else flush_millis
-        filename_suffix = constant(".v2") if filename_suffix is None else filename_suffix
-        make = functools.partial(
-            raw.CreateSummaryFileWriter, logdir=logdir, max_queue=max_queue, flush_millis=flush_millis,
-            filename_suffix=filename_suffix,
-        )  # fmt: skip
-        return SummaryWriter("logdir:" + logdir if name is None else name, make)
-
-
-@export("contrib.summary.create_summary_file_writer", "contrib.summary.summary.create_summary_file_writer")
-def create_summary_file_writer(*args: Any, **kwargs: Any) -> Any:
-    """The old name of `create_file_writer`."""
-    logging.warning("Deprecation Warning: create_summary_file_writer was renamed to create_file_writer")
-    return create_file_writer(*args, **kwargs)
-
-
-@export("contrib.summary.create_db_writer", "contrib.summary.summary.create_db_writer")
-def create_db_writer(
-    db_uri: Any, experiment_name: Any = None, run_name: Any = None, user_name: Any = None, name: str | None = None
-) -> Any:
-    """A writer to an SQLite database.
-
-    Raises:
-      ValueError: a name has characters that none may have. NotImplementedError: otherwise.
-    """
-    for kind, pattern, value in (
-        ("experiment_name", _EXPERIMENT_NAME, experiment_name), ("run_name", _RUN_NAME, run_name), ("user_name", _USER_NAME, user_name)
-    ):  # fmt: skip
-        if isinstance(value, str) and pattern.search(value) is None:
-            raise ValueError(f"{kind} ({value}) must match {pattern.pattern}")
-    raise NotImplementedError("tfcompat does not write summaries to a database (tf.contrib.summary.create_db_writer)")
-
-
-@export("contrib.summary.flush", "contrib.summary.summary.flush")
-def flush(writer: Any = None, name: str | None = None) -> Operation:
-    """An operation that hands what a writer (by default the thread's; a handle will do) wrote to the operating system."""
-    writer = _STATE.writer if writer is None else writer
-    if writer is None:
-        return no_op()
-    with device(_CPU):
-        return raw.FlushSummaryWriter(writer._resource if isinstance(writer, SummaryWriter) else writer, name=name)
-
-
-@export("contrib.summary.summary_writer_initializer_op", "contrib.summary.summary.summary_writer_initializer_op")
-def summary_writer_initializer_op() -> list[Operation]:
-    """The operations that open all writers of the default graph."""
-    return get_collection(_SUMMARY_WRITER_INIT_COLLECTION_NAME)
+_NOT_IN_SCOPES = re.compile(r"[^-_/.A-Za-z0-9]")
 
 
 @export("summary.initialize", "contrib.summary.initialize", "contrib.summary.summary.initialize")
 def initialize(graph: Any = None, session: Any = None) -> None:
-    """Opens the writers of the default graph.
+    """Opens the writers of the default graph; where operations run at once, they are open already.
 
     Args:
       graph: a Graph or GraphDef that is then written.
@@ -247,24 +49,30 @@ def initialize(graph: Any = None, session: Any = None) -> None:
     Raises:
       RuntimeError: the thread has no writer. ValueError: there is no session.
     """
-    if _STATE.writer is None:
+    if executing_eagerly():
+        return
+    if STATE.writer is None:
         raise RuntimeError("No default tf.contrib.summary.SummaryWriter found")
     session = session or SESSIONS.top()
     if session is None:
         raise ValueError("session must be passed if no default session exists")
     session.run(summary_writer_initializer_op())
     if graph is not None:
-        message = graph.as_graph_def(add_shapes=True) if isinstance(graph, Graph) else graph
         fed = placeholder(dtypes.string)
-        session.run(graph_summary(fed, 0), feed_dict={fed: message.SerializeToString()})
+        session.run(graph_summary(fed, 0), feed_dict={fed: _serialized(graph)})
 
 
-# ---- summaries ----
+def _serialized(graph: Any) -> bytes:
+    message = graph.as_graph_def(add_shapes=True) if isinstance(graph, Graph) else graph
+    return message.SerializeToString()
+
 
 
 @export("summary.all_v2_summary_ops", "contrib.summary.all_summary_ops", "contrib.summary.summary.all_summary_ops")
-def all_v2_summary_ops() -> list[Any]:
-    """The nodes of the default graph that write summaries, but those of `graph` and `import_event`."""
+def all_v2_summary_ops() -> list[Any] | None:
+    """The nodes of the default graph that write summaries, but those of `graph` and `import_event`; None in eager mode."""
+    if executing_eagerly():
+        return None
     return get_collection(GraphKeys._SUMMARY_COLLECTION)
 
 
@@ -288,15 +96,21 @@ def summary_writer_function(name: str, tensor: Any, function: Callable, family: 
     scope_name = get_default_graph().get_name_scope()
 
     def record() -> Tensor:
-        with name_scope(scope_name + "/" if scope_name else ""), summary_scope(name, family, values=[tensor]) as (tag, scope):
+        with name_scope(scope_name + "/" if scope_name else ""), summary_op_util.summary_scope(name, family, values=[tensor]) as (tag, scope):
             with control_dependencies([function(tag, scope)]):
                 return constant(True)
 
-    if _STATE.writer is None:
+    if STATE.writer is None:
         return no_op()
-    with device(_CPU):
-        found = smart_cond(should_record_summaries(), record, lambda: constant(False), name="")
-        add_to_collection(GraphKeys._SUMMARY_COLLECTION, found)
+    return _written(should_record_summaries, record, "")
+
+
+def _written(condition: Callable[[], Tensor], record: Callable[[], Tensor], name: str) -> Tensor:
+    """A bool scalar: whether the condition held and `record` wrote."""
+    with device(CPU):
+        found = smart_cond(condition(), record, lambda: constant(False), name=name)
+        if not executing_eagerly():
+            add_to_collection(GraphKeys._SUMMARY_COLLECTION, found)
     return found
 
 
@@ -319,7 +133,7 @@ def generic(name: str, tensor: Any, metadata: Any = None, family: str | None = N
             serialized = constant("" if metadata is None else metadata.SerializeToString())
         else:
             serialized = metadata
-        handle, at = _STATE.writer._resource, _choose_step(step)
+        handle, at = STATE.writer._resource, _choose_step(step)
         return raw.WriteSummary(handle, at, identity(tensor), tag, serialized, name=scope)
 
     return summary_writer_function(name, tensor, function, family=family)
@@ -330,7 +144,7 @@ def scalar(name: str, tensor: Any, family: str | None = None, step: Any = None) 
     """Writes a number; arguments and result as for `generic`."""
 
     def function(tag: str, scope: str) -> Operation:
-        return raw.WriteScalarSummary(_STATE.writer._resource, _choose_step(step), tag, identity(tensor), name=scope)
+        return raw.WriteScalarSummary(STATE.writer._resource, _choose_step(step), tag, identity(tensor), name=scope)
 
     return summary_writer_function(name, tensor, function, family=family)
 
@@ -340,7 +154,7 @@ def histogram(name: str, tensor: Any, family: str | None = None, step: Any = Non
     """Writes the distribution of the elements of a tensor; arguments and result as for `generic`."""
 
     def function(tag: str, scope: str) -> Operation:
-        return raw.WriteHistogramSummary(_STATE.writer._resource, _choose_step(step), tag, identity(tensor), name=scope)
+        return raw.WriteHistogramSummary(STATE.writer._resource, _choose_step(step), tag, identity(tensor), name=scope)
 
     return summary_writer_function(name, tensor, function, family=family)
 
@@ -356,7 +170,7 @@ def image(
 
     def function(tag: str, scope: str) -> Operation:
         color = constant([255, 0, 0, 255], dtype=dtypes.uint8) if bad_color is None else bad_color
-        handle, at = _STATE.writer._resource, _choose_step(step)
+        handle, at = STATE.writer._resource, _choose_step(step)
         return raw.WriteImageSummary(handle, at, tag, identity(tensor), color, max_images, name=scope)
 
     return summary_writer_function(name, tensor, function, family=family)
@@ -368,7 +182,7 @@ def audio(name: str, tensor: Any, sample_rate: Any, max_outputs: int, family: st
 
     def function(tag: str, scope: str) -> Operation:
         return raw.WriteAudioSummary(
-            _STATE.writer._resource, _choose_step(step), tag, identity(tensor), sample_rate=sample_rate,
+            STATE.writer._resource, _choose_step(step), tag, identity(tensor), sample_rate=sample_rate,
             max_outputs=max_outputs, name=scope,
         )  # fmt: skip
 
@@ -380,29 +194,131 @@ def graph_summary(param: Tensor, step: Any = None, name: str | None = None) -> O
     """An operation that writes a graph, whether or not summaries are recorded.
 
     Args:
-      param: string scalar, a serialized GraphDef.
+      param: string scalar, a serialized GraphDef; where operations run at once, a Graph or GraphDef too.
       step: int64 scalar, by default the global step.
       name: node name.
 
     Raises:
-      TypeError: `param` is no Tensor.
+      TypeError: `param` is no Tensor, in a graph.
     """
-    if not isinstance(param, Tensor):
+    if not executing_eagerly() and not isinstance(param, Tensor):
         raise TypeError(f"graph() needs a tf.Tensor (e.g. tf.placeholder) in graph mode, but was: {type(param)}")
-    if _STATE.writer is None:
+    if STATE.writer is None:
         return no_op()
-    with device(_CPU):
-        serialized = identity(param)
-        return raw.WriteGraphSummary(_STATE.writer._resource, _choose_step(step), serialized, name=name)
+    with device(CPU):
+        is_graph = isinstance(param, (Graph, messages.GraphDef))
+        serialized = convert_to_tensor(_serialized(param), dtypes.string) if is_graph else identity(param)
+        return raw.WriteGraphSummary(STATE.writer._resource, _choose_step(step), serialized, name=name)
 
 
 @export("contrib.summary.import_event", "contrib.summary.summary.import_event")
 def import_event(tensor: Any, name: str | None = None) -> Operation:
     """An operation that writes a serialized Event, a string scalar, whether or not summaries are recorded."""
-    return raw.ImportEvent(_STATE.writer._resource, tensor, name=name)
+    return raw.ImportEvent(STATE.writer._resource, tensor, name=name)
 
 
 @export("contrib.summary.eval_dir", "contrib.summary.summary.eval_dir")
 def eval_dir(model_dir: str, name: str | None = None) -> str:
     """The folder of the summaries of an evaluation."""
     return os.path.join(model_dir, f"eval_{name}" if name else "eval")
+
+# ---- summaries of tf.compat.v2.summary ----
+
+
+@export("compat.v2.summary.experimental.summary_scope")
+@contextlib.contextmanager
+def summary_scope(name: str | None, default_name: str = "summary", values: Iterable[Any] | None = None) -> Iterator[tuple[str, str]]:
+    """A block in the scope of a summary; gives its tag, the scopes around and the name as it is, and the name scope.
+
+    Args:
+      name: of the summary. default_name: where there is none. values: tensors, as for `tf.name_scope`.
+    """
+    name = name or default_name
+    around = get_default_graph().get_name_scope()
+    tag = f"{around}/{name}" if around else name
+    with name_scope(_NOT_IN_SCOPES.sub("", name) or None, default_name, values) as scope:
+        yield tag, scope
+
+
+def _at_step(step: Any) -> Any:
+    found = get_step() if step is None else step
+    if found is None:
+        raise ValueError("No step set via 'step' argument or tf.summary.experimental.set_step()")
+    return found
+
+
+def _recorded(make: Callable[[], Any]) -> Tensor:
+    """A bool scalar: whether summaries are recorded and `make` wrote one."""
+
+    def record() -> Tensor:
+        with device(CPU), control_dependencies([make()]):
+            return constant(True)
+
+    return _written(lambda: is_recording(True), record, "summary_cond")
+
+
+@export("compat.v2.summary.write")
+def write(tag: str, tensor: Any, step: Any = None, metadata: Any = None, name: str | None = None) -> Tensor:
+    """Writes a tensor with the writer of this thread.
+
+    Args:
+      tag: of the summary, as `summary_scope` gives it.
+      tensor: of any dtype and shape.
+      step: int64 scalar, by default what `set_step` set.
+      metadata: a SummaryMetadata message, or it serialized.
+      name: node name.
+
+    Returns:
+      a bool scalar, whether it was written: false where there is no writer.
+
+    Raises:
+      ValueError: there is a writer and no step.
+    """
+    with name_scope(name, "write_summary") as scope:
+        if STATE.writer is None:
+            return constant(False)
+        at = _at_step(step)
+        given = b"" if metadata is None else metadata
+        serialized = given.SerializeToString() if hasattr(given, "SerializeToString") else given
+        return _recorded(lambda: raw.WriteSummary(STATE.writer._resource, at, identity(tensor), tag, serialized, name=scope))
+
+
+@export("compat.v2.summary.experimental.write_raw_pb")
+def write_raw_pb(tensor: Any, step: Any = None, name: str | None = None) -> Tensor:
+    """Writes Summary messages; `tensor` has them serialized, strings of any shape. Otherwise as `write`."""
+    with name_scope(name, "write_raw_pb") as scope:
+        if STATE.writer is None:
+            return constant(False)
+        at = _at_step(step)
+        return _recorded(lambda: raw.WriteRawProtoSummary(STATE.writer._resource, at, identity(tensor), name=scope))
+
+
+def _write_text(name: str, default_name: str, plugin: str, text: Any, step: Any) -> Tensor:
+    """Writes a string for a plugin of TensorBoard, in version 1 of its format."""
+    metadata = messages.SummaryMetadata()
+    metadata.plugin_data.plugin_name, metadata.plugin_data.content = plugin, b"1"
+    with summary_scope(name, default_name, [step]) as (tag, _):
+        with device(CPU):
+            tensor = constant(text, dtype=dtypes.string)
+        return write(tag, tensor, step=step, metadata=metadata)
+
+
+def run_metadata(name: str, data: Any, step: Any = None) -> Tensor:
+    """Writes a RunMetadata message; `step` and the result are as for `write`."""
+    return _write_text(name, "graph_run_metadata_summary", "graph_run_metadata", data.SerializeToString(), step)
+
+
+def run_metadata_graphs(name: str, data: Any, step: Any = None) -> Tensor:
+    """Writes the graphs of a RunMetadata message; `step` and the result are as for `write`."""
+    graphs = messages.RunMetadata(function_graphs=data.function_graphs, partition_graphs=data.partition_graphs)
+    return _write_text(name, "graph_run_metadata_graph_summary", "graph_run_metadata_graph", graphs.SerializeToString(), step)
+
+
+def keras_model(name: str, data: Any, step: Any = None) -> Any:
+    """Writes the configuration of a Keras model; False, and a warning, where it has none. Otherwise as `write`."""
+    try:
+        text = data.to_json()
+    except Exception as exc:  # noqa: BLE001 - as in 1.15, a model that cannot be written stops no training
+        logging.warn(f"Model failed to serialize as JSON. Ignoring... {exc}")
+        return False
+    return _write_text(name, "graph_keras_model", "graph_keras_model", text, step)

@@ -3,12 +3,14 @@
 import importlib
 
 from tfcompat._src.variables.variable_v2 import VariableV2 as Variable
+from tfcompat.compat.v2 import autograph as autograph
 from tfcompat.compat.v2 import data as data
 from tfcompat.compat.v2 import estimator as estimator
 from tfcompat.compat.v2 import feature_column as feature_column
 from tfcompat.compat.v2 import keras as keras
 from tfcompat.compat.v2 import nn as nn
 from tfcompat.compat.v2 import strings as strings
+from tfcompat.compat.v2 import summary as summary
 
 _LAZY = {
 }
