@@ -10,6 +10,7 @@ import pytest
 
 import tfcompat as tf
 from tfcompat._src.runtime.eager import eager_graph, eager_mode, graph_mode
+from tfcompat._src.testing.leaks import assert_no_garbage_created
 
 
 @pytest.fixture(autouse=True)
@@ -179,3 +180,96 @@ def test_config_says_the_devices():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100)
     assert done.stdout.strip() == "/job:localhost/replica:0/task:0/device:CPU:1", done.stderr
+
+
+class Cycles(tf.test.TestCase):
+    @assert_no_garbage_created
+    def test_variables_and_arrays_leave_none(self):
+        with graph_mode(), eager_mode():
+            tf.Variable(1.0, use_resource=True)
+            array = tf.TensorArray(tf.float32, size=2, infer_shape=False).write(0, [[4.0, 5.0]]).write(1, -3.0)
+            self.assertAllEqual(-3.0, array.read(1))
+
+    def test_a_test_that_leaves_one_fails(self):
+        @assert_no_garbage_created
+        def leaves_one(case):
+            cycle = []
+            cycle.append(cycle)
+
+        with self.assertRaisesRegex(AssertionError, "list"):
+            leaves_one(self)
+
+
+def test_functions_in_a_critical_section_may_return_what_ran():
+    section, variable = tf.CriticalSection(), tf.Variable(1.0)
+    assert section.execute(lambda: tf.group(variable.assign_add(2.0))) is None
+    nothing, value = section.execute(lambda: (None, variable.read_value()))
+    assert nothing is None and value.numpy() == 3.0
+
+
+def test_gradient_of_a_loop_in_a_function_by_a_tensor_outside():
+    v = tf.constant(3.0)
+
+    @tf.function
+    def slope():
+        return tf.gradients(tf.while_loop(lambda i, _: i < 2, lambda i, x: (i + 1, x * v), [0, 1.0])[1], [v])
+
+    assert slope()[0].numpy() == 6.0
+
+
+def test_python_functions_that_run_at_once_give_what_they_return():
+    x = tf.constant([1.0, 2.0])
+    assert tf.py_func(lambda v: v + 1, [x], [tf.float32]).numpy().tolist() == [2.0, 3.0]
+    pair = tf.py_func(lambda v: (v, np.int8(3)), [x], tf.float32)
+    assert [t.dtype for t in pair] == [tf.float32, tf.int8]
+    assert tf.py_func(lambda: None, [], []) is None
+    assert tf.py_function(lambda: None, [], []) == []
+    with pytest.raises(tf.errors.InvalidArgumentError, match="returns 0 values, but expects to see 1 values"):
+        tf.py_function(lambda: None, [], tf.float32)
+
+
+def test_the_derivative_of_a_variable_by_itself_is_one():
+    v = tf.Variable(3.0, use_resource=True)
+    with tf.GradientTape(persistent=True) as tape:
+        square = v * v
+    assert tape.gradient(v, v).numpy() == 1.0
+    assert tape.gradient([square, v], v).numpy() == 7.0
+    with tf.GradientTape(watch_accessed_variables=False) as tape:
+        pass
+    assert tape.gradient(v, v) is None
+
+
+def test_nothing_is_unstacked_or_packed():
+    assert tf.raw_ops.Unpack(value=tf.zeros([0]), num=0) == []
+    with tf.Graph().as_default():
+        assert tf.raw_ops.Unpack(value=tf.zeros([0]), num=0) == []
+    assert tf.map_fn(lambda x: tf.constant(""), tf.constant([]), dtype=tf.string).dtype == tf.string
+    assert tf.TensorArray(tf.float32, size=0).gather([]).shape == (0,)
+
+
+def test_functions_over_no_rows():
+    found = tf.map_fn(lambda _: tf.constant(""), tf.constant([]), dtype=tf.string)
+    assert (found.dtype, found.shape) == (tf.string, [0])
+    assert tf.TensorArray(tf.float32, 2).unstack(tf.zeros([0, 3])).size().numpy() == 0
+
+
+def test_layers_have_trainable_variables():
+    dense, norm = tf.layers.Dense(3), tf.layers.BatchNormalization()
+    norm(dense(tf.ones([2, 4])), training=True)
+    assert [len(v) for v in (dense.trainable_variables, norm.trainable_variables, norm.non_trainable_variables)] == [2, 2, 2]
+
+
+def test_a_function_makes_variables():
+    made = {}
+
+    @tf.function
+    def call(x):
+        if not made:
+            made["scale"] = tf.get_variable("scale", [2], initializer=tf.ones_initializer())
+            made["layer"] = tf.layers.Dense(1, kernel_initializer=tf.ones_initializer())
+        return made["layer"](x * made["scale"])
+
+    assert call(tf.constant([[2.0, 3.0]])).numpy().tolist() == [[5.0]]
+    made["scale"].assign([1.0, 2.0])
+    assert call(tf.constant([[2.0, 3.0]])).numpy().tolist() == [[8.0]]
+    assert len(made["layer"].trainable_variables) == 2

@@ -221,3 +221,78 @@ def test_gradient_through_one_side_of_a_switch():
     x = tf.constant(2.0)
     off, on = tf.raw_ops.Switch(data=x, pred=tf.placeholder_with_default(True, []))
     assert run([tf.gradients(off, x)[0], tf.gradients(on, x)[0]]) == [0.0, 1.0]
+
+
+def test_a_predicate_chooses_between_two_outer_tensors():
+    """Branches that hold nothing of their own: the predicate is known only when the step runs."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [3])
+        step = tf.get_variable("step", shape=[], dtype=tf.int64, initializer=tf.zeros_initializer())
+        late = tf.greater_equal(tf.assign_add(step, 1), 2)
+        y = tf.exp(x)
+        chosen = tf.cond(late, lambda: y, lambda: x)
+        session.run(tf.global_variables_initializer())
+        values = [session.run(chosen, {x: [0.0, 0.0, 0.0]}).tolist() for _ in range(3)]
+        assert values == [[0.0] * 3, [1.0] * 3, [1.0] * 3]
+
+
+def test_what_stands_in_a_branch_not_taken_has_no_value() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, inside = tf.placeholder(tf.float32, [2]), []
+        tf.cond(tf.reduce_sum(x) > 0.0, lambda: inside.append(tf.constant(2.0) * 3.0) or inside[0], lambda: tf.constant(1.0))
+        after = inside[0] + 1.0
+        assert session.run(after, {x: [1.0, 1.0]}) == 7.0
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"Retval\[0\] does not have value"):
+            session.run(after, {x: [-1.0, -1.0]})
+
+
+def test_ops_of_loops_pass_values_on_where_there_is_no_loop() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [])
+        entered = tf.raw_ops.Enter(data=x, frame_name="frame")
+        assert session.run([entered, tf.raw_ops.NextIteration(data=x)], {x: 2.0}) == [2.0, 2.0]
+        assert session.run(tf.raw_ops.LoopCond(input=x > 1.0), {x: 2.0})
+
+
+def test_gradient_of_a_list_that_a_conditional_resizes() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, n = tf.constant([1.0, 2.0, 3.0]), tf.placeholder(tf.int32, [])
+        scalar = np.zeros([0], np.int32)
+        made = tf.raw_ops.TensorListFromTensor(tensor=x, element_shape=scalar)
+        grown = tf.cond(n > 3, lambda: tf.raw_ops.TensorListResize(input_handle=made, size=n), lambda: made)
+        written = tf.raw_ops.TensorListSetItem(input_handle=grown, index=n - 1, item=tf.constant(4.0))
+        rows = tf.raw_ops.TensorListStack(input_handle=written, element_shape=scalar, element_dtype=tf.float32)
+        slope = tf.gradients(rows * rows, x)[0]
+        np.testing.assert_array_equal(session.run(slope, {n: 4}), [2.0, 4.0, 6.0])
+        np.testing.assert_array_equal(session.run(slope, {n: 3}), [2.0, 4.0, 0.0])
+
+
+@pytest.mark.parametrize("slices", [False, True])
+@pytest.mark.parametrize("in_branch", [False, True])
+def test_a_variable_grows_and_keeps_what_it_held(slices, in_branch):
+    """An assignment of another shape gives a variable other memory: what was read before is as it was."""
+    x = tf.placeholder(tf.float32, [None])
+    kept = tf.Variable(tf.constant([1.0, 2.0]), validate_shape=False)
+    length = tf.Variable(2)
+
+    def grown():
+        before = kept.value()
+        with tf.control_dependencies([before]):
+            larger = tf.assign(kept, tf.zeros([length + tf.shape(x)[0]]), validate_shape=False)
+        with tf.control_dependencies([larger]):
+            copied = kept[:length].assign(before[:length]) if slices else tf.assign(kept, tf.concat([before, x], 0))
+        with tf.control_dependencies([copied]):
+            return tf.no_op()
+
+    step = tf.cond(length > 1, grown, tf.no_op) if in_branch else grown()
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        session.run(step, {x: [3.0, 4.0, 5.0]})
+        assert session.run(kept).tolist() == ([1.0, 2.0, 0.0, 0.0, 0.0] if slices else [1.0, 2.0, 3.0, 4.0, 5.0])
+
+
+def test_a_branch_computes_the_size_of_its_result():
+    """The size depends on a variable, and so does the predicate: the host runs the branch."""
+    size = tf.Variable(3)
+    grown = tf.cond(size > 2, lambda: tf.ones([tf.cast(tf.pow(2.0, tf.cast(size, tf.float32)), tf.int32)]), lambda: tf.zeros([1]))
+    assert run(grown).tolist() == [1.0] * 8

@@ -161,3 +161,31 @@ def test_what_acts_in_a_branch(branches) -> None:
         for result, letters in ((call(), "b"), (tf.function(call)(), "ab"), (tf.wrap_function(call, [])(), "b")):
             seen.clear()
             assert session.run(result) == 10 and "".join(sorted(seen)) == letters
+
+
+def test_calls_name_the_executor():
+    double = tf.function(lambda v: v * 2.0)
+    with tf.Graph().as_default(), tf.Session() as session:
+        with tf.experimental.function_executor_type("SINGLE_THREADED_EXECUTOR"):
+            first = double(tf.constant(3.0))
+        second = double(tf.constant(3.0))
+        assert [y.op.get_attr("executor_type") for y in (first, second)] == [b"SINGLE_THREADED_EXECUTOR", b""]
+        assert session.run([first, second]) == [6.0, 6.0]
+        with tf.experimental.function_executor_type(3), pytest.raises(TypeError, match="executor_type"):
+            double(tf.constant(3.0))
+
+
+@pytest.mark.parametrize("state", [True, False, None])
+def test_gradients_need_no_outputs_of_intermediates(state):
+    tf.experimental.output_all_intermediates(state)
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.constant(2.0)
+        tf.enable_control_flow_v2()
+        try:
+            y = tf.cond(x > 1.0, lambda: x * x * x, lambda: x)
+        finally:
+            tf.disable_control_flow_v2()
+        assert any(op.type in ("If", "StatelessIf") for op in tf.get_default_graph().get_operations())
+        assert session.run(tf.gradients(y, x)) == [12.0]
+    with pytest.raises(TypeError, match="state must be"):
+        tf.experimental.output_all_intermediates("all")

@@ -48,3 +48,14 @@ def test_bad_settings():
         tf.config.experimental.set_memory_growth(cpu, True)
     with pytest.raises(ValueError, match="Not a valid device policy: 'x'"):
         tf.config.experimental.set_device_policy("x")
+
+
+def test_log_device_placement(capsys):
+    assert not tf.debugging.get_log_device_placement()
+    tf.debugging.set_log_device_placement(True)
+    assert tf.debugging.get_log_device_placement()
+    with tf.Graph().as_default(), tf.Session() as session:
+        session.run(tf.add(tf.constant(1.0, name="a"), 2.0, name="sum"))
+    assert "sum: (Add): /job:localhost/replica:0/task:0/device:CPU:0\n" in capsys.readouterr().out
+    tf.debugging.set_log_device_placement(False)
+    assert not tf.Session()._config.log_device_placement

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable
@@ -64,26 +65,27 @@ class Program:
 
     def _compiled(self, shapes: tuple, arguments: tuple) -> Callable:
         trace = self._trace  # JAX traces once for all that is made of one object
-        fast = call = jax_compat.jit(trace, donate=(3,))
-        small = tiny = False
+        call = jax_compat.jit(trace, donate=(3,))
+        small = tiny = long = False
         if jax_compat.compiles_to_cpu():
-            equations, elements = jax_compat.program_size(fast, arguments)
-            tiny = equations <= TINY[0] and elements <= TINY[1] and not jax_compat.has_loops(fast, arguments)
+            equations, elements = jax_compat.program_size(call, arguments)
+            tiny = equations <= TINY[0] and elements <= TINY[1] and not jax_compat.has_loops(call, arguments)
             small, long = elements <= SMALL, equations >= LONG and elements <= equations * SMALL
-            fast = jax_compat.jit(trace, donate=(3,), long=long)
-            call = jax_compat.jit(trace, donate=(3,), small=True, long=long) if small else fast
+        if small or long:
+            call = jax_compat.jit(trace, donate=(3,), small=small, long=long)
         needed = jax_compat.bytes_needed(call, arguments)
         there = jax_compat.bytes_there(self.cluster.place)
         if needed > there and self.largest[shapes]:
             raise failure.out_of_memory(self.largest.pop(shapes), needed, there)
+        fast = functools.partial(jax_compat.jit, trace, donate=(3,), long=long)
         return self._for_few_runs(shapes, call, fast) if small and not tiny else call
 
-    def _for_few_runs(self, shapes: tuple, call: Callable, fast: Callable) -> Callable:
+    def _for_few_runs(self, shapes: tuple, call: Callable, fast: Callable[[], Callable]) -> Callable:
         runs = itertools.count(1)
 
         def counted(*arguments: Any) -> tuple:
             if next(runs) == FEW_RUNS:
-                self.calls[shapes] = fast
+                self.calls[shapes] = fast()
             return call(*arguments)
 
         return counted

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tfcompat._src.framework.export import export
+from tfcompat._src.framework.scopes import get_default_graph
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime import devices as device_list
 
@@ -31,7 +32,7 @@ class ProcessConfig:
 
     def __init__(self) -> None:
         self.threads = {"inter": 0, "intra": 0}
-        self.soft_device_placement = False
+        self.soft_device_placement = self.log_device_placement = False
         self.jit = False
         self.optimizer_options: dict[str, Any] = {}
         self.device_policy = "silent"
@@ -60,6 +61,7 @@ class ProcessConfig:
         """The settings as a ConfigProto."""
         config = messages.ConfigProto(
             allow_soft_placement=self.soft_device_placement,
+            log_device_placement=self.log_device_placement,
             inter_op_parallelism_threads=self.threads["inter"],
             intra_op_parallelism_threads=self.threads["intra"],
         )
@@ -250,6 +252,27 @@ def get_soft_device_placement() -> bool:
 def set_soft_device_placement(enabled: bool) -> None:
     """Sets whether an op whose device cannot run it goes to another, in Sessions made from now on."""
     process_config().soft_device_placement = enabled
+
+
+@export("debugging.get_log_device_placement")
+def get_log_device_placement() -> bool:
+    """Whether it is printed on which device each operation is."""
+    return process_config().log_device_placement
+
+
+@export("debugging.set_log_device_placement")
+def set_log_device_placement(enabled: bool) -> None:
+    """Sets whether it is printed on which device each operation is, by Sessions made from now on and in eager execution.
+
+    Raises:
+      RuntimeError: operations have run eagerly.
+    """
+    config, graph = process_config(), get_default_graph()
+    if config.log_device_placement == enabled:
+        return
+    if graph.executes and graph.has_run:
+        raise RuntimeError("Device placement logging must be set at program startup")
+    config.log_device_placement = enabled
 
 
 @export("config.experimental.get_device_policy")

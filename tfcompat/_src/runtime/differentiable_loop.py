@@ -1,8 +1,9 @@
-"""A while loop that gradients go through although how often it runs is known only when it has run.
+"""Loops that gradients go through.
 
-The forward loop keeps what each iteration's derivative needs in stacks with room for the greatest number of iterations; the
-backward loop goes over as many as there were. Memory: that number times what one iteration keeps. What does not change from
-iteration to iteration is kept once.
+Where how often a loop runs is known only when it has run, the forward loop keeps what each iteration's derivative needs in stacks
+with room for the greatest number of iterations; the backward loop goes over as many as there were. Memory: that number times what
+one iteration keeps. What does not change from iteration to iteration is kept once, and what is as fast to compute as to read is
+computed again (`_AGAIN`).
 """
 
 from __future__ import annotations
@@ -14,25 +15,38 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from tfcompat._src.runtime.loop_sums import BackwardStep
 
-def bounded_while(test: Callable, body: Callable, carry: Any, limit: int) -> Any:
+_AGAIN = frozenset(
+    "abs add add_any and broadcast_in_dim concatenate convert_element_type copy div dynamic_slice eq expand_dims ge gt integer_pow le lt "
+    "max min mul ne neg not or pad reshape select_n sign slice split square squeeze stop_gradient sub transpose xor".split()
+)
+"""Primitives whose results, where they are real numbers or booleans, are computed again for a derivative."""
+
+
+def _is_kept(primitive: Any, *inputs: Any, **parameters: Any) -> bool:
+    return primitive.name not in _AGAIN or not all(jnp.issubdtype(x.dtype, jnp.inexact) or x.dtype == bool for x in inputs[:1])
+
+
+def bounded_while(test: Callable | None, body: Callable, carry: Any, limit: int) -> Any:
     """`lax.while_loop` that ends after `limit` iterations at the latest and has a derivative.
 
     Args:
-      test: carry -> scalar bool. body: carry -> carry. carry: a pytree of arrays. limit: the greatest number of iterations.
+      test: carry -> scalar bool; None for a loop that goes on to the limit. body: carry -> carry. carry: a pytree of arrays.
+      limit: the greatest number of iterations.
     """
     leaves, structure = jax.tree.flatten(carry)
     flat_body = jax.make_jaxpr(lambda flat: jax.tree.leaves(body(jax.tree.unflatten(structure, flat))))(leaves)
-    flat_test = jax.make_jaxpr(lambda flat: test(jax.tree.unflatten(structure, flat)))(leaves)
+    flat_test = jax.make_jaxpr(lambda flat: True if test is None else test(jax.tree.unflatten(structure, flat)))(leaves)
     loop = _Loop(flat_body.jaxpr, flat_test.jaxpr, limit)
     return jax.tree.unflatten(structure, _run(loop, leaves, flat_body.consts, flat_test.consts))
 
 
-def bounded_scan(test: Callable, body: Callable, carry: Any, limit: int) -> Any:
+def bounded_scan(test: Callable | None, body: Callable, carry: Any, limit: int) -> Any:
     """`bounded_while` with derivatives of any order: `limit` iterations, of which those after the end change nothing."""
 
     def step(state: Any, _: None) -> tuple[Any, None]:
-        return jax.lax.cond(test(state), body, lambda same: same, state), None
+        return body(state) if test is None else jax.lax.cond(test(state), body, lambda same: same, state), None
 
     return jax.lax.scan(step, carry, length=limit)[0]
 
@@ -58,7 +72,7 @@ class _Loop:
             found = self.body(_merged(outer, real_outer), _merged(carry, real_carry))
             return _real(found), found
 
-        _, pull, found = jax.vjp(step, varying, fixed, has_aux=True)
+        _, pull, found = jax.vjp(jax.checkpoint(step, policy=_is_kept, prevent_cse=False), varying, fixed, has_aux=True)
         return found, pull
 
 
@@ -118,17 +132,22 @@ def _forward_kept(loop: _Loop, carry: list, outer: list, test_outer: list) -> tu
 
 
 def _backward(loop: _Loop, saved: tuple, grads: list) -> tuple[list, list, list]:
-    static, count, stacks, carry, outer, test_outer = saved
-    kept = static.value
-    start = (count - np.int32(1), _real_grads(grads, carry), [jnp.zeros_like(o) for o in _real(outer)])
+    static, count, rows, carry, outer, test_outer = saved
+    kept, varying = static.value, _real_grads(grads, carry)
+
+    def pull(row: list, varying: list) -> list:
+        before, found = kept.pull(outer, row)(varying)
+        return [*before, *found]
+
+    one_back = BackwardStep(pull, kept.stacked, [jax.typeof(v) for v in varying], loop.limit)
 
     def step(state: tuple) -> tuple:
-        index, varying, sums = state
-        row = [jax.lax.dynamic_index_in_dim(s, index, 0, keepdims=False) for s in stacks]
-        varying, found = kept.pull(outer, row)(varying)
-        return index - np.int32(1), varying, [s + f for s, f in zip(sums, found)]
+        index, varying, sums, factors = state
+        row = [jax.lax.dynamic_index_in_dim(s, index, 0, keepdims=False) for s in rows]
+        return index - np.int32(1), *one_back(index, row, varying, sums, factors)
 
-    _, varying, sums = jax.lax.while_loop(lambda s: s[0] >= 0, step, start)
+    _, varying, sums, factors = jax.lax.while_loop(lambda s: s[0] >= 0, step, (count - np.int32(1), varying, *one_back.start()))
+    sums = one_back.total(sums, factors, rows)
     return _all_grads(varying, carry), _all_grads(sums, outer), _all_grads([jnp.zeros_like(t) for t in _real(test_outer)], test_outer)
 
 

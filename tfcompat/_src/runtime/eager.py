@@ -11,6 +11,7 @@ import collections
 import contextlib
 import itertools
 import random
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
@@ -40,7 +41,7 @@ from tfcompat._src.framework.function_body import operations_within
 from tfcompat._src.framework.graph import Graph
 from tfcompat._src.framework.operation import Operation, output_dtypes
 from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.runtime.config import session_config
+from tfcompat._src.runtime.config import process_config, session_config
 from tfcompat._src.runtime.devices import session_devices
 from tfcompat._src.runtime.execute import fetched_value
 from tfcompat._src.runtime.fold import MAX_FOLDED_ELEMENTS, can_fold
@@ -81,7 +82,8 @@ class EagerState:
     """
 
     def __init__(self, config: Any) -> None:
-        self.config = config
+        self.config, self.process = config, process_config()
+        self.devices = session_devices(config)
         self.lock = threading.RLock()
         self.variables: dict[str, np.ndarray | jax.Array] = {}
         self.writes: dict[str, int] = collections.Counter()
@@ -135,6 +137,8 @@ class _Renamed(MutableMapping):
 
 class ProgramGraph(Graph):
     """The graph of an operation that runs at once."""
+
+    is_program = True
 
 
 class EagerProgram:
@@ -266,7 +270,6 @@ class EagerGraph(Graph):
         self._functions = weakref.WeakValueDictionary()  # type: ignore[assignment]
         self._numbers = itertools.count()
         self._seeds = random.Random()
-        self.devices = session_devices(state.config)
         self._full_names: dict[str, str] = {}
 
     # ---- scopes ----
@@ -280,6 +283,11 @@ class EagerGraph(Graph):
         self._seed = seed
         self._seeds = random.Random(seed)
         self.state.forget_programs()
+
+    @property
+    def has_run(self) -> bool:
+        """Whether an operation has run."""
+        return bool(self._full_names)
 
     def next_number(self) -> int:
         """A number for an operation: later ones have larger ones."""
@@ -318,9 +326,9 @@ class EagerGraph(Graph):
 
     def found(self, text: str) -> str:
         """The full name of the device that a device string means; RuntimeError where there is none such."""
-        names = [d.name for d in self.devices]
+        names = [d.name for d in self.state.devices]
         wanted = device_lib.DeviceSpec.from_string(device_lib.canonical_name(text))
-        for name in [*[d.name for d in self.devices if d.kind != "CPU"], *names]:
+        for name in [*[d.name for d in self.state.devices if d.kind != "CPU"], *names]:
             if wanted.make_merged_spec(device_lib.DeviceSpec.from_string(name)).to_string() == name and _agree(wanted, name):
                 return name
         raise RuntimeError(f"{text} unknown device. Available devices: {names}")
@@ -346,6 +354,8 @@ class EagerGraph(Graph):
                 )
         op = EagerOperation(self, spec, inputs, attrs, self.next_number())
         device = self.device_of(spec.name)
+        if self.state.process.log_device_placement or self.state.config.log_device_placement:
+            sys.stderr.write(f"Executing op {spec.name} in device {device}\n")
         if op.type in DIRECT:
             values = DIRECT[op.type](self, op)
         elif op.type == "Identity" and inputs[0]._dtype in (dtypes.resource, dtypes.variant):
@@ -390,7 +400,7 @@ class EagerGraph(Graph):
             function = pending.pop()
             if function.name not in found:
                 found[function.name] = function
-                pending.extend(function.body._functions.values())
+                pending.extend(function.held.values())
                 for op in function.body.get_operations():
                     pending.extend(self._called(op._attrs))
                     pending.extend(f for f in [self._functions.get(op.type)] if f is not None)
@@ -403,7 +413,7 @@ class EagerGraph(Graph):
     def copied(self, tensor: EagerTensor, device_name: str | None) -> EagerTensor:
         """A tensor on a device of this process; RuntimeError where there is none of that name."""
         device = self.found(device_name or "")
-        target = next(d.jax_device for d in self.devices if d.name == device)
+        target = next(d.jax_device for d in self.state.devices if d.name == device)
         value = tensor._value
         if isinstance(value, jax.Array):
             value = jax.device_put(value, target)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
 import numpy as np
 
-from tfcompat._src.framework import checks, constant_value, errors, jax_compat, op_spec, run_limits
+from tfcompat._src.framework import checks, constant_value, errors, jax_compat, op_spec, run_limits, this_run
 from tfcompat._src.framework.host_context import HostContext
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.ordering import topological
@@ -28,6 +28,7 @@ from tfcompat._src.runtime.lower import (
     flatten_results,
     gather_inputs,
     store_results,
+    truth,
     value_outputs,
 )
 from tfcompat._src.runtime.lower_control import CondUnit
@@ -51,16 +52,43 @@ def execute(plan: Plan, feeds: list[Any], session: Any, result: Callable[[Tensor
     for key, op in plan.required_keys:
         if key not in state.values:
             raise uninitialized(op)
-    values: dict[Tensor, Any] = dict(plan.known)
-    values.update(zip(plan.feeds, feeds))
     try:
-        run_steps(plan, values, session)
-        if plan.sizes and not plan.is_stale:
-            plan.note_sizes(input_shapes(feeds), values)
+        values = _run_single(plan, feeds, session)
+        if values is None:
+            values = _run_all(plan, feeds, session)
         return [result(t, values, session) for t in plan.fetched]
     except jax.errors.JaxRuntimeError as e:
         state.forget_lost()
         raise failure.of_jax(e, next(op for op in plan.operations())) from None
+
+
+def _run_single(plan: Plan, feeds: list[Any], session: Any) -> dict[Tensor, Any] | None:
+    """What a plan gives that is one compiled call, made before for feeds like these; None where it must be run step by step."""
+    if plan.single is None or trace.current() is not None:
+        return None
+    cluster, positions = plan.single
+    inputs = tuple([feeds[i] for i in positions])
+    program = cluster.programs.get(())
+    if program is None or input_shapes(inputs) not in program.calls:
+        return None
+    outputs = _call_program(program, cluster, inputs, plan.known, session)
+    return None if outputs is None else dict(zip(cluster.outputs, outputs))
+
+
+def _run_all(plan: Plan, feeds: list[Any], session: Any) -> dict[Tensor, Any]:
+    """Runs the steps of a plan one after another; all values."""
+    values = {**plan.known, **dict(zip(plan.feeds, feeds))}
+    outer = this_run.begin()
+    try:
+        run_steps(plan, values, session)
+    finally:
+        this_run.end(outer)
+    if plan.sizes and not plan.is_stale:
+        plan.note_sizes(input_shapes(feeds), values)
+    for tensor, guard in plan.guarded.items():
+        if any(bool(values[p]) != wanted for p, wanted in guard):
+            raise _without_value(tensor)
+    return values
 
 
 def run_steps(plan: Plan, values: dict[Tensor, Any], session: Any) -> None:
@@ -75,7 +103,7 @@ def run_steps(plan: Plan, values: dict[Tensor, Any], session: Any) -> None:
 
     try:
         if plan.steps_apart is not None:
-            run_apart(steps, run)
+            run_apart(steps, plan.sources, run)
         else:
             for step in steps:
                 run(step)
@@ -109,7 +137,7 @@ def _run_step(step: HostStep | Cluster, plan: Plan, values: dict[Tensor, Any], s
 
 def run_unit(unit: CondUnit, values: dict[Tensor, Any], session: Any) -> None:
     """Runs the branch that the predicate chooses, by a plan of its own."""
-    on = bool(np.asarray(values[unit.predicate]))
+    on = bool(truth(unit.predicate, values[unit.predicate]))
     plan = unit.plans.get(on)
     if plan is None or plan.is_stale:
         plan = unit.plans[on] = _branch_plan(unit, on, values, session)
@@ -128,6 +156,7 @@ def run_loop(unit: LoopItem, values: dict[Tensor, Any], session: Any) -> None:
     state = [values[v.enter._inputs[0]] for v in unit.variables]
     predicate = unit.condition._inputs[0] if unit.condition is not None else None
     tape = values[unit.tape] = [] if unit.gradients else None
+    randoms = [op for op in unit.operations() if op.spec.effects.random]
     for record in unit.records:
         values.update({record._outputs[0]: np.zeros(0, np.int32), record._outputs[1]: np.zeros((0, 6), np.uint32)})
     changing_reads = unit.changing_reads()
@@ -139,11 +168,11 @@ def run_loop(unit: LoopItem, values: dict[Tensor, Any], session: Any) -> None:
         if predicate is not None:
             wanted = [predicate, *unit.shared]
             found = _run_part(unit, "condition", unit.cond_items, wanted, current, session)
-            if not bool(np.asarray(found[0])):
+            if not bool(truth(predicate, found[0])):
                 break
             current.update(zip(unit.shared, found[1:]))
         if tape is not None:
-            tape.append(current)
+            tape.append((current, {op: session.random_state.row(op) for op in randoms}))
         if predicate is None:
             wanted = [e._inputs[0] for e in unit.exits]
             found = _run_part(unit, "body", unit.body_items, wanted, current, session)
@@ -192,13 +221,16 @@ def _branch_plan(unit: CondUnit, on: bool, values: dict[Tensor, Any], session: A
 def fetched_value(tensor: Tensor, values: dict[Tensor, Any], session: Any) -> Any:
     """A fetched tensor as NumPy, a quantized one as integers; a ref shows its variable's value at the end of the run."""
     value = values.get(tensor)
+    if jax_compat.are_arrays((value,)):
+        array = jax_compat.to_numpy(value)
+        return array if array.ndim else array[()]
     if value is None and tensor._dtype._is_ref_dtype:
         op = variable_op(tensor)
         value = session.variable_state.read(op, variable_key(op))
     if value is None and tensor._dtype.name == "resource" and variable_op(tensor) is not None:
         return _handle_value(variable_op(tensor), session)
     if value is None:
-        raise errors.InvalidArgumentError(tensor.op.node_def, tensor.op, f"Retval[0] does not have value: {tensor.name} is on a side not taken")
+        raise _without_value(tensor)
     if isinstance(value, (DeviceArray, HostArray)):
         return np.float32(0)
     if isinstance(value, (jax.Array, np.ndarray)):
@@ -207,6 +239,11 @@ def fetched_value(tensor: Tensor, values: dict[Tensor, Any], session: Any) -> An
             array = array[array.dtype.names[0]]
         return array if array.ndim else array[()]
     return value
+
+
+def _without_value(tensor: Tensor) -> errors.InvalidArgumentError:
+    op = tensor.op
+    return errors.InvalidArgumentError(op.node_def, op, f"Retval[0] does not have value: {tensor.name} is on a side not taken")
 
 
 def _handle_value(variable: Operation, session: Any) -> np.ndarray:
@@ -220,38 +257,38 @@ def _handle_value(variable: Operation, session: Any) -> np.ndarray:
 
 def run_cluster(cluster: Cluster, known: dict[Tensor, Any], values: dict[Tensor, Any], session: Any) -> None:
     """One compiled call: gathers inputs and state, calls, files outputs and new state."""
+    inputs = tuple([_device_input(_filled_up(values[t]) if t in cluster.counted else values[t], cluster.place) for t in cluster.inputs])
     program = program_for(cluster, known, values, FIRST_CAPACITY)
-    while _call_program(program, cluster, known, values, session):
+    while (outputs := _call_program(program, cluster, inputs, known, session)) is None:
         program = program_for(cluster, known, values, program.capacity * 4)
+    values.update(zip(cluster.outputs, outputs))
 
 
-def _call_program(program: Program, cluster: Cluster, known: dict[Tensor, Any], values: dict[Tensor, Any], session: Any) -> bool:
-    """Calls a program; whether it must run again with more room for growing arrays."""
-    place = cluster.place
-    inputs = tuple([_device_input(_filled_up(values[t]) if t in cluster.counted else values[t], place) for t in cluster.inputs])
+def _call_program(program: Program, cluster: Cluster, inputs: tuple, known: dict[Tensor, Any], session: Any) -> Sequence[Any] | None:
+    """Calls a program; its outputs, or None where it must run again with more room for growing arrays."""
+    place, state = cluster.place, session.variable_state
     large = tuple([session.large_constant(t, known[t], place) for t in cluster.large])
-    state = session.variable_state
     with state.lock:
         rng = session.random_state.rows(cluster.randoms) if cluster.randoms else ()
-        read = tuple([state.on_device(v, key, place) for key, v in cluster.read_keys])
-        updated = tuple([state.on_device(v, key, place) for key, v in cluster.update_keys])
+        read = state.on_device(cluster.reads, cluster.read_keys, place) if cluster.reads else ()
+        updated = state.on_device(cluster.updates, cluster.update_keys, place) if cluster.updates else ()
         outputs, new_state, flags, moved = program(inputs, large, read, updated, rng)
-        failed = bool(flags) and not bool(flags[0])
-        kept = zip(cluster.written_keys, new_state[: len(updated)] if failed else new_state)
-        state.values.update(kept)
-        owned = set(map(id, (*read, *new_state)))
-        outputs = [jax_compat.to_numpy(o) if id(o) in owned else o for o in outputs]
+        failed = bool(flags) and not np.asarray(flags[0])
+        if new_state:
+            state.values.update(zip(cluster.written_keys, new_state[: len(updated)] if failed else new_state))
+        if new_state or read:
+            owned = {*map(id, read), *map(id, new_state)}
+            outputs = [jax_compat.to_numpy(o) if id(o) in owned else o for o in outputs]
         error = failure.first_failure(program.checks[input_shapes(inputs)], flags) if failed else None
         if isinstance(error, ArrayOverflow):
-            return True
+            return None
         if isinstance(error, WrongGuess):
             raise error
         if cluster.randoms:
             _advance_randoms(program, input_shapes(inputs), moved, session)
     if error is not None:
         raise error
-    values.update(zip(cluster.outputs, outputs))
-    return False
+    return outputs
 
 
 def _advance_randoms(program: Program, shapes: tuple, moved: tuple, session: Any) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from tfcompat._src.framework import dtypes, nest
+from tfcompat._src.framework import dtypes, errors, nest
 from tfcompat._src.framework.graph import Graph
 from tfcompat._src.framework.indexed_slices import IndexedSlices, IndexedSlicesValue
 from tfcompat._src.framework.operation import Operation
@@ -91,7 +91,11 @@ class Fetches:
         except KeyError as e:
             raise ValueError(f"Fetch argument {fetch!r} cannot be interpreted as a Tensor. ({e})") from None
         if not self._graph.is_fetchable(element):
-            raise ValueError(f"Operation {element.name!r} has been marked as not fetchable.")
+            raise errors.InaccessibleTensorError(
+                f"Operation {(element.op if isinstance(element, Tensor) else element).name!r} has been marked as not fetchable. Typically "
+                "this happens when it is defined in another function or code block. Use return values,explicit Python locals or "
+                "TensorFlow collections to access it."
+            )
         if isinstance(element, Operation):
             self.targets.append(element)
             return lambda values: None
@@ -101,8 +105,10 @@ class Fetches:
 
 def structure_key(fetch: Any) -> Any:
     """A hashable key of a fetch structure; TypeError where an element cannot be hashed."""
+    if type(fetch) in (Tensor, Operation, str):
+        return fetch
     if isinstance(fetch, (list, tuple)):
-        return (type(fetch), tuple([structure_key(f) for f in fetch]))
+        return (type(fetch), *map(structure_key, fetch))
     if isinstance(fetch, collections.abc.Mapping):
         return (type(fetch), tuple([(k, structure_key(v)) for k, v in fetch.items()]))
     return fetch
@@ -169,22 +175,26 @@ def convert_feed(tensor: Tensor, value: Any) -> Any:
     """
     dtype = tensor._dtype
     wanted = dtype.as_numpy_dtype
-    if isinstance(value, jax.Array):
-        array = value if value.dtype == wanted else np.asarray(value, wanted)
-    elif type(value) is np.ndarray and value.dtype == wanted and wanted is not object:
+    if type(value) is np.ndarray and value.dtype == wanted and wanted is not object:
         array = value
+    elif type(value) is wanted and wanted is not str:
+        array = np.asarray(value)
+    elif isinstance(value, jax.Array):
+        array = value if value.dtype == wanted else np.asarray(value, wanted)
     elif dtype.base_dtype in (dtypes.resource, dtypes.variant):
         return value
     else:
         array = _to_array(tensor, value, wanted)
     sizes = tensor._sizes
-    if sizes is not None and (
-        len(sizes) != array.ndim or any(s is not None and s != n for s, n in zip(sizes, array.shape))
-    ):
+    if sizes is not None and sizes != array.shape and not _fits(array.shape, sizes):
         raise ValueError(
             f"Cannot feed value of shape {tuple(array.shape)!r} for Tensor {tensor.name!r}, which has shape {str(tensor.shape)!r}"
         )
     return array
+
+
+def _fits(shape: tuple, sizes: tuple) -> bool:
+    return len(sizes) == len(shape) and all([s is None or s == n for s, n in zip(sizes, shape)])
 
 
 def _to_array(tensor: Tensor, value: Any, wanted: Any) -> np.ndarray:

@@ -11,6 +11,7 @@ import jax
 import numpy as np
 
 from tfcompat._src.framework import checks, constant_value, errors, op_spec
+from tfcompat._src.framework.op_spec import HOST
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.runtime import differentiable
@@ -74,6 +75,8 @@ def run_device_op(op: Operation, frame: Frame) -> None:
     if op.type == "Identity" and op._outputs[0]._dtype.name == "resource" and variable_op(op._outputs[0]) is not None:
         return
     inputs = gather_inputs(op, frame)
+    if frame.differentiated:
+        inputs = _with_numpy_values(op, inputs)
     effects = spec.effects
     if can_fold(op) and op._inputs and _all_static(spec, inputs) and _fold_traced(op, inputs, frame):
         return
@@ -102,6 +105,18 @@ def run_device_op(op: Operation, frame: Frame) -> None:
         frame.reserves[op] = spec.reserve(flat, *arguments, **{k: attrs[k] for k in _reserve_attrs(spec)})
 
 
+def _with_numpy_values(op: Operation, inputs: list[Any]) -> list[Any]:
+    """The inputs where iterations are differentiated one by one: what a kernel takes as NumPy values has a value then."""
+    is_on_host, positions = op.spec.place == HOST, op.constant_positions()
+    found = list(inputs)
+    for i, value in enumerate(inputs):
+        if isinstance(value, jax.core.Tracer) and is_on_host:
+            raise NotImplementedError(f"the gradient through {op.name} (op type {op.type}), which runs on the host")
+        if isinstance(value, jax.Array) and not isinstance(value, jax.core.Tracer) and (is_on_host or i in positions):
+            found[i] = np.asarray(value)
+    return found
+
+
 def _fold_traced(op: Operation, inputs: list[Any], frame: Frame) -> bool:
     """Computes an operation in NumPy; False where its values are bad, which the kernel then reports when it runs."""
     try:
@@ -124,9 +139,17 @@ def _note_writes(flat: list[Any], before: dict[str, Any], kernel: Callable[[], l
         frame.writes[key] = Write(flat[position], old, kernel, position, made, guarded)
 
 
+def truth(predicate: Tensor, value: Any) -> Any:
+    """The value of a predicate; InvalidArgumentError where it is no scalar."""
+    if np.ndim(value):
+        op = predicate.op
+        raise errors.InvalidArgumentError(op.node_def, op, f"The second input must be a scalar, but it has shape {list(np.shape(value))}")
+    return value
+
+
 def _switch(op: Operation, frame: Frame) -> None:
     """A Switch whose predicate is decided: its input goes out on that side."""
-    side = int(bool(frame.values[op.inputs[1]]))
+    side = int(bool(truth(op.inputs[1], frame.values[op.inputs[1]])))
     if op.inputs[0] in frame.values:
         frame.values[op.outputs[side]] = frame.values[op.inputs[0]]
 
@@ -177,14 +200,17 @@ def gather_inputs(op: Operation, frame: Frame) -> list[Any]:
 
 
 def _current(tensor: Tensor, frame: Frame) -> Any:
-    """The value of a tensor; a read of a ref shares the variable's memory, so it is what the variable holds by now."""
+    """The value of a tensor; a read of a ref shares the variable's memory, so it is what the variable holds by now.
+
+    An assignment of another shape gives the variable other memory.
+    """
     producer = tensor.op
     while producer.type == "Switch":
         producer = producer.inputs[0].op
     if producer.type == "Identity" and producer.inputs[0]._dtype._is_ref_dtype and producer.inputs[0] not in frame.values:
         variable = variable_op(producer.inputs[0])
         now = None if variable is None else frame.state.get(variable_key(variable))
-        if now is not None:
+        if now is not None and np.shape(now) == np.shape(frame.values.get(tensor, now)):
             return now
     return frame.values[tensor]
 

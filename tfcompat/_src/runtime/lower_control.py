@@ -16,7 +16,7 @@ from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.signature import Signature
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.flow.array_value import DeviceArray
-from tfcompat._src.runtime.lower import Frame, Replan, collecting, run_device_op
+from tfcompat._src.runtime.lower import Frame, Replan, collecting, run_device_op, truth
 from tfcompat._src.runtime.variable_state import accesses, variable_key, variable_op
 
 
@@ -34,8 +34,8 @@ SHAPES_DIFFER: weakref.WeakSet[Tensor] = weakref.WeakSet()
 class ShapesDiffer(Replan):
     """The branches of a conditional give different shapes, so the host must choose the one that runs."""
 
-    def __init__(self, unit: CondUnit, tensor: Tensor) -> None:
-        super().__init__(f"the branches of {unit.name} give different shapes for {tensor.name}")
+    def __init__(self, unit: CondUnit, name: str) -> None:
+        super().__init__(f"the branches of {unit.name} give different shapes for {name}")
         self._predicate = unit.predicate
 
     def adapt(self, session: Any) -> bool:
@@ -135,7 +135,7 @@ class CondUnit:
 
     def trace(self, frame: Frame) -> None:
         """Traces the unit into `frame`: as one `lax.cond`, or one branch where the predicate is known."""
-        known = frame.values[self.predicate]
+        known = truth(self.predicate, frame.values[self.predicate])
         if not isinstance(known, jax.core.Tracer):
             self._trace_side(bool(known), frame)
             return
@@ -143,6 +143,9 @@ class CondUnit:
         run = {on: self._branch(on, frame, written) for on in (False, True)}
         found: dict[bool, tuple] = {on: run[on](shapes_only=True) for on in (False, True)}
         outputs = self._output_shapes(found)
+        for key, off, on in zip(written, found[False][3], found[True][3]):
+            if off.shape != on.shape:
+                raise ShapesDiffer(self, key)
         all_checks = [c for on in (False, True) for c in found[on][1]]
         counts = {on: len(found[on][1]) for on in (False, True)}
         predicate = jnp.asarray(known)
@@ -213,8 +216,8 @@ class CondUnit:
                 tensors.extend(values)
                 return list(values.values()), shown, state
 
-            shapes, shown, _ = jax.eval_shape(listed)
-            return dict(zip(tensors, shapes)), kept, shown
+            shapes, shown, state = jax.eval_shape(listed)
+            return dict(zip(tensors, shapes)), kept, shown, state
 
         return run
 
@@ -233,10 +236,13 @@ class CondUnit:
         for on in (False, True):
             for t, s in found[on][0].items():
                 known = shapes.setdefault(t, s)
+                if isinstance(s, DeviceArray) != isinstance(known, DeviceArray):
+                    shapes[t] = s if isinstance(s, DeviceArray) else known
+                    continue
                 if isinstance(s, DeviceArray) and known.buffer is None:
                     known = shapes[t] = s
                 if known.shape != s.shape and not (isinstance(s, DeviceArray) and s.buffer is None):
-                    raise ShapesDiffer(self, t)
+                    raise ShapesDiffer(self, t.name)
         return list(shapes.items())
 
     @staticmethod
@@ -273,7 +279,11 @@ def zeros_of(shapes: Any) -> Any:
 
 
 def like(value: Any, shapes: Any) -> Any:
-    """A value of a branch as arrays; a TensorArray without elements gets the element shape that the other branch has."""
+    """A value of a branch as arrays; a TensorArray without elements, or the number that stands for it, gets the elements that the other
+    branch has.
+    """
+    if isinstance(shapes, DeviceArray) and not isinstance(value, DeviceArray):
+        return zeros_of(shapes)
     if isinstance(value, DeviceArray) and value.buffer is None and shapes.buffer is not None:
         value = value.with_element_shape(shapes.buffer.shape[1:])
     return jax.tree.map(jnp.asarray, value)

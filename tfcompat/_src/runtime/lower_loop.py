@@ -1,4 +1,4 @@
-"""Stage 6 for loops: a loop becomes one `lax.while_loop`, or `lax.scan` where its gradient is wanted."""
+"""Stage 6 for loops: a loop becomes one `lax.while_loop`, with a derivative where its gradient is wanted."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from tfcompat._src.framework import checks
-from tfcompat._src.framework.op_spec import HOST
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.control.loop_topology import Variable
 from tfcompat._src.ops.flow.array_value import COUNTERS, ArrayHandle, DeviceArray
 from tfcompat._src.runtime.differentiable_loop import bounded_scan, bounded_while
 from tfcompat._src.runtime.loop_unit import CHANGES_SHAPE, LoopGradientItem, LoopItem, behind_identity
-from tfcompat._src.runtime.lower import Frame, Replan, collecting
-from tfcompat._src.runtime.lower_control import run_item
+from tfcompat._src.runtime.lower import Frame, Replan, collecting, truth
+from tfcompat._src.runtime.lower_control import run_item, zeros_of
 from tfcompat._src.runtime.variable_state import variable_key, variable_op
 
 
@@ -55,7 +54,7 @@ class LoopGradientUnit(LoopGradientItem):
         op, unit = self.op, self.unit
         if unit.tape not in values:
             raise NotImplementedError(f"the gradient of {unit.name}, which was run in a branch of its own")
-        hidden = next((o for o in unit.operations() if o.spec.place == HOST or o.spec.effects.external), None)
+        hidden = next((o for o in unit.operations() if o.spec.effects.external), None)
         if hidden is not None:
             raise NotImplementedError(f"the gradient of {unit.name} through {hidden.name} (op type {hidden.type}), which runs on the host")
         variables = [v for v in unit.variables if v.following._dtype.is_floating or v.following._dtype.is_complex]
@@ -80,14 +79,17 @@ class LoopGradientUnit(LoopGradientItem):
             grad = total.get(tensor)
             values[output] = _as_gradient(jnp.zeros_like(_leaf(values[tensor])) if grad is None else grad, values[tensor])
 
-    def _one_back(self, variables: list[Any], captured: list[Tensor], noted: dict, flows: list[Any]) -> tuple[list, list]:
-        """The gradients before one iteration, of its variables and of what the loop captured, from those after it."""
-        unit = self.unit
+    def _one_back(self, variables: list[Any], captured: list[Tensor], entry: tuple[dict, dict], flows: list[Any]) -> tuple[list, list]:
+        """The gradients before one iteration, of its variables and of what the loop captured, from those after it.
+
+        `entry` has the values that the iteration started with, and the rows of its random operations.
+        """
+        unit, (noted, rows) = self.unit, entry
         inside = [[e._outputs[0] for e in unit.constants if e._inputs[0] is t] for t in captured]
         names = [unit.names_inside(v) for v in variables] + [n + [a for a, e in unit.aliases.items() if e._outputs[0] in n] for n in inside]
 
         def run(primals: list) -> list:
-            frame = Frame({**unit.known, **numbers}, {}, differentiated=1)
+            frame = Frame({**unit.known, **numbers}, {}, rows, differentiated=1)
             for group, value, before in zip(names, primals, given):
                 frame.values.update(dict.fromkeys(group, _refilled(before, value)))
             with collecting():
@@ -203,7 +205,8 @@ class _Lowering:
         inner = self._inside(carry)
         for item in self.unit.cond_items:
             run_item(item, inner)
-        return inner, inner.values[self.unit.condition._inputs[0]]
+        predicate = self.unit.condition._inputs[0]
+        return inner, truth(predicate, inner.values[predicate])
 
     def _body(self, carry: dict) -> dict:
         """The state after one more iteration; `carry["pred"]`, where it is there, is computed for the next one."""
@@ -328,10 +331,14 @@ class _Lowering:
 
     @staticmethod
     def _with_arrays_shaped(carry: dict, out: dict) -> dict | None:
-        """The carry with buffers for the TensorArrays whose element shape the body has shown; None where all have one."""
+        """The carry with buffers for the TensorArrays whose element shape the body has shown, and arrays where it has shown that a number
+        stands for one; None where there are none of either.
+        """
         variables, changed = [], False
         for before, after in zip(carry["variables"], out["variables"]):
-            if isinstance(before, DeviceArray) and isinstance(after, DeviceArray) and before.buffer is None and after.buffer is not None:
+            if isinstance(after, DeviceArray) and not isinstance(before, DeviceArray):
+                before, changed = zeros_of(after), True
+            elif isinstance(before, DeviceArray) and isinstance(after, DeviceArray) and before.buffer is None and after.buffer is not None:
                 before, changed = before.with_element_shape(after.buffer.shape[1:]), True
             variables.append(before)
         return {**carry, "variables": variables} if changed else None
@@ -350,10 +357,8 @@ class _Lowering:
             limit, exact = self.frame.lengths.get(self.unit), False
         if limit is None:
             raise NotImplementedError(f"the gradient of {self.unit.name}: how often it runs is not known before it runs")
-        if exact:
-            return jax.lax.scan(lambda c, _: (body(c), None), carry, length=limit)[0]
         bounded = bounded_while if self.frame.differentiated == 1 else bounded_scan
-        return bounded(self._test, body, carry, limit)
+        return bounded(None if exact else self._test, body, carry, limit)
 
     def _test(self, carry: dict) -> Any:
         """Whether the loop goes on: its condition holds, and no check in it has failed."""

@@ -7,6 +7,7 @@ inputs allow.
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from typing import Any
 
@@ -16,8 +17,10 @@ import numpy as np
 from tfcompat._src.framework import dtypes, jax_compat, op_spec
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.ops.control.guards import SWITCH
 from tfcompat._src.ops.flow.array_origin import array_of_flow, array_op, has_one_element_shape
 from tfcompat._src.runtime import uncompiled
+from tfcompat._src.runtime.compile import FEW_RUNS
 from tfcompat._src.runtime.fold import MAX_FOLDED_ELEMENTS, can_fold
 from tfcompat._src.runtime.loop_unit import LoopGradientItem, LoopItem, host_chooses_branch, loop_units
 from tfcompat._src.runtime.lower_control import CondUnit, leaf_operations
@@ -44,13 +47,18 @@ _SCALES = ("Mul", "RealDiv", "Neg", "Identity", "Cast")
 _VARYING = ("Unique", "UniqueV2", "UniqueWithCounts", "UniqueWithCountsV2", "Where", "SparseFillEmptyRows")
 """Host op types the length of whose results depends on data."""
 
+_REJECTS = ("RandomGamma",)
+"""Random op types that draw until a sample is accepted: in NumPy only samples that are not yet accepted are computed."""
+_FEW_SAMPLES = 1 << 15
+"""So many are sampled faster in NumPy than by a compiled loop, whose compilation takes longer than hundreds of such runs."""
+
 
 class Partitioner:
     """Assigns ticks to the operations of one plan and collects them into steps."""
 
     def __init__(
         self, items: list[Any], fetched: list[Tensor], feeds: list[Tensor], known: dict[Tensor, np.ndarray], placer: Placer,
-        assumed: dict[Tensor, np.ndarray] | None = None, compiles: bool = True,
+        assumed: dict[Tensor, np.ndarray] | None = None, compiles: bool = True, is_first: bool = False,
     ) -> None:  # fmt: skip
         self.assumed, self.compiles = assumed or {}, compiles
         self.items = [i for i in items if not all(t in known for t in i._outputs) or not i._outputs]
@@ -67,16 +75,19 @@ class Partitioner:
         self.statics: set[Tensor] = set()
         self.on_host: set[Any] = set()
         self.tick: dict[Any, int] = {}
+        self.sources: dict[Any, list[Any]] = {}
         self.traced_static: dict[Tensor, bool] = {}
         self.varying: dict[Tensor, bool] = {}
         self.places = self._device_places(placer)
+        self.only_samples = is_first and self._only_samples()
 
     def plan(self) -> Plan:
         self._choose_places()
         self._assign_ticks()
         steps = self._steps()
         required = self._required()
-        return Plan(self.fetched, self.feeds, self.known, steps, required, self._array_sizes(steps))
+        runs_left = FEW_RUNS if self.only_samples else None
+        return Plan(self.fetched, self.feeds, self.known, steps, required, self.sources, self._array_sizes(steps), runs_left=runs_left)
 
     def _array_sizes(self, steps: list[Any]) -> list[Tensor]:
         """The lengths of TensorArrays that one cluster finds out and another is compiled for."""
@@ -100,7 +111,7 @@ class Partitioner:
         return {} if is_plain else found
 
     def _choose_places(self) -> None:
-        initializer = self._is_initializer()
+        in_numpy = self.only_samples or self._is_initializer()
         for item in self.items:
             spec = item.spec
             if isinstance(item, UNITS):
@@ -117,11 +128,13 @@ class Partitioner:
                 if not (spec.is_pure_on_host and all(map(self._is_traced_static, item._outputs))):
                     if spec.padded is None or not self._only_updates_rows(item):
                         self.on_host.add(item)
-            elif initializer and not spec.effects.creates and (spec.numpy_kernel is not None or not item._outputs and not item._inputs):
+            elif in_numpy and not spec.effects.creates and (spec.numpy_kernel is not None or not item._outputs and not item._inputs):
                 self.on_host.add(item)
             elif not self.compiles and self._has_numpy_kernel(item):
                 self.on_host.add(item)
-            elif self._is_integer_work_on_host_values(item) or self._moves_host_value(item) or self._depends_on_host_count(item):
+            elif self._samples_by_rejection(item) or self._is_integer_work_on_host_values(item) or self._moves_host_value(item):
+                self.on_host.add(item)
+            elif self._depends_on_host_count(item) or self._cuts_at_host_place(item):
                 self.on_host.add(item)
         for item in reversed(self.items):
             if item.type in ("Identity", "ReadVariableOp") and self._is_for_host_only(item):
@@ -186,6 +199,12 @@ class Partitioner:
     def _uses(self, tensor: Tensor) -> list[tuple[Any, Tensor]]:
         return [(i, tensor) for i in self.items if tensor in i._inputs]
 
+    def _samples_by_rejection(self, item: Any) -> bool:
+        """Whether an item draws few samples by rejection, from parameters that are on the host."""
+        if item.type not in _REJECTS or not jax_compat.compiles_to_cpu() or not all(map(self._is_there, item._inputs)):
+            return False
+        return (item._outputs[0].shape.num_elements() or 0) <= _FEW_SAMPLES
+
     def _is_integer_work_on_host_values(self, item: Any) -> bool:
         """Index arithmetic on what a host step gave: its shapes vary from run to run, so it is not worth compiling."""
         if item.spec.numpy_kernel is None or item.spec.effects != op_spec.PURE:
@@ -220,6 +239,12 @@ class Partitioner:
         if jax_compat.compiles_to_cpu() and self._varies(item._inputs[1]):
             return True
         return item.type == "GatherV2" and (item._inputs[0] in self.fed or self._is_from_host_step(item._inputs[0]))
+
+    def _cuts_at_host_place(self, item: Any) -> bool:
+        """Whether an item cuts a piece out of a value on the host where a host step says, which would be compiled for each place."""
+        if item.type not in ("StridedSlice", "Slice") or not all(map(self._is_there, item._inputs)):
+            return False
+        return any(map(self._is_from_host_step, item._inputs[1:]))
 
     def _varies(self, tensor: Tensor) -> bool:
         """Whether the length of what a host step gave depends on data: on how many distinct or nonzero elements there are."""
@@ -265,10 +290,30 @@ class Partitioner:
                 return True
         if any(loop.blocked for loop in loop_units(unit)) or host_chooses_branch(unit):
             return True
+        if isinstance(unit, CondUnit) and self._must_know_inside(unit):
+            return True
         return any(
             op.spec.effects.external or op.spec.place == op_spec.HOST or self._handles_host_dtype(op)
             for op in leaf_operations(unit)
         )
+
+    def _must_know_inside(self, unit: CondUnit) -> bool:
+        """Whether a kernel in a branch needs a value as a number that the branch computes from data."""
+        made = {t: op for op in unit.operations() for t in op._outputs}
+
+        def is_static(tensor: Tensor) -> bool:
+            op = made.get(tensor)
+            if op is None or tensor in self.known:
+                return self._is_traced_static(tensor)
+            if op.type in SWITCH:
+                return is_static(op._inputs[0])
+            if not isinstance(op, Operation) or not op._inputs or not can_fold(op):
+                return False
+            shape_only = op.spec.shape_only_positions
+            return all(i in shape_only or is_static(t) for i, t in enumerate(op._inputs))
+
+        asked = (op._inputs[p] for op in unit.operations() if isinstance(op, Operation) for p in op.constant_positions())
+        return any(t in made and not is_static(t) for t in asked)
 
     def _is_initializer(self) -> bool:
         """Nothing fed, something written, nothing read that was not written before: runs once, so nothing is worth compiling."""
@@ -281,6 +326,21 @@ class Partitioner:
                 return False
             written.update(map(variable_key, writes))
         return True
+
+    def _only_samples(self) -> bool:
+        """Nothing fed, no variable used: few random numbers and what NumPy makes of them, which compiling takes longer for than a few runs."""
+        if self.feeds or self.places or not jax_compat.compiles_to_cpu():
+            return False
+        return any(i.spec.effects.random for i in self.items) and all(map(self._is_small_in_numpy, self.items))
+
+    def _is_small_in_numpy(self, item: Any) -> bool:
+        effects = item.spec.effects
+        if isinstance(item, UNITS) or any(self.access[item]) or effects.external or effects.creates:
+            return False
+        if item.spec.numpy_kernel is None:
+            return not item._inputs and not item._outputs
+        sizes = [t.shape.num_elements() for t in item._outputs]
+        return None not in sizes and max(sizes, default=0) <= MAX_FOLDED_ELEMENTS
 
     def _is_traced_static(self, tensor: Tensor) -> bool:
         """Whether a tensor is a NumPy value while the cluster is traced: made of constants and shapes only."""
@@ -337,6 +397,7 @@ class Partitioner:
             sources = self._data_sources(item)
             sources += [(waited, False) for waited in self._waited_for(item, {})]
             sources += [(before, False) for before in self._earlier_accesses(item, last_access)]
+            self.sources[item] = [source for source, _ in sources]
             if item.spec.effects.external or (isinstance(item, UNITS) and item in self.on_host):
                 sources += [(last_external, False)] if last_external is not None else []
                 last_external = item
@@ -446,15 +507,25 @@ class Partitioner:
         return found
 
     def _with_ref_reads(self, items: list[Any]) -> list[Any]:
-        """Items of a step, each after the reads of refs that it takes from other steps: a read is an alias, taken where its user runs."""
+        """Items of a step, each after the reads of refs that it takes from other steps: a read is an alias, taken where its user runs.
+
+        Variables that are given another shape have other memory from then on.
+        """
         inside, found = set(items), []
         for item in items:
             for t in item._inputs:
                 source = self.producer.get(t)
                 if source is not None and source not in inside and is_ref_read(source):
-                    found.append(source)
+                    if variable_op(source._inputs[0]) not in self._reshaped:
+                        found.append(source)
             found.append(item)
         return found
+
+    @functools.cached_property
+    def _reshaped(self) -> set[Operation | None]:
+        """The variables that a step may give another shape."""
+        leaves = (op for item in self.items for op in leaf_operations(item))
+        return {variable_op(op._inputs[0]) for op in leaves if op._attrs.get("validate_shape") is False and op.spec.effects.writes}
 
     def _with_shapes(self, items: list[Any]) -> list[Any]:
         """Items of a cluster, after those that compute shapes for it in other clusters: shapes are found anew in each."""

@@ -13,6 +13,7 @@ import numpy as np
 from tfcompat._src.framework import errors
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.ops.control.guards import Guard
 from tfcompat._src.runtime.lower_control import leaf_operations
 from tfcompat._src.runtime.variable_state import variable_key
 
@@ -72,12 +73,12 @@ class Cluster:
         return False
 
     @functools.cached_property
-    def read_keys(self) -> list[tuple[str, Operation]]:
-        return [(variable_key(v), v) for v in self.reads]
+    def read_keys(self) -> list[str]:
+        return [variable_key(v) for v in self.reads]
 
     @functools.cached_property
-    def update_keys(self) -> list[tuple[str, Operation]]:
-        return [(variable_key(v), v) for v in self.updates]
+    def update_keys(self) -> list[str]:
+        return [variable_key(v) for v in self.updates]
 
     @functools.cached_property
     def written_keys(self) -> list[str]:
@@ -88,9 +89,12 @@ class Cluster:
 class Plan:
     """The steps of a run, the values known before it, and the variables that must have a value when it starts.
 
+    `sources` are the items behind which each item runs, for data, control edges and variables.
     `sizes` are lengths of growing TensorArrays that later steps are compiled for. Where they have been the same several times for
     feeds of some shapes, a run guesses that they are the same again: then it is one compiled call. `is_stale`: a run has found that
-    it must be another plan. `is_rest`: it was made for what was left of such a run.
+    it must be another plan. `is_rest`: it was made for what was left of such a run. `guarded` are fetched tensors that have a value
+    under some values of predicates only, which stand at the end of `fetched`. `runs_left`: a plan that runs in NumPy what is worth
+    compiling if it runs often is for so many runs.
     """
 
     fetched: list[Tensor]
@@ -98,14 +102,34 @@ class Plan:
     known: dict[Tensor, np.ndarray]
     steps: list[HostStep | Cluster]
     required: list[Operation]
+    sources: dict[Any, list[Any]] = field(default_factory=dict)
     sizes: list[Tensor] = field(default_factory=list)
     seen: dict[tuple, deque[tuple]] = field(default_factory=dict)
     is_stale: bool = False
     is_rest: bool = False
+    guarded: dict[Tensor, Guard] = field(default_factory=dict)
+    runs_left: int | None = None
+
+    def take_run(self) -> None:
+        """Counts a run."""
+        if self.runs_left is not None:
+            self.runs_left -= 1
+            self.is_stale = self.runs_left <= 0
 
     @functools.cached_property
     def required_keys(self) -> list[tuple[str, Operation]]:
         return [(variable_key(v), v) for v in self.required]
+
+    @functools.cached_property
+    def single(self) -> tuple[Cluster, list[int]] | None:
+        """The compiled call that is the whole plan, and which feeds are its inputs; None where there is more to do."""
+        if len(self.steps) != 1 or not isinstance(cluster := self.steps[0], Cluster):
+            return None
+        more = self.sizes or self.guarded or cluster.statics or cluster.counted or cluster.place is not None
+        plain = all(t._dtype.is_numpy_compatible and t._dtype.as_numpy_dtype is not object for t in self.feeds)
+        if more or not plain or not set(cluster.inputs) <= set(self.feeds) or not set(self.fetched) <= set(cluster.outputs):
+            return None
+        return cluster, [self.feeds.index(t) for t in cluster.inputs]
 
     def note_sizes(self, shapes: tuple, values: dict[Tensor, Any]) -> None:
         """Keeps what `sizes` are in a run with feeds of these shapes."""

@@ -3,22 +3,35 @@ operation may fail, in the same run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.run_limits import MustWait, without_waiting
-from tfcompat._src.runtime.lower_control import leaf_operations
 from tfcompat._src.runtime.plan import Cluster, HostStep
 from tfcompat._src.runtime.variable_state import accesses
 
 Step = HostStep | Cluster
 
 
-def run_apart(steps: list[Step], run: Callable[[Step], None]) -> None:
-    """Runs steps in order; one that would wait, and those that need it, when the others are done."""
+def run_apart(steps: list[Step], sources: Mapping[Any, list[Any]], run: Callable[[Step], None]) -> None:
+    """Runs steps in order; one that would wait, and those that need it, when the others are done or nothing else can run.
+
+    Args:
+      steps: of a plan. sources: the items behind which each item runs. run: runs a step.
+    """
+    while steps:
+        left = _run_without_waiting(steps, sources, run)
+        if len(left) == len(steps):
+            run(left.pop(0))
+        steps = left
+
+
+def _run_without_waiting(steps: list[Step], sources: Mapping[Any, list[Any]], run: Callable[[Step], None]) -> list[Step]:
+    """Runs steps in order; returns those that would wait, and those that need them."""
     postponed: list[Step] = []
     for step in steps:
-        if postponed and _needs(step, postponed):
+        if postponed and _needs(step, postponed, sources):
             postponed.append(step)
         elif not step.waits:
             run(step)
@@ -28,18 +41,14 @@ def run_apart(steps: list[Step], run: Callable[[Step], None]) -> None:
                     run(step)
             except MustWait:
                 postponed.append(step)
-    for step in postponed:
-        run(step)
+    return postponed
 
 
-def _needs(step: Step, others: list[Step]) -> bool:
+def _needs(step: Step, others: list[Step], sources: Mapping[Any, list[Any]]) -> bool:
     """Whether a step uses what others give, must come after them, or touches variables as one of them does."""
-    before = {op for other in others for item in other.items for op in (item, *leaf_operations(item))}
-    for item in step.items:
-        if any(t.op in before for t in item._inputs):
-            return True
-        if any(c in before for op in leaf_operations(item) for c in (*op._control_inputs, *item._control_inputs)):
-            return True
+    before = {item for other in others for item in other.items}
+    if any(source in before for item in step.items for source in sources.get(item, ())):
+        return True
     return _touches_state(step) and any(map(_touches_state, others))
 
 

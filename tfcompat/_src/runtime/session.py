@@ -13,7 +13,7 @@ import numpy as np
 import tfcompat._src.function.control_flow_v2  # noqa: F401  (or run them)
 import tfcompat._src.function.def_function  # noqa: F401  (nodes of graphs from files may call functions)
 import tfcompat._src.function.symbolic_gradient  # noqa: F401  (nodes of graphs from files may be gradients of functions)
-from tfcompat._src.framework import errors, jax_compat, run_limits
+from tfcompat._src.framework import errors, jax_compat, mixed_precision_state, run_limits
 from tfcompat._src.framework.default_stack import SESSIONS
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph import Graph
@@ -22,6 +22,7 @@ from tfcompat._src.framework.scopes import get_default_graph
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime import devices, local_servers, structure, trace
+from tfcompat._src.runtime.array_order import require_order
 from tfcompat._src.runtime.compile import input_shapes
 from tfcompat._src.runtime.config import session_config
 from tfcompat._src.runtime.execute import execute, fetched_value
@@ -59,6 +60,16 @@ class PreparedRun:
         return (limited, *[feeds[i].tobytes() for i in self.deciding], *[key in variables for _, key in self.asked])
 
 
+def _run_key(fetches: Any, feed_dict: dict) -> tuple | None:
+    """What tells runs apart for which other things are prepared; None where something in it cannot be hashed."""
+    try:
+        key = (structure_key(fetches), *feed_dict)
+        hash(key)
+    except TypeError:
+        return None
+    return key
+
+
 class BaseSession:
     """A graph, the values of its variables, and the plans of what was run."""
 
@@ -74,7 +85,7 @@ class BaseSession:
         self._target = target
         if config is None:
             config = server.config if server else session_config()
-        self._config = config
+        self._config = config = mixed_precision_state.configured(config)
         self._closed = False
         self._prepared: dict[Any, PreparedRun] = {}
         self.loop_plans: dict[tuple, Plan] = {}
@@ -155,24 +166,21 @@ class BaseSession:
 
     def _prepare(self, fetches: Any, feed_dict: dict | None) -> tuple[PreparedRun, list[Any]]:
         """The prepared run and the converted feeds; made anew where they are not kept."""
-        graph = self._graph
+        graph, prepared, given = self._graph, None, feed_dict or {}
+        key = _run_key(fetches, given)
+        if key is not None:
+            prepared = self._prepared.get(key)
+        if prepared is not None and prepared.graph_changes == graph._changes:
+            return prepared, list(map(convert_feed, prepared.feeds, given.values()))
         if not graph._nodes:
             raise RuntimeError("The Session graph is empty.  Add operations to the graph before calling run().")
-        if feed_dict and not all([isinstance(key, (Tensor, str)) for key in feed_dict]):
-            feed_dict = expand_feeds(graph, feed_dict)
-        try:
-            key = (structure_key(fetches), tuple(feed_dict or ()))
-            prepared = self._prepared.get(key)
-        except TypeError:
-            key = prepared = None
-        if prepared is not None and prepared.graph_changes == graph._changes:
-            feeds = [convert_feed(t, v) for t, v in zip(prepared.feeds, (feed_dict or {}).values())]
-        else:
-            feed_values = expand_feeds(graph, feed_dict or {})
-            feeds = [convert_feed(t, v) for t, v in feed_values.items()]
-            prepared = PreparedRun(Fetches(graph, fetches), list(feed_values), graph._changes)
-            if key is not None and len(feed_values) == len(key[1]):
-                self._prepared[key] = prepared
+        feed_values = expand_feeds(graph, given)
+        if not all(isinstance(part, (Tensor, str)) for part in given):
+            return self._prepare(fetches, feed_values)
+        feeds = list(map(convert_feed, feed_values, feed_values.values()))
+        prepared = PreparedRun(Fetches(graph, fetches), list(feed_values), graph._changes)
+        if key is not None and len(feed_values) == len(given):
+            self._prepared[key] = prepared
         return prepared, feeds
 
     def _plan_for(self, prepared: PreparedRun, feeds: list[Any]) -> Plan:
@@ -181,7 +189,8 @@ class BaseSession:
         plan = prepared.plans.get(plan_key)
         if plan is None or plan.is_stale:
             wanted = prepared.fetches
-            plan = prepared.plans[plan_key] = self._plan(wanted.tensors, wanted.targets, prepared.feeds, feeds)
+            plan = prepared.plans[plan_key] = self._plan(wanted.tensors, wanted.targets, prepared.feeds, feeds, is_first=plan is None)
+        plan.take_run()
         return self._guessing(prepared, plan, feeds) if plan.seen else plan
 
     def _guessing(self, prepared: PreparedRun, plan: Plan, feeds: list[Any]) -> Plan:
@@ -200,16 +209,19 @@ class BaseSession:
 
     def _plan(
         self, fetched: list[Tensor], targets: list[Operation], fed: list[Tensor], feeds: list[Any],
-        assumed: dict[Tensor, np.ndarray] | None = None,
+        assumed: dict[Tensor, np.ndarray] | None = None, is_first: bool = False,
     ) -> Plan:  # fmt: skip
         ops = prune(fetched, targets, fed)
         self.placer.place(self._graph, ops)
         variables = self.variable_state.values
         status = {t: np.bool_(key in variables) for t, key in structure.asked_status(ops, set(fed))}
         known = fold(ops, set(fed), {**status, **(assumed or {})})
-        items, known = structure.structure(ops, fetched, dict(zip(fed, feeds)), known)
+        items, known, guarded = structure.structure(ops, fetched, dict(zip(fed, feeds)), known)
+        require_order(items, known)
         items = with_towers(items, fetched, fed, known, self.placer)
-        return Partitioner(items, fetched, fed, known, self.placer, assumed).plan()
+        plan = Partitioner(items, [*fetched, *structure.predicates_of(guarded)], fed, known, self.placer, assumed, is_first=is_first).plan()
+        plan.guarded = guarded
+        return plan
 
     def explain(self, fetches: Any, feed_dict: dict | None = None) -> str:
         """The plan of a run as text: compiled clusters, host steps, devices, variables read and written.

@@ -18,6 +18,7 @@ from tfcompat._src.ops.control.loop_ops import ENTER
 from tfcompat._src.ops.control.loop_topology import find_loops, left_loops, require_one_frame
 from tfcompat._src.runtime.fold import fold
 from tfcompat._src.runtime.loop_unit import collapse
+from tfcompat._src.runtime.lower import truth
 from tfcompat._src.runtime.lower_control import CondUnit
 from tfcompat._src.runtime.lower_loop import LoopUnit
 from tfcompat._src.runtime.variable_state import accesses, variable_key, variable_op
@@ -27,11 +28,21 @@ _TELLS_STATUS = frozenset(("IsVariableInitialized", "VarIsInitializedOp"))
 
 def structure(
     ops: list[Operation], fetched: list[Tensor], feeds: dict[Tensor, Any], known: dict[Tensor, np.ndarray]
-) -> tuple[list[Any], dict[Tensor, np.ndarray]]:
-    """The items of a plan (operations, loops and conditional units), and the known values with those of decided predicates."""
+) -> tuple[list[Any], dict[Tensor, np.ndarray], dict[Tensor, Guard]]:
+    """The items of a plan (operations, loops and conditional units), the known values with those of decided predicates, and the
+    guards of fetched tensors that stand in one branch.
+    """
     if not any(op.type in SWITCH or op.type in ENTER for op in ops):
-        return ops, known
-    return _branches(_with_loops(ops, known), fetched, feeds, known)
+        return ops, known, {}
+    live, known, guards = _decided(_with_loops(ops, known), fetched, feeds, known)
+    guarded = {t: guards[t] for t in fetched if guards.get(t)}
+    known = {t: v for t, v in known.items() if t not in guarded}
+    return _in_units(live, [*fetched, *predicates_of(guarded)], guards), known, guarded
+
+
+def predicates_of(guarded: dict[Tensor, Guard]) -> list[Tensor]:
+    """The predicates that say whether fetched tensors have values."""
+    return list(dict.fromkeys(p for guard in guarded.values() for p, _ in guard))
 
 
 def _with_loops(ops: list[Operation], known: dict[Tensor, np.ndarray]) -> list[Any]:
@@ -46,20 +57,25 @@ def _grouped(items: list[Any], wanted: list[Tensor], known: dict[Tensor, np.ndar
     """The items of one part of a loop, with conditional units."""
     if not any(i.type in SWITCH for i in items):
         return items, known
-    return _branches(items, wanted, {}, known)
+    live, known, guards = _decided(items, wanted, {}, known)
+    return _in_units(live, wanted, guards), known
 
 
-def _branches(
+def _decided(
     ops: list[Any], fetched: list[Tensor], feeds: dict[Tensor, Any], known: dict[Tensor, np.ndarray]
-) -> tuple[list[Any], dict[Tensor, np.ndarray]]:
+) -> tuple[list[Any], dict[Tensor, np.ndarray], dict[Any, Guard]]:
+    """What decided predicates leave, the known values with theirs, and the guards of what is left."""
     decided = fold_with(ops, {t: feeds[t] for t in predicate_feeds(ops, set(feeds))}, set(feeds), known)
     known = {**known, **{t: v for t, v in decided.items() if t.dtype.name == "bool"}}
     live, dead = _without_dead(ops, fetched, known, set(feeds))
     known = {t: v for t, v in known.items() if t not in dead}
-    guards = guards_of(live, known)
-    if not any(guards[op] for op in live) and not any(op.type in SWITCH and op not in guards for op in live):
-        return live, known
-    return _Grouping(live, guards, fetched).group(live, frozenset()), known
+    return live, known, guards_of(live, known)
+
+
+def _in_units(ops: list[Any], wanted: list[Tensor], guards: dict[Any, Guard]) -> list[Any]:
+    """`ops` with conditional units in place of what is guarded."""
+    guarded = any(guards[t] for op in ops for t in op._outputs) or any(guards[op] for op in ops)
+    return _Grouping(ops, guards, wanted).group(ops, frozenset()) if guarded else ops
 
 
 def predicate_feeds(ops: list[Operation], fed: set[Tensor]) -> list[Tensor]:
@@ -126,7 +142,7 @@ def _without_dead(
         elif any(t in dead for t in op._inputs) or any(c in dead for c in op._control_inputs):
             dead.update((op, *op.outputs))
         elif op.type in SWITCH and op.inputs[1] in known:
-            dead.add(op.outputs[0 if bool(known[op.inputs[1]]) else 1])
+            dead.add(op.outputs[0 if bool(truth(op.inputs[1], known[op.inputs[1]])) else 1])
         dead.update(t for t in op.outputs if _contradicts(guards[t]))
     if not dead:
         return ops, dead

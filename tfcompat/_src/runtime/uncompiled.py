@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import errors
+from tfcompat._src.framework import checks, errors
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import shape_text
 
@@ -79,7 +79,7 @@ def _unsorted_segment_sum(data: Any, segment_ids: Any, num_segments: Any) -> Any
         raise _bad(f"data.shape = {shape_text(data.shape)} does not start with segment_ids.shape = {shape_text(segment_ids.shape)}")
     outside = np.flatnonzero(places >= count)
     if outside.size:
-        raise _bad(f"segment_ids[{outside[0]}] = {places[outside[0]]} is out of range [0, {count})")
+        raise _bad(f"segment_ids{checks.place_text(outside[0], segment_ids.shape)} = {places[outside[0]]} is out of range [0, {count})")
     return _added_by_row(data.reshape(places.size, *data.shape[segment_ids.ndim :]), places, count)
 
 

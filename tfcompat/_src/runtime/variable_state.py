@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from typing import Any
 
@@ -16,6 +17,7 @@ from tfcompat._src.ops.control.loop_ops import ENTER
 from tfcompat._src.ops.flow.array_origin import handed_on
 
 HANDLE_OPS = frozenset(("VariableV2", "Variable", "VarHandleOp", "TemporaryVariable"))
+
 
 def variable_key(op: Operation) -> str:
     """The name under which a Session keeps the variable that `op` makes: container and shared name, else the node's name."""
@@ -55,18 +57,21 @@ class VariableState:
         self.lock = threading.RLock()
         self.values: dict[str, np.ndarray | jax.Array] = {}
 
-    def on_device(self, op: Operation, key: str, place: Any = None) -> jax.Array:
-        """The value as an array on a device or mesh (None: the default device), where it is kept from now on.
+    def on_device(self, ops: list[Operation], keys: list[str], place: Any = None) -> tuple[jax.Array, ...]:
+        """The values of variables as arrays on a device or mesh (None: the default device), where they are kept from now on.
 
         Raises:
-          errors.FailedPreconditionError: the variable is not initialized.
+          errors.FailedPreconditionError: a variable is not initialized.
         """
-        value = self.values.get(key)
+        values = tuple(map(self.values.get, keys))
+        if place is None and jax_compat.are_arrays(values):
+            return values
+        return tuple(map(self._placed, values, ops, keys, itertools.repeat(place)))
+
+    def _placed(self, value: Any, op: Operation, key: str, place: Any) -> jax.Array:
         if value is None:
             raise uninitialized(op)
-        if not isinstance(value, jax.Array):
-            value = self.values[key] = jax_compat.own_array(value, place)
-        elif place is not None and not jax_compat.is_at(value, place):
+        if not isinstance(value, jax.Array) or place is not None and not jax_compat.is_at(value, place):
             value = self.values[key] = jax_compat.own_array(value, place)
         return value
 

@@ -1,0 +1,74 @@
+"""Reads of TensorArrays that a run would make twice, and uses of closed ones, told from the items of a plan.
+
+A flow carries its elements, so nothing here is freed by a read; programs that 1.15 refuses are refused all the same, as far as
+indices are known when the run is planned, and outside of loops and branches.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfcompat._src.framework import errors
+from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.ops.flow.array_origin import array_op
+
+_READS = ("TensorArrayReadV3", "TensorArrayGatherV3")
+_USES = (*_READS, "TensorArrayWriteV3", "TensorArrayScatterV3", "TensorArrayConcatV3", "TensorArraySplitV3")
+
+
+def require_order(items: list[Any], known: dict[Tensor, np.ndarray]) -> None:
+    """Raises InvalidArgumentError where an element is read twice and the array frees what was read, or an array is used when closed."""
+    operations = [item for item in items if isinstance(item, Operation)]
+    if any(op.type in _READS for op in operations):
+        _require_read_once(operations, known)
+    if any(op.type == "TensorArrayCloseV3" for op in operations):
+        _require_open(items)
+
+
+def _require_read_once(operations: list[Operation], known: dict[Tensor, np.ndarray]) -> None:
+    seen: dict[Operation, set[int]] = {}
+    for op in operations:
+        if op.type not in _READS or op._inputs[0].op.type == "TensorArrayGradV3":
+            continue
+        array = array_op(op._inputs[0])
+        indices = None if array is None or not array._attrs["clear_after_read"] else _indices(op._inputs[1], array, known)
+        if indices is None:
+            continue
+        read = seen.setdefault(array, set())
+        for index in np.atleast_1d(indices).tolist():
+            if index in read:
+                raise errors.InvalidArgumentError(
+                    op.node_def, op, f"TensorArray {_name(array)}: Could not read index {index} twice because it was cleared after a previous "
+                    "read (perhaps try setting clear_after_read = false?).",
+                )  # fmt: skip
+            read.add(index)
+
+
+def _indices(tensor: Tensor, array: Operation, known: dict[Tensor, np.ndarray]) -> np.ndarray | None:
+    """The value of the index or indices of a read where it is known; those of all elements are as TensorArray.stack makes them."""
+    if tensor in known or tensor.op.type != "Range" or tensor.op._inputs[1].op.type != "TensorArraySizeV3" or array._attrs["dynamic_size"]:
+        return known.get(tensor)
+    size = known.get(array._inputs[0])
+    return None if size is None else np.arange(int(size))
+
+
+def _require_open(items: list[Any]) -> None:
+    """Raises InvalidArgumentError for an operation on an array that waits for its end."""
+    closed: dict[Any, set[Operation]] = {}
+    for item in items:
+        sources = [t.op for t in item._inputs] + list(item._control_inputs)
+        before = set().union(*(closed.get(s, ()) for s in sources))
+        array = array_op(item._inputs[0]) if item.type in _USES or item.type == "TensorArrayCloseV3" else None
+        if item.type in _USES and array in before:
+            raise errors.InvalidArgumentError(item.node_def, item, f"TensorArray {_name(array)} has already been closed.")
+        if item.type == "TensorArrayCloseV3" and array is not None:
+            before.add(array)
+        if before:
+            closed[item] = before
+
+
+def _name(array: Operation) -> str:
+    return f"{array._attrs['tensor_array_name'].decode() or array.name}_0"

@@ -1,0 +1,166 @@
+"""What the iterations of a backward loop add up: the gradients of what the loop takes from outside.
+
+An iteration's contribution is added to the sum, but for two kinds. One that is zero but for some rows (an element of a TensorArray
+that the iteration read) is added to these rows in place. One that is a product of two matrices that are smaller than it (the
+gradient of a cell's kernel) is not computed at all: the factors are kept in stacks, and one product of these gives the sum.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.extend.core import Literal, Var
+
+_CALLS = ("jit", "pjit", "checkpoint", "remat2")
+
+
+class BackwardStep:
+    """One iteration of a backward loop, and the sums that it contributes to.
+
+    Args:
+      pull: (row, gradients of the carry) -> (gradients of the carry before, contributions), both flat lists.
+      row: a list of ShapeDtypeStructs, one row of each stack that the forward loop has filled. varying: the same for the carry.
+      limit: the greatest number of iterations.
+    """
+
+    def __init__(self, pull: Callable, row: list, varying: list, limit: int) -> None:
+        self._row_count, self._limit = len(row), limit
+        self._jaxpr = jaxpr = jax.make_jaxpr(_without_calls(pull))(row, varying)
+        self._makers = {v: e for e in jaxpr.jaxpr.eqns for v in e.outvars}
+        self._carried, found = jaxpr.jaxpr.outvars[: len(varying)], jaxpr.jaxpr.outvars[len(varying) :]
+        self._stacked: list[Var] = []
+        self._sums = [self._product(v) or self._rows(v) or _Added(v) for v in found]
+
+    # ---- the loop ----
+
+    def start(self) -> tuple[list, list]:
+        """The sums of nothing, and the stacks of factors before the first iteration."""
+        stacks = [jnp.zeros((self._limit, *v.aval.shape), v.aval.dtype) for v in self._stacked]
+        return [s.start() for s in self._sums], stacks
+
+    def __call__(self, index: Any, row: list, varying: list, sums: list, stacks: list) -> tuple[list, list, list]:
+        """The gradients of the carry before iteration `index`, the sums and the stacks of factors after it."""
+        wanted = [*self._carried, *self._stacked, *[v for s in self._sums for v in s.needs]]
+        names = list(dict.fromkeys(v for v in wanted if isinstance(v, Var)))
+        program = self._jaxpr.jaxpr.replace(outvars=names)
+        values = dict(zip(names, jax.core.eval_jaxpr(program, self._jaxpr.consts, *row, *varying)))
+
+        def value(variable: Any) -> Any:
+            return variable.val if isinstance(variable, Literal) else values[variable]
+
+        stacks = [jax.lax.dynamic_update_index_in_dim(s, values[v], index, 0) for s, v in zip(stacks, self._stacked)]
+        return [value(v) for v in self._carried], [s.added(total, value) for s, total in zip(self._sums, sums)], stacks
+
+    def total(self, sums: list, stacks: list, rows: list) -> list:
+        """The sums after the last iteration; `rows` are the stacks that the forward loop has filled."""
+        names = [*self._jaxpr.jaxpr.invars[: self._row_count], *self._stacked]
+        return [s.total(t, dict(zip(names, [*rows, *stacks]))) for s, t in zip(self._sums, sums)]
+
+    # ---- kinds of contributions ----
+
+    def _product(self, variable: Any) -> _Product | None:
+        equation, order = self._makers.get(variable), None
+        if equation is not None and equation.primitive.name == "transpose":
+            equation, order = self._makers.get(equation.invars[0]), equation.params["permutation"]
+        if equation is None or equation.primitive.name != "dot_general" or any(equation.params["dimension_numbers"][1]):
+            return None
+        inputs, fixed = set(self._jaxpr.jaxpr.invars[: self._row_count]), set(self._jaxpr.jaxpr.constvars)
+        if any(isinstance(f, Literal) or f in fixed for f in equation.invars):
+            return None
+        new = [f for f in equation.invars if f not in inputs and f not in self._stacked]
+        if 2 * sum(math.prod(f.aval.shape) for f in new) > math.prod(variable.aval.shape):
+            return None
+        self._stacked += new
+        return _Product(variable, equation, order)
+
+    def _rows(self, variable: Any) -> _Rows | None:
+        equation = self._makers.get(variable)
+        if equation is None or equation.primitive.name != "dynamic_update_slice" or not self._is_zero(equation.invars[0]):
+            return None
+        return _Rows(variable, equation.invars[1], equation.invars[2:])
+
+    def _is_zero(self, variable: Any) -> bool:
+        equation = self._makers.get(variable)
+        filled = equation is not None and equation.primitive.name == "broadcast_in_dim" and equation.invars[0]
+        return isinstance(filled, Literal) and not np.any(filled.val)
+
+
+class _Added:
+    """A contribution that is added as it is."""
+
+    def __init__(self, variable: Any) -> None:
+        self.variable, self.needs = variable, [variable]
+
+    def start(self) -> Any:
+        return jnp.zeros(self.variable.aval.shape, self.variable.aval.dtype)
+
+    def added(self, total: Any, value: Callable) -> Any:
+        return total + value(self.variable)
+
+    def total(self, total: Any, stacks: dict) -> Any:
+        return total
+
+
+class _Rows(_Added):
+    """A contribution that is `update` at `start`, zero elsewhere."""
+
+    def __init__(self, variable: Any, update: Any, start: list) -> None:
+        super().__init__(variable)
+        self._update, self._start = update, start
+        self.needs = [update, *start]
+
+    def added(self, total: Any, value: Callable) -> Any:
+        update, start = value(self._update), [value(i) for i in self._start]
+        return jax.lax.dynamic_update_slice(total, jax.lax.dynamic_slice(total, start, update.shape) + update, start)
+
+
+class _Product(_Added):
+    """A contribution that is a product of two arrays, of which there are stacks; transposed to `order`."""
+
+    def __init__(self, variable: Any, equation: Any, order: tuple | None) -> None:
+        super().__init__(variable)
+        self._equation, self._order, self.needs = equation, order, []
+
+    def start(self) -> Any:
+        return ()
+
+    def added(self, total: Any, value: Callable) -> Any:
+        return total
+
+    def total(self, total: Any, stacks: dict) -> Any:
+        parameters = dict(self._equation.params)
+        contracted, batch = parameters.pop("dimension_numbers")
+        contracted = tuple((0, *[d + 1 for d in dims]) for dims in contracted)
+        found = jax.lax.dot_general_p.bind(*[stacks[f] for f in self._equation.invars], dimension_numbers=(contracted, batch), **parameters)
+        return found if self._order is None else jnp.transpose(found, self._order)
+
+
+def _without_calls(function: Callable) -> Callable:
+    """A function whose trace has the equations of the functions that it calls in their places."""
+
+    def run(*arguments: Any) -> list:
+        closed = jax.make_jaxpr(function)(*arguments)
+        return _evaluate(closed.jaxpr, closed.consts, jax.tree.leaves(arguments))
+
+    return run
+
+
+def _evaluate(jaxpr: Any, consts: list, arguments: list) -> list:
+    """What a jaxpr gives, with the jaxprs that it calls evaluated in the same way."""
+    values: dict[Any, Any] = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*consts, *arguments]))
+    for equation in jaxpr.eqns:
+        called = equation.params.get("jaxpr") if equation.primitive.name in _CALLS else None
+        if called is None:
+            inputs = [v for v in equation.invars if isinstance(v, Var)]
+            called = jaxpr.replace(constvars=[], invars=inputs, outvars=equation.outvars, eqns=[equation])
+            found = jax.core.eval_jaxpr(called, [], *[values[v] for v in inputs])
+        else:
+            inputs = [v.val if isinstance(v, Literal) else values[v] for v in equation.invars]
+            found = _evaluate(getattr(called, "jaxpr", called), getattr(called, "consts", []), inputs)
+        values.update(zip(equation.outvars, found))
+    return [v.val if isinstance(v, Literal) else values[v] for v in jaxpr.outvars]
