@@ -58,6 +58,30 @@ FAMILIES = {
             hypothesis_indices=[[0, 0]], hypothesis_values=fed(tf, [], np.int32), hypothesis_shape=[1, 1],
             truth_indices=[[0, 0]], truth_values=[1], truth_shape=[1, 1],
         ),
+        "fill_value": lambda tf: tf.fill([2], ones(tf, 1)),
+        "gather_axis": lambda tf: tf.gather(ones(tf, 3), [0], axis=fed(tf, [0])),
+        "one_hot_depth": lambda tf: tf.raw_ops.OneHot(indices=[0], depth=fed(tf, [3]), on_value=1.0, off_value=0.0),
+        "concat_axis": lambda tf: tf.raw_ops.ConcatV2(values=[ones(tf, 2), ones(tf, 2)], axis=fed(tf, [0])),
+        "concat_dim": lambda tf: tf.raw_ops.Concat(concat_dim=fed(tf, [0]), values=[ones(tf, 2), ones(tf, 2)]),
+        "reverse_axis_rank": lambda tf: tf.reverse(ones(tf, 2, 3), fed(tf, [[0]])),
+        "space_to_batch_rank": lambda tf: tf.raw_ops.SpaceToBatch(
+            input=ones(tf, 1, 2, 2, 1, 1), paddings=[[0, 0], [0, 0]], block_size=2
+        ),
+        "batch_to_space_crops_large": lambda tf: tf.raw_ops.BatchToSpace(
+            input=ones(tf, 4, 1, 1, 1), crops=fed(tf, [[2**31 - 1] * 2] * 2, np.int32), block_size=2
+        ),
+        "edit_distance_columns": lambda tf: tf.raw_ops.EditDistance(
+            hypothesis_indices=fed(tf, [[0]], np.int64), hypothesis_values=[1], hypothesis_shape=[1, 1],
+            truth_indices=[[0, 0]], truth_values=[1], truth_shape=[1, 1],
+        ),
+        "patches_lengths_attr": lambda tf: tf.raw_ops.ExtractImagePatches(
+            images=ones(tf, 1, 4, 4, 1), ksizes=[1, 2, 2, 1], strides=[1] * 4, rates=[1] * 5, padding="SAME"
+        ),
+        "strided_slice_ellipses_attr": lambda tf: tf.raw_ops.StridedSlice(
+            input=ones(tf, 3), begin=[0], end=[1], strides=[1], ellipsis_mask=6
+        ),
+        "one_hot_too_large": lambda tf: tf.one_hot(tf.zeros([2**10, 2**10], tf.int32), fed(tf, 2**31 - 1, np.int32)),
+        "empty_too_large": lambda tf: tf.raw_ops.Empty(shape=fed(tf, [2**31 - 1] * 2, np.int32), dtype=tf.float32),
     },
     "math": {
         "add": lambda tf: ones(tf, 2) + ones(tf, 3),
@@ -88,6 +112,15 @@ FAMILIES = {
         "fake_quant_scalar": lambda tf: tf.fake_quant_with_min_max_vars_per_channel(
             ones(tf, 2, 3), fed(tf, [0.0], np.float32), ones(tf, 3)
         ),
+        "complex_parts_attr": lambda tf: tf.raw_ops.ComplexAbs(x=fed(tf, [1j]), Tout=tf.float32),
+        "segment_largest": lambda tf: tf.segment_sum(ones(tf, 2), fed(tf, [0, 2**31 - 1], np.int32)),
+        "sparse_segment_largest": lambda tf: tf.sparse_segment_mean(
+            ones(tf, 2), fed(tf, [0, 1], np.int32), fed(tf, [0, 2**31 - 1], np.int32)
+        ),
+        "approximate_equal": lambda tf: tf.raw_ops.ApproximateEqual(x=ones(tf, 2), y=ones(tf, 1)),
+        "bitpack": lambda tf: tf.raw_ops.CompareAndBitpack(input=ones(tf, 2, 7), threshold=0.5),
+        "histogram_range": lambda tf: tf.raw_ops.HistogramFixedWidth(values=ones(tf, 3), value_range=ones(tf, 3), nbins=4),
+        "unique_axis": lambda tf: tf.raw_ops.UniqueV2(x=ones(tf, 3), axis=fed(tf, 0)).y,
     },
     "nn": {
         "elu_grad": lambda tf: tf.raw_ops.EluGrad(gradients=ones(tf), outputs=ones(tf, 3)),
@@ -123,6 +156,35 @@ FAMILIES = {
         "batch_norm_statistics": lambda tf: tf.raw_ops.FusedBatchNormV3(
             x=ones(tf, 1, 2, 2, 3), scale=ones(tf, 3), offset=ones(tf, 3), mean=ones(tf, 2, 0), variance=ones(tf, 0)
         ).y,
+        "pool_batch_window_attr": lambda tf: tf.raw_ops.AvgPool(
+            input=ones(tf, 1, 2, 2, 1), ksize=[0] * 4, strides=[1] * 4, padding="SAME"
+        ),
+        "pool_window_length": lambda tf: tf.raw_ops.MaxPoolV2(
+            input=ones(tf, 1, 2, 2, 1), ksize=fed(tf, [1, 2, 2]), strides=[1] * 4, padding="SAME"
+        ),
+        "conv_sizes_length": lambda tf: tf.raw_ops.Conv2DBackpropInput(
+            input_sizes=fed(tf, [1, 2, 2]), filter=ones(tf, 1, 1, 1, 1), out_backprop=ones(tf, 1, 2, 2, 1),
+            strides=[1] * 4, padding="SAME",
+        ),
+        "conv_filter_sizes_negative": lambda tf: tf.raw_ops.Conv2DBackpropFilter(
+            input=ones(tf, 1, 2, 2, 1), filter_sizes=fed(tf, [-1] * 4), out_backprop=ones(tf, 1, 2, 2, 1),
+            strides=[1] * 4, padding="SAME",
+        ),
+        "conv_3d_dilations_attr": lambda tf: tf.raw_ops.Conv3DBackpropInputV2(
+            input_sizes=[1] * 5, filter=ones(tf, 1, 1, 1, 1, 1), out_backprop=ones(tf, 1, 1, 1, 1, 1), strides=[1] * 5,
+            padding="SAME", dilations=[1] * 6,
+        ),
+        "depthwise_strides_attr": lambda tf: tf.raw_ops.DepthwiseConv2dNative(
+            input=ones(tf, 1, 4, 4, 1), filter=ones(tf, 1, 1, 1, 1), strides=[1, 1, 2, 1], padding="SAME"
+        ),
+        "dilation_rates_attr": lambda tf: tf.raw_ops.Dilation2DBackpropInput(
+            input=ones(tf, 1, 2, 2, 1), filter=ones(tf, 1, 1, 1), out_backprop=ones(tf, 1, 2, 2, 1), strides=[1] * 4,
+            rates=[1] * 5, padding="SAME",
+        ),
+        "gru_cell_grad": lambda tf: tf.raw_ops.GRUBlockCellGrad(
+            x=ones(tf, 1, 4), h_prev=ones(tf, 2, 3), w_ru=ones(tf, 7, 6), w_c=ones(tf, 7, 3), b_ru=ones(tf, 6), b_c=ones(tf, 3),
+            r=ones(tf, 2, 3), u=ones(tf, 2, 3), c=ones(tf, 2, 3), d_h=ones(tf, 2, 3),
+        ).d_x,
     },
     "image": {
         "png": lambda tf: tf.image.decode_png(fed(tf, b"\x89PNG\r\n\x1a\ngarbage", object)),
@@ -137,6 +199,13 @@ FAMILIES = {
         "hsv_channels": lambda tf: tf.image.hsv_to_rgb(ones(tf, 2, 2, 4)),
         "rgb_channels": lambda tf: tf.image.rgb_to_hsv(ones(tf, 2, 2, 4)),
         "resize_too_large": lambda tf: tf.image.resize_bilinear(ones(tf, 1, 2, 2, 1), fed(tf, [2**31 - 1, 2**14])),
+        "jpeg_without_end": lambda tf: tf.image.decode_jpeg(
+            tf.strings.substr(tf.image.encode_jpeg(fed(tf, np.zeros((8, 8, 3)), np.uint8)), 0, 600)
+        ),
+        "suppression_sigma": lambda tf: tf.raw_ops.NonMaxSuppressionV5(
+            boxes=ones(tf, 2, 4), scores=ones(tf, 2), max_output_size=2, iou_threshold=0.5, score_threshold=0.0,
+            soft_nms_sigma=fed(tf, np.nan, np.float32),
+        ).selected_indices,
     },
     "linalg": {
         "cholesky": lambda tf: tf.cholesky(fed(tf, [[1.0, 2.0], [2.0, 1.0]])),
@@ -146,6 +215,7 @@ FAMILIES = {
         "least_squares": lambda tf: tf.raw_ops.MatrixSolveLs(
             matrix=ones(tf, 2, 2), rhs=ones(tf, 2, 1), l2_regularizer=fed(tf, -1.0, np.float64)
         ),
+        "self_adjoint_nan": lambda tf: tf.linalg.eigvalsh(fed(tf, [[1.0, 0.0], [np.nan, 1.0]])),
     },
     "parsing": {
         "base64": lambda tf: tf.decode_base64(fed(tf, b"a*b", object)),
@@ -155,6 +225,10 @@ FAMILIES = {
         "zlib": lambda tf: tf.decode_compressed(fed(tf, [b"garbage"], object), "ZLIB"),
         "raw": lambda tf: tf.decode_raw(fed(tf, [b"abc"], object), tf.int32),
         "json": lambda tf: tf.io.decode_json_example(fed(tf, b"{", object)),
+        "example_types_attr": lambda tf: tf.raw_ops.ParseSingleExample(
+            serialized=fed(tf, b"", object), dense_defaults=[], num_sparse=1, sparse_keys=["a"], dense_keys=[], sparse_types=[],
+            dense_shapes=[],
+        ),
     },
     "signal": {
         "rfft_length": lambda tf: tf.raw_ops.RFFT2D(input=ones(tf, 2, 4), fft_length=fed(tf, [2])),
@@ -177,6 +251,19 @@ FAMILIES = {
         "reshape": lambda tf: tf.sparse_reshape(
             tf.SparseTensor([[0, 0]], [1.0], fed(tf, [2, 3], np.int64)), fed(tf, [4, 2], np.int64)
         ).indices,
+        "reduce_axes_rank": lambda tf: tf.raw_ops.SparseReduceSum(
+            input_indices=[[0, 0]], input_values=[1.0], input_shape=[1, 1], reduction_axes=fed(tf, [[0]])
+        ),
+        "serialize_outside": lambda tf: tf.raw_ops.SerializeManySparse(
+            sparse_indices=fed(tf, [[0, 5]], np.int64), sparse_values=[1.0], sparse_shape=[1, 3]
+        ),
+        "serialize_order": lambda tf: tf.raw_ops.SerializeManySparse(
+            sparse_indices=fed(tf, [[0, 1], [0, 0]], np.int64), sparse_values=[1.0, 2.0], sparse_shape=[1, 3]
+        ),
+        "slice_grad": lambda tf: tf.raw_ops.SparseSliceGrad(
+            backprop_val_grad=ones(tf, 1), input_indices=fed(tf, [[0, 0], [1, 1]], np.int64), input_start=[0, 0],
+            output_indices=fed(tf, [[0, 1]], np.int64),
+        ),
     },
     "strings": {
         "substr": lambda tf: tf.strings.substr(fed(tf, [b"abc"], object), fed(tf, [5]), 1),
@@ -186,11 +273,15 @@ FAMILIES = {
         "split_delimiter_rank": lambda tf: tf.raw_ops.StringSplit(
             input=fed(tf, [b"a b"], object), delimiter=fed(tf, [b" "], object)
         ).values,
+        "split_rank": lambda tf: tf.raw_ops.StringSplitV2(input=fed(tf, [[b"a b"]], object), sep="").values,
+        "split_sep_rank": lambda tf: tf.raw_ops.StringSplitV2(input=[b"a b"], sep=fed(tf, [b" "], object)).values,
+        "substr_characters_length": lambda tf: tf.strings.substr(fed(tf, b"abc", object), -2, fed(tf, -1), "UTF8_CHAR"),
     },
     "state": {
         "scatter": lambda tf: tf.scatter_update(tf.Variable(tf.ones([3])), fed(tf, [5]), fed(tf, [1.0], np.float32)),
         "scatter_shape": lambda tf: tf.scatter_add(tf.Variable(tf.ones([3])), fed(tf, [1]), ones(tf, 2)),
         "assign": lambda tf: tf.assign(tf.Variable(tf.ones([3])), ones(tf, 2)),
+        "shard_name_rank": lambda tf: tf.raw_ops.ShardedFilename(basename=fed(tf, [b"a"], object), shard=0, num_shards=2),
     },
 }
 

@@ -161,3 +161,24 @@ def _three(tf, session, outputs, feed):
 
 
 case("moving_stats", _moving, run=_three, x=F32(2))
+
+
+def _head(tf, x, y, mode):
+    learn, softplus = tf.contrib.learn, tf.nn.softplus
+    make = lambda logits: tf.distributions.Normal(loc=logits[..., 0], scale=softplus(logits[..., 1]))  # noqa: E731
+    head = tf.contrib.distributions.estimator_head_distribution_regression(make, logits_dimension=2)
+    ops = head.create_model_fn_ops({}, getattr(learn.ModeKeys, mode), y, train_op_fn=lambda loss: tf.no_op(), logits=x)
+    return [ops.predictions["scores"], *([ops.loss] if ops.loss is not None else [])]
+
+
+for mode in ("TRAIN", "INFER"):
+    case(
+        "head_" + mode.lower(),
+        lambda tf, x, y, m=mode: _head(tf, x, y, m),
+        partial=False,
+        grad=False,
+        x=F32(4, 2),
+        y=F32(4, 1),
+    )
+error_case("head_no_function", lambda tf: tf.contrib.distributions.estimator_head_distribution_regression(None))
+error_case("head_dimension", lambda tf: tf.contrib.distributions.estimator_head_distribution_regression(lambda x: x, 0))

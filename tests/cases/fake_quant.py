@@ -62,3 +62,14 @@ error_case("vars_rank", lambda tf, x: tf.fake_quant_with_min_max_vars(x, [-1.0],
 error_case("channels", lambda tf, x: tf.fake_quant_with_min_max_vars_per_channel(x, [-1.0], [1.0]), x=F32(2))
 error_case("no_second_gradient", lambda tf, x: tf.gradients(
     tf.gradients(tf.fake_quant_with_min_max_args(x), x)[0], x), x=F32(2))  # fmt: skip
+for bits in (8, 6, 3):
+    for low, high in ((-6.0, 6.0), (-1.0, 1.0), (-2.3, 2.3), (2.0, 1.0)):
+        case(
+            "zero_between_steps_%d_%g_%g" % (bits, low, high),
+            lambda tf, x, low, high, bits=bits: tf.fake_quant_with_min_max_vars(x, low, high, num_bits=bits),
+            x=np.float32([-9.0, 0.3, 9.0]),
+            low=np.float32(low),
+            high=np.float32(high),
+            grad=False,
+            partial=False,
+        )

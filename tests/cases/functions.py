@@ -233,3 +233,22 @@ case(
 error_case("extract_missing", lambda tf: tf.graph_util.extract_sub_graph(tf.GraphDef(), ["nope"]))
 error_case("extract_one_name", lambda tf: tf.graph_util.extract_sub_graph(tf.GraphDef(), "nope"))
 error_case("extract_from_nothing", lambda tf: tf.graph_util.extract_sub_graph(3, ["nope"]))
+
+
+def hoisted(tf, x):
+    """A function, called by another one, makes variables: their values are passed in."""
+
+    @defun(tf, tf.float32, func_name="inner")
+    def inner(value):
+        return value * tf.get_variable("w", [], initializer=tf.ones_initializer(), use_resource=True)
+
+    @defun(tf, tf.float32, func_name="outer")
+    def outer(value):
+        return inner(value) + tf.get_variable("b", [], initializer=tf.ones_initializer())
+
+    with tf.variable_scope("scope"):
+        result = outer(x)
+    return [tf.identity(result), tf.constant(" ".join(v.name for v in tf.global_variables()))]
+
+
+case("hoisted_variables", lambda tf, x: hoisted(tf, x), x=F32(3), grad=False, partial=False)

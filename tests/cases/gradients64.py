@@ -213,3 +213,22 @@ TABLE.case(
     partial=False,
     x=F64(3, 2),
 )
+
+
+def _optional(tf, x, y):
+    optional = tf.raw_ops.OptionalFromValue(components=[x * x, y + 1])
+    found = tf.raw_ops.OptionalGetValue(optional=optional, output_types=[tf.float64] * 2, output_shapes=[[2], [3]])
+    return found[0] * 3, found[1] ** 2
+
+
+TABLE.case("optional", _optional, partial=False, x=F64(2), y=F64(3))
+NO_GRADIENT = {
+    "shuffle": lambda tf, x: tf.random_shuffle(x),
+    "unique": lambda tf, x: tf.unique(x)[0],
+    "bits": lambda tf, x: tf.bitcast(x, tf.int64),
+    "guarantee_const": lambda tf, x: tf.guarantee_const(x),
+    "where": lambda tf, x: tf.where(x),
+    "update": lambda tf, x: tf.scatter_update(tf.Variable(np.zeros(3)), [0, 2, 1], x),
+}
+for name, build in NO_GRADIENT.items():
+    TABLE.error_case("none_" + name, lambda tf, x, f=build: tf.gradients(f(tf, x), x), x=F64(3))

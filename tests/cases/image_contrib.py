@@ -63,6 +63,37 @@ case(
     b=F32(2, 3, 2, low=1.0, high=5.0),
 )
 
+# ---- stereograms: the dots are random, which of them are alike is not ----
+
+
+def alike(tf, z, **options):
+    """For each pixel how many of its row have its colour in 16 images; nothing else tells the nodes of these apart than an unused limit."""
+    images = [image(tf).single_image_random_dot_stereograms(z, normalize=False, normalize_max=float(i), **options) for i in range(16)]
+    dots = tf.stack([tf.cast(i, tf.int32) for i in images], axis=-1)
+    rows = tf.reshape(dots, [dots.shape[0], dots.shape[1], -1])
+    return tf.reduce_sum(tf.cast(tf.reduce_all(tf.equal(rows[:, :, None], rows[:, None]), -1), tf.int32), -1), tf.reduce_all(tf.equal(dots, 0), -1)
+
+
+def stereogram_case(name, z, **options):
+    options = {"output_image_shape": [60, 24, 1], "output_data_window": [50, 12], "dots_per_inch": 12, "convergence_dots_size": 4, **options}
+    case("stereogram_" + name, lambda tf, z: alike(tf, z, **options), grad=False, partial=False, z=z)
+
+
+stereogram_case("hidden", F32(3, 5, low=-0.2, high=1.2))
+stereogram_case("all_seen", F64(3, 5, low=0.0, high=1.0), hidden_surface_removal=False)
+stereogram_case("integers", I32(4, 4, low=0, high=2), border_level=0.4, mu=0.5)
+stereogram_case("black_and_white", F32(3, 5, low=0.0, high=1.0), number_colors=2, output_image_shape=[40, 20, 3])
+stereogram_case("colours", F32(3, 5, low=0.0, high=1.0), number_colors=300, convergence_dots_size=0)
+stereogram_case("dots_over_edge", F32(3, 5, low=0.0, high=1.0), dots_per_inch=30, output_image_shape=[50, 20, 1])
+for name, limits in (("range", {}), ("limits", {"normalize_max": 4.0, "normalize_min": 1.0})):
+    case(
+        "stereogram_" + name,
+        lambda tf, z, limits=limits: tf.shape(image(tf).single_image_random_dot_stereograms(z, **limits)),
+        grad=False,
+        partial=False,
+        z=F32(3, 5, low=0.0, high=5.0),
+    )
+
 # ---- fractional pooling, fused convolutions ----
 
 for name in ("max", "avg"):

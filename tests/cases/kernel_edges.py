@@ -90,3 +90,10 @@ def _initialized(tf, session, outputs, feed):
 
 
 case("handle_through_identity", _through_identity, run=_initialized, x=F32(2))
+
+
+# ---- windows ----
+
+PIXELS = np.arange(16, dtype=np.float32).reshape(1, 4, 4, 1)
+case("argmax_of_constant", lambda tf, x: tf.nn.max_pool_with_argmax(tf.constant(PIXELS), [1, 2, 2, 1], [1, 2, 2, 1], "SAME")[0] + x, x=F32(1))
+case("stride_beyond_input", lambda tf, x: tf.nn.avg_pool(x, [1, 2, 2, 1], [1, 2**30, 2**30, 1], "VALID"), partial=False, x=F32(1, 4, 4, 1))

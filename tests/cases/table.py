@@ -60,12 +60,13 @@ class Case(object):
         error=False,
         partial=True,
         fetch=True,
+        same_words=False,
     ):
         if (rtol or atol) and not reason:
             raise ValueError("%s/%s: a tolerance needs a reason" % (family, name))
         self.id = family + "/" + name
         self.build, self.seed, self.rtol, self.atol, self.run = build, seed, rtol, atol, run
-        self.error, self.partial, self.fetch = error, partial, fetch
+        self.error, self.partial, self.fetch, self.same_words = error, partial, fetch, same_words
         self.arrays = {
             key: spec.array(self.id + "." + key) if isinstance(spec, Input) else np.asarray(spec)
             for key, spec in inputs.items()
@@ -110,9 +111,9 @@ class Table(object):
         """
         self._add(Case(self.family, name, build, inputs, grad, seed, rtol, atol, reason, run, False, partial, fetch))
 
-    def error_case(self, name, build, run=None, seed=None, **inputs):
-        """Adds a row that raises, while it is built or while it runs."""
-        self._add(Case(self.family, name, build, inputs, run=run, error=True, seed=seed))
+    def error_case(self, name, build, run=None, seed=None, same_words=False, **inputs):
+        """Adds a row that raises, while it is built or while it runs; `same_words`: the first line of the message is in ours too."""
+        self._add(Case(self.family, name, build, inputs, run=run, error=True, seed=seed, same_words=same_words))
 
     def each(self, prefix, names, call, **inputs):
         """Adds a row per public function name, called with the placeholders: call(function, **placeholders)."""

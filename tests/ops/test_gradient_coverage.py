@@ -2,18 +2,24 @@
 
 import functools
 import importlib
+import json
 from pathlib import Path
 
 import pytest
 from oracle import golden
 
-from tfcompat._src.framework import op_spec
+from tfcompat._src.framework import dtypes, op_spec
+from tfcompat._src.gradients.gradients import _TRAINABLE
 
 TESTS = Path(__file__).resolve().parent.parent
 CONTRIB = Path(op_spec.__file__).parent.parent / "contrib"
 for path in CONTRIB.rglob("*.py"):
     importlib.import_module("tfcompat._src.contrib." + ".".join(path.relative_to(CONTRIB).with_suffix("").parts))
+op_spec.find("no such op")
 SPECS = {spec.name: spec for spec in op_spec.registered()}
+INTERNAL = {"KernelGradient", "StatelessCase", "LoopGradient", "LoopRecord", "LoopGradientGradient", "EagerPyFuncGradient"}
+"""Op types that 1.15 does not have."""
+REGISTRY = json.loads((TESTS / "golden/gradient_registry.json").read_text())
 DIFFERENTIABLE = sorted(n for n, s in SPECS.items() if not isinstance(s.gradient, op_spec.NotDifferentiable))
 
 SINGLE_PRECISION = "its real inputs are float32 at most; tests/cases compares its gradient with 1.15's"
@@ -23,6 +29,8 @@ FUNCTIONS = "the gradient is that of the function's body: tests/framework and te
 REFERENCES = "the gradient of a value behind a reference is that of the op without: tests/runtime trains with it"
 RANDOM = "each value is drawn anew; tests/random compares the derivative with 1.15's"
 DEVICES = "needs several devices: tests/distribute"
+OF_FUNCTIONS = ("For", "While", "StatelessWhile", "PartitionedCall", "StatefulPartitionedCall", "RemoteCall")
+"""1.15 gives these their gradient at each call, not in the registry."""
 NOT_CHECKED = {
     **dict.fromkeys(
         ("BlockLSTM", "BlockLSTMV2", "GRUBlockCell", "LSTMBlockCell", "CropAndResize", "FakeQuantWithMinMaxArgs", "IRFFT", "IRFFT2D",
@@ -34,15 +42,17 @@ NOT_CHECKED = {
         ("RefEnter", "RefExit", "RefIdentity", "RefMerge", "RefNextIteration", "RefSwitch", "ReadVariableOp", "ResourceGather",
          "ResourceGatherNd"), REFERENCES),
     **dict.fromkeys(
-        ("Case", "For", "RemoteCall", "If", "StatelessIf", "While", "StatelessWhile", "PartitionedCall",
+        ("Case", "StatelessCase", "For", "RemoteCall", "If", "StatelessIf", "While", "StatelessWhile", "PartitionedCall",
          "StatefulPartitionedCall", "KernelGradient", "LoopGradient"), FUNCTIONS),
     **dict.fromkeys(
-        ("SparseSparseMaximum", "SparseSparseMinimum", "GuaranteeConst", "Snapshot", "NextAfter", "RGBToHSV", "TopK",
+        ("SparseSparseMaximum", "SparseSparseMinimum", "NextAfter", "RGBToHSV", "TopK",
          "PreventGradient", "SparseDenseCwiseAdd"), NONE_IN_TENSORFLOW),
     **dict.fromkeys(("QuantizeAndDequantize", "QuantizeAndDequantizeV2", "QuantizeAndDequantizeV3"), CONSTANT),
     **dict.fromkeys(("NcclBroadcast", "NcclReduce"), DEVICES),
     "EagerPyFunc": "the gradient is that of the operations that Python runs: tests/eager",
     "RandomGamma": RANDOM,
+    **dict.fromkeys(("Batch", "Unbatch"), "runs in several threads meet there: tests/queues"),
+    "XlaClusterOutput": "1.15 refuses gradients through it",
     "ImageProjectiveTransformV2": "as in 1.15 the gradient is the inverse transform, which is near the derivative only",
 }  # fmt: skip
 """Differentiable op types without a float64 case, and why."""
@@ -71,6 +81,28 @@ def checked_types():
 @pytest.mark.parametrize("name", sorted(set(SPECS) - set(DIFFERENTIABLE)))
 def test_says_why_it_has_no_gradient(name):
     assert len(SPECS[name].gradient.reason.split()) > 1
+
+
+def carries_gradients(name, args):
+    """Whether one of the inputs or outputs can be of a type that has a gradient."""
+    attrs = SPECS[name].signature.attrs
+    for arg in args:
+        type_attr = arg.type_attr or arg.type_list_attr
+        allowed = {arg.dtype} if arg.dtype else attrs[type_attr].allowed or _TRAINABLE
+        if not _TRAINABLE.isdisjoint(dtypes.as_dtype(t) for t in allowed):
+            return True
+    return False
+
+
+@pytest.mark.parametrize("name", sorted(SPECS))
+def test_raises_where_tensorflow_registers_no_gradient(name):
+    spec = SPECS[name]
+    if name in OF_FUNCTIONS or name in INTERNAL or not all(carries_gradients(name, args) for args in (spec.signature.inputs, spec.signature.outputs)):
+        return
+    raises = isinstance(spec.gradient, op_spec.NotDifferentiable) and spec.gradient.raises
+    assert raises == (name not in REGISTRY)
+    if not REGISTRY.get(name, True):
+        assert isinstance(spec.gradient, op_spec.NotDifferentiable)
 
 
 @pytest.mark.parametrize("name", DIFFERENTIABLE)

@@ -69,3 +69,16 @@ def test_texts_at_one_place_are_joined():
         joined = tf.scatter_nd([[1], [1]], ["a", "c"], [3])
         written = tf.tensor_scatter_update(["a", "b"], [[1]], ["c"])
         assert [v.tolist() for v in session.run([joined, written])] == [[b"", b"ac", b""], [b"a", b"c"]]
+
+
+@pytest.mark.parametrize(
+    ("data", "ids", "text"),
+    [
+        ([[17, 1]], [[0, 2]], "segment_ids[0,1] = 2 is out of range [0, 2)"),
+        (np.ones((2, 2, 2)), [[0, 1], [5, 1]], "segment_ids[1,0] = 5 is out of range [0, 2)"),
+        ([17], [2], "segment_ids[0] = 2 is out of range [0, 2)"),
+        (17, 2, "segment_ids = 2 is out of range [0, 2)"),
+    ],
+)
+def test_unsorted_ids(data, ids, text):
+    assert message(lambda: tf.unsorted_segment_sum(data, ids, 2)) == text

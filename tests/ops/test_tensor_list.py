@@ -79,6 +79,7 @@ def test_wrong_dtype_is_found_while_building():
 
 def test_stack_gives_the_last_first():
     handle = raw.StackV2(2, elem_type=tf.float32, stack_name="s")
+    assert handle.shape == [2]
     pushed = raw.StackPushV2(handle, 1.0)
     with tf.control_dependencies([pushed]):
         pushed = raw.StackPushV2(handle, [2.0, 3.0])

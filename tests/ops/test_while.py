@@ -229,3 +229,29 @@ def test_a_failing_check_ends_the_loop():
         final = tf.while_loop(lambda i: i < 10, body, [start])
         with pytest.raises(tf.errors.InvalidArgumentError, match=r"assertion failed: \[5\]"):
             session.run(final, {start: 0})
+
+
+def test_gradient_of_a_loop_over_rows_that_its_iterations_draw():
+    """The values are those of TensorFlow 1.15.5."""
+
+    def body(i, s):
+        chosen = tf.random_uniform([4], seed=3) > 0.5
+
+        def some():
+            rows = tf.cast(tf.where(chosen), tf.int32)
+            values = tf.gather_nd(s, rows)
+            return s * 0.5 + tf.scatter_nd(rows, values * values, tf.shape(s))
+
+        return i + 1, tf.cond(tf.reduce_any(chosen), some, lambda: s * 2.0) + x
+
+    with tf.Graph().as_default(), tf.Session() as session:
+        tf.set_random_seed(1)
+        x = tf.placeholder(tf.float32, [4, 3])
+        y = tf.while_loop(lambda i, s: i < 4, body, [0, tf.zeros([4, 3])], parallel_iterations=1)[1]
+        fetches = [y, tf.gradients(y, x)[0]]
+        found = session.run(fetches, {x: np.linspace(-1, 1, 12).reshape(4, 3)})
+    wanted = [
+        [-1.5, -1.2111, -0.9409, -0.2195, -0.2836, -0.1451, 0.2169, 1.2066, 4.1482, 1.1932, 1.5341, 1.875],
+        [1.625, 1.542, 1.4319, -0.9091, 0.2045, 1.3182, 3.0208, 8.9868, 26.1374, 1.875, 1.875, 1.875],
+    ]
+    np.testing.assert_allclose(np.reshape(found, [2, 12]), wanted, rtol=1e-4, atol=1e-4)

@@ -4,10 +4,12 @@ Run with the real program: `python3.7 tests/oracle/shim_table.py tfcompat/_src/s
 
 The file maps a module path to one string of words: `a` stands for the public name `tf.a` under its own name, `a=b.c` for
 the public name `tf.b.c`, `a=raw:Abs` for the op type Abs, `a@module` (`a@module:b`) for the name `a` (`b`) of
-another module and `*@module` for all names of it. Names that have no public path are not listed: `shim/places.py` says where they are looked for.
+another module and `*@module` for all names of it. `a@` stands for the module that most modules mean by `a`, as the entry "" says, and
+`a@module:` for another module. Names that have no public path are not listed: `shim/places.py` says where they are looked for.
 """
 
 import ast
+import collections
 import importlib
 import inspect
 import json
@@ -124,6 +126,19 @@ def import_all(files):
     return modules
 
 
+def module_names(modules):
+    """Module -> name -> path of the module that it means by the name, other than the modules below it."""
+    found = {}
+    for path, module in modules.items():
+        found[path] = {}
+        for name, value in sorted(vars(module).items()):
+            if isinstance(value, types.ModuleType) and not name.startswith("__"):
+                meant = value.__name__.replace("tensorflow_core", "tensorflow", 1)
+                if meant in modules and meant != path + "." + name:
+                    found[path][name] = meant
+    return found
+
+
 def words(name, module, source, public, known):
     here = (name, name.replace("tensorflow.", "tensorflow_core.", 1))
     if "._apply_op_helper(" in source and name.split(".")[-1].startswith("gen_"):
@@ -166,12 +181,20 @@ def main(target):
     files = dict(module_files())
     public = public_paths()
     known = import_all(files)
-    table = {}
+    meant = module_names(known)
+    counts = collections.defaultdict(collections.Counter)
+    for path, names in meant.items():
+        for name, module in names.items():
+            counts[name][module] += 1
+    usual = {name: min(found, key=lambda m: (-found[m], m)) for name, found in counts.items()}
+    table = {"": " ".join("%s=%s" % pair for pair in sorted(usual.items()))}
     for name in sorted(files):
         if SCRIPTS.search(name + "."):
             continue
         source = open(files[name], encoding="utf8").read()
-        table[name] = " ".join(words(name, known[name], source, public, known)) if name in known else ""
+        found = words(name, known[name], source, public, known) if name in known else []
+        found += [n + "@" + ("" if usual[n] == m else m + ":") for n, m in sorted(meant.get(name, {}).items())]
+        table[name] = " ".join(found)
     with open(target, "w") as out:
         out.write(
             "{\n" + ",\n".join("%s: %s" % (json.dumps(k), json.dumps(v)) for k, v in sorted(table.items())) + "\n}\n"

@@ -156,3 +156,16 @@ def test_queue_runners_go_through_a_meta_graph():
         tf.train.import_meta_graph(meta_graph, import_scope="there")
         (runner,) = graph.get_collection(tf.GraphKeys.QUEUE_RUNNERS)
         assert runner.enqueue_ops[0].type == "QueueEnqueueManyV2" and runner.name.startswith("there/")
+
+
+def test_what_waits_for_a_queue_by_a_constant_reads_variables_after_it(session):
+    queue, variable = waiting_queue(session), tf.Variable(0)
+    with tf.control_dependencies([queue.dequeue()]):
+        later = variable + 0
+    assert not later.op.control_inputs, "the sum waits for the constant alone, which waits for the queue"
+    write, fill = variable.assign(5), queue.enqueue(1)
+    session.run(variable.initializer)
+    waiting = Call(lambda: session.run(later))
+    session.run(write)
+    session.run(fill)
+    assert waiting.ended() == 5

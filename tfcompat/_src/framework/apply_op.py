@@ -357,7 +357,7 @@ _CONVERTERS: dict[str, Callable[[Attr, Any], Any]] = {
 
 def _convert_attr(spec: OpSpec, attr: Attr, value: Any) -> Any:
     """Checks an attribute and makes an inside value of it; None means the default."""
-    if value is None and attr.default is not REQUIRED and attr.kind != "shape":
+    if value is None and attr.default is not REQUIRED:
         return attr_values.default_value(attr)
     convert = _CONVERTERS[attr.element_kind]
     if not attr.is_list:
@@ -400,7 +400,7 @@ def _complete_attrs(spec: OpSpec, attrs: dict[str, Any]) -> None:
 
 
 def results(op: Operation) -> Any:
-    """The outputs of a node grouped by its signature."""
+    """The outputs of a node grouped by its signature; itself where it has none, as a stateful one with an empty list of them."""
     args = op.spec.signature.outputs
     if not args:
         return op
@@ -412,7 +412,7 @@ def results(op: Operation) -> Any:
         values.append(op._outputs[start : start + count] if arg.is_list else op._outputs[start])
         start += count
     if len(args) == 1:
-        return values[0] if values[0] else op
+        return values[0] if values[0] or not getattr(op, "call_spec", op.spec).effects.is_stateful else op
     return _result_type(op.spec)(*values)
 
 

@@ -103,6 +103,11 @@ def same_shape(*arrays: Any) -> None:
             )  # fmt: skip
 
 
+def place_text(at: Any, sizes: tuple[int, ...]) -> str:
+    """Where element number `at` of an array stands, as messages show it: "[1,0]" in a matrix, nothing for a scalar."""
+    return f"[{','.join(map(str, np.unravel_index(int(at), sizes)))}]" if sizes else ""
+
+
 def scalar(name: str, array: Any) -> None:
     """Demands that an input has rank 0."""
     if np.ndim(array):

@@ -30,8 +30,11 @@ class EagerTensor(Tensor):
     """
 
     _last_number = 0
+    _id: Any = 0
     variable: Callable[[], Any] | None = None
     """For the handle of a variable, gives the variable while there is one."""
+    stays_captured = False
+    """Whether functions must take it as an argument, and may not hold its value."""
 
     def __init__(self, value: Any, device: str | None, dtype: Any = None) -> None:
         wanted = None if dtype is None else _as_dtype(dtype)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import attr_values, dtypes, op_spec, raw, recorders, shape_inference
+from tfcompat._src.framework import attr_values, dtypes, errors, op_spec, raw, recorders, shape_inference
 from tfcompat._src.framework.eager_tensor import eager_value
 from tfcompat._src.framework.function_def import definition_of
 from tfcompat._src.framework.graph import Graph
@@ -53,6 +53,16 @@ class FuncGraph(Graph):
         self.extra_vars: list[Any] = []
         self._copies: dict[Operation, Operation] = {}
         self._constants: dict[Tensor, Tensor] = {}
+        self.saving_errors: list[str] = []
+
+    def mark_as_unsaveable(self, error_message: str) -> None:
+        """Has tf.saved_model.save refuse the function, for this reason."""
+        self.saving_errors.append(error_message)
+
+    @property
+    def saveable(self) -> bool:
+        """Whether nothing has marked the function as one that cannot be saved."""
+        return not self.saving_errors
 
     @property
     def extra_inputs(self) -> list[Tensor]:
@@ -78,16 +88,30 @@ class FuncGraph(Graph):
             return self._copied(tensor.op).outputs[tensor.value_index]
         found = self.captures.get(tensor)
         if found is None:
-            value = eager_value(tensor)
-            if value is not None and value.size <= _LARGEST_INLINED and not recorders.order([tensor]):
-                return self._inlined(tensor, value)
+            if self._encloses(tensor.graph):
+                raise errors.InaccessibleTensorError(
+                    f"The tensor '{tensor}' cannot be accessed here: it is defined in another function or code block. Use return values, "
+                    f"explicit Python locals or TensorFlow collections to access it. Defined in: {tensor.graph}; accessed from: {self}."
+                )
+            value = None if getattr(tensor, "stays_captured", False) else eager_value(tensor)
             outer = self.outer_graph
-            if tensor.graph is not outer and isinstance(outer, FuncGraph):
+            if value is not None and value.size <= _LARGEST_INLINED and not recorders.order([tensor]):
+                is_differentiable = tensor.dtype.is_floating or tensor.dtype.is_complex
+                return self.capture(outer.capture(tensor)) if isinstance(outer, FuncGraph) and is_differentiable else self._inlined(tensor, value)
+            if tensor.graph is not outer and isinstance(outer, FuncGraph) and not outer._encloses(tensor.graph):
                 outer.capture(tensor)
             found = self.captures[tensor] = self.add_input(tensor.dtype, tensor._sizes, name or "Placeholder")
             found._handle_data = tensor._handle_data
             self.captured_from[found] = tensor
         return found
+
+    def _encloses(self, graph: Any) -> bool:
+        """Whether a graph is the body of a function inside of this one."""
+        while isinstance(graph, FuncGraph):
+            graph = graph.outer_graph
+            if graph is self:
+                return True
+        return False
 
     def _inlined(self, tensor: Tensor, value: np.ndarray) -> Tensor:
         """A small tensor that has a value, as a constant."""
@@ -129,11 +153,13 @@ class GraphFunction:
       arg_names: of the arguments. out_names: of the results.
       attrs: attributes of the function, inside values.
 
+    `acts_in_order` says that other programs shall run what acts in it in the order of its nodes.
     `extra_outputs` are tensors of the body that it gives after the body's outputs; `programs` is where operations that run at once
     keep what they compile of it.
     """
 
     extra_outputs: tuple[Tensor, ...] = ()
+    acts_in_order = False
     grad_func_name: str | None = None
     python_grad_func: Callable | None = None
     description = ""
@@ -153,6 +179,11 @@ class GraphFunction:
     @property
     def graph(self) -> FuncGraph:
         return self.body
+
+    @property
+    def held(self) -> dict[str, GraphFunction]:
+        """The functions that it may call, by name."""
+        return self.body._functions
 
     @property
     def is_stateful(self) -> bool:
@@ -178,8 +209,8 @@ def _arg(name: str, tensor: Tensor) -> Arg:
 
 def is_stateful(op: Operation) -> bool:
     """Whether running the node matters beside its outputs: it acts, or checks."""
-    effects = spec_of(op).effects
-    acts = effects.is_stateful or bool(effects.writes) or not op.outputs
+    spec = spec_of(op)
+    acts = spec.effects.is_stateful or bool(spec.effects.writes) or not spec.signature.outputs
     return acts and op.type not in ("NoOp", "ControlTrigger")
 
 
@@ -319,6 +350,18 @@ class CallOperation(Operation):
         if self._inlined is None:
             self._inlined = inlined(self)
         return self._inlined
+
+
+def with_held(functions: Iterable[GraphFunction]) -> dict[str, GraphFunction]:
+    """Functions, those that they may call, and so on, by name."""
+    found: dict[str, GraphFunction] = {}
+    pending = list(functions)
+    while pending:
+        function = pending.pop()
+        if function.name not in found:
+            found[function.name] = function
+            pending.extend(function.held.values())
+    return found
 
 
 def operations_within(op: Operation) -> Iterator[Operation]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from tfcompat._src.framework import attr_values
+from tfcompat._src.framework import attr_values, dtypes
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.proto import messages
+
+_SOURCES = ("NoOp", "ControlTrigger", "VarHandleOp", "HashTableV2", "Placeholder")
 
 
 def definition_of(function: Any) -> Any:
@@ -19,10 +21,36 @@ def definition_of(function: Any) -> Any:
     found = messages.FunctionDef()
     found.signature.CopyFrom(attr_values.op_def(function.spec))
     found.signature.description = function.description
-    write_nodes(found, nodes, dict(zip(body.inputs, function.arg_names)), list(zip(function.out_names, body.outputs)))
+    names = write_nodes(found, nodes, dict(zip(body.inputs, function.arg_names)), list(zip(function.out_names, body.outputs)))
+    if function.acts_in_order:
+        _write_order(found, nodes, names)
     for key, value in function.attrs.items():
         attr_values.fill(found.attr[key], value)
     return found
+
+
+def _write_order(found: Any, nodes: list[Operation], names: dict[Operation, str]) -> None:
+    """Lets operations on one resource wait for one another, and the function for all that acts, as its graph says by their order."""
+    written = {node.name: node for node in found.node_def}
+    last: dict[tuple, Operation] = {}
+    for op in nodes:
+        context = op._get_control_flow_context()
+        for tensor in op.inputs:
+            if tensor.dtype == dtypes.resource:
+                before = last.get((tensor, context))
+                if before is not None and before is not op:
+                    _wait(written[names[op]], names[before])
+                last[tensor, context] = op
+        effects = getattr(op, "call_spec", op.spec).effects
+        acts = (effects.is_stateful and not effects.random) or effects.writes or effects.reads or not op.outputs
+        if acts and context is None and op.type not in _SOURCES:
+            found.control_ret[names[op]] = names[op]
+    found.signature.control_output.extend(sorted(found.control_ret))
+
+
+def _wait(node: Any, source: str) -> None:
+    if f"^{source}" not in node.input:
+        node.input.append(f"^{source}")
 
 
 def graph_to_function_def(
@@ -54,8 +82,8 @@ def graph_to_function_def(
 
 def write_nodes(
     found: Any, nodes: list[Operation], arguments: dict[Tensor, str], results: list[tuple[str, Tensor]]
-) -> None:
-    """Writes nodes and results into a FunctionDef; nodes called like an argument or result get another name."""
+) -> dict[Operation, str]:
+    """Writes nodes and results into a FunctionDef; their names, which are others where an argument or result is called so."""
     taken = {*arguments.values(), *(name for name, _ in results)}
     names = {op: _unique(op.name, taken) for op in nodes}
     for op in nodes:
@@ -67,6 +95,7 @@ def write_nodes(
         node.input.extend("^" + names[c] for c in op.control_inputs if c in names)
     for name, tensor in results:
         found.ret[name] = _source(tensor, arguments, names)
+    return names
 
 
 def _unique(name: str, taken: set[str]) -> str:

@@ -43,6 +43,8 @@ class Graph(Collections):
     building_function = False
     executes = False
     """Whether operations run when they are made."""
+    is_program = False
+    """Whether it holds one operation that runs at once, with inputs of known shapes."""
     _building_function = property(lambda self: self.building_function)
 
     def __init__(self) -> None:

@@ -25,6 +25,13 @@ from tfcompat._src.proto import messages
 
 _LATER_ATTRS = frozenset((("VarHandleOp", "debug_name"),))
 """Attributes that TensorFlow 2 writes with values of its own and that change no result."""
+_SHAPES_ONCE_WRONG = frozenset((
+    "RandomShuffleQueue", "PaddingFIFOQueue", "FIFOQueue", "PriorityQueue", "QueueSize", "Stack", "Barrier",
+    "BarrierReadySize", "BarrierIncompleteSize", "HashTable", "MutableHashTable", "MutableHashTableOfTensors", "Mutex",
+    "WholeFileReader", "TextLineReader", "FixedLengthRecordReader", "TFRecordReader", "IdentityReader", "LMDBReader",
+    "RefSwitch", "RefEnter", "RefNextIteration", "RefMerge", "RefIdentity",
+))  # fmt: skip
+"""Op types whose shapes early versions wrote otherwise: 1.15 passes over what a GraphDef says of them."""
 _BACK_EDGE_TYPES = frozenset(("NextIteration", "RefNextIteration"))
 
 
@@ -200,6 +207,9 @@ class _Importer:
             raise errors.NotFoundError(
                 node, None, f"Op type not registered '{node.op}' in tfcompat: node {node.name!r} cannot be imported."
             )
+        later = op_spec.LATER_FORMS.get(node.op)
+        if later is not None and any(key in later.signature.attrs and key not in spec.signature.attrs for key in node.attr):
+            spec = later
         attrs = self._attrs(spec, node)
         inputs = self._inputs(node)
         self._check_inputs(spec, node, inputs, attrs)
@@ -215,7 +225,9 @@ class _Importer:
         elif node.device:
             op._device = self._merged_device(op, node.device)
         for tensor, shape in zip(op.outputs, attrs.pop("_output_shapes", ())):
-            tensor.set_shape(shape if isinstance(shape, TensorShape) else TensorShape(shape))
+            shape = shape if isinstance(shape, TensorShape) else TensorShape(shape)
+            if node.op not in _SHAPES_ONCE_WRONG or tensor.shape.is_compatible_with(shape):
+                tensor.set_shape(shape)
         return op
 
     def _merged_device(self, op: Operation, device: str) -> str:
@@ -377,10 +389,14 @@ class ImportedFunction(GraphFunction):
     Args:
       definition: a FunctionDef message.
       graph: the graph that holds the function.
+
+    `library` has the functions that came with it, by name.
     """
 
     def __init__(self, definition: Any, graph: Graph) -> None:
         self.name, self._definition, self._graph = definition.signature.name, definition, graph
+        self.library: dict[str, ImportedFunction] = {}
+        self.programs = {}
         self.attrs = {k: attr_values.from_proto(v) for k, v in definition.attr.items()}
         self.arg_names = [a.name for a in definition.signature.input_arg]
         self.out_names = [a.name for a in definition.signature.output_arg]
@@ -388,6 +404,10 @@ class ImportedFunction(GraphFunction):
     @property
     def definition(self) -> Any:
         return self._definition
+
+    @functools.cached_property
+    def held(self) -> dict[str, ImportedFunction]:  # type: ignore[override]
+        return {name: self.library[name] for name in _called(self._definition) if name in self.library}
 
     @property
     def is_stateful(self) -> bool:
@@ -408,6 +428,8 @@ class ImportedFunction(GraphFunction):
     def body(self) -> FuncGraph:  # type: ignore[override]
         definition = self._definition
         found = FuncGraph(self._graph)
+        if self._graph.executes:
+            found._functions.update(self.held)
         with found.as_default():
             arguments = {
                 f"{a.name}:0": found.add_input(dtypes.as_dtype(a.type), None, a.name) for a in definition.signature.input_arg
@@ -418,6 +440,12 @@ class ImportedFunction(GraphFunction):
         return found
 
 
+def _called(definition: Any) -> set[str]:
+    """The op types and functions that the nodes of a FunctionDef name."""
+    values = [value for node in definition.node_def for value in node.attr.values()]
+    return {node.op for node in definition.node_def} | {f.name for value in values for f in (value.func, *value.list.func)}
+
+
 def add_functions(graph: Graph, library: Any) -> list[ImportedFunction]:
     """Gives a graph the functions of a FunctionDefLibrary message, and what it says of their gradients.
 
@@ -425,7 +453,9 @@ def add_functions(graph: Graph, library: Any) -> list[ImportedFunction]:
       the functions that are new, which must be kept where the graph does not keep them: where operations run at once.
     """
     new = [ImportedFunction(d, graph) for d in library.function if not graph._is_function(d.signature.name)]
+    by_name = {function.name: function for function in new}
     for function in new:
+        function.library = by_name
         graph._add_function(function)
     for entry in library.gradient:
         graph._get_function(entry.function_name).grad_func_name = entry.gradient_func

@@ -14,6 +14,7 @@ import jax
 import jaxlib
 import numpy as np
 from jax._src import core, xla_bridge
+from jax._src.array import ArrayImpl
 
 # JAX reports each backend that is not there at the level INFO, which TensorFlow programs often turn on.
 logging.getLogger("jax._src.xla_bridge").setLevel(logging.WARNING)
@@ -30,6 +31,7 @@ if jax.__version_info__ < (0, 11):
 _LONG = {"xla_disable_hlo_passes": "fusion"}
 
 
+_ARRAY = {ArrayImpl}
 VERSIONS = f"jax {jax.__version__}, jaxlib {jaxlib.__version__}"
 
 
@@ -125,6 +127,11 @@ def is_at(array: jax.Array, place: jax.Device | jax.sharding.Sharding) -> bool:
     if isinstance(place, jax.Device):
         return array.sharding.device_set == {place}
     return array.sharding.is_equivalent_to(place, array.ndim)
+
+
+def are_arrays(values: tuple) -> bool:
+    """Whether all are arrays of JAX that lie somewhere (quicker than by `isinstance`)."""
+    return set(map(type, values)) <= _ARRAY
 
 
 def is_lost(value: np.ndarray | jax.Array) -> bool:

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph import Graph
 from tfcompat._src.framework.op_spec import NotDifferentiable
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
 
 
+@export("contrib.graph_editor.util.is_iterable")
 def is_iterable(obj: Any) -> bool:
     """Whether an object, which is no tensor, can be gone through."""
     return not isinstance(obj, Tensor) and isinstance(obj, Iterable)
 
 
+@export("contrib.graph_editor.get_tensors", "contrib.graph_editor.util.get_tensors")
 def get_tensors(graph: Graph) -> list[Tensor]:
     """All tensors of a graph; TypeError where it is none."""
     if not isinstance(graph, Graph):
@@ -23,6 +26,7 @@ def get_tensors(graph: Graph) -> list[Tensor]:
     return [t for op in graph.get_operations() for t in op.outputs]
 
 
+@export("contrib.graph_editor.util.get_unique_graph")
 def get_unique_graph(tops: Any, check_types: Any = None, none_if_empty: bool = False) -> Graph | None:
     """The one graph that operations and tensors belong to; that of a function counts as the graph around it.
 
@@ -58,6 +62,7 @@ def _outermost(graph: Graph) -> Graph:
     return graph
 
 
+@export("contrib.graph_editor.util.check_graphs")
 def check_graphs(*args: Any) -> None:
     """Checks that all elements have the same `graph` (or None); ValueError where they have not."""
     graphs = [(i, a.graph) for i, a in enumerate(args) if a.graph is not None]
@@ -66,6 +71,7 @@ def check_graphs(*args: Any) -> None:
             raise ValueError(f"Argument[{i}]: Wrong graph!")
 
 
+@export("contrib.graph_editor.make_list_of_t", "contrib.graph_editor.util.make_list_of_t")
 def make_list_of_t(ts: Any, check_graph: bool = True, allow_graph: bool = True, ignore_ops: bool = False) -> list[Tensor]:
     """The tensors of a graph, of an iterable, or a single one, as a list.
 
@@ -97,16 +103,19 @@ def _listed(value: Any, kind: type, of_graph: Callable, check_graph: bool, allow
     return [e for e in elements if isinstance(e, kind)]
 
 
+@export("contrib.graph_editor.get_generating_ops", "contrib.graph_editor.util.get_generating_ops")
 def get_generating_ops(ts: Any) -> list[Operation]:
     """The operation that makes each tensor."""
     return [t.op for t in make_list_of_t(ts, allow_graph=False)]
 
 
+@export("contrib.graph_editor.get_consuming_ops", "contrib.graph_editor.util.get_consuming_ops")
 def get_consuming_ops(ts: Any) -> list[Operation]:
     """The operations that take any of the tensors, each once."""
     return list(dict.fromkeys(op for t in make_list_of_t(ts, allow_graph=False) for op in t.consumers()))
 
 
+@export("contrib.graph_editor.get_backward_walk_ops", "contrib.graph_editor.select.get_backward_walk_ops")
 def get_backward_walk_ops(
     seed_ops: Any, inclusive: bool = True, within_ops: Any = None, within_ops_fn: Callable[[Operation], bool] | None = None,
     stop_at_ts: Iterable[Tensor] = (), control_inputs: bool = False, only_differentiable: bool = False,

@@ -198,6 +198,20 @@ def op(name: str, text: str, *, shape: Callable, gradient: Gradient, kernel: Cal
     return add if kernel is None else add(kernel)
 
 
+LATER_FORMS: dict[str, OpSpec] = {}
+"""Op types as TensorFlow 2 writes them, with attributes that 1.15 does not have: nodes of files that have these are of such types."""
+
+
+def later_form(name: str, text: str, *, shape: Callable, gradient: Gradient, **fields: Any) -> Callable:
+    """A decorator that registers the kernel of an op type with the attributes that TensorFlow 2 has added."""
+
+    def add(kernel: Callable) -> Callable:
+        LATER_FORMS[name] = OpSpec(name, text, shape, kernel, gradient, where=kernel.__module__, **fields)
+        return kernel
+
+    return add
+
+
 LATE_FAMILIES = ["tfcompat._src.data.every_op"]
 """Modules that are imported when an op type is asked for that nobody has registered."""
 

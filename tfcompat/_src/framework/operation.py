@@ -36,6 +36,7 @@ class Operation:
     """
 
     is_node = True
+    type: str = ""
     _device_assignments: Sequence[TraceableObject] = ()
     _colocation_dict: Mapping[str, TraceableObject] = {}
     _given_traceback: Sequence[StackFrame] | None = None

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
 from tfcompat._src.framework import op_spec, raw, removed_ops
+from tfcompat._src.framework.signature import REQUIRED
 
 _RENAMED = {
     **dict.fromkeys(("All", "Any", "EuclideanNorm", "Max", "Mean", "Min", "Prod", "Sum"), {"axis": "reduction_indices"}),
@@ -49,7 +51,27 @@ def _keyword_only(op_type: str) -> Callable:
         return function(**kwargs)
 
     call.__name__ = call.__qualname__ = op_type
+    call.__signature__ = _signature(function, public)  # type: ignore[attr-defined]
     return call
+
+
+def _signature(function: Any, public: dict[str, str]) -> inspect.Signature:
+    """The arguments of an op type as 1.15 lists them: inputs, attributes without and with a default, and the name of the node."""
+    attrs = function.spec.signature.attrs
+    defaults = [attrs[p].default if p in attrs else REQUIRED for p in function.parameters]
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    found = [
+        inspect.Parameter(public.get(p, p), kind, default=_shown(d))
+        for p, d in zip(function.parameters, defaults)
+    ]
+    return inspect.Signature([*found, inspect.Parameter("name", kind, default=None)])
+
+
+def _shown(default: Any) -> Any:
+    """The default of an attribute, as a signature has it."""
+    if default is REQUIRED:
+        return inspect.Parameter.empty
+    return default.decode("latin-1") if isinstance(default, bytes) else default
 
 
 def __getattr__(op_type: str) -> Callable:

@@ -130,6 +130,17 @@ class SparseTensorSpec(BatchableTypeSpec):
     def __init__(self, shape: Any = None, dtype: Any = dtypes.float32) -> None:
         self._shape, self._dtype = as_shape(shape), dtypes.as_dtype(dtype)
 
+    @classmethod
+    def from_value(cls, value: Any) -> SparseTensorSpec:
+        """The spec of a SparseTensor or SparseTensorValue; TypeError for anything else."""
+        if isinstance(value, SparseTensorValue):
+            if isinstance(value.values, np.ndarray):
+                return cls(value.dense_shape, value.values.dtype)
+            value = SparseTensor.from_value(value)
+        if not isinstance(value, SparseTensor):
+            raise TypeError("Expected SparseTensor or SparseTensorValue")
+        return cls(value.shape, value.dtype)
+
     @property
     def shape(self) -> TensorShape:
         return self._shape

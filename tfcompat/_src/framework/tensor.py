@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tfcompat._src.framework import dtypes, errors
+from tfcompat._src.framework import autograph_status, dtypes, errors
 from tfcompat._src.framework.default_stack import SESSIONS
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.tensor_shape import TensorShape
@@ -14,9 +14,7 @@ if TYPE_CHECKING:
 
 
 def _not_in_graph_execution(task: str) -> Exception:
-    return errors.OperatorNotAllowedInGraphError(
-        f"{task} is not allowed in Graph execution. Use Eager execution or decorate this function with @tf.function."
-    )
+    return errors.OperatorNotAllowedInGraphError(f"{task} is {autograph_status.advice()}")
 
 
 def shape_text(sizes: tuple | None) -> str:
@@ -49,6 +47,11 @@ class Tensor:
     @property
     def op(self) -> Operation:
         return self._op
+
+    @property
+    def _id(self) -> tuple[int, int]:
+        """A value that orders the tensors of a graph as they were made, each once."""
+        return self._op._id, self._value_index
 
     @property
     def value_index(self) -> int:

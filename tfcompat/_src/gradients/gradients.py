@@ -341,7 +341,7 @@ _TRAINABLE = frozenset((
 
 def _or_zeros(grad: Any, op: Operation, index: int) -> Any:
     output = op.outputs[index]
-    if grad is not None or not is_trainable(output) or output.dtype.base_dtype == dtypes.variant:
+    if grad is not None or not is_trainable(output) or (output.dtype.base_dtype == dtypes.variant and op.type not in SWITCH):
         return grad
     if output.dtype == dtypes.resource and op.type not in SWITCH:
         return None

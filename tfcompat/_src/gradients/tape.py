@@ -225,8 +225,9 @@ class GradientTape:
             )  # fmt: skip
 
     def _gradients(self, targets: list[Any], sources: list[Any], given: list[Any] | None, unconnected: Any) -> list[Any]:
+        with recorders.only(*{*recorders.ACTIVE.recorders, self}):
+            reads = {y: y.value() for y in targets if _handle_or_self(y) is not y}
         among, tracked = self._recorded(get_default_graph())
-        reads = {y: y.value() for y in targets if _handle_or_self(y) is not y}
         among.update(read.op for read in reads.values())
         targets = [reads.get(y, y) for y in targets]
         ys = [y for y in targets if isinstance(y, Tensor) and is_trainable(y)]

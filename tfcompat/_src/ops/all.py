@@ -36,6 +36,7 @@ import tfcompat._src.ops.control.cond  # noqa: F401
 import tfcompat._src.ops.control.context  # noqa: F401
 import tfcompat._src.ops.control.context_protos  # noqa: F401
 import tfcompat._src.ops.control.control_flow_util  # noqa: F401
+import tfcompat._src.ops.control.debug_ops  # noqa: F401
 import tfcompat._src.ops.control.groups  # noqa: F401
 import tfcompat._src.ops.control.guards  # noqa: F401
 import tfcompat._src.ops.control.kernel_gradient  # noqa: F401
@@ -91,6 +92,7 @@ import tfcompat._src.ops.math.bitwise  # noqa: F401
 import tfcompat._src.ops.math.broadcast_gradient  # noqa: F401
 import tfcompat._src.ops.math.cast  # noqa: F401
 import tfcompat._src.ops.math.clip  # noqa: F401
+import tfcompat._src.ops.math.collective_ops  # noqa: F401
 import tfcompat._src.ops.math.compare  # noqa: F401
 import tfcompat._src.ops.math.complex  # noqa: F401
 import tfcompat._src.ops.math.contraction  # noqa: F401
@@ -127,6 +129,7 @@ import tfcompat._src.ops.nn.depthwise  # noqa: F401
 import tfcompat._src.ops.nn.dilated  # noqa: F401
 import tfcompat._src.ops.nn.dilation  # noqa: F401
 import tfcompat._src.ops.nn.dropout  # noqa: F401
+import tfcompat._src.ops.nn.dual_losses  # noqa: F401
 import tfcompat._src.ops.nn.embedding  # noqa: F401
 import tfcompat._src.ops.nn.fractional_pool  # noqa: F401
 import tfcompat._src.ops.nn.fused_conv  # noqa: F401
@@ -139,6 +142,7 @@ import tfcompat._src.ops.nn.nce  # noqa: F401
 import tfcompat._src.ops.nn.pool  # noqa: F401
 import tfcompat._src.ops.nn.pool_functions  # noqa: F401
 import tfcompat._src.ops.nn.pool_kernels  # noqa: F401
+import tfcompat._src.ops.nn.sdca  # noqa: F401
 import tfcompat._src.ops.nn.softmax  # noqa: F401
 import tfcompat._src.ops.nn.top_k  # noqa: F401
 import tfcompat._src.ops.nn.window_sizes  # noqa: F401
@@ -149,6 +153,8 @@ import tfcompat._src.ops.parsing.csv  # noqa: F401
 import tfcompat._src.ops.parsing.example  # noqa: F401
 import tfcompat._src.ops.parsing.features  # noqa: F401
 import tfcompat._src.ops.parsing.functions  # noqa: F401
+import tfcompat._src.ops.parsing.message_types  # noqa: F401
+import tfcompat._src.ops.parsing.proto_codec  # noqa: F401
 import tfcompat._src.ops.parsing.sequence_example  # noqa: F401
 import tfcompat._src.ops.parsing.serialized  # noqa: F401
 import tfcompat._src.ops.parsing.wire  # noqa: F401
@@ -225,6 +231,7 @@ import tfcompat._src.ops.state.scatter  # noqa: F401
 import tfcompat._src.ops.state.session_tensor  # noqa: F401
 import tfcompat._src.ops.state.update_rules  # noqa: F401
 import tfcompat._src.ops.strings.farmhash  # noqa: F401
+import tfcompat._src.ops.strings.fingerprint128  # noqa: F401
 import tfcompat._src.ops.strings.hashing  # noqa: F401
 import tfcompat._src.ops.strings.numbers  # noqa: F401
 import tfcompat._src.ops.strings.ragged_text  # noqa: F401

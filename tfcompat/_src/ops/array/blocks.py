@@ -116,7 +116,7 @@ def _batch_to_space(x, block, crops):
     if x.shape[0] % total:
         raise invalid(f"Input batch dimension ({x.shape[0]}) is not divisible by product of block sizes ({total})")
     full = [s * b for s, b in zip(x.shape[1:], blocks)]
-    for i, (size, (before, after)) in enumerate(zip(full, crops)):
+    for i, (size, (before, after)) in enumerate(zip(full, crops.tolist())):
         if size - before - after < 0:
             raise invalid(f"cropped_shape[{i}]={size - before - after} must be non-negative")
     batch, rest = x.shape[0] // total, x.shape[count + 1 :]
@@ -143,6 +143,11 @@ op(
 )  # fmt: skip
 
 
+def _require_square(x: Any) -> None:
+    if x.ndim != 4:
+        raise invalid(f"Input rank should be: 4 instead of: {x.ndim}")
+
+
 @op(
     "SpaceToBatch", "(input: T, paddings: Tpaddings, *, T: type, Tpaddings: INDEX = int32, block_size: int >= 2) "
     "-> (output: T)",
@@ -150,6 +155,7 @@ op(
     gradient=lambda op, grad: [raw.BatchToSpace(grad, op.inputs[1], block_size=op.get_attr("block_size")), None],
 )  # fmt: skip
 def _space_to_batch_square(x, paddings, *, block_size):
+    _require_square(x)
     return _space_to_batch(x, [block_size] * 2, paddings)
 
 
@@ -159,6 +165,7 @@ def _space_to_batch_square(x, paddings, *, block_size):
     gradient=lambda op, grad: [raw.SpaceToBatch(grad, op.inputs[1], block_size=op.get_attr("block_size")), None],
 )  # fmt: skip
 def _batch_to_space_square(x, crops, *, block_size):
+    _require_square(x)
     return _batch_to_space(x, [block_size] * 2, crops)
 
 

@@ -53,7 +53,7 @@ for _name, _default, _shape in (
 ):  # fmt: skip
     op(
         _name, f"(*, dtype: type, shape: shape{_default}) -> (output: dtype)", shape=_shape,
-        gradient=NotDifferentiable("a placeholder has no inputs"), kernel=_placeholder, place=HOST, context=True,
+        gradient=NotDifferentiable("a placeholder has no inputs", raises=True), kernel=_placeholder, place=HOST, context=True,
     )  # fmt: skip
 
 
@@ -133,10 +133,10 @@ def _no_gradient_allowed(op, grad):
 
 
 _identity("Identity")
-_identity("Snapshot")
+_identity("Snapshot", NotDifferentiable("1.15 has no gradient of this one", raises=True))
 _identity("StopGradient", NotDifferentiable("StopGradient stops it"))
 _identity("PreventGradient", _no_gradient_allowed, text='(input: T, *, T: type, message: string = "") -> (output: T)')
-_identity("GuaranteeConst", fold=None)
+_identity("GuaranteeConst", NotDifferentiable("its value does not change", raises=True), fold=None)
 _identity(
     "DeepCopy",
     NotDifferentiable("DeepCopy copies a variable's buffer", raises=True),
@@ -149,7 +149,7 @@ op(
     gradient=lambda op, *grads: list(grads), kernel=_pass, fold=True,
 )  # fmt: skip
 
-op("NoOp", "() -> ()", shape=si.no_outputs, gradient=NotDifferentiable("it has no outputs"), kernel=lambda: ())
+op("NoOp", "() -> ()", shape=si.no_outputs, gradient=NotDifferentiable("it has no outputs", raises=True), kernel=lambda: ())
 
 
 @export("identity")
@@ -275,7 +275,7 @@ def _check_bitcast(x: Any, type: np.dtype) -> None:
 
 @op(
     "Bitcast", f"(input: T, *, T: {_BITCAST_TYPES}, type: {_BITCAST_TYPES}) -> (output: type)", shape=_bitcast_shape,
-    gradient=NotDifferentiable("it reads bits"), fold=_numpy_bitcast,
+    gradient=NotDifferentiable("it reads bits", raises=True), fold=_numpy_bitcast,
 )  # fmt: skip
 def _bitcast(x, *, type):
     _check_bitcast(x, type)

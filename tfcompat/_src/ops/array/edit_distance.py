@@ -29,8 +29,13 @@ def _distance_shape(c: Any) -> list:
     return [tuple(int(s) for s in np.maximum(hypothesis, truth)[:-1])]
 
 
-def _sequences(indices: np.ndarray, values: np.ndarray) -> dict[tuple, list]:
+def _sequences(label: str, indices: np.ndarray, values: np.ndarray, shape: np.ndarray) -> dict[tuple, list]:
     """The values of each row, by the indices of all dimensions but the last."""
+    if indices.ndim != 2 or indices.shape[1] != len(shape):
+        raise invalid(
+            f"Expected {label}_shape.NumElements == #cols({label}_indices), their shapes are: {shape_text(shape.shape)} and "
+            f"{shape_text(indices.shape)}"
+        )
     if len(indices) != len(values):
         raise invalid(
             f"indices and values rows (indexing dimension) must match. (indices = {len(indices)}, values = {len(values)})"
@@ -67,8 +72,8 @@ def _edit_distance(
         )
     checks.sizes(hypothesis_shape)
     checks.sizes(truth_shape)
-    hypotheses = _sequences(hypothesis_indices, hypothesis_values)
-    truths = _sequences(truth_indices, truth_values)
+    hypotheses = _sequences("hypothesis", hypothesis_indices, hypothesis_values, hypothesis_shape)
+    truths = _sequences("truth", truth_indices, truth_values, truth_shape)
     output = np.zeros(np.maximum(hypothesis_shape, truth_shape)[:-1], np.float32)
     for place in {*hypotheses, *truths}:
         given, wanted = hypotheses.get(place, []), truths.get(place, [])

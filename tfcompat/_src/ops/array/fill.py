@@ -9,7 +9,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from tfcompat._src.framework import dtypes, raw
+from tfcompat._src.framework import checks, dtypes, raw
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.convert import constant, convert_to_tensor
 from tfcompat._src.framework.export import export
@@ -43,6 +43,7 @@ def _filled(xp: Any, dims: np.ndarray, value: Any) -> Any:
     for size in sizes:
         if size < 0:
             raise invalid(f"Dimension {size} must be >= 0")
+    checks.scalar("value", value)
     return xp.broadcast_to(value, sizes)
 
 

@@ -57,6 +57,7 @@ def _take(params: Any, indices: Any, axis: int) -> Any:
 
 def _checked_axes(params: Any, indices: Any, axis: Any, batch_dims: int) -> tuple[int, int]:
     """The non-negative axis and number of batch dimensions, checked against the shapes and indices."""
+    checks.scalar("axis", axis)
     if not -params.ndim <= int(axis) < params.ndim:
         raise invalid(f"Expected axis in the range [{-params.ndim}, {params.ndim}), but got {int(axis)}")
     batch = batch_dims + indices.ndim if batch_dims < 0 else batch_dims
@@ -224,8 +225,17 @@ def require_index_rows(indices: Any, sizes: tuple, what: str) -> None:
     checks.require(~flat[first], text, *where, *(row[i] for i in range(indices.shape[-1])))
 
 
+def _check_index_rows(params, indices):
+    depth = indices.shape[-1]
+    if depth > params.ndim:
+        raise invalid(f"index innermost dimension length must be <= params rank; saw: {depth} vs. {params.ndim}")
+    require_index_rows(indices, params.shape, f"param shape {shape_text(tuple(params.shape))}")
+
+
 def _numpy_gather_nd(params, indices):
-    require_index_rows(indices, params.shape, f"param shape {shape_text(params.shape)}")
+    _check_index_rows(params, indices)
+    if not indices.shape[-1]:
+        return np.broadcast_to(params, indices.shape[:-1] + params.shape).copy()
     return params[tuple(np.moveaxis(indices, -1, 0))]
 
 
@@ -242,10 +252,8 @@ def _gather_nd_gradient(op, grad):
     shape=lambda c: gather_nd_sizes(c.inputs[0], c.inputs[1]), gradient=_gather_nd_gradient, fold=_numpy_gather_nd,
 )  # fmt: skip
 def _gather_nd(params, indices):
+    _check_index_rows(params, indices)
     depth = indices.shape[-1]
-    if depth > params.ndim:
-        raise invalid(f"index innermost dimension length must be <= params rank; saw: {depth} vs. {params.ndim}")
-    require_index_rows(indices, params.shape, f"param shape {shape_text(tuple(params.shape))}")
     outer = indices.ndim - 1
     numbers = lax.GatherDimensionNumbers(
         offset_dims=tuple(range(outer, outer + params.ndim - depth)), collapsed_slice_dims=tuple(range(depth)),
@@ -274,6 +282,7 @@ def _one_hot_shape(c):
 
 
 def _one_hot_in(xp: Any, indices: Any, depth: Any, on: Any, off: Any, axis: int) -> Any:
+    checks.scalar("depth", depth)
     checks.scalar("on_value", on)
     checks.scalar("off_value", off)
     rank = indices.ndim + 1
@@ -281,6 +290,7 @@ def _one_hot_in(xp: Any, indices: Any, depth: Any, on: Any, off: Any, axis: int)
         raise invalid(f"Expected axis to be -1 or between [0, {rank}).  But received: {axis}")
     if int(depth) < 0:
         raise invalid(f"depth must be non-negative, got: {int(depth)}")
+    checks.require_room((int(depth), *indices.shape), on.dtype)
     at = axis % rank
     numbers = np.arange(int(depth), dtype=indices.dtype).reshape((-1,) + (1,) * (indices.ndim - at))
     return xp.where(xp.expand_dims(indices, at) == numbers, on, off)

@@ -8,7 +8,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from tfcompat._src.framework import dtypes, raw
+from tfcompat._src.framework import checks, dtypes, raw
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.op_spec import NotDifferentiable, op
@@ -55,7 +55,8 @@ def _empty(sizes, *, dtype):
     for s in sizes:
         if s < 0:
             raise invalid(f"Dimension {s} must be >= 0")
-    return np.full(tuple(sizes), b"" if dtype.kind == "O" else dtype.type(), dtype)
+    checks.require_room(sizes.tolist(), dtype)
+    return np.full(tuple(sizes), b"", dtype) if dtype.kind == "O" else np.zeros(tuple(sizes), dtype)
 
 
 def _changed(apply: Callable, x: Any, i: Any, v: Any) -> Tensor:

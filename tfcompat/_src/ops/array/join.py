@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -236,6 +237,7 @@ def _concat_shape(c, values: list, axis_index: int) -> list:
 
 
 def _concatenated(xp: Any, values: tuple, axis: np.ndarray) -> Any:
+    checks.scalar("axis", axis)
     rank, at = values[0].ndim, int(axis)
     if not -rank <= at < rank:
         raise invalid(f"ConcatOp : Expected concatenating dimensions in the range [{-rank}, {rank}), but got {at}")
@@ -375,11 +377,9 @@ def _split_shape(c):
 
 
 def _parts(xp: Any, value: Any, lengths: list, axis: int) -> tuple:
-    value, start, found = xp.asarray(value), 0, []
-    for length in lengths:
-        found.append(value[(slice(None),) * axis + (slice(start, start + length),)])
-        start += length
-    return tuple(found)
+    if xp is jnp:
+        return tuple(jax.lax.split(jnp.asarray(value), lengths, axis))
+    return tuple(np.split(value, np.cumsum(lengths)[:-1], axis))
 
 
 def _checked_axis(axis: np.ndarray, rank: int) -> int:

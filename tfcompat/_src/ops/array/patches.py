@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tfcompat._src.framework import errors, raw
+from tfcompat._src.framework import checks, errors, raw
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.deprecation import deprecated_argument_lookup
 from tfcompat._src.framework.export import export
@@ -33,6 +33,9 @@ def _patches_shape(spatial: int):
         source = si.with_rank(c.inputs[0], spatial + 2)
         windows, strides = c.attr("ksizes"), c.attr("strides")
         rates = c.attr("rates") if spatial == 2 else [1] * 5
+        for name, values in (("ksizes", windows), ("strides", strides), ("rates", rates)):
+            if len(values) != spatial + 2:
+                raise ValueError(f"{name} must contain {spatial + 2} values, but got: {len(values)}")
         padding = c.attr("padding").decode()
         inner = [
             None if s is None or min(k, t, r) <= 0 else _windows(s, k, t, r, padding)[0]
@@ -53,6 +56,10 @@ def _extract(x: Any, ksizes: tuple, strides: tuple, rates: tuple, padding: str) 
         if min(values) <= 0:
             raise errors.OutOfRangeError(None, None, f"{name} is out of range.")
     inner = [_windows(*v, padding) for v in zip(x.shape[1:-1], ksizes[1:-1], strides[1:-1], rates[1:-1])]
+    found = (x.shape[0], *(count for count, _, _ in inner), x.shape[-1] * math.prod(ksizes))
+    checks.require_room(found, x.dtype)
+    if 0 in found:
+        return jnp.zeros(found, x.dtype)
     zero = jnp.zeros((), x.dtype)
     padded = lax.pad(jnp.asarray(x), zero, [(0, 0, 0), *((b, a, 0) for _, b, a in inner), (0, 0, 0)])
     taps = []

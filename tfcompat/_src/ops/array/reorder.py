@@ -182,6 +182,8 @@ def _reverse_shape(c):
 
 
 def _axes_at_run(axes: np.ndarray, rank: int) -> tuple[int, ...]:
+    if axes.ndim != 1:
+        raise invalid(f"'dims' must be 1-dimension, not {axes.ndim}")
     try:
         return _normal_axes(axes, rank)
     except ValueError as e:

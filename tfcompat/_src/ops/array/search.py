@@ -18,7 +18,7 @@ from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.tensor import Tensor, shape_text
 from tfcompat._src.ops.array.shape import invalid, shape_internal
 
-_INDICES = NotDifferentiable("indices are integers")
+_INDICES = NotDifferentiable("indices are integers", raises=True)
 
 
 def _where_shape(c):
@@ -99,6 +99,8 @@ def _unique_vector(x: np.ndarray) -> tuple:
 
 
 def _unique_along(x: np.ndarray, axis: np.ndarray) -> tuple:
+    if axis.ndim != 1:
+        raise invalid(f"axis expects a 1D vector, but has shape {list(axis.shape)}")
     if axis.size == 0:
         if x.ndim != 1:
             raise invalid("unique expects a 1D vector.")

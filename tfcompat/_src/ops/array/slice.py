@@ -151,10 +151,9 @@ def layout(rank: int, count: int, masks: Masks) -> tuple[list[int | None], list[
       count: number of entries.
       masks: how they are read.
     """
-    ellipses = [i for i in range(count) if _bit(masks.ellipsis, i)]
-    if len(ellipses) > 1:
+    if masks.ellipsis & (masks.ellipsis - 1):
         raise ValueError("Multiple ellipses in slice spec not allowed")
-    at = ellipses[0] if ellipses else count
+    at = next((i for i in range(count) if _bit(masks.ellipsis, i)), count)
     used = sum(1 for i in range(count) if i != at and not _bit(masks.new_axis, i))
     if used > rank:
         raise ValueError(f"Index out of range using input dim {rank}; input has only {rank} dims")

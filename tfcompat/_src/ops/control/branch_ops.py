@@ -47,7 +47,7 @@ def zeros_of_output(node: Any, index: int) -> Any:
             return zeros(raw.VariableShape(output), output._handle_data[0])
         return zeros_like(output, optimize=False)
     there = switch(node.inputs[0], node.inputs[1])[index]
-    if array_of_flow(there) is not None:
+    if array_of_flow(there) is not None or output.dtype.base_dtype == dtypes.variant:
         return zeros_like(there, optimize=False)
     alive = raw.Identity(there)
     if output.dtype == dtypes.resource:
@@ -103,7 +103,7 @@ for _prefix, _type in (("", "T"), ("Ref", "Ref(T)")):
 
 op(
     "ControlTrigger", "() -> ()", shape=si.no_outputs, kernel=lambda: (), fold=True,
-    gradient=NotDifferentiable("it has no values"),
+    gradient=NotDifferentiable("it has no values", raises=True),
 )  # fmt: skip
 
 

@@ -164,7 +164,7 @@ def cond(
     """
     if EnableControlFlowV2(get_default_graph()) and not executing_eagerly():
         return BUILDERS["cond"](pred, true_fn or fn1, false_fn or fn2, name)
-    true_fn, false_fn = _one_of(true_fn, fn1, "fn1"), _one_of(false_fn, fn2, "fn2")
+    true_fn, false_fn = _one_of("true_fn", true_fn, "fn1", fn1), _one_of("false_fn", false_fn, "fn2", fn2)
     for role, fn in (("true_fn", true_fn), ("false_fn", false_fn)):
         if fn is None:
             raise TypeError(f"cond(): {role} argument required")
@@ -198,11 +198,11 @@ def _chosen(branch: Callable, strict: bool) -> Any:
     return result if strict or not isinstance(result, (list, tuple)) or len(result) != 1 else result[0]
 
 
-def _one_of(value: Any, deprecated: Any, deprecated_name: str) -> Any:
+def _one_of(name: str, value: Any, deprecated_name: str, deprecated: Any) -> Any:
     if deprecated is None:
         return value
     if value is not None:
-        raise TypeError(f"cond(): true_fn and false_fn may not be set together with {deprecated_name}.")
+        raise TypeError(f"cond(): {name} and {deprecated_name} may not be set simultaneously.")
     return deprecated
 
 
@@ -331,7 +331,7 @@ def _checked_pairs(pairs: Any, python_predicates: bool = False) -> list[tuple[An
             pairs.items(), key=lambda item: item[0].name
         )  # fmt: skip
     elif not isinstance(pairs, (list, tuple)):
-        raise TypeError("pred_fn_pairs must be a list, tuple, or dict")
+        raise TypeError("fns must be a list, tuple, or dict")
     for pair in pairs:
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise TypeError("Each entry in pred_fn_pairs must be a 2-tuple")

@@ -65,9 +65,9 @@ def group(*inputs: Any, **kwargs: Any) -> Operation | None:
 
 def with_dependencies(dependencies: Iterable[Any], output_tensor: Any, name: str | None = None) -> Any:
     """The value of `output_tensor` (a tensor or IndexedSlices), given only after `dependencies` have run."""
-    dependencies = list(dependencies)
     if executing_eagerly():
         return output_tensor
+    dependencies = list(dependencies)
     with name_scope(name, "control_dependency", [*dependencies, output_tensor]) as scope:
         with colocate_with(convert_to_tensor_or_indexed_slices(output_tensor)), control_dependencies(dependencies):
             value = convert_to_tensor_or_indexed_slices(output_tensor)

@@ -17,7 +17,12 @@ NEXT_ITERATION = frozenset(("NextIteration", "RefNextIteration"))
 
 
 def _routed(*values: Any, **attrs: Any) -> Any:
-    raise NotImplementedError("the ops of a loop are lowered by the runtime, not called")
+    raise NotImplementedError("the Exit of no loop, or a ref in a loop that nothing leaves")
+
+
+def _passed(data: Any, **attrs: Any) -> Any:
+    """Where there is no loop, a value goes on as it is."""
+    return data
 
 
 def _enter_shape(c: Any) -> list:
@@ -41,14 +46,14 @@ for _prefix, _type in (("", "T"), ("Ref", "Ref(T)")):
     op(
         f"{_prefix}Enter",
         f"(data: {_type}, *, T: type, frame_name: string, is_constant: bool = False, parallel_iterations: int = 10) -> (output: {_type})",
-        shape=_enter_shape, gradient=_pass_gradient, kernel=_routed,
+        shape=_enter_shape, gradient=_pass_gradient, kernel=_routed if _prefix else _passed,
     )  # fmt: skip
     op(f"{_prefix}Exit", f"(data: {_type}, *, T: type) -> (output: {_type})", shape=_pass_shape, gradient=_pass_gradient, kernel=_routed)
     op(
         f"{_prefix}NextIteration", f"(data: {_type}, *, T: type) -> (output: {_type})", shape=_pass_shape,
-        gradient=_pass_gradient, kernel=_routed,
+        gradient=_pass_gradient, kernel=_routed if _prefix else _passed,
     )  # fmt: skip
-op("LoopCond", "(input: bool) -> (output: bool)", shape=lambda c: [si.with_rank(c.inputs[0], 0)], gradient=NotDifferentiable("it is a bool"), kernel=_routed)
+op("LoopCond", "(input: bool) -> (output: bool)", shape=lambda c: [si.with_rank(c.inputs[0], 0)], gradient=NotDifferentiable("it is a bool"), kernel=_passed)
 
 
 def enter(data: Any, frame_name: str, is_constant: bool, parallel_iterations: int, use_input_shape: bool = True) -> Tensor:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tfcompat._src.framework import errors
+from tfcompat._src.framework import dtypes, errors
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.control.loop_ops import ENTER, EXIT
@@ -71,7 +71,12 @@ class Loop:
 
 
 def find_loops(ops: Iterable[Operation]) -> tuple[list[Loop], dict[Operation, Loop]]:
-    """The outermost loops of `ops` (sources first), and the innermost loop of each operation that is in one."""
+    """The outermost loops of `ops` (sources first), and the innermost loop of each operation that is in one.
+
+    Raises:
+      errors.InternalError: the Enter nodes of one frame stand in different frames. errors.InvalidArgumentError: a loop variable is
+      given a value of another dtype.
+    """
     frames: dict[tuple, Loop] = {}
     loop_of: dict[Operation, Loop] = {}
     outermost: list[Loop] = []
@@ -83,6 +88,7 @@ def find_loops(ops: Iterable[Operation]) -> tuple[list[Loop], dict[Operation, Lo
             key = (outer, op._attrs["frame_name"])
             loop = frames.get(key)
             if loop is None:
+                _require_new_frame(op, outer, frames)
                 loop = frames[key] = Loop(outer, 1 if outer is None else outer.depth + 1)
                 (outermost if outer is None else outer.children).append(loop)
         else:
@@ -90,7 +96,28 @@ def find_loops(ops: Iterable[Operation]) -> tuple[list[Loop], dict[Operation, Lo
         if loop is not None:
             loop_of[op] = loop
             loop.members.append(op)
+            _require_one_dtype(op)
     return outermost, loop_of
+
+
+def _require_new_frame(op: Operation, outer: Loop | None, frames: Iterable[tuple]) -> None:
+    other = next((parent for parent, name in frames if name == op._attrs["frame_name"]), outer)
+    if other is not outer:
+        raise errors.InternalError(
+            op.node_def, op, f'Invalid loop structure: Mismatched parent frames for "{op._attrs["frame_name"].decode()}": '
+            f'"{_frame_name(outer)}" vs "{_frame_name(other)}". The node giving this error: {op.name}.',
+        )  # fmt: skip
+
+
+def _require_one_dtype(op: Operation) -> None:
+    """Raises InvalidArgumentError for a Merge whose back edge brings another dtype."""
+    wanted = op._outputs[0]._dtype.base_dtype if op.type in MERGE else None
+    for i, t in enumerate(op._inputs) if wanted is not None else ():
+        if t._dtype.base_dtype != wanted:
+            raise errors.InvalidArgumentError(
+                op.node_def, op, f"Input {i} of node {op.name} was passed {dtypes.cpp_name(t._dtype.base_dtype.name)} from {t.name} incompatible "
+                f"with expected {dtypes.cpp_name(wanted.name)}.",
+            )  # fmt: skip
 
 
 def left_loops(loops: Iterable[Loop]) -> list[Loop]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import dtypes, errors, raw
+from tfcompat._src.framework import dtypes, errors, nest, raw
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.export import export
@@ -129,7 +129,8 @@ def py_func(func: Callable, inp: list, Tout: Any, stateful: bool = True, name: s
       name: node name.
 
     Returns:
-      a Tensor of unknown shape, a list of them where `Tout` is a list, or the Operation where it is empty.
+      a Tensor of unknown shape, a list of them where `Tout` is a list, or the Operation where it is empty. Where operations
+      run at once, as in 1.15: what `func` gives, of its own dtypes; a list only where these are several.
 
     Raises:
       ValueError: `func` cannot be called. When run: InvalidArgumentError for results of other number or dtype, and for
@@ -140,19 +141,17 @@ def py_func(func: Callable, inp: list, Tout: Any, stateful: bool = True, name: s
         raise ValueError(f"Expected func to be callable, got func of type {type(func)}")
     kinds = list(Tout) if isinstance(Tout, (list, tuple)) else [Tout]
     if executing_eagerly():
-        return _called_now(func, inp, Tout)
+        return _called_now(func, inp)
     token = register("pyfunc", func)
     make = raw.PyFunc if stateful else raw.PyFuncStateless
     result = make(inp, token=token, Tout=kinds, name=name)
     return result if isinstance(Tout, (list, tuple)) else result[0]
 
 
-def _called_now(func: Callable, inp: list, Tout: Any) -> Any:
-    """What a function gives where operations run at once: tensors of the dtypes that `Tout` says."""
-    result = func(*[convert_to_tensor(x).numpy() for x in inp])
-    if isinstance(Tout, (list, tuple)):
-        return [convert_to_tensor(r, kind) for r, kind in zip(result if isinstance(result, (list, tuple)) else [result], Tout)]
-    return convert_to_tensor(result[0] if isinstance(result, (list, tuple)) and len(result) == 1 else result, Tout)
+def _called_now(func: Callable, inp: list) -> Any:
+    """What a function gives where operations run at once: a tensor, or a list of those in a nest, of the dtypes that they have."""
+    found = [r if r is None else convert_to_tensor(r) for r in nest.flatten(func(*[convert_to_tensor(x).numpy() for x in inp]))]
+    return found[0] if len(found) == 1 else found
 
 
 @export("numpy_function")

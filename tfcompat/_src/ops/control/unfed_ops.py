@@ -6,9 +6,11 @@ import math
 
 import numpy as np
 
-from tfcompat._src.framework import errors
+from tfcompat._src.framework import errors, raw
 from tfcompat._src.framework import shape_inference as si
+from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
+from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.platform.file_io import local, tensorflow_errors
 
 _UNDEFINED = NotDifferentiable("no gradient is defined", raises=True)
@@ -39,3 +41,9 @@ def _immutable_const(*, dtype, shape, memory_region_name):
 
 op("Fact", "() -> (fact: string)", shape=si.unknown, gradient=_UNDEFINED, place=HOST,
    kernel=lambda: np.array(b"0! == 1", object))  # fmt: skip
+
+
+@export("user_ops.my_fact")
+def my_fact() -> Tensor:
+    """A fact about factorials, a string."""
+    return raw.Fact()

@@ -318,9 +318,4 @@ def _close_loop(variable: Tensor, value: Any) -> None:
             "iteration. To allow the shape to vary across iterations, use the `shape_invariants` argument of tf.while_loop to "
             "specify a less-specific shape."
         )
-    if following.dtype.base_dtype != variable.dtype.base_dtype:
-        raise ValueError(
-            f"Input 1 of node {variable.op.name} was passed {following.dtype.name} from {following.name} incompatible with "
-            f"expected {variable.dtype.name}."
-        )
     variable.op._update_input(1, following)

@@ -11,6 +11,7 @@ from tfcompat._src.ops.control.loop_ops import ENTER, EXIT, NEXT_ITERATION
 FORWARDS_HANDLE = frozenset(("Identity", "RefIdentity")) | SWITCH | MERGE | ENTER | EXIT | NEXT_ITERATION
 
 FORWARDS_FLOW = frozenset(("Identity", "Enter", "Exit", "Switch", "Merge", "NextIteration", "AddN"))
+_SUMS = ("Add", "AddV2")
 GIVES_FLOW = frozenset(("TensorArrayWriteV3", "TensorArrayScatterV3", "TensorArraySplitV3", "TensorArrayGradV3"))
 
 
@@ -34,7 +35,9 @@ def array_of_flow(tensor: Tensor) -> Operation | None:
     """The op that makes the TensorArray whose elements a flow carries, or None where a tensor is no flow."""
     if tensor._sizes not in ((), None) or tensor._dtype.name != "float32":
         return None
-    while tensor.op.type in FORWARDS_FLOW or isinstance(tensor.op, CallOperation):
+    while tensor.op.type in FORWARDS_FLOW or tensor.op.type in _SUMS or isinstance(tensor.op, CallOperation):
+        if tensor.op.type in _SUMS and (found := array_of_flow(tensor.op._inputs[1])) is not None:
+            return found
         tensor = tensor.op._inputs[tensor.value_index if isinstance(tensor.op, CallOperation) else 0]
     op = tensor.op
     if op.type == "TensorArrayV3":

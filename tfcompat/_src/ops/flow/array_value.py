@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from tfcompat._src.framework import checks, errors
+from tfcompat._src.framework.tensor import shape_text
 
 FIRST_CAPACITY = 64
 
@@ -78,9 +79,33 @@ class ArrayMeta:
     identical: bool = True
     source: str = ""
 
+    def require_shape(self, sizes: tuple | None, shape: tuple, index: int) -> None:
+        """Raises InvalidArgumentError where an element of `shape` does not fit the shape of elements."""
+        if sizes is not None and (len(sizes) != len(shape) or any(s not in (None, n) for s, n in zip(sizes, shape))):
+            raise invalid(
+                f"TensorArray {self.name}: Could not write to TensorArray index {index} because the value shape is "
+                f"{shape_text(shape)} which is incompatible with the TensorArray's inferred element shape: {shape_text(sizes)} (consider "
+                "setting infer_shape=False)."
+            )
+
 
 def invalid(text: str) -> errors.InvalidArgumentError:
     return errors.InvalidArgumentError(None, None, text)
+
+
+def _require_scalar(index: Any) -> None:
+    if np.ndim(index):
+        raise invalid(f"TensorArray index must be scalar, but had shape: {shape_text(np.shape(index))}")
+
+
+def _require_rows(indices: Any, value: Any) -> None:
+    """InvalidArgumentError where the rows of `value` are not one for each of `indices`."""
+    if np.ndim(indices) != 1:
+        raise invalid(f"Expected indices to be a vector, but received shape: {shape_text(np.shape(indices))}")
+    if not value.shape:
+        raise invalid("Input value for unpack must be at least a vector but received shape: []")
+    if len(indices) != value.shape[0]:
+        raise invalid(f"Expected len(indices) == values.shape[0], but saw: {len(indices)} vs. {value.shape[0]}")
 
 
 def _is_known(value: Any) -> bool:
@@ -122,7 +147,13 @@ class DeviceArray:
       buffer: [capacity, ...] or None while the element shape is not known.
       written: bool[capacity] of what was written, InTurn in a loop, or None where writing twice adds up (gradients).
       length: int32 number of elements.
+
+    `is_zero` is true of a gradient array that nothing was added to, `added` is the one (index, value) that was added to such an array:
+    graphs that TensorFlow differentiated add up arrays with one element each. Both are known while a trace goes on, and else lost.
     """
+
+    is_zero = False
+    added: tuple[Any, Any] | None = None
 
     def __init__(self, meta: ArrayMeta, buffer: Any, written: Any, length: Any) -> None:
         self.meta, self.buffer, self.written, self.length = meta, buffer, written, length
@@ -142,8 +173,6 @@ class DeviceArray:
     @classmethod
     def empty(cls, meta: ArrayMeta, size: int) -> DeviceArray:
         """An array without written elements."""
-        if size < 0:
-            raise invalid(f"Size should be >= 0, but got {size}")
         capacity = max(size, GROWTH.capacity) if meta.dynamic else size
         made = cls(meta, None, np.zeros(capacity, bool), np.array(size, np.int32))
         if meta.sizes is not None and None not in meta.sizes:
@@ -166,16 +195,9 @@ class DeviceArray:
         return DeviceArray(self.meta, **fields)
 
     def with_element_shape(self, shape: tuple, index: Any = 0) -> DeviceArray:
-        """The same with a buffer for elements of `shape`; ValueError where they are of another."""
-        if self.buffer is None:
-            return self._with(buffer=jnp.zeros((self.capacity, *shape), self.meta.dtype))
-        if self.buffer.shape[1:] != tuple(shape):
-            raise invalid(
-                f"TensorArray {self.meta.name}: Could not write to TensorArray index {index if _is_known(index) else 0} because the value shape is {list(shape)} "
-                f"which is incompatible with the TensorArray's inferred element shape: {list(self.buffer.shape[1:])} (consider "
-                "setting infer_shape=False)."
-            )
-        return self
+        """The same with a buffer for elements of `shape`; InvalidArgumentError where they are of another."""
+        self.meta.require_shape(self.meta.sizes if self.buffer is None else self.buffer.shape[1:], shape, index if _is_known(index) else 0)
+        return self if self.buffer is not None else self._with(buffer=jnp.zeros((self.capacity, *shape), self.meta.dtype))
 
     def with_room_for(self, count: int | None) -> DeviceArray:
         """The same for at most `count` elements, where nothing is known of it yet and this is less than its room."""
@@ -206,10 +228,21 @@ class DeviceArray:
         meta = replace(self.meta, source=source)
         if shape is None:
             raise invalid(f"TensorArray {self.meta.name}: the shape of its elements is not known, so it has no gradient.")
-        return DeviceArray(meta, jnp.zeros(shape, self.buffer.dtype), None, self.length)
+        found = DeviceArray(meta, jnp.zeros(shape, self.buffer.dtype), None, self.length)
+        found.is_zero = True
+        return found
 
-    def __add__(self, other: DeviceArray) -> DeviceArray:
-        return self._with(buffer=self.buffer + other.buffer)
+    def __add__(self, other: Any) -> DeviceArray:
+        """Elements added up; a number stands for a flow without elements."""
+        if not isinstance(other, DeviceArray):
+            return self
+        length = jnp.maximum(self.length, other.length) if self.meta.dynamic else self.length
+        if other.added is None:
+            return self._with(buffer=self.buffer + other.buffer, length=length)
+        index, value = other.added
+        return self._with(buffer=jnp.asarray(self.buffer).at[index].add(value), length=length)
+
+    __radd__ = __add__
 
     def zeros(self) -> DeviceArray:
         """The array of gradients of the elements, all zero."""
@@ -233,6 +266,7 @@ class DeviceArray:
 
     def write(self, index: Any, value: Any) -> DeviceArray:
         """With `value` at `index`; added to what is there in a gradient."""
+        _require_scalar(index)
         array = self.with_element_shape(value.shape, index)
         name, length = self.meta.name, self.length
         grows = self.meta.dynamic and self.written is not None
@@ -246,7 +280,9 @@ class DeviceArray:
             return array
         buffer = jnp.asarray(array.buffer)
         if array.written is None:
-            return array._with(buffer=buffer.at[index].add(value))
+            made = array._with(buffer=buffer.at[index].add(value))
+            made.added = (index, value) if array.is_zero else None
+            return made
         if isinstance(array.written, InTurn):
             return array._with(buffer=_with_element(buffer, jnp.asarray(value), index), length=length)
         known = _is_known(index) and isinstance(array.written, np.ndarray)
@@ -263,6 +299,7 @@ class DeviceArray:
 
     def read(self, index: Any) -> Any:
         """The element at `index`, zeros where none was written."""
+        _require_scalar(index)
         if not _is_below(index, self.length):
             checks.require(
                 _flag((index >= 0) & (index < self.length)), "Tried to read from index {} but array size is: {}", index, self.length
@@ -276,24 +313,28 @@ class DeviceArray:
         if self.buffer is None:
             raise invalid(
                 f"TensorArray {self.meta.name}: Could not read from TensorArray index {index}.  Furthermore, the element shape is not "
-                "fully defined: <unknown>.  It is possible you are working with a resizeable TensorArray and stop_gradients is not "
+                f"fully defined: {shape_text(self.meta.sizes)}.  It is possible you are working with a resizeable TensorArray and stop_gradients is not "
                 "allowing the gradients to be written.  If you set the full element_shape property on the forward TensorArray, the "
                 "proper all-zeros tensor will be returned instead of incurring this error."
             )
 
     def gather(self, indices: Any, sizes: tuple | None) -> Any:
         """The elements at `indices`, stacked."""
+        if np.ndim(indices) != 1:
+            raise invalid(f"Expected indices to be a vector, but received shape: {shape_text(np.shape(indices))}")
         if not len(indices):
             sizes = self.buffer.shape[1:] if self.buffer is not None else sizes
             if sizes is None or None in sizes:
                 raise errors.UnimplementedError(
-                    None, None, "TensorArray has size zero, but element shape <unknown> is not fully defined. "
+                    None, None, f"TensorArray has size zero, but element shape {shape_text(sizes)} is not fully defined. "
                     "Currently only static shapes are supported when packing zero-size TensorArrays."
                 )  # fmt: skip
             return np.zeros((0, *sizes), self.meta.dtype)
         self._require_shape(0)
+        lowest, highest = indices.min(), indices.max()
+        wrong = (np if _is_known(indices) else jnp).where(lowest < 0, lowest, highest)
         checks.require(
-            _flag(indices.max() < self.length), "Tried to read from index {} but array size is: {}", indices.max(), self.length
+            _flag((lowest >= 0) & (highest < self.length)), "Tried to read from index {} but array size is: {}", wrong, self.length
         )
         if self._is_all(indices):
             return self.buffer
@@ -305,12 +346,13 @@ class DeviceArray:
 
     def scatter(self, indices: Any, value: Any) -> DeviceArray:
         """With row k of `value` at `indices[k]`."""
-        if len(indices) != value.shape[0]:
-            raise invalid(f"Expected len(indices) == values.shape[0], but saw: {len(indices)} vs. {value.shape[0]}")
+        _require_rows(indices, value)
         array = self.with_element_shape(value.shape[1:])
         if not len(indices):
             return array
         length = self.length
+        text = f"TensorArray {self.meta.name}: Tried to write to index {{}} but array is not resizeable and size is: {{}}"
+        checks.require(_flag(indices.min() >= 0), text, indices.min(), length)
         if self.meta.dynamic and self.written is not None:
             array = array._grown(indices.max())
             length = (np if _is_known(indices) and _is_known(length) else jnp).maximum(length, np.int32(1) + indices.max()).astype(np.int32)
@@ -319,7 +361,7 @@ class DeviceArray:
         if array.written is None:
             buffer = array.buffer + value if array._is_all(indices) else jnp.asarray(array.buffer).at[indices].add(value)
             return array._with(buffer=buffer)
-        if _is_known(indices) and indices.max() >= array.capacity:
+        if _is_known(indices) and not 0 <= indices.min() <= indices.max() < array.capacity:
             return array
         text = f"TensorArray {self.meta.name}: Could not write to TensorArray index {{}} because it has already been written to."
         if _is_known(indices) and isinstance(array.written, np.ndarray):
@@ -341,7 +383,7 @@ class DeviceArray:
         if not count:
             if sizes is None or None in sizes:
                 raise errors.UnimplementedError(
-                    None, None, "TensorArray has size zero, but element_shape_except_0 <unknown> is not fully defined. "
+                    None, None, f"TensorArray has size zero, but element_shape_except0 {shape_text(sizes)} is not fully defined. "
                     "Currently only static shapes are supported when concatenating zero-size TensorArrays."
                 )  # fmt: skip
             return np.zeros((0, *sizes), self.meta.dtype), np.zeros(0, np.int64)
@@ -353,14 +395,10 @@ class DeviceArray:
 
     def split(self, value: Any, lengths: np.ndarray) -> DeviceArray:
         """With consecutive parts of `value` of these lengths as elements."""
-        _check_lengths(value, lengths)
-        if len(set(lengths.tolist())) > 1:
-            raise invalid(
-                f"TensorArray {self.meta.name}: the parts have lengths {lengths.tolist()}; an array with infer_shape=True holds "
-                "elements of one shape (consider setting infer_shape=False)."
-            )
-        if len(lengths) != self.capacity and not self.meta.dynamic:
-            raise invalid(f"TensorArray's size is not equal to the size of lengths ({self.capacity} vs. {len(lengths)}), and the TensorArray is not marked as dynamically resizeable")
+        _check_lengths(value, lengths, None if self.meta.dynamic else self.capacity)
+        shapes = [(int(n), *value.shape[1:]) for n in lengths]
+        for index, shape in enumerate(shapes):
+            self.meta.require_shape(shapes[0] if self.buffer is None else self.buffer.shape[1:], shape, index)
         size = int(lengths[0]) if len(lengths) else 0
         return self.scatter(np.arange(len(lengths), dtype=np.int32), value.reshape((len(lengths), size, *value.shape[1:])))
 
@@ -372,13 +410,23 @@ def _flag(ok: Any) -> Any:
     return bool(ok) if isinstance(ok, (bool, np.bool_, np.ndarray)) else ok
 
 
-def _check_lengths(value: Any, lengths: np.ndarray) -> None:
+def _check_lengths(value: Any, lengths: np.ndarray, size: int | None) -> None:
+    """InvalidArgumentError where `value` has no parts of these lengths, or these are not as many as a fixed `size`."""
+    if np.ndim(lengths) != 1:
+        raise invalid(f"Expected lengths to be a vector, received shape: {shape_text(np.shape(lengths))}")
+    if len(lengths) and lengths.min() < 0:
+        raise invalid(f"TensorArray: a part cannot have the length {lengths.min()}")
     if not value.shape:
         raise invalid("Expected value to be at least a vector, but received shape: []")
     if int(lengths.sum()) != value.shape[0]:
         raise invalid(
             f"Expected sum of lengths to be equal to values.shape[0], but sum of lengths is {int(lengths.sum())} and value's shape "
             f"is: {list(value.shape)}"
+        )
+    if size not in (None, len(lengths)):
+        raise invalid(
+            f"TensorArray's size is not equal to the size of lengths ({size} vs. {len(lengths)}), and the TensorArray is not marked as "
+            "dynamically resizeable"
         )
 
 
@@ -390,8 +438,6 @@ class HostArray:
 
     @classmethod
     def empty(cls, meta: ArrayMeta, size: int) -> HostArray:
-        if size < 0:
-            raise invalid(f"Size should be >= 0, but got {size}")
         return cls(meta, [None] * size)
 
     def gradient(self, source: str) -> HostArray:
@@ -402,10 +448,16 @@ class HostArray:
     def zeros(self) -> HostArray:
         return self.gradient("gradients")
 
-    def __add__(self, other: HostArray) -> HostArray:
+    def __add__(self, other: Any) -> HostArray:
+        """Elements added up; a number stands for a flow without elements."""
+        if not isinstance(other, HostArray):
+            return self
         return HostArray(self.meta, [b if a is None else a if b is None else a + b for a, b in zip(self.items, other.items)])
 
+    __radd__ = __add__
+
     def write(self, index: Any, value: Any) -> HostArray:
+        _require_scalar(index)
         index, name = int(index), self.meta.name
         items = list(self.items)
         if index < 0 or (index >= len(items) and not self.meta.dynamic):
@@ -425,14 +477,10 @@ class HostArray:
         sizes = self.meta.sizes
         if self.meta.identical and sizes is None:
             sizes = next((e.shape for e in self.items if e is not None), None)
-        if sizes is not None and (len(sizes) != value.ndim or any(s not in (None, n) for s, n in zip(sizes, value.shape))):
-            raise invalid(
-                f"TensorArray {self.meta.name}: Could not write to TensorArray index {index} because the value shape is "
-                f"{list(value.shape)} which is incompatible with the TensorArray's inferred element shape: {list(sizes)} (consider "
-                "setting infer_shape=False)."
-            )
+        self.meta.require_shape(sizes, value.shape, index)
 
     def read(self, index: Any) -> np.ndarray:
+        _require_scalar(index)
         index = int(index)
         if not 0 <= index < len(self.items):
             raise invalid(f"Tried to read from index {index} but array size is: {len(self.items)}")
@@ -449,10 +497,8 @@ class HostArray:
         return np.zeros(sizes, self.meta.dtype)
 
     def gather(self, indices: Any, sizes: tuple | None) -> np.ndarray:
-        if not len(indices):
+        if np.ndim(indices) != 1 or not len(indices):
             return DeviceArray(self.meta, None, None, 0).gather(indices, self.meta.sizes or sizes)
-        if int(np.max(indices)) >= len(self.items):
-            raise invalid(f"Tried to read from index {int(np.max(indices))} but array size is: {len(self.items)}")
         found = [self.read(i) for i in np.asarray(indices)]
         for index, element in zip(np.asarray(indices), found):
             if element.shape != found[0].shape:
@@ -463,8 +509,7 @@ class HostArray:
         return np.stack(found)
 
     def scatter(self, indices: Any, value: Any) -> HostArray:
-        if len(indices) != value.shape[0]:
-            raise invalid(f"Expected len(indices) == values.shape[0], but saw: {len(indices)} vs. {value.shape[0]}")
+        _require_rows(indices, value)
         if len(indices) and int(np.max(indices)) >= len(self.items) and not self.meta.dynamic:
             raise invalid(f"Max scatter index must be < array size ({int(np.max(indices))} vs. {len(self.items)})")
         array = self
@@ -479,13 +524,16 @@ class HostArray:
         for index, element in enumerate(found):
             if not element.ndim:
                 raise invalid(f"Concat saw a scalar shape at index {index} but requires at least vectors.  Did you mean to call pack?")
+            if element.shape[1:] != found[0].shape[1:]:
+                raise invalid(
+                    f"TensorArray has inconsistent shapes.  Index 0 has (excepting dimension 0) shape: {shape_text(found[0].shape[1:])} but "
+                    f"index {index} has (excepting dimension 0) shape: {shape_text(element.shape[1:])}"
+                )
         return np.concatenate(found), np.array([len(e) for e in found], np.int64)
 
     def split(self, value: Any, lengths: np.ndarray) -> HostArray:
         value = np.asarray(value)
-        _check_lengths(value, lengths)
-        if len(lengths) != len(self.items) and not self.meta.dynamic:
-            raise invalid(f"TensorArray's size is not equal to the size of lengths ({len(self.items)} vs. {len(lengths)}), and the TensorArray is not marked as dynamically resizeable")
+        _check_lengths(value, lengths, None if self.meta.dynamic else len(self.items))
         array, start = self, 0
         for index, length in enumerate(lengths.tolist()):
             array = array.write(index, value[start : start + length])

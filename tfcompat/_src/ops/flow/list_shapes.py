@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tfcompat._src.framework import shape_inference as si
+from tfcompat._src.framework.dtypes import cpp_name
 from tfcompat._src.framework.shape_inference import Sizes
 
 
@@ -21,7 +22,7 @@ def _read_sizes(c: Any, what: str) -> Sizes:
 def _require_static_dtype(c: Any, known: tuple, what: str) -> None:
     wanted = c.attr("element_dtype")
     if known[0] != wanted:
-        raise ValueError(f"Trying to {what} list with wrong element dtype. List has type {known[0].name} but expected type {wanted.name}")
+        raise ValueError(f"Trying to {what} list with wrong element dtype. List has type {cpp_name(known[0].name)} but expected type {cpp_name(wanted.name)}")
 
 
 def new_list_shape(index: int, value_sizes: Callable[[Any], Sizes] | None = None) -> Callable:
@@ -114,7 +115,7 @@ def concat_lists_shape(c: Any) -> list:
         if c.handle(index) is not None:
             dtype, known = c.handle(index)
             if dtype != c.attr("element_dtype"):
-                raise ValueError(f"input_{name}.type != element_dtype: {dtype.name} vs. {c.attr('element_dtype').name}")
+                raise ValueError(f"input_{name}.type != element_dtype: {cpp_name(dtype.name)} vs. {cpp_name(c.attr('element_dtype').name)}")
             sizes = si.merge(sizes, known)
     c.set_handle(0, c.attr("element_dtype"), sizes)
     return [si.merge(c.inputs[0], c.inputs[1])]

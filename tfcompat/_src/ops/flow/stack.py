@@ -13,7 +13,6 @@ from tfcompat._src.framework.dtypes import as_dtype
 from tfcompat._src.framework.op_spec import EXTERNAL, HOST, Effects, NotDifferentiable, op
 from tfcompat._src.ops.flow.list_value import dtype_text, invalid
 
-_NO_GRADIENT = NotDifferentiable("1.15 has no gradient here", raises=True)
 _MAKES = Effects(external=True, creates=True)
 
 
@@ -64,22 +63,23 @@ def _close(handle):
     return ()
 
 
-for _version, _handle, _size, _sizes in (("V2", "resource", "max_size: int32, ", ()), ("", "Ref(string)", "", (2,))):
+for _version, _handle, _size in (("V2", "resource", "max_size: int32, "), ("", "Ref(string)", "")):
+    _no_gradient = NotDifferentiable("1.15 has no gradient here", raises=_version == "V2")
     op(
         f"Stack{_version}", f'({_size}*, elem_type: type, stack_name: string = "") -> (handle: {_handle})',
-        shape=lambda c, sizes=_sizes: [sizes], gradient=_NO_GRADIENT, place=HOST, effects=_MAKES,
+        shape=lambda c: [(2,)], gradient=_no_gradient, place=HOST, effects=_MAKES,
         kernel=lambda *limit, elem_type, stack_name: Stack(elem_type, stack_name, int(limit[0]) if limit else -1),
     )  # fmt: skip
     op(
         f"StackPush{_version}", f"(handle: {_handle}, elem: T, *, T: type, swap_memory: bool = False) -> (output: T)",
-        shape=si.unchanged_from(1), gradient=_NO_GRADIENT, place=HOST, effects=EXTERNAL,
+        shape=si.unchanged_from(1), gradient=_no_gradient, place=HOST, effects=EXTERNAL,
         kernel=lambda handle, elem, *, T: handle.push(elem, T),
     )  # fmt: skip
     op(
         f"StackPop{_version}", f"(handle: {_handle}, *, elem_type: type) -> (elem: elem_type)", shape=si.unknown,
-        gradient=_NO_GRADIENT, place=HOST, effects=EXTERNAL, kernel=lambda handle, *, elem_type: handle.pop(elem_type),
+        gradient=_no_gradient, place=HOST, effects=EXTERNAL, kernel=lambda handle, *, elem_type: handle.pop(elem_type),
     )  # fmt: skip
     op(
-        f"StackClose{_version}", f"(handle: {_handle}) -> ()", shape=si.no_outputs, gradient=_NO_GRADIENT, place=HOST,
+        f"StackClose{_version}", f"(handle: {_handle}) -> ()", shape=si.no_outputs, gradient=_no_gradient, place=HOST,
         effects=EXTERNAL, kernel=_close,
     )  # fmt: skip

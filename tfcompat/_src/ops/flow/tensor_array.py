@@ -294,21 +294,23 @@ class EagerTensorArray(TensorArray):
         self._elements[index] = value
 
     def stack(self, name: str | None = None) -> Tensor:
-        if not self._elements:
-            return constant([], self._dtype, shape=[0, *(s or 0 for s in self.element_shape.sizes or ())])
-        return raw.Pack([self._zeros(i) if e is None else e for i, e in enumerate(self._elements)])
+        return self._packed([self._zeros(i) if e is None else e for i, e in enumerate(self._elements)])
 
     def gather(self, indices: Any, name: str | None = None) -> Tensor:
-        return raw.Pack([self.read(i) for i in convert_to_tensor(indices).numpy().tolist()])
+        return self._packed([self.read(i) for i in convert_to_tensor(indices).numpy().tolist()])
+
+    def _packed(self, elements: list[Tensor]) -> Tensor:
+        return raw.Pack(elements) if elements else constant([], self._dtype, shape=[0, *(s or 0 for s in self.element_shape.sizes or ())])
 
     def concat(self, name: str | None = None) -> Tensor:
         return raw.ConcatV2([self._zeros(i) if e is None else e for i, e in enumerate(self._elements)], 0)
 
     def unstack(self, value: Any, name: str | None = None) -> TensorArray:
-        rows = raw.Unpack(convert_to_tensor(value), num=int(convert_to_tensor(value).shape[0]))
+        value = convert_to_tensor(value)
+        rows = raw.Unpack(value, num=int(value.shape[0])) if value.shape[0].value else []
         if len(rows) > len(self._elements) and not self._dynamic_size:
             raise ValueError(f"Cannot unstack {len(rows)} tensors into a TensorArray of static size {len(self._elements)} ")
-        self._elements = [None] * max(len(rows), 0 if self._dynamic_size else len(self._elements))
+        self._elements = [None] * len(rows)
         for i, row in enumerate(rows):
             self._put(i, row)
         return self

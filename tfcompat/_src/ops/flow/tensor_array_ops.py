@@ -29,6 +29,8 @@ def _array_shape(c: Any) -> list:
 def _make(kind: type, size: Any, dtype: Any, element_shape: TensorShape, dynamic: bool, identical: bool, name: str) -> tuple:
     if np.ndim(size):
         raise invalid(f"TensorArray size must be scalar, but had shape: {list(np.shape(size))}")
+    if size < 0:
+        raise invalid(f"Size should be >= 0, but got {size}")
     meta = ArrayMeta(f"{name or checks.COLLECTOR.op.name}_0", dtype, element_shape.sizes, dynamic, identical)
     return ArrayHandle(), kind.empty(meta, int(size))
 
@@ -97,13 +99,13 @@ def _of(handle: ArrayHandle, flow: Any) -> Any:
 
 
 def _element_sizes(c: Any) -> tuple | None:
+    si.merge(si.with_rank(c.inputs[0], 1), (2,))
     return c.handle(0)[1] if c.handle(0) is not None else None
 
 
 def _written_shape(c: Any) -> list:
     si.with_rank(c.inputs[1], 0)
-    if c.handle(0) is not None:
-        si.merge(_element_sizes(c), c.inputs[2])
+    si.merge(_element_sizes(c), c.inputs[2])
     return [()]
 
 
@@ -156,7 +158,8 @@ op(
 
 def _gathered_shape(c: Any) -> list:
     count = si.with_rank(c.inputs[1], 1)
-    sizes = _element_sizes(c) if c.handle(0) is not None else c.attr("element_shape").sizes
+    known = _element_sizes(c)
+    sizes = known if c.handle(0) is not None else c.attr("element_shape").sizes
     return [None if sizes is None else (*count, *sizes)]
 
 
@@ -178,9 +181,11 @@ op(
 
 
 def _scattered_shape(c: Any) -> list:
-    si.with_rank(c.inputs[1], 1)
-    if c.handle(0) is not None and c.inputs[2] is not None:
-        si.merge(_element_sizes(c), c.inputs[2][1:])
+    (count,), elements = si.with_rank(c.inputs[1], 1), _element_sizes(c)
+    rows = si.with_rank_at_least(c.inputs[2], 1)
+    if rows is not None:
+        si.merge_size(rows[0], count)
+        si.merge(elements, rows[1:])
     return [()]
 
 
@@ -197,7 +202,13 @@ op(
 )  # fmt: skip
 
 
+def _scalar_shape(c: Any) -> list:
+    _element_sizes(c)
+    return [()]
+
+
 def _concat_shape(c: Any) -> list:
+    _element_sizes(c)
     sizes = c.attr("element_shape_except0").sizes
     return [None if sizes is None else (None, *sizes), (None,)]
 
@@ -227,12 +238,12 @@ def _split_gradient(node: Any, flow: Any) -> list:
 op(
     "TensorArraySplitV3",
     "(handle: resource, value: T, lengths: int64, flow_in: float32, *, T: type) -> (flow_out: float32)",
-    shape=si.scalar, gradient=_split_gradient, fold=True, constants=("lengths",),
+    shape=_scalar_shape, gradient=_split_gradient, fold=True, constants=("lengths",),
     kernel=lambda handle, value, lengths, flow: _of(handle, flow).split(value, lengths),
 )  # fmt: skip
 
 op(
-    "TensorArraySizeV3", "(handle: resource, flow_in: float32) -> (size: int32)", shape=si.scalar, gradient=_NO_GRADIENT,
+    "TensorArraySizeV3", "(handle: resource, flow_in: float32) -> (size: int32)", shape=_scalar_shape, gradient=_NO_GRADIENT,
     kernel=lambda handle, flow: flow.size(), fold=True,
 )  # fmt: skip
 op("TensorArrayCloseV3", "(handle: resource) -> ()", shape=si.no_outputs, gradient=_NO_GRADIENT, kernel=lambda handle: (), fold=True)

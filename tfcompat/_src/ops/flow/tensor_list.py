@@ -8,7 +8,7 @@ import numpy as np
 
 from tfcompat._src.framework import raw
 from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.op_spec import HOST, Effects, NotDifferentiable, op
+from tfcompat._src.framework.op_spec import HOST, Effects, NotDifferentiable, later_form, op
 from tfcompat._src.framework.tensor import shape_text
 from tfcompat._src.ops.flow import list_shapes
 from tfcompat._src.ops.flow.list_value import (
@@ -239,8 +239,10 @@ def _get(handle, index, shape, *, element_dtype):
 
 
 def _set_gradient(node: Any, grad: Any) -> list:
-    _, index, item = node.inputs
+    handle, index, item = node.inputs
     rest = raw.TensorListSetItem(grad, index, raw.ZerosLike(item))
+    if node._attrs.get("resize_if_index_out_of_bounds"):
+        rest = raw.TensorListResize(rest, raw.TensorListLength(handle))
     return [rest, None, raw.TensorListGetItem(grad, index, raw.Shape(item), element_dtype=item.dtype)]
 
 
@@ -250,7 +252,23 @@ def _set_gradient(node: Any, grad: Any) -> list:
     shape=list_shapes.set_shape, gradient=_set_gradient, place=HOST,
 )  # fmt: skip
 def _set(handle, index, item, *, element_dtype):
+    return _with_item(_list_in(handle).require_dtype(element_dtype), index, item)
+
+
+@later_form(
+    "TensorListSetItem",
+    "(input_handle: variant, index: int32, item: element_dtype, *, element_dtype: type, resize_if_index_out_of_bounds: bool = False) "
+    "-> (output_handle: variant)",
+    shape=list_shapes.set_shape, gradient=_set_gradient, place=HOST,
+)  # fmt: skip
+def _set_or_grow(handle, index, item, *, element_dtype, resize_if_index_out_of_bounds):
     found = _list_in(handle).require_dtype(element_dtype)
+    missing = int(index) + 1 - len(found.items) if resize_if_index_out_of_bounds else 0
+    return _with_item(found.with_items((*found.items, *[None] * missing)) if missing > 0 else found, index, item)
+
+
+def _with_item(found: TensorList, index: Any, item: Any) -> np.ndarray:
+    """A list with another element at a place that it has."""
     if not 0 <= index < len(found.items):
         raise invalid(f"Trying to modify element {index} in a list with {len(found.items)} elements.")
     if not is_compatible(found.sizes, item.shape):

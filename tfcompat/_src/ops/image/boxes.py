@@ -217,7 +217,7 @@ def _sampled(
         raise _invalid(f"image_size must contain 3 elements{shape_text(image_size.shape)}")
     if np.ndim(least):
         raise _invalid(f"min_object_covered must be 0-D, got shape {shape_text(least.shape)}")
-    if least < 0:
+    if not least >= 0:
         raise _invalid(f"Min object covered must be non-negative: {least:g}")
     height, width = int(image_size[0]), int(image_size[1])
     for n, what in ((height, "height"), (width, "width")):

@@ -16,7 +16,7 @@ from tfcompat._src.framework.tensor import Tensor, shape_text
 from tfcompat._src.ops.image import gif, jpeg, png
 from tfcompat._src.ops.image.sizes import with_size
 
-_NO_GRADIENT = NotDifferentiable("image files are not differentiable")
+_NO_GRADIENT = NotDifferentiable("image files are not differentiable", raises=True)
 _JPEG_ATTRS = (
     "channels: int = 0, ratio: int = 1, fancy_upscaling: bool = True, try_recover_truncated: bool = False, "
     'acceptable_fraction: float = 1.0, dct_method: string = ""'

@@ -126,15 +126,15 @@ def _decoded(data: bytes, options: dict, recovers: bool, acceptable_fraction: fl
     decode = _required("simplejpeg").decode_jpeg
     is_closed = _END in data[-64:]
     closed = data if is_closed else data + _END
+    if not is_closed and (data.endswith(b"\xff") or (not recovers and acceptable_fraction >= 1)):
+        raise JpegError("the file is cut off")
     try:
         return decode(closed, strict=True, **options)
     except ValueError as e:
         if not str(e).startswith(_WARNINGS):
             raise JpegError(str(e)) from None
     if not is_closed and not recovers:
-        if acceptable_fraction < 1:
-            raise NotImplementedError("tfcompat has no DecodeJpeg of a truncated file with acceptable_fraction below 1.")
-        raise JpegError("the file is cut off")
+        raise NotImplementedError("tfcompat has no DecodeJpeg of a truncated file with acceptable_fraction below 1.")
     try:
         return decode(closed, strict=False, **options)
     except ValueError as e:
@@ -185,7 +185,7 @@ def encode_jpeg(
         target, "JPEG", quality=max(quality, 1), progressive=progressive, optimize=optimize_size, dpi=(1, 1), **options,
     )  # fmt: skip
     found = bytearray(target.getvalue())
-    struct.pack_into(">BHH", found, 13, 1 if density_unit == "in" else 2, x_density, y_density)
+    struct.pack_into(">BHH", found, 13, 1 if density_unit == "in" else 2, x_density & 0xFFFF, y_density & 0xFFFF)
     if xmp_metadata:
         packet = _XMP_NAMESPACE + xmp_metadata
         found[20:20] = b"\xff\xe1" + struct.pack(">H", len(packet) + 2) + packet

@@ -275,7 +275,7 @@ def _suppress_v4(boxes, scores, size, threshold, lowest, *, pad_to_max_output_si
 )  # fmt: skip
 def _suppress_v5(boxes, scores, size, threshold, lowest, sigma, *, pad_to_max_output_size):
     _require_scalar(sigma, "soft_nms_sigma")
-    if sigma < 0:
+    if not sigma >= 0:
         raise _invalid("soft_nms_sigma_val must be >= 0")
     picked, found = _suppress(boxes, scores, size, threshold, lowest, sigma)
     is_padded = pad_to_max_output_size

@@ -13,12 +13,12 @@ from tfcompat._src.checkpoint.reader import open_checkpoint
 from tfcompat._src.checkpoint.reading import SavedTensors
 from tfcompat._src.checkpoint.v1_reader import V1Reader
 from tfcompat._src.checkpoint.v1_writer import V1Writer
-from tfcompat._src.framework import dtypes, errors
+from tfcompat._src.framework import checks, dtypes, errors
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.op_spec import EXTERNAL, HOST, NotDifferentiable, op
 from tfcompat._src.framework.tensor import shape_text
 
-_add = functools.partial(op, gradient=NotDifferentiable("files have no gradient"), place=HOST, depth=2)
+_add = functools.partial(op, gradient=NotDifferentiable("files have no gradient", raises=True), place=HOST, depth=2)
 
 
 def _invalid(text: str) -> errors.InvalidArgumentError:
@@ -239,10 +239,14 @@ _add("RestoreSlice", "(file_pattern: string, tensor_name: string, shape_and_slic
 
 
 def _sharded_filename(basename, shard, num_shards):
+    for name, value in (("basename", basename), ("shard", shard), ("num_shards", num_shards)):
+        checks.scalar(name, value)
     return np.array(os.fsencode(f"{basename.item().decode()}-{int(shard):05d}-of-{int(num_shards):05d}"), object)
 
 
 def _sharded_filespec(basename, num_shards):
+    for name, value in (("basename", basename), ("num_shards", num_shards)):
+        checks.scalar(name, value)
     return np.array(os.fsencode(f"{basename.item().decode()}-?????-of-{int(num_shards):05d}"), object)
 
 

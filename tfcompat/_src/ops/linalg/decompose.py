@@ -272,8 +272,9 @@ def _eigh(x, *, compute_v):
         values, vectors = jnp.zeros(x.shape[:-1], x.dtype), x
     else:
         vectors, values = lax.linalg.eigh(x, lower=True, symmetrize_input=False)
+    has_nan = jnp.any(jnp.isnan(jnp.tril(x))) if x.shape[-1] > 1 else False
     checks.require(
-        ~jnp.any(jnp.isnan(values)) | jnp.any(jnp.isnan(x)),
+        ~jnp.any(jnp.isnan(values)) | jnp.any(~jnp.isfinite(x)) & jnp.logical_not(has_nan),
         "Self-adjoint eigen decomposition was not successful. The input might not be valid.",
     )
     return values.astype(x.dtype), vectors if compute_v else jnp.zeros(0, x.dtype)

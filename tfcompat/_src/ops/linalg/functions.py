@@ -92,7 +92,7 @@ def matrix_logarithm(input: Any, name: str | None = None) -> Tensor:
     return raw.MatrixLogarithm(input, name=name)
 
 
-@export("linalg.sqrtm")
+@export("linalg.sqrtm", "matrix_square_root")
 def matrix_square_root(input: Any, name: str | None = None) -> Tensor:
     """The principal square root of each square matrix of `input` [..., m, m], by its Schur form; NaN where there is none."""
     return raw.MatrixSquareRoot(input, name=name)

@@ -15,6 +15,7 @@ from tfcompat._src.ops.lookup import text_file
 from tfcompat._src.ops.lookup.tables import DenseTable, MutableTable, StaticTable, Table, invalid
 
 _NO_GRADIENT = NotDifferentiable("a table has no derivative")
+_EXPORTED = NotDifferentiable("1.15 has no gradient of a table's values", raises=True)
 _add = functools.partial(op, gradient=_NO_GRADIENT, place=HOST, context=True, depth=2)
 _FORWARDS = frozenset(("Identity", "RefIdentity", "Enter", "RefEnter", "Switch", "RefSwitch"))
 
@@ -186,9 +187,8 @@ def _pairs_shape(c: si.InferenceContext) -> list:
 
 
 def _import_shape(c: si.InferenceContext) -> list:
-    if c.op.type.endswith("V2"):
-        return _pairs_shape(c)
-    return _no_output(c)
+    """As 1.15's, which asks for vectors: a dense table, whose keys are a matrix, is imported eagerly or from unknown shapes."""
+    return _pairs_shape(c) if c.op.type.endswith("V2") and not c.op.graph.is_program else _no_output(c)
 
 
 def _remove_shape(c: si.InferenceContext) -> list:
@@ -249,13 +249,14 @@ for _version, _handle in (("", "Ref(string)"), ("V2", "resource")):
     for _type, _text, _shape, _kernel in (
         ("LookupTableFind", "keys: Tin, default_value: Tout, *, Tin: type, Tout: type) -> (values: Tout)", _find_shape, _find),
         ("LookupTableInsert", "keys: Tin, values: Tout, *, Tin: type, Tout: type) -> ()", _no_output, _insert),
-        ("LookupTableExport", "*, Tkeys: type, Tvalues: type) -> (keys: Tkeys, values: Tvalues)", _export_shape,
-         lambda context, table: table.export_values()),
         ("LookupTableImport", "keys: Tin, values: Tout, *, Tin: type, Tout: type) -> ()", _import_shape, _import),
         ("InitializeTable", "keys: Tkey, values: Tval, *, Tkey: type, Tval: type) -> ()", _pairs_shape, _initialize),
         ("InitializeTableFromTextFile", f"filename: string, *, {_FILE_ATTRS}) -> ()", _file_shape, _initialize_from_file),
     ):  # fmt: skip
         _add(_type + _version, f"{_table}, {_text}", shape=_shape, kernel=_kernel, effects=EXTERNAL)
+    _add("LookupTableExport" + _version, f"{_table}, *, Tkeys: type, Tvalues: type) -> (keys: Tkeys, values: Tvalues)",
+         shape=_export_shape, gradient=_EXPORTED if _version else _NO_GRADIENT, effects=EXTERNAL,
+         kernel=lambda context, table: table.export_values())  # fmt: skip
     _add("LookupTableSize" + _version, f"{_table}) -> (size: int64)", shape=_size_shape, effects=EXTERNAL,
          kernel=lambda context, table: np.int64(table.size()))  # fmt: skip
 _add("LookupTableRemoveV2", "(table_handle: resource, keys: Tin, *, Tin: type) -> ()", shape=_remove_shape, kernel=_remove,

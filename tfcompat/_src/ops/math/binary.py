@@ -15,7 +15,9 @@ from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import NotDifferentiable, op
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.shape_inference import broadcast_inputs
+from tfcompat._src.framework.tensor import shape_text
 from tfcompat._src.ops.array.fill import zeros_like
+from tfcompat._src.ops.flow.array_value import Arrays
 from tfcompat._src.ops.math.broadcast_gradient import sum_to_inputs
 from tfcompat._src.ops.math.unary import FLOATS, conjugate, number
 
@@ -46,7 +48,7 @@ def common_shape(x: tuple[int, ...], y: tuple[int, ...]) -> tuple[int, ...]:
     try:
         return np.broadcast_shapes(x, y)
     except ValueError:
-        raise errors.InvalidArgumentError(None, None, f"Incompatible shapes: {list(x)} vs. {list(y)}") from None
+        raise errors.InvalidArgumentError(None, None, f"Incompatible shapes: {shape_text(x)} vs. {shape_text(y)}") from None
 
 
 def broadcasting(function: Callable) -> Callable:
@@ -306,8 +308,21 @@ def _binary(name: str, types: str, function: Callable, gradient: Any, fold: Call
 _STEPWISE = NotDifferentiable("the derivative of a rounded quotient is zero")
 _UNDEFINED = NotDifferentiable("no gradient is defined", raises=True)
 
-_binary("Add", _ADD, lax.add, _add_grad, np.add)
-_binary("AddV2", _ADD_V2, lax.add, _add_grad, np.add)
+
+def _adding(function: Callable) -> Callable:
+    """The sum of two values, by `function` where they are no flows of TensorArrays."""
+
+    def add(x, y):
+        return x + y if isinstance(x, Arrays) or isinstance(y, Arrays) else function(x, y)
+
+    return add
+
+
+for _name, _types in (("Add", _ADD), ("AddV2", _ADD_V2)):
+    op(
+        _name, f"(x: T, y: T, *, T: {_types}) -> (z: T)", shape=broadcast_inputs, kernel=_adding(broadcasting(lax.add)), gradient=_add_grad,
+        fold=_adding(np.add),
+    )  # fmt: skip
 _binary("Sub", _MUL, lax.sub, _sub_grad, np.subtract)
 _binary("Mul", _MUL, lax.mul, _mul_grad, np.multiply)
 _binary("MulNoNan", _NO_NAN, _multiply_no_nan, _mul_no_nan_grad)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from jax import lax
 
-from tfcompat._src.framework import errors, raw
+from tfcompat._src.framework import checks, errors, raw
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import NotDifferentiable, op
 from tfcompat._src.framework.shape_inference import (
@@ -96,6 +96,7 @@ op(
 @op("ApproximateEqual", "(x: T, y: T, *, T: NUMBER, tolerance: float = 1e-05) -> (z: bool)",
     shape=merged_inputs, gradient=_PREDICATE)  # fmt: skip
 def _approximate_equal(x, y, *, tolerance):
+    checks.same_shape(x, y)
     difference = lax.abs(lax.sub(x, y))
     return lax.lt(difference, difference.dtype.type(tolerance))
 
@@ -193,6 +194,10 @@ def _bitpack_shape(c: Any) -> list:
     "(input: T, threshold: T, *, T: {bool, float16, float32, float64, int8, int16, int32, int64}) -> (output: uint8)",
     shape=_bitpack_shape, gradient=_UNDEFINED)  # fmt: skip
 def _compare_and_bitpack(x, threshold):
+    checks.scalar("threshold", threshold)
+    if not x.ndim or x.shape[-1] % 8:
+        text = f"Inner dimension of input should be divisible by 8, but saw shape: {list(x.shape)}"
+        raise errors.InvalidArgumentError(None, None, text)
     bits = lax.convert_element_type(lax.gt(x, threshold), np.uint8)
     bytes_of_bits = lax.reshape(bits, x.shape[:-1] + (x.shape[-1] // 8, 8))
     weights = np.array([128, 64, 32, 16, 8, 4, 2, 1], np.uint8)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from jax import lax
 
-from tfcompat._src.framework import dtypes, raw
+from tfcompat._src.framework import dtypes, errors, raw
 from tfcompat._src.framework.convert import to_tensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import op
@@ -45,11 +45,22 @@ def _angle_grad(op: Any, g: Any) -> list:
     return [raw.Mul(_complex(raw.Neg(g), _zero(g)), raw.Reciprocal(swapped))]
 
 
+def _of_width(kernel: Callable) -> Callable:
+    """A kernel that refuses attributes of different widths, such as complex128 and float32."""
+
+    def run(*inputs, T, Tout):
+        if np.empty(0, T).real.dtype != np.empty(0, Tout).real.dtype:
+            raise errors.InvalidArgumentError(None, None, f"Signature mismatch, have: {T}->{Tout}")
+        return kernel(*inputs)
+
+    return run
+
+
 def _part(
     name: str, argument: str, kernel: Callable, gradient: Callable, fold: Callable, output: str = "output"
 ) -> None:
     text = f"({argument}: T, *, T: COMPLEX = complex64, Tout: {{float32, float64}} = float32) -> ({output}: Tout)"
-    op(name, text, shape=unchanged, kernel=kernel, gradient=gradient, fold=fold, depth=2)
+    op(name, text, shape=unchanged, kernel=_of_width(kernel), gradient=gradient, fold=_of_width(fold), depth=2)
 
 
 def _angle(x):
@@ -72,7 +83,7 @@ def _complex_numpy(real, imag):
 
 
 op("Complex", "(real: T, imag: T, *, T: {float32, float64} = float32, Tout: COMPLEX = complex64) -> (out: Tout)",
-   shape=broadcast_inputs, kernel=broadcasting(lax.complex), gradient=_complex_grad, fold=_complex_numpy)  # fmt: skip
+   shape=broadcast_inputs, kernel=_of_width(broadcasting(lax.complex)), gradient=_complex_grad, fold=_of_width(_complex_numpy))  # fmt: skip
 
 
 @export("complex", "dtypes.complex")

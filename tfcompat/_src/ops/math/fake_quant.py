@@ -7,6 +7,7 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 from tfcompat._src.framework import checks, errors, raw
 from tfcompat._src.framework.export import export
@@ -26,12 +27,21 @@ def _steps(num_bits: int, narrow_range: bool) -> tuple[np.float32, np.float32]:
     return np.float32(narrow_range), np.float32(2**num_bits - 1)
 
 
+def _is_known(*limits: Any) -> bool:
+    return all(isinstance(limit, (np.ndarray, np.generic)) for limit in limits)
+
+
 def _nudged(low: Any, high: Any, num_bits: int, narrow_range: bool) -> tuple[Any, Any, Any]:
-    """The range moved so that 0 is one of the steps, and the width of a step."""
+    """The range moved so that 0 is one of the steps, and the width of a step.
+
+    Where 0 is halfway between two steps the last bit of the width decides, so the compiler may not join the divisions:
+    a known range is computed with in NumPy.
+    """
     first, last = _steps(num_bits, narrow_range)
-    scale = (high - low) / (last - first)
+    xp, keep = (np, np.asarray) if _is_known(low, high) else (jnp, lax.optimization_barrier)
+    scale = keep((high - low) / keep(last - first))
     zero = first - low / scale
-    zero = jnp.where(zero < first, first, jnp.where(zero > last, last, jnp.floor(zero + np.float32(0.5))))
+    zero = xp.where(zero < first, first, xp.where(zero > last, last, xp.floor(zero + np.float32(0.5))))
     return (first - zero) * scale, (last - zero) * scale, scale
 
 
@@ -43,7 +53,7 @@ def _fixed_range(low: float, high: float) -> tuple[np.float32, np.float32]:
 
 def _rounded(x: Any, low: Any, high: Any, num_bits: int, narrow_range: bool) -> Any:
     least, most, scale = _nudged(low, high, num_bits, narrow_range)
-    shifted = jnp.clip(x, least, most) - least
+    shifted = jnp.maximum(jnp.minimum(x, most), least) - least
     return jnp.floor(shifted * (np.float32(1) / scale) + np.float32(0.5)) * scale + least
 
 
@@ -103,10 +113,16 @@ def _check_limits(x: Any, low: Any, high: Any, per_channel: bool) -> None:
             )
 
 
+def _some_range(low: Any, high: Any) -> tuple[Any, Any, Any]:
+    """Where the range is [0, 0], and the limits with another range in its place."""
+    xp = np if _is_known(low, high) else jnp
+    empty = (low == 0) & (high == 0)
+    return empty, xp.where(empty, np.float32(-1), low), xp.where(empty, np.float32(1), high)
+
+
 def _vars(per_channel, x, low, high, *, num_bits, narrow_range):
     _check_limits(x, low, high, per_channel)
-    empty = (low == 0) & (high == 0)
-    low, high = jnp.where(empty, np.float32(-1), low), jnp.where(empty, np.float32(1), high)
+    empty, low, high = _some_range(low, high)
     return jnp.where(empty, np.float32(0), _rounded(x, low, high, num_bits, narrow_range))
 
 
@@ -114,8 +130,7 @@ def _vars_backward(per_channel, g, x, low, high, *, num_bits, narrow_range):
     checks.same_shape(g, x)
     _check_limits(x, low, high, per_channel)
     g = jnp.asarray(g)
-    empty = (low == 0) & (high == 0)
-    low, high = jnp.where(empty, np.float32(-1), low), jnp.where(empty, np.float32(1), high)
+    empty, low, high = _some_range(low, high)
     inside, below, above = _spread(g, x, low, high, num_bits, narrow_range)
     zeros = jnp.zeros_like(g)
     axes = tuple(range(g.ndim - low.ndim))

@@ -91,6 +91,10 @@ def _histogram_shape(c: Any) -> list:
     "(values: T, value_range: T, nbins: int32, *, T: {int32, int64, float32, float64}, dtype: INDEX = int32) -> (out: dtype)",
     shape=_histogram_shape, gradient=_UNDEFINED, constants=("nbins",))  # fmt: skip
 def _histogram_fixed_width(values, value_range, nbins, *, dtype):
+    if value_range.shape != (2,):
+        text = f"value_range should be a vector of 2 elements, but has shape {list(value_range.shape)}"
+        raise errors.InvalidArgumentError(None, None, text)
+    checks.scalar("nbins", nbins)
     bins = int(nbins)
     if bins <= 0:
         raise errors.InvalidArgumentError(None, None, f"nbins should be a positive number, but got '{bins}'")

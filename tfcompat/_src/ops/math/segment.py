@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import functools
-import itertools
-from collections.abc import Callable, Iterator
+import importlib
+from collections.abc import Callable
 from typing import Any
 
-import jax
 import ml_dtypes
 import numpy as np
 from jax import lax
@@ -71,7 +69,7 @@ def count_segments(ids: np.ndarray, rows: int, length: int | None) -> int:
     if length is not None and needed > length:
         raise invalid("segment ids must be < num_segments")
     length = needed if length is None else length
-    if length <= 0:
+    if not 0 < length <= np.iinfo(ids.dtype).max:
         raise invalid("segment ids must be >= 0")
     return length
 
@@ -99,8 +97,7 @@ def reduce_sorted(
     """Reduces runs of equal `ids` to `length` rows, by default the last id + 1; rows without an id hold `gap`."""
     length = count_segments(ids, len(data), length)
     starts = segment_starts(ids, length)
-    if function is np.add and gap == 0 and _is_worth_compiling(data, length):
-        return _compiled_sum(data, ids, length)
+    checks.require_room((length, *data.shape[1:]), data.dtype)
     found = np.full((length,) + data.shape[1:], gap, data.dtype)
     if len(starts):
         found[ids[starts]] = _reduce_runs(function, data, starts)
@@ -109,34 +106,13 @@ def reduce_sorted(
 
 _LARGE = 1 << 17
 _WIDE = 32
-_OFTEN = 8
 
 
-@functools.lru_cache(maxsize=256)
-def _uses(sizes: tuple[int, ...], dtype: np.dtype, length: int) -> Iterator[int]:
-    return itertools.count()
-
-
-def _rounded_up(length: int) -> int:
-    return 1 << max(length - 1, 0).bit_length()
-
-
-def _is_worth_compiling(data: np.ndarray, length: int) -> bool:
-    """Whether data is large and such data came often: what NumPy takes longer for many times over than compiling takes."""
-    if data.size < _LARGE or data.dtype not in (np.float32, np.float64):
-        return False
-    return next(_uses(data.shape, data.dtype, _rounded_up(length))) >= _OFTEN
-
-
-@functools.partial(jax.jit, static_argnums=2)
-def _segment_rows(data: jax.Array, ids: jax.Array, rows: int) -> jax.Array:
-    return jax.ops.segment_sum(data, ids, rows, indices_are_sorted=True)
-
-
-def _compiled_sum(data: np.ndarray, ids: np.ndarray, length: int) -> np.ndarray:
-    """The sums of the rows of each id, compiled for the next power of two of `length`."""
-    with jax.enable_x64(True):
-        return np.asarray(_segment_rows(data, ids, _rounded_up(length)))[:length]
+def _sum_runs(data: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Adds the rows from each of `starts` to the next: the product of a sparse matrix of ones and the data."""
+    ends, rows = np.append(starts, len(data)), np.arange(len(data))
+    ones = importlib.import_module("scipy.sparse").csr_matrix((np.ones(len(data), data.dtype), rows, ends), (len(starts), len(data)))
+    return (ones @ data.reshape(len(data), -1)).reshape(len(starts), *data.shape[1:])
 
 
 def _reduce_runs(function: np.ufunc, data: np.ndarray, starts: np.ndarray) -> np.ndarray:
@@ -145,6 +121,8 @@ def _reduce_runs(function: np.ufunc, data: np.ndarray, starts: np.ndarray) -> np
     Large data is reduced in vectors: first the k-th rows of all runs at once, k rising up to the number of runs that are
     as long as that, then what is left of each longer run. That takes at most `2 * sqrt(rows)` calls.
     """
+    if function is np.add and data.size >= _LARGE and data.dtype.char in "fdFD":
+        return _sum_runs(data, starts)
     if data.size < _LARGE or data.size < _WIDE * len(data):
         return function.reduceat(data, starts, axis=0, dtype=data.dtype)
     counts = np.diff(starts, append=len(data))
@@ -171,7 +149,8 @@ def row_counts(ids: np.ndarray, length: int, dtype: np.dtype, rank: int) -> np.n
 def _segment_mean(data, segment_ids):
     total = reduce_sorted(np.add, data, segment_ids, 0)
     counts = row_counts(segment_ids, len(total), data.dtype, data.ndim)
-    return (total / counts if data.dtype.kind not in "iu" else total // counts).astype(data.dtype)
+    whole = data.dtype.kind in "iu"
+    return (np.trunc(total / counts) if whole else total / counts).astype(data.dtype)
 
 
 def _segment_shape(c: Any) -> list:
@@ -231,8 +210,8 @@ def _unsorted_shape(c: Any) -> list:
     return [(None if num is None else int(num),) + data[len(ids) :]]
 
 
-def require_inside(outside: Any, ids: Any, text: str) -> None:
-    """Demands that no element of `outside` is true; `text` shows the position and the id of the first that is."""
+def require_inside(outside: Any, ids: Any, text: Callable[[Any, Any], str]) -> None:
+    """Demands that no element of `outside` is true; `text` is made of the number and the id of the first that is."""
     if not ids.size:
         return
     at = lax.argmax(lax.reshape(outside, (ids.size,)), 0, np.dtype(np.int32))
@@ -262,7 +241,8 @@ def _unsorted(name: str, types: str, scatter: Callable, initial: Callable, gradi
                 f"data.shape = {shape_text(data.shape)} does not start with segment_ids.shape = {shape_text(segment_ids.shape)}"
             )
         outside = lax.ge(segment_ids, segment_ids.dtype.type(num))
-        require_inside(outside, segment_ids, "segment_ids[{}] = {} is out of range [0, " + str(num) + ")")
+        sizes = segment_ids.shape
+        require_inside(outside, segment_ids, lambda at, bad: f"segment_ids{checks.place_text(at, sizes)} = {bad} is out of range [0, {num})")
         return scatter_rows(scatter, segment_ids, data, num, initial(data.dtype))
 
     text = (

@@ -12,6 +12,7 @@ from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import NotDifferentiable, op
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.shape_inference import with_rank
+from tfcompat._src.framework.tensor import shape_text
 from tfcompat._src.ops.math.cast import cast
 
 _NO_GRADIENT = NotDifferentiable("a sequence has no derivative")
@@ -45,6 +46,9 @@ def _range_shape(c: Any) -> list:
     "(start: Tidx, limit: Tidx, delta: Tidx, *, Tidx: {bfloat16, float32, float64, int32, int64} = int32) -> (output: Tidx)",
     shape=_range_shape, gradient=_NO_GRADIENT, constants=("start", "limit", "delta"), fold=True)  # fmt: skip
 def _range(start, limit, delta):
+    for name, value in (("start", start), ("limit", limit), ("delta", delta)):
+        if np.ndim(value):
+            raise errors.InvalidArgumentError(None, None, f"{name} must be a scalar, not shape {shape_text(np.shape(value))}")
     try:
         length = _range_length(start, limit, delta)
     except ValueError as e:

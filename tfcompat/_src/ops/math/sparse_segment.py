@@ -114,7 +114,7 @@ def _grad_shape(c: Any) -> list:
 def _require_in_range(what: str, ids: Any, limit: int) -> None:
     kind = ids.dtype.type
     outside = lax.bitwise_or(lax.lt(ids, kind(0)), lax.ge(ids, kind(limit)))
-    require_inside(outside, ids, what + " {1} out of range [0, " + str(limit) + ").")
+    require_inside(outside, ids, lambda at, bad: f"{what} {bad} out of range [0, {limit}).")
 
 
 def _sparse_segment_grad(kind: str) -> None:

@@ -18,7 +18,7 @@ from tfcompat._src.ops.random import candidate_samplers as samplers
 from tfcompat._src.ops.random.seeds import seed_attrs
 
 _OUTPUTS = "(sampled_candidates: int64, true_expected_count: float32, sampled_expected_count: float32)"
-_NO_GRADIENT = NotDifferentiable("candidates are class numbers")
+_NO_GRADIENT = NotDifferentiable("candidates are class numbers", raises=True)
 
 
 def _sampler_shape(c):
@@ -66,6 +66,8 @@ _simple_sampler("LogUniformCandidateSampler", samplers.LogUniformSampler)
 
 def _learned_unigram(context, true_classes, *, num_true, num_sampled, unique, range_max, rng):
     _check_true_classes(true_classes, num_true)
+    if np.any((true_classes < 0) | (true_classes >= range_max)):
+        raise errors.InvalidArgumentError(None, None, f"true_classes must be in [0, {range_max}) to be learned")
     key = f"LearnedUnigramSampler/{context.op.name}"
     if key not in context.resources:
         context.resources[key] = samplers.LearnedUnigramSampler(range_max)
@@ -143,7 +145,7 @@ _sampler_op("AllCandidateSampler", "", _all_candidates)
     "ComputeAccidentalHits",
     "(true_classes: int64, sampled_candidates: int64, *, num_true: int, seed: int = 0, seed2: int = 0) -> "
     "(indices: int32, ids: int64, weights: float32)",
-    shape=si.unknown_vector, gradient=NotDifferentiable("hits are positions"), place=HOST,
+    shape=si.unknown_vector, gradient=NotDifferentiable("hits are positions", raises=True), place=HOST,
 )  # fmt: skip
 def _compute_accidental_hits(true_classes, sampled_candidates, *, num_true):
     if true_classes.ndim != 2 or true_classes.shape[1] != num_true:

@@ -7,7 +7,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from tfcompat._src.framework import errors, raw
+from tfcompat._src.framework import checks, errors, raw
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.op_spec import NotDifferentiable, op
 from tfcompat._src.framework.tensor import shape_text
@@ -155,6 +155,14 @@ def _require_rank(what: str, x: Any, rank: int) -> None:
         raise _invalid(f"{what} must be {rank}-dimensional{shape_text(x.shape)}")
 
 
+def _sizes_of(what: str, sizes: Any, rank: int) -> tuple[int, ...]:
+    """The shape that an input tells, which must be one of `rank` dimensions."""
+    if sizes.shape != (rank,):
+        raise _invalid(f"{what} must be {rank}-dimensional")
+    checks.sizes(sizes)
+    return tuple(int(n) for n in sizes)
+
+
 def _require_channels(op_type: str, channels: int, filter_channels: int) -> None:
     if filter_channels == 0 or channels % filter_channels:
         raise _invalid(f"input depth must be evenly divisible by filter depth: {channels} vs {filter_channels}")
@@ -172,6 +180,11 @@ def _out_shape(
     explicit_paddings=(),
 ) -> tuple:  # fmt: skip
     """The shape of a convolution's result; InvalidArgumentError where the window cannot slide so."""
+    for name, values in (("strides", strides), ("dilations", dilations)):
+        if len(values) != len(sizes):
+            raise _invalid(f"Sliding window {name} field must specify {len(sizes)} dimensions")
+    if 0 in filter_sizes[:-2]:
+        raise _invalid(f"filter must not be empty: {shape_text(filter_sizes)}")
     batch, inputs, _ = split(sizes, data_format)
     channel_axis = 1 if channels_first(data_format) else -1
     for name, values in (("strides", strides), ("dilations", dilations)):
@@ -207,7 +220,7 @@ def _conv(op_type: str, rank: int) -> Callable:
 
 def _input_grad(op_type: str, rank: int) -> Callable:
     def apply(input_sizes, filters, out_backprop, **window):
-        sizes = tuple(int(n) for n in input_sizes)
+        sizes = _sizes_of("input", input_sizes, rank)
         _require_rank("filter", filters, rank)
         _require_rank("out_backprop", out_backprop, rank)
         _require_channels(op_type, sizes[1 if channels_first(window["data_format"]) else -1], filters.shape[-2])
@@ -222,7 +235,7 @@ def _input_grad(op_type: str, rank: int) -> Callable:
 
 def _filter_grad(op_type: str, rank: int) -> Callable:
     def apply(x, filter_sizes, out_backprop, **window):
-        sizes = tuple(int(n) for n in filter_sizes)
+        sizes = _sizes_of("filter", filter_sizes, rank)
         _require_rank("input", x, rank)
         _require_rank("out_backprop", out_backprop, rank)
         _require_channels(op_type, x.shape[1 if channels_first(window["data_format"]) else -1], sizes[-2])

@@ -29,7 +29,7 @@ _MODES = (
 )
 _T = "T: {float16, float32, float64}"
 _NO_SECOND = NotDifferentiable("1.15 has no second derivative of cuDNN's networks", raises=True)
-_NO_GRADIENT = NotDifferentiable("1.15 has no gradient of the layout of parameters")
+_NO_GRADIENT = NotDifferentiable("1.15 has no gradient of the layout of parameters", raises=True)
 
 
 @dataclasses.dataclass(frozen=True)

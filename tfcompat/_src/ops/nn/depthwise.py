@@ -59,7 +59,11 @@ def _out_shape(sizes: tuple, filter_sizes: tuple, strides: Any, padding: str, da
     if strides[0] != 1 or strides[1 if channels_first(data_format) else 3] != 1:
         text = "Current implementation does not yet support strides in the batch and depth dimensions."
         raise errors.InvalidArgumentError(None, None, text)
-    counts = window_counts(inputs, filter_sizes[:2], spatial(strides, data_format), padding, (1, 1), (0, 0))
+    steps = spatial(strides, data_format)
+    if steps[0] != steps[1]:
+        text = "Current implementation only supports equal length strides in the row and column dimensions."
+        raise errors.InvalidArgumentError(None, None, text)
+    counts = window_counts(inputs, filter_sizes[:2], steps, padding, (1, 1), (0, 0))
     return join(batch, counts, channels * filter_sizes[3], data_format)
 
 
@@ -73,7 +77,7 @@ def _require_gradient_shape(gradient: Any, wanted: tuple) -> None:
 @op(_NATIVE, f"(input: T, filter: T, *, T: FLOAT, {_ATTRS}) -> (output: T)", shape=_depthwise_shape, gradient=_FORWARD)
 def _depthwise(x, filters, *, strides, padding, data_format):
     out = _out_shape(x.shape, filters.shape, strides, padding, data_format)
-    if 0 in out + x.shape:
+    if 0 in out + x.shape + filters.shape:
         return jnp.zeros(out, x.dtype)
     return conv_kernels.depthwise_conv(x, filters, strides=strides, padding=padding, data_format=data_format)
 
@@ -87,7 +91,7 @@ def _depthwise_input_grad(input_sizes, filters, out_backprop, *, strides, paddin
     sizes = tuple(int(n) for n in input_sizes)
     out = _out_shape(sizes, filters.shape, strides, padding, data_format)
     _require_gradient_shape(out_backprop, out)
-    if 0 in out + sizes:
+    if 0 in out + sizes + filters.shape:
         return jnp.zeros(sizes, filters.dtype)
     return conv_kernels.depthwise_conv_backprop_input(
         sizes, filters, out_backprop, strides=strides, padding=padding, data_format=data_format
@@ -103,7 +107,7 @@ def _depthwise_filter_grad(x, filter_sizes, out_backprop, *, strides, padding, d
     sizes = tuple(int(n) for n in filter_sizes)
     out = _out_shape(x.shape, sizes, strides, padding, data_format)
     _require_gradient_shape(out_backprop, out)
-    if 0 in out + x.shape:
+    if 0 in out + x.shape + sizes:
         return jnp.zeros(sizes, x.dtype)
     return conv_kernels.depthwise_conv_backprop_filter(
         x, sizes, out_backprop, strides=strides, padding=padding, data_format=data_format

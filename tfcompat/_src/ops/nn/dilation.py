@@ -61,6 +61,9 @@ def _window(x: Any, filters: Any, strides: Any, rates: Any, padding: str) -> tup
     if x.shape[3] != filters.shape[2]:
         text = f"input and filter must have the same depth: {x.shape[3]} vs {filters.shape[2]}"
         raise errors.InvalidArgumentError(None, None, text)
+    for what, values in (("Stride", strides), ("Input stride (atrous rate)", rates)):
+        if len(values) != 4:
+            raise errors.InvalidArgumentError(None, None, f"{what} field must specify 4 dimensions")
     if strides[0] != 1 or strides[3] != 1:
         raise errors.UnimplementedError(None, None, "Stride is only supported across spatial dimensions.")
     if rates[0] != 1 or rates[3] != 1:

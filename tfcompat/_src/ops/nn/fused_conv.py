@@ -48,7 +48,7 @@ def _convolved(x: Any, paddings: Any, filters: Any, mode: str, strides: tuple, p
         text = "Current implementation does not yet support strides in the batch and depth dimensions."
         raise errors.InvalidArgumentError(None, None, text)
     padded = op_spec.get("MirrorPad").kernel(x, paddings, mode=mode)
-    if not filters.shape[-1]:
+    if 0 in filters.shape:
         raise errors.InvalidArgumentError(None, None, "Output tensor can't be empty")
     return conv_kernels.conv(padded, filters, strides=strides, padding=padding, data_format="NHWC")
 

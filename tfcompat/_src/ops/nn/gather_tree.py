@@ -43,7 +43,7 @@ def _check_shapes(step_ids: Any, parent_ids: Any, lengths: Any, end_token: Any) 
 @op(
     "GatherTree",
     "(step_ids: T, parent_ids: T, max_sequence_lengths: int32, end_token: T, *, T: {int32}) -> (beams: T)",
-    shape=_tree_shape, gradient=NotDifferentiable("ids are discrete"),
+    shape=_tree_shape, gradient=NotDifferentiable("ids are discrete", raises=True),
 )  # fmt: skip
 def _gather_tree(step_ids, parent_ids, lengths, end_token):
     _check_shapes(step_ids, parent_ids, lengths, end_token)

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from tfcompat._src.framework import errors, raw
+from tfcompat._src.framework import checks, errors, raw
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.op_spec import NotDifferentiable, op
 from tfcompat._src.ops.array.join import concat
@@ -24,7 +24,7 @@ _NO_SECOND = NotDifferentiable("1.15 has no second derivative of the block cells
 ICFO, IFCO = (0, 1, 2, 3), (0, 2, 1, 3)
 
 
-def _require_sizes(**pairs: tuple[int, int]) -> None:
+def _require_sizes(**pairs: tuple) -> None:
     """Raises InvalidArgumentError where a size is not the one that goes with the other inputs."""
     for name, (found, wanted) in pairs.items():
         if found != wanted:
@@ -36,8 +36,8 @@ def _check_lstm(x, c, h, w, wci, wcf, wco, b) -> None:
     batch, depth, units = x.shape[-2], x.shape[-1], c.shape[1]
     _require_sizes(
         cs_prev_batch=(c.shape[0], batch), h_prev_batch=(h.shape[0], batch), h_prev_units=(h.shape[1], units),
-        w_rows=(w.shape[0], depth + units), w_columns=(w.shape[1], 4 * units), b=(b.shape[0], 4 * units),
-        wci=(wci.shape[0], units), wcf=(wcf.shape[0], units), wco=(wco.shape[0], units),
+        w_rows=(w.shape[0], depth + units), w_columns=(w.shape[1], 4 * units), b=(b.shape, (4 * units,)),
+        wci=(wci.shape, (units,)), wcf=(wcf.shape, (units,)), wco=(wco.shape, (units,)),
     )  # fmt: skip
 
 
@@ -135,6 +135,8 @@ def _lstm_block_cell(x, c, h, w, wci, wcf, wco, b, *, forget_bias, cell_clip, us
     shape=_cell_grad_shape, gradient=_NO_SECOND,
 )  # fmt: skip
 def _lstm_block_cell_grad(x, c, h, w, wci, wcf, wco, b, i, cs, f, o, ci, co, cs_grad, h_grad, *, use_peephole):
+    _check_lstm(x, c, h, w, wci, wcf, wco, b)
+    _require_sizes(**{n: (v.shape, c.shape) for n, v in dict(i=i, cs=cs, f=f, o=o, ci=ci, co=co, cs_grad=cs_grad, h_grad=h_grad).items()})
     peepholes = (wci, wcf, wco) if use_peephole else None
     before, gates, diagonals = _lstm_step_back(c, peepholes, (i, cs, f, o, ci, co), cs_grad, h_grad, ICFO)
     return before, gates, *diagonals
@@ -198,13 +200,20 @@ def _run_sequence_back(length, x, c, h, w, peepholes, parts: tuple, cs_grads, h_
     return x_grad, c_grad, h_grad, w_grad, *rest
 
 
+def _check_length(length: Any, steps: int) -> None:
+    checks.scalar("seq_len_max", length)
+    checks.require((length >= 0) & (length <= steps), "seq_len_max must be in [0, {}], but is {}", steps, length)
+
+
 def _block_lstm(length, x, c, h, w, wci, wcf, wco, b, *, forget_bias, cell_clip, use_peephole):
+    _check_length(length, x.shape[0])
     _check_lstm(x, c, h, w, wci, wcf, wco, b)
     peepholes = (wci, wcf, wco) if use_peephole else None
     return _run_sequence(length, x, c, h, w, peepholes, b, forget_bias, cell_clip, ICFO)
 
 
 def _block_lstm_v2(length, x, c, h, w, wci, wcf, wco, b, *, cell_clip, use_peephole):
+    _check_length(length, x.shape[0])
     _check_lstm(x, c, h, w, wci, wcf, wco, b)
     peepholes = (wci, wcf, wco) if use_peephole else None
     return _run_sequence(length, x, c, h, w, peepholes, b, 0.0, cell_clip, IFCO)
@@ -214,6 +223,8 @@ def _sequence_ops(suffix: str, attrs: str, order: tuple, forward: Callable) -> N
     """BlockLSTM and its gradient; V2 has another order of gates and no forget bias."""
 
     def backward(length, x, c, h, w, wci, wcf, wco, b, i, cs, f, o, ci, co, hs, cs_grad, h_grad, *, use_peephole):
+        _check_lstm(x, c, h, w, wci, wcf, wco, b)
+        _check_length(length, x.shape[0])
         peepholes = (wci, wcf, wco) if use_peephole else None
         return _run_sequence_back(length, x, c, h, w, peepholes, (i, cs, f, o, ci, co, hs), cs_grad, h_grad, order)
 
@@ -250,6 +261,15 @@ def _gru_grad_shape(c):
     return [x, (x[0], units), (x[0], units), (x[0], None if units is None else 2 * units)]
 
 
+def _check_gru(x, h, w_ru, w_c, b_ru, b_c) -> None:
+    depth, units = x.shape[1], h.shape[1]
+    _require_sizes(
+        h_prev_batch=(h.shape[0], x.shape[0]), w_ru_rows=(w_ru.shape[0], depth + units),
+        w_ru_columns=(w_ru.shape[1], 2 * units), w_c_rows=(w_c.shape[0], depth + units),
+        w_c_columns=(w_c.shape[1], units), b_ru=(b_ru.shape, (2 * units,)), b_c=(b_c.shape, (units,)),
+    )  # fmt: skip
+
+
 def _gru_gradient(op, *grads):
     x, h, *weights = op.inputs
     r, u, c, _ = op.outputs
@@ -265,12 +285,7 @@ def _gru_gradient(op, *grads):
     gradient=_gru_gradient,
 )  # fmt: skip
 def _gru_block_cell(x, h, w_ru, w_c, b_ru, b_c):
-    depth, units = x.shape[1], h.shape[1]
-    _require_sizes(
-        h_prev_batch=(h.shape[0], x.shape[0]), w_ru_rows=(w_ru.shape[0], depth + units),
-        w_ru_columns=(w_ru.shape[1], 2 * units), w_c_rows=(w_c.shape[0], depth + units),
-        w_c_columns=(w_c.shape[1], units), b_ru=(b_ru.shape[0], 2 * units), b_c=(b_c.shape[0], units),
-    )  # fmt: skip
+    _check_gru(x, h, w_ru, w_c, b_ru, b_c)
     r, u = jnp.split(jax.nn.sigmoid(jnp.concatenate([x, h], 1) @ w_ru + b_ru), 2, axis=1)
     c = jnp.tanh(jnp.concatenate([x, h * r], 1) @ w_c + b_c)
     return r, u, c, u * h + (1 - u) * c
@@ -283,6 +298,8 @@ def _gru_block_cell(x, h, w_ru, w_c, b_ru, b_c):
     shape=_gru_grad_shape, gradient=_NO_SECOND,
 )  # fmt: skip
 def _gru_block_cell_grad(x, h, w_ru, w_c, b_ru, b_c, r, u, c, d_h):
+    _check_gru(x, h, w_ru, w_c, b_ru, b_c)
+    _require_sizes(r=(r.shape, h.shape), u=(u.shape, h.shape), c=(c.shape, h.shape), d_h=(d_h.shape, h.shape))
     depth = x.shape[1]
     c_bar = d_h * (1 - u) * (1 - c * c)
     u_bar = d_h * (h - c) * u * (1 - u)

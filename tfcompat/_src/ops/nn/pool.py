@@ -156,18 +156,21 @@ def _out_shape(
     if len(sizes) != rank:
         text = f"tensor_in must be {rank}-dimensional: {shape_text(sizes)}"
         raise errors.InvalidArgumentError(None, None, text)
+    for name, values in (("ksize", ksize), ("strides", strides)):
+        if len(values) != rank:
+            raise errors.InvalidArgumentError(None, None, f"Sliding window {name} field must specify {rank} dimensions")
+    if ksize[0] != 1 or strides[0] != 1:
+        raise _unimplemented("Pooling is not yet supported on the batch dimension.")
+    batch, inputs, channels = split(sizes, data_format)
+    depth, depth_stride = split(ksize, data_format)[2], split(strides, data_format)[2]
+    if (depth != 1 or depth_stride != 1) and not over_channels:
+        raise _unimplemented("Pooling is not yet supported on the depth dimension.")
     for dimension, size in enumerate(ksize):
         if size <= 0:
             text = f"Sliding window ksize for dimension {dimension} was zero."
             raise errors.InvalidArgumentError(None, None, text)
-    if ksize[0] != 1 or strides[0] != 1:
-        raise _unimplemented("Pooling is not yet supported on the batch dimension.")
     _require_strides(strides)
-    batch, inputs, channels = split(sizes, data_format)
-    depth, depth_stride = split(ksize, data_format)[2], split(strides, data_format)[2]
     if depth != 1 or depth_stride != 1:
-        if not over_channels:
-            raise _unimplemented("Pooling is not yet supported on the depth dimension.")
         _check_depth_pooling(channels, depth, depth_stride, spatial(ksize, data_format))
         return join(batch, inputs, channels // depth, data_format)
     ones = (1,) * len(inputs)
@@ -358,14 +361,10 @@ def _max_with_argmax(x, *, ksize, strides, padding, include_batch_in_index, Targ
     f"(input: T, grad: T, argmax: Targmax, *, {_WINDOW_2D}, {_ARGMAX}, Targmax: INDEX, T: REAL) -> (output: T)",
     shape=_same_rank(4), gradient=_THIRD,
 )  # fmt: skip
-def _max_grad_with_argmax(x, grad, argmax, *, ksize, strides, include_batch_in_index):
-    for what, values in (("ksize", ksize), ("stride", strides)):
-        if len(values) != 4:
-            text = f"Sliding window {what} field must specify 4 dimensions"
-            raise errors.InvalidArgumentError(None, None, text)
-        if values[0] != 1:
-            raise _unimplemented("Pooling is not yet supported on the batch dimension.")
-    _require_strides(strides)
+def _max_grad_with_argmax(x, grad, argmax, *, ksize, strides, padding, include_batch_in_index):
+    out = _out_shape(x.shape, ksize, strides, padding, "NHWC")
+    _require_shape(grad, out, "grad")
+    _require_shape(argmax, out, "argmax")
     return pool_kernels.max_pool_grad_with_argmax(x.shape, grad, argmax, include_batch_in_index=include_batch_in_index)
 
 
@@ -378,4 +377,4 @@ def _max_pick_with_argmax(x, grad, argmax, *, include_batch_in_index):
     if not include_batch_in_index:
         starts = np.arange(x.shape[0], dtype=argmax.dtype) * int(np.prod(x.shape[1:]))
         argmax = argmax + starts.reshape(-1, 1, 1, 1)
-    return grad.reshape(-1)[argmax]
+    return jnp.asarray(grad).reshape(-1)[argmax]

@@ -138,7 +138,7 @@ def max_pool_with_argmax(x: jax.Array, *, ksize: Sequence[int], strides: Sequenc
     place = (row.astype(index_dtype) * width + column.astype(index_dtype)) * channels
     place = place + np.arange(channels, dtype=index_dtype)
     place_in_batch = place + _batch_starts(x.shape, index_dtype)
-    return x.reshape(-1)[place_in_batch], place_in_batch if include_batch_in_index else place
+    return jnp.asarray(x).reshape(-1)[place_in_batch], place_in_batch if include_batch_in_index else place
 
 
 def max_pool_grad_with_argmax(input_shape: Sequence[int], grad: jax.Array, argmax: jax.Array, *,

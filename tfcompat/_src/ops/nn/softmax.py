@@ -130,7 +130,7 @@ def _same_shape(features, labels):
         sizes = np.broadcast_shapes(features.shape, labels.shape)
     except ValueError:
         sizes = ()
-    if len(sizes) != 2:
+    if len(sizes) != 2 or () in (features.shape, labels.shape):
         raise errors.InvalidArgumentError(
             None, None,
             f"logits and labels must be broadcastable: logits_size={shape_text(features.shape)} "

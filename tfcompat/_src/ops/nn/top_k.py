@@ -19,6 +19,8 @@ from tfcompat._src.framework.tensor import Tensor, shape_text
 _LAST = np.array(-1, np.int32)
 _SORTED_SHARE = 0.25
 """From this part of a row on, sorting all of it is faster than keeping the largest."""
+_BLOCK = 128
+"""Elements of a block of a long row."""
 
 
 def _invalid(text: str) -> errors.InvalidArgumentError:
@@ -77,8 +79,26 @@ def _largest(x: Any, k: int) -> tuple:
 
 
 def _top_k_of(x: Any, k: int) -> tuple:
+    if 4 * k * _BLOCK <= x.shape[-1]:
+        return _largest_of_blocks(x, k)
     values, places = lax.top_k(x, k)
     return values, lax.convert_element_type(places, np.int32)
+
+
+def _largest_of_blocks(x: Any, k: int) -> tuple:
+    """The `k` blocks of each row with the greatest maxima hold its `k` largest elements."""
+    missing = -x.shape[-1] % _BLOCK
+    least = np.iinfo(x.dtype).min if jnp.issubdtype(x.dtype, np.integer) else -np.inf
+    padded = jnp.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, missing)], constant_values=least)
+    blocks = padded.reshape(*x.shape[:-1], -1, _BLOCK)
+    greatest = blocks
+    while greatest.shape[-1] > 1:  # halves are compared in vectors, which a reduction is not
+        half = greatest.shape[-1] // 2
+        greatest = jnp.maximum(greatest[..., :half], greatest[..., half:])
+    chosen = lax.sort(_top_k_of(greatest[..., 0], k)[1], dimension=x.ndim - 1)
+    candidates = jnp.take_along_axis(blocks, chosen[..., None], axis=-2)
+    values, places = lax.top_k(candidates.reshape(*x.shape[:-1], k * _BLOCK), k)
+    return values, jnp.take_along_axis(chosen, places // _BLOCK, axis=-1) * _BLOCK + (places % _BLOCK).astype(np.int32)
 
 
 def _largest_by_keys(x: Any, k: int) -> tuple:
@@ -143,7 +163,7 @@ def _in_top_k_shape(c):
     return [(si.merge_size(batch, si.with_rank(c.inputs[1], 1)[0]),)]
 
 
-_NO_GRADIENT = NotDifferentiable("a predicate has no derivative")
+_NO_GRADIENT = NotDifferentiable("a predicate has no derivative", raises=True)
 
 
 def _in_largest(predictions: Any, targets: Any, k: Any) -> Any:

@@ -81,6 +81,7 @@ def make_window(input_shape: Sequence[int], size: Sequence[int], strides: Sequen
 
     input_shape, strides, dilations: one int per dimension, in `data_format` order. size: one int per spatial dimension.
     padding: SAME, VALID or EXPLICIT, the last with two ints per dimension in explicit_paddings.
+    The stride of a dimension with one window position is at most the dimension's size: it leads nowhere.
     Raises ValueError where an attribute is unknown or the window does not fit into the input.
     Definition: tf.nn.convolution's documentation of padding.
     """
@@ -101,6 +102,7 @@ def make_window(input_shape: Sequence[int], size: Sequence[int], strides: Sequen
     if min(out) < 0 or (padding != "SAME" and min(out) == 0):
         raise ValueError(f"a window of extent {extent} does not fit into spatial dimensions {list(inputs)} "
                          f"with padding {padding}: use a smaller window or padding='SAME'")
+    stride = tuple(min(s, max(n + b, 1)) if o == 1 else s for s, n, b, o in zip(stride, inputs, before, out))
     return Window(tuple(size), stride, dilation, tuple(before), inputs, tuple(out))
 
 

@@ -16,7 +16,7 @@ from tfcompat._src.framework.tensor import shape_text
 from tfcompat._src.ops.parsing import alike, wire
 from tfcompat._src.ops.sparse.parts import ragged_indices
 
-NO_GRADIENT = NotDifferentiable("a serialized message has no derivative")
+NO_GRADIENT = NotDifferentiable("a serialized message has no derivative", raises=True)
 
 
 def invalid(text: str) -> errors.InvalidArgumentError:
@@ -186,6 +186,15 @@ def dense_features(keys: Any, dtypes: Any, shapes: Any, defaults: Any) -> list[D
     return [Dense(k, np.dtype(t), s.sizes, np.asarray(v)) for k, t, s, v in zip(keys, dtypes, shapes, defaults)]
 
 
+def check_counts(c: si.InferenceContext, *groups: tuple[str, ...]) -> None:
+    """ValueError where the attributes of a group, which are numbers of keys or one entry for each key, do not agree."""
+    for first, *others in groups:
+        counts = [n if isinstance(n, int) else len(n) for n in (c.attr(name) for name in (first, *others))]
+        for name, count in zip(others, counts[1:]):
+            if count != counts[0]:
+                raise ValueError(f"{first} and {name} must be of the same length, but are of {counts[0]} and {count}")
+
+
 def check_shapes(shapes: Any, allow_variable: bool = True) -> None:
     """ValueError where a dense shape is not known but for a first dimension."""
     for i, shape in enumerate(shapes):
@@ -196,6 +205,7 @@ def check_shapes(shapes: Any, allow_variable: bool = True) -> None:
 def _example_shape(c):
     sizes = si.with_rank(c.inputs[0], 1)
     si.with_rank(c.inputs[1], 1)
+    check_counts(c, ("Nsparse", "sparse_types"), ("Ndense", "Tdense", "dense_shapes"))
     check_shapes(c.attr("dense_shapes"))
     n = c.attr("Nsparse")
     return [(None, 2)] * n + [(None,)] * n + [(2,)] * n + [sizes + s.sizes for s in c.attr("dense_shapes")]
@@ -245,6 +255,7 @@ def _plain_single(text: bytes, dense: list[Dense]) -> tuple[np.ndarray, ...] | N
 
 def _single_shape(c):
     si.with_rank(c.inputs[0], 0)
+    check_counts(c, ("num_sparse", "sparse_keys", "sparse_types"), ("dense_keys", "Tdense", "dense_shapes"))
     check_shapes(c.attr("dense_shapes"))
     n = c.attr("num_sparse")
     return [(None, 1)] * n + [(None,)] * n + [(1,)] * n + [s.sizes for s in c.attr("dense_shapes")]

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.framework import checks
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.op_spec import HOST, op
 from tfcompat._src.framework.tensor import shape_text
 from tfcompat._src.ops.parsing import wire
-from tfcompat._src.ops.parsing.example import NO_GRADIENT, Dense, check_shapes, dense_features, invalid
+from tfcompat._src.ops.parsing.example import NO_GRADIENT, Dense, check_counts, check_shapes, dense_features, invalid
 from tfcompat._src.ops.sparse.parts import ragged_indices
 
 _LABELS = {"f": "float", "i": "int64", "O": "bytes"}
@@ -141,6 +142,11 @@ _OUTPUTS = (
 
 def _shapes(c: si.InferenceContext, lead: tuple) -> list:
     """The output shapes of both ops; `lead` is the batch dimension, or nothing."""
+    check_counts(
+        c, ("Ncontext_sparse", "context_sparse_types"), ("Ncontext_dense", "Tcontext_dense", "context_dense_shapes"),
+        ("Nfeature_list_sparse", "feature_list_sparse_types"),
+        ("Nfeature_list_dense", "feature_list_dense_types", "feature_list_dense_shapes"),
+    )  # fmt: skip
     check_shapes(c.attr("context_dense_shapes"), allow_variable=False)
     check_shapes(c.attr("feature_list_dense_shapes"), allow_variable=False)
     rank, sparse, lists = len(lead), c.attr("Ncontext_sparse"), c.attr("Nfeature_list_sparse")
@@ -190,6 +196,7 @@ def _parse_single_sequence_example(
         list(zip(_keys(context_sparse), context_sparse_types)), dense,
         list(zip(_keys(list_sparse), feature_list_sparse_types)), steps, set(may_miss.tolist()),
     )  # fmt: skip
+    checks.scalar("debug_name", debug_name)
     name = debug_name.item().decode("utf-8", "replace") if debug_name.size else "<unknown>"
     return _parse_single(serialized.item(), name, wanted)
 
@@ -260,6 +267,8 @@ def _batch_list_sparse(names: list[str], key: bytes, dtype: np.dtype, lists: lis
 
 def _batch_shape(c):
     batch = si.with_rank(c.inputs[0], 1)
+    parts = ("context_sparse", "context_dense", "feature_list_sparse", "feature_list_dense")
+    check_counts(c, *((f"N{part}", f"{part}_keys") for part in parts))
     si.with_rank(c.inputs[1], 1)
     return _shapes(c, batch) + [batch] * c.attr("Nfeature_list_dense")
 
@@ -279,9 +288,9 @@ def _parse_sequence_example(
 ):  # fmt: skip
     if serialized.ndim != 1:
         raise invalid(f"Expected serialized to be a vector, got shape: {shape_text(serialized.shape)}")
-    if debug_name.size and debug_name.shape != serialized.shape:
+    if debug_name.size and debug_name.size != serialized.size:
         raise invalid("example_names must be empty or have the correct number of elements")
-    names = [n.decode("utf-8", "replace") for n in debug_name.tolist()] or ["<unknown>"] * len(serialized)
+    names = [n.decode("utf-8", "replace") for n in debug_name.ravel().tolist()] or ["<unknown>"] * len(serialized)
     dense = dense_features(_encoded(context_dense_keys), Tcontext_dense, context_dense_shapes, defaults)
     for d in dense:
         if d.default.size and d.default.shape != d.shape:

@@ -50,7 +50,7 @@ def varint(data: bytes, position: int) -> tuple[int, int]:
     raise Malformed("a varint of more than 10 bytes")
 
 
-def _span(data: bytes, position: int, end: int) -> tuple[int, int]:
+def span(data: bytes, position: int, end: int) -> tuple[int, int]:
     """The span of the length-delimited field whose length stands at `position`."""
     size = data[position]
     position += 1
@@ -61,14 +61,14 @@ def _span(data: bytes, position: int, end: int) -> tuple[int, int]:
     return position, position + size
 
 
-def _skip(data: bytes, position: int, end: int) -> int:
-    """The position after the field whose tag stands at `position`."""
+def skip(data: bytes, position: int, end: int) -> int:
+    """The position after the field whose tag stands at `position`; groups are malformed."""
     tag, position = varint(data, position)
     wire = tag & 7
     if wire == 0:
         position = varint(data, position)[1]
     elif wire == 2:
-        position = _span(data, position, end)[1]
+        position = span(data, position, end)[1]
     elif wire in (1, 5):
         position += 8 if wire == 1 else 4
     else:
@@ -83,11 +83,10 @@ def fields(data: bytes, start: int, end: int, tag: int) -> list[tuple[int, int]]
     found = []
     while start < end:
         if data[start] == tag:
-            span = _span(data, start + 1, end)
-            found.append(span)
-            start = span[1]
+            found.append(span(data, start + 1, end))
+            start = found[-1][1]
         else:
-            start = _skip(data, start, end)
+            start = skip(data, start, end)
     return found
 
 
@@ -97,10 +96,10 @@ def entries(data: bytes, start: int, end: int) -> list[tuple[bytes, int, int]]:
     for position, stop in fields(data, start, end, _ENTRY):
         if data[position] != _KEY:
             raise Malformed("a map entry without a key")
-        key, position = _span(data, position + 1, stop)
+        key, position = span(data, position + 1, stop)
         if position == stop or data[position] != _VALUE:
             raise Malformed("a map entry without a value")
-        value, last = _span(data, position + 1, stop)
+        value, last = span(data, position + 1, stop)
         if last != stop:
             raise Malformed("a map entry with more than key and value")
         found.append((data[key:position], value, last))
@@ -114,7 +113,7 @@ def feature_at(data: bytes, start: int, end: int) -> Feature | None:
     kind = _LISTS.get(data[start])
     if kind is None:
         raise Malformed("Unsupported datatype.")
-    first, last = _span(data, start + 1, end)
+    first, last = span(data, start + 1, end)
     return Feature(data, kind, first, last)
 
 
@@ -126,7 +125,7 @@ def read_features(data: bytes, start: int, end: int, wanted: dict[bytes, list], 
     find, kinds, make = wanted.get, _LISTS, tuple.__new__
     while start < end:
         if data[start] != _ENTRY:
-            start = _skip(data, start, end)
+            start = skip(data, start, end)
             continue
         size, position = data[start + 1], start + 2
         if size > 127:
@@ -182,7 +181,7 @@ def _number_payload(feature: Feature, one: int, size: int | None) -> bytes:
     while position < end:
         tag = data[position]
         if tag == _ENTRY:
-            start, stop = _span(data, position + 1, end)
+            start, stop = span(data, position + 1, end)
         elif tag == one:
             start = position + 1
             stop = varint(data, start)[1] if size is None else start + size
@@ -259,7 +258,7 @@ def _texts(features: list[Feature | None]) -> tuple[np.ndarray, np.ndarray]:
         while position < end:
             if data[position] != _ENTRY:
                 raise Malformed("a list with another field than its values")
-            start, position = _span(data, position + 1, end)
+            start, position = span(data, position + 1, end)
             found.append(data[start:position])
         counts[i] = len(found) - before
     values = np.empty(len(found), object)
@@ -323,7 +322,7 @@ def read_sequence_example(data: bytes, context_keys: set[bytes], list_keys: set[
         for start, end in fields(data, 0, len(data), _FEATURE_LISTS):
             for key, value, stop in entries(data, start, end):
                 if key in list_keys:
-                    lists[key] = [feature_at(data, *span) for span in fields(data, value, stop, _ENTRY)]
+                    lists[key] = [feature_at(data, *place) for place in fields(data, value, stop, _ENTRY)]
     except IndexError:
         raise Malformed("the end of the message comes too early") from None
     return context, lists

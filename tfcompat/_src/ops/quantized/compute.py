@@ -395,7 +395,7 @@ def _concat_shape(c):
     "QuantizedConcat",
     "(concat_dim: int32, values: N*T, input_mins: N*float32, input_maxes: N*float32, *, N: int >= 2, T: type) -> "
     "(output: T, output_min: float32, output_max: float32)",
-    shape=_concat_shape, gradient=NotDifferentiable("1.15 has no gradient of quantized values"), place=HOST,
+    shape=_concat_shape, gradient=NotDifferentiable("1.15 has no gradient of quantized values", raises=True), place=HOST,
 )  # fmt: skip
 def _concat(axis, values, lows, highs, *, T):
     axis, rank = int(axis), values[0].ndim

@@ -13,6 +13,7 @@ from tfcompat._src.framework.scopes import (
     add_to_collection,
     colocate_with,
     control_dependencies,
+    executing_eagerly,
     get_collection,
     get_default_graph,
     init_scope,
@@ -32,6 +33,8 @@ _Execution = collections.namedtuple("_Execution", ("op", "handle", "resources", 
 def _copy(value: Any) -> Any:
     if isinstance(value, TensorArray):
         return value.identity()
+    if value is None and executing_eagerly():  # an operation that ran
+        return None
     return group(value) if isinstance(value, Operation) else identity(value)
 
 

@@ -19,7 +19,7 @@ from tfcompat._src.ops.queues.reader_state import strings
 from tfcompat._src.ops.queues.resource import invalid
 from tfcompat._src.platform import file_io
 
-_add = functools.partial(op, place=HOST, effects=EXTERNAL, gradient=NotDifferentiable("files have no derivative"))
+_add = functools.partial(op, place=HOST, effects=EXTERNAL, gradient=NotDifferentiable("files have no derivative", raises=True))
 
 
 def _require_scalar(label: str, value: np.ndarray) -> None:

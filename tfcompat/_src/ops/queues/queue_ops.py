@@ -16,7 +16,7 @@ from tfcompat._src.ops.queues import state
 from tfcompat._src.ops.queues.resource import invalid, shared_resource
 
 MAKES_HANDLE = Effects(external=True, creates=True)
-NO_GRADIENT = NotDifferentiable("what a queue gives depends on what was put in before")
+NO_GRADIENT = NotDifferentiable("what a queue gives depends on what was put in before", raises=True)
 _add = functools.partial(op, place=HOST, gradient=NO_GRADIENT)
 
 _COMMON = 'capacity: int = -1, container: string = "", shared_name: string = ""'

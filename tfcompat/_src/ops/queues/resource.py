@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+import time
 import weakref
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -41,13 +42,16 @@ class SharedResource:
         self._waiting: dict[threading.Condition, int] = {}
         self._cancelled = False
 
-    def wait(self, ready: Callable[[], Any], what: str, changed: threading.Condition | None = None) -> None:
+    def wait(
+        self, ready: Callable[[], Any], what: str, changed: threading.Condition | None = None, until: float | None = None
+    ) -> None:
         """Waits, while `lock` is let go, until `ready()`.
 
         Args:
           ready: called with the lock held.
           what: the name of the operation, for errors.
           changed: the condition that is notified; by default that of the whole resource.
+          until: when, on the clock of `time.monotonic`, waiting ends in any case.
 
         Raises:
           MustWait: it may not wait. errors.CancelledError: the session is closed. errors.DeadlineExceededError: the time limit of the run is over.
@@ -65,6 +69,11 @@ class SharedResource:
                     raise cancelled(f"{what} operation was cancelled by Session::Close()")
                 if left is not None and left <= 0:
                     raise errors.DeadlineExceededError(None, None, "Timed out waiting for notification")
+                if until is not None:
+                    rest = until - time.monotonic()
+                    if rest <= 0:
+                        return
+                    left = rest if left is None else min(left, rest)
                 changed.wait(left)
         finally:
             self._waiting[changed] -= 1

@@ -267,12 +267,12 @@ class RandomShuffleQueue(Queue):
         self._numbers = _uniform_numbers(*self.seeds)
 
     def take(self, count: int) -> list[Element]:
-        elements, taken = self.elements, []
+        elements, size, taken = self.elements, len(self.elements), []
         for number in itertools.islice(self._numbers, count):
-            place = number % len(elements)
+            place, last = number % size, size - 1
             taken.append(elements[place])
-            elements[place] = elements[-1]
-            elements.pop()
+            elements[place], size = elements[last], last
+        del elements[size:]
         return taken
 
     def put_back(self, elements: list[Element]) -> None:
@@ -352,11 +352,11 @@ def batch_of(elements: list[Element], queue: Queue) -> tuple:
 
 
 def _stacked(values: tuple, kind: dtypes.DType, sizes: tuple) -> np.ndarray:
+    shape = (len(values), *sizes)
+    if not sizes or not values:
+        return np.array(values, kind.as_numpy_dtype).reshape(shape)
     if None not in sizes:
-        batch = np.empty((len(values), *sizes), kind.as_numpy_dtype)
-        for place, value in enumerate(values):
-            batch[place] = value
-        return batch
+        return np.concatenate(values).reshape(shape)
     largest = tuple(max([v.shape[d] for v in values], default=0) if s is None else s for d, s in enumerate(sizes))
     batch = np.full((len(values), *largest), b"" if kind is dtypes.string else 0, kind.as_numpy_dtype)
     for place, value in enumerate(values):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tfcompat._src.framework import raw
+from tfcompat._src.framework import errors, raw
 from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.tensor import Tensor
@@ -79,7 +79,12 @@ def _outer(x: Any, keys: list) -> Any:
         return type(x).from_row_splits(found, stack([0, found.nrows()]), validate=False)
     if isinstance(first, slice):
         return _inner(x if first == _ALL else gather_rows(x, _picked(x.nrows(), first)), rest)
-    start, limit = x.row_splits[:-1][first], x.row_splits[1:][first]
+    try:
+        start, limit = x.row_splits[:-1][first], x.row_splits[1:][first]
+    except errors.InvalidArgumentError:  # in eager mode, where Python ends a loop over rows by the IndexError
+        if isinstance(first, int) and first >= 0:
+            raise IndexError(f"Row key {first} out of bounds") from None
+        raise
     return _outer(x.values[start:limit], rest)
 
 

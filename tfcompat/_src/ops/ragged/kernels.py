@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import raw
+from tfcompat._src.framework import checks, raw
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.indexed_slices import IndexedSlices
 from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
@@ -47,6 +47,7 @@ def _ragged_range(starts, limits, deltas, *, Tsplits):
         counts = np.ceil((last - first) / step) if step.dtype.kind not in "iu" else -((first - last) // step)
     counts = np.maximum(counts, 0).astype(np.int64)
     splits = np.concatenate(([0], np.cumsum(counts)))
+    checks.require_room((8, sum(counts.tolist())), splits.dtype)
     places = np.arange(splits[-1]) - np.repeat(splits[:-1], counts)
     values = np.repeat(first, counts) + places.astype(step.dtype) * np.repeat(step, counts)
     return splits.astype(Tsplits), values.astype(starts.dtype)
@@ -276,7 +277,7 @@ def _ragged_to_variant(nested_splits, values, *, batched_input):
     "(encoded_ragged: variant, *, input_ragged_rank: int >= -1, output_ragged_rank: int >= 1, Tvalues: type, Tsplits: INDEX) -> "
     "(output_nested_splits: output_ragged_rank*Tsplits, output_dense_values: Tvalues)",
     shape=lambda c: [(None,)] * c.attr("output_ragged_rank") + [None],
-    gradient=NotDifferentiable("a variant has no gradient"), place=HOST, fold=True,
+    gradient=NotDifferentiable("a variant has no gradient", raises=True), place=HOST, fold=True,
 )  # fmt: skip
 def _ragged_from_variant(encoded, *, input_ragged_rank, output_ragged_rank, Tvalues, Tsplits):
     inner_rank = output_ragged_rank - encoded.ndim if input_ragged_rank == -1 else input_ragged_rank

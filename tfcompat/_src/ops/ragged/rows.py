@@ -257,19 +257,27 @@ def batch_gather_with_default(params: Any, indices: Any, default_value: Any = ""
         default_value = convert_to_tensor_or_ragged_tensor(default_value, name="default_value", preferred_dtype=params.dtype)
         if is_ragged(default_value):
             raise ValueError("default_value may not be ragged.")
-        if not is_ragged(params) and not is_ragged(indices):
-            return _gathered_or_default(params, indices, default_value).to_tensor()
+        if default_value.shape.ndims not in (0, 1):
+            raise ValueError('"default_value" must be a scalar or vector')
+        if indices.shape.ndims is None or params.shape.ndims is None:
+            raise ValueError("params and indices must have a known rank.")
+        uniform = params.shape.ndims - max(indices.shape.ndims, params.ragged_rank + 1) if is_ragged(params) else 0
+        if uniform > 0 and default_value.shape.ndims == 0:
+            raise ValueError(f"default_value must have the rank of a row's elements, {uniform}: it is a scalar.")
+        if indices.shape.ndims == 1:
+            return _gathered_or_default(expand_dims(params, 0), expand_dims(indices, 0), default_value)[0]
         return _gathered_or_default(params, indices, default_value)
 
 
 def _gathered_or_default(params: Any, indices: Any, default_value: Tensor) -> Any:
-    dtype = next((t.row_splits.dtype for t in (params, indices) if is_ragged(t)), dtypes.int64)
-    ndims = indices.shape.ndims
-    if ndims is None or ndims < 2:
-        raise ValueError("indices must have a known rank of at least 2.")
-    indices = with_ragged_rank(indices, ndims - 1, dtype)
-    params = with_ragged_rank(params, ndims - 1, dtype)
-    if ndims > 2:
+    """Rows of rows; a RaggedTensor where one of the two is."""
+    if not is_ragged(params) and not is_ragged(indices):
+        dtype = dtypes.int64
+        ragged = (with_ragged_rank(t, 1, dtype) for t in (params, indices))
+        return _gathered_or_default(*ragged, default_value).to_tensor()
+    dtype = next(t.row_splits.dtype for t in (params, indices) if is_ragged(t))
+    params, indices = (with_ragged_rank(t, 1, dtype) for t in (params, indices))
+    if indices.shape.ndims > 2:
         with control_dependencies([assert_equal(params.row_splits, indices.row_splits)]):
             return indices.with_values(_gathered_or_default(params.values, indices.values, default_value))
     places = cast(indices.values, dtype)
@@ -277,9 +285,18 @@ def _gathered_or_default(params: Any, indices: Any, default_value: Tensor) -> An
     is_inside = logical_and(greater_equal(places, 0), less(places, lengths))
     last = fill(shape(places), cast(params.row_splits[-1], dtype))
     rows = search.where(is_inside, starts + places, last)
-    if is_ragged(params.values):
-        values = _joined([params.values, RaggedTensor.from_tensor(join.stack([default_value]), row_splits_dtype=dtype)], 0, False)
-    else:
-        filler = broadcast_to(default_value, shape(params.values)[1:])
-        values = join.concat([params.values, join.stack([filler])], axis=0)
+    values = _with_default_row(params.values, default_value, dtype)
     return indices.with_values(gather_rows(values, rows))
+
+
+def _with_default_row(values: Any, default_value: Tensor, dtype: Any) -> Any:
+    """`values` and one row more with a default in it: where rows are ragged, a scalar stands for a row of one element."""
+    if not is_ragged(values):
+        return join.concat([values, join.stack([broadcast_to(default_value, shape(values)[1:])])], 0)
+    inner = shape(values.flat_values)[1:]
+    elements = default_value if default_value.shape.ndims else reshape(default_value, [1])
+    count = shape(elements)
+    elements = reshape(elements, join.concat([count, fill(shape(inner), 1)], 0))
+    elements = broadcast_to(elements, join.concat([count, inner], 0))
+    splits = [cast([0, 1], dtype)] * (values.ragged_rank - 1) + [cast(join.stack([0, count[0]]), dtype)]
+    return _joined([values, RaggedTensor.from_nested_row_splits(elements, splits, validate=False)], 0, False)

@@ -10,6 +10,7 @@ import numpy as np
 from tfcompat._src.framework import dtypes, raw
 from tfcompat._src.framework.composite_tensor import CompositeTensor
 from tfcompat._src.framework.convert import convert_to_tensor
+from tfcompat._src.framework.eager_tensor import EagerTensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.sparse_tensor import SparseTensor
@@ -231,16 +232,27 @@ class RaggedTensor(Constructors, CompositeTensor):
             return raw.RaggedTensorToVariant(self.nested_row_splits, self.flat_values, batched_input, name=name)
 
     def to_list(self) -> list:
-        """Only of use in eager mode; ValueError in a graph."""
-        raise ValueError(
-            "RaggedTensor.to_list() is only supported in eager mode; in graph mode, evaluate the RaggedTensor first and "
-            "then use RaggedTensorValue.to_list()."
-        )
+        """The rows as nested lists, in eager mode; ValueError in a graph."""
+        if not self._is_eager():
+            raise ValueError(
+                "RaggedTensor.to_list() is only supported in eager mode; in graph mode, evaluate the RaggedTensor first and "
+                "then use RaggedTensorValue.to_list()."
+            )
+        return self._eager_value().to_list()
+
+    def _is_eager(self) -> bool:
+        return isinstance(self.flat_values, EagerTensor) and all(isinstance(s, EagerTensor) for s in self.nested_row_splits)
+
+    def _eager_value(self) -> RaggedTensorValue:
+        inner = self._values
+        return RaggedTensorValue(inner._eager_value() if isinstance(inner, RaggedTensor) else inner.numpy(), self._row_splits.numpy())
 
     def __getitem__(self, key: Any) -> Any:
         return take(self, key)
 
     def __repr__(self) -> str:
+        if self._is_eager():
+            return f"<tf.RaggedTensor {self.to_list()}>"
         return f"tf.RaggedTensor(values={self._values}, row_splits={self._row_splits})"
 
     def _as_graph_element(self) -> Tensor:

@@ -23,6 +23,7 @@ from tfcompat._src.ops.random.seeds import seed_attrs
 
 _SEEDS = "seed: int = 0, seed2: int = 0"
 _NO_GRADIENT = NotDifferentiable("random numbers do not depend on the inputs")
+_SHUFFLED = NotDifferentiable("1.15 has no gradient of a shuffle", raises=True)
 UNIFORM_TYPES = frozenset(dtypes.as_dtype(n) for n in ("float16", "bfloat16", "float32", "float64", "int32", "int64"))
 
 
@@ -107,14 +108,20 @@ def _reserve_bounded(outputs, shape, *parameters):
     reserve=_reserve_bounded,
 )  # fmt: skip
 def _parameterized_truncated_normal(shape, means, stdevs, minvals, maxvals, *, rng):
-    return bounded_normal.bounded_normal(*rng, shape_of(shape), means, stdevs, minvals, maxvals)
+    sizes = shape_of(shape)
+    for name, given in (("means", means), ("stdevs", stdevs), ("minvals", minvals), ("maxvals", maxvals)):
+        if given.size not in (1, *sizes[:1]):
+            raise errors.InvalidArgumentError(
+                None, None, f"Input {name} should have length 1 or shape[0], got shape: {list(given.shape)}"
+            )
+    return bounded_normal.bounded_normal(*rng, sizes, means, stdevs, minvals, maxvals)
 
 
 # ---- outputs that depend on an input ----
 
 
 @op(
-    "RandomShuffle", f"(value: T, *, {_SEEDS}, T: type) -> (output: T)", shape=si.unchanged, gradient=_NO_GRADIENT,
+    "RandomShuffle", f"(value: T, *, {_SEEDS}, T: type) -> (output: T)", shape=si.unchanged, gradient=_SHUFFLED,
     effects=RANDOM,
     fold=lambda value, *, rng: _shuffled(np, value, rng),
     reserve=lambda outputs, value: distributions.reserve_shuffle(_rows_to_shuffle(value)),
@@ -232,7 +239,7 @@ for _name, _types in (
 ):
     op(
         _name, f"(shape: S, {_types}) -> (output: dtype)", shape=_samples_of_each,
-        gradient=NotDifferentiable("Poisson samples are whole numbers"), kernel=_poisson_kernel(jnp),
+        gradient=NotDifferentiable("Poisson samples are whole numbers", raises=True), kernel=_poisson_kernel(jnp),
         fold=_poisson_kernel(np), constants=("shape",), effects=RANDOM, reserve=_reserve_samples,
     )  # fmt: skip
 

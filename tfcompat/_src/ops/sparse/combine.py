@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import dtypes, raw
+from tfcompat._src.framework import dtypes, errors, raw
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.constant_value import constant_value_as_shape
 from tfcompat._src.framework.convert import constant, convert_to_tensor
@@ -19,7 +19,15 @@ from tfcompat._src.framework.tensor import Tensor, shape_text
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.shape import broadcast_static_shape, invalid, reshape
 from tfcompat._src.ops.math.reduce import reduce_max
-from tfcompat._src.ops.sparse.parts import all_sparse, as_sparse, check_parts, row_keys, row_order, with_part_ranks
+from tfcompat._src.ops.sparse.parts import (
+    all_sparse,
+    as_sparse,
+    check_parts,
+    check_tensor,
+    row_keys,
+    row_order,
+    with_part_ranks,
+)
 
 
 def _check_same_sizes(a: np.ndarray, b: np.ndarray) -> None:
@@ -137,7 +145,13 @@ def _sparse_slice_grad(grad, input_indices, input_start, output_indices):
             f"# elements of backprop_val_grad and # rows of output_indices should match (#nnz of sum): got {len(grad)} and "
             f"{len(output_indices)}"
         )
-    return _picked(grad, output_indices + input_start, input_indices)
+    found = _picked(grad, output_indices + input_start, input_indices)
+    used = np.count_nonzero(np.isin(*reversed(row_keys(input_indices, output_indices + input_start))))
+    if used < len(grad):
+        raise errors.InternalError(
+            None, None, f"Elements of backprop_val_grad aren't all propagated. Num elements:{len(grad)}, used: {used}"
+        )
+    return found
 
 
 # ---- SparseSparseMaximum, SparseSparseMinimum ----
@@ -193,7 +207,7 @@ def _concat_shape(c):
 )  # fmt: skip
 def _sparse_concat(indices, values, shapes, *, concat_dim):
     for parts in zip(indices, values, shapes):
-        check_parts(*parts)
+        check_tensor(*parts)
     first = shapes[0]
     axis = concat_dim + len(first) if concat_dim < 0 else concat_dim
     if not 0 <= axis < len(first):

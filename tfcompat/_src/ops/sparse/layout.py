@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import dtypes, raw
+from tfcompat._src.framework import checks, dtypes, raw
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.constant_value import constant_value, constant_value_as_shape
 from tfcompat._src.framework.convert import constant, convert_to_tensor
@@ -22,7 +23,7 @@ from tfcompat._src.ops.array.reorder import invert_permutation, transpose
 from tfcompat._src.ops.array.shape import invalid, rank, shape
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.sequence import arange
-from tfcompat._src.ops.sparse.parts import as_sparse, check_parts, row_order, with_part_ranks
+from tfcompat._src.ops.sparse.parts import as_sparse, check_parts, check_sizes, check_tensor, row_order, with_part_ranks
 
 
 def _text(sizes: Any) -> str:
@@ -50,7 +51,7 @@ def _reorder_gradient(op, _, grad):
     shape=_reorder_shape, gradient=_reorder_gradient, place=HOST,
 )  # fmt: skip
 def _sparse_reorder(indices, values, sizes):
-    check_parts(indices, values, sizes)
+    check_tensor(indices, values, sizes)
     order = row_order(indices)
     return indices[order], values[order]
 
@@ -65,7 +66,7 @@ def _reshape_shape(c):
 
 def _new_sizes(old: np.ndarray, new: np.ndarray) -> np.ndarray:
     """`new` with its -1 replaced; InvalidArgumentError where it has not as many elements as `old`."""
-    total = int(np.prod(old, dtype=np.int64))
+    total = math.prod(old.tolist())
     unknown = np.flatnonzero(new == -1)
     if len(unknown) > 1:
         raise invalid(f"only one output dimension may be -1, not both {unknown[0]} and {unknown[1]}")
@@ -74,21 +75,21 @@ def _new_sizes(old: np.ndarray, new: np.ndarray) -> np.ndarray:
             raise invalid(f"size {i} must be non-negative, not {n}")
     found = new.copy()
     if len(unknown):
-        rest = int(np.prod(new[new != -1], dtype=np.int64))
+        rest = math.prod(new[new != -1].tolist())
         if rest <= 0:
             raise invalid("reshape cannot infer the missing input size for an empty tensor unless all specified input sizes are non-zero")
         if total % rest:
             raise invalid(f"Input to reshape is a SparseTensor with {total} dense values, but the requested shape requires a multiple of {rest}. input_shape={_text(old)} output_shape={_text(np.abs(new))}")
         found[unknown[0]] = total // rest
-    if int(np.prod(found, dtype=np.int64)) != total:
-        raise invalid(f"Input to reshape is a tensor with {total} dense values, but the requested shape has {int(np.prod(found))}. input_shape={_text(old)} output_shape={_text(found)}")
+    if math.prod(found.tolist()) != total:
+        raise invalid(f"Input to reshape is a tensor with {total} dense values, but the requested shape has {math.prod(found.tolist())}. input_shape={_text(old)} output_shape={_text(found)}")
     return found
 
 
 @op(
     "SparseReshape",
     "(input_indices: int64, input_shape: int64, new_shape: int64) -> (output_indices: int64, output_shape: int64)",
-    shape=_reshape_shape, gradient=NotDifferentiable("positions are integers"), place=HOST,
+    shape=_reshape_shape, gradient=NotDifferentiable("positions are integers", raises=True), place=HOST,
 )  # fmt: skip
 def _sparse_reshape(indices, old, new):
     if indices.ndim != 2:
@@ -97,7 +98,9 @@ def _sparse_reshape(indices, old, new):
         raise invalid(f"Input and target shapes should be vectors but received shapes {shape_text(old.shape)} and {shape_text(new.shape)}")
     if indices.shape[1] != len(old):
         raise invalid(f"Input tensor rank must match input shape length, but got {indices.shape[1]} and {len(old)}")
+    check_sizes(old)
     sizes = _new_sizes(old, new)
+    check_sizes(sizes)
     if np.array_equal(old, sizes):
         return indices, sizes
     flat = indices @ _strides(old)
@@ -131,7 +134,7 @@ def _slice_gradient(op, _, grad, __):
     shape=_slice_shape, gradient=_slice_gradient, place=HOST,
 )  # fmt: skip
 def _sparse_slice(indices, values, sizes, start, size):
-    check_parts(indices, values, sizes)
+    check_tensor(indices, values, sizes)
     for label, given in (("start", start), ("size", size)):
         if given.ndim != 1:
             raise invalid(f"Input {label} should be a vector but received shape {shape_text(given.shape)}")
@@ -154,7 +157,7 @@ def _split_shape(c):
     shape=_split_shape, gradient=NotDifferentiable("1.15 has no gradient of SparseSplit", raises=True), place=HOST,
 )  # fmt: skip
 def _sparse_split(axis, indices, values, sizes, *, num_split):
-    check_parts(indices, values, sizes)
+    check_tensor(indices, values, sizes)
     if axis.size != 1:
         raise invalid(f"Input split_dim should be a scalar but received shape {shape_text(axis.shape)}")
     axis = int(axis.reshape(()))
@@ -211,6 +214,7 @@ def _fill_empty_rows(indices, values, sizes, default):
     outside = np.flatnonzero((rows < 0) | (rows >= count))
     if outside.size:
         raise invalid(f"indices({outside[0]}, 0) is invalid: {rows[outside[0]]} >= {count}")
+    checks.require_room((count,), np.dtype(np.int64))
     is_empty = np.bincount(rows, minlength=count)[:count] == 0
     added = np.zeros((int(is_empty.sum()), indices.shape[1]), np.int64)
     added[:, 0] = np.flatnonzero(is_empty)

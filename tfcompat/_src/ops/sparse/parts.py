@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from tfcompat._src.framework.tensor import shape_text
 from tfcompat._src.ops.array.shape import invalid
 
 _LARGEST_KEY = 2**62
+_MOST_ELEMENTS = 2**63 - 1
 
 
 def check_parts(indices: np.ndarray, values: np.ndarray, sizes: np.ndarray, label: str = "Input") -> None:
@@ -26,6 +28,18 @@ def check_parts(indices: np.ndarray, values: np.ndarray, sizes: np.ndarray, labe
         raise invalid(f"Expected {len(indices)} non-empty {label.lower()} values, got {len(values)}")
     if indices.shape[1] != len(sizes):
         raise invalid(f"Dimensions of {label.lower()} indices and shape do not match: {indices.shape[1]} vs. {len(sizes)}")
+
+
+def check_sizes(sizes: np.ndarray) -> None:
+    """InvalidArgumentError where sizes are no shape: one is negative, or they make more elements than can be counted."""
+    if np.any(sizes < 0) or math.prod(sizes.tolist()) > _MOST_ELEMENTS:
+        raise invalid(f"Shape {sizes.tolist()} must be non-negative, and have fewer than 2**63 elements")
+
+
+def check_tensor(indices: np.ndarray, values: np.ndarray, sizes: np.ndarray) -> None:
+    """`check_parts`, and that the sizes are a shape."""
+    check_parts(indices, values, sizes)
+    check_sizes(sizes)
 
 
 def row_keys(*tables: np.ndarray) -> list[np.ndarray]:

@@ -15,17 +15,19 @@ from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.sparse_tensor import SparseTensor
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.framework.tensor import Tensor, shape_text
 from tfcompat._src.ops.array.shape import invalid, rank, reshape
 from tfcompat._src.ops.composed.indexing import gather_nd
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.reduction import reduced_shape
 from tfcompat._src.ops.math.sequence import arange
-from tfcompat._src.ops.sparse.parts import as_sparse, check_parts, groups, row_keys, with_part_ranks
+from tfcompat._src.ops.sparse.parts import as_sparse, check_tensor, groups, row_keys, with_part_ranks
 
 
 def _axes(given: np.ndarray, count: int) -> list[int]:
     """The reduced dimensions, each once; InvalidArgumentError where one is outside [-count, count)."""
+    if given.ndim > 1:
+        raise invalid(f"Expected reduction_axes to be a scalar or a vector; got shape: {shape_text(given.shape)}")
     for axis in given.reshape(-1):
         if not -count <= axis < count:
             raise invalid(f"Invalid reduction dimension {axis}, for input with {count} dimensions.")
@@ -34,7 +36,7 @@ def _axes(given: np.ndarray, count: int) -> list[int]:
 
 def _reduced(reduce: np.ufunc, indices: Any, values: Any, sizes: Any, axes: Any, keep_dims: bool) -> tuple:
     """Positions, values and sizes of the reduced tensor."""
-    check_parts(indices, values, sizes)
+    check_tensor(indices, values, sizes)
     gone = _axes(axes, len(sizes))
     left = [d for d in range(len(sizes)) if d not in gone]
     keys = row_keys(indices[:, left])[0]
@@ -118,7 +120,7 @@ def _softmax_gradient(op, grad):
     shape=_softmax_shape, gradient=_softmax_gradient, place=HOST,
 )  # fmt: skip
 def _sparse_softmax(indices, values, sizes):
-    check_parts(indices, values, sizes)
+    check_tensor(indices, values, sizes)
     if len(sizes) < 2:
         raise invalid(f"Input should have rank >= 2, but received shape: {', '.join(map(str, sizes))}")
     keys = row_keys(indices[:, :-1])[0]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import dtypes, raw
+from tfcompat._src.framework import checks, dtypes, raw
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import EXTERNAL, HOST, NotDifferentiable, op
@@ -16,7 +16,7 @@ from tfcompat._src.framework.sparse_tensor import SparseTensor
 from tfcompat._src.framework.tensor import shape_text
 from tfcompat._src.framework.tensor_proto import make_ndarray
 from tfcompat._src.ops.array.shape import invalid
-from tfcompat._src.ops.sparse.parts import as_sparse, check_parts, with_part_ranks
+from tfcompat._src.ops.sparse.parts import as_sparse, check_parts, check_tensor, row_keys, with_part_ranks
 from tfcompat._src.proto import messages
 
 _NO_GRADIENT = NotDifferentiable("a serialized tensor has no gradient", raises=True)
@@ -46,13 +46,23 @@ def parts_vector(parts: Iterable[np.ndarray], out_type: str = "variant") -> np.n
 
 def rows_of(indices: np.ndarray, values: np.ndarray, sizes: np.ndarray) -> list[Parts]:
     """Each row of a sparse tensor of rank 2 or more, without the first dimension."""
-    check_parts(indices, values, sizes)
+    check_tensor(indices, values, sizes)
     if len(sizes) < 2:
         raise invalid(f"Rank of input SparseTensor should be > 1, but saw rank: {len(sizes)}")
+    checks.require_room((int(sizes[0]),), np.dtype(np.int64))
     count, first = int(sizes[0]), indices[:, 0]
     outside = np.flatnonzero((first < 0) | (first >= count))
     if outside.size:
         raise invalid(f"Received unexpected column 0 value in input SparseTensor: {first[outside[0]]} < 0 or >= N (= {count})")
+    outside = np.flatnonzero(((indices < 0) | (indices >= sizes)).any(1))
+    if outside.size:
+        i = outside[0]
+        raise invalid(f"indices[{i}] = {indices[i].tolist()} is out of bounds: need 0 <= index < {sizes.tolist()}")
+    keys = row_keys(indices)[0]
+    falls = np.flatnonzero(keys[1:] <= keys[:-1]) + 1
+    if falls.size:
+        i = falls[0]
+        raise invalid(f"indices[{i}] = {indices[i].tolist()} is {'repeated' if keys[i] == keys[i - 1] else 'out of order'}")
     found = []
     for row in range(count):
         kept = first == row

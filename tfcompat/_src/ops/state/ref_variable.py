@@ -20,6 +20,7 @@ from tfcompat._src.framework.shape_inference import (
 from tfcompat._src.framework.tensor import shape_text
 
 NO_GRADIENT = NotDifferentiable("state has no gradient")
+UNDEFINED = NotDifferentiable("state has no gradient", raises=True)
 CREATES = Effects(creates=True)
 
 
@@ -42,7 +43,7 @@ op(
 
 
 @op("DestroyTemporaryVariable", "(ref: Ref(T), *, T: type, var_name: string) -> (value: T)", shape=unchanged,
-    gradient=NO_GRADIENT, effects=reads("ref"), fold=True)  # fmt: skip
+    gradient=UNDEFINED, effects=reads("ref"), fold=True)  # fmt: skip
 def _destroy(value):
     return value
 

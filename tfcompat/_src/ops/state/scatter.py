@@ -10,13 +10,13 @@ import numpy as np
 from jax import lax
 
 from tfcompat._src.framework import checks, errors
-from tfcompat._src.framework.op_spec import op, updates
+from tfcompat._src.framework.op_spec import NotDifferentiable, op, updates
 from tfcompat._src.framework.shape_inference import InferenceContext, merge
 from tfcompat._src.framework.tensor import shape_text
 from tfcompat._src.ops.array.gather import require_index_rows
 from tfcompat._src.ops.array.scatter import _scatter_sizes
 from tfcompat._src.ops.state.index_checks import dropped_on_failure, require_rows
-from tfcompat._src.ops.state.ref_variable import NO_GRADIENT
+from tfcompat._src.ops.state.ref_variable import NO_GRADIENT, UNDEFINED
 from tfcompat._src.ops.state.resource_variable import handle_sizes
 
 
@@ -142,11 +142,13 @@ def _resource_position_shape(c: InferenceContext) -> list:
 # ---- the table ----
 
 
-def _register(kind: str, combine: Callable, types: str, resource_types: str, positions: bool) -> None:
+def _register(
+    kind: str, combine: Callable, types: str, resource_types: str, positions: bool, gradient: NotDifferentiable = NO_GRADIENT
+) -> None:  # fmt: skip
     """The two ops of one combination; writing rows has a NumPy twin, for variables of strings."""
     is_write = combine is lax.scatter
     shared = dict(
-        kernel=_position_kernel(combine) if positions else _row_kernel(combine), gradient=NO_GRADIENT, depth=2,
+        kernel=_position_kernel(combine) if positions else _row_kernel(combine), gradient=gradient, depth=2,
         fold=_numpy_rows if is_write and not positions else None, counted=() if positions else ("indices", "updates"),
     )  # fmt: skip
     name = ("ScatterNd" if positions else "Scatter") + kind
@@ -166,13 +168,13 @@ def _register(kind: str, combine: Callable, types: str, resource_types: str, pos
 
 
 _ORDERED = "{float16, bfloat16, float32, float64, int32, int64}"
-_register("Update", lax.scatter, "type", "type", positions=False)
+_register("Update", lax.scatter, "type", "type", positions=False, gradient=UNDEFINED)
 _register("Add", lax.scatter_add, "NUMBER", "NUMBER", positions=False)
 _register("Sub", lax.scatter_sub, "NUMBER", "NUMBER", positions=False)
 _register("Mul", lax.scatter_mul, "NUMBER", "NUMBER", positions=False)
 _register("Div", _divide, "NUMBER", "NUMBER", positions=False)
-_register("Min", lax.scatter_min, _ORDERED, "NUMBER", positions=False)
-_register("Max", lax.scatter_max, _ORDERED, "NUMBER", positions=False)
+_register("Min", lax.scatter_min, _ORDERED, "NUMBER", positions=False, gradient=UNDEFINED)
+_register("Max", lax.scatter_max, _ORDERED, "NUMBER", positions=False, gradient=UNDEFINED)
 _register("Update", lax.scatter, "type", "type", positions=True)
 _register("Add", lax.scatter_add, "NUMBER", "type", positions=True)
 _register("Sub", lax.scatter_sub, "NUMBER", "type", positions=True)

@@ -19,7 +19,7 @@ from tfcompat._src.framework import checks, errors
 from tfcompat._src.framework.op_spec import op, updates
 from tfcompat._src.framework.shape_inference import InferenceContext, Sizes, merge, merge_size, with_rank
 from tfcompat._src.framework.tensor import shape_text
-from tfcompat._src.ops.state.ref_variable import NO_GRADIENT
+from tfcompat._src.ops.state.ref_variable import UNDEFINED
 
 _NESTEROV = ", use_nesterov: bool = False"
 _UPDATE_SLOTS = ", update_slots: bool = True"
@@ -305,7 +305,7 @@ def _register(
         f"({', '.join(inputs)}, *, T: NUMBER{indices}, use_locking: bool = False{attrs}) -> {output}",
         shape=_shape_function(names, len(variables), rows),
         kernel=(_by_rows if rows else _dense)(rule, names, len(variables)),
-        gradient=NO_GRADIENT, effects=updates(*variables), counted=(next(n for n in names if n in _GRADIENTS), "indices") if rows else (), depth=3,
+        gradient=UNDEFINED, effects=updates(*variables), counted=(next(n for n in names if n in _GRADIENTS), "indices") if rows else (), depth=3,
     )  # fmt: skip
 
 

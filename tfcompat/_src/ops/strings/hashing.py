@@ -46,7 +46,7 @@ def _fingerprint_shape(c):
 
 
 @op("Fingerprint", "(data: T, method: string, *, T: type) -> (fingerprint: uint8)", shape=_fingerprint_shape,
-    gradient=NotDifferentiable("a hash has no derivative"), place=HOST)  # fmt: skip
+    gradient=NotDifferentiable("a hash has no derivative", raises=True), place=HOST)  # fmt: skip
 def _fingerprint(data, method):
     if np.ndim(method) or method.item() != b"farmhash64":
         raise errors.InvalidArgumentError(None, None, f"Unsupported fingerprint method: {method}")

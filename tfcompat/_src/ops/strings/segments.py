@@ -13,7 +13,7 @@ from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
 from tfcompat._src.framework.tensor import Tensor
 
-_NO_GRADIENT = NotDifferentiable("strings are not differentiable")
+_NO_GRADIENT = NotDifferentiable("strings are not differentiable", raises=True)
 
 
 def _invalid(text: str) -> errors.InvalidArgumentError:

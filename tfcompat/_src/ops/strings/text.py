@@ -19,7 +19,7 @@ from tfcompat._src.framework.deprecation import deprecated_argument_lookup
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
 from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.framework.tensor import Tensor, shape_text
 from tfcompat._src.ops.array.shape import rank
 from tfcompat._src.ops.math.sequence import arange
 from tfcompat._src.ops.sparse.parts import ragged_indices
@@ -238,10 +238,13 @@ def _substr_shape(c):
 
 
 def _part(text: bytes, start: int, length: int, unit: str, index: int) -> bytes:
-    """`length` bytes (all where negative) or characters from `start`; InvalidArgumentError where `start` is outside."""
+    """`length` bytes (all where negative) or characters from `start`; InvalidArgumentError where `start` is outside.
+
+    Characters of negative length are none from the front, and counted from the end they are outside.
+    """
     borders = [*_starts(text), len(text)] if unit == "UTF8_CHAR" else range(len(text) + 1)
     size = len(borders) - 1
-    if not -size <= start <= size:
+    if not -size <= start <= size or (unit != "BYTE" and start < 0 and length < 0):
         shown = f" b'{text.decode('utf-8', 'replace')}'" if unit == "BYTE" else ""
         raise _invalid(f"pos {start} out of range for string{shown} at index {index}")
     start += size * (start < 0)
@@ -313,9 +316,21 @@ def _cut(text: bytes, sep: bytes, maxsplit: int) -> list[bytes]:
     return [*parts, b""] if not sep and len(parts) == maxsplit else parts
 
 
+def _require_vector(x: Any) -> None:
+    if x.ndim != 1:
+        raise _invalid(f"input must be a vector, got shape: {shape_text(x.shape)}")
+
+
 def _string_split(x, delimiter, *, skip_empty):
+    _require_vector(x)
     checks.scalar("delimiter", delimiter)
     return _rows([_split_at(s, delimiter.item(), skip_empty) for s in x])
+
+
+def _string_split_v2(x, sep, *, maxsplit):
+    _require_vector(x)
+    checks.scalar("sep", sep)
+    return _rows([_cut(s, sep.item(), maxsplit) for s in x])
 
 
 _add(
@@ -328,7 +343,7 @@ _add(
     "StringSplitV2",
     "(input: string, sep: string, *, maxsplit: int = -1) -> (indices: int64, values: string, shape: int64)",
     shape=_split_shape,
-    kernel=lambda x, sep, *, maxsplit: _rows([_cut(s, sep.item(), maxsplit) for s in x]),
+    kernel=_string_split_v2,
 )  # fmt: skip
 
 

@@ -62,8 +62,8 @@ class SummaryWriterResource:
 
     shape, ndim = (), 0
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __init__(self, name: str, forget: Callable[[], object]) -> None:
+        self._name, self._forget = name, forget
         self._file: _OpenFile | None = None
         self._lock = threading.Lock()
 
@@ -93,6 +93,11 @@ class SummaryWriterResource:
             self._opened().close()
             self._file = None
 
+    def destroy(self) -> None:
+        """Closes the file, and lets the session hold the resource no longer."""
+        self.close_with_session()
+        self._forget()
+
     def close_with_session(self) -> None:
         with self._lock:
             if self._file is not None:
@@ -107,7 +112,7 @@ class SummaryWriterResource:
 def _summary_writer(context, *, shared_name, container):
     name = shared_name or context.op.name
     key = f"SummaryWriter/{container}/{name}"
-    made = SummaryWriterResource(name)
+    made = SummaryWriterResource(name, functools.partial(context.resources.pop, key, None))
     found = context.resources.setdefault(key, made)
     if found is made:
         context.session.on_close(found.close_with_session)
