@@ -85,6 +85,7 @@ from tfcompat._src.framework.tensor_shape import disable_v2_tensorshape as disab
 from tfcompat._src.framework.tensor_shape import enable_v2_tensorshape as enable_v2_tensorshape
 from tfcompat._src.framework.tensor_spec import TensorSpec as TensorSpec
 from tfcompat._src.framework.type_spec import TypeSpec as TypeSpec
+from tfcompat._src.function.batch_function import batch_function as nondifferentiable_batch_function
 from tfcompat._src.function.control_flow_v2 import control_flow_v2_enabled as control_flow_v2_enabled
 from tfcompat._src.function.control_flow_v2 import disable_control_flow_v2 as disable_control_flow_v2
 from tfcompat._src.function.control_flow_v2 import enable_control_flow_v2 as enable_control_flow_v2
@@ -231,6 +232,7 @@ from tfcompat._src.ops.linalg.decompose import qr as qr
 from tfcompat._src.ops.linalg.decompose import self_adjoint_eig as self_adjoint_eig
 from tfcompat._src.ops.linalg.decompose import self_adjoint_eigvals as self_adjoint_eigvals
 from tfcompat._src.ops.linalg.decompose import svd as svd
+from tfcompat._src.ops.linalg.functions import matrix_square_root as matrix_square_root
 from tfcompat._src.ops.linalg.norm import norm as norm
 from tfcompat._src.ops.linalg.solve import cholesky_solve as cholesky_solve
 from tfcompat._src.ops.linalg.solve import matrix_determinant as matrix_determinant
@@ -475,6 +477,9 @@ from tfcompat._src.ops.strings.text import string_join as string_join
 from tfcompat._src.ops.strings.text import string_strip as string_strip
 from tfcompat._src.ops.strings.text import substr as substr
 from tfcompat._src.platform.app import flags as flags
+from tfcompat._src.platform.load_library import load_file_system_library as load_file_system_library
+from tfcompat._src.platform.load_library import load_library as load_library
+from tfcompat._src.platform.load_library import load_op_library as load_op_library
 from tfcompat._src.platform.logging import get_logger as get_logger
 from tfcompat._src.platform.versions import COMPILER_VERSION as COMPILER_VERSION
 from tfcompat._src.platform.versions import CXX11_ABI_FLAG as CXX11_ABI_FLAG
@@ -494,7 +499,10 @@ from tfcompat._src.runtime.eager import enable_eager_execution as enable_eager_e
 from tfcompat._src.runtime.session import InteractiveSession as InteractiveSession
 from tfcompat._src.runtime.session import Session as Session
 from tfcompat._src.runtime.session import get_default_session as get_default_session
+from tfcompat._src.runtime.v2_behavior import disable_v2_behavior as disable_v2_behavior
+from tfcompat._src.runtime.v2_behavior import enable_v2_behavior as enable_v2_behavior
 from tfcompat._src.shim.install import install_as_tensorflow as install_as_tensorflow
+from tfcompat._src.shim.modules import pywrap_tensorflow as pywrap_tensorflow
 from tfcompat._src.train.module import Module as Module
 from tfcompat._src.variables.assign import assign as assign
 from tfcompat._src.variables.assign import assign_add as assign_add
@@ -561,10 +569,13 @@ from tfcompat._src.variables.store import disable_resource_variables as disable_
 from tfcompat._src.variables.store import enable_resource_variables as enable_resource_variables
 from tfcompat._src.variables.store import resource_variables_enabled as resource_variables_enabled
 from tfcompat._src.variables.template import make_template as make_template
+from tfcompat._src.variables.tensor_equality import disable_tensor_equality as disable_tensor_equality
+from tfcompat._src.variables.tensor_equality import enable_tensor_equality as enable_tensor_equality
 from tfcompat._src.variables.variable import Variable as Variable
 from tfcompat._src.variables.variable import variable_creator_scope as variable_creator_scope
 from tfcompat import app as app
 from tfcompat import audio as audio
+from tfcompat import autograph as autograph
 from tfcompat import bitwise as bitwise
 from tfcompat import compat as compat
 from tfcompat import config as config
@@ -572,6 +583,7 @@ from tfcompat import debugging as debugging
 from tfcompat import distributions as distributions
 from tfcompat import dtypes as dtypes
 from tfcompat import errors as errors
+from tfcompat import experimental as experimental
 from tfcompat import gfile as gfile
 from tfcompat import graph_util as graph_util
 from tfcompat import image as image
@@ -603,6 +615,7 @@ from tfcompat import strings as strings
 from tfcompat import summary as summary
 from tfcompat import sysconfig as sysconfig
 from tfcompat import train as train
+from tfcompat import user_ops as user_ops
 from tfcompat import version as version
 from tfcompat import xla as xla
 

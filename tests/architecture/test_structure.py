@@ -17,7 +17,7 @@ LAYERS = [
     {"proto"},
     {"framework", "platform", "io", "checkpoint"},
     {"ops"},
-    {"variables", "gradients", "function"},
+    {"variables", "gradients", "function", "autograph"},
     {"runtime", "losses", "layers", "keras", "feature_column", "rnn", "train", "metrics", "summary", "profiler", "data", "lookup", "distributions", "linalg", "saved_model", "distribute"},
     {"contrib", "estimator", "interop"},
     {"testing", "shim", "cli"},

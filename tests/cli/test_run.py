@@ -129,6 +129,7 @@ import numpy as np
 from distutils.version import LooseVersion, StrictVersion
 assert np.zeros(2, np.int).dtype.kind == "i" and np.float is float and np.object is object
 assert np.product([2, 3]) == 6 and np.in1d([1, 2], [2]).tolist() == [False, True] and np.asscalar(np.array(2)) == 2
+assert np.sctypes["int"] == [np.int8, np.int16, np.int32, np.int64] and np.cast[np.float32](1).dtype == np.float32
 assert isinstance([], collections.Iterable) and isinstance({}, collections.Mapping)
 assert inspect.getargspec(lambda a, b=1, *c, **d: 0) == (["a", "b"], "c", "d", (1,))
 assert time.clock() >= 0 and fractions.gcd(12, 18) == 6
@@ -140,6 +141,28 @@ print("ok")
 def test_removed_names_are_restored_for_the_program():
     found = run("-c", LEGACY)
     assert (found.returncode, found.stdout) == (0, "ok\n"), found.stderr
+
+
+LEGACY_PACKAGES = {
+    "PIL": """
+        from PIL import Image, ImageDraw, ImageFont
+        assert Image.ANTIALIAS == Image.LANCZOS
+        font, draw = ImageFont.load_default(), ImageDraw.Draw(Image.new("RGB", (9, 9)))
+        assert draw.textsize("text", font) == font.getsize("text") == font.getbbox("text")[2:]
+        """,
+    "sklearn": """
+        from sklearn.cross_validation import train_test_split
+        from sklearn.externals import joblib
+        assert train_test_split.__module__.startswith("sklearn.model_selection") and joblib.dump
+        """,
+}
+
+
+@pytest.mark.parametrize("package", LEGACY_PACKAGES)
+def test_what_packages_have_removed_is_restored(package):
+    pytest.importorskip(package)
+    found = run("-c", textwrap.dedent(LEGACY_PACKAGES[package]))
+    assert found.returncode == 0, found.stderr
 
 
 def test_strict_restores_nothing():

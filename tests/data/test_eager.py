@@ -101,12 +101,14 @@ def test_a_checkpoint_of_an_iterator(tmp_path):
     assert next(iterator).numpy() == 2
 
 
-def test_for_statement_in_a_function_is_refused():
+def test_for_statement_in_a_function_is_refused_where_it_is_not_converted():
     def total():
         found = tf.constant(0, tf.int64)
         for element in tf.data.Dataset.range(3):
             found += element
         return found
 
-    with eager_mode(), pytest.raises(NotImplementedError, match="AutoGraph"):
-        tf.function(total)()
+    with eager_mode():
+        assert tf.function(total)().numpy() == 3
+        with pytest.raises(TypeError, match="never end, is not allowed: AutoGraph is disabled"):
+            tf.function(total, autograph=False)()

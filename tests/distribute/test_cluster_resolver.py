@@ -1,6 +1,8 @@
 """Cluster resolvers; expected values follow from the clusters that are given."""
 
 import json
+import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -81,3 +83,77 @@ def test_tpu(monkeypatch):
         resolvers.TPUClusterResolver("mine")
     with pytest.raises(tf.errors.NotFoundError, match="doctor"):
         tf.distribute.experimental.TPUStrategy(here)
+
+
+class Reply:
+    """What a request of the Compute Engine gives."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def execute(self):
+        return self.value
+
+
+class Engine:
+    """A group of machines, told in two pages."""
+
+    pages = [["m2", "m1"], ["m3"]]
+
+    def instanceGroups(self):
+        return self
+
+    def listInstances(self, project, zone, instanceGroups, body, orderBy):
+        assert (project, zone, instanceGroups, body, orderBy) == ("p", "z", "g", {"instanceState": "RUNNING"}, "name")
+        return Reply({"items": [{"instance": f"https://x/{name}"} for name in self.pages[0]]})
+
+    def listInstances_next(self, previous_request, previous_response):
+        is_first = len(previous_response["items"]) == 2
+        return Reply({"items": [{"instance": f"https://x/{name}"} for name in self.pages[1]]}) if is_first else None
+
+    def instances(self):
+        return self
+
+    def get(self, project, zone, instance):
+        return Reply({"networkInterfaces": [{"networkIP": f"10.0.0.{instance[1:]}"}]})
+
+
+def test_gce():
+    found = resolvers.GCEClusterResolver("p", "z", "g", 8470, service=Engine())
+    assert found.cluster_spec().as_dict() == {"worker": ["10.0.0.1:8470", "10.0.0.2:8470", "10.0.0.3:8470"]}
+    assert (found.master(), found.master("worker", 2), found.master("worker", 1, "http")) == (
+        "grpc://10.0.0.1:8470", "grpc://10.0.0.3:8470", "http://10.0.0.2:8470",
+    )  # fmt: skip
+    found.task_id, found.rpc_layer = 1, ""
+    assert (found.master(), found.task_type) == ("10.0.0.2:8470", "worker")
+    with pytest.raises(RuntimeError, match="cannot reset the task_type"):
+        found.task_type = "ps"
+
+
+class Pods:
+    """A cluster of pods by their labels."""
+
+    def __init__(self, **phases):
+        self.phases = phases
+
+    def list_pod_for_all_namespaces(self, label_selector):
+        found = [SimpleNamespace(metadata=SimpleNamespace(name=n), status=SimpleNamespace(phase=p, host_ip=f"{label_selector}-{n}"))
+                 for n, p in self.phases.items()]  # fmt: skip
+        return SimpleNamespace(items=found)
+
+
+def test_kubernetes():
+    found = resolvers.KubernetesClusterResolver({"worker": ["a", "b"], "ps": ["c"]}, 1, override_client=Pods(y="Running", x="Running"))
+    assert found.cluster_spec().as_dict() == {"worker": ["a-x:1", "a-y:1", "b-x:1", "b-y:1"], "ps": ["c-x:1", "c-y:1"]}
+    assert (found.master(), found.master("ps", 1)) == ("", "grpc://c-y:1")
+    found = resolvers.KubernetesClusterResolver(override_client=Pods(x="Pending"))
+    with pytest.raises(RuntimeError, match='Pod "x" is not running; phase: "Pending"'):
+        found.cluster_spec()
+
+
+@pytest.mark.parametrize("make", [lambda: resolvers.GCEClusterResolver("p", "z", "g", 1), resolvers.KubernetesClusterResolver])
+def test_clouds_need_a_client(make, monkeypatch):
+    for name in ("googleapiclient.discovery", "kubernetes"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(ImportError, match="needs the package"):
+        make()

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tfcompat as tf
+from tfcompat._src.contrib.seq2seq.attention_v2 import LuongAttentionV2
 from tfcompat._src.runtime.eager import eager_mode
 
 EXPECTED = json.loads((pathlib.Path(__file__).parent.parent / "golden" / "keras" / "modes.json").read_text())
@@ -82,3 +83,18 @@ def test_mixed_precision_policy_casts_variables():
     assert out.dtype == tf.float16 and layer.kernel.dtype == tf.float32
     with pytest.raises(ValueError, match="Cannot convert value abc to a mixed precision Policy"):
         tf.keras.mixed_precision.experimental.Policy("abc")
+
+
+def test_models_with_attention_are_called_again_eagerly():
+    with eager_mode():
+        memory, query, state = (tf.keras.layers.Input(shape=shape) for shape in ([4, 3], [5], [4]))
+        attention = LuongAttentionV2(5, tf.keras.layers.Dense(3)(memory))
+        model = tf.keras.Model([memory, query, state], attention([query, state])[0])
+        arrays = [np.random.RandomState(0).rand(2, *shape).astype(np.float32) for shape in ([4, 3], [5], [4])]
+        found = model.predict_on_batch(arrays)
+        kernel, bias, keys = model.get_weights()
+        scores = np.einsum("bu,btu->bt", arrays[1], (arrays[0] @ kernel + bias) @ keys)
+        np.testing.assert_allclose(found, np.exp(scores) / np.exp(scores).sum(1, keepdims=True), rtol=1e-5)
+        attention(arrays[0], setup_memory=True)
+        with pytest.raises(ValueError, match="memory for the attention has already been setup"):
+            attention(arrays[0], setup_memory=True)

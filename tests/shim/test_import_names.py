@@ -26,6 +26,11 @@ def run(tmp_path):
 
 
 PROGRAMS = {
+    "a module before one of its name that it imports": """
+        from tensorflow.contrib.framework.python.ops import variables
+        assert variables.__name__ == "tensorflow.contrib.framework.python.ops.variables"
+        assert variables.local_variable is tfcompat.contrib.framework.local_variable
+        """,
     "both forms": """
         import tensorflow as tf
         import tensorflow.compat.v1 as tf1
@@ -65,6 +70,14 @@ PROGRAMS = {
     "functions on arrays are no internal names": """
         from tensorflow.python.ops import array_ops
         assert not hasattr(array_ops, "_unravel_index") and not hasattr(array_ops, "_mirror_pad")
+        """,
+    "modules that a module imports": """
+        from tensorflow.contrib.layers.python.layers import layers
+        from tensorflow.python.layers import utils
+        from tensorflow.python.ops import nn_ops, rnn, rnn_cell_impl
+        from tensorflow.python.ops.rnn_cell_impl import *
+        assert rnn.rnn_cell_impl is rnn_cell_impl and rnn_cell_impl.nn_ops is nn_ops and layers.utils is not utils
+        assert math_ops.tanh is tfcompat.tanh and not hasattr(rnn, "session")
         """,
     "attribute access without import": """
         import tensorflow as tf

@@ -24,6 +24,8 @@ from tfcompat._src.ops.parsing.functions import parse_example as parse_example
 from tfcompat._src.ops.parsing.functions import parse_sequence_example as parse_sequence_example
 from tfcompat._src.ops.parsing.functions import parse_single_example as parse_single_example
 from tfcompat._src.ops.parsing.functions import parse_single_sequence_example as parse_single_sequence_example
+from tfcompat._src.ops.parsing.proto_codec import decode_proto as decode_proto
+from tfcompat._src.ops.parsing.proto_codec import encode_proto as encode_proto
 from tfcompat._src.ops.parsing.serialized import decode_compressed as decode_compressed
 from tfcompat._src.ops.parsing.serialized import decode_json_example as decode_json_example
 from tfcompat._src.ops.parsing.serialized import parse_tensor as parse_tensor

@@ -12,6 +12,7 @@ from tfcompat._src.testing.devices import is_gpu_available as is_gpu_available
 from tfcompat._src.testing.googletest import StubOutForTesting as StubOutForTesting
 from tfcompat._src.testing.googletest import get_temp_dir as get_temp_dir
 from tfcompat._src.testing.googletest import main as main
+from tfcompat._src.testing.googletest import mock as mock
 from tfcompat._src.testing.googletest import test_src_dir_path as test_src_dir_path
 from tfcompat._src.testing.gradient_checker import compute_gradient as compute_gradient
 from tfcompat._src.testing.gradient_checker import compute_gradient_error as compute_gradient_error

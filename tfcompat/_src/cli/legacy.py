@@ -5,6 +5,7 @@ A row is applied where the name is lacking; what is there stays as it is. Module
 
 from __future__ import annotations
 
+import ast
 import base64
 import collections
 import collections.abc
@@ -34,7 +35,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.cli import legacy_images
+from tfcompat._src.cli import legacy_images, legacy_packages
 
 ArgSpec = collections.namedtuple("ArgSpec", ["args", "varargs", "keywords", "defaults"])
 
@@ -125,6 +126,20 @@ class StrictVersion(LooseVersion):
         self.version = [int(major), int(minor), int(patch or 0), word or "c", int(number or 0)]
 
 
+def _scalar_type(value: Any, default: Any = None) -> Any:
+    try:
+        return np.dtype(value if isinstance(value, type) else getattr(value, "dtype", value)).type
+    except TypeError:
+        return default
+
+
+_SCALARS = dict(
+    int=[np.int8, np.int16, np.int32, np.int64], uint=[np.uint8, np.uint16, np.uint32, np.uint64],
+    float=[np.float16, np.float32, np.float64, np.longdouble], complex=[np.complex64, np.complex128, np.clongdouble],
+    others=[bool, object, bytes, str, np.void],
+)  # fmt: skip
+_NUMPY_SCALARS = {t for kinds in _SCALARS.values() for t in kinds if t.__module__ == "numpy"}
+
 ATTRIBUTES: dict[Any, dict[str, Any]] = {
     np: dict(
         int=int, float=float, complex=complex, object=object, str=str, unicode=str, bool=bool, long=int,
@@ -136,6 +151,11 @@ ATTRIBUTES: dict[Any, dict[str, Any]] = {
         row_stack=np.vstack, trapz=getattr(np, "trapezoid", None), msort=lambda a: np.sort(a, axis=0), round_=np.round,
         mat=np.asmatrix, typeDict=np.sctypeDict, asfarray=lambda a, dtype=np.float64: np.asarray(a, dtype),
         rank=np.ndim, AxisError=np.exceptions.AxisError, ComplexWarning=np.exceptions.ComplexWarning,
+        sctypes=_SCALARS, nbytes={t: np.dtype(t).itemsize for t in _NUMPY_SCALARS},
+        cast={t: functools.partial(np.asarray, dtype=t) for t in _NUMPY_SCALARS}, obj2sctype=_scalar_type,
+        find_common_type=lambda array_types, scalar_types: np.result_type(*array_types, *scalar_types), safe_eval=ast.literal_eval,
+        sctype2char=lambda sctype: np.dtype(sctype).char, issctype=lambda rep: isinstance(rep, (type, np.dtype)) and _scalar_type(rep) is not None,
+        issubsctype=lambda arg1, arg2: issubclass(_scalar_type(arg1), _scalar_type(arg2)),
         VisibleDeprecationWarning=np.exceptions.VisibleDeprecationWarning, RankWarning=np.exceptions.RankWarning,
     ),
     np.random: dict(random_integers=random_integers),
@@ -223,3 +243,4 @@ def restore() -> None:
     if "newshape" not in inspect.signature(np.reshape).parameters:
         np.reshape = reshape_by_newshape(np.reshape)
     sys.meta_path.append(Finder())
+    legacy_packages.restore()

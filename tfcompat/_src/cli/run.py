@@ -19,13 +19,13 @@ ARGUMENTS = "[--strict] (SCRIPT | - | -m MODULE | -c CODE) [ARGS...]"
 USAGE = f"""usage: tfcompat run {ARGUMENTS}
 
 Runs a program as python does. `import tensorflow` means tfcompat, an installed TensorFlow is left alone, and what
-Python and NumPy have removed since 2019 is there again, both in this process only.
+Python, NumPy and a few other packages have removed since 2019 is there again, both in this process only.
 
   SCRIPT     a file, or a folder or zip archive that holds a __main__.py
   -          the program is read from standard input
   -m MODULE  a module or package
   -c CODE    a line of code
-  --strict   restore nothing that Python and NumPy have removed
+  --strict   restore nothing that Python, NumPy and others have removed
 """
 OWN_FILES = os.path.dirname(__file__) + os.sep
 RUNPY_FILES = (runpy.__file__, "<frozen runpy>")

@@ -8,6 +8,7 @@ import enum
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from tfcompat._src.autograph.api import in_context
 from tfcompat._src.distribute.extended import StrategyExtended
 from tfcompat._src.distribute.reduce_util import ReduceOp, as_reduce_op
 from tfcompat._src.framework import dtypes
@@ -139,7 +140,7 @@ class Strategy:
           args, kwargs: its arguments; of a distributed value each replica gets its component.
         """
         with self.scope():
-            return self._extended.call_for_each_replica(fn, args=args, kwargs=kwargs)
+            return self._extended.call_for_each_replica(in_context(fn, by_default=False), args=args, kwargs=kwargs)
 
     def reduce(self, reduce_op: Any, value: Any, axis: int | None = None) -> Tensor:
         """The sum or mean of the replicas' values.

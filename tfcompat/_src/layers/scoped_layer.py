@@ -10,7 +10,7 @@ from typing import Any
 from tfcompat._src.framework import nest
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.scopes import get_collection_ref, name_scope
+from tfcompat._src.framework.scopes import executing_eagerly_outside_functions, get_collection_ref, name_scope
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.keras.backend.session import unique_object_name
 from tfcompat._src.keras.engine import base_layer
@@ -166,7 +166,7 @@ class Layer(base_layer.Layer):
                 parts = list(variable) if isinstance(variable, PartitionedVariable) else [variable]
                 if regularizer and not any(id(part) in existing for part in parts):
                     self._handle_weight_regularization(name, variable, regularizer)
-        if trainable and not any(v is variable for v in trainable_variables()):
+        if trainable and not executing_eagerly_outside_functions() and not any(v is variable for v in trainable_variables()):
             self._non_trainable_weights.append(self._trainable_weights.pop())
         return variable
 

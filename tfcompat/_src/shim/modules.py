@@ -6,6 +6,7 @@ import importlib
 import types
 from typing import Any
 
+from tfcompat._src.framework.export import export
 from tfcompat._src.proto import pool
 from tfcompat._src.shim import missing
 from tfcompat._src.shim.places import NAMES, REAL_MODULES
@@ -30,6 +31,8 @@ class InternalModule(types.ModuleType):
         if found is ABSENT:
             inner = f"{path}.{name}"
             found = lookup(inner, name) if inner in names(path).repeats else ABSENT
+            if isinstance(found, types.ModuleType):
+                found = ABSENT
         if found is ABSENT:
             found = find(inner) or lookup(path, name)
         if found is ABSENT and name.startswith("gen_"):
@@ -71,3 +74,6 @@ def internal_module(path: str) -> InternalModule:
     if path not in MADE:
         MADE[path] = InternalModule(path)
     return MADE[path]
+
+
+pywrap_tensorflow = export("pywrap_tensorflow")(internal_module("tensorflow.python.pywrap_tensorflow"))

@@ -73,7 +73,12 @@ def known(path: str) -> bool:
 def listed(module: str, name: str) -> Any:
     """The object that the table gives `name` of TensorFlow's module `module`, or ABSENT."""
     targets = names(module).targets
-    return target(targets[name]) if name in targets else ABSENT
+    if name not in targets:
+        return ABSENT
+    if targets[name].startswith("raw:") and module.startswith("tensorflow.contrib.") and op_spec.find(targets[name][4:]) is None:
+        for path in paths_below(f"{IMPLEMENTATION}contrib.{module.split('.')[2]}"):
+            importlib.import_module(path)
+    return target(targets[name])
 
 
 def lookup(module: str, name: str) -> Any:
@@ -100,9 +105,21 @@ def target(text: str) -> Any:
         return getattr(importlib.import_module(IMPLEMENTATION + "framework.raw"), text[4:], ABSENT)
     if text.startswith("@"):
         module, _, name = text[1:].partition(":")
+        if not name:
+            return _module(module)
         real = REAL_MODULES.get(module)
         return getattr(importlib.import_module(real), name, ABSENT) if real else lookup(module, name)
     return public(text)
+
+
+def _module(path: str) -> Any:
+    """TensorFlow's module `path` as it is imported, or ABSENT."""
+    try:
+        return importlib.import_module(path)
+    except ImportError as e:
+        if e.name == path:
+            return ABSENT
+        raise
 
 
 def internal(where: tuple[str, ...], name: str) -> Any:

@@ -31,6 +31,12 @@ def modules() -> dict[str, str]:
 
 
 @functools.cache
+def _usual_modules() -> dict[str, str]:
+    """The path of the module that most modules mean by a name."""
+    return dict(word.split("=") for word in modules()[""].split())
+
+
+@functools.cache
 def names(module: str) -> Names:
     """The names of one module."""
     targets: dict[str, str] = {}
@@ -40,6 +46,7 @@ def names(module: str) -> Names:
             repeats.append(word[2:])
         elif "@" in word:
             name, _, origin = word.partition("@")
+            origin = origin or _usual_modules()[name] + ":"
             targets[name] = "@" + (origin if ":" in origin else f"{origin}:{name}")
         else:
             name, _, path = word.partition("=")

@@ -153,8 +153,9 @@ class Assertions(absltest.TestCase):
             np.testing.assert_allclose(a, b, rtol=rtol, atol=atol, err_msg=f"{msg} dtype = {a.dtype}", equal_nan=True)
 
     def _assertSameShape(self, a: np.ndarray, b: np.ndarray, msg: Any) -> None:  # noqa: N802
-        contents = f" Contents: {b}." if b.ndim <= 3 or b.size < 500 else ""
-        self.assertEqual(a.shape, b.shape, f"Shape mismatch: expected {a.shape}, got {b.shape}.{contents} {msg or ''}")
+        if a.shape != b.shape:
+            contents = f" Contents: {b}." if b.ndim <= 3 or b.size < 500 else ""
+            self.assertEqual(a.shape, b.shape, f"Shape mismatch: expected {a.shape}, got {b.shape}.{contents} {msg or ''}")
 
     def _assertRaggedAlike(self, a: Any, b: Any, check: Callable[[Any, Any], None], path: str = "value") -> None:  # noqa: N802
         def walk(x: Any, y: Any, where: str) -> None:

@@ -8,8 +8,8 @@ import inspect
 import os
 import sys
 import tempfile
+import unittest.mock
 from typing import Any
-from unittest import mock  # noqa: F401
 
 from absl.testing import absltest
 
@@ -19,6 +19,9 @@ from tfcompat._src.testing.benchmark import TensorFlowBenchmark as Benchmark  # 
 from tfcompat._src.testing.benchmark import benchmarks_main
 
 TestCase = absltest.TestCase
+
+
+mock = export("test.mock")(unittest.mock)
 
 
 @export("test.main")

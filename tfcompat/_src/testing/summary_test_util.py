@@ -8,7 +8,7 @@ from typing import Any
 from tfcompat._src.framework.export import export
 from tfcompat._src.io.events import summary_iterator
 from tfcompat._src.platform import file_io
-from tfcompat._src.summary.summary_ops_v2 import create_db_writer
+from tfcompat._src.summary.summary_writers import create_db_writer
 from tfcompat._src.testing.test_case import TensorFlowTestCase
 
 

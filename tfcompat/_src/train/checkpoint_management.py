@@ -298,7 +298,8 @@ class CheckpointManager:
         Returns:
           the prefix of the checkpoint.
         """
-        number = self._next_number() if checkpoint_number is None else checkpoint_number
+        counter = self._next_number()
+        number = counter if checkpoint_number is None else checkpoint_number
         if not isinstance(number, compat.integral_types):
             number = training_util.global_step(SESSIONS.top(), number)
         path = self._checkpoint.write(f"{self._prefix}-{number}")
@@ -311,7 +312,7 @@ class CheckpointManager:
         return path
 
     def _next_number(self) -> Any:
-        """The save counter, after 1 was added to it."""
+        """The save counter, which counts every save, after 1 was added to it."""
         if executing_eagerly():
             self._checkpoint.save_counter.assign_add(1)
             return self._checkpoint.save_counter

@@ -172,6 +172,10 @@ class LooperThread(threading.Thread):
         looper.start()
         return looper
 
+    def isAlive(self) -> bool:
+        """As `is_alive`, which threads of older Python versions have under this name too."""
+        return self.is_alive()
+
     def run(self) -> None:
         with self._coord.stop_on_exception():
             self.start_loop()

@@ -8,6 +8,7 @@ from typing import Any
 
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.trackable import Trackable, TrackableReference
+from tfcompat._src.saved_model.revived_types import VersionedTypeRegistration, register_revived_type
 from tfcompat._src.train.trackable_layers import LayerCollection
 
 
@@ -367,3 +368,19 @@ def _removes(name: str) -> Any:
 
 for _name in ("__delitem__", "pop", "popitem", "clear"):
     setattr(DictWrapper, _name, _removes(_name))
+
+
+def _set_element(restored: ListWrapper, name: str, value: Any) -> None:
+    """Puts an element where it was; what stood between, and was not tracked, is None."""
+    restored.extend([None] * (int(name) - len(restored)))
+    restored.append(value)
+
+
+register_revived_type(
+    "trackable_list_wrapper", lambda obj: isinstance(obj, ListWrapper),
+    [VersionedTypeRegistration(lambda proto: ListWrapper(), 1, 1, 1, setter=_set_element)],
+)  # fmt: skip
+register_revived_type(
+    "trackable_dict_wrapper", lambda obj: isinstance(obj, DictWrapper),
+    [VersionedTypeRegistration(lambda proto: DictWrapper(), 1, 1, 1, setter=DictWrapper.__setitem__)],
+)  # fmt: skip

@@ -10,6 +10,7 @@ from typing import Any
 
 from tfcompat._src.framework import dtypes
 from tfcompat._src.framework.convert import convert_to_tensor
+from tfcompat._src.framework.eager_tensor import EagerTensor
 from tfcompat._src.framework.scopes import device, init_scope
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.trackable import Trackable, no_automatic_dependency_tracking
@@ -66,6 +67,9 @@ class CapturableResource(Trackable):
     def _initialize(self) -> Any:
         """Fills the resource."""
 
+    def _destroy_resource(self) -> None:
+        """Releases what the resource holds."""
+
     @property
     def resource_handle(self) -> Tensor:
         if self._resource_handle is None:
@@ -93,6 +97,8 @@ class TrackableAsset(Trackable):
     def __init__(self, path: Any) -> None:
         with init_scope(), device("CPU"):
             self._path = convert_to_tensor(path, dtype=dtypes.string, name="asset_path")
+        if isinstance(self._path, EagerTensor):
+            self._path.stays_captured = True
 
     @property
     def asset_path(self) -> Tensor:

@@ -16,6 +16,7 @@ from tfcompat._src.framework.graph_collections import GraphKeys
 from tfcompat._src.framework.scopes import (
     add_to_collection,
     executing_eagerly,
+    executing_eagerly_outside_functions,
     get_collection,
     get_collection_ref,
     get_default_graph,
@@ -483,7 +484,7 @@ def default_variable_creator(
         use_resource = get_variable_scope().use_resource
     if use_resource is None:
         use_resource = resource_variables_enabled()
-    if use_resource or executing_eagerly():
+    if use_resource or executing_eagerly_outside_functions():
         return ResourceVariable(**arguments)
     return RefVariable(expected_shape=expected_shape, **arguments)
 

@@ -187,6 +187,45 @@ class Variable(Trackable, metaclass=VariableMetaclass):
         """The operation that makes the variable."""
         raise NotImplementedError
 
+    @property
+    def dtype(self) -> Any:
+        """The element type, a DType."""
+        raise NotImplementedError
+
+    def assign(self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
+        """Replaces the value; with `read_value` gives the new one, else the operation."""
+        raise NotImplementedError
+
+    def assign_add(self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
+        """Adds `delta` to the value; with `read_value` gives the new one, else the operation."""
+        raise NotImplementedError
+
+    def assign_sub(self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
+        """Subtracts `delta` from the value; with `read_value` gives the new one, else the operation."""
+        raise NotImplementedError
+
+    def count_up_to(self, limit: int) -> Tensor:
+        """The value before it grows by one; a run raises OutOfRangeError where it is `limit`."""
+        raise NotImplementedError
+
+    @property
+    def sparse_read(self) -> Callable[..., Tensor]:
+        """`sparse_read(indices, name=None)`, the rows at `indices`, of variables that can be read in part; else AttributeError."""
+        raise AttributeError("sparse_read")
+
+    @property
+    def gather_nd(self) -> Callable[..., Tensor]:
+        """`gather_nd(indices, name=None)`, the parts at index vectors, of variables that can be read in part; else AttributeError."""
+        raise AttributeError("gather_nd")
+
+    def batch_scatter_update(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
+        """Replaces entries along the last dimension of the indices, for each batch of the leading ones."""
+        raise NotImplementedError
+
+    def set_shape(self, shape: Any) -> None:
+        """Says what shape the value has."""
+        raise NotImplementedError
+
     def _scatter(self, kind: str, sparse_delta: IndexedSlices, use_locking: bool, name: str | None) -> Any:
         raise NotImplementedError
 

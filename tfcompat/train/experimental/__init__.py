@@ -6,6 +6,8 @@ from tfcompat._src.train.loss_scale import DynamicLossScale as DynamicLossScale
 from tfcompat._src.train.loss_scale import FixedLossScale as FixedLossScale
 from tfcompat._src.train.loss_scale import LossScale as LossScale
 from tfcompat._src.train.loss_scale_optimizer import MixedPrecisionLossScaleOptimizer as MixedPrecisionLossScaleOptimizer
+from tfcompat._src.train.mixed_precision import disable_mixed_precision_graph_rewrite as disable_mixed_precision_graph_rewrite
+from tfcompat._src.train.mixed_precision import enable_mixed_precision_graph_rewrite as enable_mixed_precision_graph_rewrite
 from tfcompat._src.train.python_state import PythonState as PythonState
 
 _LAZY = {

@@ -3,6 +3,7 @@
 import importlib
 
 from tfcompat._src.contrib.compiler.jit import experimental_jit_scope as jit_scope
+from tfcompat._src.contrib.compiler.xla import compile as compile
 
 _LAZY = {
 }

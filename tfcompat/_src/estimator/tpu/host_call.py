@@ -10,7 +10,7 @@ from tfcompat._src.estimator.util import fn_args
 from tfcompat._src.framework.export import export
 from tfcompat._src.platform import logging
 from tfcompat._src.proto.messages import Summary
-from tfcompat._src.summary.summary_ops_v2 import flush, summary_writer_initializer_op
+from tfcompat._src.summary.summary_writers import flush, summary_writer_initializer_op
 from tfcompat._src.train.saving_hooks import StepCounterHook
 from tfcompat._src.train.session_run_hook import SessionRunArgs, SessionRunContext, SessionRunHook
 

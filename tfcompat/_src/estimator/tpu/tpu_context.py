@@ -96,6 +96,6 @@ def _get_tpu_context(
             "Setting TPUConfig.num_shards==1 is an unsupported behavior. Please fix as soon as possible (leaving "
             "num_shards as None.)"
         )
-    if embedding_config_spec is not None:
+    if embedding_config_spec is not None and use_tpu:
         raise NotImplementedError("TPUEstimator: tfcompat has no embeddings on TPUs (embedding_config_spec).")
     return _InternalTPUContext(config, train_batch_size, eval_batch_size, predict_batch_size, use_tpu, eval_on_tpu)

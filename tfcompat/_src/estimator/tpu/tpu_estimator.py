@@ -64,13 +64,13 @@ class TPUEstimator(Estimator):
       eval_on_tpu: whether evaluations run on TPUs, too.
       export_to_tpu, export_to_cpu: for what SavedModels have graphs; one for TPUs is left out with a warning.
       warm_start_from: as for Estimator.
-      embedding_config_spec: embeddings on TPUs, which tfcompat does not have.
+      embedding_config_spec: an EmbeddingConfigSpec; on the CPU its columns are columns like others.
       export_saved_model_api_version: which way graphs for TPUs are exported.
 
     Raises:
       ValueError: no RunConfig of tf.contrib.tpu, a reserved key in `params`, a batch size that is not positive.
-      TypeError: a batch size that is no int. NotImplementedError: `embedding_config_spec`; with `use_tpu`, when it
-        runs.
+      TypeError: a batch size that is no int. NotImplementedError: `embedding_config_spec` with `use_tpu`; with `use_tpu`
+        alone, when it runs.
     """
 
     def __init__(
@@ -288,17 +288,3 @@ def export_estimator_savedmodel(
         use_tpu=False,
     )
     return made.export_saved_model(export_dir_base, serving_input_receiver_fn, assets_extra, as_text, checkpoint_path)
-
-
-@export("estimator.tpu.experimental.EmbeddingConfigSpec")
-class EmbeddingConfigSpec:
-    """Embeddings on TPUs, which tfcompat does not have: making one raises NotImplementedError."""
-
-    def __init__(
-        self, feature_columns: Any = None, optimization_parameters: Any = None, clipping_limit: Any = None,
-        pipeline_execution_with_tensor_core: bool = False, experimental_gradient_multiplier_fn: Any = None,
-        feature_to_config_dict: Any = None, table_to_config_dict: Any = None, partition_strategy: str = "div",
-    ) -> None:  # fmt: skip
-        raise NotImplementedError(
-            "tf.estimator.tpu.experimental.EmbeddingConfigSpec: tfcompat has no embeddings on TPUs."
-        )

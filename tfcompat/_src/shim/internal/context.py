@@ -13,6 +13,7 @@ from tfcompat._src.runtime import eager
 from tfcompat._src.runtime.config import ProcessConfig, VirtualDeviceConfiguration, process_config
 from tfcompat._src.runtime.devices import accelerator_count
 from tfcompat._src.runtime.eager import eager_mode, graph_mode
+from tfcompat._src.summary.recording import STATE
 
 SYNC, ASYNC = 0, 1
 EAGER_MODE, GRAPH_MODE = 1, 0
@@ -45,7 +46,7 @@ class Context:
 
     def devices(self) -> list[str]:
         """The full names of the devices."""
-        return [d.name for d in eager.eager_graph().devices]
+        return [d.name for d in eager.eager_graph().state.devices]
 
     def num_gpus(self) -> int:
         return num_gpus()
@@ -55,6 +56,33 @@ class Context:
         """The device on which operations run that are called here, None where none was asked for."""
         graph = get_default_graph()
         return graph.device_asked() if graph.executes else None
+
+    @property
+    def summary_writer(self) -> Any:
+        """The writer of this thread's summaries, or None."""
+        return STATE.writer
+
+    @summary_writer.setter
+    def summary_writer(self, writer: Any) -> None:
+        STATE.writer = writer
+
+    @property
+    def summary_step(self) -> Any:
+        """The step of this thread's summaries that are given none, or None."""
+        return STATE.step
+
+    @summary_step.setter
+    def summary_step(self, step: Any) -> None:
+        STATE.step = step
+
+    @property
+    def summary_recording(self) -> Any:
+        """Whether this thread's summaries are written: a bool, bool tensor, function, or None."""
+        return STATE.recording
+
+    @summary_recording.setter
+    def summary_recording(self, condition: Any) -> None:
+        STATE.recording = condition
 
     @property
     def scope_name(self) -> str:

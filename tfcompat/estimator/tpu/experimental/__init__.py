@@ -2,7 +2,7 @@
 
 import importlib
 
-from tfcompat._src.estimator.tpu.tpu_estimator import EmbeddingConfigSpec as EmbeddingConfigSpec
+from tfcompat._src.estimator.tpu.embedding import EmbeddingConfigSpec as EmbeddingConfigSpec
 
 _LAZY = {
 }
