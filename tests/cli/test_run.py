@@ -150,6 +150,16 @@ LEGACY_PACKAGES = {
         font, draw = ImageFont.load_default(), ImageDraw.Draw(Image.new("RGB", (9, 9)))
         assert draw.textsize("text", font) == font.getsize("text") == font.getbbox("text")[2:]
         """,
+    "pandas": """
+        import pandas as pd
+        frame = pd.DataFrame({"a": [1, 2], "b": [3, 4]})
+        assert frame.append({"a": 5, "b": 6}, ignore_index=True).as_matrix().tolist() == [[1, 3], [2, 4], [5, 6]]
+        assert frame.a.append(frame.b).tolist() == [1, 2, 3, 4] and frame.as_matrix(["b"]).tolist() == [[3], [4]]
+        """,
+    "yaml": """
+        import yaml
+        assert yaml.load("a: [1, 2]") == {"a": [1, 2]} and yaml.load("b: 1", Loader=yaml.SafeLoader) == {"b": 1}
+        """,
     "sklearn": """
         from sklearn.cross_validation import train_test_split
         from sklearn.externals import joblib
