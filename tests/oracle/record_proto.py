@@ -27,8 +27,6 @@ GOLDEN = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 NOT_COVERED = (
     "tensorflow.compiler.xla",
     "tensorflow.lite.toco",
-    "tensorflow.contrib.decision_trees",
-    "tensorflow.contrib.tensor_forest",
     "tensorflow.core.protobuf.tpu.compilation_result",
 )
 

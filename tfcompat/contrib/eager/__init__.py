@@ -19,6 +19,14 @@ from tfcompat._src.gradients.custom_gradient import custom_gradient as custom_gr
 from tfcompat._src.gradients.tape import GradientTape as GradientTape
 from tfcompat._src.runtime.config import list_devices as list_devices
 from tfcompat._src.runtime.eager import enable_eager_execution as enable_eager_execution
+from tfcompat._src.runtime.execution_callbacks import ExecutionCallback as ExecutionCallback
+from tfcompat._src.runtime.execution_callbacks import add_execution_callback as add_execution_callback
+from tfcompat._src.runtime.execution_callbacks import clear_execution_callbacks as clear_execution_callbacks
+from tfcompat._src.runtime.execution_callbacks import errstate as errstate
+from tfcompat._src.runtime.execution_callbacks import inf_callback as inf_callback
+from tfcompat._src.runtime.execution_callbacks import inf_nan_callback as inf_nan_callback
+from tfcompat._src.runtime.execution_callbacks import nan_callback as nan_callback
+from tfcompat._src.runtime.execution_callbacks import seterr as seterr
 from tfcompat._src.shim.internal.context import num_gpus as num_gpus
 from tfcompat._src.testing.modes import run_all_in_graph_and_eager_modes as run_all_tests_in_graph_and_eager_modes
 from tfcompat._src.testing.modes import run_in_graph_and_eager_modes as run_test_in_graph_and_eager_modes

@@ -2,7 +2,16 @@
 
 import importlib
 
+from tfcompat._src.contrib.factorization.clustering import KMeans as KMeans
+from tfcompat._src.contrib.factorization.gmm import GMM as GMM
+from tfcompat._src.contrib.factorization.gmm_graph import GmmAlgorithm as GmmAlgorithm
+from tfcompat._src.contrib.factorization.gmm_graph import gmm as gmm
+from tfcompat._src.contrib.factorization.kmeans import KMeansClustering as KMeansClustering
 from tfcompat._src.contrib.factorization.wals_model import WALSModel as WALSModel
+from tfcompat._src.estimator.canned.clustering import COSINE_DISTANCE as COSINE_DISTANCE
+from tfcompat._src.estimator.canned.clustering import KMEANS_PLUS_PLUS_INIT as KMEANS_PLUS_PLUS_INIT
+from tfcompat._src.estimator.canned.clustering import RANDOM_INIT as RANDOM_INIT
+from tfcompat._src.estimator.canned.clustering import SQUARED_EUCLIDEAN_DISTANCE as SQUARED_EUCLIDEAN_DISTANCE
 
 _LAZY = {
 }

@@ -37,6 +37,7 @@ from tfcompat._src.contrib.learn.interfaces import Trainable as Trainable
 from tfcompat._src.contrib.learn.keys import MetricKey as MetricKey
 from tfcompat._src.contrib.learn.keys import PredictionKey as PredictionKey
 from tfcompat._src.contrib.learn.keys import ProblemType as ProblemType
+from tfcompat._src.contrib.learn.kmeans import KMeansClustering as KMeansClustering
 from tfcompat._src.contrib.learn.linear import LinearClassifier as LinearClassifier
 from tfcompat._src.contrib.learn.linear import LinearEstimator as LinearEstimator
 from tfcompat._src.contrib.learn.linear import LinearRegressor as LinearRegressor

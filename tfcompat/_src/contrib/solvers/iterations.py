@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from tfcompat._src.contrib.solvers import util
 from tfcompat._src.framework import dtypes
 from tfcompat._src.framework.convert import constant
+from tfcompat._src.framework.export import export
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.array.fill import zeros
@@ -30,6 +31,7 @@ def _squeezed(state: State) -> State:
     return State(state.i, squeeze(state.x), squeeze(state.r), squeeze(state.p), state.gamma)
 
 
+@export("contrib.solvers.linear_equations.conjugate_gradient")
 def conjugate_gradient(
     operator: util.LinearOperator, rhs: Tensor, preconditioner: util.LinearOperator | None = None,
     x: Tensor | None = None, tol: float = 1e-4, max_iter: int = 20, name: str = "conjugate_gradient",
@@ -76,6 +78,7 @@ def conjugate_gradient(
         return _squeezed(state)
 
 
+@export("contrib.solvers.least_squares.cgls")
 def cgls(
     operator: util.LinearOperator, rhs: Tensor, tol: float = 1e-6, max_iter: int = 20, name: str = "cgls"
 ) -> State:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from tfcompat._src.contrib.solvers import util
 from tfcompat._src.framework import dtypes
 from tfcompat._src.framework.convert import constant
+from tfcompat._src.framework.export import export
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.array.fill import zeros
@@ -56,6 +57,7 @@ def _orthogonalize(count: Any, basis: TensorArray, v: Tensor) -> tuple[Tensor, T
     )
 
 
+@export("contrib.solvers.lanczos.lanczos_bidiag")
 def lanczos_bidiag(
     operator: util.LinearOperator, k: int, orthogonalize: bool = True, starting_vector: Tensor | None = None,
     name: str = "lanczos_bidiag",
@@ -105,6 +107,7 @@ def lanczos_bidiag(
         )  # fmt: skip
 
 
+@export("contrib.solvers.lanczos.bidiag_matmul")
 def bidiag_matmul(
     matrix: Tensor, alpha: Tensor, beta: Tensor, adjoint_b: bool = False, name: str = "bidiag_matmul"
 ) -> Tensor:

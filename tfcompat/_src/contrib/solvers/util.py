@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from tfcompat._src.framework.convert import constant
+from tfcompat._src.framework.export import export
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.array.shape import shape as shape_of
 from tfcompat._src.ops.math.complex import conj
@@ -30,31 +31,37 @@ def _operator(matrix: Tensor, apply: Callable, apply_adjoint: Callable) -> Linea
     return LinearOperator(shape, matrix.dtype, apply, apply_adjoint)
 
 
+@export("contrib.solvers.util.create_operator")
 def create_operator(matrix: Tensor) -> LinearOperator:
     """The operator of a matrix."""
     return _operator(matrix, lambda v: matmul(matrix, v), lambda v: matmul(matrix, v, adjoint_a=True))
 
 
+@export("contrib.solvers.util.identity_operator")
 def identity_operator(matrix: Tensor) -> LinearOperator:
     """The identity with shape and dtype of a matrix."""
     return _operator(matrix, lambda v: v, lambda v: v)
 
 
+@export("contrib.solvers.util.dot")
 def dot(x: Tensor, y: Tensor) -> Tensor:
     """The inner product, conjugate in `x`."""
     return reduce_sum(conj(x) * y)
 
 
+@export("contrib.solvers.util.l2norm_squared")
 def l2norm_squared(v: Tensor) -> Tensor:
     """The sum of the squares."""
     return constant(2, dtype=v.dtype.base_dtype) * l2_loss(v)
 
 
+@export("contrib.solvers.util.l2norm")
 def l2norm(v: Tensor) -> Tensor:
     """The Euclidean norm."""
     return sqrt(l2norm_squared(v))
 
 
+@export("contrib.solvers.util.l2normalize")
 def l2normalize(v: Tensor) -> tuple[Tensor, Tensor]:
     """A vector of norm 1, and what the norm was."""
     norm = l2norm(v)

@@ -66,6 +66,7 @@ def regressor_parse_example_spec(
     return _with_label(make_parse_example_spec(feature_columns), label_key, label, weight_column)
 
 
+@export("compat.v2.estimator.classifier_parse_example_spec")
 def classifier_parse_example_spec_v2(
     feature_columns: Any, label_key: str, label_dtype: Any = dtypes.int64, label_default: Any = None,
     weight_column: Any = None,
@@ -75,6 +76,7 @@ def classifier_parse_example_spec_v2(
     return _with_label(make_parse_example_spec_v2(feature_columns), label_key, label, weight_column)
 
 
+@export("compat.v2.estimator.regressor_parse_example_spec")
 def regressor_parse_example_spec_v2(
     feature_columns: Any, label_key: str, label_dtype: Any = dtypes.float32, label_default: Any = None,
     label_dimension: int = 1, weight_column: Any = None,
