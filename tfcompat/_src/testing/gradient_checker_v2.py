@@ -12,6 +12,7 @@ from tfcompat._src.framework import dtypes
 from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.default_stack import SESSIONS
 from tfcompat._src.framework.eager_tensor import EagerTensor
+from tfcompat._src.framework.export import export
 from tfcompat._src.framework.indexed_slices import IndexedSlices, IndexedSlicesValue
 from tfcompat._src.framework.scopes import executing_eagerly
 from tfcompat._src.framework.tensor import Tensor
@@ -22,6 +23,7 @@ from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.testing.gradient_checker import largest_difference, numeric_jacobian, theoretical_jacobian
 
 
+@export("compat.v2.test.compute_gradient")
 def compute_gradient(
     f: Callable, x: list[Any], delta: float = 1e-3
 ) -> tuple[Sequence[np.ndarray], Sequence[np.ndarray]]:

@@ -2,17 +2,289 @@
 
 import importlib
 
+from tfcompat._src.framework.convert import constant_v2 as constant
+from tfcompat._src.framework.device import DeviceSpecV2 as DeviceSpec
+from tfcompat._src.gradients.gradients import gradients_v2 as gradients
+from tfcompat._src.gradients.gradients import HessiansV2 as hessians
+from tfcompat._src.ops.array.shape import squeeze_v2 as squeeze
+from tfcompat._src.ops.composed.v2_checks import assert_equal_v2 as assert_equal
+from tfcompat._src.ops.composed.v2_checks import assert_greater_v2 as assert_greater
+from tfcompat._src.ops.composed.v2_checks import assert_less_v2 as assert_less
+from tfcompat._src.ops.composed.v2_checks import assert_rank_v2 as assert_rank
+from tfcompat._src.ops.composed.v2_flow import cond_for_tf_v2 as cond
+from tfcompat._src.ops.composed.v2_flow import tuple_v2 as tuple
+from tfcompat._src.ops.composed.v2_flow import while_loop_v2 as while_loop
+from tfcompat._src.ops.composed.v2_forms import argmax_v2 as argmax
+from tfcompat._src.ops.composed.v2_forms import argmin_v2 as argmin
+from tfcompat._src.ops.composed.v2_forms import boolean_mask_v2 as boolean_mask
+from tfcompat._src.ops.composed.v2_forms import expand_dims_v2 as expand_dims
+from tfcompat._src.ops.composed.v2_forms import gather_v2 as gather
+from tfcompat._src.ops.composed.v2_forms import gather_nd_v2 as gather_nd
+from tfcompat._src.ops.composed.v2_forms import ones_like_v2 as ones_like
+from tfcompat._src.ops.composed.v2_forms import pad_v2 as pad
+from tfcompat._src.ops.composed.v2_forms import reduce_all_v2 as reduce_all
+from tfcompat._src.ops.composed.v2_forms import reduce_any_v2 as reduce_any
+from tfcompat._src.ops.composed.v2_forms import reduce_logsumexp_v2 as reduce_logsumexp
+from tfcompat._src.ops.composed.v2_forms import reduce_max_v2 as reduce_max
+from tfcompat._src.ops.composed.v2_forms import reduce_mean_v2 as reduce_mean
+from tfcompat._src.ops.composed.v2_forms import reduce_min_v2 as reduce_min
+from tfcompat._src.ops.composed.v2_forms import reduce_prod_v2 as reduce_prod
+from tfcompat._src.ops.composed.v2_forms import reduce_sum_v2 as reduce_sum
+from tfcompat._src.ops.composed.v2_forms import scalar_mul_v2 as scalar_mul
+from tfcompat._src.ops.composed.v2_forms import shape_v2 as shape
+from tfcompat._src.ops.composed.v2_forms import size_v2 as size
+from tfcompat._src.ops.composed.v2_forms import transpose_v2 as transpose
+from tfcompat._src.ops.composed.v2_forms import zeros_like_v2 as zeros_like
+from tfcompat._src.ops.composed.v2_nn import batch_to_space_v2 as batch_to_space
+from tfcompat._src.ops.composed.v2_nn import space_to_batch_v2 as space_to_batch
+from tfcompat._src.shim.internal.ops import convert_to_tensor_v2 as convert_to_tensor
+from tfcompat._src.shim.internal.ops import device_v2 as device
+from tfcompat._src.shim.internal.ops import name_scope_v2 as name_scope
+from tfcompat._src.variables.initializers_v2 import Constant as constant_initializer
+from tfcompat._src.variables.initializers_v2 import Ones as ones_initializer
+from tfcompat._src.variables.initializers_v2 import RandomNormal as random_normal_initializer
+from tfcompat._src.variables.initializers_v2 import RandomUniform as random_uniform_initializer
+from tfcompat._src.variables.initializers_v2 import Zeros as zeros_initializer
 from tfcompat._src.variables.variable_v2 import VariableV2 as Variable
+from tfcompat.compat.v2 import audio as audio
 from tfcompat.compat.v2 import autograph as autograph
-from tfcompat.compat.v2 import data as data
-from tfcompat.compat.v2 import estimator as estimator
-from tfcompat.compat.v2 import feature_column as feature_column
-from tfcompat.compat.v2 import keras as keras
+from tfcompat.compat.v2 import bitwise as bitwise
+from tfcompat.compat.v2 import config as config
+from tfcompat.compat.v2 import debugging as debugging
+from tfcompat.compat.v2 import dtypes as dtypes
+from tfcompat.compat.v2 import errors as errors
+from tfcompat.compat.v2 import experimental as experimental
+from tfcompat.compat.v2 import graph_util as graph_util
+from tfcompat.compat.v2 import image as image
+from tfcompat.compat.v2 import io as io
+from tfcompat.compat.v2 import linalg as linalg
+from tfcompat.compat.v2 import lookup as lookup
+from tfcompat.compat.v2 import math as math
+from tfcompat.compat.v2 import nest as nest
 from tfcompat.compat.v2 import nn as nn
+from tfcompat.compat.v2 import quantization as quantization
+from tfcompat.compat.v2 import queue as queue
+from tfcompat.compat.v2 import ragged as ragged
+from tfcompat.compat.v2 import random as random
+from tfcompat.compat.v2 import saved_model as saved_model
+from tfcompat.compat.v2 import sets as sets
+from tfcompat.compat.v2 import signal as signal
+from tfcompat.compat.v2 import sparse as sparse
 from tfcompat.compat.v2 import strings as strings
 from tfcompat.compat.v2 import summary as summary
+from tfcompat.compat.v2 import sysconfig as sysconfig
+from tfcompat.compat.v2 import train as train
+from tfcompat.compat.v2 import version as version
+from tfcompat.compat.v2 import xla as xla
 
 _LAZY = {
+    "AggregationMethod": "tfcompat:AggregationMethod",
+    "Assert": "tfcompat:Assert",
+    "CriticalSection": "tfcompat:CriticalSection",
+    "DType": "tfcompat:DType",
+    "GradientTape": "tfcompat:GradientTape",
+    "Graph": "tfcompat:Graph",
+    "IndexedSlices": "tfcompat:IndexedSlices",
+    "IndexedSlicesSpec": "tfcompat:IndexedSlicesSpec",
+    "Module": "tfcompat:Module",
+    "Operation": "tfcompat:Operation",
+    "OptionalSpec": "tfcompat:OptionalSpec",
+    "RaggedTensor": "tfcompat:RaggedTensor",
+    "RaggedTensorSpec": "tfcompat:RaggedTensorSpec",
+    "RegisterGradient": "tfcompat:RegisterGradient",
+    "SparseTensor": "tfcompat:SparseTensor",
+    "SparseTensorSpec": "tfcompat:SparseTensorSpec",
+    "Tensor": "tfcompat:Tensor",
+    "TensorArray": "tfcompat:TensorArray",
+    "TensorArraySpec": "tfcompat:TensorArraySpec",
+    "TensorShape": "tfcompat:TensorShape",
+    "TensorSpec": "tfcompat:TensorSpec",
+    "TypeSpec": "tfcompat:TypeSpec",
+    "UnconnectedGradients": "tfcompat:UnconnectedGradients",
+    "VariableAggregation": "tfcompat:VariableAggregation",
+    "VariableSynchronization": "tfcompat:VariableSynchronization",
+    "abs": "tfcompat:abs",
+    "acos": "tfcompat:acos",
+    "acosh": "tfcompat:acosh",
+    "add": "tfcompat:add",
+    "add_n": "tfcompat:add_n",
+    "argsort": "tfcompat:argsort",
+    "as_dtype": "tfcompat:as_dtype",
+    "as_string": "tfcompat:as_string",
+    "asin": "tfcompat:asin",
+    "asinh": "tfcompat:asinh",
+    "atan": "tfcompat:atan",
+    "atan2": "tfcompat:atan2",
+    "atanh": "tfcompat:atanh",
+    "bfloat16": "tfcompat:bfloat16",
+    "bitcast": "tfcompat:bitcast",
+    "bool": "tfcompat:bool",
+    "broadcast_dynamic_shape": "tfcompat:broadcast_dynamic_shape",
+    "broadcast_static_shape": "tfcompat:broadcast_static_shape",
+    "broadcast_to": "tfcompat:broadcast_to",
+    "case": "tfcompat:case",
+    "cast": "tfcompat:cast",
+    "clip_by_global_norm": "tfcompat:clip_by_global_norm",
+    "clip_by_norm": "tfcompat:clip_by_norm",
+    "clip_by_value": "tfcompat:clip_by_value",
+    "compat": "tfcompat.compat",
+    "complex": "tfcompat:complex",
+    "complex128": "tfcompat:complex128",
+    "complex64": "tfcompat:complex64",
+    "concat": "tfcompat:concat",
+    "control_dependencies": "tfcompat:control_dependencies",
+    "cos": "tfcompat:cos",
+    "cosh": "tfcompat:cosh",
+    "cumsum": "tfcompat:cumsum",
+    "custom_gradient": "tfcompat:custom_gradient",
+    "data": "tfcompat.compat.v2.data",
+    "distribute": "tfcompat.compat.v2.distribute",
+    "divide": "tfcompat:divide",
+    "double": "tfcompat:double",
+    "dynamic_partition": "tfcompat:dynamic_partition",
+    "dynamic_stitch": "tfcompat:dynamic_stitch",
+    "edit_distance": "tfcompat:edit_distance",
+    "einsum": "tfcompat:einsum",
+    "enable_v2_behavior": "tfcompat:enable_v2_behavior",
+    "ensure_shape": "tfcompat:ensure_shape",
+    "equal": "tfcompat:equal",
+    "estimator": "tfcompat.compat.v2.estimator",
+    "executing_eagerly": "tfcompat:executing_eagerly",
+    "exp": "tfcompat:exp",
+    "extract_volume_patches": "tfcompat:extract_volume_patches",
+    "eye": "tfcompat:eye",
+    "feature_column": "tfcompat.compat.v2.feature_column",
+    "fill": "tfcompat:fill",
+    "fingerprint": "tfcompat:fingerprint",
+    "float16": "tfcompat:float16",
+    "float32": "tfcompat:float32",
+    "float64": "tfcompat:float64",
+    "floor": "tfcompat:floor",
+    "foldl": "tfcompat:foldl",
+    "foldr": "tfcompat:foldr",
+    "function": "tfcompat:function",
+    "get_logger": "tfcompat:get_logger",
+    "get_static_value": "tfcompat:get_static_value",
+    "grad_pass_through": "tfcompat:grad_pass_through",
+    "greater": "tfcompat:greater",
+    "greater_equal": "tfcompat:greater_equal",
+    "group": "tfcompat:group",
+    "guarantee_const": "tfcompat:guarantee_const",
+    "half": "tfcompat:half",
+    "histogram_fixed_width": "tfcompat:histogram_fixed_width",
+    "histogram_fixed_width_bins": "tfcompat:histogram_fixed_width_bins",
+    "identity": "tfcompat:identity",
+    "identity_n": "tfcompat:identity_n",
+    "import_graph_def": "tfcompat:import_graph_def",
+    "init_scope": "tfcompat:init_scope",
+    "initializers": "tfcompat.compat.v2.initializers",
+    "int16": "tfcompat:int16",
+    "int32": "tfcompat:int32",
+    "int64": "tfcompat:int64",
+    "int8": "tfcompat:int8",
+    "is_tensor": "tfcompat:is_tensor",
+    "keras": "tfcompat.compat.v2.keras",
+    "less": "tfcompat:less",
+    "less_equal": "tfcompat:less_equal",
+    "linspace": "tfcompat:linspace",
+    "load_library": "tfcompat:load_library",
+    "load_op_library": "tfcompat:load_op_library",
+    "logical_and": "tfcompat:logical_and",
+    "logical_not": "tfcompat:logical_not",
+    "logical_or": "tfcompat:logical_or",
+    "losses": "tfcompat.compat.v2.losses",
+    "make_ndarray": "tfcompat:make_ndarray",
+    "make_tensor_proto": "tfcompat:make_tensor_proto",
+    "map_fn": "tfcompat:map_fn",
+    "matmul": "tfcompat:matmul",
+    "matrix_square_root": "tfcompat:matrix_square_root",
+    "maximum": "tfcompat:maximum",
+    "meshgrid": "tfcompat:meshgrid",
+    "metrics": "tfcompat.compat.v2.metrics",
+    "minimum": "tfcompat:minimum",
+    "multiply": "tfcompat:multiply",
+    "negative": "tfcompat:negative",
+    "newaxis": "tfcompat:newaxis",
+    "no_gradient": "tfcompat:no_gradient",
+    "no_op": "tfcompat:no_op",
+    "nondifferentiable_batch_function": "tfcompat:nondifferentiable_batch_function",
+    "norm": "tfcompat:norm",
+    "not_equal": "tfcompat:not_equal",
+    "numpy_function": "tfcompat:numpy_function",
+    "one_hot": "tfcompat:one_hot",
+    "ones": "tfcompat:ones",
+    "optimizers": "tfcompat.compat.v2.optimizers",
+    "parallel_stack": "tfcompat:parallel_stack",
+    "pow": "tfcompat:pow",
+    "print": "tfcompat:print",
+    "py_function": "tfcompat:py_function",
+    "qint16": "tfcompat:qint16",
+    "qint32": "tfcompat:qint32",
+    "qint8": "tfcompat:qint8",
+    "quint16": "tfcompat:quint16",
+    "quint8": "tfcompat:quint8",
+    "range": "tfcompat:range",
+    "rank": "tfcompat:rank",
+    "raw_ops": "tfcompat.raw_ops",
+    "realdiv": "tfcompat:realdiv",
+    "recompute_grad": "tfcompat:recompute_grad",
+    "register_tensor_conversion_function": "tfcompat:register_tensor_conversion_function",
+    "repeat": "tfcompat:repeat",
+    "required_space_to_batch_paddings": "tfcompat:required_space_to_batch_paddings",
+    "reshape": "tfcompat:reshape",
+    "resource": "tfcompat:resource",
+    "reverse": "tfcompat:reverse",
+    "reverse_sequence": "tfcompat:reverse_sequence",
+    "roll": "tfcompat:roll",
+    "round": "tfcompat:round",
+    "saturate_cast": "tfcompat:saturate_cast",
+    "scan": "tfcompat:scan",
+    "scatter_nd": "tfcompat:scatter_nd",
+    "searchsorted": "tfcompat:searchsorted",
+    "sequence_mask": "tfcompat:sequence_mask",
+    "shape_n": "tfcompat:shape_n",
+    "sigmoid": "tfcompat:sigmoid",
+    "sign": "tfcompat:sign",
+    "sin": "tfcompat:sin",
+    "sinh": "tfcompat:sinh",
+    "slice": "tfcompat:slice",
+    "sort": "tfcompat:sort",
+    "space_to_batch_nd": "tfcompat:space_to_batch_nd",
+    "split": "tfcompat:split",
+    "sqrt": "tfcompat:sqrt",
+    "square": "tfcompat:square",
+    "stack": "tfcompat:stack",
+    "stop_gradient": "tfcompat:stop_gradient",
+    "strided_slice": "tfcompat:strided_slice",
+    "string": "tfcompat:string",
+    "subtract": "tfcompat:subtract",
+    "switch_case": "tfcompat:switch_case",
+    "tan": "tfcompat:tan",
+    "tanh": "tfcompat:tanh",
+    "tensor_scatter_nd_add": "tfcompat:tensor_scatter_nd_add",
+    "tensor_scatter_nd_sub": "tfcompat:tensor_scatter_nd_sub",
+    "tensor_scatter_nd_update": "tfcompat:tensor_scatter_nd_update",
+    "tensordot": "tfcompat:tensordot",
+    "test": "tfcompat.compat.v2.test",
+    "tile": "tfcompat:tile",
+    "timestamp": "tfcompat:timestamp",
+    "tpu": "tfcompat.compat.v2.tpu",
+    "truediv": "tfcompat:truediv",
+    "truncatediv": "tfcompat:truncatediv",
+    "truncatemod": "tfcompat:truncatemod",
+    "uint16": "tfcompat:uint16",
+    "uint32": "tfcompat:uint32",
+    "uint64": "tfcompat:uint64",
+    "uint8": "tfcompat:uint8",
+    "unique": "tfcompat:unique",
+    "unique_with_counts": "tfcompat:unique_with_counts",
+    "unravel_index": "tfcompat:unravel_index",
+    "unstack": "tfcompat:unstack",
+    "variable_creator_scope": "tfcompat:variable_creator_scope",
+    "variant": "tfcompat:variant",
+    "vectorized_map": "tfcompat:vectorized_map",
+    "where": "tfcompat:where_v2",
+    "zeros": "tfcompat:zeros",
 }
 
 

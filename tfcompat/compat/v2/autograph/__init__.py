@@ -4,8 +4,11 @@ import importlib
 
 from tfcompat._src.autograph.api import to_code_v2 as to_code
 from tfcompat._src.autograph.api import to_graph_v2 as to_graph
+from tfcompat.compat.v2.autograph import experimental as experimental
 
 _LAZY = {
+    "set_verbosity": "tfcompat.autograph:set_verbosity",
+    "trace": "tfcompat.autograph:trace",
 }
 
 

@@ -6,8 +6,11 @@ from tfcompat._src.data.dataset import DatasetV2 as Dataset
 from tfcompat._src.data.readers import FixedLengthRecordDatasetV1 as FixedLengthRecordDataset
 from tfcompat._src.data.readers import TFRecordDatasetV1 as TFRecordDataset
 from tfcompat._src.data.readers import TextLineDatasetV1 as TextLineDataset
+from tfcompat.compat.v2.data import experimental as experimental
 
 _LAZY = {
+    "DatasetSpec": "tfcompat.data:DatasetSpec",
+    "Options": "tfcompat.data:Options",
 }
 
 

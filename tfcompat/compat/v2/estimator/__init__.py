@@ -2,6 +2,8 @@
 
 import importlib
 
+from tfcompat._src.estimator.canned.parsing_utils import classifier_parse_example_spec_v2 as classifier_parse_example_spec
+from tfcompat._src.estimator.canned.parsing_utils import regressor_parse_example_spec_v2 as regressor_parse_example_spec
 from tfcompat._src.estimator.estimator import EstimatorV2 as Estimator
 from tfcompat._src.estimator.exporter import BestExporter as BestExporter
 from tfcompat._src.estimator.exporter import Exporter as Exporter
@@ -37,6 +39,17 @@ from tfcompat.compat.v2.estimator import experimental as experimental
 from tfcompat.compat.v2.estimator import export as export
 
 _LAZY = {
+    "BinaryClassHead": "tfcompat.estimator:BinaryClassHead",
+    "BoostedTreesClassifier": "tfcompat.estimator:BoostedTreesClassifier",
+    "BoostedTreesEstimator": "tfcompat.estimator:BoostedTreesEstimator",
+    "BoostedTreesRegressor": "tfcompat.estimator:BoostedTreesRegressor",
+    "Head": "tfcompat.estimator:Head",
+    "LogisticRegressionHead": "tfcompat.estimator:LogisticRegressionHead",
+    "MultiClassHead": "tfcompat.estimator:MultiClassHead",
+    "MultiHead": "tfcompat.estimator:MultiHead",
+    "MultiLabelHead": "tfcompat.estimator:MultiLabelHead",
+    "PoissonRegressionHead": "tfcompat.estimator:PoissonRegressionHead",
+    "RegressionHead": "tfcompat.estimator:RegressionHead",
 }
 
 

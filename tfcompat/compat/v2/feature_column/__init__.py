@@ -7,6 +7,20 @@ from tfcompat._src.feature_column.input_layer import make_parse_example_spec_v2 
 from tfcompat._src.feature_column.shared_embedding import shared_embedding_columns_v2 as shared_embeddings
 
 _LAZY = {
+    "bucketized_column": "tfcompat.feature_column:bucketized_column",
+    "categorical_column_with_hash_bucket": "tfcompat.feature_column:categorical_column_with_hash_bucket",
+    "categorical_column_with_identity": "tfcompat.feature_column:categorical_column_with_identity",
+    "categorical_column_with_vocabulary_list": "tfcompat.feature_column:categorical_column_with_vocabulary_list",
+    "crossed_column": "tfcompat.feature_column:crossed_column",
+    "embedding_column": "tfcompat.feature_column:embedding_column",
+    "indicator_column": "tfcompat.feature_column:indicator_column",
+    "numeric_column": "tfcompat.feature_column:numeric_column",
+    "sequence_categorical_column_with_hash_bucket": "tfcompat.feature_column:sequence_categorical_column_with_hash_bucket",
+    "sequence_categorical_column_with_identity": "tfcompat.feature_column:sequence_categorical_column_with_identity",
+    "sequence_categorical_column_with_vocabulary_file": "tfcompat.feature_column:sequence_categorical_column_with_vocabulary_file",
+    "sequence_categorical_column_with_vocabulary_list": "tfcompat.feature_column:sequence_categorical_column_with_vocabulary_list",
+    "sequence_numeric_column": "tfcompat.feature_column:sequence_numeric_column",
+    "weighted_categorical_column": "tfcompat.feature_column:weighted_categorical_column",
 }
 
 

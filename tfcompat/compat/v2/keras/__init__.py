@@ -2,11 +2,29 @@
 
 import importlib
 
+from tfcompat.compat.v2.keras import activations as activations
+from tfcompat.compat.v2.keras import backend as backend
+from tfcompat.compat.v2.keras import callbacks as callbacks
+from tfcompat.compat.v2.keras import constraints as constraints
+from tfcompat.compat.v2.keras import datasets as datasets
 from tfcompat.compat.v2.keras import estimator as estimator
+from tfcompat.compat.v2.keras import experimental as experimental
+from tfcompat.compat.v2.keras import initializers as initializers
 from tfcompat.compat.v2.keras import layers as layers
 from tfcompat.compat.v2.keras import losses as losses
+from tfcompat.compat.v2.keras import metrics as metrics
+from tfcompat.compat.v2.keras import mixed_precision as mixed_precision
+from tfcompat.compat.v2.keras import models as models
+from tfcompat.compat.v2.keras import optimizers as optimizers
+from tfcompat.compat.v2.keras import preprocessing as preprocessing
+from tfcompat.compat.v2.keras import regularizers as regularizers
+from tfcompat.compat.v2.keras import utils as utils
+from tfcompat.compat.v2.keras import wrappers as wrappers
 
 _LAZY = {
+    "Input": "tfcompat.keras:Input",
+    "Model": "tfcompat.keras:Model",
+    "Sequential": "tfcompat.keras:Sequential",
 }
 
 

@@ -5,8 +5,89 @@ import importlib
 from tfcompat._src.keras.layers.rnn_cell_wrapper_v2 import DeviceWrapper as RNNCellDeviceWrapper
 from tfcompat._src.keras.layers.rnn_cell_wrapper_v2 import DropoutWrapper as RNNCellDropoutWrapper
 from tfcompat._src.keras.layers.rnn_cell_wrapper_v2 import ResidualWrapper as RNNCellResidualWrapper
+from tfcompat._src.ops.composed.v2_forms import l2_normalize_v2 as l2_normalize
+from tfcompat._src.ops.composed.v2_forms import moments_v2 as moments
+from tfcompat._src.ops.composed.v2_nn import avg_pool2d_v2 as avg_pool2d
+from tfcompat._src.ops.composed.v2_nn import batch_norm_with_global_normalization_v2 as batch_norm_with_global_normalization
+from tfcompat._src.ops.composed.v2_nn import conv1d_v2 as conv1d
+from tfcompat._src.ops.composed.v2_nn import conv2d_v2 as conv2d
+from tfcompat._src.ops.composed.v2_nn import conv2d_transpose_v2 as conv2d_transpose
+from tfcompat._src.ops.composed.v2_nn import conv3d_v2 as conv3d
+from tfcompat._src.ops.composed.v2_nn import conv3d_transpose_v2 as conv3d_transpose
+from tfcompat._src.ops.composed.v2_nn import convolution_v2 as convolution
+from tfcompat._src.ops.composed.v2_nn import crelu_v2 as crelu
+from tfcompat._src.ops.composed.v2_nn import depth_to_space_v2 as depth_to_space
+from tfcompat._src.ops.composed.v2_nn import depthwise_conv2d_v2 as depthwise_conv2d
+from tfcompat._src.ops.composed.v2_nn import dilation2d_v2 as dilation2d
+from tfcompat._src.ops.composed.v2_nn import dropout_v2 as dropout
+from tfcompat._src.ops.composed.v2_nn import embedding_lookup_v2 as embedding_lookup
+from tfcompat._src.ops.composed.v2_nn import embedding_lookup_sparse_v2 as embedding_lookup_sparse
+from tfcompat._src.ops.composed.v2_nn import erosion2d_v2 as erosion2d
+from tfcompat._src.ops.composed.v2_nn import in_top_k_v2 as in_top_k
+from tfcompat._src.ops.composed.v2_nn import max_pool_with_argmax_v2 as max_pool_with_argmax
+from tfcompat._src.ops.composed.v2_nn import nce_loss_v2 as nce_loss
+from tfcompat._src.ops.composed.v2_nn import pool_v2 as pool
+from tfcompat._src.ops.composed.v2_nn import sampled_softmax_loss_v2 as sampled_softmax_loss
+from tfcompat._src.ops.composed.v2_nn import separable_conv2d_v2 as separable_conv2d
+from tfcompat._src.ops.composed.v2_nn import sigmoid_cross_entropy_with_logits_v2 as sigmoid_cross_entropy_with_logits
+from tfcompat._src.ops.composed.v2_nn import space_to_batch_v2 as space_to_batch
+from tfcompat._src.ops.composed.v2_nn import space_to_depth_v2 as space_to_depth
+from tfcompat._src.ops.composed.v2_nn import sparse_softmax_cross_entropy_with_logits_v2 as sparse_softmax_cross_entropy_with_logits
+from tfcompat._src.ops.composed.v2_nn import sufficient_statistics_v2 as sufficient_statistics
+from tfcompat._src.ops.composed.v2_nn import weighted_moments_v2 as weighted_moments
+from tfcompat._src.ops.nn.fractional_pool import fractional_avg_pool_v2 as fractional_avg_pool
+from tfcompat._src.ops.nn.fractional_pool import fractional_max_pool_v2 as fractional_max_pool
+from tfcompat._src.ops.nn.softmax import softmax_cross_entropy_with_logits_v2 as softmax_cross_entropy_with_logits
+from tfcompat._src.ops.sparse.embedding import safe_embedding_lookup_sparse_v2 as safe_embedding_lookup_sparse
 
 _LAZY = {
+    "all_candidate_sampler": "tfcompat.nn:all_candidate_sampler",
+    "atrous_conv2d": "tfcompat.nn:atrous_conv2d",
+    "atrous_conv2d_transpose": "tfcompat.nn:atrous_conv2d_transpose",
+    "avg_pool": "tfcompat.nn:avg_pool_v2",
+    "avg_pool1d": "tfcompat.nn:avg_pool1d",
+    "avg_pool3d": "tfcompat.nn:avg_pool3d",
+    "batch_normalization": "tfcompat.nn:batch_normalization",
+    "bias_add": "tfcompat.nn:bias_add",
+    "collapse_repeated": "tfcompat.nn:collapse_repeated",
+    "compute_accidental_hits": "tfcompat.nn:compute_accidental_hits",
+    "compute_average_loss": "tfcompat.nn:compute_average_loss",
+    "conv1d_transpose": "tfcompat.nn:conv1d_transpose",
+    "conv_transpose": "tfcompat.nn:conv_transpose",
+    "ctc_beam_search_decoder": "tfcompat.nn:ctc_beam_search_decoder_v2",
+    "ctc_greedy_decoder": "tfcompat.nn:ctc_greedy_decoder",
+    "ctc_loss": "tfcompat.nn:ctc_loss_v2",
+    "ctc_unique_labels": "tfcompat.nn:ctc_unique_labels",
+    "depthwise_conv2d_backprop_filter": "tfcompat.nn:depthwise_conv2d_backprop_filter",
+    "depthwise_conv2d_backprop_input": "tfcompat.nn:depthwise_conv2d_backprop_input",
+    "elu": "tfcompat.nn:elu",
+    "fixed_unigram_candidate_sampler": "tfcompat.nn:fixed_unigram_candidate_sampler",
+    "l2_loss": "tfcompat.nn:l2_loss",
+    "leaky_relu": "tfcompat.nn:leaky_relu",
+    "learned_unigram_candidate_sampler": "tfcompat.nn:learned_unigram_candidate_sampler",
+    "local_response_normalization": "tfcompat.nn:local_response_normalization",
+    "log_poisson_loss": "tfcompat.nn:log_poisson_loss",
+    "log_softmax": "tfcompat.nn:log_softmax",
+    "lrn": "tfcompat.nn:lrn",
+    "max_pool": "tfcompat.nn:max_pool_v2",
+    "max_pool1d": "tfcompat.nn:max_pool1d",
+    "max_pool2d": "tfcompat.nn:max_pool2d",
+    "max_pool3d": "tfcompat.nn:max_pool3d",
+    "normalize_moments": "tfcompat.nn:normalize_moments",
+    "relu": "tfcompat.nn:relu",
+    "relu6": "tfcompat.nn:relu6",
+    "scale_regularization_loss": "tfcompat.nn:scale_regularization_loss",
+    "selu": "tfcompat.nn:selu",
+    "sigmoid": "tfcompat.nn:sigmoid",
+    "softmax": "tfcompat.nn:softmax",
+    "softplus": "tfcompat.nn:softplus",
+    "softsign": "tfcompat.nn:softsign",
+    "swish": "tfcompat.nn:swish",
+    "tanh": "tfcompat.nn:tanh",
+    "top_k": "tfcompat.nn:top_k",
+    "weighted_cross_entropy_with_logits": "tfcompat.nn:weighted_cross_entropy_with_logits",
+    "with_space_to_batch": "tfcompat.nn:with_space_to_batch",
+    "zero_fraction": "tfcompat.nn:zero_fraction",
 }
 
 

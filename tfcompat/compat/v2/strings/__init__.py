@@ -2,9 +2,34 @@
 
 import importlib
 
+from tfcompat._src.ops.composed.v2_flow import string_length_v2 as length
+from tfcompat._src.ops.composed.v2_flow import reduce_join_v2 as reduce_join
+from tfcompat._src.ops.strings.ragged_text import string_split_v2 as split
 from tfcompat._src.ops.strings.text import substr_v2 as substr
 
 _LAZY = {
+    "as_string": "tfcompat.strings:as_string",
+    "bytes_split": "tfcompat.strings:bytes_split",
+    "format": "tfcompat.strings:format",
+    "join": "tfcompat.strings:join",
+    "lower": "tfcompat.strings:lower",
+    "ngrams": "tfcompat.strings:ngrams",
+    "regex_full_match": "tfcompat.strings:regex_full_match",
+    "regex_replace": "tfcompat.strings:regex_replace",
+    "strip": "tfcompat.strings:strip",
+    "to_hash_bucket": "tfcompat.strings:to_hash_bucket",
+    "to_hash_bucket_fast": "tfcompat.strings:to_hash_bucket_fast",
+    "to_hash_bucket_strong": "tfcompat.strings:to_hash_bucket_strong",
+    "to_number": "tfcompat.strings:to_number",
+    "unicode_decode": "tfcompat.strings:unicode_decode",
+    "unicode_decode_with_offsets": "tfcompat.strings:unicode_decode_with_offsets",
+    "unicode_encode": "tfcompat.strings:unicode_encode",
+    "unicode_script": "tfcompat.strings:unicode_script",
+    "unicode_split": "tfcompat.strings:unicode_split",
+    "unicode_split_with_offsets": "tfcompat.strings:unicode_split_with_offsets",
+    "unicode_transcode": "tfcompat.strings:unicode_transcode",
+    "unsorted_segment_join": "tfcompat.strings:unsorted_segment_join",
+    "upper": "tfcompat.strings:upper",
 }
 
 
