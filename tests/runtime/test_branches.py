@@ -296,3 +296,34 @@ def test_a_branch_computes_the_size_of_its_result():
     size = tf.Variable(3)
     grown = tf.cond(size > 2, lambda: tf.ones([tf.cast(tf.pow(2.0, tf.cast(size, tf.float32)), tf.int32)]), lambda: tf.zeros([1]))
     assert run(grown).tolist() == [1.0] * 8
+
+
+@pytest.mark.parametrize("v2", [False, True])
+@pytest.mark.parametrize("in_loop", [False, True])
+def test_a_branch_that_cannot_be_computed_matters_only_where_it_is_taken(v2, in_loop):
+    if v2:
+        tf.enable_control_flow_v2()
+    x, v = tf.placeholder(tf.float32, [None, None]), tf.get_variable("v", initializer=2.0)
+
+    def value():
+        one_column = tf.equal(tf.shape(x)[1], 1)
+        return tf.cond(one_column, lambda: v * tf.reduce_sum(tf.squeeze(x, [1])), lambda: v * v * tf.reduce_sum(x))
+
+    y = tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, a + value()), [0, 0.0])[1] if in_loop else value()
+    gradient, rounds = tf.gradients(y, [v])[0], 3 if in_loop else 1
+    try:
+        with tf.Session() as session:
+            session.run(v.initializer)
+            for columns, expected in ((3, (24, 24)), (1, (4, 2)), (2, (16, 16))):
+                assert session.run([y, gradient], {x: np.ones((2, columns))}) == [rounds * e for e in expected]
+    finally:
+        tf.disable_control_flow_v2()
+
+
+def test_the_error_of_a_branch_is_raised_where_it_is_taken():
+    x = tf.placeholder(tf.float32, [None, None])
+    y = tf.cond(tf.equal(tf.shape(x)[1], 1), lambda: tf.reduce_sum(tf.squeeze(x, [0])), lambda: tf.reduce_sum(x))
+    with tf.Session() as session:
+        assert session.run(y, {x: np.ones((2, 3))}) == 6
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"Can not squeeze dim\[0\], expected a dimension of 1, got 2"):
+            session.run(y, {x: np.ones((2, 1))})

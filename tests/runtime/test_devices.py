@@ -1,11 +1,13 @@
 """Placement, towers on several devices, and the mesh plan. Virtual CPU devices stand in for GPUs."""
 
+import contextlib
 import re
 
 import numpy as np
 import pytest
 
 import tfcompat as tf
+from tfcompat._src.function.control_flow_v2 import cond_v2
 from tfcompat._src.runtime import config
 
 IMAGES = np.random.RandomState(0).rand(20, 16, 12, 12, 1).astype(np.float32)
@@ -251,3 +253,27 @@ def test_partition_graphs(four_gpus):
         session.run(z, {x: 2.0}, options, metadata)
     found = {node.name: node.device for graph in metadata.partition_graphs for node in graph.node}
     assert found["y"].endswith("GPU:1") and found["z"].endswith("CPU:0")
+
+
+@pytest.mark.parametrize("asked", ["device", "colocation", "none"])
+def test_nodes_of_a_branch_run_where_they_ask_to(four_gpus, asked):
+    with tf.device("/gpu:1"):
+        other = tf.constant(1.0, name="other")
+    scopes = {
+        "device": lambda: tf.device("/gpu:2"),
+        "colocation": lambda: tf.colocate_with(other.op),
+        "none": contextlib.nullcontext,
+    }
+
+    def branch():
+        assert tf.constant(3.0).op.device == ""
+        with scopes[asked]():
+            return tf.add(x, x, name="sum")
+
+    options, metadata = tf.RunOptions(output_partition_graphs=True), tf.RunMetadata()
+    with tf.device("/gpu:0"), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [], name="x")
+        found = cond_v2(tf.placeholder_with_default(True, []), branch, lambda: x)
+        assert session.run(found, {x: 2.0}, options, metadata) == 4.0
+    (device,) = {node.device for graph in metadata.partition_graphs for node in graph.node if node.name.endswith("/sum")}
+    assert device.endswith({"device": "GPU:2", "colocation": "GPU:1", "none": "GPU:0"}[asked])

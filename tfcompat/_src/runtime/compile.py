@@ -36,8 +36,8 @@ class Program:
     """A cluster compiled for one set of compile-time values; `jax.jit` keeps one executable per set of input shapes.
 
     Calling it with (inputs, large constants, read variables, updated variables, random rows) gives (outputs, new values of
-    the updated and overwritten variables, check results, how far random operations in loops and branches have moved on).
-    The updated variables are donated. `capacity` is the room of growing TensorArrays.
+    the updated and overwritten variables, a vector of which checks hold or None, how far random operations in loops and branches
+    have moved on). The updated variables are donated. `capacity` is the room of growing TensorArrays.
     """
 
     def __init__(self, cluster: Cluster, known: dict[Any, np.ndarray], statics: list[np.ndarray], capacity: int = FIRST_CAPACITY) -> None:
@@ -62,6 +62,19 @@ class Program:
         if call is None:
             call = self.calls[shapes] = self._compiled(shapes, arguments)
         return call(*arguments)
+
+    def failure(self, holds: np.ndarray, arguments: tuple) -> errors.OpError:
+        """The error of the first check that does not hold.
+
+        Its values are computed by a program of their own, for `arguments` of the call that failed, which has changed no variable.
+        """
+        shapes = input_shapes(arguments[0])
+        first = int(np.argmin(holds))
+        check = self.checks[shapes][first]
+        if all(v is not None for v in check.values):
+            return check.failure(check.values)
+        call = jax_compat.jit(lambda *arguments: self._traced(*arguments)[1][first], donate=(), small=True)
+        return check.failure(check.merge_values([np.asarray(v) for v in call(*arguments)]))
 
     def _compiled(self, shapes: tuple, arguments: tuple) -> Callable:
         trace = self._trace  # JAX traces once for all that is made of one object
@@ -90,9 +103,13 @@ class Program:
 
         return counted
 
-    def _trace(self, inputs: tuple, large: tuple, read: tuple, updated: tuple, rng: Any) -> tuple:
-        cluster = self.cluster
+    def _trace(self, *arguments: Any) -> tuple:
         self.traces += 1
+        return self._traced(*arguments)[0]
+
+    def _traced(self, inputs: tuple, large: tuple, read: tuple, updated: tuple, rng: Any) -> tuple[tuple, list[tuple]]:
+        """What a call gives, and the values of each check."""
+        cluster = self.cluster
         values = dict(self.known)
         values.update(zip(cluster.inputs, inputs))
         values.update(zip(cluster.large, large))
@@ -124,8 +141,8 @@ class Program:
             outputs, new_state = jax.lax.with_sharding_constraint((outputs, new_state), cluster.place)
         self.checks[shapes] = [c.without_traced_values() for c in found]
         self.largest[shapes] = max(((t, v.shape) for t, v in frame.values.items() if hasattr(v, "nbytes")), key=_bytes, default=())
-        flags = (all_ok, tuple(c.ok for c in found), tuple(c.traced_values() for c in found)) if found else ()
-        return outputs, tuple(new_state), flags, tuple(traced.values())
+        holds = jnp.stack([jnp.asarray(c.ok) for c in found]) if found else None
+        return (outputs, tuple(new_state), holds, tuple(traced.values())), [c.traced_values() for c in found]
 
 
 def _bytes(entry: tuple) -> int:

@@ -41,6 +41,7 @@ from tfcompat._src.framework.function_body import operations_within
 from tfcompat._src.framework.graph import Graph
 from tfcompat._src.framework.operation import Operation, output_dtypes
 from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.runtime import execution_callbacks
 from tfcompat._src.runtime.config import process_config, session_config
 from tfcompat._src.runtime.devices import session_devices
 from tfcompat._src.runtime.execute import fetched_value
@@ -149,6 +150,9 @@ class EagerProgram:
       name: of the node.
     """
 
+    _misfit = ""
+    """What the shape function says of inputs that do not fit."""
+
     def __init__(
         self, graph: EagerGraph, spec: op_spec.OpSpec, attrs: dict[str, Any], inputs: list[EagerTensor], device: str, name: str
     ) -> None:
@@ -164,8 +168,11 @@ class EagerProgram:
             try:
                 self.op = self._graph.make_op(spec, name, tensors, dict(attrs))
             except ValueError as e:
-                raise errors.InvalidArgumentError(None, None, str(e)) from e
-        self._folds = can_fold(self.op) and spec.node_class is None and bool(inputs)
+                self._misfit = str(e)
+                if spec.node_class is not None or spec.effects.external or spec.effects.creates or spec.effects.writes:
+                    raise errors.InvalidArgumentError(None, None, self._misfit) from e
+                self.op = self._graph.make_op(spec, name, tensors, dict(attrs), infer_shapes=False)
+        self._folds = can_fold(self.op) and spec.node_class is None and bool(inputs) and not self._misfit
         self._writes = any(op.spec.effects.writes for op in operations_within(self.op))
         if spec.effects.random:
             self._state.random_state.same_as(self.op)
@@ -190,7 +197,17 @@ class EagerProgram:
         return found
 
     def __call__(self, inputs: list[EagerTensor]) -> list[Any]:
-        """The values of the outputs; errors.OpError where the operation fails."""
+        """The values of the outputs; errors.OpError where the operation fails: as its kernel says, else as its shape function does."""
+        if not self._misfit:
+            return self._run(inputs)
+        try:
+            self._run(inputs)
+        except errors.OpError as e:
+            if e.__cause__ is None:
+                raise
+        raise errors.InvalidArgumentError(None, None, self._misfit)
+
+    def _run(self, inputs: list[EagerTensor]) -> list[Any]:
         values = [inputs[i]._value for i in self._fed_positions]
         if self._folds and all(type(v) is np.ndarray and v.size <= MAX_FOLDED_ELEMENTS for v in values):
             return list(constant_value.call_numpy_kernel(self.op, values))
@@ -368,6 +385,8 @@ class EagerGraph(Graph):
         op._outputs = [EagerTensor.of(v, kind, self, device, keeps_op) for v, kind in zip(values, kinds)]
         if recorders.ACTIVE.recorders and inputs:
             recorders.record(op)
+        if execution_callbacks.ACTIVE:
+            execution_callbacks.call_all(op, name)
         return op
 
     def _program(self, op: EagerOperation, name: str, device: str) -> EagerProgram:
@@ -383,7 +402,7 @@ class EagerGraph(Graph):
         programs = called[0].programs if called else self.state.programs
         found = programs.get(key)
         if found is None:
-            found = programs[key] = EagerProgram(self, spec, op._attrs, inputs, device, op.name)
+            found = programs[key] = EagerProgram(self, spec, op._attrs, inputs, device, spec.name)
         return found
 
     def _called(self, attrs: dict[str, Any]) -> list[Any]:

@@ -272,14 +272,14 @@ def _call_program(program: Program, cluster: Cluster, inputs: tuple, known: dict
         rng = session.random_state.rows(cluster.randoms) if cluster.randoms else ()
         read = state.on_device(cluster.reads, cluster.read_keys, place) if cluster.reads else ()
         updated = state.on_device(cluster.updates, cluster.update_keys, place) if cluster.updates else ()
-        outputs, new_state, flags, moved = program(inputs, large, read, updated, rng)
-        failed = bool(flags) and not np.asarray(flags[0])
+        outputs, new_state, holds, moved = program(inputs, large, read, updated, rng)
+        failed = holds is not None and not (holds := np.asarray(holds)).all()
         if new_state:
             state.values.update(zip(cluster.written_keys, new_state[: len(updated)] if failed else new_state))
         if new_state or read:
             owned = {*map(id, read), *map(id, new_state)}
             outputs = [jax_compat.to_numpy(o) if id(o) in owned else o for o in outputs]
-        error = failure.first_failure(program.checks[input_shapes(inputs)], flags) if failed else None
+        error = program.failure(holds, (inputs, large, read, new_state[: len(updated)], rng)) if failed else None
         if isinstance(error, ArrayOverflow):
             return None
         if isinstance(error, WrongGuess):
@@ -389,9 +389,9 @@ def _numpy_kernel(op: Operation) -> tuple[Callable, tuple[str, ...]]:
 
 
 def run_host_op(op: Operation, values: dict[Tensor, Any], session: Any) -> None:
-    """Runs one operation in NumPy and files its outputs and the variables it writes, which no other thread changes meanwhile."""
+    """Runs one operation in NumPy and files its outputs; no other thread uses its variables or its random numbers meanwhile."""
     reads, writes = accesses(op)
-    with session.variable_state.lock if writes else contextlib.nullcontext():
+    with session.variable_state.lock if writes or op.spec.effects.random else contextlib.nullcontext():
         _run_host_op(op, reads, writes, values, session)
 
 

@@ -5,19 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import jax
-import numpy as np
 
-from tfcompat._src.framework import checks, errors
+from tfcompat._src.framework import errors
 from tfcompat._src.framework.tensor import Tensor
-
-
-def first_failure(found: list[checks.Check], flags: tuple) -> errors.OpError:
-    """The error of the first check that is false."""
-    _, oks, values = flags
-    for check, ok, shown in zip(found, oks, values):
-        if not bool(ok):
-            return check.failure(check.merge_values([np.asarray(v) for v in shown]))
-    raise RuntimeError("a check was reported as failed, but each of them holds")
 
 
 def out_of_memory(largest: tuple[Tensor, tuple[int, ...]], bytes_needed: int, bytes_there: int) -> errors.ResourceExhaustedError:

@@ -100,7 +100,11 @@ class Fetches:
             self.targets.append(element)
             return lambda values: None
         slot = self._slots.setdefault(element, len(self._slots))
-        return lambda values: values[slot]
+        return _no_array if element.dtype == dtypes.variant else lambda values: values[slot]
+
+
+def _no_array(values: list) -> None:
+    raise errors.InternalError(None, None, f"Tensorflow type {dtypes.variant.as_datatype_enum} not convertible to numpy dtype.")
 
 
 def structure_key(fetch: Any) -> Any:

@@ -16,7 +16,7 @@ from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.control.loop_ops import ENTER, EXIT, NEXT_ITERATION
 from tfcompat._src.ops.control.loop_topology import Loop, Variable
 from tfcompat._src.runtime.fold import can_fold, fold
-from tfcompat._src.runtime.lower_control import SHAPES_DIFFER, CondUnit, UnitSpec
+from tfcompat._src.runtime.lower_control import CHOSEN_BY_HOST, CondUnit, UnitSpec
 from tfcompat._src.runtime.variable_state import accesses, is_ref_read, variable_key, variable_op
 
 MAX_ENTERING_ELEMENTS = 1024
@@ -383,7 +383,7 @@ def host_chooses_branch(item: Any) -> bool:
     if isinstance(item, LoopItem):
         return any(map(host_chooses_branch, (*item.cond_items, *item.body_items)))
     if isinstance(item, CondUnit):
-        return item.predicate in SHAPES_DIFFER or any(host_chooses_branch(i) for branch in item.branches.values() for i in branch)
+        return item.predicate in CHOSEN_BY_HOST or any(host_chooses_branch(i) for branch in item.branches.values() for i in branch)
     return False
 
 

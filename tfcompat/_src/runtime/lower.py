@@ -90,19 +90,27 @@ def run_device_op(op: Operation, frame: Frame) -> None:
     checks.COLLECTOR.guarded = []
     try:
         results = kernel(*arguments, **keywords)
+        flat = flatten_results(results)
+        _require_room(flat)
     except errors.OpError as e:
         raise _with_node(e, op) from None
     except MemoryError as e:
         raise errors.ResourceExhaustedError(op.node_def, op, f"OOM when allocating tensor: {e}") from None
     except checks.BAD_INPUT as e:
         raise checks.unfit(op, e) from e
-    flat = flatten_results(results)
     before = {k: frame.state.get(k) for k in _written_keys(op)} if effects.writes and not effects.random else {}
     store_results(op, flat, frame)
     if before:
         _note_writes(flat, before, lambda: flatten_results(kernel(*arguments, **keywords)), frame)
     if effects.random:
         frame.reserves[op] = spec.reserve(flat, *arguments, **{k: attrs[k] for k in _reserve_attrs(spec)})
+
+
+def _require_room(results: list[Any]) -> None:
+    """ResourceExhaustedError where the machine could not hold a result, whether or not the compiled program keeps it."""
+    for result in results:
+        if isinstance(result, jax.core.Tracer):
+            checks.require_room(result.shape, result.dtype)
 
 
 def _with_numpy_values(op: Operation, inputs: list[Any]) -> list[Any]:

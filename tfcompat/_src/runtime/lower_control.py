@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tfcompat._src.framework import checks
+from tfcompat._src.framework import checks, errors
 from tfcompat._src.framework.op_spec import DEVICE, PURE
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.signature import Signature
@@ -27,21 +27,21 @@ class UnitSpec:
     signature = Signature((), (), {}, frozenset(), (), {})
 
 
-SHAPES_DIFFER: weakref.WeakSet[Tensor] = weakref.WeakSet()
-"""Predicates of which the result shapes depend."""
+CHOSEN_BY_HOST: weakref.WeakSet[Tensor] = weakref.WeakSet()
+"""Predicates whose branches cannot be in one program."""
 
 
-class ShapesDiffer(Replan):
-    """The branches of a conditional give different shapes, so the host must choose the one that runs."""
+class HostMustChoose(Replan):
+    """The branches of a conditional cannot be in one program, so the host must choose the one that runs."""
 
-    def __init__(self, unit: CondUnit, name: str) -> None:
-        super().__init__(f"the branches of {unit.name} give different shapes for {name}")
+    def __init__(self, unit: CondUnit, why: str) -> None:
+        super().__init__(f"{unit.name}: {why}")
         self._predicate = unit.predicate
 
     def adapt(self, session: Any) -> bool:
         """Lets plans made from now on run the conditional from the host."""
-        is_new = self._predicate not in SHAPES_DIFFER
-        SHAPES_DIFFER.add(self._predicate)
+        is_new = self._predicate not in CHOSEN_BY_HOST
+        CHOSEN_BY_HOST.add(self._predicate)
         return is_new
 
 
@@ -141,11 +141,11 @@ class CondUnit:
             return
         written = list(dict.fromkeys(variable_key(v) for v in self.accesses()[1]))
         run = {on: self._branch(on, frame, written) for on in (False, True)}
-        found: dict[bool, tuple] = {on: run[on](shapes_only=True) for on in (False, True)}
+        found: dict[bool, tuple] = {on: self._shapes(run[on]) for on in (False, True)}
         outputs = self._output_shapes(found)
         for key, off, on in zip(written, found[False][3], found[True][3]):
             if off.shape != on.shape:
-                raise ShapesDiffer(self, key)
+                raise HostMustChoose(self, f"the branches leave different shapes in {key}")
         all_checks = [c for on in (False, True) for c in found[on][1]]
         counts = {on: len(found[on][1]) for on in (False, True)}
         predicate = jnp.asarray(known)
@@ -179,8 +179,15 @@ class CondUnit:
             frame.values.update(self._merged(merge, on, frame))
         dead = [t for t in self._outputs if t not in frame.values]
         if dead:
-            shapes = self._branch(not on, frame, [])(shapes_only=True)[0]
+            shapes = self._shapes(self._branch(not on, frame, []))[0]
             frame.values.update({t: zeros_of(shapes[t]) for t in dead if t in shapes})
+
+    def _shapes(self, branch: Callable) -> tuple:
+        """What a branch gives, as shapes. Inputs of a branch that is not taken can be such that it cannot be computed."""
+        try:
+            return branch(shapes_only=True)
+        except (TypeError, ValueError, errors.OpError) as e:
+            raise HostMustChoose(self, f"a branch cannot be computed: {e}") from e
 
     def _branch(self, on: bool, outer: Frame, written: list[str]) -> Callable:
         """A function that traces one branch: (values of outputs, checks, new state)."""
@@ -242,7 +249,7 @@ class CondUnit:
                 if isinstance(s, DeviceArray) and known.buffer is None:
                     known = shapes[t] = s
                 if known.shape != s.shape and not (isinstance(s, DeviceArray) and s.buffer is None):
-                    raise ShapesDiffer(self, t.name)
+                    raise HostMustChoose(self, f"the branches give different shapes for {t.name}")
         return list(shapes.items())
 
     @staticmethod

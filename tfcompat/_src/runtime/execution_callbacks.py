@@ -1,0 +1,169 @@
+"""What is called after each operation that runs at once, and what watches there for infinities and NaN."""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from tfcompat._src.framework import attr_values, dtypes
+from tfcompat._src.framework.export import export
+from tfcompat._src.platform import logging
+
+ACTIVE: list[Callable] = []
+"""The callbacks in the order in which they were added."""
+
+
+@export("contrib.eager.ExecutionCallback")
+class ExecutionCallback(enum.Enum):
+    """What to do about an infinity or NaN."""
+
+    IGNORE = "ignore"
+    PRINT = "print"
+    RAISE = "raise"
+    WARN = "warn"
+
+
+class InfOrNanError(Exception):
+    """An output holds infinities or NaN.
+
+    Args:
+      op_type: of the operation. op_name: its name, None where it was given none.
+      output_index: of the output, from 0. num_outputs: how many the operation has. value: of the output.
+    """
+
+    op_type = property(lambda self: self._op_type)
+    op_name = property(lambda self: self._op_name)
+    output_index = property(lambda self: self._output_index)
+    num_outputs = property(lambda self: self._num_outputs)
+    value = property(lambda self: self._value)
+
+    def __init__(self, op_type: str, op_name: str | None, output_index: int, num_outputs: int, value: Any) -> None:
+        self._op_type, self._op_name = op_type, op_name
+        self._output_index, self._num_outputs, self._value = output_index, num_outputs, value
+        counts = {"inf(s)": np.count_nonzero(np.isinf(value)), "nan(s)": np.count_nonzero(np.isnan(value))}
+        found = " and ".join(f"{count} {kind}" for kind, count in counts.items() if count)
+        super().__init__(
+            f"Output {output_index + 1} of {num_outputs} of TFE operation {op_type} (name: {op_name!r}) contains {found} "
+            f"out of a total of {np.size(value)} element(s). Tensor value: {value}"
+        )
+
+
+def call_all(op: Any, name: str) -> None:
+    """Calls the callbacks for an operation that has run."""
+    attrs = tuple(part for key, value in op._attrs.items() for part in (key, _public(value)))
+    for callback in list(ACTIVE):
+        callback(op.type, list(op._inputs), attrs, list(op._outputs), None if name == op.type else name)
+
+
+def _public(value: Any) -> Any:
+    return value.as_datatype_enum if isinstance(value, dtypes.DType) else attr_values.to_public(value)
+
+
+@export("contrib.eager.add_execution_callback")
+def add_execution_callback(callback: Callable) -> None:
+    """Has `callback(op_type, inputs, attrs, outputs, op_name)` called after each operation that runs at once.
+
+    Args:
+      callback: gets the type, lists of tensors, names and values of attributes in turn, and the name or None.
+    """
+    ACTIVE.append(callback)
+
+
+@export("contrib.eager.clear_execution_callbacks")
+def clear_execution_callbacks() -> None:
+    """Takes away all callbacks."""
+    ACTIVE.clear()
+
+
+@export("contrib.eager.inf_nan_callback")
+def inf_nan_callback(
+    op_type: str, inputs: Sequence, attrs: Sequence, outputs: Sequence, op_name: str | None, check_inf: bool = True,
+    check_nan: bool = True, action: Any = ExecutionCallback.RAISE,
+) -> None:  # fmt: skip
+    """A callback that looks for infinities and NaN among the outputs.
+
+    Args:
+      op_type, inputs, attrs, outputs, op_name: as `add_execution_callback` says.
+      check_inf, check_nan: what is looked for.
+      action: an ExecutionCallback, or its value: raise, print to standard output, or warn.
+
+    Raises:
+      InfOrNanError: one is found and `action` says so. ValueError: one is found, and there is no such action.
+    """
+    action = ExecutionCallback(action)
+    for index, output in enumerate(outputs):
+        if not (output.dtype.is_floating or output.dtype.is_complex):
+            continue
+        value = output.numpy()
+        if not (check_inf and np.any(np.isinf(value)) or check_nan and np.any(np.isnan(value))):
+            continue
+        error = InfOrNanError(op_type, op_name, index, len(outputs), value)
+        if action is ExecutionCallback.IGNORE:
+            raise ValueError(
+                f"Invalid action for inf_nan_callback: {action}. Valid actions are: {{PRINT | WARN | RAISE}}"
+            )
+        if action is ExecutionCallback.RAISE:
+            raise error
+        if action is ExecutionCallback.PRINT:
+            print(f"Warning: {error}")
+        else:
+            logging.warn(str(error))
+
+
+@export("contrib.eager.inf_callback")
+def inf_callback(
+    op_type: str, inputs: Sequence, attrs: Sequence, outputs: Sequence, op_name: str | None,
+    action: Any = ExecutionCallback.RAISE,
+) -> None:  # fmt: skip
+    """`inf_nan_callback` that looks for infinities alone."""
+    inf_nan_callback(op_type, inputs, attrs, outputs, op_name, check_nan=False, action=action)
+
+
+@export("contrib.eager.nan_callback")
+def nan_callback(
+    op_type: str, inputs: Sequence, attrs: Sequence, outputs: Sequence, op_name: str | None,
+    action: Any = ExecutionCallback.RAISE,
+) -> None:  # fmt: skip
+    """`inf_nan_callback` that looks for NaN alone."""
+    inf_nan_callback(op_type, inputs, attrs, outputs, op_name, check_inf=False, action=action)
+
+
+@export("contrib.eager.seterr")
+def seterr(inf_or_nan: Any = None) -> dict[str, ExecutionCallback]:
+    """Says what is done about infinities and NaN in results of operations that run at once.
+
+    Args:
+      inf_or_nan: an ExecutionCallback, or its value; None changes nothing.
+
+    Returns:
+      what was done before, under "inf_or_nan".
+
+    Raises:
+      ValueError: there is no such action.
+    """
+    watching = [c for c in ACTIVE if getattr(c, "func", c) is inf_nan_callback]
+    before = ExecutionCallback.IGNORE
+    if watching:
+        before = getattr(watching[-1], "keywords", {}).get("action", ExecutionCallback.RAISE)
+    if inf_or_nan is not None:
+        action = ExecutionCallback(inf_or_nan)
+        ACTIVE[:] = [c for c in ACTIVE if c not in watching]
+        if action is not ExecutionCallback.IGNORE:
+            ACTIVE.append(functools.partial(inf_nan_callback, action=action))
+    return {"inf_or_nan": before}
+
+
+@export("contrib.eager.errstate")
+@contextlib.contextmanager
+def errstate(inf_or_nan: Any = None) -> Iterator[None]:
+    """A block in which `seterr(inf_or_nan)` holds."""
+    before = seterr(inf_or_nan)
+    try:
+        yield
+    finally:
+        seterr(**before)
