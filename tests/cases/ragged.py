@@ -42,5 +42,11 @@ error_case("row_splits_type", lambda tf, x: _parts(tf.RaggedTensor.from_row_spli
 error_case("private", lambda tf, x: tf.RaggedTensor(x, SPLITS), x=F64(6))
 case("range", lambda tf: _parts(tf.ragged.range([1, 5, 9], [3, 9, 0], [1, 2, -3])))
 case("placeholder", lambda tf: _parts(tf.ragged.placeholder(tf.float32, 2, [3])), run=lambda tf, session, outputs, feed: 0)
+case(
+    "slice_rows",
+    lambda tf, x, s: [_parts(tf.RaggedTensor.from_row_splits(x, s)[rows]) for rows in (slice(1, None), slice(0, 2))],
+    x=F64(6), s=SPLITS,
+)  # fmt: skip
+error_case("no_such_row_of_cube", lambda tf: _cube(tf)[0, 5])
 case("to_tensor", lambda tf: [_rows(tf).to_tensor(), _rows(tf).to_tensor(7)])
 case("to_sparse", lambda tf: _rows(tf).to_sparse())

@@ -106,6 +106,13 @@ def counting(section, variable):
     return section.execute(count)
 
 
+def test_rows_of_a_tensor_of_lists():
+    handles = tf.stack([lists.tensor_list_from_tensor([float(i), i + 0.5], element_shape=[]) for i in range(3)])
+    rows = [tf.gather(handles, 1), *tf.unstack(handles)]
+    found = run([lists.tensor_list_stack(row, tf.float32) for row in rows])
+    np.testing.assert_array_equal(found, [[1.0, 1.5], [0.0, 0.5], [1.0, 1.5], [2.0, 2.5]])
+
+
 def test_critical_section_in_threads():
     section = tf.CriticalSection()
     variable = tf.get_variable("v", initializer=0, use_resource=True)

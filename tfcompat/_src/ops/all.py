@@ -29,7 +29,10 @@ import tfcompat._src.ops.composed.rank_checks  # noqa: F401
 import tfcompat._src.ops.composed.sorting  # noqa: F401
 import tfcompat._src.ops.composed.sparse_placeholder  # noqa: F401
 import tfcompat._src.ops.composed.subscribe  # noqa: F401
+import tfcompat._src.ops.composed.v2_checks  # noqa: F401
+import tfcompat._src.ops.composed.v2_flow  # noqa: F401
 import tfcompat._src.ops.composed.v2_forms  # noqa: F401
+import tfcompat._src.ops.composed.v2_nn  # noqa: F401
 import tfcompat._src.ops.composed.weights_broadcast  # noqa: F401
 import tfcompat._src.ops.control.branch_ops  # noqa: F401
 import tfcompat._src.ops.control.cond  # noqa: F401
@@ -98,6 +101,7 @@ import tfcompat._src.ops.math.complex  # noqa: F401
 import tfcompat._src.ops.math.contraction  # noqa: F401
 import tfcompat._src.ops.math.einsum  # noqa: F401
 import tfcompat._src.ops.math.einsum_op  # noqa: F401
+import tfcompat._src.ops.math.extremes  # noqa: F401
 import tfcompat._src.ops.math.fake_quant  # noqa: F401
 import tfcompat._src.ops.math.histogram  # noqa: F401
 import tfcompat._src.ops.math.matmul  # noqa: F401

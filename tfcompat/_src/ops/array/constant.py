@@ -193,7 +193,7 @@ def _check_numerics_gradient(op, grad):
 
 
 @op(
-    "CheckNumerics", "(tensor: T, *, T: FLOAT, message: string) -> (output: T)", shape=si.unchanged,
+    "CheckNumerics", "(tensor: T, *, T: {bfloat16, float16, float32, float64}, message: string) -> (output: T)", shape=si.unchanged,
     gradient=_check_numerics_gradient,
 )  # fmt: skip
 def _check_numerics(x, *, message):

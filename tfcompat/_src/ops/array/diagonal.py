@@ -388,8 +388,8 @@ def _band_part_gradient(op, grad):
                       "(band: T)",
     shape=si.unchanged, gradient=_band_part_gradient, constants=("num_lower", "num_upper"))  # fmt: skip
 def _matrix_band_part(x, num_lower, num_upper):
-    checks.scalar("num_lower", num_lower)
-    checks.scalar("num_upper", num_upper)
+    checks.scalar("num_lower", num_lower, "must be scalar, got shape {}")
+    checks.scalar("num_upper", num_upper, "must be scalar, got shape {}")
     _require_matrix(x)
     rows, columns = x.shape[-2:]
     for label, count, what, limit in (("lower", num_lower, "rows", rows), ("upper", num_upper, "columns", columns)):

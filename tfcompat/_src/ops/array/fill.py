@@ -44,6 +44,7 @@ def _filled(xp: Any, dims: np.ndarray, value: Any) -> Any:
         if size < 0:
             raise invalid(f"Dimension {size} must be >= 0")
     checks.scalar("value", value)
+    checks.require_room(sizes, value.dtype)
     return xp.broadcast_to(value, sizes)
 
 

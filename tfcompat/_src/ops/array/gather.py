@@ -57,7 +57,7 @@ def _take(params: Any, indices: Any, axis: int) -> Any:
 
 def _checked_axes(params: Any, indices: Any, axis: Any, batch_dims: int) -> tuple[int, int]:
     """The non-negative axis and number of batch dimensions, checked against the shapes and indices."""
-    checks.scalar("axis", axis)
+    checks.scalar("axis", axis, "must be scalar")
     if not -params.ndim <= int(axis) < params.ndim:
         raise invalid(f"Expected axis in the range [{-params.ndim}, {params.ndim}), but got {int(axis)}")
     batch = batch_dims + indices.ndim if batch_dims < 0 else batch_dims
@@ -80,7 +80,7 @@ def _checked_axes(params: Any, indices: Any, axis: Any, batch_dims: int) -> tupl
 def _numpy_gather_v2(params, indices, axis, *, batch_dims):
     at, batch = _checked_axes(params, indices, axis, batch_dims)
     if not batch:
-        return np.take(params, indices, at)
+        return np.reshape(np.take(params, np.reshape(indices, -1), at), params.shape[:at] + indices.shape + params.shape[at + 1 :])
     rows = [np.take(p, i, at - batch) for p, i in zip(_flat_batch(params, batch), _flat_batch(indices, batch))]
     return np.reshape(np.stack(rows), params.shape[:at] + indices.shape[batch:] + params.shape[at + 1 :])
 
@@ -282,9 +282,8 @@ def _one_hot_shape(c):
 
 
 def _one_hot_in(xp: Any, indices: Any, depth: Any, on: Any, off: Any, axis: int) -> Any:
-    checks.scalar("depth", depth)
-    checks.scalar("on_value", on)
-    checks.scalar("off_value", off)
+    for label, value in (("depth", depth), ("on_value", on), ("off_value", off)):
+        checks.scalar(label, value, "must be a scalar, but got: {}")
     rank = indices.ndim + 1
     if not -1 <= axis < rank:
         raise invalid(f"Expected axis to be -1 or between [0, {rank}).  But received: {axis}")

@@ -96,7 +96,7 @@ def _unpack_shape(c):
 
 def _numpy_unpack(value, *, num, axis):
     _check_unpack(value, num, axis)
-    return tuple(np.moveaxis(value, axis, 0))
+    return tuple(np.moveaxis(value, axis, 0)[i, ...] for i in range(num))
 
 
 def _check_unpack(value: Any, num: int, axis: int) -> None:
@@ -237,7 +237,7 @@ def _concat_shape(c, values: list, axis_index: int) -> list:
 
 
 def _concatenated(xp: Any, values: tuple, axis: np.ndarray) -> Any:
-    checks.scalar("axis", axis)
+    checks.scalar("axis", axis, "tensor should be a scalar integer, but got shape {}")
     rank, at = values[0].ndim, int(axis)
     if not -rank <= at < rank:
         raise invalid(f"ConcatOp : Expected concatenating dimensions in the range [{-rank}, {rank}), but got {at}")
@@ -389,7 +389,7 @@ def _checked_axis(axis: np.ndarray, rank: int) -> int:
 
 
 def _split_evenly(xp: Any, axis: np.ndarray, value: Any, *, num_split: int) -> tuple:
-    checks.scalar("split_dim", axis)
+    checks.scalar("split_dim", axis, f"must be a scalar but has rank {axis.ndim}")
     at = _checked_axis(axis, value.ndim)
     if value.shape[at] % num_split:
         raise invalid(

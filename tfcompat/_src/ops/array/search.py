@@ -257,7 +257,8 @@ def _bound(name: str, side: str) -> None:
         if rows.shape[0] != values.shape[0]:
             raise invalid("Leading dim_size of both tensors must match.")
         find = jax.vmap(lambda row, v: jnp.searchsorted(row, v, side=side))
-        return find(jnp.asarray(rows), jnp.asarray(values)).astype(out_type)
+        found = find(jnp.asarray(rows), jnp.asarray(values)).astype(out_type)
+        return jnp.where(values == values, found, 0) if side == "left" and jnp.issubdtype(values.dtype, np.inexact) else found
 
     op(
         name, "(sorted_inputs: T, values: T, *, T: type, out_type: INDEX = int32) -> (output: "

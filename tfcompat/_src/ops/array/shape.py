@@ -324,6 +324,7 @@ def squeeze(input: Any, axis: Any = None, name: str | None = None, squeeze_dims:
     return raw.Squeeze(input, squeeze_dims=[axis] if np.isscalar(axis) else axis, name=name)
 
 
+@export("compat.v2.squeeze")
 def squeeze_v2(input: Any, axis: Any = None, name: str | None = None) -> Tensor:
     """`squeeze` with the arguments of TensorFlow 2."""
     return squeeze(input, axis, name)

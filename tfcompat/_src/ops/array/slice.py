@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tfcompat._src.framework import checks, raw
+from tfcompat._src.framework import checks, errors, raw
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.constant_value import known_value
 from tfcompat._src.framework.export import export
@@ -419,10 +419,14 @@ def _updated(x, begin, end, strides, value, masks):
         block = jnp.reshape(value, _block_shape(value, sizes, entries, result))
         return lax.dynamic_update_slice(x, block, _traced_starts(sizes, begin, entries, masks))
     taken, expected = _resolve_at_run(sizes, begin, end, strides, masks)
+    if 0 in expected:
+        return x
     if tuple(value.shape) != expected:
-        raise invalid(
-            f"Expected a value of shape {shape_text(expected)} for the slice, got {shape_text(tuple(value.shape))}"
-        )
+        raise errors.UnimplementedError(
+            None, None,
+            f"sliced l-value shape {shape_text(expected)} does not match r-value shape {shape_text(tuple(value.shape))}. "
+            "Automatic broadcasting not yet implemented.",
+        )  # fmt: skip
     block = jnp.reshape(value, tuple(t.count for t in taken))
     if all(t.stride == 1 for t in taken):
         return lax.dynamic_update_slice(x, block, [t.start for t in taken])

@@ -46,7 +46,7 @@ def _spectrogram_shape(c):
 )  # fmt: skip
 def _audio_spectrogram(audio, *, window_size, stride, magnitude_squared):
     if audio.ndim != 2:
-        raise _invalid(f"input must be 2-dimensional [{','.join(map(str, audio.shape))}]")
+        raise _invalid(f"input must be 2-dimensional[{','.join(map(str, audio.shape))}]")
     if window_size < 2 or stride < 1:
         raise _invalid(f"Spectrogram initialization failed for window size {window_size} and stride {stride}")
     samples, channels = audio.shape
@@ -68,6 +68,10 @@ def _mel(frequency: Any) -> Any:
     return 1127.0 * np.log1p(frequency / 700.0)
 
 
+def _not_initialized(bins: int, sample_rate: float) -> Exception:
+    return _invalid(f"Mfcc initialization failed for channel count {bins} and sample rate {sample_rate:g}")
+
+
 def filterbank(bins: int, sample_rate: float, lower: float, upper: float, channels: int) -> np.ndarray:
     """The weights [bins, channels] of triangles of equal width on the mel scale.
 
@@ -81,10 +85,7 @@ def filterbank(bins: int, sample_rate: float, lower: float, upper: float, channe
       InvalidArgumentError: a number is out of range.
     """
     if channels < 1 or sample_rate <= 0 or bins < 2 or lower < 0 or upper <= lower:
-        raise _invalid(
-            f"Mfcc initialization failed for channel count {bins}, sample rate {sample_rate:g}, filterbank channel count "
-            f"{channels}, lower frequency limit {lower:g} and upper frequency limit {upper:g}"
-        )
+        raise _not_initialized(bins, sample_rate)
     step = (_mel(upper) - _mel(lower)) / (channels + 1)
     edges = _mel(lower) + step * np.arange(channels + 2)
     hertz_per_bin = 0.5 * sample_rate / (bins - 1)
@@ -120,14 +121,14 @@ def _mfcc(
     dct_coefficient_count,
 ):  # fmt: skip
     if spectrogram.ndim != 3:
-        raise _invalid(f"spectrogram must be 3-dimensional [{','.join(map(str, spectrogram.shape))}]")
+        raise _invalid(f"spectrogram must be 3-dimensional[{','.join(map(str, spectrogram.shape))}]")
     if sample_rate.ndim:
         raise _invalid(f"Input sample_rate should be a scalar tensor, got {list(sample_rate.shape)} instead.")
     channels = filterbank_channel_count
     if not 1 <= dct_coefficient_count <= channels:
-        raise _invalid(f"Mfcc cannot give {dct_coefficient_count} coefficients of {channels} channels")
+        raise _not_initialized(spectrogram.shape[-1], sample_rate.item())
     weights = filterbank(
-        spectrogram.shape[-1], float(sample_rate.reshape(())), lower_frequency_limit, upper_frequency_limit, channels
+        spectrogram.shape[-1], sample_rate.item(), lower_frequency_limit, upper_frequency_limit, channels
     )
     energies = jnp.sqrt(spectrogram.astype(np.float64)) @ weights
     row, column = np.arange(channels)[:, None] + 0.5, np.arange(dct_coefficient_count)

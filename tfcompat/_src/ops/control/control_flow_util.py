@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
+from tfcompat._src.framework import tf2
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.ops.control.context import contains, output_context
 from tfcompat._src.ops.control.loop_ops import ENTER, EXIT
 from tfcompat._src.ops.control.loop_topology import MERGE, SWITCH
 
-ENABLE_CONTROL_FLOW_V2 = False
+ENABLE_CONTROL_FLOW_V2 = os.getenv("TF_ENABLE_CONTROL_FLOW_V2", "1" if tf2.enabled() else "0") != "0"
 BUILDERS: dict[str, Callable] = {}
 """What makes branches and loops as nodes that run functions: "cond" and "while_loop"."""
 

@@ -72,7 +72,7 @@ def with_dependencies(dependencies: Iterable[Any], output_tensor: Any, name: str
         with colocate_with(convert_to_tensor_or_indexed_slices(output_tensor)), control_dependencies(dependencies):
             value = convert_to_tensor_or_indexed_slices(output_tensor)
             if isinstance(value, Tensor):
-                return raw.Identity(value, name=scope)
+                return (raw.RefIdentity if value.dtype._is_ref_dtype else raw.Identity)(value, name=scope)
             return IndexedSlices(raw.Identity(value.values, name=scope), value.indices, value.dense_shape)
 
 

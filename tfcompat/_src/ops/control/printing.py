@@ -80,18 +80,21 @@ def Print(
     return raw.Print(input_, data, message=message, first_n=first_n, summarize=summarize, name=name)
 
 
+def _format_shape(c):
+    places = c.attr("template").count(c.attr("placeholder"))
+    if places != len(c.inputs):
+        raise ValueError(f"num placeholders in template and num inputs must match: {places} vs. {len(c.inputs)}")
+    return [()]
+
+
 @op(
     "StringFormat",
     '(inputs: T, *, T: list(type) >= 0, template: string = "%s", placeholder: string = "%s", summarize: int = 3) '
     '-> (output: string)',
-    shape=si.scalar, gradient=_NO_OUTPUT, place=HOST,
+    shape=_format_shape, gradient=_NO_OUTPUT, place=HOST,
 )  # fmt: skip
 def _string_format(inputs, *, template, placeholder, summarize):
     parts = template.encode("latin-1").decode("utf-8", "replace").split(placeholder)
-    if len(parts) - 1 != len(inputs):
-        raise errors.InvalidArgumentError(
-            None, None, f"num placeholders in template and num inputs must match: {len(parts) - 1} vs. {len(inputs)}"
-        )
     shown = [summarize_ends(np.asarray(x), summarize) for x in inputs]
     text = parts[0] + "".join(s + p for s, p in zip(shown, parts[1:]))
     return np.array(text.encode(), object)

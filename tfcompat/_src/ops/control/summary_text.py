@@ -35,6 +35,8 @@ def element_text(value: object, quoted: bool) -> str:
         return _float_text(value, np.float64, 15, 17)
     if isinstance(value, np.integer):
         return str(value)
+    if hasattr(value, "variant_text"):
+        return f"Variant<type: {value.type_name} value: {value.variant_text(lambda number: element_text(number, quoted))}>"
     single = np.float32(value)
     return _float_text(single, np.float32, 6, 9)
 

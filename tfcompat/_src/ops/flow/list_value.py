@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -78,6 +79,11 @@ class TensorList:
     sizes: Sizes
     items: tuple
     limit: int = -1
+
+    type_name = "tensorflow::TensorList"
+
+    def variant_text(self, number_text: Callable) -> str:
+        return "TensorList"
 
     def with_items(self, items: Any) -> TensorList:
         return replace(self, items=tuple(items))

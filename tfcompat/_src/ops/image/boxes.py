@@ -121,6 +121,7 @@ def draw_bounding_boxes(images: Any, boxes: Any, name: str | None = None, colors
     return draw_bounding_boxes_v2(images, boxes, colors, name)
 
 
+@export("compat.v2.image.draw_bounding_boxes")
 def draw_bounding_boxes_v2(images: Any, boxes: Any, colors: Any, name: str | None = None) -> Tensor:
     """`draw_bounding_boxes` with another order of arguments."""
     if colors is None:
@@ -318,6 +319,7 @@ def sample_distorted_bounding_box(
         )  # fmt: skip
 
 
+@export("compat.v2.image.sample_distorted_bounding_box")
 def sample_distorted_bounding_box_v2(
     image_size: Any, bounding_boxes: Any, seed: int = 0, min_object_covered: Any = 0.1, aspect_ratio_range: Any = None,
     area_range: Any = None, max_attempts: int | None = None, use_image_if_no_bounding_boxes: bool | None = None,

@@ -13,6 +13,7 @@ from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import NotDifferentiable, op
 from tfcompat._src.framework.tensor import Tensor, shape_text
 from tfcompat._src.ops.image.sizes import with_size
+from tfcompat._src.ops.math.extremes import without_nan
 
 _F = np.float32
 _HALF_OR_SINGLE = "{float16, float32} = float32"
@@ -103,8 +104,8 @@ def _rgb_to_hsv(images):
     _require_colors(images)
     images, one = jnp.asarray(images), images.dtype.type
     r, g, b = (images[..., i] for i in range(3))
-    value = images.max(-1)
-    span = value - images.min(-1)
+    value = without_nan(images, -np.inf).max(-1)
+    span = value - without_nan(images, np.inf).min(-1)
     saturation = jnp.where(value > 0, span / value, one(0))
     norm = (one(1) / span) * (one(1) / one(6))
     from_green, from_blue = norm * (b - r) + one(2) / one(6), norm * (r - g) + one(4) / one(6)

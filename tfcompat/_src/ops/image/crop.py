@@ -57,6 +57,7 @@ def _require_boxes(boxes: Any, box_index: Any, batch: int) -> None:
         raise _invalid(f"box_index must be 1-D{shape_text(box_index.shape)}")
     if len(box_index) != len(boxes):
         raise _invalid("box_index has incompatible shape")
+    checks.require(jnp.all(jnp.isfinite(boxes)), "boxes must be finite")
     inside = jnp.all((box_index >= 0) & (box_index < batch))
     checks.require(inside, "box_index has values outside [0, batch_size)", error=errors.OutOfRangeError)
 
@@ -228,6 +229,7 @@ def crop_and_resize(
     return crop_and_resize_v2(image, boxes, index, crop_size, method, extrapolation_value, name)
 
 
+@export("compat.v2.image.crop_and_resize")
 def crop_and_resize_v2(
     image: Any, boxes: Any, box_indices: Any, crop_size: Any, method: str = "bilinear", extrapolation_value: float = 0,
     name: str | None = None,
@@ -360,6 +362,7 @@ def extract_glimpse(
     )
 
 
+@export("compat.v2.image.extract_glimpse")
 def extract_glimpse_v2(
     input: Any, size: Any, offsets: Any, centered: bool = True, normalized: bool = True, noise: str = "uniform",
     name: str | None = None,

@@ -16,6 +16,7 @@ from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.tensor import Tensor, shape_text
 from tfcompat._src.ops.image.sizes import with_size
+from tfcompat._src.ops.math.extremes import larger_numpy, smaller_numpy
 
 _NO_GRADIENT = NotDifferentiable("which boxes are picked has no derivative")
 _RAISES = NotDifferentiable("1.15 has no gradient of this one", raises=True)
@@ -132,7 +133,7 @@ class _Queue:
 
 def _corners(boxes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Lower and upper corners [boxes, 2], and areas."""
-    low, high = np.minimum(boxes[:, :2], boxes[:, 2:]), np.maximum(boxes[:, :2], boxes[:, 2:])
+    low, high = smaller_numpy(boxes[:, :2], boxes[:, 2:]), larger_numpy(boxes[:, :2], boxes[:, 2:])
     return low, high, (high - low).prod(1, dtype=boxes.dtype)
 
 
@@ -143,9 +144,9 @@ def _overlap_of_boxes(boxes: np.ndarray) -> Callable:
     def overlap(i: int, others: Any) -> np.ndarray:
         sides = np.maximum(np.minimum(high[i], high[others]) - np.maximum(low[i], low[others]), boxes.dtype.type(0))
         common = sides.prod(1, dtype=boxes.dtype)
-        valid = (area[i] > 0) & (area[others] > 0)
+        empty = (area[i] <= 0) | (area[others] <= 0)
         union = area[i] + area[others] - common
-        return np.where(valid, common / np.where(valid, union, boxes.dtype.type(1)), boxes.dtype.type(0))
+        return np.where(empty, boxes.dtype.type(0), common / np.where(empty, boxes.dtype.type(1), union))
 
     return overlap
 
@@ -164,9 +165,9 @@ def _select(scores: np.ndarray, count: int, threshold: Any, lowest: Any, sigma: 
     while len(picked) < count and queue.heap:
         original, i, begin = queue.pop()
         score, is_suppressed = original, False
-        similar = overlap(i, picked[begin:])[::-1] if begin < len(picked) else ()
-        if scale == 0:
-            is_suppressed = bool(np.any(np.asarray(similar) >= threshold))
+        similar = overlap(i, picked[begin:])[::-1] if begin < len(picked) else np.zeros(0, threshold.dtype)
+        if scale == 0 and not np.isnan(similar).any():
+            is_suppressed = bool(np.any(similar >= threshold))
         else:
             for s in similar:
                 score = score * (kind(math.exp(scale * s * s)) if s <= threshold else kind(0))

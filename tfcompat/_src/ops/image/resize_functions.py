@@ -30,6 +30,7 @@ class ResizeMethodV1:
     AREA = 3
 
 
+@export("compat.v2.image.ResizeMethod")
 class ResizeMethod:
     """Names of the ways to resize of `resize_images_v2`."""
 
@@ -127,6 +128,7 @@ def resize_images(
     return _resize(images, resize, size, preserve_aspect_ratio, name, True)
 
 
+@export("compat.v2.image.resize")
 def resize_images_v2(
     images: Any, size: Any, method: str = ResizeMethod.BILINEAR, preserve_aspect_ratio: bool = False,
     antialias: bool = False, name: str | None = None,
@@ -206,6 +208,7 @@ def resize_image_with_pad(
 
 
 
+@export("compat.v2.image.resize_with_pad")
 def resize_image_with_pad_v2(
     image: Any, target_height: Any, target_width: Any, method: str = ResizeMethod.BILINEAR, antialias: bool = False
 ) -> Tensor:

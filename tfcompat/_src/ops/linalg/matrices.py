@@ -61,19 +61,21 @@ def supported(*arrays: Any) -> None:
         raise errors.InvalidArgumentError(None, None, "No OpKernel was registered to support float16; use float32.")
 
 
-def require_square(x: Any) -> None:
+def require_square(x: Any, text: str = "Input matrix must be square.") -> None:
     supported(x)
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
-        raise errors.InvalidArgumentError(None, None, f"Input matrix must be square, got shape {list(x.shape)}")
+        raise errors.InvalidArgumentError(None, None, text)
 
 
-def require_equations(matrix: Any, rhs: Any) -> None:
-    """Demands that `rhs` has the batch and the rows of `matrix`."""
+def require_equations(matrix: Any, rhs: Any, square: bool = True) -> None:
+    """Demands that `rhs` has the batch and the rows of `matrix`, and that this is square."""
     supported(matrix, rhs)
-    if matrix.ndim < 2 or matrix.ndim != rhs.ndim or matrix.shape[:-1] != rhs.shape[:-1]:
-        raise errors.InvalidArgumentError(
-            None, None, f"Input matrix and rhs are incompatible: shapes {list(matrix.shape)} and {list(rhs.shape)}"
-        )
+    if matrix.ndim != rhs.ndim:
+        raise errors.InvalidArgumentError(None, None, "All input tensors must have the same rank.")
+    if square:
+        require_square(matrix, "First input (lhs) must be a square matrix.")
+    if matrix.ndim < 2 or matrix.shape[:-1] != rhs.shape[:-1]:
+        raise errors.InvalidArgumentError(None, None, "Input matrix and rhs are incompatible.")
 
 
 def adjoint_array(x: Any) -> Any:

@@ -136,7 +136,6 @@ def _inverse_gradient(op, g):
 
 
 def _solve(matrix, rhs, *, adjoint):
-    lib.require_square(matrix)
     lib.require_equations(matrix, rhs)
     lu, _, permutation = lib.factored(lib.adjoint_array(matrix) if adjoint else matrix)
     _require_invertible(lib.pivots_of(lu), "Input matrix is not invertible.")
@@ -157,7 +156,6 @@ def _solve_gradient(op, g):
 
 
 def _triangular_solve(matrix, rhs, *, lower, adjoint):
-    lib.require_square(matrix)
     lib.require_equations(matrix, rhs)
     _require_invertible(lib.pivots_of(matrix), "Input matrix is not invertible.")
     if 0 in rhs.shape:
@@ -266,7 +264,7 @@ def _fast_least_squares(matrix: Any, rhs: Any, regularizer: Any) -> Any:
 
 
 def _solve_least_squares(matrix, rhs, regularizer, *, fast):
-    lib.require_equations(matrix, rhs)
+    lib.require_equations(matrix, rhs, square=False)
     checks.scalar("l2_regularizer", regularizer)
     checks.require(regularizer >= 0, "l2_regularizer must be >= 0.")
     if 0 in matrix.shape or 0 in rhs.shape:

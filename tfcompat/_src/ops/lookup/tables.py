@@ -255,9 +255,10 @@ class DenseTable(Table):
             wanted = shape_text((count, *self.key_shape))
             raise invalid(f"Expected key shape {wanted} got {shape_text(keys.shape)}")
         rows = list(map(tuple, keys.reshape(count, length).tolist()))
-        for mark, name in ((self.empty_key, "empty_key"), (self.deleted_key, "deleted_key")):
-            if mark in rows:
-                raise invalid(f"Using the {name} as a table key is not allowed")
+        names = {self.deleted_key: "deleted_key", self.empty_key: "empty_key"}
+        for row in rows:
+            if row in names:
+                raise invalid(f"Using the {names[row]} as a table key is not allowed")
         return rows
 
     def find(self, keys: np.ndarray, default: np.ndarray) -> np.ndarray:
@@ -315,6 +316,8 @@ class DenseTable(Table):
         return total.tolist()
 
     def remove(self, keys: np.ndarray) -> None:
+        if not keys.ndim:
+            raise invalid(f"Expected key shape {shape_text((None, *self.key_shape))} got []")
         rows = self._rows(keys)
         with self.lock:
             for row in rows:

@@ -19,6 +19,7 @@ from tfcompat._src.framework.tensor import shape_text
 from tfcompat._src.ops.array.fill import zeros_like
 from tfcompat._src.ops.flow.array_value import Arrays
 from tfcompat._src.ops.math.broadcast_gradient import sum_to_inputs
+from tfcompat._src.ops.math.extremes import larger, larger_numpy, smaller, smaller_numpy
 from tfcompat._src.ops.math.unary import FLOATS, conjugate, number
 
 _SMALL = "uint8, int8, int16, int32, int64, complex64, complex128"
@@ -335,12 +336,12 @@ _binary("FloorMod", _MOD, _floor_modulus, _floor_mod_grad, _numpy_floor_modulus)
 _binary("Mod", _MOD, _truncated_modulus, _UNDEFINED, _numpy_truncated_modulus)
 _binary("TruncateMod", _MOD, _truncated_modulus, _UNDEFINED, _numpy_truncated_modulus)
 _binary("Pow", _SIGNED, _power, _pow_grad)
-_binary("Maximum", _REAL, lax.max, _selecting_grad("GreaterEqual"), np.maximum)
-_binary("Minimum", _REAL, lax.min, _selecting_grad("LessEqual"), np.minimum)
+_binary("Maximum", _REAL, larger, _selecting_grad("GreaterEqual"), larger_numpy)
+_binary("Minimum", _REAL, smaller, _selecting_grad("LessEqual"), smaller_numpy)
 _binary("SquaredDifference", _SIGNED, _squared_difference, _squared_difference_grad)
 _binary("Xdivy", _NO_NAN, _xdivy, _xdivy_grad)
 _binary("Xlogy", _NO_NAN, _xlogy, _xlogy_grad)
-op("Atan2", "(y: T, x: T, *, T: FLOAT) -> (z: T)",
+op("Atan2", "(y: T, x: T, *, T: {bfloat16, float16, float32, float64}) -> (z: T)",
    shape=broadcast_inputs, kernel=broadcasting(lax.atan2), gradient=_atan2_grad)  # fmt: skip
 op("NextAfter", "(x1: T, x2: T, *, T: {float64, float32} = float32) -> (output: T)", shape=broadcast_inputs,
    kernel=broadcasting(lax.nextafter), gradient=lambda op, g: sum_to_inputs(op, g, raw.Mul(raw.ZerosLike(op.inputs[1]), g)),

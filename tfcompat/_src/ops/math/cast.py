@@ -40,6 +40,8 @@ def _cast_numpy(x, *, DstT):
         x = x.real
     if DstT.kind == "b":
         return x != 0
+    if x.dtype.kind in "fV" and DstT == np.uint32:
+        x = x.astype(np.int64)
     return x.astype(DstT)
 
 

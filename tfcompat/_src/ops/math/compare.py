@@ -19,8 +19,10 @@ from tfcompat._src.framework.shape_inference import (
     unchanged,
     with_rank,
 )
+from tfcompat._src.framework.tensor import shape_text
 from tfcompat._src.ops.math.binary import broadcasting, full
 from tfcompat._src.ops.math.broadcast_gradient import sum_to_shape
+from tfcompat._src.ops.math.extremes import larger, smaller
 
 _PREDICATE = NotDifferentiable("a predicate has no derivative")
 _UNDEFINED = NotDifferentiable("no gradient is defined", raises=True)
@@ -114,13 +116,30 @@ def _select_shape(c: Any) -> list:
     return [merge(output, condition)]
 
 
+def _check_select(condition: Any, t: Any, e: Any) -> None:
+    """Demands that the values have one shape, and the condition that shape, its first dimension alone, or none."""
+    if condition.ndim and (condition.ndim > 1 or t.ndim == 1):
+        checks.same_shapes_of_node(condition, t, e)
+    if condition.ndim:
+        if not t.ndim:
+            raise errors.InvalidArgumentError(None, None, "'then' must be at least a vector, but saw shape: []")
+        if t.shape[0] != condition.shape[0]:
+            text = f"Number of batches of 'then' must match size of 'cond', but saw: {t.shape[0]} vs. {condition.shape[0]}"
+            raise errors.InvalidArgumentError(None, None, text)
+    if t.shape != e.shape:
+        text = f"'then' and 'else' must have the same size.  but received: {shape_text(t.shape)} vs. {shape_text(e.shape)}"
+        raise errors.InvalidArgumentError(None, None, text)
+
+
 def _select(condition, t, e):
+    _check_select(condition, t, e)
     if condition.ndim and condition.ndim < t.ndim:
         condition = lax.broadcast_in_dim(condition, t.shape, (0,))
     return lax.select(condition, t, e)
 
 
 def _select_numpy(condition, t, e):
+    _check_select(condition, t, e)
     return np.where(condition.reshape(condition.shape + (1,) * (t.ndim - condition.ndim)), t, e)
 
 
@@ -140,11 +159,29 @@ def _select_v2_grad(op: Any, g: Any) -> list:
     return [None, sum_to_shape(t, op.outputs[0], gt), sum_to_shape(e, op.outputs[0], ge)]
 
 
+def _common_shape_of_select(condition: Any, t: Any, e: Any) -> tuple[int, ...]:
+    then, other = shape_text(t.shape), shape_text(e.shape)
+    try:
+        values = np.broadcast_shapes(t.shape, e.shape)
+    except ValueError:
+        raise errors.InvalidArgumentError(None, None, f"then {then} and else {other} must be broadcastable") from None
+    try:
+        return np.broadcast_shapes(condition.shape, values)
+    except ValueError:
+        text = f"condition {shape_text(condition.shape)}, then {then}, and else {other} must be broadcastable"
+        raise errors.InvalidArgumentError(None, None, text) from None
+
+
+def _select_v2_numpy(condition, t, e):
+    _common_shape_of_select(condition, t, e)
+    return np.where(condition, t, e)
+
+
 @op("SelectV2", "(condition: bool, t: T, e: T, *, T: type) -> (output: T)",
     shape=lambda c: [broadcast(c.inputs[0], broadcast(c.inputs[1], c.inputs[2]))], gradient=_select_v2_grad,
-    fold=np.where)  # fmt: skip
+    fold=_select_v2_numpy)  # fmt: skip
 def _select_v2(condition, t, e):
-    shape = np.broadcast_shapes(condition.shape, t.shape, e.shape)
+    shape = _common_shape_of_select(condition, t, e)
     return lax.select(full(condition, shape), full(t, shape), full(e, shape))
 
 
@@ -162,7 +199,13 @@ def _clip_shape(c: Any) -> list:
 @op("ClipByValue", "(t: T, clip_value_min: T, clip_value_max: T, *, T: NUMBER) -> (output: T)",
     shape=_clip_shape, gradient=_UNDEFINED)  # fmt: skip
 def _clip_by_value(t, low, high):
-    return lax.clamp(low, t, high)
+    if any(limit.ndim and limit.shape != t.shape for limit in (low, high)):
+        raise errors.InvalidArgumentError(
+            None, None,
+            "clip_value_min and clip_value_max must be either of the same shape as input, or a scalar. "
+            f"input shape: {shape_text(t.shape)}clip_value_min shape: {shape_text(low.shape)}clip_value_max shape: {shape_text(high.shape)}",
+        )  # fmt: skip
+    return larger(smaller(t, high), low)
 
 
 @op("Bucketize", "(input: T, *, T: {int32, int64, float32, float64}, boundaries: list(float)) -> (output: int32)",
@@ -175,8 +218,8 @@ def _bucketize(x, *, boundaries):
         return lax.full(x.shape, 0, np.dtype(np.int32))
     compared = np.float64 if x.dtype.itemsize == 8 else np.float32
     wide = lax.broadcast_in_dim(lax.convert_element_type(x, compared), x.shape + limits.shape, range(x.ndim))
-    passed = lax.ge(wide, lax.broadcast_in_dim(limits.astype(compared), wide.shape, (x.ndim,)))
-    return lax.reduce_sum(lax.convert_element_type(passed, np.int32), (x.ndim,))
+    below = lax.lt(wide, lax.broadcast_in_dim(limits.astype(compared), wide.shape, (x.ndim,)))
+    return lax.reduce_sum(lax.convert_element_type(lax.bitwise_not(below), np.int32), (x.ndim,))
 
 
 def _bitpack_shape(c: Any) -> list:
@@ -194,7 +237,7 @@ def _bitpack_shape(c: Any) -> list:
     "(input: T, threshold: T, *, T: {bool, float16, float32, float64, int8, int16, int32, int64}) -> (output: uint8)",
     shape=_bitpack_shape, gradient=_UNDEFINED)  # fmt: skip
 def _compare_and_bitpack(x, threshold):
-    checks.scalar("threshold", threshold)
+    checks.scalar("Compare", threshold, "must be a scalar, but saw shape: {}")
     if not x.ndim or x.shape[-1] % 8:
         text = f"Inner dimension of input should be divisible by 8, but saw shape: {list(x.shape)}"
         raise errors.InvalidArgumentError(None, None, text)

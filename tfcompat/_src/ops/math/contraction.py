@@ -44,9 +44,7 @@ def _cross(a, b):
             None, None, f"Both inputs must be of same shape: {shape_text(a.shape)} vs. {shape_text(b.shape)}"
         )
     if a.shape[-1:] != (3,):
-        raise errors.InvalidArgumentError(
-            None, None, f"Cross-products are only defined for 3-element vectors, not {list(a.shape)}"
-        )
+        raise errors.FailedPreconditionError(None, None, "Cross-products are only defined for 3-element vectors.")
     axis = a.ndim - 1
 
     def rolled(x, by):

@@ -66,7 +66,13 @@ def bincount(arr, weights=None, minlength=None, maxlength=None, dtype=dtypes.int
     Raises:
       InvalidArgumentError: a number is negative.
     """
-    with name_scope("bincount"):
+    return bincount_v2(arr, weights, minlength, maxlength, dtype)
+
+
+@export("compat.v2.math.bincount")
+def bincount_v2(arr, weights=None, minlength=None, maxlength=None, dtype=dtypes.int32, name=None):
+    """`tf.math.bincount` with the name of its scope."""
+    with name_scope("bincount" if name is None else name):
         arr = to_tensor(arr, dtypes.int32, "arr")
         is_nonempty = reduce_prod(shape(arr)) > 0
         size = cast(is_nonempty, dtypes.int32) * (reduce_max(arr) + 1)
@@ -94,7 +100,7 @@ def _histogram_fixed_width(values, value_range, nbins, *, dtype):
     if value_range.shape != (2,):
         text = f"value_range should be a vector of 2 elements, but has shape {list(value_range.shape)}"
         raise errors.InvalidArgumentError(None, None, text)
-    checks.scalar("nbins", nbins)
+    checks.scalar("nbins", nbins, "should be a scalar.")
     bins = int(nbins)
     if bins <= 0:
         raise errors.InvalidArgumentError(None, None, f"nbins should be a positive number, but got '{bins}'")

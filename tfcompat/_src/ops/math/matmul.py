@@ -14,7 +14,7 @@ from tfcompat._src.framework.op_spec import op
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.shape_inference import broadcast, merge, merge_size, with_rank, with_rank_at_least
 from tfcompat._src.framework.tensor import shape_text
-from tfcompat._src.ops.math.binary import common_shape, full
+from tfcompat._src.ops.math.binary import full
 from tfcompat._src.ops.math.broadcast_gradient import sum_batch_to_shape
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.complex import conj
@@ -64,7 +64,10 @@ def _matmul_grad(op: Any, g: Any) -> list:
 @op("MatMul", f"(a: T, b: T, *, transpose_a: bool = False, transpose_b: bool = False, T: {_TYPES}) -> (product: T)",
     shape=_matmul_shape, gradient=_matmul_grad)  # fmt: skip
 def _matmul(a, b, *, transpose_a, transpose_b):
-    if a.ndim != 2 or b.ndim != 2 or a.shape[0 if transpose_a else 1] != b.shape[1 if transpose_b else 0]:
+    for i, x in enumerate((a, b)):
+        if x.ndim != 2:
+            raise errors.InvalidArgumentError(None, None, f"In[{i}] is not a matrix. Instead it has shape {shape_text(x.shape)}")
+    if a.shape[0 if transpose_a else 1] != b.shape[1 if transpose_b else 0]:
         raise errors.InvalidArgumentError(
             None, None, f"Matrix size-incompatible: In[0]: {shape_text(a.shape)}, In[1]: {shape_text(b.shape)}"
         )
@@ -117,7 +120,11 @@ def _batch_matmul(x, y, *, adj_x, adj_y):
         )
     if y.ndim == 2 and x.ndim > 2 and not adj_x:
         return lax.dot_general(x, y, (((x.ndim - 1,), (1 if adj_y else 0,)), ((), ())))
-    batch = common_shape(x.shape[:-2], y.shape[:-2])
+    try:
+        batch = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    except ValueError:
+        shapes = f"{shape_text(x.shape)} vs. {shape_text(y.shape)}"
+        raise errors.InvalidArgumentError(None, None, f"In[0] and In[1] must have compatible batch dimensions: {shapes}") from None
     x, y = full(x, batch + x.shape[-2:]), full(y, batch + y.shape[-2:])
     n = len(batch)
     contracted = ((n if adj_x else n + 1,), (n + 1 if adj_y else n,))
@@ -125,10 +132,12 @@ def _batch_matmul(x, y, *, adj_x, adj_y):
 
 
 def _batch_matmul_of_equal_batches(x, y, *, adj_x, adj_y):
-    if x.shape[:-2] != y.shape[:-2]:
-        raise errors.InvalidArgumentError(
-            None, None, f"In[0] and In[1] must have the same batch dimensions: {shape_text(x.shape)} vs. {shape_text(y.shape)}"
-        )
+    shapes = shape_text(x.shape), shape_text(y.shape)
+    if x.ndim != y.ndim:
+        raise errors.InvalidArgumentError(None, None, f"In[0] and In[1] has different ndims: {' vs. '.join(shapes)}")
+    for i, (a, b) in enumerate(zip(x.shape[:-2], y.shape[:-2])):
+        if a != b:
+            raise errors.InvalidArgumentError(None, None, f"In[0].dim({i}) and In[1].dim({i}) must be the same: {' vs '.join(shapes)}")
     return _batch_matmul(x, y, adj_x=adj_x, adj_y=adj_y)
 
 

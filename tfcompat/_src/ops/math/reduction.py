@@ -55,8 +55,13 @@ def reduction_axes(axes: np.ndarray, rank: int) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
-def _kept(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(1 if i in axes else s for i, s in enumerate(shape))
+def _reduced(shape: tuple[int, ...], axes: tuple[int, ...], keep_dims: bool) -> tuple[int, ...]:
+    return tuple(1 if i in axes else s for i, s in enumerate(shape) if keep_dims or i not in axes)
+
+
+def _one_each(shape: tuple[int, ...], axes: tuple[int, ...]) -> bool:
+    """Whether one element makes each result, which 1.15 copies then: NaN, and a sign under EuclideanNorm, stay."""
+    return all(shape[a] == 1 for a in axes)
 
 
 def _reducing(function: Callable) -> Callable:
@@ -64,17 +69,20 @@ def _reducing(function: Callable) -> Callable:
 
     def kernel(x, axes, *, keep_dims):
         axes = reduction_axes(axes, x.ndim)
-        if not axes:
-            return x
+        if _one_each(x.shape, axes):
+            return lax.reshape(x, _reduced(x.shape, axes, keep_dims))
         found = function(x, axes)
-        return lax.reshape(found, _kept(x.shape, axes)) if keep_dims else found
+        return lax.reshape(found, _reduced(x.shape, axes, True)) if keep_dims else found
 
     return kernel
 
 
 def _reducing_numpy(function: Callable) -> Callable:
     def kernel(x, axes, *, keep_dims):
-        return function(x, axis=reduction_axes(axes, x.ndim), keepdims=keep_dims)
+        axes = reduction_axes(axes, x.ndim)
+        if _one_each(x.shape, axes):
+            return np.reshape(x, _reduced(x.shape, axes, keep_dims))
+        return function(x, axis=axes, keepdims=keep_dims)
 
     return kernel
 
@@ -85,6 +93,18 @@ def _mean(x, axes):
     if x.dtype.kind in "iu" and not count:
         return lax.full_like(total, 0)
     return lax.div(total, np.asarray(count).astype(x.dtype))
+
+
+def _extreme(integers: Callable, start: float, replaces: Callable) -> Callable:
+    """A reduction that keeps `start` until an element `replaces` it, and so on: NaN never does, as in 1.15."""
+
+    def choose(kept, new):
+        return lax.select(replaces(new, kept), new, kept)
+
+    def reduce(x, axes):
+        return integers(x, axes) if x.dtype.kind in "iu" else lax.reduce(x, np.asarray(start, x.dtype), choose, axes)
+
+    return reduce
 
 
 def _euclidean_norm(x, axes):
@@ -107,14 +127,14 @@ def _integer_numpy(function: Callable, identity: Any = None) -> Callable:
     return _reducing_numpy(reduce)
 
 
-def _extreme_numpy(function: Callable, lowest: bool) -> Callable:
+def _extreme_numpy(ufunc: np.ufunc, lowest: bool) -> Callable:
     def reduce(x, axis, keepdims):
         if x.dtype.kind in "iu":
             limits = np.iinfo(x.dtype)
             initial = limits.min if lowest else limits.max
         else:
             initial = x.dtype.type(-np.inf if lowest else np.inf)
-        return function(x, axis=axis, keepdims=keepdims, initial=initial)
+        return ufunc.reduce(x, axis=axis, keepdims=keepdims, initial=initial)
 
     return _reducing_numpy(reduce)
 
@@ -197,8 +217,8 @@ def _reduction(name: str, types: str, function: Callable, gradient: Any, fold: C
 _reduction("Sum", "NUMBER", lax.reduce_sum, _sum_grad, _integer_numpy(np.sum, 0))
 _reduction("Mean", "NUMBER", _mean, _mean_grad)
 _reduction("Prod", "NUMBER", lax.reduce_prod, FROM_KERNEL, _integer_numpy(np.prod, 1))
-_reduction("Max", "NUMBER", lax.reduce_max, _extreme_grad, _extreme_numpy(np.max, lowest=True))
-_reduction("Min", "NUMBER", lax.reduce_min, _extreme_grad, _extreme_numpy(np.min, lowest=False))
+_reduction("Max", "NUMBER", _extreme(lax.reduce_max, -np.inf, lax.gt), _extreme_grad, _extreme_numpy(np.fmax, lowest=True))
+_reduction("Min", "NUMBER", _extreme(lax.reduce_min, np.inf, lax.lt), _extreme_grad, _extreme_numpy(np.fmin, lowest=False))
 _reduction("All", "bool", lax.reduce_and, _UNDEFINED, _integer_numpy(np.all))
 _reduction("Any", "bool", lax.reduce_or, _UNDEFINED, _integer_numpy(np.any))
 _reduction("EuclideanNorm", "NUMBER", _euclidean_norm, NotDifferentiable("1.15 defines no gradient"))
@@ -227,7 +247,7 @@ def _arg_shape(c: Any) -> list:
 
 def _arg(function: Callable, worst: float) -> Callable:
     def kernel(x, axis, *, output_type):
-        checks.scalar("dim", axis)
+        checks.scalar("dim", axis, "must be a scalar, but received tensor of shape: {}")
         axis = int(axis)
         if not -x.ndim <= axis < x.ndim:
             raise errors.InvalidArgumentError(

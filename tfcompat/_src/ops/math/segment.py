@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
+import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
 from jax import lax
@@ -168,6 +169,19 @@ def _sorted_kernel(function: np.ufunc, gap: int) -> Callable:
     return lambda data, segment_ids: reduce_sorted(function, data, segment_ids, gap)
 
 
+def _sorted_extreme(function: np.ufunc, start: float) -> Callable:
+    """NaN is passed over, but a segment of one row is that row; one of NaN alone gives `start`."""
+
+    def kernel(data, segment_ids):
+        found = reduce_sorted(function, data, segment_ids, 0)
+        if data.dtype.kind not in "iu" and np.any(unordered := np.isnan(found)):
+            several = np.bincount(segment_ids, minlength=len(found)) > 1
+            found[unordered & several.reshape((-1,) + (1,) * (data.ndim - 1))] = start
+        return found
+
+    return kernel
+
+
 def _segment_sum_grad(op: Any, g: Any) -> list:
     return [gather_rows(g, op.inputs[1]), None]
 
@@ -189,8 +203,8 @@ def _segment_extreme_grad(op: Any, g: Any) -> list:
 _segment("SegmentSum", "NUMBER", _sorted_kernel(np.add, 0), _segment_sum_grad)
 _segment("SegmentMean", "NUMBER", _segment_mean, _segment_mean_grad)
 _segment("SegmentProd", "NUMBER", _sorted_kernel(np.multiply, 1), _UNDEFINED)
-_segment("SegmentMax", "REAL", _sorted_kernel(np.maximum, 0), _segment_extreme_grad)
-_segment("SegmentMin", "REAL", _sorted_kernel(np.minimum, 0), _segment_extreme_grad)
+_segment("SegmentMax", "REAL", _sorted_extreme(np.fmax, -np.inf), _segment_extreme_grad)
+_segment("SegmentMin", "REAL", _sorted_extreme(np.fmin, np.inf), _segment_extreme_grad)
 
 
 # ---- unsorted ids ----
@@ -230,9 +244,37 @@ def scatter_rows(scatter: Callable, ids: Any, rows: Any, num: int, initial: Any)
     return scatter(base, indices, flat, numbers, mode=lax.GatherScatterMode.FILL_OR_DROP)
 
 
+def _since_nan(scatter: Callable) -> Callable:
+    """The extreme of the rows behind the last NaN of a segment, as each row is compared with what was found before it."""
+
+    def from_last_nan(base, indices, rows, numbers, mode):
+        order = lax.broadcasted_iota(np.int32, rows.shape, 0)
+        is_nan = lax.ne(rows, rows)
+        last = lax.scatter_max(
+            lax.full(base.shape, -1, np.int32), indices, lax.select(is_nan, order, lax.full_like(order, -1)), numbers, mode=mode
+        )
+        last_of_row = jnp.take(last, indices[:, 0], axis=0, mode="clip")
+        counts = lax.gt(order, last_of_row)
+        newest = lax.scatter_max(lax.full(base.shape, -1, np.int32), indices, order, numbers, mode=mode)
+        found = scatter(base, indices, lax.select(counts, rows, lax.full_like(rows, base.reshape(-1)[0])), numbers, mode=mode)
+        ends_in_nan = lax.bitwise_and(lax.ge(last, np.int32(0)), lax.eq(last, newest))
+        return lax.select(ends_in_nan, lax.full_like(found, np.nan), found)
+
+    def extreme(base, indices, rows, numbers, mode):
+        if rows.dtype.kind in "iu" or not rows.size or not base.size:
+            return scatter(base, indices, rows, numbers, mode=mode)
+        return lax.cond(
+            lax.reduce_or(lax.ne(rows, rows), range(rows.ndim)),
+            lambda *values: from_last_nan(*values, numbers, mode),
+            lambda *values: scatter(*values, numbers, mode=mode), base, indices, rows,
+        )  # fmt: skip
+
+    return extreme
+
+
 def _unsorted(name: str, types: str, scatter: Callable, initial: Callable, gradient: Callable) -> None:
     def kernel(data, segment_ids, num_segments):
-        checks.scalar("num_segments", num_segments)
+        checks.scalar("num_segments", num_segments, "should be a scalar, not shape {}")
         num = int(num_segments)
         if num < 0:
             raise invalid("Input num_segments == %d must not be negative." % num)
@@ -305,8 +347,8 @@ def _unsorted_prod_grad(op: Any, g: Any) -> list:
 
 _unsorted("UnsortedSegmentSum", "NUMBER", lax.scatter_add, lambda dtype: 0, _unsorted_sum_grad)
 _unsorted("UnsortedSegmentProd", "NUMBER", lax.scatter_mul, lambda dtype: 1, _unsorted_prod_grad)
-_unsorted("UnsortedSegmentMax", "REAL", lax.scatter_max, lowest, _unsorted_extreme_grad)
-_unsorted("UnsortedSegmentMin", "REAL", lax.scatter_min, highest, _unsorted_extreme_grad)
+_unsorted("UnsortedSegmentMax", "REAL", _since_nan(lax.scatter_max), lowest, _unsorted_extreme_grad)
+_unsorted("UnsortedSegmentMin", "REAL", _since_nan(lax.scatter_min), highest, _unsorted_extreme_grad)
 
 
 # ---- public functions ----

@@ -74,7 +74,7 @@ def _linspace_shape(c: Any) -> list:
     shape=_linspace_shape, gradient=_NO_GRADIENT, constants=("start", "stop", "num"), fold=True)  # fmt: skip
 def _linspace(start, stop, num):
     for label, value in (("start", start), ("stop", stop), ("num", num)):
-        checks.scalar(label, value)
+        checks.scalar(label, value, "must be a scalar, not shape {}")
     if num <= 0:
         raise errors.InvalidArgumentError(None, None, f"Requires num > 0: {num}")
     if num == 1:

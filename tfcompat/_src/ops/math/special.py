@@ -18,13 +18,13 @@ from tfcompat._src.framework.tensor import shape_text
 from tfcompat._src.ops.math.binary import full, repeated
 from tfcompat._src.ops.math.broadcast_gradient import sum_to_inputs, sum_to_shape
 from tfcompat._src.ops.math.reduce import reduce_sum
-from tfcompat._src.ops.math.unary import absolute, exp, number, unary_function
+from tfcompat._src.ops.math.unary import FLOATS, absolute, exp, number, unary_function
 
 _TWO_OVER_SQRT_PI = 2 / np.sqrt(np.pi)
 
 
 def _unary(name: str, kernel: Callable, gradient: Callable) -> None:
-    op(name, "(x: T, *, T: FLOAT) -> (y: T)", shape=unchanged, kernel=kernel, gradient=gradient, depth=2)
+    op(name, "(x: T, *, T: {" + FLOATS + "}) -> (y: T)", shape=unchanged, kernel=kernel, gradient=gradient, depth=2)
 
 
 def _erf_grad(sign: int) -> Callable:

@@ -161,13 +161,13 @@ _unary("Acosh", _INEXACT, lax.acosh, lambda op, g: [raw.RealDiv(g, conjugate(raw
 _unary("Atanh", _INEXACT, lax.atanh, _by_input(lambda x: raw.Reciprocal(_one_minus_square(x))))
 _unary("Sigmoid", _INEXACT, lax.logistic, lambda op, g: [raw.SigmoidGrad(conjugate(op.outputs[0]), g)])
 _unary("Sign", _SIGNED, _sign, _zeros)
-_unary("Floor", "FLOAT", lax.floor, _ROUNDING, np.floor)
-_unary("Ceil", "FLOAT", lax.ceil, _ROUNDING, np.ceil)
-_unary("Rint", "FLOAT", _round, _ROUNDING, np.rint)
+_unary("Floor", "{" + FLOATS + "}", lax.floor, _ROUNDING, np.floor)
+_unary("Ceil", "{" + FLOATS + "}", lax.ceil, _ROUNDING, np.ceil)
+_unary("Rint", "{" + FLOATS + "}", _round, _ROUNDING, np.rint)
 _unary("Round", _SIGNED, _round, _ROUNDING, _round_numpy)
-_unary("IsNan", "FLOAT", _is_nan, _PREDICATE, np.isnan, "bool")
-_unary("IsInf", "FLOAT", _is_inf, _PREDICATE, np.isinf, "bool")
-_unary("IsFinite", "FLOAT", lax.is_finite, _PREDICATE, np.isfinite, "bool")
+_unary("IsNan", "{" + FLOATS + "}", _is_nan, _PREDICATE, np.isnan, "bool")
+_unary("IsInf", "{" + FLOATS + "}", _is_inf, _PREDICATE, np.isinf, "bool")
+_unary("IsFinite", "{" + FLOATS + "}", lax.is_finite, _PREDICATE, np.isfinite, "bool")
 
 
 # ---- the op types of gradients ----

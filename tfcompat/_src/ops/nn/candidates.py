@@ -35,7 +35,7 @@ def _check_true_classes(true_classes: np.ndarray, num_true: int) -> None:
         raise errors.InvalidArgumentError(None, None, "true_classes must be a matrix")
     if true_classes.shape[1] != num_true:
         raise errors.InvalidArgumentError(
-            None, None, f"true_classes must have num_true columns, expected: {num_true} was: {true_classes.shape[1]}"
+            None, None, f"true_classes must have num_true columns, expected: {true_classes.shape[1]} was: {num_true}"
         )
 
 

@@ -16,7 +16,7 @@ from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.tensor import Tensor, shape_text
 from tfcompat._src.ops.array.reorder import reverse
 from tfcompat._src.ops.nn.window_sizes import text_attr, window_counts, window_positions
-from tfcompat._src.ops.nn.windows import Window, make_window, sum_over_windows, tap_slices
+from tfcompat._src.ops.nn.windows import Window, first_valid_tap, make_window, sum_over_windows, tap_slices
 
 _ATTRS = 'T: REAL, strides: list(int) >= 4, rates: list(int) >= 4, padding: {"SAME", "VALID"}'
 _NAMES = ("strides", "rates", "padding")
@@ -86,17 +86,19 @@ def _inside(x: Any, window: Window) -> list:
 
 
 def _sums(x: Any, filters: Any, window: Window) -> list:
-    """For each tap, the input plus the filter; padding never wins."""
+    """For each tap, the input plus the filter; the lowest number for padding, NaN and what is below it."""
     lowest = _lowest(x.dtype)
     weights = filters.reshape(window.taps, -1)
     taps = zip(tap_slices(x, window, 0), weights, _inside(x, window))
-    return [jnp.where(inside, tap + weight, lowest) for tap, weight, inside in taps]
+    sums = [(tap + weight, inside) for tap, weight, inside in taps]
+    return [jnp.where(inside & (total > lowest), total, lowest) for total, inside in sums]
 
 
-def _winners(sums: list) -> Any:
-    """Number of the first tap with the largest sum, for every position."""
-    best, winner = sums[0], jnp.zeros(sums[0].shape, np.int32)
-    for number, value in enumerate(sums[1:], 1):
+def _winners(sums: list, default: Any) -> Any:
+    """Number of the first tap with the largest sum, for every position; `default` where none is above the lowest."""
+    best = jnp.full(sums[0].shape, _lowest(sums[0].dtype))
+    winner = jnp.broadcast_to(default, best.shape)
+    for number, value in enumerate(sums):
         winner = jnp.where(value > best, np.int32(number), winner)
         best = jnp.maximum(best, value)
     return winner
@@ -135,7 +137,7 @@ def _dilation_input_grad(x, filters, out_backprop, *, strides, rates, padding):
     window = _gradient_window(x, filters, out_backprop, strides, rates, padding)
     if window is None:
         return jnp.zeros(x.shape, x.dtype)
-    winner = _winners(_sums(x, filters, window))
+    winner = _winners(_sums(x, filters, window), first_valid_tap(window))
     zero = np.zeros((), x.dtype)[()]
     return sum_over_windows(
         lambda tap, number, g: jnp.where(number == tap, g, zero), [winner, out_backprop], [-1, 0], window
@@ -150,7 +152,7 @@ def _dilation_filter_grad(x, filters, out_backprop, *, strides, rates, padding):
     window = _gradient_window(x, filters, out_backprop, strides, rates, padding)
     if window is None:
         return jnp.zeros(filters.shape, filters.dtype)
-    winner = _winners(_sums(x, filters, window))
+    winner = _winners(_sums(x, filters, window), np.int32(0))
     zero = np.zeros((), x.dtype)[()]
     sums = [jnp.where(winner == tap, out_backprop, zero).sum((0, 1, 2), dtype=x.dtype) for tap in range(window.taps)]
     return jnp.stack(sums).reshape(filters.shape)

@@ -270,6 +270,7 @@ def _ratios(value: Any) -> list:
     return [1, *values, 1] if len(values) == 2 else values
 
 
+@export("compat.v2.nn.fractional_max_pool")
 def fractional_max_pool_v2(
     value: Any, pooling_ratio: Any, pseudo_random: bool = False, overlapping: bool = False, seed: int = 0,
     name: str | None = None,
@@ -280,6 +281,7 @@ def fractional_max_pool_v2(
     )
 
 
+@export("compat.v2.nn.fractional_avg_pool")
 def fractional_avg_pool_v2(
     value: Any, pooling_ratio: Any, pseudo_random: bool = False, overlapping: bool = False, seed: int = 0,
     name: str | None = None,

@@ -20,6 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from tfcompat._src.ops.math.extremes import without_nan
 from tfcompat._src.ops.nn.windows import (
     Window,
     channels_first,
@@ -41,13 +42,15 @@ def max_pool(x: jax.Array, *, ksize: Sequence[int], strides: Sequence[int], padd
     """MaxPool and MaxPool3D: the largest element of each window.
 
     x: [batch, *spatial, channels] in data_format order. Returns the same with the spatial dimensions of the windows.
-    The result is never below the dtype's lowest finite number, and NaN loses against every number, as on 1.15's CPU.
+    NaN loses against every number, as on 1.15's CPU, and the result of two dimensions is never below the dtype's lowest
+    finite number.
     Raises ValueError where the window spans the batch, or the channels together with spatial dimensions.
     """
     if _depth(ksize, data_format) > 1:
         return _max_pool_depth(x, ksize, strides, data_format)
     window = _pool_window(x.shape, ksize, strides, padding, data_format)
-    return from_channels_last(_max(channels_last(x, data_format), window), data_format)
+    lowest = _lowest(x.dtype) if x.ndim == 4 else _below_all(x.dtype)
+    return from_channels_last(_max(channels_last(x, data_format), window, lowest), data_format)
 
 
 def max_pool_grad(x: jax.Array, grad: jax.Array, *, ksize: Sequence[int], strides: Sequence[int], padding: str,
@@ -60,7 +63,7 @@ def max_pool_grad(x: jax.Array, grad: jax.Array, *, ksize: Sequence[int], stride
     window = _pool_window(x.shape, ksize, strides, padding, data_format)
     x, grad = channels_last(x, data_format), channels_last(grad, data_format)
     if window.taps > _MOST_TAPS:
-        _, transpose = jax.vjp(lambda x: _max_by_reduce_window(x, window), _without_nan(x))
+        _, transpose = jax.vjp(lambda x: _max_by_reduce_window(x, window), _at_least(x, _lowest(x.dtype)))
         return from_channels_last(transpose(grad)[0], data_format)
     zero = jnp.zeros((), grad.dtype)
     y = sum_over_windows(lambda tap, index, g: jnp.where(index == tap, g, zero),
@@ -85,11 +88,12 @@ def max_pool_grad_grad(x: jax.Array, y: jax.Array, grad: jax.Array, *, ksize: Se
 
 def max_pool_3d_grad(x: jax.Array, y: jax.Array, grad: jax.Array, *, ksize: Sequence[int], strides: Sequence[int],
                      padding: str, data_format: str) -> jax.Array:
-    """MaxPool3DGrad: each window's gradient goes to every element that equals the pooled output `y`."""
+    """MaxPool3DGrad: each window's gradient goes to every element that is less than 1e-5 from the pooled output `y`."""
     window = _pool_window(x.shape, ksize, strides, padding, data_format)
     x, y, grad = (channels_last(a, data_format) for a in (x, y, grad))
     zero = jnp.zeros((), grad.dtype)
-    hits = jnp.stack([tap == y for tap in tap_slices(x, window, _below_all(x.dtype))], -2)
+    close = np.asarray(1e-5, x.dtype)
+    hits = jnp.stack([jnp.abs(tap - y) < close for tap in tap_slices(x, window, _below_all(x.dtype))], -2)
     result = sum_over_windows(lambda tap, hit, g: jnp.where(hit[..., tap, :], g, zero),
                               [hits, grad], [False, 0], window)
     return from_channels_last(result, data_format)
@@ -177,7 +181,7 @@ def _max_pool_depth(x, ksize, strides, data_format):
     if _depth(strides, data_format) != depth or x.shape[-1] % depth:
         raise ValueError(f"max pooling over channels wants a window that divides the {x.shape[-1]} channels and "
                          f"equals its stride: ksize {list(ksize)}, strides {list(strides)}")
-    x = _without_nan(x)
+    x = without_nan(x, -np.inf)
     return from_channels_last(x.reshape(*x.shape[:-1], -1, depth).max(-1), data_format)
 
 
@@ -195,9 +199,8 @@ def _sum_dtype(dtype):
     return jnp.float32 if dtype in (jnp.float16, jnp.bfloat16) else dtype
 
 
-def _without_nan(x):
-    """`x` with NaN and minus infinity replaced by the dtype's lowest number."""
-    lowest = _lowest(x.dtype)
+def _at_least(x, lowest):
+    """`x` with `lowest` in the place of what is not above it, NaN too."""
     return jnp.where(x > lowest, x, lowest)
 
 
@@ -211,16 +214,16 @@ def _max_by_reduce_window(x, window: Window):
     return _reduce_window(x, _below_all(x.dtype), lax.max, window)
 
 
-def _max(x, window: Window):
+def _max(x, window: Window, lowest):
+    x = _at_least(x, lowest)
     if window.taps > _MOST_TAPS:
-        return _max_by_reduce_window(_without_nan(x), window)
-    lowest = _lowest(x.dtype)
-    return functools.reduce(lax.max, tap_slices(jnp.where(x > lowest, x, lowest), window, lowest))
+        return _max_by_reduce_window(x, window)
+    return functools.reduce(lax.max, tap_slices(x, window, lowest))
 
 
 def _first_maximum(x, window: Window):
     """Number of the tap that holds each window's first maximum, int32; a NaN in the first place is never exceeded."""
-    largest = lax.optimization_barrier(_max(x, window))
+    largest = lax.optimization_barrier(_max(x, window, _lowest(x.dtype)))
     first = first_valid_tap(window)
     index = jnp.zeros(largest.shape, jnp.int32)
     for number, tap in reversed(list(enumerate(tap_slices(x, window, _below_all(x.dtype))))):

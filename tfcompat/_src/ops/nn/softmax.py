@@ -295,7 +295,7 @@ def _axis_moved_to_end(x: Tensor, axis: Any, input_rank: Tensor) -> Tensor:
     return transpose(x, concat([arange(axis), arange(axis + 1, input_rank), [axis]], 0))
 
 
-@export("nn.softmax_cross_entropy_with_logits_v2")
+@export("nn.softmax_cross_entropy_with_logits_v2", "compat.v2.nn.softmax_cross_entropy_with_logits")
 def softmax_cross_entropy_with_logits_v2(
     labels: Any, logits: Any, axis: int | None = None, name: str | None = None, dim: int | None = None
 ) -> Tensor:

@@ -15,6 +15,7 @@ from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import NotDifferentiable, op
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.tensor import Tensor, shape_text
+from tfcompat._src.ops.math.extremes import without_nan
 
 _LAST = np.array(-1, np.int32)
 _SORTED_SHARE = 0.25
@@ -73,9 +74,23 @@ def _largest(x: Any, k: int) -> tuple:
         raise _invalid(f"input must have at least k columns. Had {x.shape[-1]}, needed {k}")
     if k == 0 or 0 in x.shape:
         return jnp.zeros((*x.shape[:-1], k), x.dtype), jnp.zeros((*x.shape[:-1], k), np.int32)
+    places = _places_of_largest(_comparable(x), k)
+    return jnp.take_along_axis(x, places, axis=-1), places
+
+
+def _comparable(x: Any) -> Any:
+    """`x` with NaN below every number, and zeros of one sign: those are equal, so the first comes first."""
+    if jnp.issubdtype(x.dtype, np.integer):
+        return x
+    return jnp.where(x == 0, np.zeros((), x.dtype), without_nan(x, -np.inf))
+
+
+def _places_of_largest(x: Any, k: int) -> Any:
     if x.dtype.itemsize <= 4 and k >= _SORTED_SHARE * x.shape[-1]:
-        return lax.platform_dependent(x, cpu=functools.partial(_largest_by_keys, k=k), default=functools.partial(_top_k_of, k=k))
-    return _top_k_of(x, k)
+        return lax.platform_dependent(
+            x, cpu=functools.partial(_largest_by_keys, k=k), default=lambda x: _top_k_of(x, k)[1]
+        )
+    return _top_k_of(x, k)[1]
 
 
 def _top_k_of(x: Any, k: int) -> tuple:
@@ -101,17 +116,16 @@ def _largest_of_blocks(x: Any, k: int) -> tuple:
     return values, jnp.take_along_axis(chosen, places // _BLOCK, axis=-1) * _BLOCK + (places % _BLOCK).astype(np.int32)
 
 
-def _largest_by_keys(x: Any, k: int) -> tuple:
+def _largest_by_keys(x: Any, k: int) -> Any:
     """By sorting 64-bit integers, value above place: XLA sorts these on a CPU several times as fast as pairs."""
     if jnp.issubdtype(x.dtype, np.floating):
-        bits = lax.bitcast_convert_type(x.astype(np.float32) + np.float32(0), np.int32)
+        bits = lax.bitcast_convert_type(x.astype(np.float32), np.int32)
         keys = jnp.where(bits < 0, bits ^ np.int32(0x7FFFFFFF), bits).astype(np.int64)
     else:
         keys = x.astype(np.int64) - (1 << 31 if x.dtype == np.uint32 else 0)
     places = lax.broadcasted_iota(np.int64, x.shape, x.ndim - 1)
     order = lax.sort((~keys << 32) | places, dimension=x.ndim - 1, is_stable=False)
-    found = (order[..., :k] & 0xFFFFFFFF).astype(np.int32)
-    return jnp.take_along_axis(x, found, axis=-1), found
+    return (order[..., :k] & 0xFFFFFFFF).astype(np.int32)
 
 
 @op(

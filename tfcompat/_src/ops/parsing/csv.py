@@ -186,6 +186,7 @@ def decode_csv(
     return decode_csv_v2(records, record_defaults, field_delim, use_quote_delim, na_value, select_cols, name)
 
 
+@export("compat.v2.io.decode_csv")
 def decode_csv_v2(
     records: Any, record_defaults: list, field_delim: str = ",", use_quote_delim: bool = True, na_value: str = "",
     select_cols: list[int] | None = None, name: str | None = None,

@@ -57,6 +57,7 @@ def parse_example(serialized: Any, features: dict, name: str | None = None, exam
     return parse_example_v2(serialized, features, example_names, name)
 
 
+@export("compat.v2.io.parse_example")
 def parse_example_v2(serialized: Any, features: dict, example_names: Any = None, name: str | None = None) -> dict[str, Any]:
     """See parse_example."""
     if not features:

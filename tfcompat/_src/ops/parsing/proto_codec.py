@@ -213,7 +213,7 @@ def _decode_proto(serialized, *, message_type, field_names, output_types, descri
     return sizes.reshape(*serialized.shape, len(fields)), columns
 
 
-@export("io.decode_proto")
+@export("io.decode_proto", "contrib.proto.decode_proto")
 def decode_proto(
     bytes: Any, message_type: str, field_names: Sequence[str], output_types: Sequence[Any], descriptor_source: str = "local://",
     message_format: str = "binary", sanitize: bool = False, name: str | None = None,
@@ -331,7 +331,7 @@ def _encode_proto(sizes, values, *, field_names, message_type, descriptor_source
     return found.reshape(prefix)
 
 
-@export("io.encode_proto")
+@export("io.encode_proto", "contrib.proto.encode_proto")
 def encode_proto(
     sizes: Any, values: Sequence[Any], field_names: Sequence[str], message_type: str, descriptor_source: str = "local://",
     name: str | None = None,

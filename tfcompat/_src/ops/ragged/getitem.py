@@ -9,10 +9,11 @@ from tfcompat._src.framework import errors, raw
 from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.ops.array.fill import zeros
 from tfcompat._src.ops.array.gather import gather
-from tfcompat._src.ops.array.join import stack
+from tfcompat._src.ops.array.join import concat, stack
 from tfcompat._src.ops.array.search import where_v2
-from tfcompat._src.ops.array.shape import expand_dims
+from tfcompat._src.ops.array.shape import expand_dims, size
 from tfcompat._src.ops.composed.rank_checks import assert_rank
 from tfcompat._src.ops.control.groups import with_dependencies
 from tfcompat._src.ops.math.binary import maximum, minimum
@@ -78,14 +79,27 @@ def _outer(x: Any, keys: list) -> Any:
             return expand_dims(found, 0)
         return type(x).from_row_splits(found, stack([0, found.nrows()]), validate=False)
     if isinstance(first, slice):
-        return _inner(x if first == _ALL else gather_rows(x, _picked(x.nrows(), first)), rest)
+        return _inner(_rows(x, first), rest)
     try:
         start, limit = x.row_splits[:-1][first], x.row_splits[1:][first]
     except errors.InvalidArgumentError:  # in eager mode, where Python ends a loop over rows by the IndexError
         if isinstance(first, int) and first >= 0:
             raise IndexError(f"Row key {first} out of bounds") from None
         raise
-    return _outer(x.values[start:limit], rest)
+    row = x.values[start:limit]
+    return row[tuple(rest)] if rest else row
+
+
+def _rows(x: Any, part: slice) -> Any:
+    """The rows of a ragged tensor that a slice picks; neighbours are one span of its values."""
+    if part == _ALL:
+        return x
+    if not (part.step is None or isinstance(part.step, int) and part.step == 1):
+        return gather_rows(x, _picked(x.nrows(), part))
+    starts, limits = x.row_splits[:-1][part], x.row_splits[1:][part]
+    splits = concat([zeros([1], starts.dtype)[size(starts) :], starts[:1], limits], 0)
+    begin, end = splits[0], splits[-1]
+    return type(x).from_row_splits(x.values[begin:end], splits - begin, validate=False)
 
 
 def _picked(count: Tensor, part: slice) -> Tensor:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import checks, raw
+from tfcompat._src.framework import checks, errors, raw
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.indexed_slices import IndexedSlices
 from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
@@ -183,31 +183,73 @@ def _ragged_to_sparse(nested_splits, values):
 # ---- RaggedTensorToTensor ----
 
 
-def _row_ids(partitions: tuple, kinds: tuple) -> tuple[int, list[np.ndarray]]:
+def _row_ids(partitions: tuple, kinds: tuple, value_count: int) -> tuple[int, list[np.ndarray]]:
     """The number of rows, and for each ragged dimension the row of each of its values."""
-    if not kinds or kinds[0] not in ("FIRST_DIM_SIZE", "ROW_SPLITS"):
-        raise invalid(f"Cannot handle row partition types {kinds}")
-    rows = int(partitions[0]) if kinds[0] == "FIRST_DIM_SIZE" else len(partitions[0]) - 1
+    by_size = kinds[0] == "FIRST_DIM_SIZE"
+    if by_size and partitions[0].size != 1:
+        raise invalid(f"FIRST_DIM_SIZE must be a scalar, got shape {shape_text(partitions[0].shape)}")
+    parts = [part.reshape(-1) for part in partitions[by_size:]]
+    rows = int(partitions[0].reshape(())) if by_size else len(parts[0]) - 1
+    if rows < 0:
+        raise invalid(f"Dimension {rows} must be >= 0")
+    counts = [rows]
+    for part, kind in zip(parts, kinds[by_size:]):
+        counts.append(int(part[-1]) if kind == "ROW_SPLITS" and len(part) else len(part))
+    counts[-1] = value_count
     found = []
-    for part, kind in zip(partitions, kinds):
-        if kind == "ROW_SPLITS":
-            found.append(np.repeat(np.arange(len(part) - 1), np.diff(part)))
-        elif kind == "VALUE_ROWIDS":
+    for part, kind, above, below in zip(parts, kinds[by_size:], counts, counts[1:]):
+        if kind == "VALUE_ROWIDS":
+            if np.any(part < 0) or np.any(part >= above) or np.any(np.diff(part) < 0):
+                raise invalid(f"VALUE_ROWIDS must rise from 0 to less than {above}, got {part.tolist()}")
+            _require_entries(len(part) == below)
             found.append(part)
-        elif kind != "FIRST_DIM_SIZE":
-            raise invalid(f"Unknown row partition type: {kind}")
+        else:
+            lengths = np.diff(part)
+            if lengths.max(initial=0) > 0:
+                _require_entries(part[0] == 0 and np.all(lengths >= 0) and len(lengths) == above and part[-1] == below)
+            found.append(np.repeat(np.arange(len(lengths)), np.maximum(lengths, 0)))
     return rows, found
+
+
+def _require_entries(are_as_many: Any) -> None:
+    if not are_as_many:
+        raise errors.InternalError(None, None, "Values and indices must be equal")
+
+
+def _padded_shape(c: Any) -> list:
+    kinds = [kind.decode() for kind in c.attr("row_partition_types")]
+    for kind in kinds:
+        if kind not in ("FIRST_DIM_SIZE", "ROW_SPLITS", "VALUE_ROWIDS"):
+            raise ValueError(f"Unknown string for partition info type: {kind}")
+    if not kinds:
+        raise ValueError("Partition info types should not be empty")
+    if "FIRST_DIM_SIZE" in kinds[1:]:
+        raise ValueError("FIRST_DIM_SIZE must be first")
+    if kinds[0] == "FIRST_DIM_SIZE" and kinds[1:2] != ["VALUE_ROWIDS"]:
+        raise ValueError("FIRST_DIM_SIZE must be followed by VALUE_ROWIDS")
+    if kinds[0] == "VALUE_ROWIDS":
+        raise ValueError("VALUE_ROWIDS cannot be first")
+    parts = c.inputs[3:]
+    if len(kinds) != len(parts):
+        raise ValueError(f"Number of row partition tensors ({len(parts)}) does not equal the number of row partition types({len(kinds)}).")
+    for kind, sizes in zip(kinds, parts):
+        if sizes is not None and len(sizes) != (kind != "FIRST_DIM_SIZE"):
+            raise ValueError("FIRST_DIM_SIZE must be a scalar." if kind == "FIRST_DIM_SIZE" else "Row partition must be a vector.")
+    return [c.shape_value(0)]
 
 
 @op(
     "RaggedTensorToTensor",
     "(shape: Tshape, values: T, default_value: T, row_partition_tensors: num_row_partition_tensors*Tindex, *, T: type, "
     "Tindex: INDEX, Tshape: INDEX, num_row_partition_tensors: int >= 1, row_partition_types: list(string)) -> (result: T)",
-    shape=lambda c: [c.shape_value(0)], gradient=NotDifferentiable("1.15 has no gradient of RaggedTensorToTensor", raises=True),
-    place=HOST,
+    shape=_padded_shape, gradient=NotDifferentiable("1.15 has no gradient of RaggedTensorToTensor", raises=True), place=HOST,
 )  # fmt: skip
 def _ragged_to_tensor(wanted, values, default_value, partitions, *, row_partition_types):
-    count, row_ids = _row_ids(partitions, row_partition_types)
+    if not values.ndim:
+        raise invalid("Value shape (), which must have a dimension for the ragged values")
+    if default_value.size != 1 and default_value.shape != values.shape[default_value.ndim * -1 :]:
+        raise invalid(f"default_value {shape_text(default_value.shape)} does not fit values {shape_text(values.shape)}")
+    count, row_ids = _row_ids(partitions, row_partition_types, len(values))
     places, sizes = [np.arange(count)], [count]
     for ids in row_ids:
         starts = np.searchsorted(ids, ids)
@@ -219,8 +261,9 @@ def _ragged_to_tensor(wanted, values, default_value, partitions, *, row_partitio
         full = np.where(wanted < 0, full, wanted)
     elif wanted.ndim:
         raise invalid(f"shape must have {len(full)} sizes, got {len(wanted)}")
+    checks.require_room(full.tolist(), values.dtype)
     result = np.empty(full, values.dtype)
-    result[...] = default_value
+    result[...] = default_value.reshape(()) if default_value.size == 1 else default_value
     kept = np.all([p < n for p, n in zip(places, full)], axis=0)
     inner = tuple(slice(min(a, b)) for a, b in zip(values.shape[1:], full[len(places) :]))
     result[(*(p[kept] for p in places), *inner)] = values[(kept, *inner)]

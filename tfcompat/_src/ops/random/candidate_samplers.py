@@ -14,7 +14,9 @@ from tfcompat._src.ops.random.distributions import double_from_words
 
 _DRAWS_PER_CANDIDATE = 512
 _SCALAR_BLOCK = 256
+_LARGEST_BLOCK = 1 << 18
 _INT32_MAX = 2**31 - 1
+_UNIFORM_STEP = 2.0**-23
 
 
 def reserve_candidates(num_sampled: int) -> int:
@@ -95,9 +97,7 @@ def sample_candidates(
     if not unique:
         tries, sampled = num_sampled, sampler.sample(stream, num_sampled)
     elif num_sampled > sampler.support:
-        raise errors.InvalidArgumentError(
-            None, None, f"Sampler's range is too small: {num_sampled} unique of {sampler.support} values."
-        )
+        raise errors.InvalidArgumentError(None, None, "Sampler's range is too small.")
     else:
         tries, sampled = _sample_unique(sampler, stream, num_sampled)
 
@@ -114,13 +114,15 @@ def sample_candidates(
 
 def _sample_unique(sampler: Sampler, stream: WordStream, count: int) -> tuple[int, np.ndarray]:
     """How many values were tried until `count` different ones were found, and these in order."""
-    tries, found = 0, {}
+    tries, found, block = 0, np.empty(0, np.int64), count + count // 2
     while True:
-        for value in sampler.sample(stream, count + count // 2).tolist():
-            if len(found) == count:
-                return tries, np.fromiter(found, np.int64, count)
-            tries += 1
-            found[value] = None
+        values, firsts = np.unique(sampler.sample(stream, block), return_index=True)
+        is_new = ~np.isin(values, found)
+        order = np.argsort(firsts[is_new])[: count - found.size]
+        found = np.concatenate([found, values[is_new][order]])
+        if found.size == count:
+            return tries + int(firsts[is_new][order[-1]]) + 1, found
+        tries, block = tries + block, min(2 * block, _LARGEST_BLOCK)
 
 
 class UniformSampler:
@@ -180,23 +182,31 @@ class FixedUnigramSampler:
         self._weights = np.concatenate([np.zeros(reserved, np.float32), powers.astype(np.float32)])
         self._total = np.cumsum(self._weights)[-1]
         self.classes = self._weights.size
-        self.support = int(np.count_nonzero(self._weights))
         self._threshold, self._alias = _alias_table(self._weights)
+        own = np.flatnonzero(self._threshold > 0)
+        others = self._alias[self._threshold <= 1 - _UNIFORM_STEP]
+        self.support = np.union1d(own, others).size
 
     def sample(self, stream: WordStream, count: int) -> np.ndarray:
-        values = np.empty(count, np.int64)
-        for i in range(count):
-            uniform = (stream.word() & 0x7FFFFF) * 2.0**-23
-            bucket = stream.below(self.classes)
-            values[i] = bucket if uniform < self._threshold[bucket] else self._alias[bucket]
-        return values
+        words = self._accepted_words(stream, count)
+        uniform = (words[:, 0] & 0x7FFFFF) * _UNIFORM_STEP
+        bucket = (words[:, 1] % np.uint32(self.classes)).astype(np.int64)
+        return np.where(uniform < self._threshold[bucket], bucket, self._alias[bucket])
+
+    def _accepted_words(self, stream: WordStream, count: int) -> np.ndarray:
+        """Words [count, 2]; a second one by which some bucket would be more likely than another is left out."""
+        rejected = 0 if self.classes & (self.classes - 1) == 0 else (2**32 - 1) % self.classes + 1
+        words = stream.take(2 * count)
+        while (low := np.flatnonzero(words[1::2] < rejected)).size:
+            words = np.concatenate([np.delete(words, 2 * low[0] + 1), stream.take(1)])
+        return words.reshape(-1, 2)
 
     def probability(self, values: np.ndarray) -> np.ndarray:
         inside = (values >= 0) & (values < self.classes)
         return np.where(inside, self._weights[np.where(inside, values, 0)] / self._total, np.float32(0))
 
 
-def _alias_table(weights: np.ndarray) -> tuple[list[float], list[int]]:
+def _alias_table(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """For each bucket the probability of its own value and the value that takes the rest."""
     count = weights.size
     total = float(np.cumsum(weights.astype(np.float64))[-1])
@@ -211,7 +221,7 @@ def _alias_table(weights: np.ndarray) -> tuple[list[float], list[int]]:
         (low if scaled[rich] < 1.0 else high).append(rich)
     for i in low + high:
         scaled[i] = 1.0
-    return np.array(scaled, np.float32).tolist(), alias
+    return np.array(scaled, np.float32), np.array(alias)
 
 
 class LearnedUnigramSampler:

@@ -9,7 +9,7 @@ DEFAULT_GRAPH_SEED = 87654321
 _MODULUS = 2**31 - 1
 
 
-@export("set_random_seed", "random.set_random_seed")
+@export("set_random_seed", "random.set_random_seed", "compat.v2.random.set_seed")
 def set_random_seed(seed: int | None) -> None:
     """Sets the default graph's seed, which ops made later take, with their node number unless they have a seed."""
     get_default_graph().seed = seed

@@ -16,7 +16,7 @@ from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import HOST, RANDOM, NotDifferentiable, op
 from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.framework.tensor import Tensor, shape_text
 from tfcompat._src.ops.array.fill import zeros_like
 from tfcompat._src.ops.random import bounded_normal, distributions, rejection
 from tfcompat._src.ops.random.seeds import seed_attrs
@@ -68,8 +68,8 @@ _filling("TruncatedNormal", distributions.truncated_normal)
 def integers(xp: ModuleType, rng: tuple, shape: Any, minval: Any, maxval: Any) -> Any:
     """Integers in [minval, maxval); requires minval < maxval where there is anything to draw."""
     sizes = shape_of(shape)
-    checks.scalar("minval", minval)
-    checks.scalar("maxval", maxval)
+    checks.scalar("minval", minval, "must be 0-D, got shape {}")
+    checks.scalar("maxval", maxval, "must be 0-D, got shape {}")
     size = math.prod(sizes)
     if size:
         checks.require(minval < maxval, "Need minval < maxval, got {} >= {}", minval, maxval)
@@ -149,7 +149,9 @@ def samples_shape(c):
 
 def categorical_samples(xp: ModuleType, rng: tuple, logits: Any, num_samples: Any, output_dtype: Any) -> Any:
     """Class numbers; requires classes to choose from and no negative number of samples."""
-    checks.scalar("num_samples", num_samples)
+    if logits.ndim != 2:
+        raise errors.InvalidArgumentError(None, None, f"logits should be a matrix, got shape {shape_text(logits.shape)}")
+    checks.scalar("num_samples", num_samples, "should be a scalar, got shape {}")
     count, classes = int(num_samples), logits.shape[1]
     checks.require(np.bool_(count >= 0), "num_samples should be nonnegative, got {}", count)
     checks.require(np.bool_(classes > 0), "num_classes should be positive, got {}", classes)
@@ -470,6 +472,7 @@ def random_poisson(
         return raw.RandomPoissonV2(sizes, lam, dtype=dtype, **seed_attrs(seed))
 
 
+@export("compat.v2.random.poisson")
 def random_poisson_v2(
     shape: Any, lam: Any, dtype: Any = dtypes.float32, seed: int | None = None, name: str | None = None
 ) -> Tensor:

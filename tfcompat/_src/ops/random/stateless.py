@@ -114,7 +114,7 @@ def _multinomial(logits, num_samples, seed, *, output_dtype):
 # ---- public functions ----
 
 
-@export("random.stateless_uniform")
+@export("random.stateless_uniform", "contrib.stateless.stateless_random_uniform")
 def stateless_random_uniform(
     shape: Any, seed: Any, minval: Any = 0, maxval: Any = None, dtype: Any = dtypes.float32, name: str | None = None
 ) -> Tensor:
@@ -153,7 +153,7 @@ def _scaled(
         return raw.Add(raw.Mul(numbers, stddev, name="mul"), mean, name=name)
 
 
-@export("random.stateless_normal")
+@export("random.stateless_normal", "contrib.stateless.stateless_random_normal")
 def stateless_random_normal(
     shape: Any, seed: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = dtypes.float32, name: str | None = None
 ) -> Tensor:
@@ -169,7 +169,7 @@ def stateless_random_normal(
     return _scaled("stateless_random_normal", name, shape, seed, mean, stddev, dtype, "StatelessRandomNormal")
 
 
-@export("random.stateless_truncated_normal")
+@export("random.stateless_truncated_normal", "contrib.stateless.stateless_truncated_normal")
 def stateless_truncated_normal(
     shape: Any, seed: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = dtypes.float32, name: str | None = None
 ) -> Tensor:
@@ -190,7 +190,7 @@ def _categorical(logits: Any, num_samples: Any, seed: Any, dtype: Any) -> Tensor
     return raw.StatelessMultinomial(logits, num_samples, seed, output_dtype=dtype)
 
 
-@export("random.stateless_multinomial")
+@export("random.stateless_multinomial", "contrib.stateless.stateless_multinomial")
 def stateless_multinomial(
     logits: Any, num_samples: Any, seed: Any, output_dtype: Any = dtypes.int64, name: str | None = None
 ) -> Tensor:

@@ -101,11 +101,10 @@ def _real_shape(dimensions: int, forward: bool) -> Callable:
 
 def _require_lengths(x: Any, lengths: np.ndarray, wanted: list[int]) -> None:
     """Demands that each transformed dimension of `x` has the wanted size at least."""
-    dimensions = len(lengths)
-    _require_rank(x, dimensions)
-    for i, (have, want) in enumerate(zip(x.shape[-dimensions:], wanted)):
+    first = x.ndim - len(lengths)
+    for i, (have, want) in enumerate(zip(x.shape[first:], wanted)):
         if lengths[i] <= 0 or have < want:
-            text = f"Input dimension {i} must have length of at least {want} but got: {have}"
+            text = f"Input dimension {first + i} must have length of at least {want} but got: {have}"
             raise errors.InvalidArgumentError(None, None, text)
 
 
@@ -120,8 +119,8 @@ def _cropped(x: Any, sizes: list[int]) -> Any:
 
 
 def _rfft(x, fft_length, *, dimensions):
+    _require_rank(x, dimensions)
     lengths = _lengths(fft_length, dimensions)
-    _require_rank(x, len(lengths))
     if 0 in x.shape:
         sizes = (*lengths[:-1], lengths[-1] // 2 + 1 if lengths[-1] else 0)
         return jnp.zeros((*x.shape[: -len(lengths)], *sizes), np.complex64)
@@ -130,8 +129,8 @@ def _rfft(x, fft_length, *, dimensions):
 
 
 def _irfft(x, fft_length, *, dimensions):
+    _require_rank(x, dimensions)
     lengths = _lengths(fft_length, dimensions)
-    _require_rank(x, len(lengths))
     if 0 in x.shape:
         return jnp.zeros((*x.shape[: -len(lengths)], *lengths), np.float32)
     wanted = [*lengths[:-1], lengths[-1] // 2 + 1]

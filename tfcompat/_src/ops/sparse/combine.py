@@ -119,7 +119,7 @@ def _picked(values: np.ndarray, positions: np.ndarray, wanted: np.ndarray) -> np
     return np.where(keys[place] == asked, values[place], np.zeros((), values.dtype))
 
 
-# ---- SparseSliceGrad is the same choice, shifted ----
+# ---- SparseSliceGrad: both lists are in order, and are walked through together ----
 
 
 @op(
@@ -145,8 +145,16 @@ def _sparse_slice_grad(grad, input_indices, input_start, output_indices):
             f"# elements of backprop_val_grad and # rows of output_indices should match (#nnz of sum): got {len(grad)} and "
             f"{len(output_indices)}"
         )
-    found = _picked(grad, output_indices + input_start, input_indices)
-    used = np.count_nonzero(np.isin(*reversed(row_keys(input_indices, output_indices + input_start))))
+    if len(input_indices) < len(output_indices):
+        raise invalid(
+            f"# rows of output_indices should be not greater than of input_indices, got {len(output_indices)} and {len(input_indices)}"
+        )
+    found, used = np.zeros(len(input_indices), grad.dtype), 0
+    wanted, given = (keys.tolist() for keys in row_keys(output_indices + input_start, input_indices))
+    for i, key in enumerate(given):
+        if used < len(wanted) and key == wanted[used]:
+            found[i] = grad[used]
+            used += 1
     if used < len(grad):
         raise errors.InternalError(
             None, None, f"Elements of backprop_val_grad aren't all propagated. Num elements:{len(grad)}, used: {used}"

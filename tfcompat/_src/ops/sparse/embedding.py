@@ -75,6 +75,7 @@ def safe_embedding_lookup_sparse(
         return result
 
 
+@export("compat.v2.nn.safe_embedding_lookup_sparse")
 def safe_embedding_lookup_sparse_v2(
     embedding_weights: Any, sparse_ids: SparseTensor, sparse_weights: SparseTensor | None = None, combiner: str = "mean",
     default_id: Any = None, max_norm: float | None = None, name: str | None = None,

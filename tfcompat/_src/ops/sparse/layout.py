@@ -226,9 +226,14 @@ def _fill_empty_rows(indices, values, sizes, default):
     return all_rows[order], filled[order], is_empty, place[: len(rows)]
 
 
+def _fill_empty_rows_grad_shape(c):
+    places, _ = (si.with_rank(sizes, 1) for sizes in c.inputs)
+    return [places, ()]
+
+
 @op(
     "SparseFillEmptyRowsGrad", "(reverse_index_map: int64, grad_values: T, *, T: type) -> (d_values: T, d_default_value: T)",
-    shape=lambda c: [si.with_rank(c.inputs[0], 1), ()],
+    shape=_fill_empty_rows_grad_shape,
     gradient=NotDifferentiable("1.15 has no second gradient of SparseFillEmptyRows", raises=True), place=HOST,
 )  # fmt: skip
 def _fill_empty_rows_grad(places, grad):

@@ -106,7 +106,7 @@ def _checked_factors(indices: Any, values: Any, sizes: Any, b: Any, adjoint_a: b
     if int(sizes[columns]) != dense.shape[0]:
         raise invalid(
             f"Cannot multiply A and B because inner dimension does not match: {int(sizes[columns])} vs. {dense.shape[0]}.  "
-            "Did you forget a transpose?"
+            f"Did you forget a transpose?  Dimensions of A: [{sizes[0]}, {sizes[1]}).  Dimensions of B: {shape_text(b.shape)}"
         )
     return dense, rows, columns
 

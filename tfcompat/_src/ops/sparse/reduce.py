@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -210,3 +211,23 @@ def sparse_reduce_max_sparse(
 ) -> SparseTensor:
     """`tf.sparse.reduce_max` with a SparseTensor as result."""
     return SparseTensor(*_call(raw.SparseReduceMaxSparse, sp_input, axis, keepdims, reduction_axes, keep_dims))
+
+
+@export("compat.v2.sparse.reduce_sum")
+def sparse_reduce_sum_v2(
+    sp_input: Any, axis: Any = None, keepdims: bool | None = None, output_is_sparse: bool = False, name: str | None = None
+) -> Any:
+    """`tf.sparse.reduce_sum`, whose result is a SparseTensor where `output_is_sparse`; `name` is the node's."""
+    if output_is_sparse:
+        return SparseTensor(*_call(functools.partial(raw.SparseReduceSumSparse, name=name), sp_input, axis, keepdims, None, None))
+    return _call(functools.partial(raw.SparseReduceSum, name=name), sp_input, axis, keepdims, None, None)
+
+
+@export("compat.v2.sparse.reduce_max")
+def sparse_reduce_max_v2(
+    sp_input: Any, axis: Any = None, keepdims: bool | None = None, output_is_sparse: bool = False, name: str | None = None
+) -> Any:
+    """`tf.sparse.reduce_max`, whose result is a SparseTensor where `output_is_sparse`; `name` is the node's."""
+    if output_is_sparse:
+        return SparseTensor(*_call(functools.partial(raw.SparseReduceMaxSparse, name=name), sp_input, axis, keepdims, None, None))
+    return _call(functools.partial(raw.SparseReduceMax, name=name), sp_input, axis, keepdims, None, None)

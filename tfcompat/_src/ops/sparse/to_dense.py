@@ -45,15 +45,15 @@ def _check_positions(rows: np.ndarray, sizes: tuple, ordered: bool) -> None:
     outside = np.flatnonzero(((rows < 0) | (rows >= np.array(sizes))).any(1))
     if outside.size:
         i = outside[0]
-        raise _invalid(f"indices[{i}] = {rows[i].tolist()} is out of bounds: need 0 <= index < {list(sizes)}")
+        raise _invalid(f"indices[{i}] = {shape_text(rows[i])} is out of bounds: need 0 <= index < {shape_text(sizes)}")
     if not ordered or len(rows) < 2:
         return
     flat = np.ravel_multi_index(rows.T, sizes)
     wrong = np.flatnonzero(np.diff(flat) <= 0)
     if wrong.size:
         i = wrong[0] + 1
-        what = "repeated" if flat[i] == flat[i - 1] else "out of order"
-        raise _invalid(f"indices[{i}] = {rows[i].tolist()} is {what}")
+        what = "repeated" if flat[i] == flat[i - 1] else "out of order. Many sparse ops require sorted indices."
+        raise _invalid(f"indices[{i}] = {shape_text(rows[i])} is {what}")
 
 
 @op(

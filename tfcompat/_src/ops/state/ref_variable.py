@@ -95,5 +95,7 @@ op("AssignSub", _UPDATE, shape=merged_inputs, kernel=_subtract, gradient=NO_GRAD
 @op("CountUpTo", "(ref: Ref(T), *, limit: int, T: INDEX) -> (output: T)", shape=lambda c: [with_rank(c.inputs[0], 0)],
     gradient=NO_GRADIENT, effects=updates("ref"), fold=True)  # fmt: skip
 def count_up_to(value, *, limit):
+    if value.ndim:
+        raise errors.InvalidArgumentError(None, None, f"input is not a scalar: {shape_text(value.shape)}")
     checks.require(value < limit, "Reached limit of {}", limit, error=errors.OutOfRangeError)
     return value + value.dtype.type(1), value

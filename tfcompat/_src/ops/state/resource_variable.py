@@ -8,6 +8,7 @@ import numpy as np
 
 from tfcompat._src.framework import errors, raw
 from tfcompat._src.framework.convert import constant
+from tfcompat._src.framework.dtypes import cpp_name
 from tfcompat._src.framework.indexed_slices import IndexedSlices
 from tfcompat._src.framework.op_spec import EXTERNAL, HOST, op, overwrites, reads, updates
 from tfcompat._src.framework.shape_inference import (
@@ -33,7 +34,7 @@ def handle_sizes(c: InferenceContext, dtype_attr: str = "dtype") -> Sizes:
     dtype, sizes = found
     wanted = c.attr(dtype_attr)
     if dtype is not wanted:
-        raise ValueError(f"Trying to read variable with wrong dtype. Expected {dtype.name} got {wanted.name}")
+        raise ValueError(f"Trying to read variable with wrong dtype. Expected {cpp_name(dtype.name)} got {cpp_name(wanted.name)}")
     return sizes
 
 

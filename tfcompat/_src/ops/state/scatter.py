@@ -15,6 +15,7 @@ from tfcompat._src.framework.shape_inference import InferenceContext, merge
 from tfcompat._src.framework.tensor import shape_text
 from tfcompat._src.ops.array.gather import require_index_rows
 from tfcompat._src.ops.array.scatter import _scatter_sizes
+from tfcompat._src.ops.math.extremes import without_nan
 from tfcompat._src.ops.state.index_checks import dropped_on_failure, require_rows
 from tfcompat._src.ops.state.ref_variable import NO_GRADIENT, UNDEFINED
 from tfcompat._src.ops.state.resource_variable import handle_sizes
@@ -53,6 +54,15 @@ def _divide(old: Any, positions: Any, values: Any, numbers: Any, mode: Any) -> A
     return lax.fori_loop(0, rows.size, divide_row, old)
 
 
+def _passing_over_nan(combine: Callable, instead: float) -> Callable:
+    """`combine` of minima or maxima, for which NaN among the values counts as `instead`."""
+
+    def extreme(old: Any, positions: Any, values: Any, numbers: Any, mode: Any) -> Any:
+        return combine(old, positions, without_nan(values, instead), numbers, mode=mode)
+
+    return extreme
+
+
 # ---- by rows ----
 
 
@@ -66,7 +76,7 @@ def _row_values(old: Any, indices: Any, values: Any) -> tuple[Any, Any]:
             f"{shape_text(old.shape)}"
         )
     indices = require_rows(indices, old.shape[0], updating=True)
-    return indices, (np if isinstance(old, np.ndarray) else jnp).broadcast_to(values, wanted)
+    return indices, (np if isinstance(values, np.ndarray) else jnp).broadcast_to(values, wanted)
 
 
 def _row_kernel(combine: Callable) -> Callable:
@@ -173,8 +183,8 @@ _register("Add", lax.scatter_add, "NUMBER", "NUMBER", positions=False)
 _register("Sub", lax.scatter_sub, "NUMBER", "NUMBER", positions=False)
 _register("Mul", lax.scatter_mul, "NUMBER", "NUMBER", positions=False)
 _register("Div", _divide, "NUMBER", "NUMBER", positions=False)
-_register("Min", lax.scatter_min, _ORDERED, "NUMBER", positions=False, gradient=UNDEFINED)
-_register("Max", lax.scatter_max, _ORDERED, "NUMBER", positions=False, gradient=UNDEFINED)
+_register("Min", _passing_over_nan(lax.scatter_min, np.inf), _ORDERED, "NUMBER", positions=False, gradient=UNDEFINED)
+_register("Max", _passing_over_nan(lax.scatter_max, -np.inf), _ORDERED, "NUMBER", positions=False, gradient=UNDEFINED)
 _register("Update", lax.scatter, "type", "type", positions=True)
 _register("Add", lax.scatter_add, "NUMBER", "type", positions=True)
 _register("Sub", lax.scatter_sub, "NUMBER", "type", positions=True)

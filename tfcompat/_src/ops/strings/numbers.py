@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -22,18 +23,26 @@ def _invalid(text: str) -> errors.InvalidArgumentError:
     return errors.InvalidArgumentError(None, None, text)
 
 
-def _format(kind: str, precision: int, scientific: bool, shortest: bool, width: int, fill: str) -> str:
-    """The printf format of a number of NumPy's `kind`; InvalidArgumentError for options that exclude each other."""
+def _format(dtype: np.dtype, precision: int, scientific: bool, shortest: bool, width: int, fill: str) -> str:
+    """The printf format of a number; InvalidArgumentError for options that exclude each other."""
+    kind, name = dtype.kind, dtypes.as_dtype(dtype).name
     if kind not in "fc" and (scientific or shortest):
-        raise _invalid("scientific and shortest format not supported for datatype")
+        raise _invalid(f"scientific and shortest format not supported for datatype {name}")
     if kind not in "fc" and precision > -1:
-        raise _invalid("precision not supported for datatype")
+        raise _invalid(f"precision not supported for datatype {name}")
     if scientific and shortest:
         raise _invalid("Cannot select both scientific and shortest notation")
     if len(fill) > 1:
-        raise _invalid(f'Fill string must be one or fewer characters, but was "{fill}"')
-    sizes = (fill + str(width) if width > -1 else "") + (f".{precision}" if precision > -1 else "")
+        raise _invalid("Fill string must be one or fewer characters")
+    if fill not in ("", " ", "+", "-", "0", "#"):
+        raise _invalid(f'Fill argument not supported: "{fill}"')
+    sizes = fill + (str(width) if width > -1 else "") + (f".{precision}" if precision > -1 else "")
     return "%" + sizes + ("d" if kind in "iu" else "e" if scientific else "g" if shortest else "f")
+
+
+def _printed(form: str, value: float | int) -> str:
+    """What C's printf writes: infinity and NaN are filled up with spaces, not zeros."""
+    return (form if math.isfinite(value) else form.replace("%0", "%")) % value
 
 
 @op(
@@ -44,16 +53,16 @@ def _format(kind: str, precision: int, scientific: bool, shortest: bool, width: 
 )  # fmt: skip
 def _as_string(x, *, precision, scientific, shortest, width, fill):
     kind = x.dtype.kind
-    form = _format(kind, precision, scientific, shortest, width, fill)
+    form = _format(x.dtype, precision, scientific, shortest, width, fill)
     found = np.empty(x.shape, object)
     for place in np.ndindex(x.shape):
         value = x[place].item()
         if kind == "b":
             text = "true" if value else "false"
         elif kind == "c":
-            text = f"({form % value.real},{form % value.imag})"
+            text = f"({_printed(form, value.real)},{_printed(form, value.imag)})"
         else:
-            text = form % value
+            text = _printed(form, value)
         found[place] = text.encode()
     return found
 
@@ -81,6 +90,8 @@ def as_string(
     )
 
 
+_WHITE_SPACE = b" \t\n\v\f\r"
+_HEXADECIMAL = re.compile(rb"[+-]?0[xX][0-9A-Fa-f]+")
 _INTEGER = re.compile(rb"[ \t\n\v\f\r]*-?[0-9]+[ \t\n\v\f\r]*")
 
 
@@ -89,7 +100,10 @@ def parse_number(text: bytes, dtype: np.dtype) -> float | int:
     if dtype.kind == "f":
         if b"_" in text or text.strip().lower().endswith(b"infinity"):
             raise ValueError("no number of C's")
-        return float.fromhex(text.decode()) if b"x" in text.lower() else float(text)
+        bare = text.strip(_WHITE_SPACE)
+        if text and not bare:
+            return 0.0
+        return float(int(bare, 16)) if _HEXADECIMAL.fullmatch(bare) else float(text)
     if not _INTEGER.fullmatch(text):
         raise ValueError("not an integer")
     limits, value = np.iinfo(dtype), int(text)

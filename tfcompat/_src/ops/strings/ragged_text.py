@@ -68,6 +68,7 @@ def sparse_string_split(source: Any, sep: Any = None, maxsplit: int = -1) -> Spa
     return SparseTensor(*raw.StringSplitV2(source, sep, maxsplit=maxsplit))
 
 
+@export("compat.v2.strings.split")
 def string_split_v2(input: Any, sep: Any = None, maxsplit: int = -1, name: str | None = None) -> Any:
     """The strings split at `sep` (white space where it is empty), one more ragged dimension."""
     with name_scope(name, "StringSplit", [input]):

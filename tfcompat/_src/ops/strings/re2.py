@@ -13,6 +13,7 @@ _POSIX = {
 }  # fmt: skip
 _ESCAPES = {"z": "\\Z", "a": "\\x07", "v": "\\x0b", "C": "(?s:.)", "f": "\\f", "n": "\\n", "r": "\\r", "t": "\\t"}
 _SAME = frozenset("AbBdDsSwW")
+_VALID_REWRITE = re.compile(r"(?s:\\[0-9\\]|[^\\])*")
 
 
 class InvalidPattern(ValueError):
@@ -63,6 +64,8 @@ class _Translator:
                 if ch == ")" and len(self.multiline) > 1:
                     self.multiline.pop()
                 parts.append(ch)
+        if len(self.multiline) > 1:
+            raise InvalidPattern(f"missing ): {self.pattern}")
         return "".join(parts)
 
     def _repetition(self, ch: str) -> str:
@@ -192,7 +195,10 @@ class _Translator:
 @functools.lru_cache(maxsize=256)
 def compiled(pattern: bytes) -> re.Pattern:
     """The pattern for text of `decoded`; InvalidPattern where RE2 refuses it."""
-    text = decoded(pattern)
+    try:
+        text = pattern.decode()
+    except UnicodeDecodeError as e:
+        raise InvalidPattern(f"invalid UTF-8: {decoded(pattern[e.start :])}") from None
     try:
         return re.compile(_Translator(text).translate(), re.ASCII)
     except (re.error, IndexError, OverflowError, ValueError) as e:
@@ -209,9 +215,9 @@ def encoded(text: str) -> bytes:
 
 
 def replace(pattern: re.Pattern, text: bytes, rewrite: bytes, count: int) -> bytes:
-    """`text` with the first `count` matches (all for 0) replaced; \\0 to \\9 in `rewrite` are groups."""
+    """`text` with the first `count` matches (all for 0) replaced; \\0 to \\9 in `rewrite` are groups, and it ends before another escape."""
     source, parts, last, done = decoded(text), [], 0, 0
-    template = re.split(r"\\(\d|\\)", decoded(rewrite))
+    template = re.split(r"\\(\d|\\)", _VALID_REWRITE.match(decoded(rewrite))[0])
     previous_end = -1
     for match in pattern.finditer(source):
         if match.start() == match.end() == previous_end:

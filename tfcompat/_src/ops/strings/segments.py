@@ -11,7 +11,7 @@ from tfcompat._src.framework import checks, errors, raw
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.framework.tensor import Tensor, shape_text
 
 _NO_GRADIENT = NotDifferentiable("strings are not differentiable", raises=True)
 
@@ -35,7 +35,7 @@ def _ngrams(row: list[bytes], width: int, pads: int, left: bytes, right: bytes, 
 
 
 def _ngrams_shape(c):
-    si.with_rank_at_least(c.inputs[0], 1)
+    si.with_rank(c.inputs[0], 1)
     si.with_rank(c.inputs[1], 1)
     return [(None,), c.inputs[1]]
 
@@ -50,6 +50,8 @@ def _ngrams_shape(c):
 def _string_ngrams(data, splits, *, separator, ngram_widths, left_pad, right_pad, pad_width, preserve_short_sequences):
     if any(w <= 0 for w in ngram_widths):
         raise _invalid("ngram_widths must contain positive values")
+    if splits.ndim != 1:
+        raise _invalid(f"data_splits must be a vector, got shape {shape_text(splits.shape)}")
     for value in splits:
         if not 0 <= value <= data.size:
             raise _invalid(f"Invalid split value {value}, must be in [0,{data.size}]")

@@ -141,9 +141,10 @@ def _join_shape(c):
 
 
 def _joined(inputs, *, separator):
-    shapes = {x.shape for x in inputs if x.ndim}
-    if len(shapes) > 1:
-        raise _invalid(f"Input shapes do not match: {' vs. '.join(str(list(s)) for s in shapes)}")
+    first, *others = [x.shape for x in inputs if x.ndim] or [()]
+    for shape in others:
+        if shape != first:
+            raise _invalid(f"Input shapes do not match: {shape_text(first)} vs. {shape_text(shape)}")
     parts = np.broadcast_arrays(*(np.asarray(x, object) for x in inputs))
     found = np.empty(parts[0].shape, object)
     for place in np.ndindex(found.shape):
@@ -162,6 +163,7 @@ def string_join(inputs: Any, separator: str = "", name: str | None = None) -> Te
 
 
 def _reduce_join_shape(c):
+    si.with_rank_at_most(c.inputs[1], 1)
     sizes, axes = c.inputs[0], c.value(1)
     if sizes is None or axes is None:
         return [None]

@@ -16,7 +16,7 @@ from tfcompat._src.framework import raw
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.framework.tensor import Tensor, shape_text
 
 _add = functools.partial(op, gradient=NotDifferentiable("text has no derivative", raises=True), place=HOST, depth=2)
 _CODECS = {"UTF-8": "utf-8", "UTF-16-BE": "utf-16-be", "UTF-32-BE": "utf-32-be", "UTF-16": "utf-16-be", "UTF-32": "utf-32-be"}
@@ -142,6 +142,8 @@ _add(
 def _encode_shape(c):
     si.with_rank(c.inputs[0], 1)
     (splits,) = si.with_rank(c.inputs[1], 1)
+    if splits == 0:
+        raise ValueError("Negative dimension size caused by subtracting 1 from 0")
     return [(None if splits is None else splits - 1,)]
 
 
@@ -154,6 +156,8 @@ def _encode_shape(c):
 )  # fmt: skip
 def _encode(values, splits, *, errors, output_encoding, replacement_char):
     _check_replacement(replacement_char)
+    if values.ndim != 1 or splits.ndim != 1:
+        raise _invalid(f"input_values and input_splits must be vectors, got {shape_text(values.shape)} and {shape_text(splits.shape)}")
     if not splits.size:
         raise _invalid("Input_splits should contain elements, but given input_values has 0 elements")
     if splits[0] < 0 or (np.diff(splits) < 0).any() or splits[-1] > len(values):
