@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tfcompat._src.checkpoint import varint
+from tfcompat._src.framework.variant import EncodedVariant
 from tfcompat._src.platform import crc32c
 from tfcompat._src.proto import messages
-
-
-@dataclass(frozen=True)
-class EncodedVariant:
-    """A variant that can be saved: the name of its type, and bytes of which that type is made."""
-
-    type_name: str
-    metadata: bytes
 
 
 def encode(array: np.ndarray) -> tuple[bytes, int]:

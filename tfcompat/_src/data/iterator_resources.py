@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.checkpoint.variants import EncodedVariant
 from tfcompat._src.data.functions import HostFunction
 from tfcompat._src.data.values import NO_GRADIENT, OUTPUTS, DatasetValue, Element, Next, Scope, dataset_of, text
 from tfcompat._src.framework import dtypes, errors, jax_compat, raw
@@ -18,6 +17,7 @@ from tfcompat._src.framework.graph import Graph
 from tfcompat._src.framework.host_context import HostContext
 from tfcompat._src.framework.op_spec import EXTERNAL, HOST, op
 from tfcompat._src.framework.tensor import shape_text
+from tfcompat._src.framework.variant import EncodedVariant
 from tfcompat._src.ops.flow.list_value import variant, zeros_like
 from tfcompat._src.ops.queues.queue_ops import MAKES_HANDLE
 from tfcompat._src.ops.queues.resource import SharedResource, invalid, shared_resource

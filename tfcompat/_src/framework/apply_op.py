@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import attr_values, dtypes, tensor_proto
+from tfcompat._src.framework import attr_values, dtypes, errors, variant
 from tfcompat._src.framework.convert import to_tensor
 from tfcompat._src.framework.op_spec import OpSpec
 from tfcompat._src.framework.operation import Operation
@@ -64,7 +64,7 @@ def _apply_eagerly(graph: Any, spec: OpSpec, inputs: list[Any], attrs: dict[str,
     """Runs an operation; its outputs, None where it has none.
 
     Raises:
-      RuntimeError: it takes or gives references, which are of graphs only.
+      RuntimeError: it takes or gives references, which are of graphs only. errors.OpError: it fails.
     """
     ref = next((a.name for a in (*spec.signature.inputs, *spec.signature.outputs) if a.is_ref), None)
     if ref is not None:
@@ -72,7 +72,12 @@ def _apply_eagerly(graph: Any, spec: OpSpec, inputs: list[Any], attrs: dict[str,
     inside = {k: _convert_attr(spec, spec.signature.attrs[k], v) for k, v in attrs.items() if k in spec.signature.attrs}
     tensors_in = _convert_inputs(spec, inputs, inside)
     _complete_attrs(spec, inside)
-    op = graph.make_op(spec, name or spec.name, tensors_in, inside)
+    try:
+        op = graph.make_op(spec, name or spec.name, tensors_in, inside)
+    except errors.OpError as e:
+        if spec.node_class is None:
+            e.at_call(spec.name, name)
+        raise
     found = results(op)
     return None if found is op else found
 
@@ -273,7 +278,7 @@ def _convert_tuple(spec: OpSpec, arg: Arg, values: Any, attrs: dict[str, Any]) -
 
 def _check_allowed_dtype(spec: OpSpec, arg: Arg, attr: Attr, dtype: dtypes.DType) -> None:
     if attr.allowed is not None and dtype not in attr.allowed:
-        names = ", ".join(sorted(d.name for d in attr.allowed))
+        names = ", ".join(d.name for d in attr.allowed)
         raise TypeError(f"Value passed to parameter '{arg.name}' has DataType {dtype.name} not in list of allowed values: {names}")
 
 
@@ -332,7 +337,7 @@ def _as_shape(attr: Attr, value: Any) -> TensorShape:
 
 def _as_array(attr: Attr, value: Any) -> np.ndarray:
     if isinstance(value, messages.TensorProto):
-        return tensor_proto.make_ndarray(value)
+        return variant.array_of(value)
     if not isinstance(value, np.ndarray):
         raise TypeError(f"Don't know how to convert {value!r} to a TensorProto for argument '{attr.name}'")
     return value
@@ -381,7 +386,7 @@ def _check_value(spec: OpSpec, attr: Attr, value: Any) -> None:
         if attr.element_kind == "string":
             listed = '", "'.join(v.decode() for v in attr.allowed)
             raise ValueError(f"Attr '{attr.name}' of '{spec.name}' Op passed string '{value.decode()}' not in: \"{listed}\".")
-        names = ", ".join(sorted(d.name for d in attr.allowed))
+        names = ", ".join(d.name for d in attr.allowed)
         raise TypeError(f"Value passed to parameter '{attr.name}' has DataType {value.name} not in list of allowed values: {names}")
     if attr.minimum is not None and attr.kind == "int" and value < attr.minimum:
         raise ValueError(f"Attr '{attr.name}' of '{spec.name}' Op passed {value} less than minimum {attr.minimum}.")

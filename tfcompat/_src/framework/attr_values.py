@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import dtypes, tensor_proto
+from tfcompat._src.framework import dtypes, variant
 from tfcompat._src.framework import signature as signature_lib
 from tfcompat._src.framework.tensor_shape import TensorShape
 from tfcompat._src.proto import messages
@@ -52,7 +52,7 @@ def fill(proto: Any, value: Any) -> None:
     elif isinstance(value, TensorShape):
         proto.shape.CopyFrom(value.as_proto())
     elif isinstance(value, np.ndarray):
-        proto.tensor.CopyFrom(tensor_proto.make_tensor_proto(value))
+        proto.tensor.CopyFrom(variant.message_of(value))
     elif isinstance(value, messages.TensorProto):
         proto.tensor.CopyFrom(value)
     elif isinstance(value, FunctionRef):
@@ -83,7 +83,7 @@ def _add(proto: Any, element: Any) -> None:
     elif isinstance(element, TensorShape):
         proto.shape.append(element.as_proto())
     elif isinstance(element, np.ndarray):
-        proto.tensor.append(tensor_proto.make_tensor_proto(element))
+        proto.tensor.append(variant.message_of(element))
     elif isinstance(element, FunctionRef):
         fill_function(proto.func.add(), element)
     else:
@@ -100,7 +100,7 @@ def from_proto(proto: Any) -> Any:
     if kind == "shape":
         return TensorShape(proto.shape)
     if kind == "tensor":
-        return tensor_proto.make_ndarray(proto.tensor)
+        return variant.array_of(proto.tensor)
     if kind == "func":
         return function_from_proto(proto.func)
     if kind == "placeholder":
@@ -118,7 +118,7 @@ def _list_from_proto(proto: Any) -> list:
     if proto.shape:
         return [TensorShape(s) for s in proto.shape]
     if proto.tensor:
-        return [tensor_proto.make_ndarray(t) for t in proto.tensor]
+        return [variant.array_of(t) for t in proto.tensor]
     if proto.func:
         return [function_from_proto(f) for f in proto.func]
     return list(proto.s or proto.i or proto.f or proto.b)
@@ -131,7 +131,7 @@ def to_public(value: Any) -> Any:
     if isinstance(value, TensorShape):
         return value.as_proto()
     if isinstance(value, np.ndarray):
-        return tensor_proto.make_tensor_proto(value)
+        return variant.message_of(value)
     if isinstance(value, FunctionRef):
         proto = messages.NameAttrList()
         fill_function(proto, value)
@@ -178,6 +178,6 @@ def op_def(spec: Any) -> Any:
             entry.has_minimum, entry.minimum = True, attr.minimum
         if attr.allowed is not None:
             entry.allowed_values.list.SetInParent()
-            for value in sorted(attr.allowed, key=str):
+            for value in attr.allowed:
                 _add(entry.allowed_values.list, value)
     return proto

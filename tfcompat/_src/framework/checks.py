@@ -15,7 +15,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tfcompat._src.framework import errors
+from tfcompat._src.framework import dtypes, errors
+
+_MOST_ELEMENTS = 2**63 - 1
 
 
 @dataclass
@@ -108,10 +110,23 @@ def place_text(at: Any, sizes: tuple[int, ...]) -> str:
     return f"[{','.join(map(str, np.unravel_index(int(at), sizes)))}]" if sizes else ""
 
 
-def scalar(name: str, array: Any) -> None:
-    """Demands that an input has rank 0."""
+def same_shapes_of_node(*arrays: Any) -> None:
+    """Demands that the inputs of the node that runs have one shape."""
+    for i, array in enumerate(arrays):
+        if array.shape != arrays[0].shape:
+            shapes = [f"[{','.join(map(str, a.shape))}]" for a in (arrays[0], array)]
+            raise errors.InvalidArgumentError(
+                None, None,
+                f"Inputs to operation {COLLECTOR.op.name} of type {COLLECTOR.op.type} must have the same size and shape.  "
+                f"Input 0: {shapes[0]} != input {i}: {shapes[1]}",
+            )  # fmt: skip
+
+
+def scalar(name: str, array: Any, rule: str = "must be a scalar, got shape {}") -> None:
+    """Demands that an input has rank 0; `rule` says so of a shape."""
     if np.ndim(array):
-        raise errors.InvalidArgumentError(None, None, f"{name} must be a scalar, got shape {list(np.shape(array))}")
+        shape = f"[{','.join(map(str, np.shape(array)))}]"
+        raise errors.InvalidArgumentError(None, None, f"{name} {rule.format(shape)}")
 
 
 def sizes(shape: Any) -> None:
@@ -122,8 +137,11 @@ def sizes(shape: Any) -> None:
 
 def require_room(sizes: Any, dtype: np.dtype) -> None:
     """Demands that the machine could hold an array, before something as large is computed on the way to it."""
-    if math.prod(sizes) * dtype.itemsize > _machine_bytes():
-        text = f"OOM when allocating tensor with shape[{','.join(map(str, sizes))}] and type {dtype.name}"
+    count = math.prod(map(int, sizes))
+    if count > _MOST_ELEMENTS:
+        raise errors.InvalidArgumentError(None, None, f"Shape [{','.join(map(str, sizes))}] would have more than 2**63 - 1 elements")
+    if count * dtype.itemsize > _machine_bytes():
+        text = f"OOM when allocating tensor with shape[{','.join(map(str, sizes))}] and type {dtypes.cpp_name(dtype.name)}"
         raise errors.ResourceExhaustedError(None, None, text)
 
 

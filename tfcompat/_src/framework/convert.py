@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import dtypes, op_spec, tensor_proto
+from tfcompat._src.framework import dtypes, op_spec, tensor_proto, variant
 from tfcompat._src.framework.eager_tensor import EagerTensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.scopes import executing_eagerly, get_default_graph
@@ -62,7 +62,7 @@ def to_tensor(
     if isinstance(value, Tensor):
         if dtype is not None and dtype is not value._dtype and not dtype.is_compatible_with(value._dtype):
             raise ValueError(
-                f"Tensor conversion requested dtype {dtype.name} for Tensor with dtype {value.dtype.name}: {str(value)!r}"
+                f"Tensor conversion requested dtype {dtype.name} for Tensor with dtype {value.dtype.name}: {value!r}"
             )
         return value
     for function in _conversions(type(value)):
@@ -133,13 +133,13 @@ def convert_n_to_tensor_or_indexed_slices(values: Iterable[Any], dtype: Any = No
     ]
 
 
-def add_constant(value: np.ndarray, dtype: dtypes.DType, name: str) -> Tensor:
+def add_constant(value: np.ndarray, dtype: dtypes.DType, name: str | None) -> Tensor:
     """A Const node holding `value`."""
     graph = get_default_graph()
     if graph.executes:
         return EagerTensor.of(value, dtype, graph, graph.device_of("Const"))
     attrs = {"value": value, "dtype": dtype}
-    op = graph.make_op(op_spec.get("Const"), graph._final_name(name), (), attrs, [dtype], skip_frames=3)
+    op = graph.make_op(op_spec.get("Const"), graph._final_name(name or "Const"), (), attrs, [dtype], skip_frames=3)
     return op._outputs[0]
 
 
@@ -163,6 +163,7 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
     return _constant(value, wanted, shape, name)
 
 
+@export("compat.v2.constant")
 def constant_v2(value: Any, dtype: Any = None, shape: Any = None, name: str = "Const") -> Tensor:
     """`tf.constant` that fills a shape with a single value only, and gives as many values as it holds that shape."""
     return _constant(value, None if dtype is None else dtypes.as_dtype(dtype), shape, name, allow_broadcast=True)
@@ -172,7 +173,7 @@ def _constant(value: Any, dtype: dtypes.DType | None, shape: Any, name: str, all
     if executing_eagerly():
         _check_for_eager(value, shape, allow_broadcast)
     if isinstance(value, messages.TensorProto):
-        array = tensor_proto.make_ndarray(value)
+        array = variant.array_of(value)
         return add_constant(array, dtypes.as_dtype(value.dtype), name)
     array = tensor_proto.to_numpy(value, dtype, shape, allow_broadcast)
     if isinstance(value, np.ndarray) and np.may_share_memory(array, value):

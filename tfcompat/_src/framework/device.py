@@ -62,6 +62,7 @@ def _parse(spec: str | None) -> _Parts:
     return _Parts(**found)
 
 
+@export("compat.v2.DeviceSpec")
 class DeviceSpecV2:
     """A device, named in part or whole, that does not change.
 

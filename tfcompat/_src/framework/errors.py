@@ -64,6 +64,11 @@ class OpError(Exception):
         code = (self._error_code,) if type(self).__init__ in (OpError.__init__, UnknownError.__init__) else ()
         return type(self), (self._node_def, None, self._message, *code)
 
+    def at_call(self, op_type: str, name: str | None) -> None:
+        """Makes this an error of an operation that ran when it was called, with this name if it was given one: of no node."""
+        self._op = self._node_def = None
+        self._message += f" [Op:{op_type}]" + (f" name: {name}" if name else "")
+
     def __str__(self) -> str:
         if self._op is None:
             return self._message

@@ -521,12 +521,19 @@ def short_name(dtype: dtypes.DType) -> str:
     return dtypes.cpp_name(name) + ("_ref" if dtype._is_ref_dtype else "")
 
 
-def copy_into(graph: FuncGraph, body: FuncGraph, arguments: Sequence[Tensor]) -> list[Tensor]:
-    """Adds copies of a body's nodes to `graph` with `arguments` in place of its inputs; its results there."""
+def copier_into(graph: Graph) -> Callable:
+    """What `copied` takes to add the copies to a graph, on the devices of the nodes or else those of the graph's scopes."""
 
     def copy(op: Operation, attrs: dict[str, Any], inputs: list[Tensor], controls: list[Operation]) -> Operation:
         with graph.control_dependencies(controls):
-            return graph.make_op(spec_of(op), graph.unique_name(op.name), inputs, attrs, [t._dtype for t in op._outputs])
+            found = graph.make_op(spec_of(op), graph.unique_name(op.name), inputs, attrs, [t._dtype for t in op._outputs])
+        found._device = op._device or found._device
+        return found
 
-    values = copied(body, arguments, copy)[1]
+    return copy
+
+
+def copy_into(graph: FuncGraph, body: FuncGraph, arguments: Sequence[Tensor]) -> list[Tensor]:
+    """Adds copies of a body's nodes to `graph` with `arguments` in place of its inputs; its results there."""
+    values = copied(body, arguments, copier_into(graph))[1]
     return [values[t] for t in body.outputs]

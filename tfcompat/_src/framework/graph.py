@@ -345,10 +345,11 @@ class Graph(Collections):
         if control_inputs is None:
             return None
         found: list[Operation] = []
+        known = self._current_control_dependencies()
         for element in control_inputs:
             element = self.as_graph_element(element.op if hasattr(element, "dense_shape") or hasattr(element, "_handle") else element)
             element = element.op if isinstance(element, Tensor) else element
-            if element not in found:
+            if element not in found and element not in known:
                 found.append(element)
         return found
 

@@ -168,7 +168,7 @@ def internal_convert_to_tensor_or_indexed_slices(
         return convert.to_tensor(value, wanted, name, as_ref)
     if wanted is not None and not wanted.is_compatible_with(value.dtype):
         raise ValueError(
-            f"Tensor conversion requested dtype {wanted.name} for Tensor with dtype {value.dtype.name}: {str(value)!r}"
+            f"Tensor conversion requested dtype {wanted.name} for Tensor with dtype {value.dtype.name}: {value!r}"
         )
     return value
 

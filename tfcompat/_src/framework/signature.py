@@ -47,12 +47,12 @@ class Arg:
 
 @dataclass(frozen=True)
 class Attr:
-    """An attribute: its kind, default (REQUIRED where there is none), allowed values (strings in their order) and minimum."""
+    """An attribute: its kind, default (REQUIRED where there is none), allowed values in their order, and minimum."""
 
     name: str
     kind: str
     default: Any = REQUIRED
-    allowed: frozenset | tuple | None = None
+    allowed: tuple | None = None
     minimum: int | None = None
 
     @property
@@ -96,8 +96,8 @@ def _split(text: str) -> list[str]:
 
 
 @functools.cache
-def _dtype_set(names: str) -> frozenset[dtypes.DType]:
-    return frozenset(dtypes.as_dtype(n) for n in names.replace(",", " ").split())
+def _dtypes_of(names: str) -> tuple[dtypes.DType, ...]:
+    return tuple(dtypes.as_dtype(n) for n in names.replace(",", " ").split())
 
 
 def _parse_arg(text: str, attrs: dict[str, Attr]) -> Arg:
@@ -135,11 +135,11 @@ def _parse_attr(text: str) -> Attr:
     is_list = kind.startswith("list(")
     element = kind[5:-1].strip() if is_list else kind
     if element in NAMED_SETS:
-        element, allowed = "type", _dtype_set(NAMED_SETS[element])
+        element, allowed = "type", _dtypes_of(NAMED_SETS[element])
     elif element.startswith("{") and '"' in element:
         allowed, element = tuple(v.encode() for v in ast.literal_eval(f"[{element[1:-1]}]")), "string"
     elif element.startswith("{"):
-        allowed, element = _dtype_set(element.strip("{}")), "type"
+        allowed, element = _dtypes_of(element.strip("{}")), "type"
     elif element not in SCALAR_KINDS:
         raise ValueError(f"attribute {text!r}: unknown kind {element!r}")
     if default_text:

@@ -25,6 +25,7 @@ from tfcompat._src.framework.tensor_shape import TensorShape
 from tfcompat._src.framework.tensor_spec import TensorSpec
 from tfcompat._src.function import eager_call, executor_type
 from tfcompat._src.function.tracing import Traced
+from tfcompat._src.function.variable_lifting import lifting_creator
 from tfcompat._src.variables.resource_variable import is_resource_variable
 from tfcompat._src.variables.variable import creator_stack
 
@@ -246,8 +247,9 @@ class Function:
         found = self._traces.get(key)
         if found is None:
             creators = list(creator_stack(graph))
-            if self._traces and self._lifts_variables:
-                creators.append(_refused)
+            if self._lifts_variables:
+                arguments = [t for t in nest.flatten((args, kwargs), expand_composites=True) if isinstance(t, Tensor)]
+                creators.append(_refused if self._traces else lifting_creator(arguments))
             if self.input_signature is not None:
                 args = self.input_signature
             traced = traced_as(self.python_function, *self._autograph)

@@ -17,12 +17,11 @@ from tfcompat._src.framework.function_body import (
     acting_nodes,
     body_nodes,
     copied,
+    copier_into,
     results_spec,
-    spec_of,
 )
 from tfcompat._src.framework.function_def import argument_names
 from tfcompat._src.framework.op_spec import op
-from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.scopes import control_dependencies, get_default_graph
 from tfcompat._src.framework.shape_inference import InferenceContext
 from tfcompat._src.framework.tensor import Tensor
@@ -230,11 +229,7 @@ def _run(function: GraphFunction, arguments: list[Tensor]) -> list[Tensor]:
             wanted, found = (dtypes.cpp_name(t.dtype.base_dtype.name) for t in (inner, given))
             raise errors.InvalidArgumentError(None, None, f"{function.name}: Expects arg[{i}] to be {wanted} but {found} is provided")
 
-    def copy(node: Operation, attrs: dict[str, Any], inputs: list[Tensor], controls: list[Operation]) -> Operation:
-        with graph.control_dependencies(controls):
-            return graph.make_op(spec_of(node), graph.unique_name(node.name), inputs, attrs, [t._dtype for t in node._outputs])
-
-    made, values = copied(function.body, arguments, copy)
+    made, values = copied(function.body, arguments, copier_into(graph))
     acting = [made[node] for node in acting_nodes(body_nodes(function.body))]
     results = [values[t] for t in function.body.outputs]
     for result, inner in zip(results, function.body.outputs):

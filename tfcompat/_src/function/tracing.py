@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tfcompat._src.framework import dtypes, nest, raw
@@ -17,7 +18,7 @@ from tfcompat._src.framework.scopes import control_dependencies, get_default_gra
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape
 from tfcompat._src.ops.control.while_context import flow_of
-from tfcompat._src.variables.scope import VARIABLE_STORES
+from tfcompat._src.variables.scope import VARIABLE_STORES, get_variable_scope
 from tfcompat._src.variables.variable import creator_stack
 
 _SHARED = (GraphKeys.GLOBAL_VARIABLES, GraphKeys.LOCAL_VARIABLES, GraphKeys.TRAINABLE_VARIABLES, *VARIABLE_STORES)
@@ -25,15 +26,17 @@ _NUMBERS = itertools.count()
 
 
 class TracedGraph(FuncGraph):
-    """The body of a traced function, with the seed, devices and collections of the graph around it.
+    """The body of a traced function, with the seed, colocations and collections of the graph around it.
 
+    Nodes without a device run on that of the call; where a function chooses devices, it is asked inside too.
     `shares_collections` says that the collections are that graph's own; else those of variables are, and the others copies.
     """
 
     def __init__(self, outer: Graph, shares_collections: bool, keeps_effects: bool) -> None:
         super().__init__(outer)
         self.keeps_effects = keeps_effects
-        self._devices, self._colocations = list(outer._devices), list(outer._colocations)
+        self._devices = list(outer._devices) if any(callable(d.obj.device) for d in outer._devices) else []
+        self._colocations = list(outer._colocations)
         self.functional_control_flow = True
         self.is_branch = shares_collections
         self._seed = outer.seed
@@ -53,6 +56,18 @@ class TracedGraph(FuncGraph):
         ops = [getattr(c, "op", c) for c in control_inputs]
         self.control_captures.update(dict.fromkeys(op for op in ops if op.graph is not self))
         return super().control_dependencies([op for op in ops if op.graph is self])
+
+
+@contextlib.contextmanager
+def _resource_variables() -> Iterator[None]:
+    """Variables made inside are behind resources, whatever the variable scope says."""
+    scope = get_variable_scope()
+    before = scope.use_resource
+    scope.set_use_resource(True)
+    try:
+        yield
+    finally:
+        scope.set_use_resource(before)
 
 
 class Traced:
@@ -83,7 +98,8 @@ class Traced:
         names = names or ["placeholder"] * len(kinds)
         with self.body.as_default():
             inputs = [self.body.add_input(dtype, sizes, name) for (dtype, sizes), name in zip(kinds, names)]
-            self.result = nest.map_structure(_as_tensor, fn(inputs), expand_composites=True)
+            with _resource_variables():
+                self.result = nest.map_structure(_as_tensor, fn(inputs), expand_composites=True)
         self.derivatives: list[Any] = []
         self.read_result()
 

@@ -404,6 +404,26 @@ def get_gradient_function(op: Operation) -> Callable | None:
     return gradient_rule(op) if op.inputs else None
 
 
+@export("compat.v2.gradients")
+def gradients_v2(
+    ys: Any, xs: Any, grad_ys: Any = None, name: str = "gradients", gate_gradients: bool = False,
+    aggregation_method: Any = None, stop_gradients: Any = None,
+    unconnected_gradients: Any = UnconnectedGradients.NONE,
+) -> list[Any]:  # fmt: skip
+    """`tf.gradients` that places the gradient of an operation with it."""
+    return gradients(
+        ys, xs, grad_ys, name, True, gate_gradients, aggregation_method, stop_gradients, unconnected_gradients
+    )
+
+
+@export("compat.v2.hessians")
+def HessiansV2(  # noqa: N802
+    ys: Any, xs: Any, gate_gradients: bool = False, aggregation_method: Any = None, name: str = "hessians"
+) -> list[Tensor]:
+    """`tf.hessians` with `name` at the end."""
+    return hessians(ys, xs, name, False, gate_gradients, aggregation_method)
+
+
 @export("hessians")
 def hessians(
     ys: Any, xs: Any, name: str = "hessians", colocate_gradients_with_ops: bool = False, gate_gradients: bool = False,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import sys
 import types
 from typing import Any
 
 from tfcompat._src.framework.export import export
-from tfcompat._src.proto import pool
+from tfcompat._src.proto import definitions, pool
 from tfcompat._src.shim import missing
 from tfcompat._src.shim.places import NAMES, REAL_MODULES
 from tfcompat._src.shim.resolve import ABSENT, canonical, known, listed, lookup, public_module
@@ -15,11 +16,26 @@ from tfcompat._src.shim.table import modules, names
 
 
 class InternalModule(types.ModuleType):
-    """A module of TensorFlow's Python package; a name is looked for when it is first read."""
+    """A module of TensorFlow's Python package; a name is looked for when it is first read.
+
+    What a program puts in the place of a function or class is also what the implementation calls, until it is deleted.
+    """
 
     def __init__(self, path: str) -> None:
         super().__init__(path, f"{path} of TensorFlow 1.15, as tfcompat has it.")
         self.__path__: list[str] = []
+        vars(self)["__originals__"] = {}
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not name.startswith("__") and not isinstance(value, types.ModuleType) and (old := getattr(self, name, ABSENT)) is not ABSENT:
+            self.__originals__.setdefault(name, old)
+            _replace(name, old, value)
+        super().__setattr__(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        if name in self.__originals__:
+            _replace(name, getattr(self, name), self.__originals__.pop(name))
+        super().__delattr__(name)
 
     def __getattr__(self, name: str) -> Any:
         path = self.__name__
@@ -43,11 +59,18 @@ class InternalModule(types.ModuleType):
                 f"{path}.{name}", public if public and public[0] != "@" and ":" not in public else None
             )
             raise AttributeError(text, name=name, obj=self)
-        setattr(self, name, found)
+        vars(self)[name] = found
         return found
 
     def __dir__(self) -> list[str]:
         return sorted({*names(self.__name__).targets, *(n for n in vars(self) if not n.startswith("__"))})
+
+
+def _replace(name: str, old: Any, new: Any) -> None:
+    """Puts `new` where modules of the implementation have `old` under `name`."""
+    for path, module in list(sys.modules.items()):
+        if path.startswith("tfcompat._src.") and vars(module).get(name, ABSENT) is old:
+            vars(module)[name] = new
 
 
 MADE: dict[str, InternalModule] = {}
@@ -64,7 +87,8 @@ def find(path: str) -> types.ModuleType | None:
     namespace = public_module(path)
     if namespace is not None:
         return namespace
-    if not known(path) and not any(real.startswith(path + ".") for real in REAL_MODULES):
+    inner = (*REAL_MODULES, *(file.replace("/", ".") for file in definitions.files()))
+    if not known(path) and not any(module.startswith(path + ".") for module in inner):
         return None
     return internal_module(path)
 
@@ -77,3 +101,4 @@ def internal_module(path: str) -> InternalModule:
 
 
 pywrap_tensorflow = export("pywrap_tensorflow")(internal_module("tensorflow.python.pywrap_tensorflow"))
+tensor_forest_python = export("contrib.tensor_forest.python")(internal_module("tensorflow.contrib.tensor_forest.python"))

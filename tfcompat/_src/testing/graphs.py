@@ -25,6 +25,12 @@ def assert_ops_in_graph(expected_ops: dict[str, str], graph: Any) -> dict[str, A
     return found
 
 
+@export("compat.v2.test.assert_equal_graph_def")
+def assert_equal_graph_def_v2(expected: Any, actual: Any) -> None:
+    """`tf.test.assert_equal_graph_def` that leaves out the names that saving and hash tables draw."""
+    assert_equal_graph_def(actual, expected, checkpoint_v2=True, hash_table_shared_name=True)
+
+
 @export("test.assert_equal_graph_def")
 def assert_equal_graph_def(
     actual: Any, expected: Any, checkpoint_v2: bool = False, hash_table_shared_name: bool = False

@@ -35,6 +35,10 @@ class Initializer:
         """The constructor's arguments, as values that JSON can hold."""
         return {}
 
+    def _drawn(self, distribution: str, shape: Any, *parameters: Any, dtype: Any) -> Tensor:
+        """Random numbers by the function `distribution` of tf.random, with the initializer's op seed."""
+        return getattr(random, distribution)(shape, *parameters, dtype, seed=self.seed)
+
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Initializer:
         """An initializer from what `get_config` gave."""
@@ -132,7 +136,7 @@ class RandomUniform(Initializer):
         self.minval, self.maxval, self.seed, self.dtype = minval, maxval, seed, dtypes.as_dtype(dtype)
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
-        return random.random_uniform(shape, self.minval, self.maxval, dtype or self.dtype, seed=self.seed)
+        return self._drawn("random_uniform", shape, self.minval, self.maxval, dtype=dtype or self.dtype)
 
     def get_config(self) -> dict[str, Any]:
         return _config(self, "minval", "maxval", "seed")
@@ -148,7 +152,7 @@ class RandomNormal(Initializer):
         self.mean, self.stddev, self.seed, self.dtype = mean, stddev, seed, float_dtype(dtype)
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
-        return random.random_normal(shape, self.mean, self.stddev, dtype or self.dtype, seed=self.seed)
+        return self._drawn("random_normal", shape, self.mean, self.stddev, dtype=dtype or self.dtype)
 
     def get_config(self) -> dict[str, Any]:
         return _config(self, "mean", "stddev", "seed")
@@ -164,7 +168,7 @@ class TruncatedNormal(Initializer):
         self.mean, self.stddev, self.seed, self.dtype = mean, stddev, seed, float_dtype(dtype)
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
-        return random.truncated_normal(shape, self.mean, self.stddev, dtype or self.dtype, seed=self.seed)
+        return self._drawn("truncated_normal", shape, self.mean, self.stddev, dtype=dtype or self.dtype)
 
     def get_config(self) -> dict[str, Any]:
         return _config(self, "mean", "stddev", "seed")
@@ -181,7 +185,7 @@ class UniformUnitScaling(Initializer):
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
         input_size = max(math.prod(float(d) for d in _whole(shape, partition_info)[:-1]), 1.0)
         limit = math.sqrt(3 / input_size) * self.factor
-        return random.random_uniform(shape, -limit, limit, dtype or self.dtype, seed=self.seed)
+        return self._drawn("random_uniform", shape, -limit, limit, dtype=dtype or self.dtype)
 
     def get_config(self) -> dict[str, Any]:
         return _config(self, "factor", "seed")
@@ -240,11 +244,11 @@ class VarianceScaling(Initializer):
         variance = self.scale / max(1.0, count)
         if self.distribution == "uniform":
             limit = math.sqrt(3.0 * variance)
-            return random.random_uniform(shape, -limit, limit, dtype, seed=self.seed)
+            return self._drawn("random_uniform", shape, -limit, limit, dtype=dtype)
         if self.distribution == "untruncated_normal":
-            return random.random_normal(shape, 0.0, math.sqrt(variance), dtype, seed=self.seed)
+            return self._drawn("random_normal", shape, 0.0, math.sqrt(variance), dtype=dtype)
         stddev = math.sqrt(variance) / TRUNCATED_NORMAL_STDDEV
-        return random.truncated_normal(shape, 0.0, stddev, dtype, seed=self.seed)
+        return self._drawn("truncated_normal", shape, 0.0, stddev, dtype=dtype)
 
     def get_config(self) -> dict[str, Any]:
         return _config(self, "scale", "mode", "distribution", "seed")

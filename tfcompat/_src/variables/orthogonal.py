@@ -23,9 +23,8 @@ from tfcompat._src.ops.random import stateful as random
 from tfcompat._src.variables.initializers import Initializer, float_dtype
 
 
-def _orthogonal_columns(shape: Any, dtype: Any, seed: int | None, full_matrices: bool = False) -> Tensor:
+def _orthogonal_columns(normal: Tensor, full_matrices: bool = False) -> Tensor:
     """A random matrix with orthonormal columns, from the QR factors of a normal one; signs make it uniform."""
-    normal = random.random_normal(shape, dtype=dtype, seed=seed)
     q, r = raw.Qr(normal, full_matrices=full_matrices)
     return q * sign(diag_part(r))
 
@@ -65,7 +64,9 @@ class Orthogonal(_WithGain):
         for size in shape[:-1]:
             rows *= int(size)
         columns = int(shape[-1])
-        q = _orthogonal_columns((max(rows, columns), min(rows, columns)), dtype or self.dtype, self.seed)
+        q = _orthogonal_columns(
+            self._drawn("random_normal", (max(rows, columns), min(rows, columns)), 0.0, 1.0, dtype=dtype or self.dtype)
+        )
         if rows < columns:
             q = matrix_transpose(q)
         return self.gain * reshape(q, shape)
@@ -110,7 +111,7 @@ class ConvolutionDeltaOrthogonal(_WithGain):
             raise ValueError("The tensor to initialize must be at least three-dimensional and at most five-dimensional")
         _require_channels(shape)
         dtype = dtype or self.dtype
-        q = _orthogonal_columns([shape[-1], shape[-1]], dtype, self.seed)[: shape[-2], :]
+        q = _orthogonal_columns(self._drawn("random_normal", [shape[-1], shape[-1]], 0.0, 1.0, dtype=dtype))[: shape[-2], :]
         q *= cast(self.gain, dtype=dtype)
         return scatter_nd([[(size - 1) // 2 for size in shape[:-2]]], expand_dims(q, 0), shape)
 
@@ -129,7 +130,7 @@ class _ConvolutionOrthogonal(_WithGain):
         return self._kernel(shape[0], shape[-2], shape[-1]) * cast(self.gain, dtype=dtype or self.dtype)
 
     def _orthogonal_matrix(self, size: int) -> Tensor:
-        q = _orthogonal_columns([size, size], self.dtype, self.seed)
+        q = _orthogonal_columns(self._drawn("random_normal", [size, size], 0.0, 1.0, dtype=self.dtype))
         self._next_seed()
         return q
 

@@ -329,6 +329,12 @@ class ResourceVariable(BaseResourceVariable):
                 raise ValueError("variable_def and initial_value are mutually exclusive.")
             self._init_from_proto(variable_def, import_scope)
             return
+        if isinstance(initial_value, Tensor) and initial_value.graph.building_function:
+            raise ValueError(
+                "Tensor-typed variable initializers must either be wrapped in an init_scope or callable (e.g., `tf.Variable(lambda : "
+                "tf.truncated_normal([10, 40]))`) when building functions. Please file a feature request if this restriction "
+                "inconveniences you."
+            )
         self._synchronization, self._aggregation, self._trainable = policies.validate(
             synchronization, aggregation, trainable, name
         )

@@ -8,6 +8,7 @@ from typing import Any
 
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.scopes import device, executing_eagerly, get_default_graph
+from tfcompat._src.function.executor_type import function_executor_type
 from tfcompat._src.ops.random.seeds import set_random_seed as set_global_seed
 from tfcompat._src.runtime import eager
 from tfcompat._src.runtime.config import ProcessConfig, VirtualDeviceConfiguration, process_config
@@ -21,9 +22,9 @@ DEVICE_PLACEMENT_EXPLICIT, DEVICE_PLACEMENT_WARN, DEVICE_PLACEMENT_SILENT, DEVIC
 
 __all__ = [
     "ASYNC", "DEVICE_PLACEMENT_EXPLICIT", "DEVICE_PLACEMENT_SILENT", "DEVICE_PLACEMENT_SILENT_FOR_INT32", "DEVICE_PLACEMENT_WARN",
-    "EAGER_MODE", "GRAPH_MODE", "SYNC", "Context", "VirtualDeviceConfiguration", "async_clear_error", "async_wait", "context", "device", "eager_mode",
-    "ensure_initialized", "execution_mode", "global_seed", "graph_mode", "in_eager_mode", "in_graph_mode", "internal_operation_seed",
-    "num_gpus", "set_execution_mode", "set_global_seed", "shared_name",
+    "EAGER_MODE", "GRAPH_MODE", "SYNC", "Context", "VirtualDeviceConfiguration", "async_clear_error", "async_wait", "context", "device",
+    "eager_mode", "ensure_initialized", "execution_mode", "function_executor_type", "global_seed", "graph_mode", "in_eager_mode",
+    "in_graph_mode", "internal_operation_seed", "num_gpus", "set_execution_mode", "set_global_seed", "shared_name",
 ]  # fmt: skip
 
 

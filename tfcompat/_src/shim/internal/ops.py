@@ -12,6 +12,7 @@ from tfcompat._src.framework.convert import convert_to_tensor, internal_convert_
 from tfcompat._src.framework.default_stack import GRAPHS, SESSIONS
 from tfcompat._src.framework.device import canonical_name
 from tfcompat._src.framework.dtypes import as_dtype
+from tfcompat._src.framework.export import export
 from tfcompat._src.framework.scopes import get_default_graph
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.proto import messages
@@ -58,6 +59,7 @@ class NullContextmanager:
         return False
 
 
+@export("compat.v2.name_scope", "compat.v2.keras.backend.name_scope")
 class name_scope_v2:  # noqa: N801
     """A name scope of the default graph, which may be entered again and again; `name` is its name.
 
@@ -99,6 +101,7 @@ def default_session(session: Any) -> contextlib.AbstractContextManager[Any]:
     return SESSIONS.entered(session)
 
 
+@export("compat.v2.device")
 def device_v2(device_name: Any) -> contextlib.AbstractContextManager[None]:
     """`tf.device`, of names only.
 
@@ -110,6 +113,7 @@ def device_v2(device_name: Any) -> contextlib.AbstractContextManager[None]:
     return get_default_graph().device(device_name)
 
 
+@export("compat.v2.convert_to_tensor")
 def convert_to_tensor_v2(value: Any, dtype: Any = None, dtype_hint: Any = None, name: str | None = None) -> Tensor:
     """`tf.convert_to_tensor` with the arguments of TensorFlow 2."""
     return convert_to_tensor(value, dtype, name, dtype_hint)
@@ -143,7 +147,7 @@ def internal_convert_to_tensor_or_composite(
         return internal_convert_to_tensor(value, dtype, name, as_ref)
     if dtype and not as_dtype(dtype).is_compatible_with(value.dtype):
         raise ValueError(
-            f"Tensor conversion requested dtype {as_dtype(dtype).name} for Tensor with dtype {value.dtype.name}: {str(value)!r}"
+            f"Tensor conversion requested dtype {as_dtype(dtype).name} for Tensor with dtype {value.dtype.name}: {value!r}"
         )
     return value
 

@@ -76,13 +76,18 @@ def _with_self(func: Any, positional: list[Any]) -> list[Any]:
 
 
 def getfullargspec(obj: Any) -> inspect.FullArgSpec:
-    """The arguments of a function or class; those that the outermost decorator states, where one does."""
+    """The arguments of a function or class; those that the outermost decorator states, where one does.
+
+    Functions of tfcompat have no annotations here, as those of TensorFlow have none.
+    """
     records, target = unwrap(obj)
     for record in records:
         if record.decorator_argspec is not None:
             return _as_full(record.decorator_argspec)
     if isinstance(target, functools.partial):
         return _as_full(_of_partial(target))
+    if getattr(target, "__module__", None) and target.__module__.startswith("tfcompat."):
+        return inspect.getfullargspec(inspect.unwrap(target))._replace(annotations={})
     return inspect.getfullargspec(target)
 
 
