@@ -144,3 +144,15 @@ def test_an_element_written_in_a_loop_is_not_written_again_behind_it():
         np.testing.assert_array_equal(session.run(last.stack()), [1, 1, 1, 5])
         with pytest.raises(tf.errors.InvalidArgumentError, match="index 2 because it has already been written to"):
             session.run(again.flow)
+
+
+def test_a_reference_goes_out_of_a_frame_without_condition():
+    v = tf.Variable(7)
+    inside = tf.raw_ops.RefEnter(data=v, frame_name="frame", is_constant=True)
+    nine = tf.raw_ops.Enter(data=tf.constant(9), frame_name="frame")
+    assigned = tf.assign(inside, nine)
+    with tf.control_dependencies([assigned]):
+        out = tf.raw_ops.RefExit(data=tf.raw_ops.RefIdentity(input=inside))
+    with tf.Session() as session:
+        session.run(v.initializer)
+        assert session.run([out, v]) == [9, 9]

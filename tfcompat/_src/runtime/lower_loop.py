@@ -293,7 +293,11 @@ class _Lowering:
             run_item(item, inner)
         self.frame.state.update(inner.state)
         self.frame.reserves.update(inner.reserves)
-        self.frame.values.update({e._outputs[0]: inner.values[e._inputs[0]] for e in self.unit.exits})
+        left = {e._outputs[0]: e._inputs[0] for e in self.unit.exits}
+        self.frame.values.update({
+            out: inner.state[variable_key(variable_op(t))] if t._dtype._is_ref_dtype and t not in inner.values else inner.values[t]
+            for out, t in left.items()
+        })  # fmt: skip
 
     def _is_cond_pure(self) -> bool:
         effects = [i.spec.effects for i in self.unit.cond_items]
