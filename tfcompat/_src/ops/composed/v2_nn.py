@@ -139,6 +139,11 @@ def separable_conv2d_v2(
     )
 
 
+def _require_nhwc(data_format: str) -> None:
+    if data_format != "NHWC":
+        raise ValueError("Data formats other than NHWC are not yet supported")
+
+
 @export("compat.v2.nn.dilation2d")
 def dilation2d_v2(
     input: Any, filters: Any, strides: Any, padding: str, data_format: str, dilations: Any, name: str | None = None
@@ -148,8 +153,7 @@ def dilation2d_v2(
     Raises:
       ValueError: `data_format` is not "NHWC".
     """
-    if data_format != "NHWC":
-        raise ValueError("Data formats other than NHWC are not yet supported")
+    _require_nhwc(data_format)
     return dilation.dilation2d(input, filters, strides, dilations, padding, name)
 
 
@@ -162,8 +166,7 @@ def erosion2d_v2(
     Raises:
       ValueError: `data_format` is not "NHWC".
     """
-    if data_format != "NHWC":
-        raise ValueError("Data formats other than NHWC are not yet supported")
+    _require_nhwc(data_format)
     return dilation.erosion2d(value, filters, strides, dilations, padding, name)
 
 
