@@ -13,6 +13,7 @@ from tfcompat._src.framework.constant_value import known_value
 from tfcompat._src.framework.op_spec import FROM_KERNEL, NotDifferentiable, op
 from tfcompat._src.framework.shape_inference import Sizes, num_elements, with_rank, with_rank_at_most
 from tfcompat._src.framework.tensor import shape_text
+from tfcompat._src.ops.math.extremes import larger, smaller
 
 _UNDEFINED = NotDifferentiable("no gradient is defined", raises=True)
 
@@ -95,11 +96,8 @@ def _mean(x, axes):
     return lax.div(total, np.asarray(count).astype(x.dtype))
 
 
-def _extreme(integers: Callable, start: float, replaces: Callable) -> Callable:
-    """A reduction that keeps `start` until an element `replaces` it, and so on: NaN never does, as in 1.15."""
-
-    def choose(kept, new):
-        return lax.select(replaces(new, kept), new, kept)
+def _extreme(integers: Callable, start: float, choose: Callable) -> Callable:
+    """A reduction that begins with `start` and keeps one of two numbers by `choose`, so that it passes over NaN."""
 
     def reduce(x, axes):
         return integers(x, axes) if x.dtype.kind in "iu" else lax.reduce(x, np.asarray(start, x.dtype), choose, axes)
@@ -217,8 +215,8 @@ def _reduction(name: str, types: str, function: Callable, gradient: Any, fold: C
 _reduction("Sum", "NUMBER", lax.reduce_sum, _sum_grad, _integer_numpy(np.sum, 0))
 _reduction("Mean", "NUMBER", _mean, _mean_grad)
 _reduction("Prod", "NUMBER", lax.reduce_prod, FROM_KERNEL, _integer_numpy(np.prod, 1))
-_reduction("Max", "NUMBER", _extreme(lax.reduce_max, -np.inf, lax.gt), _extreme_grad, _extreme_numpy(np.fmax, lowest=True))
-_reduction("Min", "NUMBER", _extreme(lax.reduce_min, np.inf, lax.lt), _extreme_grad, _extreme_numpy(np.fmin, lowest=False))
+_reduction("Max", "NUMBER", _extreme(lax.reduce_max, -np.inf, larger), _extreme_grad, _extreme_numpy(np.fmax, lowest=True))
+_reduction("Min", "NUMBER", _extreme(lax.reduce_min, np.inf, smaller), _extreme_grad, _extreme_numpy(np.fmin, lowest=False))
 _reduction("All", "bool", lax.reduce_and, _UNDEFINED, _integer_numpy(np.all))
 _reduction("Any", "bool", lax.reduce_or, _UNDEFINED, _integer_numpy(np.any))
 _reduction("EuclideanNorm", "NUMBER", _euclidean_norm, NotDifferentiable("1.15 defines no gradient"))
