@@ -97,7 +97,8 @@ def _program_size(jaxpr: Any) -> tuple[int, int]:
         inner = [_program_size(j) for j in core.jaxprs_in_params(equation.params)]
         rounds = 256 if equation.primitive.name == "while" else equation.params.get("length", 1)
         equations += 1 + sum(n for n, _ in inner)
-        elements += rounds * sum(n for _, n in inner) or max(map(_size, (*equation.invars, *equation.outvars)), default=0)
+        arrays = max(map(_size, (*equation.invars, *equation.outvars)), default=0)
+        elements += max(rounds * sum(n for _, n in inner), arrays)
     return equations, elements
 
 
