@@ -197,6 +197,7 @@ error_case("gif_error_cut", lambda tf, c: tf.image.decode_gif(c), c=_string(FILE
 error_case("gif_error_frames", lambda tf, c: tf.image.decode_png(c), c=_string(FILES["animation"]))
 error_case("bmp_error_cut", lambda tf, c: tf.image.decode_bmp(c), c=_string(FILES["bmp"][:-9]))
 error_case("jpeg_error_cut", lambda tf, c: tf.image.decode_jpeg(c), c=_string(FILES["cmyk"][:200]))
+error_case("jpeg_error_no_scan", lambda tf, c: tf.image.extract_jpeg_shape(c), c=_string(FILES["cmyk"][:200]))
 error_case("jpeg_error_channels", lambda tf, c: tf.image.decode_jpeg(c, channels=4), c=_string(FILES["cmyk"]))
 error_case(
     "crop_jpeg_error",

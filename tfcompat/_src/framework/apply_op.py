@@ -296,7 +296,7 @@ def _as_int(attr: Attr, value: Any) -> int:
         if isinstance(value, (str, bytes)):
             raise TypeError
         return int(value)
-    except TypeError:
+    except (TypeError, ValueError):
         raise _bad("int", attr, value) from None
 
 
@@ -330,9 +330,14 @@ def _as_type(attr: Attr, value: Any) -> dtypes.DType:
 
 def _as_shape(attr: Attr, value: Any) -> TensorShape:
     try:
-        return value if isinstance(value, TensorShape) else TensorShape(value)
+        found = value if isinstance(value, TensorShape) else TensorShape(value)
     except (TypeError, ValueError) as e:
-        raise type(e)(f"Error converting {attr.name} to a TensorShape: {e}.") from None
+        kind = TypeError if isinstance(e, TypeError) else ValueError
+        raise kind(f"Error converting {attr.name} to a TensorShape: {e}.") from None
+    for size in found.sizes or ():
+        if size is not None and size >= 2**63:
+            raise ValueError(f"Error converting {attr.name} to a TensorShape: Value out of range: {size}")
+    return found
 
 
 def _as_array(attr: Attr, value: Any) -> np.ndarray:
@@ -390,6 +395,8 @@ def _check_value(spec: OpSpec, attr: Attr, value: Any) -> None:
         raise TypeError(f"Value passed to parameter '{attr.name}' has DataType {value.name} not in list of allowed values: {names}")
     if attr.minimum is not None and attr.kind == "int" and value < attr.minimum:
         raise ValueError(f"Attr '{attr.name}' of '{spec.name}' Op passed {value} less than minimum {attr.minimum}.")
+    if attr.kind == "int" and value >= 2**31 and any(a.number_attr == attr.name for a in spec.signature.outputs):
+        raise ValueError(f"Attr {attr.name} has value {value} out of range for an int32")
 
 
 def _complete_attrs(spec: OpSpec, attrs: dict[str, Any]) -> None:

@@ -139,7 +139,7 @@ def add_constant(value: np.ndarray, dtype: dtypes.DType, name: str | None) -> Te
     if graph.executes:
         return EagerTensor.of(value, dtype, graph, graph.device_of("Const"))
     attrs = {"value": value, "dtype": dtype}
-    op = graph.make_op(op_spec.get("Const"), graph._final_name(name or "Const"), (), attrs, [dtype], skip_frames=3)
+    op = graph.make_op(op_spec.get("Const"), graph._final_name("Const" if name is None else name), (), attrs, [dtype], skip_frames=3)
     return op._outputs[0]
 
 

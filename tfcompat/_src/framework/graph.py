@@ -214,7 +214,7 @@ class Graph(Collections):
             k: attr_values.from_proto(v) if isinstance(v, messages.AttrValue) else v for k, v in (attrs or {}).items()
         }
         fill_inferred_attrs(spec.signature, inputs, inside)
-        return self.make_op(spec, self._final_name(name or op_type), inputs, inside, dtypes, skip_frames=3)
+        return self.make_op(spec, self._final_name(op_type if name is None else name), inputs, inside, dtypes, skip_frames=3)
 
     def _final_name(self, name: str) -> str:
         """A node name from a scope name ("a/b/" is exact) or from a wish (made unique)."""
@@ -277,6 +277,13 @@ class Graph(Collections):
         return self._name_stack
 
     # ---- devices and colocation ----
+
+    def _apply_device_functions(self, op: Any) -> None:
+        """Tells an object the device of a node made now by its `_set_device_from_string`, where a scope names one."""
+        op._device = ""
+        device_scope.apply(self._devices, op)
+        if op._device:
+            op._set_device_from_string(op._device)
 
     @contextlib.contextmanager
     def device(self, device_name_or_function: Any) -> Iterator[None]:

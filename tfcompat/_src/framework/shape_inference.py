@@ -123,6 +123,24 @@ def merge(a: Sizes, b: Sizes) -> Sizes:
     return tuple(x if x is not None else y for x, y in zip(a, b))
 
 
+def with_size(size: int | None, wanted: int) -> int:
+    """`wanted`, which `size` is where it is known; ValueError where it is another."""
+    if size not in (None, wanted):
+        raise ValueError(f"Dimension must be {wanted} but is {size}")
+    return wanted
+
+
+def size_from_input(c: InferenceContext, index: int) -> int | None:
+    """The value of a scalar input that is a size, where known; ValueError where it is negative."""
+    with_rank(c.inputs[index], 0)
+    value = c.value(index)
+    if value is None:
+        return None
+    if value < 0:
+        raise ValueError(f"Dimension size, given by scalar input {index}, must be non-negative but is {int(value)}")
+    return int(value)
+
+
 def broadcast(a: Sizes, b: Sizes) -> Sizes:
     """The shape of an elementwise result with NumPy broadcasting; ValueError where the two do not fit."""
     if a == b and a is not None and None not in a:
@@ -226,4 +244,9 @@ def from_attr(name: str) -> Callable:
 
 def from_shape_input(index: int) -> Callable:
     """The output shape is the value of an input."""
-    return lambda c: [c.shape_value(index)] * len(c.op._outputs)
+
+    def shape(c: InferenceContext) -> list:
+        with_rank(c.inputs[index], 1)
+        return [c.shape_value(index)] * len(c.op._outputs)
+
+    return shape

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.framework import autograph_status, dtypes, errors
@@ -139,7 +140,10 @@ class Tensor:
     def _override_operator(operator: str, func: Any) -> None:
         setattr(Tensor, operator, func)
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator:
+        yield from self._iterated()
+
+    def _iterated(self) -> list:
         raise _not_in_graph_execution("iterating over `tf.Tensor`")
 
     def __bool__(self) -> bool:

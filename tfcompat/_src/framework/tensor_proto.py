@@ -54,7 +54,7 @@ _STORAGE = {
 }
 
 
-@export("make_tensor_proto")
+@export("make_tensor_proto", "contrib.util.make_tensor_proto")
 def make_tensor_proto(
     values: Any, dtype: Any = None, shape: Sequence[int] | None = None, verify_shape: bool = False,
     allow_broadcast: bool = False,
@@ -92,7 +92,7 @@ def make_tensor_proto(
     return proto
 
 
-@export("make_ndarray")
+@export("make_ndarray", "contrib.util.make_ndarray")
 def make_ndarray(tensor) -> np.ndarray:
     """Returns a writable array with the values of the TensorProto `tensor`; strings are an object array of bytes.
 
@@ -157,7 +157,7 @@ def _typed_array(
     if shape is None:
         array = _as_array(values, wanted)
         return array, wanted or dtypes.as_dtype(array.dtype), array.shape
-    dims = tuple(int(size) for size in shape)
+    dims = _sizes(shape)
     if 0 in dims and not isinstance(values, (np.ndarray, np.generic)):
         wanted = wanted or dtypes.float32
         if wanted not in _STORAGE or (wanted == dtypes.string and not _all_strings(values)):
@@ -166,6 +166,17 @@ def _typed_array(
     array = _as_array(values, wanted)
     _check_shape(array, dims, verify_shape, allow_broadcast)
     return array, wanted or dtypes.as_dtype(array.dtype), dims
+
+
+def _sizes(shape: Any) -> tuple[int, ...]:
+    """Returns a shape argument as ints."""
+    if isinstance(shape, (dict, set, frozenset, Iterator)):
+        raise TypeError(f"int() argument must be a string, a bytes-like object or a number, not '{type(shape).__name__}'")
+    if isinstance(shape, (str, bytes)) or any(isinstance(size, (str, bytes)) for size in shape):
+        raise TypeError(f"cannot perform reduce with flexible type: {shape!r} is no shape")
+    if any(isinstance(size, (list, tuple)) for size in shape):
+        raise ValueError(f"setting an array element with a sequence: {shape!r} is no shape")
+    return tuple(int(size) for size in shape)
 
 
 def _check_shape(array: np.ndarray, dims: tuple[int, ...], verify_shape: bool, allow_broadcast: bool) -> None:
@@ -183,10 +194,22 @@ def _as_array(values: Any, dtype: dtypes.DType | None) -> np.ndarray:
     if isinstance(values, (bytearray, memoryview)):
         values = np.frombuffer(values, np.uint8)
     if isinstance(values, (np.ndarray, np.generic)) or hasattr(type(values), "__array__"):
-        return _from_array(np.asarray(values), dtype)
+        return _from_array(_array_of(values, dtype), dtype)
     if dtype is None:
         return _inferred(values)
     return _from_python(values, dtype)
+
+
+def _array_of(values: Any, dtype: dtypes.DType | None) -> np.ndarray:
+    """Returns `np.asarray(values)`; TypeError for a tensor whose value only a run knows."""
+    try:
+        return np.asarray(values)
+    except NotImplementedError:
+        raise _is_tensor() if dtype is None else _misfit(values, dtype) from None
+
+
+def _is_tensor() -> TypeError:
+    return TypeError("List of Tensors when single Tensor expected")
 
 
 def _from_array(array: np.ndarray, dtype: dtypes.DType | None) -> np.ndarray:
@@ -198,6 +221,8 @@ def _from_array(array: np.ndarray, dtype: dtypes.DType | None) -> np.ndarray:
     numpy_dtype = np.dtype(target.as_numpy_dtype)
     if array.dtype == numpy_dtype:
         return array
+    if target == dtypes.bool and array.dtype.kind in "US":
+        array = array.astype(np.int64)
     with np.errstate(over="ignore", invalid="ignore"):
         return array.astype(numpy_dtype)
 
@@ -208,6 +233,8 @@ def _inferred(values: Any) -> np.ndarray:
             array = np.array(values)
     except ValueError as error:
         raise _ragged(values) from error
+    except NotImplementedError:
+        raise _is_tensor() from None
     if array.shape != (wanted := _dense_shape(values)):
         raise _not_dense(values, array.shape, wanted)
     kind = array.dtype.kind
@@ -228,6 +255,8 @@ def _inferred(values: Any) -> np.ndarray:
 def _from_python(values: Any, dtype: dtypes.DType) -> np.ndarray:
     if dtype not in _STORAGE:
         raise TypeError(f"Incompatible types: {dtype} vs. {np.asarray(values).dtype}. Value is {values}")
+    if isinstance(values, range) and dtype not in (dtypes.string, dtypes.bool):
+        raise _not_dense(values, (len(values),), ())
     if not all(_fits(leaf, dtype) for leaf in _leaf_types(values, (list, tuple))):
         raise _misfit(next(leaf for leaf in _leaves(values, (list, tuple)) if not _fits(type(leaf), dtype)), dtype)
     if dtype.is_quantized and not all(issubclass(leaf, tuple) for leaf in _leaf_types(values, list)):
@@ -243,11 +272,14 @@ def _from_python(values: Any, dtype: dtypes.DType) -> np.ndarray:
 
 
 def _converted(values: Any, numpy_dtype: np.dtype) -> np.ndarray:
-    """Returns `values` in `numpy_dtype`; integers beyond its range wrap around."""
+    """Returns `values` in `numpy_dtype`; 64-bit integers beyond its range wrap around."""
     try:
         return np.array(values, numpy_dtype)
     except OverflowError:
-        return np.array(values).astype(numpy_dtype)
+        array = np.array(values)
+        if array.dtype.kind != "i":
+            raise OverflowError("Python int too large to convert to C long") from None
+        return array.astype(numpy_dtype)
 
 
 @functools.cache

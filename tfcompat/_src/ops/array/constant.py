@@ -154,10 +154,7 @@ op("NoOp", "() -> ()", shape=si.no_outputs, gradient=NotDifferentiable("it has n
 
 @export("identity")
 def identity(input: Any, name: str | None = None) -> Any:
-    """A tensor with the value of `input`; a composite tensor is copied part by part."""
-    if hasattr(input, "_to_components"):
-        parts = [identity(part, name) for part in input._to_components()]
-        return input._from_components(parts, input._shape_invariant_to_components())
+    """A tensor with the value of `input`; a ragged tensor where that is one."""
     return raw.Identity(input, name=name)
 
 

@@ -267,8 +267,9 @@ def _gather_nd(params, indices):
 
 
 def _one_hot_shape(c):
-    if c.attr("axis") < -1:
-        raise ValueError("axis must be >= -1")
+    if not -1 <= c.attr("axis") < 2**31:
+        too_large = f"Attr axis has value {c.attr('axis')} out of range for an int32"
+        raise ValueError("axis must be >= -1" if c.attr("axis") < 0 else too_large)
     if c.inputs[1] not in (None, ()):
         raise ValueError(f"Input must be scalar but has rank {len(c.inputs[1])}")
     depth, indices = c.value(1), c.inputs[0]

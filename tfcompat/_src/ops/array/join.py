@@ -229,14 +229,14 @@ def _require_one_rank(shapes: list) -> None:
             si.with_rank(sizes, rank)
 
 
-def _concat_shape(c, values: list, axis_index: int) -> list:
+def concat_shape(c, values: list, axis_index: int) -> list:
     si.with_rank(c.inputs[axis_index], 0)
     _require_one_rank(values)
     axis = c.value(axis_index)
     return [_concat_sizes(values, None if axis is None else int(axis))]
 
 
-def _concatenated(xp: Any, values: tuple, axis: np.ndarray) -> Any:
+def concatenated(xp: Any, values: tuple, axis: np.ndarray) -> Any:
     checks.scalar("axis", axis, "tensor should be a scalar integer, but got shape {}")
     rank, at = values[0].ndim, int(axis)
     if not -rank <= at < rank:
@@ -288,17 +288,17 @@ def _sparse_slices(sizes: list, axis: Tensor, grad: Any) -> list:
 
 op(
     "Concat", "(concat_dim: int32, values: N*T, *, N: int >= 2, T: type) -> (output: T)",
-    shape=lambda c: _concat_shape(c, c.inputs[1:], 0),
+    shape=lambda c: concat_shape(c, c.inputs[1:], 0),
     gradient=lambda op, grad: [None, *_slices_gradient(list(op.inputs[1:]), op.inputs[0], grad)],
-    constants=("concat_dim",), kernel=lambda axis, values: _concatenated(jnp, values, axis),
-    fold=lambda axis, values: _concatenated(np, values, axis),
+    constants=("concat_dim",), kernel=lambda axis, values: concatenated(jnp, values, axis),
+    fold=lambda axis, values: concatenated(np, values, axis),
 )  # fmt: skip
 
 op(
     "ConcatV2", "(values: N*T, axis: Tidx, *, N: int >= 2, T: type, Tidx: INDEX = int32) -> (output: T)",
-    shape=lambda c: _concat_shape(c, c.inputs[:-1], len(c.inputs) - 1),
+    shape=lambda c: concat_shape(c, c.inputs[:-1], len(c.inputs) - 1),
     gradient=lambda op, grad: [*_slices_gradient(list(op.inputs[:-1]), op.inputs[len(op.inputs) - 1], grad), None],
-    constants=("axis",), kernel=functools.partial(_concatenated, jnp), fold=functools.partial(_concatenated, np),
+    constants=("axis",), kernel=functools.partial(concatenated, jnp), fold=functools.partial(concatenated, np),
 )  # fmt: skip
 
 

@@ -145,7 +145,7 @@ def _divided(total: int, by: int) -> int:
     return total // by
 
 
-def _reshape_shape(c):
+def reshape_shape(c):
     si.with_rank(c.inputs[1], 1)
     source, target = c.inputs[0], c.shape_value(1)
     if source is None or target is None:
@@ -174,7 +174,7 @@ def _reshape_shape(c):
     return [target]
 
 
-def _resolved(x: Any, wanted: np.ndarray) -> tuple[int, ...]:
+def reshaped_sizes(x: Any, wanted: np.ndarray) -> tuple[int, ...]:
     """The shape that Reshape gives `x`, with its -1 worked out."""
     if wanted.ndim != 1:
         raise invalid(f"sizes input must be 1-D, not {shape_text(wanted.shape)}")
@@ -208,12 +208,12 @@ def reshape_to_input(op, grad):
 
 
 @op(
-    "Reshape", "(tensor: T, shape: Tshape, *, T: type, Tshape: INDEX = int32) -> (output: T)", shape=_reshape_shape,
+    "Reshape", "(tensor: T, shape: Tshape, *, T: type, Tshape: INDEX = int32) -> (output: T)", shape=reshape_shape,
     gradient=lambda op, grad: [reshape_to_input(op, grad), None], constants=("shape",),
-    fold=lambda x, sizes: np.reshape(x, _resolved(x, sizes)),
+    fold=lambda x, sizes: np.reshape(x, reshaped_sizes(x, sizes)),
 )  # fmt: skip
 def _reshape(x, sizes):
-    return jnp.reshape(x, _resolved(x, sizes))
+    return jnp.reshape(x, reshaped_sizes(x, sizes))
 
 
 @export("reshape", "manip.reshape")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 from tfcompat._src.framework import dtypes
@@ -34,6 +35,9 @@ def eye(
 
     Returns:
       a tensor of shape `batch_shape + [num_rows, num_columns]`.
+
+    Raises:
+      TypeError: a number is not an int.
     """
     with name_scope(name, "eye", [num_rows, num_columns, batch_shape]):
         columns = num_rows if num_columns is None else num_columns
@@ -41,7 +45,9 @@ def eye(
         if isinstance(num_rows, Tensor) or isinstance(columns, Tensor):
             is_square, length = num_columns is None, minimum(num_rows, columns)
         else:
-            is_square, length = num_rows == columns, min(int(num_rows), int(columns))
+            if not isinstance(num_rows, numbers.Integral) or not isinstance(columns, numbers.Integral):
+                raise TypeError("num_rows and num_columns must be positive integer values.")
+            is_square, length = num_rows == columns, min(num_rows, columns)
 
         is_dynamic = isinstance(batch, Tensor) or isinstance(length, Tensor)
         if is_dynamic:

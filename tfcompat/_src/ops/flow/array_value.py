@@ -93,6 +93,20 @@ def invalid(text: str) -> errors.InvalidArgumentError:
     return errors.InvalidArgumentError(None, None, text)
 
 
+_ELEMENT_BYTES = 128
+
+
+def require_room(count: int) -> None:
+    """Demands that the machine could hold `count` elements; each takes some bytes beside its numbers."""
+    checks.require_room((count, _ELEMENT_BYTES), np.dtype(np.int8))
+
+
+def _require_countable(index: Any) -> None:
+    """Demands that one more than `index` is a number of elements."""
+    most = np.iinfo(np.int32).max
+    checks.require(_flag(index < most), "Max index must be < {}, but is {}", most, index)
+
+
 def _require_scalar(index: Any) -> None:
     if np.ndim(index):
         raise invalid(f"TensorArray index must be scalar, but had shape: {shape_text(np.shape(index))}")
@@ -253,10 +267,13 @@ class DeviceArray:
 
     def _grown(self, index: Any) -> DeviceArray:
         """The same with room for `index`, as far as that is known now."""
+        if not _is_below(index, self.capacity):
+            _require_countable(index)
         if _is_known(index):
             missing = int(index) + 1 - self.capacity
             if missing <= 0:
                 return self
+            require_room(int(index) + 1)
             written = jnp.pad(self.written, (0, missing))
             buffer = None if self.buffer is None else jnp.pad(self.buffer, [(0, missing)] + [(0, 0)] * (self.buffer.ndim - 1))
             return self._with(written=written, buffer=buffer)
@@ -462,6 +479,8 @@ class HostArray:
         items = list(self.items)
         if index < 0 or (index >= len(items) and not self.meta.dynamic):
             raise invalid(f"TensorArray {name}: Tried to write to index {index} but array is not resizeable and size is: {len(items)}")
+        _require_countable(index)
+        require_room(index + 1)
         items.extend([None] * (index + 1 - len(items)))
         value = np.asarray(value)
         self._check_shape(index, value)

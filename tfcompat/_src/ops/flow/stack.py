@@ -11,6 +11,7 @@ from tfcompat._src.framework import errors
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.dtypes import as_dtype
 from tfcompat._src.framework.op_spec import EXTERNAL, HOST, Effects, NotDifferentiable, op
+from tfcompat._src.framework.tensor import shape_text
 from tfcompat._src.ops.flow.list_value import dtype_text, invalid
 
 _MAKES = Effects(external=True, creates=True)
@@ -58,6 +59,12 @@ class Stack:
             raise invalid(f"Stack[{self._name}] has already been closed.")
 
 
+def _make(*limit, elem_type, stack_name):
+    if limit and limit[0].ndim:
+        raise invalid(f"Stack size must be a scalar, but had shape: {shape_text(limit[0].shape)}")
+    return Stack(elem_type, stack_name, int(limit[0]) if limit else -1)
+
+
 def _close(handle):
     handle.close()
     return ()
@@ -68,7 +75,7 @@ for _version, _handle, _size in (("V2", "resource", "max_size: int32, "), ("", "
     op(
         f"Stack{_version}", f'({_size}*, elem_type: type, stack_name: string = "") -> (handle: {_handle})',
         shape=lambda c: [(2,)], gradient=_no_gradient, place=HOST, effects=_MAKES,
-        kernel=lambda *limit, elem_type, stack_name: Stack(elem_type, stack_name, int(limit[0]) if limit else -1),
+        kernel=_make,
     )  # fmt: skip
     op(
         f"StackPush{_version}", f"(handle: {_handle}, elem: T, *, T: type, swap_memory: bool = False) -> (output: T)",

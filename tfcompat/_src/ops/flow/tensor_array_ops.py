@@ -10,7 +10,7 @@ from tfcompat._src.framework import checks, dtypes, raw
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.op_spec import Effects, NotDifferentiable, op
 from tfcompat._src.framework.tensor_shape import TensorShape
-from tfcompat._src.ops.flow.array_value import ArrayHandle, ArrayMeta, DeviceArray, HostArray, invalid
+from tfcompat._src.ops.flow.array_value import ArrayHandle, ArrayMeta, DeviceArray, HostArray, invalid, require_room
 
 _NO_GRADIENT = NotDifferentiable("it holds no values")
 
@@ -31,6 +31,7 @@ def _make(kind: type, size: Any, dtype: Any, element_shape: TensorShape, dynamic
         raise invalid(f"TensorArray size must be scalar, but had shape: {list(np.shape(size))}")
     if size < 0:
         raise invalid(f"Size should be >= 0, but got {size}")
+    require_room(int(size))
     meta = ArrayMeta(f"{name or checks.COLLECTOR.op.name}_0", dtype, element_shape.sizes, dynamic, identical)
     return ArrayHandle(), kind.empty(meta, int(size))
 
@@ -235,11 +236,20 @@ def _split_gradient(node: Any, flow: Any) -> list:
     return [None, grad, None, flow]
 
 
+def _split_shape(c: Any) -> list:
+    si.with_rank(c.inputs[2], 1)
+    return _scalar_shape(c)
+
+
+def _split(handle, value, lengths, flow, *, T):
+    _require_dtype(flow, T, "is trying to write")
+    return _of(handle, flow).split(value, lengths)
+
+
 op(
     "TensorArraySplitV3",
     "(handle: resource, value: T, lengths: int64, flow_in: float32, *, T: type) -> (flow_out: float32)",
-    shape=_scalar_shape, gradient=_split_gradient, fold=True, constants=("lengths",),
-    kernel=lambda handle, value, lengths, flow: _of(handle, flow).split(value, lengths),
+    shape=_split_shape, gradient=_split_gradient, fold=True, constants=("lengths",), kernel=_split,
 )  # fmt: skip
 
 op(

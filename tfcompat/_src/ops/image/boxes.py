@@ -13,7 +13,6 @@ from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import HOST, RANDOM, NotDifferentiable, op
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.tensor import Tensor, shape_text
-from tfcompat._src.ops.image.sizes import with_size
 from tfcompat._src.ops.random.seeds import get_seed
 from tfcompat._src.ops.random.words import Words
 
@@ -37,7 +36,7 @@ def _drawn_shape(c):
     images = si.with_rank(c.inputs[0], 4)
     if images[3] is not None and images[3] not in (1, 3, 4):
         raise ValueError("Channel depth should be either 1 (GRY), 3 (RGB), or 4 (RGBA)")
-    with_size(si.with_rank(c.inputs[1], 3)[2], 4)
+    si.with_size(si.with_rank(c.inputs[1], 3)[2], 4)
     return [c.inputs[0]]
 
 
@@ -136,8 +135,8 @@ def _sample_shape(c):
     image_size, boxes = si.with_rank(c.inputs[0], 1), si.with_rank(c.inputs[1], 3)
     for sizes in c.inputs[2:]:
         si.with_rank(sizes, 0)
-    with_size(image_size[0], 3)
-    with_size(boxes[2], 4)
+    si.with_size(image_size[0], 3)
+    si.with_size(boxes[2], 4)
     return [(3,), (3,), (1, 1, 4)]
 
 

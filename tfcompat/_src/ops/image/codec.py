@@ -14,7 +14,6 @@ from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
 from tfcompat._src.framework.tensor import Tensor, shape_text
 from tfcompat._src.ops.image import gif, jpeg, png
-from tfcompat._src.ops.image.sizes import with_size
 
 _NO_GRADIENT = NotDifferentiable("image files are not differentiable", raises=True)
 _JPEG_ATTRS = (
@@ -49,7 +48,7 @@ def _decoded_shape(c):
 
 def _cropped_shape(c):
     si.with_rank(c.inputs[0], 0)
-    with_size(si.with_rank(c.inputs[1], 1)[0], 4)
+    si.with_size(si.with_rank(c.inputs[1], 1)[0], 4)
     window = c.value(1)
     height, width = (None, None) if window is None else (int(window[2]), int(window[3]))
     return [(height, width, _channel_count(c))]

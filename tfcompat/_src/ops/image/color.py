@@ -12,7 +12,6 @@ from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import NotDifferentiable, op
 from tfcompat._src.framework.tensor import Tensor, shape_text
-from tfcompat._src.ops.image.sizes import with_size
 from tfcompat._src.ops.math.extremes import without_nan
 
 _F = np.float32
@@ -31,7 +30,7 @@ def _three_channels(c):
     sizes = si.with_rank_at_least(c.inputs[0], 1)
     if sizes is None:
         return [None]
-    return [(*sizes[:-1], with_size(sizes[-1], 3))]
+    return [(*sizes[:-1], si.with_size(sizes[-1], 3))]
 
 
 def _at_least_an_image(c):

@@ -14,7 +14,7 @@ from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import HOST, RANDOM, NotDifferentiable, op
 from tfcompat._src.framework.tensor import Tensor, shape_text
 from tfcompat._src.ops.image.rounding import product, round_half_away
-from tfcompat._src.ops.image.sizes import sized_image, with_size
+from tfcompat._src.ops.image.sizes import sized_image
 from tfcompat._src.ops.random.words import Words
 
 _F = np.float32
@@ -33,7 +33,7 @@ def _crops_shape(c):
     image = si.with_rank(c.inputs[0], 4)
     boxes = si.with_rank(c.inputs[1], 2)
     count = si.merge_size(boxes[0], si.with_rank(c.inputs[2], 1)[0])
-    with_size(boxes[1], 4)
+    si.with_size(boxes[1], 4)
     return sized_image(c, count, 3, image[3])
 
 
@@ -243,7 +243,7 @@ def crop_and_resize_v2(
 
 def _random_crop_shape(c):
     image = si.with_rank(c.inputs[0], 3)
-    with_size(si.with_rank(c.inputs[1], 1)[0], 2)
+    si.with_size(si.with_rank(c.inputs[1], 1)[0], 2)
     size = c.value(1)
     return [(*((None, None) if size is None else (int(n) for n in size)), image[2])]
 
@@ -277,7 +277,7 @@ def _random_crop(image, size, *, rng):
 
 def _glimpse_shape(c):
     image, offsets = si.with_rank(c.inputs[0], 4), si.with_rank(c.inputs[2], 2)
-    with_size(offsets[1], 2)
+    si.with_size(offsets[1], 2)
     noise = c.attr("noise")
     if c.attr("uniform_noise") and noise not in (b"", b"uniform"):
         raise ValueError("The uniform_noise and noise should not be specified at the same time")

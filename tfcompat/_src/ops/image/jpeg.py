@@ -12,6 +12,8 @@ import numpy as np
 
 _END = b"\xff\xd9"
 _FRAME_MARKERS = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
+_PROGRESSIVE_MARKERS = frozenset((0xC2, 0xC6, 0xCA, 0xCE))
+_SCAN_MARKER = 0xDA
 _ALONE = frozenset((0x01, *range(0xD0, 0xD8)))
 _WARNINGS = (
     "Corrupt JPEG data", "Premature end", "Unknown Adobe", "Warning:", "Inconsistent progression", "Invalid SOS parameters",
@@ -33,21 +35,22 @@ def _required(module: str) -> Any:
 
 @dataclass
 class JpegHeader:
-    """Size of the image, its components, and whether an Adobe marker stands in the file."""
+    """Size of the image, its components, and whether it is progressive and an Adobe marker stands in the file."""
 
     height: int
     width: int
     components: int
-    has_adobe_marker: bool
+    is_progressive: bool
+    has_adobe_marker: bool = False
 
 
 def read_jpeg_header(data: bytes) -> JpegHeader:
     """Parses the markers before the pixels.
 
     Raises:
-      JpegError: there is no frame header.
+      JpegError: there is no frame header, or none of a scan behind it.
     """
-    at, has_adobe_marker = 2, False
+    at, has_adobe_marker, found = 2, False, None
     while data[:2] == b"\xff\xd8" and at + 4 <= len(data):
         if data[at] != 0xFF:
             at += 1
@@ -64,11 +67,14 @@ def read_jpeg_header(data: bytes) -> JpegHeader:
             height, width, components = struct.unpack_from(">HHB", data, at + 5)
             if not height or not width or components not in (1, 3, 4):
                 break
-            return JpegHeader(height, width, components, has_adobe_marker)
+            found = JpegHeader(height, width, components, marker in _PROGRESSIVE_MARKERS)
         if marker == 0xEE and data[at + 4 : at + 9] == b"Adobe":
             has_adobe_marker = True
         at += 2 + size
-    raise JpegError("no frame header")
+        if marker == _SCAN_MARKER and found is not None and at <= len(data):
+            found.has_adobe_marker = has_adobe_marker
+            return found
+    raise JpegError("no header of a frame and of a scan")
 
 
 def decode_jpeg(
@@ -102,7 +108,7 @@ def decode_jpeg(
         fastdct=not accurate, fastupsample=not fancy_upscaling, **_scaling(header, ratio),
     )  # fmt: skip
     try:
-        pixels = _decoded(data, options, try_recover_truncated, acceptable_fraction)
+        pixels = _decoded(data, options, try_recover_truncated, 1.0 if header.is_progressive else acceptable_fraction)
     except JpegError:
         if not is_cmyk:
             raise
@@ -126,15 +132,15 @@ def _decoded(data: bytes, options: dict, recovers: bool, acceptable_fraction: fl
     decode = _required("simplejpeg").decode_jpeg
     is_closed = _END in data[-64:]
     closed = data if is_closed else data + _END
-    if not is_closed and (data.endswith(b"\xff") or (not recovers and acceptable_fraction >= 1)):
+    if not is_closed and not recovers and acceptable_fraction < 1:
+        raise NotImplementedError("tfcompat has no DecodeJpeg of a truncated file with acceptable_fraction below 1.")
+    if not is_closed and (data.endswith(b"\xff") or not recovers):
         raise JpegError("the file is cut off")
     try:
         return decode(closed, strict=True, **options)
     except ValueError as e:
         if not str(e).startswith(_WARNINGS):
             raise JpegError(str(e)) from None
-    if not is_closed and not recovers:
-        raise NotImplementedError("tfcompat has no DecodeJpeg of a truncated file with acceptable_fraction below 1.")
     try:
         return decode(closed, strict=False, **options)
     except ValueError as e:

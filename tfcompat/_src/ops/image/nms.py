@@ -15,7 +15,6 @@ from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.tensor import Tensor, shape_text
-from tfcompat._src.ops.image.sizes import with_size
 from tfcompat._src.ops.math.extremes import larger_numpy, smaller_numpy
 
 _NO_GRADIENT = NotDifferentiable("which boxes are picked has no derivative")
@@ -37,7 +36,7 @@ def _check_boxes(c: Any) -> None:
     for sizes in c.inputs[2:]:
         si.with_rank(sizes, 0)
     si.merge_size(boxes[0], count)
-    with_size(boxes[1], 4)
+    si.with_size(boxes[1], 4)
 
 
 def _picked_shape(c):
@@ -76,7 +75,7 @@ def _combined_shape(c):
         si.with_rank(sizes, 0)
     si.merge_size(boxes[0], scores[0])
     si.merge_size(boxes[1], scores[1])
-    with_size(boxes[3], 4)
+    si.with_size(boxes[3], 4)
     if boxes[2] is not None and scores[2] is not None and boxes[2] not in (1, scores[2]):
         raise ValueError("third dimension of boxes must be either 1 or equal to the third dimension of scores")
     per_class, total = c.value(2), c.value(3)

@@ -7,16 +7,9 @@ from typing import Any
 from tfcompat._src.framework import shape_inference as si
 
 
-def with_size(size: int | None, wanted: int) -> int:
-    """`wanted`, which `size` is where it is known; ValueError where it is another."""
-    if size not in (None, wanted):
-        raise ValueError(f"Dimension must be {wanted} but is {size}")
-    return wanted
-
-
 def sized_image(c: Any, batch: int | None, size_input: int, channels: int | None) -> list:
     """[batch, height, width, channels] with the size that input `size_input` holds."""
-    with_size(si.with_rank(c.inputs[size_input], 1)[0], 2)
+    si.with_size(si.with_rank(c.inputs[size_input], 1)[0], 2)
     size = c.value(size_input)
     height, width = (None, None) if size is None else (int(n) for n in size)
     return [(batch, *(None if n is not None and n < 0 else n for n in (height, width)), channels)]

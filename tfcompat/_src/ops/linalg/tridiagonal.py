@@ -86,8 +86,8 @@ op(
 
 def _solution_shape(c):
     diagonals, rhs = (si.with_rank_at_least(s, 2) for s in c.inputs)
-    if diagonals is not None and diagonals[-2] not in (None, 3):
-        raise ValueError(f"Dimension must be 3 but is {diagonals[-2]}")
+    if diagonals is not None:
+        si.with_size(diagonals[-2], 3)
     if diagonals is None or rhs is None:
         return [rhs]
     return [(*si.merge(diagonals[:-2], rhs[:-2]), si.merge_size(diagonals[-1], rhs[-2]), rhs[-1])]

@@ -47,8 +47,8 @@ def _handle_sizes(c: si.InferenceContext) -> None:
     """Checks the shape of a table handle: a scalar resource, or the two strings of a ref."""
     if c.op._inputs[0].dtype.base_dtype.name == "resource":
         si.with_rank(c.inputs[0], 0)
-    elif si.with_rank(c.inputs[0], 1)[0] not in (2, None):
-        raise ValueError(f"Dimension must be 2 but is {c.inputs[0][0]}")
+    else:
+        si.with_size(si.with_rank(c.inputs[0], 1)[0], 2)
 
 
 def _resource(context: Any, make: Any) -> Table:

@@ -58,12 +58,9 @@ def _rounded(x: Any, low: Any, high: Any, num_bits: int, narrow_range: bool) -> 
 
 
 def _spread(g: Any, x: Any, low: Any, high: Any, num_bits: int, narrow_range: bool) -> tuple[Any, Any, Any]:
-    """`g` where x is within the range, below it and above it; zeros elsewhere."""
+    """`g` where x is within the range, below it and above it; elsewhere 0, or NaN where `g` is not finite."""
     least, most, _ = _nudged(low, high, num_bits, narrow_range)
-    zeros = jnp.zeros_like(g)
-    return (
-        jnp.where((x >= least) & (x <= most), g, zeros), jnp.where(x < least, g, zeros), jnp.where(x > most, g, zeros),
-    )  # fmt: skip
+    return tuple(g * where.astype(g.dtype) for where in ((x >= least) & (x <= most), x < least, x > most))
 
 
 def _options(op: Any, *names: str) -> dict[str, Any]:
@@ -104,13 +101,17 @@ def _limits_shape(c: Any, first: int, per_channel: bool) -> tuple:
     return (length if sizes is None else merge_size(length, sizes[-1]),)
 
 
-def _check_limits(x: Any, low: Any, high: Any, per_channel: bool) -> None:
+def _checked_limits(x: Any, low: Any, high: Any, per_channel: bool) -> tuple[Any, Any]:
+    """`low` and `high`, of shape [channels] or []; 1.15's kernels do not look at the rank of a single number."""
+    if not per_channel and low.size == high.size == 1:
+        return low.reshape(()), high.reshape(())
     wanted = x.shape[-1:] if per_channel else ()
     for label, limit in (("min", low), ("max", high)):
         if limit.shape != wanted:
             raise errors.InvalidArgumentError(
                 None, None, f"{label} has incorrect size, expected {shape_text(wanted)} was {shape_text(limit.shape)}"
             )
+    return low, high
 
 
 def _some_range(low: Any, high: Any) -> tuple[Any, Any, Any]:
@@ -121,14 +122,14 @@ def _some_range(low: Any, high: Any) -> tuple[Any, Any, Any]:
 
 
 def _vars(per_channel, x, low, high, *, num_bits, narrow_range):
-    _check_limits(x, low, high, per_channel)
+    low, high = _checked_limits(x, low, high, per_channel)
     empty, low, high = _some_range(low, high)
     return jnp.where(empty, np.float32(0), _rounded(x, low, high, num_bits, narrow_range))
 
 
 def _vars_backward(per_channel, g, x, low, high, *, num_bits, narrow_range):
     checks.same_shape(g, x)
-    _check_limits(x, low, high, per_channel)
+    low, high = _checked_limits(x, low, high, per_channel)
     g = jnp.asarray(g)
     empty, low, high = _some_range(low, high)
     inside, below, above = _spread(g, x, low, high, num_bits, narrow_range)

@@ -18,21 +18,23 @@ from tfcompat._src.ops.math.cast import cast
 _NO_GRADIENT = NotDifferentiable("a sequence has no derivative")
 
 
-def _range_length(start: Any, limit: Any, delta: Any) -> int:
-    """The number of elements; ValueError where `delta` does not lead from start to limit."""
+def _shown(x: Any) -> str:
+    return str(x) if x.dtype.kind in "iu" else f"{float(x):g}"
+
+
+def _range_length(start: Any, limit: Any, delta: Any) -> int | None:
+    """The number of elements, None where that is no number; ValueError where `delta` does not lead from start to limit."""
     if delta == 0:
         raise ValueError("Requires delta != 0")
     if delta > 0 and start > limit:
-        raise ValueError(f"Requires start <= limit when delta > 0: {start}/{limit}")
+        raise ValueError(f"Requires start <= limit when delta > 0: {_shown(start)}/{_shown(limit)}")
     if delta < 0 and start < limit:
-        raise ValueError(f"Requires start >= limit when delta < 0: {start}/{limit}")
+        raise ValueError(f"Requires start >= limit when delta < 0: {_shown(start)}/{_shown(limit)}")
     if start.dtype.kind in "iu":
         length = -(-abs(int(limit) - int(start)) // abs(int(delta)))
     else:
         length = np.ceil(np.abs((limit - start) / delta))
-    if not float(length) < 2**63:
-        raise ValueError(f"Dimension {-(2**63)} must be >= 0")
-    return int(length)
+    return int(length) if float(length) < 2**63 else None
 
 
 def _range_shape(c: Any) -> list:
@@ -53,11 +55,24 @@ def _range(start, limit, delta):
         length = _range_length(start, limit, delta)
     except ValueError as e:
         raise errors.InvalidArgumentError(None, None, str(e)) from None
+    if length is None:
+        raise _uncountable(start, limit, delta)
     if start.dtype.kind in "iu":
         return (int(start) + int(delta) * np.arange(length)).astype(start.dtype)
     steps = np.full(length, delta, start.dtype)
     steps[:1] = start
     return np.add.accumulate(steps, dtype=start.dtype)
+
+
+def _uncountable(start: Any, limit: Any, delta: Any) -> errors.OpError:
+    text = f"Dimension {-(2**63)} must be >= 0"
+    if start.dtype.kind in "iu":
+        return errors.ResourceExhaustedError(None, None, f"a range from {start} to {limit} has more elements than memory: {text}")
+    if delta > 0 and not start <= limit:
+        text = f"Requires start <= limit when delta > 0: {_shown(start)}/{_shown(limit)}"
+    elif not delta > 0 and not start >= limit:
+        text = f"Requires start >= limit when delta < 0: {_shown(start)}/{_shown(limit)}"
+    return errors.InvalidArgumentError(None, None, text)
 
 
 def _linspace_shape(c: Any) -> list:
@@ -81,7 +96,7 @@ def _linspace(start, stop, num):
         return np.reshape(start, (1,))
     step = (stop - start) / (num - 1).astype(start.dtype)
     values = start + step * np.arange(num).astype(start.dtype)
-    values[-1] = stop
+    values[0], values[-1] = start, stop
     return values
 
 
@@ -101,7 +116,7 @@ def arange(start, limit=None, delta=1, dtype=None, name="range"):
       a Tensor of rank 1.
 
     Raises:
-      ValueError: delta is 0 or leads away from `limit`.
+      ValueError: delta is 0 or leads away from `limit`. AssertionError: an argument is neither int nor float.
     """
     if limit is None:
         start, limit = 0, start
@@ -109,6 +124,8 @@ def arange(start, limit=None, delta=1, dtype=None, name="range"):
         wanted = None if dtype is None else dtypes.as_dtype(dtype)
         values = [to_tensor(v, wanted, n) for v, n in ((start, "start"), (limit, "limit"), (delta, "delta"))]
         if dtype is None:
+            if any(v.dtype.base_dtype not in _INFERRED for v in values):
+                raise AssertionError(f"a range has no dtype where its arguments are {[v.dtype.name for v in values]}")
             found = max((v.dtype.base_dtype for v in values), key=_INFERRED.index)
             values = [cast(v, found) for v in values]
         return raw.Range(*values, name=scope)

@@ -141,11 +141,17 @@ def _all_candidates(true_classes, *, num_true, num_sampled, rng):
 _sampler_op("AllCandidateSampler", "", _all_candidates)
 
 
+def _hits_shape(c: Any) -> list:
+    si.with_size(si.with_rank(c.inputs[0], 2)[1], c.attr("num_true"))
+    si.with_rank(c.inputs[1], 1)
+    return si.unknown_vector(c)
+
+
 @op(
     "ComputeAccidentalHits",
     "(true_classes: int64, sampled_candidates: int64, *, num_true: int, seed: int = 0, seed2: int = 0) -> "
     "(indices: int32, ids: int64, weights: float32)",
-    shape=si.unknown_vector, gradient=NotDifferentiable("hits are positions", raises=True), place=HOST,
+    shape=_hits_shape, gradient=NotDifferentiable("hits are positions", raises=True), place=HOST,
 )  # fmt: skip
 def _compute_accidental_hits(true_classes, sampled_candidates, *, num_true):
     if true_classes.ndim != 2 or true_classes.shape[1] != num_true:

@@ -33,9 +33,13 @@ def _optional(c: Any, name: str, default: Any) -> Any:
     return c.op._attrs.get(name, default)
 
 
+def _data_format(c: Any) -> str:
+    return _optional(c, "data_format", b"NHWC").decode()
+
+
 def _check_lengths(c: Any, what: str, rank: int) -> None:
     """ValueError where `strides` or `dilations` has not one entry per dimension, or paddings do not fit."""
-    data_format = text_attr(c, "data_format")
+    data_format = _data_format(c)
     if len(c.attr("strides")) != rank:
         where = f"{what} on data format {data_format}" if what == "Conv2D" else what
         raise ValueError(
@@ -63,7 +67,7 @@ def _check_lengths(c: Any, what: str, rank: int) -> None:
 
 def _positions(c: Any, sizes: tuple, window: tuple) -> tuple:
     """The spatial sizes of the result."""
-    data_format, padding = text_attr(c, "data_format"), text_attr(c, "padding")
+    data_format, padding = _data_format(c), text_attr(c, "padding")
     extra = _extra_padding(_optional(c, "explicit_paddings", ()), data_format, len(sizes))
     settings = zip(
         sizes, window, spatial(c.attr("strides"), data_format), spatial(c.attr("dilations"), data_format), extra
@@ -92,11 +96,11 @@ def _check_channels(channels: int | None, filter_channels: int | None, out_chann
         raise ValueError(f"Depth of output ({out_channels}) is not a multiple of the number of groups ({groups})")
 
 
-def _conv_shape(what: str, rank: int) -> Callable:
+def conv_shape(what: str, rank: int) -> Callable:
     def shape(c):
         x, filters = si.with_rank(c.inputs[0], rank), si.with_rank(c.inputs[1], rank)
         _check_lengths(c, what, rank)
-        data_format = text_attr(c, "data_format")
+        data_format = _data_format(c)
         batch, sizes, channels = split(x, data_format)
         _check_channels(channels, *filters[-2:])
         return [join(batch, _positions(c, sizes, filters[:-2]), filters[-1], data_format)]
@@ -175,7 +179,7 @@ def _require_channels(op_type: str, channels: int, filter_channels: int) -> None
         )  # fmt: skip
 
 
-def _out_shape(
+def out_shape(
     sizes: tuple, filter_sizes: tuple, out_channels: int, *, strides, padding, data_format, dilations,
     explicit_paddings=(),
 ) -> tuple:  # fmt: skip
@@ -210,7 +214,7 @@ def _conv(op_type: str, rank: int) -> Callable:
         _require_rank("input", x, rank)
         _require_rank("filter", filters, rank)
         _require_channels(op_type, x.shape[1 if channels_first(window["data_format"]) else -1], filters.shape[-2])
-        out = _out_shape(x.shape, filters.shape, filters.shape[-1], **window)
+        out = out_shape(x.shape, filters.shape, filters.shape[-1], **window)
         if 0 in out + x.shape + filters.shape:
             return jnp.zeros(out, x.dtype)
         return conv_kernels.conv(x, filters, **window)
@@ -224,7 +228,7 @@ def _input_grad(op_type: str, rank: int) -> Callable:
         _require_rank("filter", filters, rank)
         _require_rank("out_backprop", out_backprop, rank)
         _require_channels(op_type, sizes[1 if channels_first(window["data_format"]) else -1], filters.shape[-2])
-        out = _out_shape(sizes, filters.shape, filters.shape[-1], **window)
+        out = out_shape(sizes, filters.shape, filters.shape[-1], **window)
         _require_gradient_shape(op_type, out_backprop, out)
         if 0 in out + sizes + filters.shape:
             return jnp.zeros(sizes, filters.dtype)
@@ -239,7 +243,7 @@ def _filter_grad(op_type: str, rank: int) -> Callable:
         _require_rank("input", x, rank)
         _require_rank("out_backprop", out_backprop, rank)
         _require_channels(op_type, x.shape[1 if channels_first(window["data_format"]) else -1], sizes[-2])
-        out = _out_shape(x.shape, sizes, sizes[-1], **window)
+        out = out_shape(x.shape, sizes, sizes[-1], **window)
         _require_gradient_shape(op_type, out_backprop, out)
         if 0 in out + x.shape + sizes:
             return jnp.zeros(sizes, x.dtype)
@@ -272,7 +276,7 @@ _THREE = bilinear_gradients("Conv3D", "Conv3DBackpropInputV2", "Conv3DBackpropFi
 _OLD = NotDifferentiable("1.15 has no second derivative of the deprecated form", raises=True)
 
 op(
-    "Conv2D", f"(input: T, filter: T, *, T: FLOAT, {_ATTRS_2D}) -> (output: T)", shape=_conv_shape("Conv2D", 4),
+    "Conv2D", f"(input: T, filter: T, *, T: FLOAT, {_ATTRS_2D}) -> (output: T)", shape=conv_shape("Conv2D", 4),
     gradient=_TWO[0], kernel=_takes_2d(_conv("Conv2D", 4)),
 )  # fmt: skip
 op(
@@ -287,7 +291,7 @@ op(
     kernel=_takes_2d(_filter_grad("Conv2DCustomBackpropFilter", 4)),
 )  # fmt: skip
 op(
-    "Conv3D", f"(input: T, filter: T, *, T: FLOAT, {_ATTRS_3D}) -> (output: T)", shape=_conv_shape("Conv3D", 5),
+    "Conv3D", f"(input: T, filter: T, *, T: FLOAT, {_ATTRS_3D}) -> (output: T)", shape=conv_shape("Conv3D", 5),
     gradient=_THREE[0], kernel=_takes_3d(_conv("Conv3D", 5)),
 )  # fmt: skip
 op(

@@ -50,7 +50,7 @@ def _pooled(c: Any, what: str, rank: int, ksize: Any, strides: Any, over_channel
     return join(batch, positions, channels, data_format)
 
 
-def _pool_shape(what: str, rank: int, over_channels: bool = False) -> Callable:
+def pool_shape(what: str, rank: int, over_channels: bool = False) -> Callable:
     return lambda c: [_pooled(c, what, rank, c.attr("ksize"), c.attr("strides"), over_channels)] * len(c.op._outputs)
 
 
@@ -148,7 +148,7 @@ def _require_strides(strides: Any) -> None:
             raise errors.InvalidArgumentError(None, None, f"Stride must be > 0, but got {stride}")
 
 
-def _out_shape(
+def out_shape(
     sizes: tuple, ksize: Any, strides: Any, padding: str, data_format: str, over_channels: bool = False
 ) -> tuple:
     """The shape of the pooled tensor; errors of 1.15 where the window cannot slide so."""
@@ -196,7 +196,7 @@ def _require_shape(x: Any, wanted: tuple, what: str) -> None:
 
 def _pool(apply: Callable, over_channels: bool = False) -> Callable:
     def kernel(x, *, ksize, strides, padding, data_format):
-        out = _out_shape(x.shape, ksize, strides, padding, data_format, over_channels)
+        out = out_shape(x.shape, ksize, strides, padding, data_format, over_channels)
         if 0 in out:
             return jnp.zeros(out, x.dtype)
         return apply(x, ksize=ksize, strides=strides, padding=padding, data_format=data_format)
@@ -206,7 +206,7 @@ def _pool(apply: Callable, over_channels: bool = False) -> Callable:
 
 def _average_grad(sizes, grad, *, ksize, strides, padding, data_format):
     sizes = tuple(int(n) for n in sizes)
-    out = _out_shape(sizes, ksize, strides, padding, data_format)
+    out = out_shape(sizes, ksize, strides, padding, data_format)
     _require_shape(grad, out, "grad")
     if 0 in out:
         return jnp.zeros(sizes, grad.dtype)
@@ -219,7 +219,7 @@ def _max_grad(apply: Callable) -> Callable:
     """`apply(x, y, grad, **window)`, after checks of shapes."""
 
     def kernel(x, y, grad, *, ksize, strides, padding, data_format):
-        out = _out_shape(x.shape, ksize, strides, padding, data_format)
+        out = out_shape(x.shape, ksize, strides, padding, data_format)
         _require_shape(y, out, "orig_output")
         _require_shape(grad, out, "grad")
         if 0 in out:
@@ -230,7 +230,7 @@ def _max_grad(apply: Callable) -> Callable:
 
 
 def _max_pick(x, y, grad, *, ksize, strides, padding, data_format):
-    out = _out_shape(x.shape, ksize, strides, padding, data_format)
+    out = out_shape(x.shape, ksize, strides, padding, data_format)
     _require_shape(y, out, "orig_output")
     _require_shape(grad, x.shape, "grad")
     if 0 in out:
@@ -266,12 +266,12 @@ def _max_pick_v2(x, y, grad, ksize, strides, *, padding, data_format):
 
 # ---- rows ----
 
-_MAX_SHAPE, _MAX_3D_SHAPE = _pool_shape("MaxPool", 4, True), _pool_shape("Pool3D", 5)
+_MAX_SHAPE, _MAX_3D_SHAPE = pool_shape("MaxPool", 4, True), pool_shape("Pool3D", 5)
 _V2_INPUTS = ("ksize", "strides")
 _THREE_TENSORS = "orig_input: T, orig_output: T, grad: T"
 
 op(
-    "AvgPool", f"(value: T, *, {_WINDOW_2D}, {_FORMAT_2D}, T: FLOAT) -> (output: T)", shape=_pool_shape("AvgPool", 4),
+    "AvgPool", f"(value: T, *, {_WINDOW_2D}, {_FORMAT_2D}, T: FLOAT) -> (output: T)", shape=pool_shape("AvgPool", 4),
     gradient=_average_gradient("AvgPoolGrad"), kernel=_pool(pool_kernels.avg_pool),
 )  # fmt: skip
 op(
@@ -280,7 +280,7 @@ op(
     constants=("orig_input_shape",),
 )  # fmt: skip
 op(
-    "AvgPool3D", f"(input: T, *, {_ATTRS_3D}, T: FLOAT) -> (output: T)", shape=_pool_shape("Pool3D", 5),
+    "AvgPool3D", f"(input: T, *, {_ATTRS_3D}, T: FLOAT) -> (output: T)", shape=pool_shape("Pool3D", 5),
     gradient=_average_gradient("AvgPool3DGrad"), kernel=_pool(pool_kernels.avg_pool),
 )  # fmt: skip
 op(
@@ -343,7 +343,7 @@ _ARGMAX = "include_batch_in_index: bool = False"
     shape=_MAX_SHAPE, gradient=_argmax_gradient,
 )  # fmt: skip
 def _max_with_argmax(x, *, ksize, strides, padding, include_batch_in_index, Targmax):
-    out = _out_shape(x.shape, ksize, strides, padding, "NHWC")
+    out = out_shape(x.shape, ksize, strides, padding, "NHWC")
     if 0 in out:
         return jnp.zeros(out, x.dtype), jnp.zeros(out, Targmax)
     return pool_kernels.max_pool_with_argmax(
@@ -362,7 +362,7 @@ def _max_with_argmax(x, *, ksize, strides, padding, include_batch_in_index, Targ
     shape=_same_rank(4), gradient=_THIRD,
 )  # fmt: skip
 def _max_grad_with_argmax(x, grad, argmax, *, ksize, strides, padding, include_batch_in_index):
-    out = _out_shape(x.shape, ksize, strides, padding, "NHWC")
+    out = out_shape(x.shape, ksize, strides, padding, "NHWC")
     _require_shape(grad, out, "grad")
     _require_shape(argmax, out, "argmax")
     return pool_kernels.max_pool_grad_with_argmax(x.shape, grad, argmax, include_batch_in_index=include_batch_in_index)

@@ -28,22 +28,11 @@ def _invalid(text: str) -> errors.InvalidArgumentError:
     return errors.InvalidArgumentError(None, None, text)
 
 
-def _scalar_input(c: Any, index: int) -> int | None:
-    """The value of a scalar input that is a size, where known."""
-    si.with_rank(c.inputs[index], 0)
-    value = c.value(index)
-    if value is None:
-        return None
-    if value < 0:
-        raise ValueError(f"Dimension size, given by scalar input {index}, must be non-negative but is {int(value)}")
-    return int(value)
-
-
 # ---- top_k ----
 
 
 def _top_k_shape(c):
-    k = _scalar_input(c, 1) if len(c.inputs) > 1 else c.attr("k")
+    k = si.size_from_input(c, 1) if len(c.inputs) > 1 else c.attr("k")
     sizes = si.with_rank_at_least(c.inputs[0], 1)
     if sizes is None:
         return [None, None]
@@ -238,7 +227,7 @@ def _nth_shape(c):
     sizes, value = si.with_rank_at_least(c.inputs[0], 1), c.value(1)
     if value is not None and value.ndim:
         raise ValueError(f"Input must be scalar but has rank {value.ndim}")
-    n = _scalar_input(c, 1)
+    n = si.size_from_input(c, 1)
     if sizes is None:
         return [None]
     if sizes[-1] is not None and n is not None and sizes[-1] <= n:

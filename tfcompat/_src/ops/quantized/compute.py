@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import dtypes, errors, raw
+from tfcompat._src.framework import dtypes, raw
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
 from tfcompat._src.framework.tensor import Tensor, shape_text
+from tfcompat._src.ops.array.join import concat_shape, concatenated
+from tfcompat._src.ops.array.shape import reshape_shape, reshaped_sizes
+from tfcompat._src.ops.nn.conv import conv_shape
+from tfcompat._src.ops.nn.conv import out_shape as conv_out_shape
+from tfcompat._src.ops.nn.pool import out_shape as pool_out_shape
+from tfcompat._src.ops.nn.pool import pool_shape
 from tfcompat._src.ops.quantized.convert import with_range
 from tfcompat._src.ops.quantized.values import (
     dequantized,
@@ -79,25 +86,27 @@ def _matmul(a, b, min_a, max_a, min_b, max_b, *, T1, T2, Toutput, transpose_a, t
     return quantized(left @ right, Toutput), *product_range((first, second), (T1, T2), Toutput)
 
 
-def _conv_shape(c):
-    images, kernel = si.with_rank(c.inputs[0], 4), si.with_rank(c.inputs[1], 4)
-    si.merge_size(images[3], kernel[2])
-    strides, padding = c.attr("strides"), c.attr("padding").decode()
-    sizes = [_out_size(images[i], kernel[i - 1], strides[i], padding) for i in (1, 2)]
-    return [(images[0], *sizes, kernel[3]), (), ()]
+def _and_range(shape: Callable, first: int) -> Callable:
+    """`shape` for output 0 and scalars for its range; the inputs from number `first` on are scalars."""
+
+    def with_scalars(c):
+        found = shape(c)[0]
+        for sizes in c.inputs[first:]:
+            si.with_rank(sizes, 0)
+        return [found, (), ()]
+
+    return with_scalars
 
 
-def _out_size(size: int | None, window: int | None, stride: int, padding: str) -> int | None:
-    if size is None or window is None:
-        return None
-    return -(-size // stride) if padding == "SAME" else -(-(size - window + 1) // stride)
+def _windows(x: np.ndarray, window: tuple, stride: tuple, counts: tuple, padding: str, fill: int) -> np.ndarray:
+    """[batch, rows, columns, channels, height, width]: the windows over images, with `fill` around them.
 
-
-def _windows(x: np.ndarray, window: tuple[int, int], stride: tuple[int, int], padding: str, fill: int) -> np.ndarray:
-    """[batch, rows, columns, channels, height, width]: the windows over images, with `fill` around them."""
+    `counts` says how many there are in a column and in a row.
+    """
+    if 0 in counts:
+        return np.zeros((x.shape[0], *counts, x.shape[3], *window), x.dtype)
     pads = []
-    for size, length, step in zip(x.shape[1:3], window, stride):
-        count = _out_size(size, length, step, padding)
+    for size, length, step, count in zip(x.shape[1:3], window, stride, counts):
         missing = max((count - 1) * step + length - size, 0) if padding == "SAME" else 0
         pads.append((missing // 2, missing - missing // 2))
     padded = np.pad(x, [(0, 0), *pads, (0, 0)], constant_values=fill)
@@ -109,21 +118,27 @@ def _windows(x: np.ndarray, window: tuple[int, int], stride: tuple[int, int], pa
     "(input: Tinput, filter: Tfilter, min_input: float32, max_input: float32, min_filter: float32, max_filter: float32, *, "
     'Tinput: QUANTIZED, Tfilter: QUANTIZED, out_type: QUANTIZED = qint32, strides: list(int), padding: {"SAME", "VALID"}, '
     "dilations: list(int) = [1, 1, 1, 1]) -> (output: out_type, min_output: float32, max_output: float32)",
-    shape=_conv_shape, gradient=_NO_GRADIENT, place=HOST,
+    shape=_and_range(conv_shape("Conv2D", 4), 2), gradient=_NO_GRADIENT, place=HOST,
 )  # fmt: skip
 def _conv(x, kernel, low_x, high_x, low_k, high_k, *, Tinput, Tfilter, out_type, strides, padding, dilations):
-    if len(strides) != 4:
-        raise invalid("Sliding window strides field must specify 4 dimensions")
     if strides[1] != strides[2]:
         raise invalid("Current implementation only supports equal length strides in the row and column dimensions.")
     if strides[0] != 1 or strides[3] != 1:
         raise invalid("Current implementation does not yet support strides in the batch and depth dimensions.")
     if any(d != 1 for d in dilations):
         raise invalid("Current implementation only supports dilated rate as 1 in the row and column dimensions.")
+    for name, array in (("input", x), ("filter", kernel)):
+        if array.ndim != 4:
+            raise invalid(f"{name} must be 4-dimensional: {shape_text(array.shape)}")
+    if x.shape[3] != kernel.shape[2]:
+        raise invalid(f"input and filter must have the same depth: {x.shape[3]} vs {kernel.shape[2]}")
+    out = conv_out_shape(
+        x.shape, kernel.shape, kernel.shape[3], strides=strides, padding=padding, data_format="NHWC", dilations=dilations
+    )
     first = number(low_x, "min_input"), number(high_x, "max_input")
     second = number(low_k, "min_filter"), number(high_k, "max_filter")
     images, weights = _centred(x, *first, Tinput), _centred(kernel, *second, Tfilter)
-    windows = _windows(images, weights.shape[:2], tuple(strides[1:3]), padding, 0)
+    windows = _windows(images, weights.shape[:2], strides[1:3], out[1:3], padding, 0)
     found = np.tensordot(windows, weights, ((4, 5, 3), (0, 1, 2)))
     return quantized(found, out_type), *product_range((first, second), (Tinput, Tfilter), out_type)
 
@@ -132,9 +147,7 @@ def _conv(x, kernel, low_x, high_x, low_k, high_k, *, Tinput, Tfilter, out_type,
 
 
 def _binary_shape(c):
-    for sizes in c.inputs[2:]:
-        si.with_rank(sizes, 0)
-    return [si.broadcast(c.inputs[0], c.inputs[1]), (), ()]
+    return [*si.broadcast_inputs(c), (), ()]
 
 
 _BINARY = (
@@ -164,11 +177,18 @@ def _spread(x: np.ndarray, source: tuple, dtype: Any, target: tuple, out_type: A
     return np.clip(zero + integers(x).astype(np.int64) * (one - zero), *limits(out_type))
 
 
-@op("QuantizedAdd", _BINARY, shape=_binary_shape, gradient=_NO_GRADIENT, place=HOST)
+def _in_sum_range(x: np.ndarray, source: tuple, dtype: Any, target: tuple, out_type: Any) -> np.ndarray:
+    """Integers in the range of a sum; one alone is rounded by itself."""
+    if not x.ndim:
+        return to_integers(to_floats(integers(x), *source, dtype), *target, out_type)
+    return _spread(x, source, dtype, target, out_type)
+
+
+@op("QuantizedAdd", _BINARY, shape=_and_range(si.broadcast_inputs, 2), gradient=_NO_GRADIENT, place=HOST)
 def _sum(x, y, low_x, high_x, low_y, high_y, *, T1, T2, Toutput):
     first, second = _ranges(low_x, high_x, low_y, high_y, "xy")
     total = sum_range(14, min(first[0], second[0]), max(first[1], second[1]))
-    a, b = _broadcast(_spread(x, first, T1, total, Toutput), _spread(y, second, T2, total, Toutput))
+    a, b = _broadcast(_in_sum_range(x, first, T1, total, Toutput), _in_sum_range(y, second, T2, total, Toutput))
     return quantized(a + b, Toutput), *total
 
 
@@ -246,19 +266,9 @@ def quantized_relu_x(
 # ---- pooling and normalization ----
 
 
-def _pool_shape(c):
-    images, window, strides = si.with_rank(c.inputs[0], 4), c.attr("ksize"), c.attr("strides")
-    padding = c.attr("padding").decode()
-    sizes = [_out_size(images[i], window[i], strides[i], padding) for i in (1, 2)]
-    return [(images[0], *sizes, images[3]), (), ()]
-
-
 def _pool_windows(x: np.ndarray, ksize: tuple, strides: tuple, padding: str, fill: int) -> np.ndarray:
-    if x.ndim != 4:
-        raise invalid("tensor_in must be 4-dimensional")
-    if ksize[0] != 1 or ksize[3] != 1 or strides[0] != 1 or strides[3] != 1:
-        raise errors.UnimplementedError(None, None, "Non-spatial pooling is not yet supported.")
-    return _windows(x, tuple(ksize[1:3]), tuple(strides[1:3]), padding, fill)
+    counts = pool_out_shape(x.shape, ksize, strides, padding, "NHWC")[1:3]
+    return _windows(x, ksize[1:3], strides[1:3], counts, padding, fill)
 
 
 def _average(x, low, high, *, T, ksize, strides, padding):
@@ -274,12 +284,12 @@ def _maximum(x, low, high, *, T, ksize, strides, padding):
     return quantized(found, T), number(low, "min_input"), number(high, "max_input")
 
 
-for _name, _kernel in (("QuantizedAvgPool", _average), ("QuantizedMaxPool", _maximum)):
+for _name, _kernel in (("AvgPool", _average), ("MaxPool", _maximum)):
     _add(
-        _name,
+        "Quantized" + _name,
         "(input: T, min_input: float32, max_input: float32, *, T: QUANTIZED, ksize: list(int), strides: list(int), "
         'padding: {"SAME", "VALID"}) -> (output: T, min_output: float32, max_output: float32)',
-        shape=_pool_shape, kernel=_kernel,
+        shape=_and_range(pool_shape(_name, 4), 1), kernel=_kernel,
     )  # fmt: skip
 
 
@@ -329,17 +339,21 @@ def quantized_conv2d(
     "(x: T, x_min: float32, x_max: float32, *, T: QUANTIZED, output_range_given: bool = False, given_y_min: float = 0, "
     "given_y_max: float = 0, variance_epsilon: float = 1e-05, min_separation: float = 0.001) -> "
     "(y: T, y_min: float32, y_max: float32)",
-    shape=with_range, gradient=_NO_GRADIENT, place=HOST,
+    shape=_and_range(lambda c: [si.with_rank(c.inputs[0], 4)], 1), gradient=_NO_GRADIENT, place=HOST,
 )  # fmt: skip
 def _instance_norm(x, low, high, *, T, output_range_given, given_y_min, given_y_max, variance_epsilon, min_separation):
+    if x.ndim != 4:
+        raise invalid(f"x must be 4-dimensional: {shape_text(x.shape)}")
     low, high = number(low, "x_min"), number(high, "x_max")
     if not low < high:
         raise invalid(f"input_min must be less than input_max : {low:g} >= {high:g}")
+    if output_range_given and not given_y_min < given_y_max:
+        raise invalid(f"given_y_min must be less than given_y_max : {given_y_min:g} >= {given_y_max:g}")
     scale, values = (high - low) / _F32(255), integers(x).astype(_F32)
     centred = scale * (values - values.mean((1, 2), dtype=_F32, keepdims=True))
     variance = np.square(centred).mean((1, 2), dtype=_F32, keepdims=True)
     found = centred * (_F32(1) / np.sqrt(variance + _F32(variance_epsilon)))
-    least, most = (given_y_min, given_y_max) if output_range_given else (found.min(), found.max())
+    least, most = (given_y_min, given_y_max) if output_range_given else (found.min(initial=np.inf), found.max(initial=-np.inf))
     least, most = _F32(least), _F32(most)
     if most - least < _F32(min_separation):
         most = least + _F32(min_separation)
@@ -349,46 +363,21 @@ def _instance_norm(x, low, high, *, T, output_range_given, given_y_min, given_y_
 # ---- moving ----
 
 
-def _reshape_shape(c):
-    return [_reshaped_sizes(c), (), ()]
-
-
-def _reshaped_sizes(c: si.InferenceContext) -> si.Sizes:
-    """The shape that input 1 asks for; its one unknown size follows from the number of elements."""
-    wanted, count = c.shape_value(1), si.num_elements(c.inputs[0])
-    for sizes in c.inputs[2:]:
-        si.with_rank(sizes, 0)
-    if wanted is None or count is None or wanted.count(None) != 1:
-        return wanted
-    rest = int(np.prod([s for s in wanted if s is not None], dtype=np.int64))
-    return tuple(count // rest if s is None and rest else s for s in wanted)
-
-
 @op(
     "QuantizedReshape",
     "(tensor: T, shape: Tshape, input_min: float32, input_max: float32, *, T: type, Tshape: INDEX = int32) -> "
     "(output: T, output_min: float32, output_max: float32)",
-    shape=_reshape_shape, gradient=_NO_GRADIENT, place=HOST,
+    shape=_and_range(reshape_shape, 2), gradient=_NO_GRADIENT, place=HOST,
 )  # fmt: skip
 def _reshape(x, shape, low, high):
-    try:
-        found = x.reshape([int(s) for s in shape])
-    except ValueError:
-        raise invalid(f"Input to reshape is a tensor with {x.size} values, but the requested shape has {list(shape)}") from None
-    return found, number(low, "input_min"), number(high, "input_max")
+    return x.reshape(reshaped_sizes(x, shape)), number(low, "input_min"), number(high, "input_max")
 
 
 def _concat_shape(c):
-    n, axis = c.attr("N"), c.value(0)
-    inputs = c.inputs[1 : n + 1]
-    if axis is None or None in inputs:
-        return [None, (), ()]
-    axis = si.normalize_axis(int(axis), len(inputs[0]))
-    rest = inputs[0]
-    for other in inputs[1:]:
-        rest = si.merge(rest[:axis] + (None,) + rest[axis + 1 :], other[:axis] + (None,) + other[axis + 1 :])
-    size = functools.reduce(si.add_sizes, [s[axis] for s in inputs])
-    return [rest[:axis] + (size,) + rest[axis + 1 :], (), ()]
+    count = c.attr("N")
+    for sizes in c.inputs[count + 1 :]:
+        si.with_rank(sizes, 0)
+    return [*concat_shape(c, c.inputs[1 : count + 1], 0), (), ()]
 
 
 @op(
@@ -398,9 +387,6 @@ def _concat_shape(c):
     shape=_concat_shape, gradient=NotDifferentiable("1.15 has no gradient of quantized values", raises=True), place=HOST,
 )  # fmt: skip
 def _concat(axis, values, lows, highs, *, T):
-    axis, rank = int(axis), values[0].ndim
-    if not 0 <= axis < rank:
-        raise invalid(f"ConcatOp : Expected concatenating dimensions in the range [0, {rank}), but got {axis}")
     ranges = [(number(low, "input_mins"), number(high, "input_maxes")) for low, high in zip(lows, highs)]
     low, high = _F32(min(0, *(r[0] for r in ranges))), _F32(max(r[1] for r in ranges))
     if limits(T)[0]:
@@ -410,10 +396,9 @@ def _concat(axis, values, lows, highs, *, T):
         integers(x) if r == (low, high) else requantized(dequantized(integers(x), *r, T), low, high, T)
         for x, r in zip(values, ranges)
     ]
-    try:
-        return quantized(np.concatenate(parts, axis), T), low, high
-    except ValueError as e:
-        raise invalid(f"ConcatOp : Dimensions of inputs should match: {e}") from None
+    if np.ndim(axis) == 0 and axis < 0:
+        raise invalid(f"ConcatOp : Expected concatenating dimensions in the range [0, {values[0].ndim}), but got {axis}")
+    return quantized(concatenated(np, parts, axis), T), low, high
 
 
 @export("quantization.quantized_concat", "quantized_concat")

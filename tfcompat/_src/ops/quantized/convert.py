@@ -146,6 +146,7 @@ def _there_and_back(x: Any, low: Any, high: Any, signed: bool, bits: int, given:
     least = (-(1 << (bits - 1)) + int(narrow)) if signed else 0
     most = (1 << (bits - 1)) - 1 if signed else (1 << bits) - 1
     if given:
+        low, high = _only(low, "input_min"), _only(high, "input_max")
         checks.require(low <= high, "Invalid range: input_min {:g} > input_max {:g}", low, high)
     else:
         low, high = jnp.min(x, initial=np.inf), jnp.max(x, initial=-np.inf)
@@ -164,6 +165,20 @@ def _there_and_back(x: Any, low: Any, high: Any, signed: bool, bits: int, given:
         x = jnp.clip(x, jnp.where(by_low, low, least * inverse), jnp.where(by_low, most * inverse, high))
     x = x * factor
     return (jnp.floor(x + np.array(0.5, kind)) if half_up else jnp.round(x)) * inverse
+
+
+def _only(x: Any, name: str) -> Any:
+    """The one number of an input; 1.15's kernels do not look at its rank."""
+    if np.size(x) != 1:
+        raise invalid(f"{name} must have 1 element, but it has {np.size(x)}")
+    return x.reshape(())
+
+
+def _like_input(c: si.InferenceContext) -> list:
+    """The shape of input 0; the others are scalars."""
+    for sizes in c.inputs[1:]:
+        si.with_rank(sizes, 0)
+    return [c.inputs[0]]
 
 
 def _straight_through(op, g):
@@ -187,7 +202,7 @@ def _quantize_and_dequantize(x, *, signed_input, num_bits, range_given, input_mi
     "QuantizeAndDequantizeV2",
     "(input: T, input_min: T, input_max: T, *, signed_input: bool = True, num_bits: int = 8, range_given: bool = False, "
     'T: FLOAT, round_mode: {"HALF_TO_EVEN", "HALF_UP"} = "HALF_TO_EVEN", narrow_range: bool = False) -> (output: T)',
-    shape=si.unchanged, gradient=_straight_through,
+    shape=_like_input, gradient=_straight_through,
 )  # fmt: skip
 def _quantize_and_dequantize_v2(x, low, high, *, signed_input, num_bits, range_given, round_mode, narrow_range):
     return _there_and_back(x, low, high, signed_input, num_bits, range_given, round_mode == "HALF_UP", narrow_range)
@@ -197,10 +212,10 @@ def _quantize_and_dequantize_v2(x, low, high, *, signed_input, num_bits, range_g
     "QuantizeAndDequantizeV3",
     "(input: T, input_min: T, input_max: T, num_bits: int32, *, signed_input: bool = True, range_given: bool = True, "
     "T: FLOAT, narrow_range: bool = False) -> (output: T)",
-    shape=si.unchanged, gradient=_straight_through, constants=("num_bits",),
+    shape=_like_input, gradient=_straight_through, constants=("num_bits",),
 )  # fmt: skip
 def _quantize_and_dequantize_v3(x, low, high, num_bits, *, signed_input, range_given, narrow_range):
-    return _there_and_back(x, low, high, signed_input, int(num_bits), range_given, False, narrow_range)
+    return _there_and_back(x, low, high, signed_input, int(_only(num_bits, "num_bits")), range_given, False, narrow_range)
 
 
 @export("quantization.quantize_and_dequantize")

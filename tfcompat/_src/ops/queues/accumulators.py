@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,15 +20,16 @@ from tfcompat._src.framework.tensor_shape import TensorShape
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.queues.queue_ops import MAKES_HANDLE, NO_GRADIENT
 from tfcompat._src.ops.queues.resource import SharedResource, invalid, shared_resource
+from tfcompat._src.ops.sparse.parts import merged
 from tfcompat._src.platform import logging
 
 
 class Accumulator(SharedResource):
     """A sum of dense gradients, how many they are, and the step that they must not be older than."""
 
-    def __init__(self, sizes: tuple | None, averages: bool) -> None:
+    def __init__(self, dtype: dtypes.DType, sizes: tuple | None, averages: bool) -> None:
         super().__init__()
-        self.sizes, self.averages = sizes, averages
+        self.dtype, self.sizes, self.averages = dtype, sizes, averages
         self.count = self.step = 0
         self.total: Any = None
 
@@ -97,7 +99,7 @@ class SparseAccumulator(Accumulator):
         if len(values) != len(indices):
             raise invalid(f"Expected {len(indices)} non-empty input values, got {len(values)}")
         if shape is not None:
-            self._check_shape(sizes, shape.tolist())
+            self._check_shape(sizes, shape.reshape(-1).tolist())
         if sizes and sizes[0] is not None:
             for place, index in enumerate(indices.tolist()):
                 if index >= sizes[0]:
@@ -129,14 +131,14 @@ class SparseAccumulator(Accumulator):
 
     def added(self, gradient: Any) -> Any:
         """The sum by row, for rising row numbers: 1.15 merges the two lists as they stand."""
-        merged = _merged(self.total[0].tolist(), gradient[0].tolist())
-        values = np.empty((len(merged), *self.total[1].shape[1:]), self.total[1].dtype)
-        counts = np.empty(len(merged), np.int64)
-        for place, (old, new) in enumerate(merged):
+        pairs = merged(self.total[0].tolist(), gradient[0].tolist())
+        values = np.empty((len(pairs), *self.total[1].shape[1:]), self.total[1].dtype)
+        counts = np.empty(len(pairs), np.int64)
+        for place, (old, new) in enumerate(pairs):
             parts = [self.total[1][old]] * (old is not None) + [gradient[1][new]] * (new is not None)
             values[place] = parts[0] if len(parts) == 1 else parts[1] + parts[0]
             counts[place] = (0 if old is None else self.total[2][old]) + (new is not None)
-        indices = [self.total[0][old] if old is not None else gradient[0][new] for old, new in merged]
+        indices = [self.total[0][old] if old is not None else gradient[0][new] for old, new in pairs]
         return np.array(indices, np.int64), values, counts
 
     def averaged(self) -> Any:
@@ -147,18 +149,6 @@ class SparseAccumulator(Accumulator):
         indices, values, _ = super().take(required)
         rows = self.sizes[0] if self.sizes and self.sizes[0] is not None else -1
         return indices, values, np.array([rows, *values.shape[1:]], np.int64)
-
-
-def _merged(a: list[int], b: list[int]) -> list[tuple[int | None, int | None]]:
-    """Two lists of row numbers merged by size: the places of each row in the two lists."""
-    found: list[tuple[int | None, int | None]] = []
-    i = j = 0
-    while i < len(a) or j < len(b):
-        from_a = j == len(b) or (i < len(a) and a[i] <= b[j])
-        from_b = i == len(a) or (j < len(b) and b[j] <= a[i])
-        found.append((i if from_a else None, j if from_b else None))
-        i, j = i + from_a, j + from_b
-    return found
 
 
 # ---- ops ----
@@ -175,7 +165,7 @@ def _maker(accumulator_class: type[Accumulator]) -> Any:
     def kernel(context):
         attrs = context.op._attrs
         averages = attrs["reduction_type"] == b"MEAN"
-        return shared_resource(context, "accumulator", lambda: accumulator_class(attrs["shape"].sizes, averages))
+        return shared_resource(context, "accumulator", lambda: accumulator_class(attrs["dtype"], attrs["shape"].sizes, averages))
 
     return kernel
 
@@ -186,22 +176,41 @@ def _scalar(label: str, value: np.ndarray) -> int:
     return int(value)
 
 
+def _require_dtype(accumulator: Accumulator, dtype: np.dtype) -> None:
+    if dtypes.as_dtype(dtype) != accumulator.dtype:
+        raise invalid(f"The accumulator holds gradients of type {accumulator.dtype.name}, not {dtypes.as_dtype(dtype).name}")
+
+
+def _scalar_inputs(*indices: int) -> Callable:
+    """A shape function of an op without outputs of which these inputs are scalars."""
+
+    def shape(c: si.InferenceContext) -> list:
+        for i in indices:
+            si.with_rank(c.inputs[i], 0)
+        return si.unknown(c)
+
+    return shape
+
+
 def _set_step(accumulator, step):
-    accumulator.set_step(int(step))
+    accumulator.set_step(_scalar("new_global_step", step))
     return ()
 
 
 def _apply(accumulator, step, gradient):
+    _require_dtype(accumulator, gradient.dtype)
     accumulator.apply(_scalar("local_step", step), gradient)
     return ()
 
 
 def _apply_sparse(accumulator, step, indices, values, shape, *, has_known_shape):
+    _require_dtype(accumulator, values.dtype)
     accumulator.apply(_scalar("local_step", step), (indices, values, shape if has_known_shape else None))
     return ()
 
 
-def _take(accumulator, required):
+def _take(accumulator, required, *, dtype):
+    _require_dtype(accumulator, dtype)
     return accumulator.take(_scalar("num_required", required))
 
 
@@ -215,22 +224,22 @@ _add("SparseConditionalAccumulator", _ATTRS + "Ref(string))", shape=lambda c: [(
 for _prefix, _handle in (("", "handle: Ref(string)"), ("Resource", "handle: resource")):
     _using(f"{_prefix}AccumulatorNumAccumulated", f"({_handle}) -> (num_accumulated: int32)", shape=si.scalar,
            kernel=lambda accumulator: accumulator.count)  # fmt: skip
-    _using(f"{_prefix}AccumulatorSetGlobalStep", f"({_handle}, new_global_step: int64) -> ()", shape=si.no_outputs,
+    _using(f"{_prefix}AccumulatorSetGlobalStep", f"({_handle}, new_global_step: int64) -> ()", shape=_scalar_inputs(1),
            kernel=_set_step)  # fmt: skip
     _using(f"{_prefix}AccumulatorApplyGradient", f"({_handle}, local_step: int64, gradient: dtype, *, dtype: NUMBER) -> ()",
-           shape=si.no_outputs, kernel=_apply)  # fmt: skip
+           shape=_scalar_inputs(1), kernel=_apply)  # fmt: skip
     _using(f"{_prefix}AccumulatorTakeGradient", f"({_handle}, num_required: int32, *, dtype: NUMBER) -> (average: dtype)",
-           shape=si.unknown, kernel=_take, effects=WAITING)  # fmt: skip
+           shape=_scalar_inputs(1), kernel=_take, effects=WAITING)  # fmt: skip
 _using(
     "SparseAccumulatorApplyGradient",
     "(handle: Ref(string), local_step: int64, gradient_indices: int64, gradient_values: dtype, gradient_shape: int64, *, "
     "dtype: NUMBER, has_known_shape: bool) -> ()",
-    shape=si.no_outputs, kernel=_apply_sparse,
+    shape=_scalar_inputs(1), kernel=_apply_sparse,
 )  # fmt: skip
 _using(
     "SparseAccumulatorTakeGradient",
     "(handle: Ref(string), num_required: int32, *, dtype: NUMBER) -> (indices: int64, values: dtype, shape: int64)",
-    shape=si.unknown, kernel=_take, effects=WAITING,
+    shape=_scalar_inputs(1), kernel=_take, effects=WAITING,
 )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from tfcompat._src.framework import errors, raw
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.constant_value import constant_value
-from tfcompat._src.framework.dtypes import DType, string
+from tfcompat._src.framework.dtypes import DType, int64, string
 from tfcompat._src.framework.op_spec import EXTERNAL, HOST, WAITING, op
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor, shape_text
@@ -47,6 +47,8 @@ class BarrierState(SharedResource):
           errors.CancelledError: the barrier is closed, and a key is new or enqueues are cancelled.
           errors.InvalidArgumentError: a key has a value for the component.
         """
+        if not values.ndim or len(values) < keys.size:
+            raise invalid(f"Expected a value for each of {keys.size} keys, but received shape {shape_text(values.shape)}")
         if keys.size and not values.size:
             raise invalid(f"Tensors with no elements are not supported {self.name}: received shape {shape_text(values.shape)}")
         with self.lock:
@@ -125,6 +127,9 @@ def _make(context):
     kinds, shapes = list(node._attrs["component_types"]), [s.sizes for s in node._attrs["shapes"]]
     if len(shapes) != len(kinds):
         raise invalid("All of the component shapes must be specified")
+    for sizes in shapes:
+        if sizes is not None and None in sizes:
+            raise invalid(f"Shape {shape_text(sizes)} is not fully defined")
     if node._attrs["capacity"] != -1:
         raise invalid(
             "Barrier only accepts capacity=-1.  Feed the inputs to your Barrier through a queue to enforce a limited capacity."
@@ -151,17 +156,21 @@ def _listed(shapes: list[tuple]) -> str:
 
 def _insert(context, barrier, keys, values, *, component_index):
     kinds = barrier.component_types
-    if component_index >= len(kinds):
+    if not 0 <= component_index < len(kinds):
         raise invalid(f"The component ID is out of range {component_index} > num_components (= {len(kinds)})")
     given = context.op._attrs["T"]
     if given != kinds[component_index]:
         found, wanted = (type_list_text([string, k]) for k in (given, kinds[component_index]))
         raise invalid(f"Signature mismatch, have: string_ref, {found}-> expected: string_ref, {wanted}->")
-    barrier.insert(component_index, keys, values)
+    barrier.insert(component_index, keys.reshape(-1), values)
     return ()
 
 
 def _take(context, barrier, count, *, allow_small_batch, timeout_ms):
+    wanted, kinds = context.op._attrs["component_types"], barrier.component_types
+    if list(wanted) != kinds:
+        have, expected = (f"string_ref, int32->{type_list_text([int64, string, *k])}" for k in (wanted, kinds))
+        raise invalid(f"Signature mismatch, have: {have} expected: {expected}")
     if timeout_ms != -1:
         raise invalid("Timeout not supported yet.")
     if count.ndim:

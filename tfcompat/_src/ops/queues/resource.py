@@ -9,11 +9,37 @@ import weakref
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from tfcompat._src.framework import errors
+import numpy as np
+
+from tfcompat._src.framework import dtypes, errors
 from tfcompat._src.framework.host_context import HostContext
 from tfcompat._src.framework.run_limits import MustWait, is_cancelled, may_wait, seconds_left
 
 _numbers = itertools.count()
+
+
+def as_declared(node: Any, values: tuple, first: int = 0) -> tuple:
+    """`values`, which have the dtypes that `node` declares of its outputs from number `first` on.
+
+    Raises:
+      errors.InvalidArgumentError: they are not as many. errors.InternalError: one has another dtype.
+    """
+    wanted = [output.dtype for output in node.outputs[first:]]
+    if len(values) != len(wanted):
+        raise invalid(f"Mismatch stage/unstage: {len(values)} vs. {len(wanted)}")
+    for place, (value, dtype) in enumerate(zip(values, wanted), start=first):
+        found = _dtype_of(value)
+        if found != dtype and not (found == dtypes.string and dtype in (dtypes.variant, dtypes.resource)):
+            have, want = (dtypes.cpp_name(d.name) for d in (found, dtype))
+            raise errors.InternalError(
+                None, None, f"Output {place} of type {have} does not match declared output type {want} for node node {node.name}"
+            )
+    return values
+
+
+def _dtype_of(value: np.ndarray) -> dtypes.DType:
+    """The dtype of a kept value; objects are taken for strings."""
+    return dtypes.string if value.dtype.kind in "OSU" else dtypes.as_dtype(value.dtype)
 
 
 def invalid(text: str) -> errors.InvalidArgumentError:

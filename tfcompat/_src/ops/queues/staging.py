@@ -20,7 +20,7 @@ from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.ops.control.groups import no_op
 from tfcompat._src.ops.queues.queue import component_values
 from tfcompat._src.ops.queues.queue_ops import NO_GRADIENT
-from tfcompat._src.ops.queues.resource import shared_resource
+from tfcompat._src.ops.queues.resource import as_declared, shared_resource
 from tfcompat._src.ops.queues.staging_state import StagingBuffer, StagingMap
 from tfcompat._src.ops.queues.state import kept
 
@@ -54,9 +54,9 @@ def _put(context, values):
 
 _add("Stage", f"(values: dtypes, {_LIMITS}dtypes: list(type) >= 1{_NAMES} -> ()", shape=si.no_outputs, kernel=_put)
 _add("Unstage", f"({_LIMITS}dtypes: list(type) >= 1{_NAMES} -> (values: dtypes)", shape=si.unknown,
-     kernel=lambda context: _buffer(context).get())  # fmt: skip
+     kernel=lambda context: as_declared(context.op, _buffer(context).get()))  # fmt: skip
 _add("StagePeek", f"(index: int32, {_LIMITS}dtypes: list(type) >= 1{_NAMES} -> (values: dtypes)", shape=si.unknown,
-     kernel=lambda context, index: _buffer(context).peek(int(index)))  # fmt: skip
+     kernel=lambda context, index: as_declared(context.op, _buffer(context).peek(int(index))))  # fmt: skip
 _add("StageSize", f"({_LIMITS}dtypes: list(type){_NAMES} -> (size: int32)", shape=si.scalar,
      kernel=lambda context: len(_buffer(context).tuples))  # fmt: skip
 _add("StageClear", f"({_LIMITS}dtypes: list(type){_NAMES} -> ()", shape=si.no_outputs,
@@ -67,20 +67,29 @@ def _add_map_ops(prefix: str, ordered: bool) -> None:
     def of_map(function: Callable) -> Callable:
         return lambda context, *inputs: function(_map(context, ordered), *inputs)
 
+    def by_key(function: Callable) -> Callable:
+        return lambda context, key, indices: as_declared(
+            context.op, function(_map(context, ordered), int(key), indices.reshape(-1).tolist())
+        )
+
+    def by_no_key(context: Any, indices: Any) -> tuple:
+        key, values = _map(context, ordered).pop_any(indices.reshape(-1).tolist())
+        return key, as_declared(context.op, values, 1)
+
     values = f"{_LIMITS}dtypes: list(type) >= 1{_NAMES} -> (values: dtypes)"
     about = f"({_LIMITS}dtypes: list(type){_NAMES} -> "
     _add(
         prefix + "MapStage",
         f"(key: int64, indices: int32, values: fake_dtypes, {_LIMITS}dtypes: list(type), fake_dtypes: list(type) >= 1{_NAMES} -> ()",
         shape=si.no_outputs,
-        kernel=of_map(lambda m, key, i, values: _done(m.put_components(int(key), i.tolist(), tuple(map(kept, values))))),
+        kernel=of_map(lambda m, key, i, values: _done(m.put_components(int(key), i.reshape(-1).tolist(), tuple(map(kept, values))))),
     )
     _add(prefix + "MapPeek", f"(key: int64, indices: int32, {values}", shape=si.unknown,
-         kernel=of_map(lambda m, key, indices: m.peek_components(int(key), indices.tolist())))  # fmt: skip
+         kernel=by_key(StagingMap.peek_components))  # fmt: skip
     _add(prefix + "MapUnstage", f"(key: int64, indices: int32, {values}", shape=si.unknown,
-         kernel=of_map(lambda m, key, indices: m.pop_components(int(key), indices.tolist())))  # fmt: skip
+         kernel=by_key(StagingMap.pop_components))  # fmt: skip
     _add(prefix + "MapUnstageNoKey", f"(indices: int32, {values.replace('(values', '(key: int64, values')}", shape=si.unknown,
-         kernel=of_map(lambda m, indices: m.pop_any(indices.tolist())))  # fmt: skip
+         kernel=by_no_key)  # fmt: skip
     _add(prefix + "MapSize", about + "(size: int32)", shape=si.scalar, kernel=of_map(lambda m: len(m.tuples)))
     _add(prefix + "MapIncompleteSize", about + "(size: int32)", shape=si.scalar, kernel=of_map(lambda m: len(m.incomplete)))
     _add(prefix + "MapClear", about + "()", shape=si.no_outputs, kernel=of_map(lambda m: _done(m.clear())))

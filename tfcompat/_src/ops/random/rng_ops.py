@@ -61,7 +61,7 @@ def _filled_shape(shape_input: int, *scalars: int) -> Callable:
     def shape(c: Any) -> list:
         for i in scalars:
             si.with_rank(c.inputs[i], 0)
-        return [c.shape_value(shape_input)]
+        return si.from_shape_input(shape_input)(c)
 
     return shape
 
@@ -126,7 +126,13 @@ def _random_binomial(state, algorithm, shape, counts, probs, *, dtype):
     return _skipped(np, state, draws), samples.astype(dtype).reshape(sizes)
 
 
-@op("RngSkip", "(resource: resource, algorithm: int64, delta: int64) -> ()", shape=si.no_outputs, gradient=_UNDEFINED,
+def _scalar_inputs(c: Any) -> list:
+    for sizes in c.inputs:
+        si.with_rank(sizes, 0)
+    return []
+
+
+@op("RngSkip", "(resource: resource, algorithm: int64, delta: int64) -> ()", shape=_scalar_inputs, gradient=_UNDEFINED,
     constants=("algorithm",), effects=_UPDATES)  # fmt: skip
 def _rng_skip(state, algorithm, delta):
     _check_state(state, algorithm)

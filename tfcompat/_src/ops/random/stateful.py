@@ -17,6 +17,7 @@ from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import HOST, RANDOM, NotDifferentiable, op
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.tensor import Tensor, shape_text
+from tfcompat._src.framework.tensor_shape import dimension_value
 from tfcompat._src.ops.array.fill import zeros_like
 from tfcompat._src.ops.random import bounded_normal, distributions, rejection
 from tfcompat._src.ops.random.seeds import seed_attrs
@@ -30,7 +31,7 @@ UNIFORM_TYPES = frozenset(dtypes.as_dtype(n) for n in ("float16", "bfloat16", "f
 def shape_of(sizes: Any) -> tuple[int, ...]:
     """A shape input as a tuple of Python integers; InvalidArgumentError where one is negative, or it is no vector."""
     if np.ndim(sizes) != 1:
-        raise errors.InvalidArgumentError(None, None, f"shape must be a vector, got shape {list(np.shape(sizes))}")
+        raise errors.InvalidArgumentError(None, None, f"shape must be a vector, got shape {shape_text(np.shape(sizes))}")
     checks.sizes(sizes)
     return tuple(int(n) for n in sizes)
 
@@ -100,11 +101,17 @@ def _reserve_bounded(outputs, shape, *parameters):
     return bounded_normal.reserve_bounded_normal(shape_of(shape), bounded_normal.is_one_distribution(*parameters))
 
 
+def _parameterized_shape(c):
+    for sizes in c.inputs[1:]:
+        si.with_rank_at_most(sizes, 1)
+    return si.from_shape_input(0)(c)
+
+
 @op(
     "ParameterizedTruncatedNormal",
     "(shape: T, means: dtype, stdevs: dtype, minvals: dtype, maxvals: dtype, *, "
     f"{_SEEDS}, dtype: FLOAT, T: INDEX) -> (output: dtype)",
-    shape=si.from_shape_input(0), gradient=_NO_GRADIENT, constants=("shape",), effects=RANDOM, place=HOST,
+    shape=_parameterized_shape, gradient=_NO_GRADIENT, constants=("shape",), effects=RANDOM, place=HOST,
     reserve=_reserve_bounded,
 )  # fmt: skip
 def _parameterized_truncated_normal(shape, means, stdevs, minvals, maxvals, *, rng):
@@ -141,10 +148,7 @@ def _shuffled(xp: ModuleType, value: Any, rng: tuple) -> Any:
 
 def samples_shape(c):
     """Rows of the logits by the number of samples."""
-    rows = si.with_rank(c.inputs[0], 2)[0]
-    si.with_rank(c.inputs[1], 0)
-    count = c.value(1)
-    return [(rows, None if count is None else int(count))]
+    return [(si.with_rank(c.inputs[0], 2)[0], si.size_from_input(c, 1))]
 
 
 def categorical_samples(xp: ModuleType, rng: tuple, logits: Any, num_samples: Any, output_dtype: Any) -> Any:
@@ -251,8 +255,9 @@ for _name, _types in (
 
 def shape_tensor(shape: Any) -> Tensor:
     """A shape argument as a tensor; an empty list is int32."""
-    empty = isinstance(shape, (list, tuple)) and not shape
-    return convert.convert_to_tensor(shape, dtypes.int32 if empty else None, name="shape")
+    is_list = isinstance(shape, (list, tuple))
+    sizes = tuple(map(dimension_value, shape)) if is_list else shape
+    return convert.convert_to_tensor(sizes, dtypes.int32 if is_list and not shape else None, name="shape")
 
 
 def _scaled(

@@ -15,7 +15,7 @@ from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import NotDifferentiable, op
 from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.framework.tensor import Tensor, shape_text
 from tfcompat._src.ops.random import distributions, philox
 from tfcompat._src.ops.random.stateful import (
     categorical_samples,
@@ -32,19 +32,19 @@ _SEED_TYPE = "Tseed: INDEX = int64"
 
 
 def _check_seed(sizes: Any) -> None:
-    (count,) = si.with_rank(sizes, 1)
-    if count not in (2, None):
-        raise ValueError(f"seed must have shape [2], not [{count}]")
+    si.with_size(si.with_rank(sizes, 1)[0], 2)
 
 
-def _require_seed(seed: Any) -> None:
+def _key_counter(xp: ModuleType, seed: Any) -> Any:
+    """The key and the counter that a seed gives; requires its shape to be [2]."""
     if seed.shape != (2,):
-        raise errors.InvalidArgumentError(None, None, f"seed must have shape [2], not {list(seed.shape)}")
+        raise errors.InvalidArgumentError(None, None, f"seed must have shape [2], not {shape_text(seed.shape)}")
+    return philox.stateless_key_counter(xp, xp.asarray(seed))
 
 
 def _filled_shape(c):
     _check_seed(c.inputs[1])
-    return [c.shape_value(0)]
+    return si.from_shape_input(0)(c)
 
 
 def _filling(name: str, distribution: Callable) -> None:
@@ -52,9 +52,7 @@ def _filling(name: str, distribution: Callable) -> None:
 
     def kernel_for(xp: ModuleType) -> Callable:
         def kernel(shape, seed, *, dtype):
-            _require_seed(seed)
-            sizes = shape_of(shape)
-            rng = philox.stateless_key_counter(xp, xp.asarray(seed))
+            sizes, rng = shape_of(shape), _key_counter(xp, seed)
             return distribution(xp, *rng, math.prod(sizes), dtype).reshape(sizes)
 
         return kernel
@@ -78,7 +76,7 @@ def _bounded_shape(c):
 
 
 def _uniform_int_numpy(shape, seed, minval, maxval):
-    return integers(np, philox.stateless_key_counter(np, seed), shape, minval, maxval)
+    return integers(np, _key_counter(np, seed), shape, minval, maxval)
 
 
 @op(
@@ -88,7 +86,7 @@ def _uniform_int_numpy(shape, seed, minval, maxval):
     shape=_bounded_shape, gradient=_NO_GRADIENT, constants=("shape",), fold=_uniform_int_numpy,
 )  # fmt: skip
 def _uniform_int(shape, seed, minval, maxval):
-    return integers(jnp, philox.stateless_key_counter(jnp, jnp.asarray(seed)), shape, minval, maxval)
+    return integers(jnp, _key_counter(jnp, seed), shape, minval, maxval)
 
 
 def _multinomial_shape(c):
@@ -97,7 +95,7 @@ def _multinomial_shape(c):
 
 
 def _multinomial_numpy(logits, num_samples, seed, *, output_dtype):
-    return categorical_samples(np, philox.stateless_key_counter(np, seed), logits, num_samples, output_dtype)
+    return categorical_samples(np, _key_counter(np, seed), logits, num_samples, output_dtype)
 
 
 @op(
@@ -107,7 +105,7 @@ def _multinomial_numpy(logits, num_samples, seed, *, output_dtype):
     shape=_multinomial_shape, gradient=_NO_GRADIENT, constants=("num_samples",), fold=_multinomial_numpy,
 )  # fmt: skip
 def _multinomial(logits, num_samples, seed, *, output_dtype):
-    rng = philox.stateless_key_counter(jnp, jnp.asarray(seed))
+    rng = _key_counter(jnp, seed)
     return categorical_samples(jnp, rng, logits, num_samples, output_dtype)
 
 

@@ -24,6 +24,7 @@ from tfcompat._src.ops.sparse.parts import (
     as_sparse,
     check_parts,
     check_tensor,
+    merged,
     row_keys,
     row_order,
     with_part_ranks,
@@ -40,8 +41,17 @@ def _check_same_sizes(a: np.ndarray, b: np.ndarray) -> None:
 
 
 def _positions(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The positions of two sparse tensors in order, and the place of each one's rows among them."""
+    """The positions of two sparse tensors in order, and the place of each one's rows among them.
+
+    Where rows of one are out of order or repeated, the two are merged as they stand.
+    """
     keys_a, keys_b = row_keys(a, b)
+    if any((keys[1:] <= keys[:-1]).any() for keys in (keys_a, keys_b)):
+        pairs = merged(keys_a.tolist(), keys_b.tolist())
+        in_a, in_b = (np.array([k for k, pair in enumerate(pairs) if pair[side] is not None], np.int64) for side in (0, 1))
+        rows = np.empty((len(pairs), a.shape[1]), a.dtype)
+        rows[in_a], rows[in_b] = a, b
+        return rows, in_a, in_b
     rows = np.concatenate((a, b))
     _, first, places = np.unique(np.concatenate((keys_a, keys_b)), return_index=True, return_inverse=True)
     places = places.reshape(-1)

@@ -103,9 +103,13 @@ def _sparse_reshape(indices, old, new):
     check_sizes(sizes)
     if np.array_equal(old, sizes):
         return indices, sizes
-    flat = indices @ _strides(old)
-    places = [flat // stride % max(int(n), 1) for stride, n in zip(_strides(sizes), sizes)]
-    return np.array(places, np.int64).reshape(len(sizes), len(indices)).T.copy(), sizes
+    if len(indices) and 0 in sizes:
+        raise invalid(f"A tensor of shape {_text(old)} has no elements, but {len(indices)} positions are given")
+    flat, places = indices @ _strides(old), np.empty((len(indices), len(sizes)), np.int64)
+    for axis, stride in enumerate(_strides(sizes)):
+        rest = np.fmod(flat, stride)
+        places[:, axis], flat = (flat - rest) // stride, rest
+    return places, sizes
 
 
 def _strides(sizes: np.ndarray) -> np.ndarray:
@@ -140,6 +144,8 @@ def _sparse_slice(indices, values, sizes, start, size):
             raise invalid(f"Input {label} should be a vector but received shape {shape_text(given.shape)}")
         if len(given) != len(sizes):
             raise invalid(f"Expected {label} to be a vector of length {len(sizes)} but got length {len(given)}")
+    if (size < 0).any() or (start > sizes).any():
+        raise invalid(f"start {_text(start)} and size {_text(size)} are no slice of shape {_text(sizes)}")
     found = np.clip(sizes - start, 0, size)
     kept = ((indices >= start) & (indices < start + found)).all(1)
     return indices[kept] - start, values[kept], found
@@ -167,6 +173,9 @@ def _sparse_split(axis, indices, values, sizes, *, num_split):
         raise invalid(f"Input split_dim should be between 0 and rank ({len(sizes)}), got {axis}")
     if not 1 <= num_split <= sizes[axis]:
         raise invalid(f"Input num_split should be between 1 and the splitting dimension size ({sizes[axis]}), got {num_split}")
+    outside = np.flatnonzero((indices[:, axis] < 0) | (indices[:, axis] >= sizes[axis]))
+    if outside.size:
+        raise invalid(f"Position {indices[outside[0]].tolist()} is outside the shape {_text(sizes)}")
     each, rest = divmod(int(sizes[axis]), num_split)
     starts = np.cumsum([0] + [each + (i < rest) for i in range(num_split)])
     outputs = []
@@ -316,7 +325,9 @@ def sparse_transpose(sp_input: Any, perm: Any = None, name: str | None = None) -
         order = constant_value(convert_to_tensor(perm))
         if order is not None and sp_input.shape.is_fully_defined():
             old = sp_input.shape.as_list()
-            sizes: Any = [old[i] for i in order]
+            sizes: Any = list(old)
+            for place, axis in enumerate(order):
+                sizes[place] = old[axis]
         else:
             sizes = gather(sp_input.dense_shape, perm)
         return sparse_reorder(SparseTensor(indices, sp_input.values, sizes))

@@ -49,8 +49,9 @@ def row_keys(*tables: np.ndarray) -> list[np.ndarray]:
         keys = np.zeros(len(rows), np.int64)
     else:
         low = rows.min(0, initial=0)
-        span = rows.max(0, initial=0) - low + 1
-        if float(np.prod(span.astype(float))) < _LARGEST_KEY:
+        high = rows.max(0, initial=0)
+        if math.prod(float(b) - float(a) + 1 for a, b in zip(low, high)) < _LARGEST_KEY:
+            span = high - low + 1
             strides = np.append(np.cumprod(span[:0:-1])[::-1], 1)
             keys = (rows - low) @ strides
         else:
@@ -61,6 +62,18 @@ def row_keys(*tables: np.ndarray) -> list[np.ndarray]:
 def row_order(indices: np.ndarray) -> np.ndarray:
     """The permutation that puts positions into row-major order; equal ones stay as they are."""
     return np.argsort(row_keys(indices)[0], kind="stable")
+
+
+def merged(a: list[int], b: list[int]) -> list[tuple[int | None, int | None]]:
+    """Two lists of row numbers merged by size, each in the order in which it is: the places of each row in the two lists."""
+    found: list[tuple[int | None, int | None]] = []
+    i = j = 0
+    while i < len(a) or j < len(b):
+        from_a = j == len(b) or (i < len(a) and a[i] <= b[j])
+        from_b = i == len(a) or (j < len(b) and b[j] <= a[i])
+        found.append((i if from_a else None, j if from_b else None))
+        i, j = i + from_a, j + from_b
+    return found
 
 
 def ragged_indices(counts: np.ndarray) -> np.ndarray:

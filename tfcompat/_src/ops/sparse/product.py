@@ -32,6 +32,7 @@ from tfcompat._src.ops.sparse.parts import as_sparse, check_parts
 
 def _matmul_shape(c):
     si.with_rank(c.inputs[0], 2), si.with_rank(c.inputs[1], 1)
+    si.with_rank(c.inputs[2], 1)
     a, b = si.with_rank(c.shape_value(2), 2), si.with_rank(c.inputs[3], 2)
     if c.attr("adjoint_a"):
         a = a[::-1]

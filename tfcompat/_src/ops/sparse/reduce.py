@@ -54,7 +54,7 @@ def _reduced(reduce: np.ufunc, indices: Any, values: Any, sizes: Any, axes: Any,
 
 def _dense_shape(c: Any) -> list:
     sizes, axes = c.value(2), c.value(3)
-    if sizes is None or axes is None:
+    if sizes is None or axes is None or sizes.ndim != 1:
         return [None]
     if not sizes.size:
         raise ValueError("Number of dims in shape tensor must not be 0")

@@ -16,7 +16,7 @@ from tfcompat._src.framework.sparse_tensor import SparseTensor
 from tfcompat._src.framework.tensor import shape_text
 from tfcompat._src.framework.tensor_proto import make_ndarray
 from tfcompat._src.ops.array.shape import invalid
-from tfcompat._src.ops.sparse.parts import as_sparse, check_parts, check_tensor, row_keys, with_part_ranks
+from tfcompat._src.ops.sparse.parts import as_sparse, check_parts, check_sizes, check_tensor, row_keys, with_part_ranks
 from tfcompat._src.proto import messages
 
 _NO_GRADIENT = NotDifferentiable("a serialized tensor has no gradient", raises=True)
@@ -142,6 +142,7 @@ def _parsed_parts(row: np.ndarray, i: int, dtype: np.dtype) -> Parts:
         raise invalid(f"Expected row counts of SparseTensor[{i}].indices and SparseTensor[{i}].values to match but they do not: {len(indices)} vs. {len(values)}")
     if indices.shape[1] != len(sizes):
         raise invalid(f"Expected column counts of SparseTensor[{i}].indices to match size of SparseTensor[{i}].shape but they do not: {indices.shape[1]} vs. {len(sizes)}")
+    check_sizes(sizes)
     return indices, values, sizes
 
 
@@ -217,7 +218,7 @@ _STORE = "container: string = \"\", shared_name: string = \"\""
     shape=lambda c: with_part_ranks(c, 0) or [()], gradient=_NO_GRADIENT, place=HOST, effects=EXTERNAL, context=True,
 )  # fmt: skip
 def _add_to_map(ctx, indices, values, sizes, *, shared_name):
-    check_parts(indices, values, sizes)
+    check_tensor(indices, values, sizes)
     return np.int64(_store(ctx, shared_name or ctx.op.name).add((indices, values, sizes)))
 
 

@@ -1,8 +1,7 @@
 """The update rules of 1.15's optimizers: each row is an op on references and one on resources, dense and by rows.
 
 Formulas and the order of operations are those of TensorFlow's CPU kernels. A rule takes the variables, then the
-other inputs in
-the order of the op, and returns the new variables.
+other inputs in the order of the op, and returns the new variables.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from tfcompat._src.framework import checks, errors
 from tfcompat._src.framework.op_spec import op, updates
 from tfcompat._src.framework.shape_inference import InferenceContext, Sizes, merge, merge_size, with_rank
 from tfcompat._src.framework.tensor import shape_text
+from tfcompat._src.ops.math.extremes import larger, without_nan
 from tfcompat._src.ops.state.ref_variable import UNDEFINED
 
 _NESTEROV = ", use_nesterov: bool = False"
@@ -35,7 +35,17 @@ def _gradient_descent(var, alpha, delta):
 
 def _shrunk(prox: Any, lr: Any, l1: Any, l2: Any) -> Any:
     """The proximal step of l1 and l2 regularization; a negative l1 counts as 0, as in 1.15."""
-    return jnp.sign(prox) * jnp.maximum(jnp.abs(prox) - lr * jnp.maximum(l1, 0), 0) / (1 + l2 * lr)
+    return jnp.sign(prox) * jnp.maximum(jnp.abs(prox) - lr * _at_least_zero(l1), 0) / (1 + l2 * lr)
+
+
+def _at_least_zero(x: Any) -> Any:
+    """`x`, or 0 where it is negative or NaN."""
+    return larger(jnp.zeros_like(x), x)
+
+
+def _sign(x: Any) -> Any:
+    """-1, 0 or 1; 0 for NaN."""
+    return without_nan(jnp.sign(x), 0)
 
 
 def _proximal_gradient_descent(var, alpha, l1, l2, delta):
@@ -69,7 +79,7 @@ def _proximal_adagrad(var, accum, lr, l1, l2, grad):
 def _adagrad_da(var, total, squares, grad, lr, l1, l2, global_step):
     step = jnp.asarray(global_step, grad.dtype)
     total, squares = total + grad, squares + jnp.square(grad)
-    numerator = -lr * jnp.sign(total) * jnp.maximum(jnp.abs(total) - step * jnp.maximum(l1, 0), 0)
+    numerator = -lr * jnp.sign(total) * jnp.maximum(jnp.abs(total) - step * _at_least_zero(l1), 0)
     return numerator / (l2 * (step * lr) + jnp.sqrt(squares)), total, squares
 
 
@@ -86,13 +96,6 @@ def _ftrl(var, accum, linear, grad, lr, l1, l2, lr_power):
 
 def _ftrl_v2(var, accum, linear, grad, lr, l1, l2, l2_shrinkage, lr_power):
     return _ftrl_step(var, accum, linear, grad, grad + 2 * l2_shrinkage * var, lr, l1, l2, lr_power)
-
-
-def _require_ftrl_scalars(lr: Any, l1: Any, l2: Any, lr_power: Any) -> None:
-    checks.require(lr > 0, "lr is not a positive scalar: {}", lr)
-    checks.require(l1 >= 0, "l1 regularization strength is not a non-negative scalar: {}", l1)
-    checks.require(l2 >= 0, "l2 regularization strength is not a non-negative scalar: {}", l2)
-    checks.require(lr_power <= 0, "lr_power is not a non-positive scalar: {}", lr_power)
 
 
 def _ftrl_step(var, accum, linear, grad, shrunk_grad, lr, l1, l2, lr_power):
@@ -127,13 +130,13 @@ def _adam(var, m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon, grad, 
 
 def _adam_with_amsgrad(var, m, v, vhat, beta1_power, beta2_power, lr, beta1, beta2, epsilon, grad):
     rate, m, v = _adam_moments(m, v, beta1_power, beta2_power, lr, beta1, beta2, grad)
-    vhat = jnp.maximum(vhat, v)
+    vhat = larger(vhat, v)
     return var - m * rate / (jnp.sqrt(vhat) + epsilon), m, v, vhat
 
 
 def _ada_max(var, m, v, beta1_power, lr, beta1, beta2, epsilon, grad):
     m = m + (grad - m) * (1 - beta1)
-    v = jnp.maximum(beta2 * v, jnp.abs(grad))
+    v = larger(beta2 * v, jnp.abs(grad))
     return var - lr / (1 - beta1_power) * (m / (v + epsilon)), m, v
 
 
@@ -152,46 +155,61 @@ def _centered_rms_prop(var, mg, ms, mom, lr, rho, momentum, epsilon, grad):
 
 def _add_sign(var, m, lr, alpha, sign_decay, beta, grad):
     m = m * beta + grad * (1 - beta)
-    return var - lr * (alpha + sign_decay * (jnp.sign(grad) * jnp.sign(m))) * grad, m
+    return var - lr * (alpha + sign_decay * (_sign(grad) * _sign(m))) * grad, m
 
 
 def _power_sign(var, m, lr, logbase, sign_decay, beta, grad):
     m = m * beta + grad * (1 - beta)
-    return var - lr * jnp.exp(logbase * sign_decay * (jnp.sign(grad) * jnp.sign(m))) * grad, m
+    return var - lr * jnp.exp(logbase * sign_decay * (_sign(grad) * _sign(m))) * grad, m
 
 
 # ---- kernels ----
 
 
-def _require_fitting(names: list[str], count: int, values: tuple, rows: bool) -> None:
+_LONG_NAMES = {
+    "l1": "l1 regularization strength", "l2": "l2 regularization strength", "l2_shrinkage": "l2 shrinkage regularization strength",
+}  # fmt: skip
+_BOUNDS = {
+    "lr": ("positive ", jnp.greater), "l1": ("non-negative ", jnp.greater_equal), "l2": ("non-negative ", jnp.greater_equal),
+    "l2_shrinkage": ("non-negative ", jnp.greater_equal), "lr_power": ("non-positive ", jnp.less_equal),
+}  # fmt: skip
+_BOUNDED = (_ftrl, _ftrl_v2, _proximal_adagrad)
+
+
+def _require_fitting(rule: Callable, names: list[str], count: int, values: tuple, rows: bool) -> None:
     """InvalidArgumentError where shapes or dtypes of the first `count` inputs, the variables, and of the others do
-    not fit."""
+    not fit, or a number of a rule in `_BOUNDED` is out of its bounds."""
     var = values[0]
     for name, value in zip(names, values):
-        is_gradient = name in _GRADIENTS
-        if is_gradient and rows:
+        if name in _GRADIENTS and rows:
             if value.shape[1:] != var.shape[1:]:
-                _fail(f"var and {name} must match in dimension 1", var, value)
-        elif is_gradient or name in names[:count]:
+                _fail(f"var and {name} must match in dimension 1")
+        elif name in _GRADIENTS or name in names[:count]:
             if value.shape != var.shape:
-                _fail(f"var and {name} do not have the same shape", var, value)
-        elif value.ndim:
-            raise errors.InvalidArgumentError(None, None, f"{name} is not a scalar: {shape_text(value.shape)}")
+                _fail(f"var and {name} do not have the same shape{shape_text(var.shape)} {shape_text(value.shape)}")
+        else:
+            _require_scalar(name, value, name in _BOUNDS and rule in _BOUNDED)
         if value.dtype != var.dtype and name != "global_step":
-            raise errors.InvalidArgumentError(None, None, f"var is of dtype {var.dtype}, {name} of {value.dtype}")
-    if "lr_power" in names:
-        given = dict(zip(names, values))
-        _require_ftrl_scalars(*(given[name] for name in ("lr", "l1", "l2", "lr_power")))
+            _fail(f"var is of dtype {var.dtype}, {name} of {value.dtype}")
 
 
-def _fail(text: str, var: Any, value: Any) -> None:
-    raise errors.InvalidArgumentError(None, None, f"{text}{shape_text(var.shape)} {shape_text(value.shape)}")
+def _require_scalar(name: str, value: Any, bounded: bool) -> None:
+    kind, holds = _BOUNDS[name] if bounded else ("", None)
+    text = f"{_LONG_NAMES.get(name, name)} is not a {kind}scalar: {shape_text(value.shape)}"
+    if value.ndim:
+        _fail(text)
+    if bounded:
+        checks.require(holds(value, 0), text)
+
+
+def _fail(text: str) -> None:
+    raise errors.InvalidArgumentError(None, None, text)
 
 
 def _dense(rule: Callable, names: list[str], count: int) -> Callable:
     @functools.wraps(rule)
     def kernel(*values: Any, **attrs: Any) -> tuple:
-        _require_fitting(names, count, values, rows=False)
+        _require_fitting(rule, names, count, values, rows=False)
         return rule(*values, **attrs)
 
     return kernel
@@ -206,11 +224,11 @@ def _by_rows(rule: Callable, names: list[str], count: int) -> Callable:
     def kernel(*values: Any, **attrs: Any) -> tuple:
         indices = values[position]
         values = (*values[:position], *values[position + 1 :])
-        _require_fitting(names, count, values, rows=True)
+        if indices.ndim != 1:
+            _fail("indices must be one-dimensional")
         if values[position - 1].shape[:1] != indices.shape:
-            raise errors.InvalidArgumentError(
-                None, None, "grad must be the same size as indices in the first dimension."
-            )
+            _fail("grad must be the same size as indices in the first dimension.")
+        _require_fitting(rule, names, count, values, rows=True)
         if not indices.size:
             return values[:count]
         limit = values[0].shape[0]
@@ -263,7 +281,7 @@ def _shape_function(names: list[str], count: int, rows: bool) -> Callable:
         for i in range(count):
             sizes = merge(sizes, _variable_sizes(c, i))
         for i in range(count, len(names)):
-            if i != gradient:
+            if i != gradient and (names[i] != "lr_power" or "l2_shrinkage" not in names):
                 with_rank(c.inputs[i + (rows and i > gradient)], 0)
         if not rows:
             sizes = merge(sizes, c.inputs[gradient])

@@ -81,14 +81,11 @@ def _string_ngrams(data, splits, *, separator, ngram_widths, left_pad, right_pad
 
 
 def _segment_shape(c):
-    inputs, ids, count = c.inputs[0], c.inputs[1], c.value(2)
-    si.with_rank(c.inputs[2], 0)
-    if count is not None and count < 0:
-        raise ValueError(f"Dimension size, given by scalar input 2, must be non-negative but is {int(count)}")
+    inputs, ids, count = c.inputs[0], c.inputs[1], si.size_from_input(c, 2)
     if inputs is None or ids is None:
         return [None]
     si.merge(inputs[: len(ids)], ids)
-    return [(None if count is None else int(count), *inputs[len(ids) :])]
+    return [(count, *inputs[len(ids) :])]
 
 
 @op(
