@@ -327,3 +327,15 @@ def test_the_error_of_a_branch_is_raised_where_it_is_taken():
         assert session.run(y, {x: np.ones((2, 3))}) == 6
         with pytest.raises(tf.errors.InvalidArgumentError, match=r"Can not squeeze dim\[0\], expected a dimension of 1, got 2"):
             session.run(y, {x: np.ones((2, 1))})
+
+
+def test_gradient_of_a_branch_with_unknown_sizes_is_compiled():
+    x, w = tf.placeholder(tf.float32, [None, 3]), tf.get_variable("w", [1, 3], initializer=tf.ones_initializer())
+    result = tf.cond(tf.reduce_sum(x) > 0, lambda: tf.tanh(x * w), lambda: x - w)
+    gradient = tf.gradients(result, w)[0]
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        data = np.arange(6.0).reshape(2, 3)
+        assert session.explain(gradient, {x: data}).startswith("plan: 1 compiled call(s), 0 host step(s)")
+        np.testing.assert_allclose(session.run(gradient, {x: data}), [np.sum(data / np.cosh(data) ** 2, 0)], rtol=1e-4)
+        np.testing.assert_allclose(session.run(gradient, {x: -data}), [[-2, -2, -2]])

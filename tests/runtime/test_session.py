@@ -234,3 +234,17 @@ def test_a_small_program_that_runs_often_is_compiled_once_more(compiles, size, c
         values += [session.run(y, {x: fed}) for _ in range(3)]
         assert compiles.count == before + compiled_again
     np.testing.assert_allclose(values, 2 * np.exp(fed.astype(np.float64)).sum(), rtol=1e-6)
+
+
+def test_a_fed_variable_needs_no_value_and_cannot_be_assigned():
+    with tf.Graph().as_default(), tf.Session() as session:
+        v = tf.get_variable("v", [2], use_resource=False)
+        loss = tf.reduce_sum(tf.square(v))
+        feed = {"v:0": [1.0, 2.0]}
+        assert session.run(loss, feed) == 5
+        assert [g.tolist() for g in session.run([*tf.gradients(loss, v), v], feed)] == [[2, 4], [1, 2]]
+        message = "Input 0 of node Assign was passed float from _arg_v_0_0:0 incompatible with expected float_ref."
+        with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+            session.run(v.assign([0.0, 0.0]), feed)
+        with pytest.raises(tf.errors.FailedPreconditionError):
+            session.run(loss)

@@ -16,7 +16,7 @@ from jax.sharding import NamedSharding
 from tfcompat._src.framework import checks, errors, jax_compat
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.ops.flow.array_value import FIRST_CAPACITY, GROWTH
-from tfcompat._src.runtime import failure
+from tfcompat._src.runtime import failure, reroll
 from tfcompat._src.runtime.lower import Frame, Write, collecting
 from tfcompat._src.runtime.lower_control import run_item
 from tfcompat._src.runtime.plan import Cluster, WrongGuess
@@ -28,6 +28,8 @@ LONG = 1500
 """A program of as many equations, on arrays of at most `SMALL` elements in the mean, is compiled as a long one."""
 FEW_RUNS = 32
 """After as many runs it is compiled to fast code, unless it is a tiny one."""
+REPEATING = 400
+"""In a program of as many equations, those that repeat are made loops."""
 TINY = (8, 2**12)
 """A program of as many equations and elements, without loops, is no slower than the call of it."""
 
@@ -83,19 +85,29 @@ class Program:
     def _compiled(self, shapes: tuple, arguments: tuple) -> Callable:
         trace = self._trace  # JAX traces once for all that is made of one object
         call = jax_compat.jit(trace, donate=(3,))
-        small = tiny = long = False
+        small = tiny = long = repeated = False
         if jax_compat.compiles_to_cpu():
             equations, elements = jax_compat.program_size(call, arguments)
             tiny = equations <= TINY[0] and elements <= TINY[1] and not jax_compat.has_loops(call, arguments)
             small, long = elements <= SMALL, equations >= LONG and elements <= equations * SMALL
-        if small or long:
-            call = jax_compat.jit(trace, donate=(3,), small=small, long=long)
+            shorter = self._rerolled(equations, call, arguments)
+            if shorter is not None:
+                trace, repeated = shorter, elements <= equations * SMALL
+                call, long = jax_compat.jit(trace, donate=(3,)), False
+        if small or long or repeated:
+            call = jax_compat.jit(trace, donate=(3,), small=small, long=long, repeated=repeated)
         needed = jax_compat.bytes_needed(call, arguments)
         there = jax_compat.bytes_there(self.cluster.place)
         if needed > there and self.largest[shapes]:
             raise failure.out_of_memory(self.largest.pop(shapes), needed, there)
-        fast = functools.partial(jax_compat.jit, trace, donate=(3,), long=long)
+        fast = functools.partial(jax_compat.jit, trace, donate=(3,), long=long, repeated=repeated)
         return self._for_few_runs(shapes, call, fast) if small and not tiny else call
+
+    def _rerolled(self, equations: int, call: Any, arguments: tuple) -> Callable | None:
+        """The program with loops for what repeats in it; None where it is short, lies on a mesh, or nothing repeats."""
+        if equations < REPEATING or isinstance(self.cluster.place, NamedSharding):
+            return None
+        return reroll.rerolled(jax_compat.traced(call, arguments))
 
     def _for_few_runs(self, shapes: tuple, call: Callable, fast: Callable[[], Callable]) -> Callable:
         runs = itertools.count(1)

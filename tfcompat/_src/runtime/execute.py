@@ -345,7 +345,7 @@ def _runner(item: Any) -> Callable[[dict[Tensor, Any], Any], None]:
         return lambda values, session: None
     if item.type in ROUTES:
         return lambda values, session: ROUTES[item.type](item, Frame(values, {}))
-    return _stateless_runner(item) if _is_stateless(item) else functools.partial(run_host_op, item)
+    return _stateless_runner(item) if _is_stateless(item) else _stateful_runner(item)
 
 
 def _is_stateless(op: Operation) -> bool:
@@ -388,14 +388,18 @@ def _numpy_kernel(op: Operation) -> tuple[Callable, tuple[str, ...]]:
     return spec.numpy_kernel, spec.fold_attrs
 
 
-def run_host_op(op: Operation, values: dict[Tensor, Any], session: Any) -> None:
-    """Runs one operation in NumPy and files its outputs; no other thread uses its variables or its random numbers meanwhile."""
+def _stateful_runner(op: Operation) -> Callable[[dict[Tensor, Any], Any], None]:
+    """Runs an operation in NumPy and files its outputs; no other thread uses its variables or its random numbers meanwhile."""
     reads, writes = accesses(op)
-    with session.variable_state.lock if writes or op.spec.effects.random else contextlib.nullcontext():
-        _run_host_op(op, reads, writes, values, session)
+
+    def run(values: dict[Tensor, Any], session: Any) -> None:
+        with session.variable_state.lock if writes or op.spec.effects.random else contextlib.nullcontext():
+            _run_stateful(op, reads, writes, values, session)
+
+    return run
 
 
-def _run_host_op(op: Operation, reads: list[Operation], writes: list[Operation], values: dict[Tensor, Any], session: Any) -> None:
+def _run_stateful(op: Operation, reads: list[Operation], writes: list[Operation], values: dict[Tensor, Any], session: Any) -> None:
     spec = op.spec
     state = {variable_key(v): _current(session, v, v in reads) for v in (*reads, *writes)}
     host_values = {t: _on_host(values[t]) for t in op._inputs if t in values}

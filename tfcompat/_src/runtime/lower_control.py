@@ -142,7 +142,7 @@ class CondUnit:
         written = list(dict.fromkeys(variable_key(v) for v in self.accesses()[1]))
         run = {on: self._branch(on, frame, written) for on in (False, True)}
         found: dict[bool, tuple] = {on: self._shapes(run[on]) for on in (False, True)}
-        outputs = self._output_shapes(found)
+        outputs = [(t, s) for t, s in self._output_shapes(found) if not isinstance(frame.values.get(t), np.ndarray)]
         for key, off, on in zip(written, found[False][3], found[True][3]):
             if off.shape != on.shape:
                 raise HostMustChoose(self, f"the branches leave different shapes in {key}")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import threading
+from collections.abc import Container, Iterable
 from typing import Any
 
 import jax
 import numpy as np
 
 from tfcompat._src.framework import errors, jax_compat
+from tfcompat._src.framework.dtypes import cpp_name
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.control.guards import MERGE
@@ -119,8 +121,11 @@ def uninitialized(op: Operation) -> errors.FailedPreconditionError:
     return errors.FailedPreconditionError(op.node_def, op, text)
 
 
-def accesses(item: Any) -> tuple[list[Operation], list[Operation]]:
-    """The variables, as their handle ops, that an operation reads and writes, in this order of use: reads, then writes."""
+def accesses(item: Any, fed: Container[Tensor] = ()) -> tuple[list[Operation], list[Operation]]:
+    """The variables, as their handle ops, that an operation reads and writes, in this order of use: reads, then writes.
+
+    A ref that is fed is a value, and no variable is read.
+    """
     if not isinstance(item, Operation):
         return item.accesses()
     spec = item.spec
@@ -133,11 +138,24 @@ def accesses(item: Any) -> tuple[list[Operation], list[Operation]]:
     inputs = spec.signature.inputs
     flat_refs = [a.is_ref for a in inputs] if not any(a.is_list for a in inputs) else None
     for i, tensor in enumerate(item._inputs):
-        if tensor._dtype._is_ref_dtype and not (flat_refs and flat_refs[i]):
+        if tensor._dtype._is_ref_dtype and not (flat_refs and flat_refs[i]) and tensor not in fed:
             op = variable_op(tensor)
             if op is not None:
                 reads.append(op)
     return reads, writes
+
+
+def check_fed_refs(ops: Iterable[Operation], feeds: list[Tensor]) -> None:
+    """Raises InvalidArgumentError where an operation would change a variable whose ref is fed."""
+    fed = {t: position for position, t in enumerate(feeds) if t._dtype._is_ref_dtype}
+    for op in ops if fed else ():
+        for index, (arg, tensor) in enumerate(zip(op.spec.signature.inputs, op._inputs, strict=False)):
+            if arg.is_ref and tensor in fed:
+                kind = cpp_name(tensor._dtype.base_dtype.name)
+                raise errors.InvalidArgumentError(
+                    None, None, f"Input {index} of node {op.name} was passed {kind} from _arg_{tensor.op.name}_0_{fed[tensor]}:0 "
+                    f"incompatible with expected {kind}_ref."
+                )  # fmt: skip
 
 
 def _handles(item: Operation, name: str) -> list[Operation]:
