@@ -79,15 +79,19 @@ def segment_starts(ids: np.ndarray, length: int) -> np.ndarray:
     """Where each run of equal ids begins; InvalidArgumentError at the first one that is outside or above the next."""
     if not len(ids):
         return np.zeros(0, np.int64)
-    starts = np.concatenate([[0], np.flatnonzero(np.diff(ids)) + 1])
+    is_start = np.empty(len(ids), bool)
+    is_start[0] = True
+    np.not_equal(ids[1:], ids[:-1], out=is_start[1:])
+    starts = np.flatnonzero(is_start)
     firsts = ids[starts]
-    falls = np.append(firsts[1:] < firsts[:-1], False)
-    bad = np.flatnonzero(falls | (firsts < 0) | (firsts >= length))
-    if len(bad) and falls[bad[0]]:
-        raise invalid("segment ids are not increasing")
-    if len(bad):
+    rises = firsts[1:] > firsts[:-1]
+    if not (rises.all() and 0 <= firsts[0] and firsts[-1] < length):
+        falls = np.append(~rises, False)
+        first = np.argmax(falls | (firsts < 0) | (firsts >= length))
+        if falls[first]:
+            raise invalid("segment ids are not increasing")
         raise invalid(
-            f"Segment id {firsts[bad[0]]} out of range [0, {length}), possibly because 'segment_ids' input is not sorted."
+            f"Segment id {firsts[first]} out of range [0, {length}), possibly because 'segment_ids' input is not sorted."
         )
     return starts
 
@@ -99,6 +103,8 @@ def reduce_sorted(
     length = count_segments(ids, len(data), length)
     starts = segment_starts(ids, length)
     checks.require_room((length, *data.shape[1:]), data.dtype)
+    if len(starts) == length > 0:
+        return _reduce_runs(function, data, starts)
     found = np.full((length,) + data.shape[1:], gap, data.dtype)
     if len(starts):
         found[ids[starts]] = _reduce_runs(function, data, starts)
@@ -111,7 +117,8 @@ _WIDE = 32
 
 def _sum_runs(data: np.ndarray, starts: np.ndarray) -> np.ndarray:
     """Adds the rows from each of `starts` to the next: the product of a sparse matrix of ones and the data."""
-    ends, rows = np.append(starts, len(data)), np.arange(len(data))
+    index = np.int32 if len(data) <= np.iinfo(np.int32).max else np.int64
+    ends, rows = np.append(starts, len(data)).astype(index), np.arange(len(data), dtype=index)
     ones = importlib.import_module("scipy.sparse").csr_matrix((np.ones(len(data), data.dtype), rows, ends), (len(starts), len(data)))
     return (ones @ data.reshape(len(data), -1)).reshape(len(starts), *data.shape[1:])
 
