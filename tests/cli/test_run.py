@@ -7,6 +7,7 @@ import textwrap
 import zipfile
 
 import pytest
+from google.protobuf import descriptor_pb2
 
 SHOW = "import sys\nprint(__name__, sys.argv[1:], sys.argv[0], repr(sys.path[0]), __file__ if '__file__' in globals() else None)\n"
 
@@ -138,6 +139,26 @@ print("ok")
 """
 
 
+CHANGED = """
+import numpy as np
+ragged = np.array([[1, 2], [3]])
+assert ragged.shape == (2,) and ragged.dtype == object and ragged[1] == [3]
+assert np.array([1, 2], copy=False).tolist() == [1, 2] and np.asarray(ragged) is ragged
+grid = np.meshgrid([1, 2], [3, 4])
+grid.append(0)
+assert len(grid) == 3 and isinstance(np.gradient(np.zeros([2, 2])), list) and isinstance(np.atleast_2d(1), np.ndarray)
+try:
+    np.array([[1, 2], [3]], np.float32)
+except ValueError:
+    print("ok")
+"""
+
+
+def test_functions_of_numpy_take_and_give_what_they_did():
+    found = run("-c", CHANGED)
+    assert (found.returncode, found.stdout) == (0, "ok\n"), found.stderr
+
+
 def test_removed_names_are_restored_for_the_program():
     found = run("-c", LEGACY)
     assert (found.returncode, found.stdout) == (0, "ok\n"), found.stderr
@@ -160,6 +181,28 @@ LEGACY_PACKAGES = {
         import yaml
         assert yaml.load("a: [1, 2]") == {"a": [1, 2]} and yaml.load("b: 1", Loader=yaml.SafeLoader) == {"b": 1}
         """,
+    "h5py": """
+        import h5py
+        import numpy as np
+        with h5py.File("f.h5", "w", driver="core", backing_store=False) as f:
+            f.attrs["version"] = "2.3.1".encode("utf8")
+            f.attrs["name"] = "text"
+            assert f.attrs["version"] == b"2.3.1" and f.attrs.get("name") == "text" and "other" not in f.attrs
+            f.attrs["names"] = np.array([b"a", b"bc"], np.object_)
+            assert f.attrs["names"].tolist() == [b"a", b"bc"]
+            f["data"] = [1, 2]
+            assert f["data"].value.tolist() == [1, 2]
+        """,
+    "scipy": """
+        import numpy as np
+        import scipy, scipy.integrate, scipy.signal, scipy.sparse as sp
+        from scipy.misc import logsumexp
+        from scipy.sparse.linalg.eigen.arpack import eigsh
+        from scipy.sparse.csr import csr_matrix
+        assert np.allclose(eigsh(sp.diags([1.0, 2.0, 3.0]), 1)[0], 3) and csr_matrix is sp.csr_matrix
+        assert np.isclose(logsumexp([0.0, 0.0]), np.log(2)) and scipy.integrate.simps([0.0, 1.0, 4.0]) == 8 / 3
+        assert scipy.signal.hann(3).tolist() == [0, 1, 0] and scipy.zeros(2).tolist() == [0, 0]
+        """,
     "sklearn": """
         from sklearn.cross_validation import train_test_split
         from sklearn.externals import joblib
@@ -173,6 +216,38 @@ def test_what_packages_have_removed_is_restored(package):
     pytest.importorskip(package)
     found = run("-c", textwrap.dedent(LEGACY_PACKAGES[package]))
     assert found.returncode == 0, found.stderr
+
+
+MESSAGES = """
+from google.protobuf import descriptor as _descriptor, message as _message, reflection as _reflection
+from google.protobuf import symbol_database as _symbol_database
+_sym_db = _symbol_database.Default()
+DESCRIPTOR = _descriptor.FileDescriptor(name="note.proto", package="note", syntax="proto3", serialized_pb=%r)
+_NOTE = _descriptor.Descriptor(
+  name="Note", full_name="note.Note", filename=None, file=DESCRIPTOR, containing_type=None,
+  fields=[
+    _descriptor.FieldDescriptor(
+      name="pitch", full_name="note.Note.pitch", index=0, number=1, type=5, cpp_type=1, label=3, has_default_value=False,
+      default_value=[], message_type=None, enum_type=None, containing_type=None, is_extension=False, extension_scope=None,
+      serialized_options=None, file=DESCRIPTOR),
+  ],
+  extensions=[], nested_types=[], enum_types=[], serialized_options=None, is_extendable=False, syntax="proto3",
+  extension_ranges=[], oneofs=[])
+DESCRIPTOR.message_types_by_name["Note"] = _NOTE
+Note = _reflection.GeneratedProtocolMessageType("Note", (_message.Message,), dict(DESCRIPTOR=_NOTE, __module__="note_pb2"))
+_sym_db.RegisterMessage(Note)
+"""
+
+
+def test_message_modules_of_earlier_compilers_are_imported(tmp_path):
+    description = descriptor_pb2.FileDescriptorProto(name="note.proto", package="note", syntax="proto3")
+    description.message_type.add(name="Note").field.add(name="pitch", number=1, type="TYPE_INT32", label="LABEL_REPEATED")
+    description.message_type[0].enum_type.add(name="Kind").value.add(name="REST", number=0)
+    (tmp_path / "note_pb2.py").write_text(MESSAGES % description.SerializeToString())
+    program = "import note_pb2; print(note_pb2.Note(pitch=[1, 2]).SerializeToString(), note_pb2.Note.REST)"
+    done = run("-c", program, cwd=tmp_path)
+    assert done.stdout == "b'\\n\\x02\\x01\\x02' 0\n", done.stderr
+    assert "TypeError" in run("--strict", "-c", program, cwd=tmp_path).stderr
 
 
 def test_strict_restores_nothing():

@@ -273,3 +273,28 @@ def test_a_function_makes_variables():
     made["scale"].assign([1.0, 2.0])
     assert call(tf.constant([[2.0, 3.0]])).numpy().tolist() == [[8.0]]
     assert len(made["layer"].trainable_variables) == 2
+
+
+def test_variables_of_a_template_are_in_collections():
+    def variables():
+        tf.get_variable("a", [2])
+        tf.get_variable("b", [2], trainable=False)
+        tf.get_variable("c", [], collections=["own"])
+
+    with tf.Graph().as_default(), eager_mode():
+        template = tf.make_template("t", variables)
+        template(), template()
+        tf.get_variable("alone", [1])
+        found = [[v.name for v in tf.get_collection(key)] for key in ("variables", "trainable_variables", "own")]
+    assert found == [["t/a:0", "t/b:0"], ["t/a:0", "t/c:0"], ["t/c:0"]]
+
+
+def test_templates_inside_a_template_find_their_variables_again():
+    def outer():
+        inner = tf.make_template("inner", lambda: tf.get_variable("v", [2]), create_scope_now_=True)
+        return inner(), inner.variables
+
+    with tf.Graph().as_default(), eager_mode():
+        template = tf.make_template("outer", outer)
+        (first, own), (second, _) = template(), template()
+        assert first is second and own == [first] == template.variables and first.name == "outer/inner/v:0"

@@ -3,6 +3,7 @@ from types import SimpleNamespace
 import pytest
 from framework.golden_outcomes import found, recorded
 
+import tfcompat as tf
 from tfcompat._src.framework import device
 from tfcompat._src.framework.device import DeviceSpecV1, DeviceSpecV2
 
@@ -40,3 +41,23 @@ def test_a_parsed_spec_does_not_change_the_cache():
 def test_merge(base, override, merged):
     assert device.merge(base, override) == merged
     assert device.merge_device(base)(SimpleNamespace(device=override)) == merged
+
+
+def test_an_object_of_the_program_is_told_the_device_of_the_scopes():
+    class Node:
+        device = None
+
+        def _set_device_from_string(self, device):
+            self.device = device
+
+    def device():
+        node = Node()
+        tf.get_default_graph()._apply_device_functions(node)
+        return node.device
+
+    with tf.Graph().as_default():
+        assert device() is None
+        with tf.device("/gpu:1"), tf.device("/job:worker"):
+            assert device() == "/job:worker/device:GPU:1"
+            with tf.device(None):
+                assert device() is None

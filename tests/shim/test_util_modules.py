@@ -1,6 +1,8 @@
 """Modules of tensorflow.python.util and framework that scripts import: decorators, stacks, collections, notices."""
 
 import gc
+import sys
+import types
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ import tfcompat as tf
 from tfcompat._src.framework import tf_stack, traceable_stack
 from tfcompat._src.platform import logging
 from tfcompat._src.shim.internal import (
+    all_util,
     decorator_utils,
     deprecation,
     error_interpolation,
@@ -227,3 +230,19 @@ def test_messages_say_where_nodes_were_made():
     assert f"with tf.device(/cpu:0): <{__file__}:" in devices
     assert f"with tf.colocate_with(a): <{__file__}:" in error_interpolation.interpolate("{{colocation_node b}}", graph)
     assert error_interpolation.interpolate("{{node none}}", graph) == "{{node none}}"
+
+
+def test_undocumented_names_are_removed_and_revealed(monkeypatch):
+    module = types.ModuleType("some.module", "First line.\n\n@@documented\n@@missing\n @@indented\n")
+    vars(module).update(documented=1, other=2, allowed=3, _private=4, indented=5)
+    monkeypatch.setitem(sys.modules, "some.module", module)
+    assert all_util.make_all("some.module") == ["documented"]
+    all_util.remove_undocumented("some.module", ["allowed"])
+    assert sorted(n for n in vars(module) if not n.startswith("__")) == ["_private", "allowed", "documented"]
+    all_util.reveal_undocumented("some.module.other")
+    assert module.other == 2
+    target = types.ModuleType("target")
+    all_util.reveal_undocumented("some.module.indented", target)
+    assert target.indented == 5 and not hasattr(module, "indented")
+    with pytest.raises(LookupError, match="Symbol some.module.allowed is not a hidden symbol"):
+        all_util.reveal_undocumented("some.module.allowed")

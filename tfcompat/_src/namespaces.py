@@ -25,13 +25,13 @@ LAZY_NAMES = '''
 def __getattr__(name):
     if name in _LAZY:
         module, _, attribute = _LAZY[name].partition(":")
-        value = importlib.import_module(module)
+        value = _importlib.import_module(module)
         value = getattr(value, attribute) if attribute else value
         globals()[name] = value
         return value
-    raise AttributeError(
-        f"tfcompat has no {__name__.replace('tfcompat', 'tf', 1)}.{name}: TensorFlow 1.15 does not have it or it is not built yet."
-    )
+    if name == "__all__":
+        return [each for each in __dir__() if not each.startswith("_")]
+    return _lacking(__name__, name)
 
 
 def __dir__():
@@ -143,9 +143,10 @@ def _text(space: str, names: dict[str, tuple[str, str]], lazy: dict[str, str], s
     eager = [c for c in children if c.removeprefix("compat.v2.") not in HEAVY and c not in ("raw_ops", "compat.v1", *LAZY_REPEATS)]
     lazy = {**lazy, **{c.rpartition(".")[2]: f"tfcompat.{c}" for c in children if c not in eager}}
     parent = f"tfcompat.{space}" if space else "tfcompat"
-    lines = [HEADER.format(title=f"tf.{space}." if space else "TensorFlow 1.15's API on JAX."), "import importlib\n"]
+    lines = [HEADER.format(title=f"tf.{space}." if space else "TensorFlow 1.15's API on JAX."), "import importlib as _importlib\n"]
     if not space:
         lines += [COLLECTOR_OFF, "from tfcompat._src.ops import all as _all_ops\n"]
+    lines.append("from tfcompat._src.framework.lacking import lacking as _lacking")
     by_module = sorted(names.items(), key=lambda item: (item[1][0], item[0]))
     lines += [f"from {module} import {local} as {name}" for name, (module, local) in by_module]
     lines += [f"from {parent} import {c.rpartition('.')[2]} as {c.rpartition('.')[2]}" for c in eager]

@@ -35,7 +35,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.cli import legacy_images, legacy_packages
+from tfcompat._src.cli import legacy_messages, legacy_numpy, legacy_packages
 
 ArgSpec = collections.namedtuple("ArgSpec", ["args", "varargs", "keywords", "defaults"])
 
@@ -196,10 +196,7 @@ MODULES: dict[str, dict[str, Any]] = {
     "pipes": dict(quote=shlex.quote),
     "dummy_threading": vars(threading),
     "xml.etree.cElementTree": vars(xml.etree.ElementTree),
-    "scipy.misc": dict(
-        imread=legacy_images.imread, imsave=legacy_images.imsave, imresize=legacy_images.imresize,
-        imrotate=legacy_images.imrotate, toimage=legacy_images.toimage, bytescale=legacy_images.bytescale,
-    ),
+    "scipy.misc": legacy_packages.SCIPY_MISC,
 }  # fmt: skip
 """Module that is gone -> what programs use of it."""
 
@@ -221,18 +218,6 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
                 setattr(module, name, value)
 
 
-def reshape_by_newshape(reshape: Callable[..., Any]) -> Callable[..., Any]:
-    """`np.reshape` that takes its shape under the old keyword too."""
-
-    @functools.wraps(reshape)
-    def wrapped(a: Any, *arguments: Any, **options: Any) -> Any:
-        if "newshape" in options:
-            options["shape"] = options.pop("newshape")
-        return reshape(a, *arguments, **options)
-
-    return wrapped
-
-
 def restore() -> None:
     """Applies the table to this process, and lets NumPy print scalars as it did."""
     np.set_printoptions(legacy="1.21")
@@ -240,7 +225,7 @@ def restore() -> None:
         for name, value in names.items():
             if name not in vars(owner):
                 setattr(owner, name, value)
-    if "newshape" not in inspect.signature(np.reshape).parameters:
-        np.reshape = reshape_by_newshape(np.reshape)
     sys.meta_path.append(Finder())
+    legacy_numpy.restore()
     legacy_packages.restore()
+    legacy_messages.restore()

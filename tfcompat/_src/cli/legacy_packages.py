@@ -11,6 +11,10 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
+from tfcompat._src.cli import legacy_images
+
 Names = dict[Any, dict[str, Any]]
 
 
@@ -55,15 +59,63 @@ def _yaml(yaml: Any) -> Names:
     return {yaml: dict(load=load_with_any_loader)}
 
 
+def _scipy(scipy: Any) -> Names:
+    return {scipy: {name: vars(np)[name] for name in np.__all__ if not isinstance(vars(np).get(name), (type, types.ModuleType, type(None)))}}
+
+
+def _scipy_signal(signal: Any) -> Names:
+    return {signal: {name: getattr(signal.windows, name) for name in signal.windows.__all__}}
+
+
+def _scipy_integrate(integrate: Any) -> Names:
+    def simps(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Any:
+        return integrate.simpson(y, x=x, dx=dx, axis=axis)
+
+    return {integrate: dict(simps=simps, trapz=integrate.trapezoid, cumtrapz=integrate.cumulative_trapezoid)}
+
+
+def _h5py(h5py: Any) -> Names:
+    manager = h5py.AttributeManager
+    get = manager.__getitem__
+
+    @functools.wraps(get)
+    def with_ascii_as_bytes(self: Any, name: str) -> Any:
+        value = get(self, name)
+        is_array = isinstance(value, np.ndarray) and value.dtype == np.object_
+        kind = h5py.check_string_dtype(self.get_id(name).dtype) if is_array or isinstance(value, str) else None
+        if kind is None or kind.encoding != "ascii":
+            return value
+        return np.char.encode(value.astype(str)).astype(np.object_) if is_array else value.encode()
+
+    return {manager: dict(__getitem__=with_ascii_as_bytes), h5py.Dataset: dict(value=property(lambda self: self[()]))}
+
+
+def _of(module: str, name: str) -> Callable[..., Any]:
+    """A function of a module that is imported when it is called."""
+    return lambda *args, **kw: getattr(importlib.import_module(module), name)(*args, **kw)
+
+
+SCIPY_MISC = dict(
+    imread=legacy_images.imread, imsave=legacy_images.imsave, imresize=legacy_images.imresize,
+    imrotate=legacy_images.imrotate, toimage=legacy_images.toimage, bytescale=legacy_images.bytescale,
+    logsumexp=_of("scipy.special", "logsumexp"), comb=_of("scipy.special", "comb"), factorial=_of("scipy.special", "factorial"),
+)  # fmt: skip
+"""What SciPy took out of `scipy.misc`."""
+
 CHANGES: dict[str, Callable[[Any], Names]] = {
     "PIL.Image": _pil_image,
     "PIL.ImageDraw": lambda module: {module.ImageDraw: dict(textsize=_text_size)},
     "PIL.ImageFont": _pil_font,
     "pandas": _pandas,
+    "scipy": _scipy,
+    "scipy.integrate": _scipy_integrate,
+    "scipy.misc": lambda module: {module: SCIPY_MISC},
+    "scipy.signal": _scipy_signal,
+    "scipy.sparse.linalg.eigen": lambda module: {module: dict(__path__=[])},
 }
 """Module -> the names that it and its classes lack, given the module; a name that is there stays as it is."""
 
-REPLACED: dict[str, Callable[[Any], Names]] = {"yaml": _yaml}
+REPLACED: dict[str, Callable[[Any], Names]] = {"h5py": _h5py, "yaml": _yaml}
 """Module -> functions of it that take what they took."""
 
 MOVED = {
@@ -74,6 +126,14 @@ MOVED = {
     "scipy.signal.signaltools": "scipy.signal",
     "scipy.ndimage.filters": "scipy.ndimage",
     "scipy.ndimage.interpolation": "scipy.ndimage",
+    "scipy.ndimage.measurements": "scipy.ndimage",
+    "scipy.ndimage.morphology": "scipy.ndimage",
+    "scipy.linalg.special_matrices": "scipy.linalg",
+    "scipy.sparse.base": "scipy.sparse",
+    "scipy.sparse.csr": "scipy.sparse",
+    "scipy.sparse.linalg.eigen": "scipy.sparse.linalg",
+    "scipy.sparse.linalg.eigen.arpack": "scipy.sparse.linalg",
+    "scipy.stats.stats": "scipy.stats",
 }
 """Module that is gone -> where its names are now."""
 

@@ -46,7 +46,7 @@ from tfcompat._src.ops.math.binary import maximum
 from tfcompat._src.ops.queues.files import matching_files
 from tfcompat._src.ops.strings.text import reduce_join
 
-AUTOTUNE = export("data.experimental.AUTOTUNE")(-1)
+AUTOTUNE = export("data.experimental.AUTOTUNE", "contrib.data.AUTOTUNE")(-1)
 _CPUS = os.cpu_count() or 1
 
 

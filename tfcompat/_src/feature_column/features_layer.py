@@ -47,8 +47,8 @@ class _BaseFeaturesLayer(Layer):
     def build(self, _: Any) -> None:
         for column in self._feature_columns:
             with (
-                pure_variable_scope(self.name, None, None, None, {}),
-                pure_variable_scope(column.name, None, None, None, {}),
+                pure_variable_scope(self.name),
+                pure_variable_scope(column.name),
             ):
                 column.create_state(self._state_manager)
         super().build(None)

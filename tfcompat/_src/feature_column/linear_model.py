@@ -193,9 +193,9 @@ class _LinearModelLayer(base_layer.Layer):
         self.bias = None
 
     def build(self, _: Any) -> None:
-        with pure_variable_scope(self.name, None, None, None, {}):
+        with pure_variable_scope(self.name):
             for column in self._feature_columns:
-                with pure_variable_scope(column.name, None, None, None, {}):
+                with pure_variable_scope(column.name):
                     column.create_state(self._state_manager)
                     self._state_manager.create_variable(
                         column, name="weights", dtype=dtypes.float32, shape=(num_weights_of(column), self._units),

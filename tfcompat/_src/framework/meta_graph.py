@@ -11,6 +11,7 @@ from google.protobuf import text_format
 from google.protobuf.message import DecodeError, Message
 
 from tfcompat._src.framework import attr_values, op_spec
+from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph import Graph
 from tfcompat._src.framework.graph_import import import_graph_def
 from tfcompat._src.framework.registry import get_collection_proto_type, get_from_proto_function, get_to_proto_function
@@ -26,6 +27,7 @@ UNBOUND_INPUT_PREFIX = "$unbound_inputs_"
 # ---- op types ----
 
 
+@export("contrib.util.ops_used_by_graph_def")
 def ops_used_by_graph_def(graph_def: Any) -> list[str]:
     """The op types of the nodes of a GraphDef and of the functions that they call."""
     functions = {f.signature.name: f for f in graph_def.library.function}
@@ -42,6 +44,7 @@ def ops_used_by_graph_def(graph_def: Any) -> list[str]:
     return list(used)
 
 
+@export("contrib.util.stripped_op_list_for_graph")
 def stripped_op_list_for_graph(graph_def: Any) -> Any:
     """An OpList message with the op types that a GraphDef uses, by name; unknown ones are left out."""
     specs = [op_spec.find(name) for name in sorted(ops_used_by_graph_def(graph_def))]

@@ -13,7 +13,7 @@ from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape
 
 
-@export("TensorSpec")
+@export("TensorSpec", "contrib.eager.TensorSpec")
 class TensorSpec(type_spec.BatchableTypeSpec):
     """The shape and dtype of a tensor, and the name that it should have.
 

@@ -14,6 +14,7 @@ from tfcompat._src.framework.eager_tensor import EagerOperation
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.gradient_registry import RegisterGradient
 from tfcompat._src.framework.graph_collections import GraphKeys
+from tfcompat._src.framework.op_selector import is_differentiable
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.scopes import control_dependencies, executing_eagerly, get_collection, get_default_graph
 from tfcompat._src.framework.tensor import Tensor
@@ -160,19 +161,19 @@ def _variables_of(made: list[Operation], args: list[Tensor], ends: list[Tensor])
 
 
 def _sources(ends: list[Tensor], stops: list[Tensor]) -> set[Tensor]:
-    """The tensors from which `ends` are computed, going back as far as `stops`."""
+    """The tensors on which `ends` depend with a gradient, going back as far as `stops`."""
     found: set[Tensor] = set()
     pending = list(ends)
     while pending:
         tensor = pending.pop()
         if tensor not in found and tensor not in stops:
             found.add(tensor)
-            pending.extend(tensor.op.inputs)
+            pending.extend(tensor.op.inputs if is_differentiable(tensor.op) else ())
     return found
 
 
 def _check_signature(grad_fn: Callable, uses_variables: bool) -> None:
-    spec = inspect.getfullargspec(grad_fn)
+    spec = inspect.getfullargspec(inspect.unwrap(grad_fn))
     takes_variables = "variables" in spec.args or "variables" in spec.kwonlyargs or spec.varkw is not None
     if uses_variables and not takes_variables:
         raise TypeError(

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 
 from tfcompat._src.framework.export import export
+from tfcompat._src.framework.lacking import finders
 from tfcompat._src.shim import missing
-from tfcompat._src.shim.modules import find, internal_module
+from tfcompat._src.shim.modules import find, internal_module, internal_name
 from tfcompat._src.shim.places import REAL_MODULES
 from tfcompat._src.shim.resolve import canonical, known
 
@@ -79,5 +80,6 @@ def install_as_tensorflow() -> None:
             "call tfcompat.install_as_tensorflow() before the first import of tensorflow"
         )
     sys.meta_path.insert(0, FINDER)
+    finders.append(internal_name)
     for name in ("tensorflow.python", "tensorflow.core", "tensorflow.compat.v1"):
         importlib.import_module(name)

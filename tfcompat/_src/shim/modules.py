@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import threading
 import types
 from typing import Any
 
@@ -11,7 +12,7 @@ from tfcompat._src.framework.export import export
 from tfcompat._src.proto import definitions, pool
 from tfcompat._src.shim import missing
 from tfcompat._src.shim.places import NAMES, REAL_MODULES
-from tfcompat._src.shim.resolve import ABSENT, canonical, known, listed, lookup, public_module
+from tfcompat._src.shim.resolve import ABSENT, canonical, known, listed, listed_or_repeated, lookup, public_module
 from tfcompat._src.shim.table import modules, names
 
 
@@ -98,6 +99,28 @@ def internal_module(path: str) -> InternalModule:
     if path not in MADE:
         MADE[path] = InternalModule(path)
     return MADE[path]
+
+
+_under_way = threading.local()
+
+
+def internal_name(namespace: str, name: str) -> Any:
+    """What TensorFlow's `tf.contrib` packages hold beside their public names: modules that they import, and names of those.
+
+    Raises:
+      AttributeError: The package does not have the name.
+    """
+    path, asked = namespace.replace("tfcompat", "tensorflow", 1), vars(_under_way).setdefault("names", set())
+    found = ABSENT
+    if path.startswith("tensorflow.contrib.") and not name.startswith("__") and (path, name) not in asked:
+        asked.add((path, name))
+        try:
+            found = listed_or_repeated(path, name)
+        finally:
+            asked.remove((path, name))
+    if found is ABSENT:
+        raise AttributeError(f"module {path!r} has no attribute {name!r}", name=name)
+    return found
 
 
 pywrap_tensorflow = export("pywrap_tensorflow")(internal_module("tensorflow.python.pywrap_tensorflow"))

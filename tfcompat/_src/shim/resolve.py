@@ -81,6 +81,16 @@ def listed(module: str, name: str) -> Any:
     return target(targets[name])
 
 
+def listed_or_repeated(module: str, name: str) -> Any:
+    """The object that the table gives `name` of a module or of one whose names it repeats, or ABSENT."""
+    found = listed(module, name)
+    for repeated in names(module).repeats if found is ABSENT else ():
+        found = listed_or_repeated(repeated, name)
+        if found is not ABSENT:
+            break
+    return found
+
+
 def lookup(module: str, name: str) -> Any:
     """The object that stands for `name` of TensorFlow's module `module`, or ABSENT."""
     found = listed(module, name)

@@ -42,7 +42,7 @@ def sticky_attribute_assignment(trackable: Any, name: str, value: Any) -> Any:
     return value
 
 
-@export("contrib.checkpoint.Checkpointable")
+@export("contrib.checkpoint.Checkpointable", "contrib.eager.Checkpointable")
 class AutoTrackable(Trackable):
     """An object whose trackable attributes are its dependencies."""
 

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 from tfcompat._src.framework.export import export
-from tfcompat._src.variables.scope import with_variable_store
+from tfcompat._src.variables.scope import (
+    VariableScope,
+    get_variable_scope_store,
+    get_variable_store,
+    with_variable_store,
+)
 from tfcompat._src.variables.store import VariableStore
 
 
@@ -49,3 +55,30 @@ class EagerVariableStore:
                 variable.read_value(), name=variable.name.partition(":")[0], trainable=variable.trainable, dtype=variable.dtype
             )
         return copied
+
+
+class TemplateVariableStore:
+    """The variables of a template where operations run at once; templates inside another one share its store."""
+
+    def __init__(self) -> None:
+        outer = get_variable_store()
+        self._store = EagerVariableStore(outer if outer.keeps_eager_variables else None)
+        self.scope: VariableScope | None = None
+
+    @contextlib.contextmanager
+    def as_default(self) -> Iterator[None]:
+        """A block in which tf.get_variable uses this store; the scopes entered in it may be entered anew afterwards."""
+        with self._store.as_default():
+            yield
+        if self.scope is not None:
+            get_variable_scope_store().close_variable_subscopes(self.scope.name)
+
+    def _in_scope(self, variables: list[Any]) -> list[Any]:
+        return [v for v in variables if self.scope is not None and v.name.startswith(self.scope.name + "/")]
+
+    def variables(self) -> list[Any]:
+        """The variables in the template's scope, by name."""
+        return self._in_scope(self._store.variables())
+
+    def trainable_variables(self) -> list[Any]:
+        return self._in_scope(self._store.trainable_variables())

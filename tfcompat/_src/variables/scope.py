@@ -301,13 +301,27 @@ _SETTINGS = ("initializer", "regularizer", "caching_device", "partitioner", "cus
 
 
 class pure_variable_scope:
-    """The variable scope without a name scope; `settings` are the arguments of variable_scope that are given."""
+    """The variable scope without a name scope; its arguments are those of `variable_scope`, but for the default dtype."""
 
     def __init__(
-        self, name_or_scope: Any, reuse: Any, old_name_scope: str | None, constraint: Any, settings: dict[str, Any]
+        self,
+        name_or_scope: Any,
+        reuse: Any = None,
+        initializer: Any = None,
+        regularizer: Any = None,
+        caching_device: Any = None,
+        partitioner: Any = None,
+        custom_getter: Callable | None = None,
+        old_name_scope: str | None = None,
+        dtype: Any = dtypes.float32,
+        use_resource: bool | None = None,
+        constraint: Any = None,
     ) -> None:
-        self._name_or_scope, self._reuse, self._old_name_scope = name_or_scope, reuse, old_name_scope
-        self._constraint, self._settings = constraint, settings
+        self._name_or_scope, self._reuse, self._old_name_scope, self._constraint = name_or_scope, reuse, old_name_scope, constraint
+        self._settings = dict(
+            initializer=initializer, regularizer=regularizer, caching_device=caching_device, partitioner=partitioner,
+            custom_getter=custom_getter, dtype=dtype, use_resource=use_resource,
+        )  # fmt: skip
         self._store = get_variable_scope_store()
 
     def __enter__(self) -> VariableScope:
@@ -409,7 +423,7 @@ class variable_scope:
         if target is None:
             target = self._default = self._default or get_variable_scope_store().unique_name(wanted)
         return exits.enter_context(
-            pure_variable_scope(target, self._reuse, old_name_scope, self._constraint, self._settings)
+            pure_variable_scope(target, self._reuse, old_name_scope=old_name_scope, constraint=self._constraint, **self._settings)
         )
 
     def __exit__(self, *exc_info: Any) -> None:

@@ -13,7 +13,14 @@ from tfcompat._src.framework import dtypes, raw
 from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.scopes import add_to_collection, colocate_with, executing_eagerly, init_scope, name_scope
+from tfcompat._src.framework.scopes import (
+    add_to_collection,
+    add_to_collections,
+    colocate_with,
+    executing_eagerly,
+    init_scope,
+    name_scope,
+)
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape, as_shape
 from tfcompat._src.variables import initializers, policies
@@ -159,6 +166,9 @@ class VariableStore:
         )  # fmt: skip
         if self.keeps_eager_variables or not executing_eagerly():
             self._vars[name] = made
+        if self.keeps_eager_variables and executing_eagerly():
+            trainable = (GraphKeys.TRAINABLE_VARIABLES,) if made.trainable else ()
+            add_to_collections({*(options.get("collections") or (GraphKeys.GLOBAL_VARIABLES,)), *trainable}, made)
         if regularizer:
             with colocate_with(made), name_scope(name + "/Regularizer/"), init_scope():
                 loss = regularizer(made)

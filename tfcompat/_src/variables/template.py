@@ -15,7 +15,7 @@ from tfcompat._src.framework.scopes import executing_eagerly, get_collection
 from tfcompat._src.framework.trackable import Trackable
 from tfcompat._src.platform import logging
 from tfcompat._src.variables.dependencies import capture_dependencies
-from tfcompat._src.variables.eager_store import EagerVariableStore
+from tfcompat._src.variables.eager_store import TemplateVariableStore
 from tfcompat._src.variables.scope import VariableScope, get_variable_scope_store, pure_variable_scope, variable_scope
 
 
@@ -60,21 +60,26 @@ class Template(Trackable):
         self._lock = threading.RLock()
         self._called = False
         self._variable_scope: VariableScope | None = None
-        self._store = EagerVariableStore() if executing_eagerly() else None
+        self._template_store = TemplateVariableStore() if executing_eagerly() else None
         if create_scope_now:
             scope = unique_name or get_variable_scope_store().unique_name(name)
-            with pure_variable_scope(scope, None, None, None, {"custom_getter": custom_getter}) as made:
-                self._variable_scope = made
+            with pure_variable_scope(scope, custom_getter=custom_getter) as made:
+                self._own(made)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """What `func` gives, in the template's scope."""
-        with self._lock, contextlib.nullcontext() if self._store is None else self._store.as_default():
+        with self._lock, contextlib.nullcontext() if self._template_store is None else self._template_store.as_default():
             if self._variable_scope is not None:
                 with variable_scope(self._variable_scope, reuse=self._called):
                     return self._call(args, kwargs)
             with variable_scope(self._unique_name, self._name, custom_getter=self._custom_getter) as scope:
-                self._variable_scope = scope
+                self._own(scope)
                 return self._call(args, kwargs)
+
+    def _own(self, scope: VariableScope) -> None:
+        self._variable_scope = scope
+        if self._template_store is not None:
+            self._template_store.scope = scope
 
     def _call(self, args: Any, kwargs: Any) -> Any:
         before = {key: len(self._made(key)) for key in (GraphKeys.GLOBAL_VARIABLES, GraphKeys.TRAINABLE_VARIABLES)}
@@ -127,12 +132,12 @@ class Template(Trackable):
 
     def _made(self, key: str, scope: str | None = None) -> list[Any]:
         """The variables of a collection of the graph, or those of the template where variables are in no graph."""
-        if self._store is None:
+        if self._template_store is None:
             return get_collection(key, scope)
         if key == GraphKeys.LOCAL_VARIABLES:
             return []
         trainable = key == GraphKeys.TRAINABLE_VARIABLES
-        return self._store.trainable_variables() if trainable else self._store.variables()
+        return self._template_store.trainable_variables() if trainable else self._template_store.variables()
 
     def _variables_in(self, key: str) -> list[Any]:
         return self._made(key, self.variable_scope_name) if self._called else []

@@ -13,6 +13,7 @@ from typing import Any
 
 from tfcompat._src.framework import device_scope, nest
 from tfcompat._src.framework.composite_tensor import CompositeTensor
+from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.device import DeviceSpecV1
 from tfcompat._src.framework.distribution_context import strategy_in_use
 from tfcompat._src.framework.eager_tensor import EagerTensor
@@ -372,8 +373,18 @@ def _has_nchw_support() -> bool:
     return not _is_current_explicit_device("CPU") and bool(_get_available_gpus())
 
 
+_tensor_like_types: set[type] = set()
+
+
+def register_symbolic_tensor_type(cls: type) -> None:
+    """Lets Keras take objects of a class, which `tf.convert_to_tensor` accepts, as the tensors that they become."""
+    _tensor_like_types.add(cls)
+
+
 def is_symbolic_tensor(x: Any) -> bool:
     """Whether `x` is a tensor of a graph, or a variable where operations are added to one."""
+    if isinstance(x, tuple(_tensor_like_types)):
+        x = convert_to_tensor(x)
     if isinstance(x, CompositeTensor):
         return all(is_symbolic_tensor(part) for part in nest.flatten(x, expand_composites=True))
     if isinstance(x, Variable):

@@ -9,11 +9,11 @@ from tfcompat._src.ops.control import cond as control
 from tfcompat._src.variables.variable import Variable
 
 
-def smart_cond(pred: Any, true_fn: Callable, false_fn: Callable) -> Any:
+def smart_cond(pred: Any, true_fn: Callable | None = None, false_fn: Callable | None = None, name: str | None = None) -> Any:
     """One of two functions where `pred` is known while the graph is built, else `tf.cond` of both."""
     if isinstance(pred, Variable):
-        return control.cond(pred, true_fn=true_fn, false_fn=false_fn)
-    return control.smart_cond(pred, true_fn=true_fn, false_fn=false_fn)
+        return control.cond(pred, true_fn=true_fn, false_fn=false_fn, name=name)
+    return control.smart_cond(pred, true_fn=true_fn, false_fn=false_fn, name=name)
 
 
 def constant_value(pred: Any) -> bool | None:

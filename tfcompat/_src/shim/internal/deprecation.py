@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Iterator
 from typing import Any, NamedTuple
 
 from tfcompat._src.framework.deprecation import deprecated_argument_lookup as deprecated_argument_lookup
+from tfcompat._src.framework.export import export
 from tfcompat._src.platform import logging
 from tfcompat._src.shim.internal.decorator_utils import add_notice_to_docstring, get_qualified_name, validate_callable
 from tfcompat._src.shim.internal.tf_decorator import make_decorator
@@ -78,6 +79,7 @@ def _notice_of_arguments(doc: str | None, date: str | None, instructions: str, w
     )
 
 
+@export("contrib.framework.deprecated")
 def deprecated(date: str | None, instructions: str, warn_once: bool = True) -> Callable[[Any], Any]:
     """Marks a function as one that goes after `date`; its first call, or every one, logs `instructions`.
 
@@ -100,6 +102,7 @@ def deprecated(date: str | None, instructions: str, warn_once: bool = True) -> C
     return mark
 
 
+@export("contrib.framework.deprecated_args")
 def deprecated_args(
     date: str | None, instructions: str, *deprecated_arg_names_or_tuples: Any, **kwargs: Any
 ) -> Callable[[Any], Any]:
@@ -185,6 +188,7 @@ def _same_value(a: Any, b: Any) -> bool:
         return False
 
 
+@export("contrib.framework.deprecated_arg_values")
 def deprecated_arg_values(
     date: str | None, instructions: str, warn_once: bool = True, **deprecated_kwargs: Any
 ) -> Callable[[Any], Any]:

@@ -13,13 +13,16 @@ from tfcompat._src.framework.default_stack import GRAPHS, SESSIONS
 from tfcompat._src.framework.device import canonical_name
 from tfcompat._src.framework.dtypes import as_dtype
 from tfcompat._src.framework.export import export
+from tfcompat._src.framework.indexed_slices import IndexedSlices
 from tfcompat._src.framework.scopes import get_default_graph
+from tfcompat._src.framework.sparse_tensor import SparseTensor
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.proto import messages
 
 _UIDS = itertools.count(1)
 _default_session_stack = SESSIONS
 _default_graph_stack = GRAPHS
+_TensorLike = (Tensor, SparseTensor, IndexedSlices)
 
 
 def uid() -> int:

@@ -11,6 +11,7 @@ from typing import Any
 from tfcompat._src.shim.internal.tf_decorator import unwrap
 
 ArgSpec = collections.namedtuple("ArgSpec", ["args", "varargs", "keywords", "defaults"])
+_inspect = inspect
 FullArgSpec = inspect.FullArgSpec
 currentframe = inspect.currentframe
 

@@ -1,0 +1,61 @@
+"""What NumPy's functions took and gave before 1.24 and 2.0: for `tfcompat run` only."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+_GAVE_LISTS = ("atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "gradient", "meshgrid")
+
+
+def _with_newshape(reshape: Callable[..., Any]) -> Callable[..., Any]:
+    """`np.reshape` that takes its shape under the old keyword too."""
+
+    @functools.wraps(reshape)
+    def wrapped(a: Any, *arguments: Any, **options: Any) -> Any:
+        if "newshape" in options:
+            options["shape"] = options.pop("newshape")
+        return reshape(a, *arguments, **options)
+
+    return wrapped
+
+
+def _giving_lists(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function whose several arrays are a list, as programs append to it."""
+
+    @functools.wraps(function)
+    def wrapped(*arguments: Any, **options: Any) -> Any:
+        found = function(*arguments, **options)
+        return list(found) if isinstance(found, tuple) else found
+
+    return wrapped
+
+
+def _of_any_sequence(array: Callable[..., Any]) -> Callable[..., Any]:
+    """`np.array` that makes an array of objects of sequences of unequal length, and copies where `copy=False` cannot be kept."""
+
+    @functools.wraps(array)
+    def wrapped(object: Any, dtype: Any = None, *arguments: Any, **options: Any) -> Any:
+        if options.get("copy") is False:
+            options["copy"] = None
+        try:
+            return array(object, dtype, *arguments, **options)
+        except ValueError as e:
+            if dtype is not None or "inhomogeneous shape" not in str(e):
+                raise
+            return array(object, np.object_, *arguments, **options)
+
+    return wrapped
+
+
+def restore() -> None:
+    """Puts such functions in the place of NumPy's, where they differ."""
+    if "newshape" not in inspect.signature(np.reshape).parameters:
+        np.reshape = _with_newshape(np.reshape)
+    for name in _GAVE_LISTS:
+        setattr(np, name, _giving_lists(getattr(np, name)))
+    np.array, np.asarray = _of_any_sequence(np.array), _of_any_sequence(np.asarray)

@@ -1,0 +1,72 @@
+"""`tensorflow.python.util.all_util`: the names of a module that its docstring lists as `@@name`."""
+
+from __future__ import annotations
+
+import re
+import sys
+import types
+from collections.abc import Iterable
+from typing import Any
+
+__all__ = ["make_all", "remove_undocumented", "reveal_undocumented"]
+
+_LISTED = re.compile(r"^@@(\w+)$", re.MULTILINE)
+_hidden: dict[str, tuple[types.ModuleType, Any]] = {}
+
+
+def make_all(module_name: str, doc_string_modules: Iterable[types.ModuleType] | None = None) -> list[str]:
+    """The names of a module that docstrings list on lines of their own as `@@name`.
+
+    Args:
+      module_name: The name of an imported module.
+      doc_string_modules: Modules whose docstrings are read; None is the module itself.
+
+    Returns:
+      A list of str for `__all__`, each name once.
+
+    Defined in tensorflow/python/util/all_util.py of TensorFlow 1.15.
+    """
+    module = sys.modules[module_name]
+    documented = [module] if doc_string_modules is None else doc_string_modules
+    names = {name for each in documented for name in _LISTED.findall(each.__doc__)}
+    return sorted(names & set(dir(module)))
+
+
+def remove_undocumented(
+    module_name: str,
+    allowed_exception_list: Iterable[str] | None = None,
+    doc_string_modules: Iterable[types.ModuleType] | None = None,
+) -> None:
+    """Takes names out of a module that neither docstrings list (see `make_all`) nor begin with an underscore.
+
+    Args:
+      module_name: The name of an imported module.
+      allowed_exception_list: Names that stay.
+      doc_string_modules: Modules whose docstrings are read; None is the module itself.
+
+    Defined in tensorflow/python/util/all_util.py of TensorFlow 1.15.
+    """
+    module = sys.modules[module_name]
+    stay = {*make_all(module_name, doc_string_modules), *(allowed_exception_list or ())}
+    for name in dir(module):
+        if name not in stay and not name.startswith("_"):
+            _hidden[f"{module_name}.{name}"] = module, getattr(module, name)
+            delattr(module, name)
+
+
+def reveal_undocumented(symbol_name: str, target_module: types.ModuleType | None = None) -> None:
+    """Puts a name back that `remove_undocumented` took out.
+
+    Args:
+      symbol_name: The path of the name, with its module.
+      target_module: The module that gets it; None is the one that had it.
+
+    Raises:
+      LookupError: The name was not taken out.
+
+    Defined in tensorflow/python/util/all_util.py of TensorFlow 1.15.
+    """
+    if symbol_name not in _hidden:
+        raise LookupError(f"Symbol {symbol_name} is not a hidden symbol")
+    module, value = _hidden[symbol_name]
+    setattr(target_module or module, symbol_name.rpartition(".")[2], value)
