@@ -52,7 +52,7 @@ class HostWork:
             for t in i._inputs:
                 self.users.setdefault(t, []).append(i)
         self.owner = {op: i for i in self.items for op in leaf_operations(i)}
-        self.access = {i: accesses(i, self.fed) for i in self.items}
+        self.access = {i: accesses(i) for i in self.items}
         self.statics: set[Tensor] = set()
         self.on_host: set[Any] = set()
         self.traced_static: dict[Tensor, bool] = {}

@@ -219,7 +219,8 @@ class BaseSession:
         items, known, guarded = structure.structure(ops, fetched, dict(zip(fed, feeds)), known)
         require_order(items, known)
         items = with_towers(items, fetched, fed, known, self.placer)
-        plan = Partitioner(items, [*fetched, *structure.predicates_of(guarded)], fed, known, self.placer, assumed, is_first=is_first).plan()
+        wanted = [*fetched, *structure.predicates_of(guarded)]
+        plan = Partitioner(items, wanted, fed, known, self.placer, assumed, is_first=is_first, is_whole_run=True).plan()
         plan.guarded = guarded
         return plan
 
