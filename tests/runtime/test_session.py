@@ -248,3 +248,13 @@ def test_a_fed_variable_needs_no_value_and_cannot_be_assigned():
             session.run(v.assign([0.0, 0.0]), feed)
         with pytest.raises(tf.errors.FailedPreconditionError):
             session.run(loss)
+
+
+def test_host_work_and_units_take_what_is_fed_for_a_variable():
+    with tf.Graph().as_default(), tf.Session() as session:
+        v = tf.Variable([1.0, 2.0, 2.0], name="v", use_resource=False)
+        distinct = tf.unique(v)[0]
+        looped = tf.while_loop(lambda i: i < 3, lambda i: i + tf.size(tf.unique(v)[0]), [0])
+        chosen = tf.cond(tf.size(distinct) > 1, lambda: tf.identity(v) * 2, lambda: tf.identity(v))
+        feed = {v: [3.0, 3.0, 4.0]}
+        assert [session.run(t, feed).tolist() for t in (distinct, looped, chosen)] == [[3, 4], 4, [6, 6, 8]]

@@ -30,7 +30,7 @@ _SMALL: dict[str, Any] = {"xla_backend_optimization_level": 1, "xla_cpu_parallel
 _REPEATED: dict[str, Any] = {}
 if jax.__version_info__ < (0, 11):
     _SMALL["xla_cpu_use_fusion_emitters"] = _REPEATED["xla_cpu_use_fusion_emitters"] = False
-# For programs of many equations on small arrays, such as unrolled RNNs: the time that fusion takes grows with the square of their
+# For programs of many equations on small arrays, few of which repeat: the time that fusion takes grows with the square of their
 # length, and the code is no faster for it.
 _LONG = {"xla_disable_hlo_passes": "fusion"}
 

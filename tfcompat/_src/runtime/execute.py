@@ -391,10 +391,12 @@ def _numpy_kernel(op: Operation) -> tuple[Callable, tuple[str, ...]]:
 def _stateful_runner(op: Operation) -> Callable[[dict[Tensor, Any], Any], None]:
     """Runs an operation in NumPy and files its outputs; no other thread uses its variables or its random numbers meanwhile."""
     reads, writes = accesses(op)
+    refs = [t for t in op._inputs if t._dtype._is_ref_dtype]
 
     def run(values: dict[Tensor, Any], session: Any) -> None:
+        read = accesses(op, values)[0] if any(t in values for t in refs) else reads
         with session.variable_state.lock if writes or op.spec.effects.random else contextlib.nullcontext():
-            _run_stateful(op, reads, writes, values, session)
+            _run_stateful(op, read, writes, values, session)
 
     return run
 

@@ -35,8 +35,8 @@ _FEW_SAMPLES = 1 << 15
 class HostWork:
     """The items of one plan: `on_host` are those that run on the host, `statics` what must be known before compiling."""
 
-    places: dict[Any, Any] = {}
-    only_samples = False
+    places: dict[Any, Any]
+    only_samples: bool
 
     def __init__(
         self, items: list[Any], fetched: list[Tensor], feeds: list[Tensor], known: dict[Tensor, np.ndarray], compiles: bool
@@ -52,7 +52,7 @@ class HostWork:
             for t in i._inputs:
                 self.users.setdefault(t, []).append(i)
         self.owner = {op: i for i in self.items for op in leaf_operations(i)}
-        self.access = {i: accesses(i) for i in self.items}
+        self.access = {i: accesses(i, self.fed) for i in self.items}
         self.statics: set[Tensor] = set()
         self.on_host: set[Any] = set()
         self.traced_static: dict[Tensor, bool] = {}

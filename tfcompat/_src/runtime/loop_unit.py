@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from typing import Any
 
 import numpy as np
@@ -134,11 +134,11 @@ class LoopItem:
         """The positions of the inputs that something inside needs as NumPy values."""
         return frozenset(i for i, t in enumerate(self._inputs) if t in self._constants)
 
-    def accesses(self) -> tuple[list[Operation], list[Operation]]:
+    def accesses(self, fed: Container[Tensor] = ()) -> tuple[list[Operation], list[Operation]]:
         """The variables that the loop reads and writes; a written one is also read, since there may be no iteration."""
         reads, writes = [], []
         for op in self._operations:
-            r, w = accesses(op)
+            r, w = accesses(op, fed)
             reads += r
             writes += w
         return reads + writes, writes
@@ -333,8 +333,8 @@ class LoopGradientItem:
             found.add(self._inputs.index(self.op.input_named("steps")))
         return frozenset(found)
 
-    def accesses(self) -> tuple[list[Operation], list[Operation]]:
-        return [v for t in self.op.input_named("captured") if (v := variable_op(t)) is not None], []
+    def accesses(self, fed: Container[Tensor] = ()) -> tuple[list[Operation], list[Operation]]:
+        return [v for t in self.op.input_named("captured") if t not in fed and (v := variable_op(t)) is not None], []
 
 
 def collapse(ops: list[Operation], loops: list[Loop], known: dict[Tensor, np.ndarray], group: Grouping, unit: type[LoopItem]) -> list[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from typing import Any
 
 import jax
@@ -97,11 +97,11 @@ class CondUnit:
     def operations(self) -> list[Operation]:
         return [*self._shared, *self._members[False], *self._members[True], *self.merges]
 
-    def accesses(self) -> tuple[list[Operation], list[Operation]]:
+    def accesses(self, fed: Container[Tensor] = ()) -> tuple[list[Operation], list[Operation]]:
         """The variables that either branch reads and writes; a written one is also read, since the other branch keeps it."""
         reads, writes = [], []
         for op in self.operations():
-            r, w = accesses(op)
+            r, w = accesses(op, fed)
             reads += r
             writes += w
         return reads + writes, writes

@@ -25,8 +25,6 @@ from tfcompat._src.runtime.plan import Cluster, HostStep, Plan
 from tfcompat._src.runtime.towers import TowerUnit
 from tfcompat._src.runtime.variable_state import (
     HANDLE_OPS,
-    accesses,
-    check_fed_refs,
     is_ref_read,
     variable_key,
     variable_op,
@@ -42,13 +40,10 @@ class Partitioner(HostWork):
 
     def __init__(
         self, items: list[Any], fetched: list[Tensor], feeds: list[Tensor], known: dict[Tensor, np.ndarray], placer: Placer,
-        assumed: dict[Tensor, np.ndarray] | None = None, compiles: bool = True, is_first: bool = False, is_whole_run: bool = False,
+        assumed: dict[Tensor, np.ndarray] | None = None, compiles: bool = True, is_first: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(items, fetched, feeds, known, compiles)
         self.assumed = assumed or {}
-        if is_whole_run:
-            self.access = {i: accesses(i, self.fed) for i in self.items}
-            check_fed_refs(self.owner, feeds)
         self.tick: dict[Any, int] = {}
         self.sources: dict[Any, list[Any]] = {}
         self.places = self._device_places(placer)

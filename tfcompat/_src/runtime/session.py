@@ -35,7 +35,7 @@ from tfcompat._src.runtime.plan import Plan, WrongGuess
 from tfcompat._src.runtime.prune import prune
 from tfcompat._src.runtime.random_state import RandomState
 from tfcompat._src.runtime.towers import with_towers
-from tfcompat._src.runtime.variable_state import VariableState, variable_key, variable_op
+from tfcompat._src.runtime.variable_state import VariableState, check_fed_refs, variable_key, variable_op
 
 
 class PreparedRun:
@@ -212,6 +212,7 @@ class BaseSession:
         assumed: dict[Tensor, np.ndarray] | None = None, is_first: bool = False,
     ) -> Plan:  # fmt: skip
         ops = prune(fetched, targets, fed)
+        check_fed_refs(ops, fed)
         self.placer.place(self._graph, ops)
         variables = self.variable_state.values
         status = {t: np.bool_(key in variables) for t, key in structure.asked_status(ops, set(fed))}
@@ -219,8 +220,7 @@ class BaseSession:
         items, known, guarded = structure.structure(ops, fetched, dict(zip(fed, feeds)), known)
         require_order(items, known)
         items = with_towers(items, fetched, fed, known, self.placer)
-        wanted = [*fetched, *structure.predicates_of(guarded)]
-        plan = Partitioner(items, wanted, fed, known, self.placer, assumed, is_first=is_first, is_whole_run=True).plan()
+        plan = Partitioner(items, [*fetched, *structure.predicates_of(guarded)], fed, known, self.placer, assumed, is_first=is_first).plan()
         plan.guarded = guarded
         return plan
 

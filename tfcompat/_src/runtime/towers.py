@@ -7,6 +7,7 @@ to each; where operations differ, each tower gets its own value. Sums and means 
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 from typing import Any
 
@@ -89,8 +90,8 @@ class TowerUnit:
         """The positions of the inputs that some kernel inside needs as NumPy values."""
         return self._constants
 
-    def accesses(self) -> tuple[list[Operation], list[Operation]]:
-        """No variable: towers get the values that were read for them."""
+    def accesses(self, fed: Container[Tensor] = ()) -> tuple[list[Operation], list[Operation]]:
+        """No variable, whatever is `fed`: towers get the values that were read for them."""
         return [], []
 
     @property

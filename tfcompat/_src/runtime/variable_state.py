@@ -127,7 +127,7 @@ def accesses(item: Any, fed: Container[Tensor] = ()) -> tuple[list[Operation], l
     A ref that is fed is a value, and no variable is read.
     """
     if not isinstance(item, Operation):
-        return item.accesses()
+        return item.accesses(fed)
     spec = item.spec
     reads, writes = [], []
     effects = spec.effects
