@@ -11,11 +11,11 @@ from benchmarks.workloads import ops
 Log = Callable[[str], None]
 
 STEPS = {
-    "linear": 1000, "mlp": 100, "cnn": 5, "word2vec": 100, "transformer": 3, "elementwise": 40, "queue_fed": 100, "lstm": 20,
+    "linear": 1000, "mlp": 100, "cnn": 5, "word2vec": 100, "transformer": 3, "elementwise": 40, "queue_fed": 100, "lstm": 20, "unrolled_lstm": 20,
     "language": 3, "attention": 10, "scalar_loop": 200, "nested_loops": 50, "map_rows": 50,
 }  # fmt: skip
 """Steps of a training workload in one round."""
-COLD = ("mlp", "cnn", "transformer")
+COLD = ("mlp", "cnn", "transformer", "unrolled_lstm")
 """Workloads whose first run and peak memory are measured."""
 OPS = tuple(f"op:{name}" for name in ops.OPS)
 """Workloads of one operation."""
