@@ -47,3 +47,39 @@ def test_a_star_imports_all_public_names(module):
     names = {name for name in dir(importlib.import_module(module)) if not name.startswith("_")}
     assert names == {name for name in found if not name.startswith("_")}
     assert "importlib" not in found and ("estimator" in found) == (module != "tensorflow.nn")
+
+
+# ---- names of internal modules; values from TensorFlow 1.15.5 ----
+
+
+def test_tensor_like_classes():
+    kinds = importlib.import_module("tensorflow.python.framework.ops")._TensorLike
+    with tf.Graph().as_default():
+        found = [isinstance(x, kinds) for x in (tf.constant(1), 1, tf.IndexedSlices(tf.zeros([1]), [0]))]
+    assert found == [True, False, True]
+
+
+def test_a_pure_variable_scope_has_no_name_scope():
+    scopes = importlib.import_module("tensorflow.python.ops.variable_scope")
+    with tf.Graph().as_default(), scopes._pure_variable_scope("s"):
+        assert [tf.get_variable("v", []).name, tf.constant(1.0, name="c").name] == ["s/v:0", "c:0"]
+
+
+def test_objects_of_a_registered_class_are_symbolic():
+    class Holder:
+        def __init__(self, tensor):
+            self.tensor = tensor
+
+    utils = importlib.import_module("tensorflow.python.keras.utils.tf_utils")
+    tf.register_tensor_conversion_function(Holder, lambda value, dtype=None, name=None, as_ref=False: value.tensor)
+    with tf.Graph().as_default():
+        holder = Holder(tf.constant(1.0))
+        before = utils.is_symbolic_tensor(holder)
+        utils.register_symbolic_tensor_type(Holder)
+        assert [before, utils.is_symbolic_tensor(holder)] == [False, True]
+
+
+def test_a_pyct_transformer_may_be_subclassed_but_not_used():
+    base = importlib.import_module("tensorflow.python.autograph.pyct.transformer").Base
+    with pytest.raises(NotImplementedError, match="pyct.transformer.Base"):
+        type("Mine", (base,), {})(None)
