@@ -16,22 +16,13 @@ from tfcompat._src.framework import constant_value, errors, jax_compat, op_spec
 from tfcompat._src.framework.function_body import inlined
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.runtime import structure
 from tfcompat._src.runtime.execute import _call as call_kernel
 from tfcompat._src.runtime.execute import execute, fetched_value
-from tfcompat._src.runtime.fold import fold
+from tfcompat._src.runtime.item import Item, OpItem
 from tfcompat._src.runtime.lower import ROUTES, flatten_results
-from tfcompat._src.runtime.partition import Partitioner
 from tfcompat._src.runtime.plan import HostStep, Plan
-from tfcompat._src.runtime.prune import prune
+from tfcompat._src.runtime.planner import Request
 from tfcompat._src.runtime.variable_state import HANDLE_OPS
-
-
-class HostPartitioner(Partitioner):
-    """Takes NumPy where there is a choice: elements are small, and differ in shape from one to the next."""
-
-    def _is_initializer(self) -> bool:
-        return True
 
 
 class _Instance:
@@ -62,13 +53,8 @@ class Prepared:
         results, acting = inlined(_Instance(function, node, [*elements, *fed]))
         self.feeds = [*elements, *(t for t, is_given in zip(fed, given) if is_given)]
         self.kinds = [t._dtype.as_numpy_dtype if t._dtype.is_numpy_compatible else object for t in results]
-        ops = prune(results, acting, self.feeds)
-        session.placer.place(node._graph, ops)
-        variables = session.variable_state.values
-        status = {t: np.bool_(key in variables) for t, key in structure.asked_status(ops, set(self.feeds))}
-        known = fold(ops, set(self.feeds), status)
-        items, known, _ = structure.structure(ops, list(results), {}, known)
-        self.plan = HostPartitioner(items, list(results), self.feeds, known, session.placer).plan()
+        request = Request(results, acting, self.feeds, deciding={}, prefers_numpy=True)
+        self.plan = session.planner.plan(node._graph, request, session.variable_state.values)
         self.is_external = any(op.spec.effects.external for op in self.plan.operations())
         self.program = _numpy_program(self.plan)
 
@@ -82,9 +68,9 @@ class Prepared:
         return tuple([v if isinstance(v, np.ndarray) else np.asarray(v, k) for v, k in zip(results, self.kinds)])
 
 
-def _is_plain(item: Any) -> bool:
+def _is_plain(item: Item) -> bool:
     """Whether a step is a NumPy kernel of values alone."""
-    if not isinstance(item, Operation) or item.type in ROUTES or item.type in HANDLE_OPS:
+    if not isinstance(item, OpItem) or item.type in ROUTES or item.type in HANDLE_OPS:
         return False
     spec = item.spec
     if spec.effects != op_spec.PURE or spec.context or not (spec.place == op_spec.HOST or spec.numpy_kernel):
@@ -125,11 +111,11 @@ def _numpy_program(plan: Plan) -> Callable[[list], tuple] | None:
     return run
 
 
-def _numpy_step(item: Operation, places: list[int]) -> Callable[[list], list]:
+def _numpy_step(item: OpItem, places: list[int]) -> Callable[[list], list]:
     spec = item.spec
     kernel = spec.kernel if spec.place == op_spec.HOST or spec.numpy_kernel is None else spec.numpy_kernel
     names = spec.kernel_attrs if kernel is spec.kernel else spec.fold_attrs
-    attrs = constant_value.kernel_arguments(item, [None] * len(places))[1]
+    attrs = constant_value.kernel_arguments(item.op, [None] * len(places))[1]
     keywords = {k: attrs[k] for k in names}
     kinds = [t._dtype.as_numpy_dtype if t._dtype.is_numpy_compatible else object for t in item._outputs]
     has_lists = any(a.is_list for a in spec.signature.inputs)
@@ -137,8 +123,8 @@ def _numpy_step(item: Operation, places: list[int]) -> Callable[[list], list]:
     def step(values: list) -> list:
         arguments = [values[i] for i in places]
         if has_lists:
-            arguments = constant_value.kernel_arguments(item, arguments)[0]
-        found = flatten_results(call_kernel(item, kernel, arguments, keywords))
+            arguments = constant_value.kernel_arguments(item.op, arguments)[0]
+        found = flatten_results(call_kernel(item.op, kernel, arguments, keywords))
         return [v if isinstance(v, np.ndarray) and v.dtype == k else np.asarray(v, k) for v, k in zip(found, kinds)]
 
     return step

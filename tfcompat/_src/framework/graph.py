@@ -11,6 +11,7 @@ from typing import Any
 from tfcompat._src.framework import attr_values, device_scope, dtypes, op_spec, shape_inference, thread_scopes
 from tfcompat._src.framework.default_stack import GRAPHS
 from tfcompat._src.framework.export import export
+from tfcompat._src.framework.findings import Finding
 from tfcompat._src.framework.graph_collections import Collections
 from tfcompat._src.framework.operation import Operation, creation_stack, output_dtypes
 from tfcompat._src.framework.tensor import Tensor
@@ -71,6 +72,7 @@ class Graph(Collections):
         self._seed_used = False
         self._container = ""
         self._functions: dict[str, Any] = {}
+        self.findings: set[Finding] = set()
         self._consumer_cache: tuple[int, dict] = (-1, {})
         self._handle_feeders: dict[str, Any] = {}
         self._handle_readers: dict[str, Any] = {}

@@ -77,6 +77,37 @@ Gradient = Callable | FromKernel | NotDifferentiable
 
 
 @dataclass(frozen=True)
+class Facts:
+    """What the planner knows of an op type beside its kernel.
+
+    Attributes:
+      rows_by: the input that says which rows are picked or added up. picks: whether they are picked out of the first input.
+      varying_length: how long results are depends on data.
+      rejects: it draws until a sample is accepted.
+      hands_on: the input that it hands on, or stores, as it is.
+      reads_through: it gives what it reads, and nothing else.
+      cuts: it cuts a piece out of its first input where the others say.
+      scales_rows: it does the same to every number of the rows that it gets.
+      reads_files: it reads a checkpoint.
+      costly: most of the time of a program goes to ops like this.
+    """
+
+    rows_by: str = ""
+    picks: bool = False
+    varying_length: bool = False
+    rejects: bool = False
+    hands_on: str = ""
+    reads_through: bool = False
+    cuts: bool = False
+    scales_rows: bool = False
+    reads_files: bool = False
+    costly: bool = False
+
+
+COSTLY = Facts(costly=True)
+
+
+@dataclass(frozen=True)
 class OpSpec:
     """One TF op type.
 
@@ -101,6 +132,7 @@ class OpSpec:
         with `checks.no_row`. It stands in where only row updates see them, which pass over such entries.
       counted: inputs with one row per entry of which a device kernel takes more than there are: further entries are
         `checks.no_row` in integer inputs, 0 in others. It passes over them, so other numbers of entries need no other program.
+      facts: what decides where it runs and with what.
       where: file and line of the registration.
       node_class: the class of its nodes, where that is not Operation.
     """
@@ -120,6 +152,7 @@ class OpSpec:
     padded: Callable | None = None
     counted: tuple[str, ...] = ()
     traceable: Callable | None = None
+    facts: Facts = Facts()
     where: str = ""
     node_class: Any = None
 

@@ -6,7 +6,7 @@ indices are known when the run is planned, and outside of loops and branches.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -14,14 +14,15 @@ from tfcompat._src.framework import errors
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.flow.array_origin import array_op
+from tfcompat._src.runtime.item import Item, OpItem
 
 _READS = ("TensorArrayReadV3", "TensorArrayGatherV3")
 _USES = (*_READS, "TensorArrayWriteV3", "TensorArrayScatterV3", "TensorArrayConcatV3", "TensorArraySplitV3")
 
 
-def require_order(items: list[Any], known: dict[Tensor, np.ndarray]) -> None:
+def require_order(items: Sequence[Item], known: dict[Tensor, np.ndarray]) -> None:
     """Raises InvalidArgumentError where an element is read twice and the array frees what was read, or an array is used when closed."""
-    operations = [item for item in items if isinstance(item, Operation)]
+    operations = [item.op for item in items if isinstance(item, OpItem)]
     if any(op.type in _READS for op in operations):
         _require_read_once(operations, known)
     if any(op.type == "TensorArrayCloseV3" for op in operations):
@@ -55,19 +56,20 @@ def _indices(tensor: Tensor, array: Operation, known: dict[Tensor, np.ndarray]) 
     return None if size is None else np.arange(int(size))
 
 
-def _require_open(items: list[Any]) -> None:
+def _require_open(items: Sequence[Item]) -> None:
     """Raises InvalidArgumentError for an operation on an array that waits for its end."""
-    closed: dict[Any, set[Operation]] = {}
+    closed: dict[Operation, set[Operation]] = {}
     for item in items:
         sources = [t.op for t in item._inputs] + list(item._control_inputs)
         before = set().union(*(closed.get(s, ()) for s in sources))
         array = array_op(item._inputs[0]) if item.type in _USES or item.type == "TensorArrayCloseV3" else None
         if item.type in _USES and array in before:
-            raise errors.InvalidArgumentError(item.node_def, item, f"TensorArray {_name(array)} has already been closed.")
+            op = item.operations[0]
+            raise errors.InvalidArgumentError(op.node_def, op, f"TensorArray {_name(array)} has already been closed.")
         if item.type == "TensorArrayCloseV3" and array is not None:
             before.add(array)
         if before:
-            closed[item] = before
+            closed.update(dict.fromkeys(item.stands_for, before))
 
 
 def _name(array: Operation) -> str:

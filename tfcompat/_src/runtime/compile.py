@@ -16,9 +16,8 @@ from jax.sharding import NamedSharding
 from tfcompat._src.framework import checks, errors, jax_compat
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.ops.flow.array_value import FIRST_CAPACITY, GROWTH
-from tfcompat._src.runtime import failure, reroll
-from tfcompat._src.runtime.lower import Frame, Write, collecting
-from tfcompat._src.runtime.lower_control import run_item
+from tfcompat._src.runtime import failure, loop_differentiated, lower_cond, lower_towers, reroll  # noqa: F401  (how items are lowered)
+from tfcompat._src.runtime.lower import Frame, Write, collecting, lower, run_device_op
 from tfcompat._src.runtime.plan import Cluster, WrongGuess
 from tfcompat._src.runtime.variable_state import variable_key
 
@@ -131,14 +130,14 @@ class Program:
         values.update(zip(cluster.large, large))
         state = {variable_key(v): a for v, a in zip((*cluster.reads, *cluster.updates), (*read, *updated))}
         before = dict(state)
-        frame = Frame(values, state, {op: rng[i] for i, op in enumerate(cluster.randoms)})
+        frame = Frame(values, state, {op: rng[i] for i, op in enumerate(cluster.randoms)}, differentiated_here=cluster.differentiated)
         GROWTH.capacity = self.capacity
         with collecting() as found:
             try:
                 for item in cluster.items:
-                    run_item(item, frame)
+                    lower(item, frame)
                 for op, assumed in cluster.assumed:
-                    run_item(op, frame)
+                    run_device_op(op, frame)
                     holds = jnp.all(frame.values[op._outputs[0]] == assumed)
                     found.insert(0, checks.Check(holds, "another size", (), op, WrongGuess))
             except (TypeError, ValueError, errors.OpError) as e:

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
 import numpy as np
 
-from tfcompat._src.framework import checks, constant_value, errors, jax_compat, op_spec, run_limits, this_run
+from tfcompat._src.framework import checks, constant_value, errors, jax_compat, op_spec, this_run
 from tfcompat._src.framework.host_context import HostContext
 from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.ordering import topological
 from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.ops.control.guards import root_predicate
 from tfcompat._src.ops.flow.array_value import FIRST_CAPACITY, ArrayHandle, ArrayOverflow, DeviceArray, HostArray
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime import failure, trace, uncompiled
 from tfcompat._src.runtime.compile import Program, input_shapes
-from tfcompat._src.runtime.loop_unit import CHANGES_SHAPE, LoopGradientItem, LoopItem
+from tfcompat._src.runtime.cond_item import CondItem
+from tfcompat._src.runtime.driven_by_host import HostCond, HostLoop, run_backwards
+from tfcompat._src.runtime.item import Item
+from tfcompat._src.runtime.loop_program import LoopGradientItem, LoopItem
 from tfcompat._src.runtime.lower import (
     ROUTES,
     Frame,
@@ -28,20 +28,15 @@ from tfcompat._src.runtime.lower import (
     flatten_results,
     gather_inputs,
     store_results,
-    truth,
     value_outputs,
 )
-from tfcompat._src.runtime.lower_control import CondUnit
-from tfcompat._src.runtime.partition import Partitioner
-from tfcompat._src.runtime.plan import Cluster, HostStep, Plan, WrongGuess
+from tfcompat._src.runtime.plan import Cluster, HostStep, Plan, Step, WrongGuess
 from tfcompat._src.runtime.postpone import run_apart
+from tfcompat._src.runtime.run_context import RunContext
 from tfcompat._src.runtime.variable_state import accesses, uninitialized, variable_key, variable_op
 
-FEW_SHAPES = 3
-"""The iterations of a loop whose variables change shape are compiled for so many shapes; with others they run in NumPy."""
 
-
-def execute(plan: Plan, feeds: list[Any], session: Any, result: Callable[[Tensor, dict, Any], Any]) -> list[Any]:
+def execute(plan: Plan, feeds: list[Any], session: RunContext, result: Callable[[Tensor, dict, Any], Any]) -> list[Any]:
     """Runs a plan; what `result` makes of `plan.fetched` in order, given each tensor, all values and the session.
 
     Raises:
@@ -62,7 +57,7 @@ def execute(plan: Plan, feeds: list[Any], session: Any, result: Callable[[Tensor
         raise failure.of_jax(e, next(op for op in plan.operations())) from None
 
 
-def _run_single(plan: Plan, feeds: list[Any], session: Any) -> dict[Tensor, Any] | None:
+def _run_single(plan: Plan, feeds: list[Any], session: RunContext) -> dict[Tensor, Any] | None:
     """What a plan gives that is one compiled call, made before for feeds like these; None where it must be run step by step."""
     if plan.single is None or trace.current() is not None:
         return None
@@ -75,7 +70,7 @@ def _run_single(plan: Plan, feeds: list[Any], session: Any) -> dict[Tensor, Any]
     return None if outputs is None else dict(zip(cluster.outputs, outputs))
 
 
-def _run_all(plan: Plan, feeds: list[Any], session: Any) -> dict[Tensor, Any]:
+def _run_all(plan: Plan, feeds: list[Any], session: RunContext) -> dict[Tensor, Any]:
     """Runs the steps of a plan one after another; all values."""
     values = {**plan.known, **dict(zip(plan.feeds, feeds))}
     outer = this_run.begin()
@@ -91,13 +86,13 @@ def _run_all(plan: Plan, feeds: list[Any], session: Any) -> dict[Tensor, Any]:
     return values
 
 
-def run_steps(plan: Plan, values: dict[Tensor, Any], session: Any) -> None:
+def run_steps(plan: Plan, values: dict[Tensor, Any], session: RunContext) -> None:
     """Runs the steps of a plan; where a trace finds that it must be another plan, what has not run yet is planned anew."""
     recorder = trace.current()
     run_one = _run_step if recorder is None else recorder.timed(_run_step)
     steps, done = plan.steps_apart or plan.steps, []
 
-    def run(step: HostStep | Cluster) -> None:
+    def run(step: Step) -> None:
         run_one(step, plan, values, session)
         done.append(step)
 
@@ -108,117 +103,21 @@ def run_steps(plan: Plan, values: dict[Tensor, Any], session: Any) -> None:
             for step in steps:
                 run(step)
     except Replan as change:
-        if not change.adapt(session) and plan.is_rest:
+        if plan.is_rest and change.finding in plan.findings:
             raise
+        plan.findings.add(change.finding)
         plan.is_stale = True
-        run_steps(_rest(plan, [step for step in steps if step not in done], values, session), values, session)
+        run_steps(session.planner.rest(plan, [step for step in steps if step not in done], values), values, session)
 
 
-def _rest(plan: Plan, steps: list[HostStep | Cluster], values: dict[Tensor, Any], session: Any) -> Plan:
-    """A plan for some steps of another one, when the others have run."""
-    items = list(dict.fromkeys(item for step in steps for item in step.items))
-    towers = [item for item in items if item.type == "towers"]
-    if towers:
-        items = topological({op for item in items for op in (item.stands_for if item in towers else [item])})
-    made = {t for item in items for t in item._outputs}
-    used = dict.fromkeys([*(t for item in items for t in item._inputs), *plan.fetched])
-    feeds = [t for t in used if t in values and t not in made and t not in plan.known]
-    rest = Partitioner(items, plan.fetched, feeds, plan.known, session.placer).plan()
-    rest.is_rest = True
-    return rest
-
-
-def _run_step(step: HostStep | Cluster, plan: Plan, values: dict[Tensor, Any], session: Any) -> None:
+def _run_step(step: Step, plan: Plan, values: dict[Tensor, Any], session: RunContext) -> None:
     if isinstance(step, Cluster):
         run_cluster(step, plan.known, values, session)
     else:
         run_host_step(step, values, session)
 
 
-def run_unit(unit: CondUnit, values: dict[Tensor, Any], session: Any) -> None:
-    """Runs the branch that the predicate chooses, by a plan of its own."""
-    on = bool(truth(unit.predicate, values[unit.predicate]))
-    plan = unit.plans.get(on)
-    if plan is None or plan.is_stale:
-        plan = unit.plans[on] = _branch_plan(unit, on, values, session)
-    inner = {**plan.known, **{t: values[t] for t in plan.feeds}}
-    run_steps(plan, inner, session)
-    for t in unit.joined(on):
-        if t._dtype._is_ref_dtype and t not in inner:
-            inner[t] = fetched_value(t, inner, session)
-    values.update(unit.results(on, inner))
-
-
-def run_loop(unit: LoopItem, values: dict[Tensor, Any], session: Any) -> None:
-    """Runs a loop whose iterations cannot be compiled as one: condition and body by plans of their own."""
-    outer = {op._outputs[0]: values[op._inputs[0]] for op in unit.constants if op._inputs[0] in values}
-    outer.update({t: outer[op._outputs[0]] for t, op in unit.aliases.items() if op._outputs[0] in outer})
-    state = [values[v.enter._inputs[0]] for v in unit.variables]
-    predicate = unit.condition._inputs[0] if unit.condition is not None else None
-    tape = values[unit.tape] = [] if unit.gradients else None
-    randoms = [op for op in unit.operations() if op.spec.effects.random]
-    for record in unit.records:
-        values.update({record._outputs[0]: np.zeros(0, np.int32), record._outputs[1]: np.zeros((0, 6), np.uint32)})
-    changing_reads = unit.changing_reads()
-    while True:
-        run_limits.require_time()
-        current = {**outer, **{t: session.variable_state.read(v, variable_key(v)) for t, v in changing_reads.items()}}
-        for v, value in zip(unit.variables, state):
-            current.update(dict.fromkeys(unit.names_inside(v), value))
-        if predicate is not None:
-            wanted = [predicate, *unit.shared]
-            found = _run_part(unit, "condition", unit.cond_items, wanted, current, session)
-            if not bool(truth(predicate, found[0])):
-                break
-            current.update(zip(unit.shared, found[1:]))
-        if tape is not None:
-            tape.append((current, {op: session.random_state.row(op) for op in randoms}))
-        if predicate is None:
-            wanted = [e._inputs[0] for e in unit.exits]
-            found = _run_part(unit, "body", unit.body_items, wanted, current, session)
-            values.update(zip((e._outputs[0] for e in unit.exits), found))
-            return
-        state = _run_part(unit, "body", unit.body_items, [v.following for v in unit.variables], current, session)
-    final = {v.enter: value for v, value in zip(unit.variables, state)}
-    for exit in unit.exits:
-        source = unit.entering(exit)
-        values[exit._outputs[0]] = final[source] if source in final else values.get(source._inputs[0])
-
-
-def _run_part(unit: LoopItem, part: str, items: list[Any], wanted: list[Tensor], given: dict[Tensor, Any], session: Any) -> list[Any]:
-    """Runs the condition or the body of a loop once; the values of `wanted`."""
-    compiles = unit.condition not in CHANGES_SHAPE or _is_worth_compiling(unit, part, given)
-    plan = unit.plans.get((part, compiles))
-    if plan is None or plan.is_stale:
-        used = {t for item in items for t in item._inputs} | set(wanted)
-        feeds = [t for t in given if t in used and t not in unit.known]
-        known = tuple([(t, np.asarray(v).tobytes()) for t, v in unit.known.items() if t in used])
-        key = (part, compiles, tuple(items), tuple(wanted), tuple(feeds), known)
-        plan = session.loop_plans.get(key)
-        if plan is None or plan.is_stale:
-            plan = session.loop_plans[key] = Partitioner(items, wanted, feeds, unit.known, session.placer, compiles=compiles).plan()
-        unit.plans[part, compiles] = plan
-    inner = {**plan.known, **{t: given[t] for t in plan.feeds}}
-    run_steps(plan, inner, session)
-    return [inner[t] if t in inner else fetched_value(t, inner, session) for t in wanted]
-
-
-def _is_worth_compiling(unit: LoopItem, part: str, given: dict[Tensor, Any]) -> bool:
-    """Whether the loop variables have one of the first few shapes that they had in this part of the loop."""
-    shapes = tuple([getattr(given[t], "shape", None) for v in unit.variables for t in unit.names_inside(v)[:1]])
-    seen = unit.shapes.setdefault(part, set())
-    if len(seen) < FEW_SHAPES or not jax_compat.compiles_to_cpu():
-        seen.add(shapes)
-    return shapes in seen
-
-
-def _branch_plan(unit: CondUnit, on: bool, values: dict[Tensor, Any], session: Any) -> Plan:
-    decided = {t: np.array(on) for t in unit._inputs if root_predicate(t) is unit.predicate}
-    feeds = [t for t in unit._inputs if t in values and t not in decided]
-    return Partitioner(unit.on_side(on), unit.joined(on), feeds, decided, session.placer).plan()
-
-
-def fetched_value(tensor: Tensor, values: dict[Tensor, Any], session: Any) -> Any:
+def fetched_value(tensor: Tensor, values: dict[Tensor, Any], session: RunContext) -> Any:
     """A fetched tensor as NumPy, a quantized one as integers; a ref shows its variable's value at the end of the run."""
     value = values.get(tensor)
     if jax_compat.are_arrays((value,)):
@@ -246,7 +145,7 @@ def _without_value(tensor: Tensor) -> errors.InvalidArgumentError:
     return errors.InvalidArgumentError(op.node_def, op, f"Retval[0] does not have value: {tensor.name} is on a side not taken")
 
 
-def _handle_value(variable: Operation, session: Any) -> np.ndarray:
+def _handle_value(variable: Operation, session: RunContext) -> np.ndarray:
     """The handle of a variable as a fetch shows it: the bytes of a ResourceHandleProto."""
     container, _, name = variable_key(variable).partition("/")
     handle = messages.ResourceHandleProto(
@@ -255,7 +154,7 @@ def _handle_value(variable: Operation, session: Any) -> np.ndarray:
     return np.frombuffer(handle.SerializeToString(), np.dtype([("resource", np.uint8)]))
 
 
-def run_cluster(cluster: Cluster, known: dict[Tensor, Any], values: dict[Tensor, Any], session: Any) -> None:
+def run_cluster(cluster: Cluster, known: dict[Tensor, Any], values: dict[Tensor, Any], session: RunContext) -> None:
     """One compiled call: gathers inputs and state, calls, files outputs and new state."""
     inputs = tuple([_device_input(_filled_up(values[t]) if t in cluster.counted else values[t], cluster.place) for t in cluster.inputs])
     program = program_for(cluster, known, values, FIRST_CAPACITY)
@@ -264,7 +163,7 @@ def run_cluster(cluster: Cluster, known: dict[Tensor, Any], values: dict[Tensor,
     values.update(zip(cluster.outputs, outputs))
 
 
-def _call_program(program: Program, cluster: Cluster, inputs: tuple, known: dict[Tensor, Any], session: Any) -> Sequence[Any] | None:
+def _call_program(program: Program, cluster: Cluster, inputs: tuple, known: dict[Tensor, Any], session: RunContext) -> Sequence[Any] | None:
     """Calls a program; its outputs, or None where it must run again with more room for growing arrays."""
     place, state = cluster.place, session.variable_state
     large = tuple([session.large_constant(t, known[t], place) for t in cluster.large])
@@ -291,7 +190,7 @@ def _call_program(program: Program, cluster: Cluster, inputs: tuple, known: dict
     return outputs
 
 
-def _advance_randoms(program: Program, shapes: tuple, moved: tuple, session: Any) -> None:
+def _advance_randoms(program: Program, shapes: tuple, moved: tuple, session: RunContext) -> None:
     for op, steps in (*program.reserves[shapes].items(), *zip(program.moving[shapes], moved)):
         session.random_state.advance(op, steps)
 
@@ -326,26 +225,27 @@ def _filled_up(entries: Any) -> np.ndarray:
     return found
 
 
-def run_host_step(step: HostStep, values: dict[Tensor, Any], session: Any) -> None:
+def run_host_step(step: HostStep, values: dict[Tensor, Any], session: RunContext) -> None:
     if step.runners is None:
         step.runners = [_runner(item) for item in step.items]
     for run in step.runners:
         run(values, session)
 
 
-def _runner(item: Any) -> Callable[[dict[Tensor, Any], Any], None]:
+def _runner(item: Item) -> Callable[[dict[Tensor, Any], RunContext], None]:
     """What runs an item of a host step, given the values so far and the session."""
-    if isinstance(item, CondUnit):
-        return functools.partial(run_unit, item)
+    if isinstance(item, CondItem):
+        return HostCond(item, run_steps, fetched_value)
     if isinstance(item, LoopItem):
-        return functools.partial(run_loop, item)
+        return HostLoop(item, run_steps, fetched_value)
     if isinstance(item, LoopGradientItem):
-        return lambda values, session: item.run_backwards(values)
-    if item.type == "Identity" and item._outputs[0]._dtype.name == "resource" and variable_op(item._outputs[0]) is not None:
+        return lambda values, session: run_backwards(item, values)
+    op = item.operations[0]
+    if op.type == "Identity" and op._outputs[0]._dtype.name == "resource" and variable_op(op._outputs[0]) is not None:
         return lambda values, session: None
-    if item.type in ROUTES:
-        return lambda values, session: ROUTES[item.type](item, Frame(values, {}))
-    return _stateless_runner(item) if _is_stateless(item) else _stateful_runner(item)
+    if op.type in ROUTES:
+        return lambda values, session: ROUTES[op.type](op, Frame(values, {}))
+    return _stateless_runner(op) if _is_stateless(op) else _stateful_runner(op)
 
 
 def _is_stateless(op: Operation) -> bool:
@@ -363,7 +263,7 @@ def _stateless_runner(op: Operation) -> Callable[[dict[Tensor, Any], Any], None]
     keywords = {k: attrs[k] for k in names}
     kinds = [np.dtype(t._dtype.as_numpy_dtype) if t._dtype.is_numpy_compatible else None for t in outputs]
 
-    def run(values: dict[Tensor, Any], session: Any) -> None:
+    def run(values: dict[Tensor, Any], session: RunContext) -> None:
         arguments = [_on_host(values.get(t)) for t in inputs]
         if has_lists:
             arguments = constant_value.kernel_arguments(op, arguments)[0]
@@ -393,7 +293,7 @@ def _stateful_runner(op: Operation) -> Callable[[dict[Tensor, Any], Any], None]:
     reads, writes = accesses(op)
     refs = [t for t in op._inputs if t._dtype._is_ref_dtype]
 
-    def run(values: dict[Tensor, Any], session: Any) -> None:
+    def run(values: dict[Tensor, Any], session: RunContext) -> None:
         read = accesses(op, values)[0] if any(t in values for t in refs) else reads
         with session.variable_state.lock if writes or op.spec.effects.random else contextlib.nullcontext():
             _run_stateful(op, read, writes, values, session)
@@ -401,7 +301,7 @@ def _stateful_runner(op: Operation) -> Callable[[dict[Tensor, Any], Any], None]:
     return run
 
 
-def _run_stateful(op: Operation, reads: list[Operation], writes: list[Operation], values: dict[Tensor, Any], session: Any) -> None:
+def _run_stateful(op: Operation, reads: list[Operation], writes: list[Operation], values: dict[Tensor, Any], session: RunContext) -> None:
     spec = op.spec
     state = {variable_key(v): _current(session, v, v in reads) for v in (*reads, *writes)}
     host_values = {t: _on_host(values[t]) for t in op._inputs if t in values}
@@ -430,7 +330,7 @@ def _owned(value: Any) -> np.ndarray:
     return value if frozen else np.array(value)
 
 
-def _current(session: Any, variable: Operation, must_exist: bool) -> Any:
+def _current(session: RunContext, variable: Operation, must_exist: bool) -> Any:
     key = variable_key(variable)
     if must_exist or key in session.variable_state.values:
         return session.variable_state.view(variable, key)

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from tfcompat._src.framework import checks, constant_value, errors, op_spec
+from tfcompat._src.framework.findings import Finding
 from tfcompat._src.framework.op_spec import HOST
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.ops.flow.array_value import DeviceArray
 from tfcompat._src.runtime import differentiable
 from tfcompat._src.runtime.fold import can_fold
+from tfcompat._src.runtime.item import Item, OpItem
 from tfcompat._src.runtime.variable_state import variable_key, variable_op
 
 
@@ -40,7 +45,7 @@ class Frame:
 
     `values` by tensor, `state` by variable key, `rng` the row of each random operation, `reserves` how far each has moved on.
     `differentiated` says how many times gradients go through loops, which must be made for that; `lengths` gives bounds of how often they run,
-    `counts` takes how often they ran; `pullbacks` are the gradients of loops that were traced here.
+    `counts` takes how often they ran; `differentiated_here` are loops whose gradients follow in the same trace, `pullbacks` these gradients.
     """
 
     values: dict[Tensor, Any]
@@ -50,7 +55,8 @@ class Frame:
     differentiated: int = 0
     lengths: dict[Any, int] = field(default_factory=dict)
     counts: dict[Any, Any] | None = None
-    pullbacks: dict[Any, Any] = field(default_factory=dict)
+    differentiated_here: Collection[Item] = ()
+    pullbacks: dict[Item, Any] = field(default_factory=dict)
     writes: dict[str, Write] = field(default_factory=dict)
 
     def branch(self) -> Frame:
@@ -61,9 +67,20 @@ class Frame:
 class Replan(Exception):
     """What a trace has found makes another plan necessary."""
 
-    def adapt(self, session: Any) -> bool:
-        """Sees to it that the next plan is another one; false where it was to be another one already."""
-        raise NotImplementedError
+    def __init__(self, finding: Finding, why: str) -> None:
+        super().__init__(why)
+        self.finding = finding
+
+
+@functools.singledispatch
+def lower(item: Item, frame: Frame) -> None:
+    """Traces an item: what it gives goes to `frame.values`, what it writes to `frame.state`. Each kind of item registers how."""
+    raise NotImplementedError(f"there is no way to compile {item.name} ({item.type})")
+
+
+@lower.register
+def _lower_operation(item: OpItem, frame: Frame) -> None:
+    run_device_op(item.op, frame)
 
 
 def run_device_op(op: Operation, frame: Frame) -> None:
@@ -277,6 +294,20 @@ def _reserve_attrs(spec: Any) -> tuple[str, ...]:
 
 def _with_node(error: errors.OpError, op: Operation) -> errors.OpError:
     return error if error.op is not None else type(error)(op.node_def, op, error.message)
+
+
+def primal(tensor: Tensor, frame: Frame) -> Any:
+    """The differentiable part of a tensor's value: the buffer of a TensorArray, the value of a variable."""
+    if tensor not in frame.values:
+        return jnp.asarray(frame.state[variable_key(variable_op(tensor))])
+    return leaf(frame.values[tensor])
+
+
+def leaf(value: Any) -> Any:
+    """The array in a value."""
+    if isinstance(value, DeviceArray):
+        return jnp.zeros(0, value.meta.dtype) if value.buffer is None else jnp.asarray(value.buffer)
+    return jnp.asarray(value)
 
 
 class collecting:

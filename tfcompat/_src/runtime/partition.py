@@ -1,96 +1,69 @@
-"""Stage 5, its second half: which operations are compiled together and which run on the host between, in an order that respects data,
+"""Stage 5, its second half: which items are compiled together and which run on the host between, in an order that respects data,
 control edges and effects.
 
-Every operation gets a tick. Even ticks run on the host, odd ticks are compiled clusters, one per device; each is as early as its
+Every item gets a tick. Even ticks run on the host, odd ticks are compiled clusters, one per device; each is as early as its
 inputs allow.
 """
 
 from __future__ import annotations
 
 import functools
-from collections import Counter
 from typing import Any
 
-import jax
 import numpy as np
 
+from tfcompat._src.framework.op_spec import PURE
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.runtime.compile import FEW_RUNS
-from tfcompat._src.runtime.host_work import UNITS, HostWork
-from tfcompat._src.runtime.lower_control import leaf_operations
-from tfcompat._src.runtime.lower_loop import LoopGradientUnit
-from tfcompat._src.runtime.place import Placer
-from tfcompat._src.runtime.plan import Cluster, HostStep, Plan
-from tfcompat._src.runtime.towers import TowerUnit
-from tfcompat._src.runtime.variable_state import (
-    HANDLE_OPS,
-    is_ref_read,
-    variable_key,
-    variable_op,
-)
+from tfcompat._src.runtime.cond_item import CondItem
+from tfcompat._src.runtime.item import Item, Node, OpItem
+from tfcompat._src.runtime.loop_program import LoopGradientItem, LoopItem
+from tfcompat._src.runtime.placement import Placement
+from tfcompat._src.runtime.plan import Cluster, HostStep, Plan, Step
+from tfcompat._src.runtime.variable_state import HANDLE_OPS, is_ref_read, variable_key, variable_op
 
 LARGE_CONSTANT_ELEMENTS = 1024
-_SCALES = ("Mul", "RealDiv", "Neg", "Identity", "Cast")
-"""Op types that scale rows by numbers."""
+StepKey = tuple[int, Any]
+"""A tick, and the device of a compiled step where there are several."""
 
 
-class Partitioner(HostWork):
-    """Assigns ticks to the operations of one plan and collects them into steps."""
+class Partitioner:
+    """Assigns ticks to the items of one plan and collects them into steps."""
 
-    def __init__(
-        self, items: list[Any], fetched: list[Tensor], feeds: list[Tensor], known: dict[Tensor, np.ndarray], placer: Placer,
-        assumed: dict[Tensor, np.ndarray] | None = None, compiles: bool = True, is_first: bool = False,
-    ) -> None:  # fmt: skip
-        super().__init__(items, fetched, feeds, known, compiles)
-        self.assumed = assumed or {}
-        self.tick: dict[Any, int] = {}
-        self.sources: dict[Any, list[Any]] = {}
-        self.places = self._device_places(placer)
-        self.only_samples = is_first and self._only_samples()
+    def __init__(self, placement: Placement) -> None:
+        self.placement, self.items, self.on_host = placement, placement.items, placement.on_host
+        self.work, self.known, self.fed = placement.work, placement.known, placement.fed
+        self.producer, self.owner = placement.producer, placement.owner
+        self.tick: dict[Item, int] = {}
+        self.sources: dict[Item, list[Item]] = {}
 
     def plan(self) -> Plan:
-        self._choose_places()
         self._assign_ticks()
         steps = self._steps()
-        required = self._required()
-        runs_left = FEW_RUNS if self.only_samples else None
-        return Plan(self.fetched, self.feeds, self.known, steps, required, self.sources, self._array_sizes(steps), runs_left=runs_left)
+        return Plan(
+            list(self.work.fetched), list(self.work.feeds), dict(self.known), steps, self._required(), self.sources, self._array_sizes(steps),
+            runs_left=FEW_RUNS if self.placement.only_samples else None, rules=self.placement.rules, findings=self.work.findings,
+        )  # fmt: skip
 
-    def _array_sizes(self, steps: list[Any]) -> list[Tensor]:
+    def _array_sizes(self, steps: list[Step]) -> list[Tensor]:
         """The lengths of TensorArrays that one cluster finds out and another is compiled for."""
         statics = dict.fromkeys(t for step in steps if isinstance(step, Cluster) for t in step.statics)
         return [t for t in statics if t.op.type == "TensorArraySizeV3" and self.producer.get(t) not in (None, *self.on_host)]
-
-    # ---- places ----
-
-    def _device_places(self, placer: Placer) -> dict[Any, Any]:
-        """The JAX device of each item, or their mesh; none where all are on the default device."""
-        if len(placer.jax_devices) == 1:
-            return {}
-        for item in self.items:
-            if isinstance(item, TowerUnit):
-                return dict.fromkeys(self.items, item.place)
-        found = {}
-        for item in self.items:
-            ops = [op for op in leaf_operations(item) if op.type not in HANDLE_OPS] or leaf_operations(item)
-            found[item] = Counter(placer.device_of(op).jax_device for op in ops).most_common(1)[0][0] if ops else None
-        is_plain = not placer.has_twins and set(found.values()) <= {jax.devices()[0]}
-        return {} if is_plain else found
 
     # ---- ticks ----
 
     def _assign_ticks(self) -> None:
         """Each item as early as it can run, then pure device work as late as its users allow: what crosses clusters is least."""
-        last_access: dict[str, list[tuple[Any, bool]]] = {}
-        last_external: Any = None
-        followers: dict[Any, list[tuple[Any, bool]]] = {}
+        last_access: dict[str, list[tuple[Item, bool]]] = {}
+        last_external: Item | None = None
+        followers: dict[Item, list[tuple[Item, bool]]] = {}
         for item in self.items:
             sources = self._data_sources(item)
             sources += [(waited, False) for waited in self._waited_for(item, {})]
             sources += [(before, False) for before in self._earlier_accesses(item, last_access)]
             self.sources[item] = [source for source, _ in sources]
-            if item.spec.effects.external or (isinstance(item, UNITS) and item in self.on_host):
+            if item.effects.external or (self._is_driven(item)):
                 sources += [(last_external, False)] if last_external is not None else []
                 last_external = item
             earliest = 0 if item in self.on_host else 1
@@ -100,46 +73,50 @@ class Partitioner(HostWork):
         if len(set(self.tick.values())) > 2:
             self._delay(followers)
 
-    def _waited_for(self, item: Any, seen: dict[Any, None]) -> list[Any]:
+    def _is_driven(self, item: Item) -> bool:
+        """Whether the host drives a conditional or loop, by plans for its parts."""
+        return item in self.on_host and isinstance(item, CondItem | LoopItem)
+
+    def _waited_for(self, node: Node, seen: dict[Node, None]) -> list[Item]:
         """The items that control edges make an item wait for, also those of the constants that it takes, which do not run."""
-        seen[item] = None
+        seen[node] = None
         found = []
-        for c in item._control_inputs:
+        for c in node._control_inputs:
             source = self.owner.get(c, c)
             if source in self.tick:
                 found.append(source)
             elif source not in seen:
                 found += self._waited_for(source, seen)
-        for t in item._inputs:
+        for t in node._inputs:
             if t in self.known and t.op not in seen:
                 found += self._waited_for(t.op, seen)
         return found
 
-    def _data_sources(self, item: Any) -> list[tuple[Any, bool]]:
+    def _data_sources(self, item: Item) -> list[tuple[Item, bool]]:
         """Whom an item gets its inputs from, and whether it needs the value to be compiled."""
-        constants = item.constant_positions()
+        constants = self.placement.constants[item]
         found = []
         for position, tensor in enumerate(item._inputs):
             source = self.producer.get(tensor)
             if source is not None and source.type not in HANDLE_OPS:
-                found.append((source, tensor in self.statics and position in constants))
+                found.append((source, tensor in self.placement.statics and position in constants))
         return found
 
-    def _delay(self, followers: dict[Any, list[tuple[Any, bool]]]) -> None:
+    def _delay(self, followers: dict[Item, list[tuple[Item, bool]]]) -> None:
         for item in reversed(self.items):
-            if item in self.on_host or item not in followers or self.access[item][1] or item.spec.effects.is_stateful:
+            if item in self.on_host or item not in followers or item.writes or item.effects.is_stateful:
                 continue
             latest = min(self._before(item, follower, static) for follower, static in followers[item])
             self.tick[item] = max(self.tick[item], latest)
 
-    def _before(self, source: Any, item: Any, static: bool) -> int:
+    def _before(self, source: Item, item: Item, static: bool) -> int:
         """The latest odd tick at which `source` is early enough for `item`."""
         tick = self.tick[item]
         if item in self.on_host:
             return tick - 1
         return tick - 2 if static or self._are_apart(source, item) else tick
 
-    def _after(self, source: Any, item: Any, static: bool = False) -> int:
+    def _after(self, source: Item, item: Item, static: bool = False) -> int:
         """The earliest tick of `item` behind `source`."""
         tick = self.tick.get(source, 0)
         source_host, item_host = source in self.on_host, item in self.on_host
@@ -147,12 +124,12 @@ class Partitioner(HostWork):
             return tick + 1
         return tick + 2 if not source_host and (static or self._are_apart(source, item)) else tick
 
-    def _are_apart(self, one: Any, other: Any) -> bool:
+    def _are_apart(self, one: Item, other: Item) -> bool:
         """Whether two compiled items are on different devices."""
-        return self.places.get(one) is not self.places.get(other)
+        return self.placement.devices.get(one) is not self.placement.devices.get(other)
 
-    def _earlier_accesses(self, item: Any, last: dict[str, list[tuple[Any, bool]]]) -> list[Any]:
-        reads, writes = self.access[item]
+    def _earlier_accesses(self, item: Item, last: dict[str, list[tuple[Item, bool]]]) -> list[Item]:
+        reads, writes = item.reads, item.writes
         found = []
         written = {variable_key(v) for v in writes}
         for key in {variable_key(v) for v in reads} | written:
@@ -165,16 +142,16 @@ class Partitioner(HostWork):
 
     # ---- steps ----
 
-    def _steps(self) -> list[HostStep | Cluster]:
-        by_step: dict[tuple, list[Any]] = {}
+    def _steps(self) -> list[Step]:
+        by_step: dict[StepKey, list[Item]] = {}
         for item in self.items:
             if item.type not in HANDLE_OPS:
-                place = self.places.get(item) if self.tick[item] % 2 else None
+                place = self.placement.devices.get(item) if self.tick[item] % 2 else None
                 by_step.setdefault((self.tick[item], place), []).append(item)
         for step, items in by_step.items():
             items = self._with_ref_reads(items)
             by_step[step] = self._with_shapes(list(dict.fromkeys(items))) if step[0] % 2 else items
-        uses: dict[Tensor, set[tuple]] = {}
+        uses: dict[Tensor, set[StepKey]] = {}
         for step, items in by_step.items():
             for t in (t for item in items for t in item._inputs):
                 uses.setdefault(t, set()).add(step)
@@ -184,21 +161,21 @@ class Partitioner(HostWork):
         ]
         return [s for s in steps if isinstance(s, HostStep) or not _does_nothing(s)]
 
-    def _files_first(self, items: list[Any]) -> list[Any]:
+    def _files_first(self, items: list[Item]) -> list[Item]:
         """Host operations with those first that read checkpoints: all are found whole before a variable changes."""
-        found: list[Any] = []
+        found: list[Item] = []
         place = 0
         for item in items:
-            ready = item.type == "RestoreV2" and not item._control_inputs
+            ready = isinstance(item, OpItem) and item.spec.facts.reads_files and not item._control_inputs
             if ready and all(t in self.known or t in self.fed for t in item._inputs):
                 found.insert(place, item)
                 place += 1
             else:
                 found.append(item)
-                place = len(found) if item.spec.effects.external else place
+                place = len(found) if item.effects.external else place
         return found
 
-    def _with_ref_reads(self, items: list[Any]) -> list[Any]:
+    def _with_ref_reads(self, items: list[Item]) -> list[Item]:
         """Items of a step, each after the reads of refs that it takes from other steps: a read is an alias, taken where its user runs.
 
         Variables that are given another shape have other memory from then on.
@@ -216,18 +193,18 @@ class Partitioner(HostWork):
     @functools.cached_property
     def _reshaped(self) -> set[Operation | None]:
         """The variables that a step may give another shape."""
-        leaves = (op for item in self.items for op in leaf_operations(item))
+        leaves = (op for item in self.items for op in item.operations)
         return {variable_op(op._inputs[0]) for op in leaves if op._attrs.get("validate_shape") is False and op.spec.effects.writes}
 
-    def _with_shapes(self, items: list[Any]) -> list[Any]:
+    def _with_shapes(self, items: list[Item]) -> list[Item]:
         """Items of a cluster, after those that compute shapes for it in other clusters: shapes are found anew in each."""
         inside = set(items)
-        pulled: dict[Any, None] = {}
+        pulled: dict[Item, None] = {}
 
-        def pull(item: Any) -> None:
+        def pull(item: Item) -> None:
             for t in item._inputs:
                 source = self.producer.get(t)
-                if source is not None and source not in inside and source not in pulled and self._is_traced_static(t):
+                if source is not None and source not in inside and source not in pulled and self.placement.is_traced_static(t):
                     pull(source)
                     pulled[source] = None
 
@@ -235,11 +212,11 @@ class Partitioner(HostWork):
             pull(item)
         return [*pulled, *items]
 
-    def _cluster(self, items: list[Any], step: tuple, uses: dict[Tensor, set[tuple]]) -> Cluster:
-        cluster = Cluster(items, place=step[1], assumed=[(t.op, value) for t, value in self.assumed.items()])
+    def _cluster(self, items: list[Item], step: StepKey, uses: dict[Tensor, set[StepKey]]) -> Cluster:
+        cluster = Cluster(items, place=step[1], assumed=[(t.op, value) for t, value in self.work.assumed.items()])
         inside = {t for i in items for t in i._outputs}
-        fetched = set(self.fetched)
-        needed = {i._inputs[p] for i in items for p in i.constant_positions()}
+        fetched = self.placement.fetched
+        needed = {i._inputs[p] for i in items for p in self.placement.constants[i]}
         for t in dict.fromkeys(t for i in items for t in i._inputs):
             if t in inside:
                 continue
@@ -248,7 +225,7 @@ class Partitioner(HostWork):
                     cluster.large.append(t)
             elif (_is_handle(t) and t not in self.fed) or (t not in self.producer and t not in self.fed):
                 continue
-            elif t in self.statics and t in needed:
+            elif t in self.placement.statics and t in needed:
                 cluster.statics.append(t)
             else:
                 cluster.inputs.append(t)
@@ -259,19 +236,17 @@ class Partitioner(HostWork):
         ]  # fmt: skip
         cluster.counted = self._counted(cluster)
         self._collect_state(cluster)
-        for item in items:
-            if isinstance(item, LoopGradientUnit):
-                item.unit.has_pullback = item.unit in items
-        cluster.randoms = [i for i in items for i in leaf_operations(i) if i.spec.effects.random]
+        cluster.differentiated = [i.loop for i in items if isinstance(i, LoopGradientItem) and i.loop in items]
+        cluster.randoms = [i for i in items for i in i.operations if i.spec.effects.random]
         return cluster
 
     def _counted(self, cluster: Cluster) -> set[Tensor]:
         """The inputs from feeds and host steps that all who use them, some after scaling them, take with more entries than there are."""
-        found = {t for t in cluster.inputs if (t in self.fed or self._is_from_host_step(t)) and t.shape.dims and t._sizes[0] is None}
-        scaled: dict[Any, Tensor] = {}
+        found = {t for t in cluster.inputs if (t in self.fed or self.placement.is_from_host_step(t)) and t.shape.dims and t._sizes[0] is None}
+        scaled: dict[Item, Tensor] = {}
         for item in cluster.items:
             rows = [t for t in item._inputs if t in found]
-            if item.type in _SCALES and len(rows) == 1 and all(t in rows or t._sizes == () for t in item._inputs):
+            if isinstance(item, OpItem) and item.spec.facts.scales_rows and len(rows) == 1 and all(t in rows or t._sizes == () for t in item._inputs):
                 scaled[item] = rows[0]
                 found.update(set(item._outputs).difference(cluster.outputs))
         before: set[Tensor] = set()
@@ -281,7 +256,7 @@ class Partitioner(HostWork):
                 if item in scaled:
                     found.difference_update([] if item._outputs[0] in found else [scaled[item]])
                     continue
-                positions = item.spec.counted_positions
+                positions = item.counted_positions
                 together = found.issuperset(item._inputs[p] for p in positions)
                 found.difference_update(t for p, t in enumerate(item._inputs) if p not in positions or not together)
         return found.intersection(cluster.inputs)
@@ -290,7 +265,7 @@ class Partitioner(HostWork):
         first: dict[str, tuple[Operation, str]] = {}
         written: set[str] = set()
         for item in cluster.items:
-            reads, writes = self.access[item]
+            reads, writes = item.reads, item.writes
             for v in reads:
                 first.setdefault(variable_key(v), (v, "read"))
             for v in writes:
@@ -301,15 +276,15 @@ class Partitioner(HostWork):
             target.append(op)
 
     def _fetched_refs(self) -> list[Tensor]:
-        return [t for t in self.fetched if t._dtype._is_ref_dtype and variable_op(t) is not None]
+        return [t for t in self.work.fetched if t._dtype._is_ref_dtype and variable_op(t) is not None]
 
     def _required(self) -> list[Operation]:
         """The variables that are read before anything in the plan writes them."""
         written: set[str] = set()
         found: dict[str, Operation] = {}
         for item in sorted(self.items, key=lambda i: self.tick[i]):
-            reads, writes = self.access[item]
-            for v in () if isinstance(item, UNITS) and item in self.on_host else reads:
+            reads, writes = item.reads, item.writes
+            for v in () if self._is_driven(item) else reads:
                 if variable_key(v) not in written:
                     found.setdefault(variable_key(v), v)
             written.update(map(variable_key, writes))
@@ -325,6 +300,5 @@ def _is_handle(tensor: Tensor) -> bool:
 
 
 def _does_nothing(cluster: Cluster) -> bool:
-    return not (cluster.outputs or cluster.updates or cluster.overwrites) and all(
-        i.type in ("NoOp", "ControlTrigger") for i in cluster.items
-    )
+    idle = all(isinstance(i, OpItem) and not i._outputs and i.effects == PURE for i in cluster.items)
+    return idle and not (cluster.outputs or cluster.updates or cluster.overwrites)

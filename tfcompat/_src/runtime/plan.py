@@ -11,13 +11,17 @@ from typing import Any
 import numpy as np
 
 from tfcompat._src.framework import errors
+from tfcompat._src.framework.findings import Finding
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.control.guards import Guard
-from tfcompat._src.runtime.lower_control import leaf_operations
+from tfcompat._src.runtime.item import Item
+from tfcompat._src.runtime.loop_program import LoopItem
 from tfcompat._src.runtime.variable_state import variable_key
 
 GUESS_AFTER = 4
+COMPILED = "compiled"
+"""The rule of what is compiled for no other reason than that nothing speaks against it."""
 
 
 class WrongGuess(errors.OpError):
@@ -31,13 +35,13 @@ class WrongGuess(errors.OpError):
 class HostStep:
     """Operations that run on the host, one after another; `runners` are what the first run finds to run each of them."""
 
-    items: list[Any]
+    items: list[Item]
     runners: list[Callable] | None = None
 
     @functools.cached_property
     def waits(self) -> bool:
         """Whether an operation of it may wait for another thread."""
-        return any(isinstance(i, Operation) and i.spec.effects.waits for i in self.items)
+        return any(i.effects.waits for i in self.items)
 
     def apart(self) -> list[HostStep]:
         """Its items as steps of their own."""
@@ -51,10 +55,10 @@ class Cluster:
     `inputs` are arrays that come in, `counted` those of them that are filled up to one of few lengths; `statics` come in as NumPy
     values that the compiler sees, so that a new value compiles anew; `large` are constants passed as arguments. `place` is a JAX
     device, or None where the session has one only. `updates` are variables read and written (donated), `reads` read only,
-    `overwrites` written only. `randoms` are the random operations, in order.
+    `overwrites` written only. `randoms` are the random operations, in order. `differentiated` are the loops whose gradients are here too.
     """
 
-    items: list[Any]
+    items: list[Item]
     inputs: list[Tensor] = field(default_factory=list)
     statics: list[Tensor] = field(default_factory=list)
     large: list[Tensor] = field(default_factory=list)
@@ -64,6 +68,7 @@ class Cluster:
     updates: list[Operation] = field(default_factory=list)
     overwrites: list[Operation] = field(default_factory=list)
     randoms: list[Operation] = field(default_factory=list)
+    differentiated: list[LoopItem] = field(default_factory=list)
     place: Any = None
     assumed: list[tuple[Operation, np.ndarray]] = field(default_factory=list)
     programs: dict = field(default_factory=dict)
@@ -85,6 +90,9 @@ class Cluster:
         return [variable_key(v) for v in (*self.updates, *self.overwrites)]
 
 
+Step = HostStep | Cluster
+
+
 @dataclass(eq=False)
 class Plan:
     """The steps of a run, the values known before it, and the variables that must have a value when it starts.
@@ -94,21 +102,24 @@ class Plan:
     feeds of some shapes, a run guesses that they are the same again: then it is one compiled call. `is_stale`: a run has found that
     it must be another plan. `is_rest`: it was made for what was left of such a run. `guarded` are fetched tensors that have a value
     under some values of predicates only, which stand at the end of `fetched`. `runs_left`: a plan that runs in NumPy what is worth
-    compiling if it runs often is for so many runs.
+    compiling if it runs often is for so many runs. `rules` says by which rule each item is where it is, `findings` is what runs have
+    found out about the graph.
     """
 
     fetched: list[Tensor]
     feeds: list[Tensor]
     known: dict[Tensor, np.ndarray]
-    steps: list[HostStep | Cluster]
+    steps: list[Step]
     required: list[Operation]
-    sources: dict[Any, list[Any]] = field(default_factory=dict)
+    sources: dict[Item, list[Item]] = field(default_factory=dict)
     sizes: list[Tensor] = field(default_factory=list)
     seen: dict[tuple, deque[tuple]] = field(default_factory=dict)
     is_stale: bool = False
     is_rest: bool = False
     guarded: dict[Tensor, Guard] = field(default_factory=dict)
     runs_left: int | None = None
+    rules: dict[Item, str] = field(default_factory=dict)
+    findings: set[Finding] = field(default_factory=set)
 
     def take_run(self) -> None:
         """Counts a run."""
@@ -146,14 +157,14 @@ class Plan:
 
     def operations(self) -> list[Operation]:
         """The operations that a run executes, in order."""
-        return [op for step in self.steps for item in step.items for op in leaf_operations(item)]
+        return [op for step in self.steps for item in step.items for op in item.operations]
 
     def constants(self) -> list[Operation]:
         """The Const nodes that the run takes values of."""
         return [t.op for t in self.known if t.op.type == "Const"]
 
     @functools.cached_property
-    def steps_apart(self) -> list[HostStep | Cluster] | None:
+    def steps_apart(self) -> list[Step] | None:
         """The steps, with every host operation that may wait as a step of its own; None where none may."""
         if not any(step.waits for step in self.steps):
             return None
@@ -163,6 +174,15 @@ class Plan:
         """How many programs have been traced for this plan so far."""
         return sum(p.traces for c in self.clusters for p in c.programs.values())
 
+    def _by_rule(self, step: Step) -> dict[str, list[str]]:
+        """The names of the items of a step by the rule that put them there, as far as there are more rules than that they are compiled."""
+        found: dict[str, list[str]] = {}
+        for item in step.items:
+            rule = self.rules.get(item, "")
+            if rule != COMPILED:
+                found.setdefault(rule, []).append(item.name)
+        return found
+
     def describe(self) -> str:
         """The plan as text: steps, operations, devices, state."""
         lines = [f"plan: {len(self.clusters)} compiled call(s), {len(self.steps) - len(self.clusters)} host step(s)"]
@@ -171,10 +191,11 @@ class Plan:
         for number, step in enumerate(self.steps):
             names = ", ".join(f"{i.name} ({i.type})" for i in step.items[:12])
             more = f", ... {len(step.items) - 12} more" if len(step.items) > 12 else ""
+            place = "host" if isinstance(step, HostStep) else f"cluster on {step.place or 'the default device'}"
+            lines.append(f"step {number}: {place}: {names}{more}")
+            lines += [f"  {rule}: {', '.join(found)}" for rule, found in self._by_rule(step).items()]
             if isinstance(step, HostStep):
-                lines.append(f"step {number}: host: {names}{more}")
                 continue
-            lines.append(f"step {number}: cluster on {step.place or 'the default device'}: {names}{more}")
             for label, ops in (("reads", step.reads), ("updates", step.updates), ("overwrites", step.overwrites), ("random", step.randoms)):
                 if ops:
                     lines.append(f"  {label}: " + ", ".join(o.name for o in ops))

@@ -4,17 +4,13 @@ operation may fail, in the same run."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
-from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.run_limits import MustWait, without_waiting
-from tfcompat._src.runtime.plan import Cluster, HostStep
-from tfcompat._src.runtime.variable_state import accesses
-
-Step = HostStep | Cluster
+from tfcompat._src.runtime.item import Item, OpItem
+from tfcompat._src.runtime.plan import Step
 
 
-def run_apart(steps: list[Step], sources: Mapping[Any, list[Any]], run: Callable[[Step], None]) -> None:
+def run_apart(steps: list[Step], sources: Mapping[Item, list[Item]], run: Callable[[Step], None]) -> None:
     """Runs steps in order; one that would wait, and those that need it, when the others are done or nothing else can run.
 
     Args:
@@ -27,7 +23,7 @@ def run_apart(steps: list[Step], sources: Mapping[Any, list[Any]], run: Callable
         steps = left
 
 
-def _run_without_waiting(steps: list[Step], sources: Mapping[Any, list[Any]], run: Callable[[Step], None]) -> list[Step]:
+def _run_without_waiting(steps: list[Step], sources: Mapping[Item, list[Item]], run: Callable[[Step], None]) -> list[Step]:
     """Runs steps in order; returns those that would wait, and those that need them."""
     postponed: list[Step] = []
     for step in steps:
@@ -44,7 +40,7 @@ def _run_without_waiting(steps: list[Step], sources: Mapping[Any, list[Any]], ru
     return postponed
 
 
-def _needs(step: Step, others: list[Step], sources: Mapping[Any, list[Any]]) -> bool:
+def _needs(step: Step, others: list[Step], sources: Mapping[Item, list[Item]]) -> bool:
     """Whether a step uses what others give, must come after them, or touches variables as one of them does."""
     before = {item for other in others for item in other.items}
     if any(source in before for item in step.items for source in sources.get(item, ())):
@@ -53,4 +49,4 @@ def _needs(step: Step, others: list[Step], sources: Mapping[Any, list[Any]]) -> 
 
 
 def _touches_state(step: Step) -> bool:
-    return any(not isinstance(item, Operation) or item.spec.effects.random or any(accesses(item)) for item in step.items)
+    return any(not isinstance(i, OpItem) or i.effects.random or i.reads or i.writes for i in step.items)

@@ -21,21 +21,16 @@ from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.scopes import get_default_graph
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.proto import messages
-from tfcompat._src.runtime import devices, local_servers, structure, trace
-from tfcompat._src.runtime.array_order import require_order
+from tfcompat._src.runtime import devices, local_servers, planner, trace
 from tfcompat._src.runtime.compile import input_shapes
 from tfcompat._src.runtime.config import session_config
 from tfcompat._src.runtime.execute import execute, fetched_value
 from tfcompat._src.runtime.fetch import Fetches, convert_feed, expand_feeds, fed_parts, structure_key
-from tfcompat._src.runtime.fold import fold
 from tfcompat._src.runtime.partial_run import PartialRun
-from tfcompat._src.runtime.partition import Partitioner
 from tfcompat._src.runtime.place import Placer
 from tfcompat._src.runtime.plan import Plan, WrongGuess
-from tfcompat._src.runtime.prune import prune
 from tfcompat._src.runtime.random_state import RandomState
-from tfcompat._src.runtime.towers import with_towers
-from tfcompat._src.runtime.variable_state import VariableState, check_fed_refs, variable_key, variable_op
+from tfcompat._src.runtime.variable_state import VariableState, variable_key, variable_op
 
 
 class PreparedRun:
@@ -47,17 +42,15 @@ class PreparedRun:
 
     def __init__(self, fetches: Fetches, feeds: list[Tensor], graph_changes: int) -> None:
         self.fetches, self.feeds, self.graph_changes = fetches, feeds, graph_changes
-        ops = prune(fetches.tensors, fetches.targets, feeds)
-        deciding = set(structure.predicate_feeds(ops, set(feeds)))
+        deciding, self.asked = planner.depends_on(fetches.tensors, fetches.targets, feeds)
         self.deciding = [i for i, t in enumerate(feeds) if t in deciding]
-        self.asked = structure.asked_status(ops, set(feeds))
         self.plans: dict[tuple, Plan] = {}
 
     def plan_key(self, feeds: list[Any], variables: dict[str, Any]) -> tuple:
         limited = run_limits.seconds_left() is not None
         if not (self.deciding or self.asked or limited):
             return ()
-        return (limited, *[feeds[i].tobytes() for i in self.deciding], *[key in variables for _, key in self.asked])
+        return (limited, *[feeds[i].tobytes() for i in self.deciding], *[key in variables for key in self.asked])
 
 
 def _run_key(fetches: Any, feed_dict: dict) -> tuple | None:
@@ -93,6 +86,7 @@ class BaseSession:
         self._servers = local_servers.servers_of(server, config)
         self.devices = local_servers.devices_of(self._servers, config)
         self.placer = Placer(self.devices, self._config)
+        self.planner = planner.Planner(self.placer)
         shared_in_cluster = config.experimental.share_session_state_in_clusterspec_propagation
         isolated = config.isolate_session_state or (config.cluster_def.job and not shared_in_cluster)
         self.shares_state = server is not None and not isolated
@@ -211,18 +205,8 @@ class BaseSession:
         self, fetched: list[Tensor], targets: list[Operation], fed: list[Tensor], feeds: list[Any],
         assumed: dict[Tensor, np.ndarray] | None = None, is_first: bool = False,
     ) -> Plan:  # fmt: skip
-        ops = prune(fetched, targets, fed)
-        check_fed_refs(ops, fed)
-        self.placer.place(self._graph, ops)
-        variables = self.variable_state.values
-        status = {t: np.bool_(key in variables) for t, key in structure.asked_status(ops, set(fed))}
-        known = fold(ops, set(fed), {**status, **(assumed or {})})
-        items, known, guarded = structure.structure(ops, fetched, dict(zip(fed, feeds)), known)
-        require_order(items, known)
-        items = with_towers(items, fetched, fed, known, self.placer)
-        plan = Partitioner(items, [*fetched, *structure.predicates_of(guarded)], fed, known, self.placer, assumed, is_first=is_first).plan()
-        plan.guarded = guarded
-        return plan
+        request = planner.Request(fetched, targets, fed, dict(zip(fed, feeds)), assumed, is_first)
+        return self.planner.plan(self._graph, request, self.variable_state.values)
 
     def explain(self, fetches: Any, feed_dict: dict | None = None) -> str:
         """The plan of a run as text: compiled clusters, host steps, devices, variables read and written.

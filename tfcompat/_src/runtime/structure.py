@@ -1,12 +1,14 @@
-"""Between fold and partition: branches. Predicates known before the run cut off the branch not taken; the others become
-conditional units, one `lax.cond` each.
+"""Between fold and partition: operations become items. Loops become one item each first (loop_program.py). Of branches, predicates
+that are known before the run cut off the one not taken; the others become conditional items, one `lax.cond` each.
 
-Loops become one item each first (loop_unit.py). Operations with the same guard that nothing outside consumes yet form one unit, so that forward and backward branches of one
-`tf.cond` are two units.
+Operations with the same guard that nothing outside consumes yet form one item, so that forward and backward branches of one
+`tf.cond` are two items.
 """
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,74 +18,90 @@ from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.control.guards import MERGE, SWITCH, Guard, guards_of, root_predicate, same_reads
 from tfcompat._src.ops.control.loop_ops import ENTER
 from tfcompat._src.ops.control.loop_topology import find_loops, left_loops, require_one_frame
+from tfcompat._src.runtime.cond_item import CondItem
 from tfcompat._src.runtime.fold import fold
-from tfcompat._src.runtime.loop_unit import collapse
+from tfcompat._src.runtime.item import Item, Node, accesses_of, as_items, constants_of, operations_of
+from tfcompat._src.runtime.loop_program import collapse
 from tfcompat._src.runtime.lower import truth
-from tfcompat._src.runtime.lower_control import CondUnit
-from tfcompat._src.runtime.lower_loop import LoopUnit
 from tfcompat._src.runtime.variable_state import accesses, variable_key, variable_op
 
 _TELLS_STATUS = frozenset(("IsVariableInitialized", "VarIsInitializedOp"))
 
 
+@dataclass(frozen=True)
+class Structure:
+    """The items of a plan, the known values with those of decided predicates, and the guards of fetched tensors that stand in one
+    branch.
+    """
+
+    items: Sequence[Item]
+    known: dict[Tensor, np.ndarray]
+    guarded: dict[Tensor, Guard] = field(default_factory=dict)
+
+    @property
+    def predicates(self) -> list[Tensor]:
+        """The predicates that say whether fetched tensors have values."""
+        return list(dict.fromkeys(p for guard in self.guarded.values() for p, _ in guard))
+
+
 def structure(
-    ops: list[Operation], fetched: list[Tensor], feeds: dict[Tensor, Any], known: dict[Tensor, np.ndarray]
-) -> tuple[list[Any], dict[Tensor, np.ndarray], dict[Tensor, Guard]]:
-    """The items of a plan (operations, loops and conditional units), the known values with those of decided predicates, and the
-    guards of fetched tensors that stand in one branch.
+    ops: list[Operation], fetched: list[Tensor], fed: set[Tensor], deciding: Mapping[Tensor, Any], known: dict[Tensor, np.ndarray]
+) -> Structure:
+    """The items of a run of `ops`, sources first.
+
+    Args:
+      fetched: what must come out. fed: what comes in. deciding: values of fed tensors that may decide predicates.
+      known: what has a value before the run.
     """
     if not any(op.type in SWITCH or op.type in ENTER for op in ops):
-        return ops, known, {}
-    live, known, guards = _decided(_with_loops(ops, known), fetched, feeds, known)
+        return Structure(as_items(ops, fed), known)
+    nodes, known, guards = _decided(_with_loops(ops, known, fed), fetched, fed, deciding, known)
     guarded = {t: guards[t] for t in fetched if guards.get(t)}
-    known = {t: v for t, v in known.items() if t not in guarded}
-    return _in_units(live, [*fetched, *predicates_of(guarded)], guards), known, guarded
+    found = Structure((), {t: v for t, v in known.items() if t not in guarded}, guarded)
+    return Structure(_in_items(nodes, [*fetched, *found.predicates], guards, fed), found.known, guarded)
 
 
-def predicates_of(guarded: dict[Tensor, Guard]) -> list[Tensor]:
-    """The predicates that say whether fetched tensors have values."""
-    return list(dict.fromkeys(p for guard in guarded.values() for p, _ in guard))
-
-
-def _with_loops(ops: list[Operation], known: dict[Tensor, np.ndarray]) -> list[Any]:
+def _with_loops(ops: list[Operation], known: dict[Tensor, np.ndarray], fed: Container[Tensor]) -> list[Node]:
     """`ops` with one item in place of each outermost loop and of each gradient of one."""
     outermost, loop_of = find_loops(ops)
     require_one_frame(loop_of)
     loops = left_loops(outermost)
-    return collapse(ops, loops, known, _grouped, LoopUnit) if loops else ops
+    return collapse(ops, loops, known, _part, fed) if loops else list(ops)
 
 
-def _grouped(items: list[Any], wanted: list[Tensor], known: dict[Tensor, np.ndarray]) -> tuple[list[Any], dict[Tensor, np.ndarray]]:
-    """The items of one part of a loop, with conditional units."""
-    if not any(i.type in SWITCH for i in items):
-        return items, known
-    live, known, guards = _decided(items, wanted, {}, known)
-    return _in_units(live, wanted, guards), known
+def _part(
+    nodes: list[Node], wanted: list[Tensor], known: dict[Tensor, np.ndarray], fed: Container[Tensor]
+) -> tuple[tuple[Item, ...], dict[Tensor, np.ndarray]]:
+    """One part of a loop, its condition or its body, with conditional items."""
+    if not any(n.type in SWITCH for n in nodes):
+        return as_items(nodes, fed), known
+    live, known, guards = _decided(nodes, wanted, set(), {}, known)
+    return _in_items(live, wanted, guards, fed), known
 
 
 def _decided(
-    ops: list[Any], fetched: list[Tensor], feeds: dict[Tensor, Any], known: dict[Tensor, np.ndarray]
-) -> tuple[list[Any], dict[Tensor, np.ndarray], dict[Any, Guard]]:
+    nodes: list[Node], fetched: list[Tensor], fed: set[Tensor], deciding: Mapping[Tensor, Any], known: dict[Tensor, np.ndarray]
+) -> tuple[list[Node], dict[Tensor, np.ndarray], dict[Any, Guard]]:
     """What decided predicates leave, the known values with theirs, and the guards of what is left."""
-    decided = fold_with(ops, {t: feeds[t] for t in predicate_feeds(ops, set(feeds))}, set(feeds), known)
+    decided = _fold_with(nodes, {t: deciding[t] for t in predicate_feeds(nodes, set(deciding))}, fed, known)
     known = {**known, **{t: v for t, v in decided.items() if t.dtype.name == "bool"}}
-    live, dead = _without_dead(ops, fetched, known, set(feeds))
+    live, dead = _without_dead(nodes, fetched, known, fed)
     known = {t: v for t, v in known.items() if t not in dead}
     return live, known, guards_of(live, known)
 
 
-def _in_units(ops: list[Any], wanted: list[Tensor], guards: dict[Any, Guard]) -> list[Any]:
-    """`ops` with conditional units in place of what is guarded."""
-    guarded = any(guards[t] for op in ops for t in op._outputs) or any(guards[op] for op in ops)
-    return _Grouping(ops, guards, wanted).group(ops, frozenset()) if guarded else ops
+def _in_items(nodes: list[Node], wanted: list[Tensor], guards: dict[Any, Guard], fed: Container[Tensor]) -> tuple[Item, ...]:
+    """The items of nodes, with conditional ones in place of what is guarded."""
+    guarded = any(guards[t] for n in nodes for t in n._outputs) or any(guards[n] for n in nodes)
+    return _Grouping(nodes, guards, wanted, fed).group(nodes, frozenset()) if guarded else as_items(nodes, fed)
 
 
-def predicate_feeds(ops: list[Operation], fed: set[Tensor]) -> list[Tensor]:
+def predicate_feeds(nodes: Iterable[Node], fed: set[Tensor]) -> list[Tensor]:
     """The fed scalars that alone decide the predicate of a Switch: a plan is made for each of their values."""
     found: dict[Tensor, None] = {}
-    for op in ops:
-        if op.type in SWITCH:
-            leaves = _leaves(op.inputs[1], fed)
+    for node in nodes:
+        if node.type in SWITCH:
+            leaves = _leaves(node._inputs[1], fed)
             if leaves is not None:
                 found.update(dict.fromkeys(leaves))
     return list(found)
@@ -122,33 +140,34 @@ def _leaves(tensor: Tensor, fed: set[Tensor], depth: int = 16) -> list[Tensor] |
     return found
 
 
-def fold_with(ops: list[Operation], values: dict[Tensor, Any], fed: set[Tensor], known: dict[Tensor, np.ndarray]) -> dict[Tensor, np.ndarray]:
+def _fold_with(nodes: list[Node], values: dict[Tensor, Any], fed: set[Tensor], known: dict[Tensor, np.ndarray]) -> dict[Tensor, np.ndarray]:
     """Known values when also these feeds are known."""
+    ops = [n for n in nodes if isinstance(n, Operation)]
     return fold(ops, fed - set(values), {**known, **{t: np.asarray(v) for t, v in values.items()}}) if values else known
 
 
 def _without_dead(
-    ops: list[Operation], fetched: list[Tensor], known: dict[Tensor, np.ndarray], fed: set[Tensor]
-) -> tuple[list[Operation], set[Any]]:
-    """The operations that decided predicates leave and that are still needed; and what can have no value."""
+    nodes: list[Node], fetched: list[Tensor], known: dict[Tensor, np.ndarray], fed: set[Tensor]
+) -> tuple[list[Node], set[Any]]:
+    """The nodes that decided predicates leave and that are still needed; and what can have no value."""
     dead: set[Any] = set()
-    guards = guards_of(ops)
-    for op in ops:
-        if op.type not in MERGE and _contradicts(guards[op]):
-            dead.update((op, *op.outputs))
-        elif op.type in MERGE:
-            if all(t in dead for t in op._inputs):
-                dead.update((op, *op.outputs))
-        elif any(t in dead for t in op._inputs) or any(c in dead for c in op._control_inputs):
-            dead.update((op, *op.outputs))
-        elif op.type in SWITCH and op.inputs[1] in known:
-            dead.add(op.outputs[0 if bool(truth(op.inputs[1], known[op.inputs[1]])) else 1])
-        dead.update(t for t in op.outputs if _contradicts(guards[t]))
+    guards = guards_of(nodes)
+    for node in nodes:
+        if node.type not in MERGE and _contradicts(guards[node]):
+            dead.update((node, *node._outputs))
+        elif node.type in MERGE:
+            if all(t in dead for t in node._inputs):
+                dead.update((node, *node._outputs))
+        elif any(t in dead for t in node._inputs) or any(c in dead for c in node._control_inputs):
+            dead.update((node, *node._outputs))
+        elif node.type in SWITCH and node._inputs[1] in known:
+            dead.add(node._outputs[0 if bool(truth(node._inputs[1], known[node._inputs[1]])) else 1])
+        dead.update(t for t in node._outputs if _contradicts(guards[t]))
     if not dead:
-        return ops, dead
-    targets = [op for op in ops if op not in dead]
-    needed = _still_needed(targets, dead, fetched, fed, ops)
-    return [op for op in targets if op in needed], dead
+        return nodes, dead
+    targets = [node for node in nodes if node not in dead]
+    needed = _still_needed(targets, dead, fetched, fed, nodes)
+    return [node for node in targets if node in needed], dead
 
 
 def _contradicts(guard: Guard) -> bool:
@@ -156,11 +175,11 @@ def _contradicts(guard: Guard) -> bool:
     return len({p for p, _ in guard}) < len(guard)
 
 
-def _still_needed(live: list[Operation], dead: set[Any], fetched: list[Tensor], fed: set[Tensor], ops: list[Operation]) -> set[Operation]:
-    owner = {t.op: op for op in ops for t in op._outputs}
-    consumed = {owner.get(t.op) for op in ops for t in op._inputs} | {owner.get(c, c) for op in ops for c in op._control_inputs}
+def _still_needed(live: list[Node], dead: set[Any], fetched: list[Tensor], fed: set[Tensor], nodes: list[Node]) -> set[Node]:
+    owner: dict[Operation, Node] = {t.op: op for op in nodes for t in op._outputs}
+    consumed = {owner.get(t.op) for op in nodes for t in op._inputs} | {owner.get(c, c) for op in nodes for c in op._control_inputs}
     pending = [op for op in live if op not in consumed] + [t.op for t in fetched if t not in fed and t.op not in dead]
-    needed: set[Operation] = set()
+    needed: set[Node] = set()
     while pending:
         op = pending.pop()
         op = owner.get(op, op)
@@ -171,67 +190,112 @@ def _still_needed(live: list[Operation], dead: set[Any], fetched: list[Tensor], 
     return needed
 
 
+class _OpenCond:
+    """A conditional item whose members are still being found."""
+
+    def __init__(self, predicate: Tensor) -> None:
+        self.predicate = predicate
+        self.sides: dict[bool, list[Node]] = {False: [], True: []}
+        self.shared: list[Operation] = []
+        self.merges: list[Operation] = []
+
+    def add(self, node: Node, guards: dict[Any, Guard]) -> None:
+        """Files a node under its branch; Switches on the predicate itself stand before both."""
+        if (self.predicate, True) in guards[node]:
+            self.sides[True].append(node)
+        elif (self.predicate, False) in guards[node]:
+            self.sides[False].append(node)
+        elif node.type in MERGE:
+            self.merges.append(node)
+        else:
+            self.shared.append(node)
+
+    @property
+    def members(self) -> list[Node]:
+        return [*self.shared, *self.sides[False], *self.sides[True], *self.merges]
+
+
 class _Grouping:
-    """Turns operations into items, level by level of nesting; knows all consumers of a tensor."""
+    """Turns nodes into items, level by level of nesting; knows all consumers of a tensor."""
 
-    def __init__(self, ops: list[Operation], guards: dict[Any, Guard], fetched: list[Tensor]) -> None:
-        self.guards = guards
-        self.fetched = set(fetched)
-        self.consumers: dict[Tensor, list[Operation]] = {}
-        self.predicate_of: dict[Operation, Tensor] = {}
-        same = same_reads(ops)
-        for op in ops:
-            for t in op._inputs:
-                self.consumers.setdefault(t, []).append(op)
-            if op.type in SWITCH:
-                self.predicate_of[op] = root_predicate(op.inputs[1], same)
-                self.consumers.setdefault(self.predicate_of[op], []).append(op)
+    def __init__(self, nodes: list[Node], guards: dict[Any, Guard], wanted: list[Tensor], fed: Container[Tensor]) -> None:
+        self._guards, self._wanted, self._fed = guards, set(wanted), fed
+        self._consumers: dict[Tensor, list[Node]] = {}
+        self._predicate_of: dict[Node, Tensor] = {}
+        same = same_reads(nodes)
+        for node in nodes:
+            for t in node._inputs:
+                self._consumers.setdefault(t, []).append(node)
+            if node.type in SWITCH:
+                self._predicate_of[node] = root_predicate(node._inputs[1], same)
+                self._consumers.setdefault(self._predicate_of[node], []).append(node)
 
-    def is_used_outside(self, tensor: Tensor, members: set[Operation]) -> bool:
-        return tensor in self.fetched or any(op not in members for op in self.consumers.get(tensor, ()))
-
-    def group(self, ops: list[Operation], base: Guard) -> list[Any]:
-        """Items at one level: operations whose guard is `base`, and units of the deeper ones."""
-        items: dict[Any, None] = {}
-        open_units: dict[Tensor, CondUnit] = {}
-        owner: dict[Operation, CondUnit] = {}
-        for op in ops:
-            predicate = _unit_predicate(op, self.guards, base)
-            unit = open_units.get(predicate) if predicate is not None else None
-            _close_consumed(op, owner, open_units, keep=unit)
+    def group(self, nodes: list[Node], base: Guard) -> tuple[Item, ...]:
+        """Items at one level: nodes whose guard is `base`, and conditional items of the deeper ones."""
+        found: dict[Node | _OpenCond, None] = {}
+        open_conds: dict[Tensor, _OpenCond] = {}
+        owner: dict[Operation, _OpenCond] = {}
+        for node in nodes:
+            predicate = _outer_predicate(node, self._guards, base)
+            cond = open_conds.get(predicate) if predicate is not None else None
+            _close_consumed(node, owner, open_conds, keep=cond)
             if predicate is None:
-                items[op] = None
+                found[node] = None
                 continue
-            if unit is None:
-                unit = open_units[predicate] = CondUnit(predicate)
-            items.pop(unit, None)
-            items[unit] = None
-            unit.add(op, self.guards)
-            owner[op] = unit
-        for unit in items:
-            if isinstance(unit, CondUnit):
-                unit.finish(self, base)
-        return list(items)
+            if cond is None:
+                cond = open_conds[predicate] = _OpenCond(predicate)
+            found.pop(cond, None)
+            found[cond] = None
+            cond.add(node, self._guards)
+            owner[node] = cond
+        return as_items([self._finished(n, base) if isinstance(n, _OpenCond) else n for n in found], self._fed)
+
+    def _finished(self, cond: _OpenCond, base: Guard) -> CondItem:
+        """The item, when all members are there; nested conditionals are items of its branches."""
+        predicate, members = cond.predicate, cond.members
+        branches = {on: self.group(side, base | {(predicate, on)}) for on, side in cond.sides.items()}
+        mine = set(members)
+        inside = {t for node in members for t in node._outputs}
+        nested = [item.predicate for side in branches.values() for item in side if isinstance(item, CondItem)]
+        used = [t for t in (*(t for node in members for t in node._inputs), *nested) if t not in inside]
+        inputs = tuple(dict.fromkeys([predicate, *used]))
+        wanted = {node._inputs[p] for node in members for p in constants_of(node)}
+        reads, writes = accesses_of(members, self._fed)
+        operations = tuple(operations_of(members))
+        return CondItem(
+            name=f"cond on {predicate.name}", type="cond", _id=max(node._id for node in members), _inputs=inputs,
+            _outputs=tuple(t for node in members for t in node._outputs if self._is_used_outside(t, mine)),
+            _control_inputs=tuple(dict.fromkeys(c for node in members for c in node._control_inputs if c not in mine)),
+            operations=operations, stands_for=frozenset(operations),
+            reads=(*reads, *writes), writes=tuple(writes),  # what one branch writes the other keeps
+            constants=frozenset(i for i, t in enumerate(inputs) if t in wanted),
+            predicate=predicate, branches=branches, shared=as_items(cond.shared, self._fed), merges=tuple(cond.merges),
+            names={predicate, *(node._inputs[1] for node in members if self._predicate_of.get(node) is predicate)}, guards=self._guards,
+        )  # fmt: skip
+
+    def _is_used_outside(self, tensor: Tensor, members: set[Node]) -> bool:
+        return tensor in self._wanted or any(node not in members for node in self._consumers.get(tensor, ()))
 
 
-def _unit_predicate(op: Operation, guards: dict[Any, Guard], base: Guard) -> Tensor | None:
+def _outer_predicate(op: Node, guards: dict[Any, Guard], base: Guard) -> Tensor | None:
     """The outermost undecided predicate that an operation stands under beyond those of `base`, or None."""
     decided = {p for p, _ in base}
     extra = guards[op] - base
     if op.type in MERGE:
         extra = frozenset().union(*(guards[t] for t in op._inputs if t in guards)) - base
     elif op.type in SWITCH and not extra:
-        extra = (guards[op.outputs[0]] | guards[op.outputs[1]]) - base
+        extra = (guards[op._outputs[0]] | guards[op._outputs[1]]) - base
     undecided = {p for p, _ in extra} - decided
     if not undecided:
         return None
     return min(undecided, key=lambda p: (len(guards.get(p, ())), p.op._id))
 
 
-def _close_consumed(op: Operation, owner: dict[Operation, CondUnit], open_units: dict[Tensor, CondUnit], keep: CondUnit | None = None) -> None:
-    """A unit takes no more members once something outside uses it, or touches state."""
-    touches_state = op.spec.effects.is_stateful or op.spec.effects.reads or op.spec.effects.writes
-    used = {owner[s] for s in (*[t.op for t in op._inputs], *op._control_inputs) if s in owner}
-    for predicate, unit in list(open_units.items()):
-        if unit is not keep and (unit in used or touches_state):
-            del open_units[predicate]
+def _close_consumed(node: Node, owner: dict[Operation, _OpenCond], open_conds: dict[Tensor, _OpenCond], keep: _OpenCond | None) -> None:
+    """A conditional takes no more members once something outside uses it, or touches state."""
+    effects = node.spec.effects if isinstance(node, Operation) else node.effects
+    touches_state = effects.is_stateful or effects.reads or effects.writes
+    used = {owner[s] for s in (*[t.op for t in node._inputs], *node._control_inputs) if s in owner}
+    for predicate, cond in list(open_conds.items()):
+        if cond is not keep and (cond in used or touches_state):
+            del open_conds[predicate]

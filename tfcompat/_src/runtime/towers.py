@@ -7,45 +7,26 @@ to each; where operations differ, each tower gets its own value. Sums and means 
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from tfcompat._src.framework import checks
+from tfcompat._src.framework.findings import Finding, Kind
 from tfcompat._src.framework.op_spec import DEVICE
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.ordering import topological
 from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.runtime.lower import Frame, Replan, collecting, run_device_op
-from tfcompat._src.runtime.lower_control import UnitSpec
+from tfcompat._src.runtime.item import Item, OpItem
 from tfcompat._src.runtime.place import Placer
 from tfcompat._src.runtime.variable_state import HANDLE_OPS, accesses, variable_key
 
 AXIS = "towers"
-BUCKET_BYTES = 1 << 25
-_COSTLY = frozenset((
-    "MatMul", "BatchMatMul", "BatchMatMulV2", "Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter", "Conv3D",
-    "Conv3DBackpropInputV2", "Conv3DBackpropFilterV2", "DepthwiseConv2dNative", "Einsum",
-))  # fmt: skip
-"""What each device of a mesh would do for all towers, where it comes after the towers met: better run apart."""
 FREE_ATTRS = frozenset(("seed", "seed2", "_class"))
 ALL, EACH = PartitionSpec(), PartitionSpec(AXIS)
 Row = tuple
-
-
-class TowersDiffer(Replan):
-    """The towers' values differ in shape, so that they cannot be one program."""
-
-    def adapt(self, session: Any) -> bool:
-        """Lets plans made from now on run each tower by itself."""
-        is_new = session.placer.mesh_towers
-        session.placer.mesh_towers = False
-        return is_new
 
 
 @dataclass(eq=False)
@@ -59,40 +40,22 @@ class Meeting:
     squeezed: bool
 
 
-class TowerUnit:
-    """The operations of all towers, and the meetings, as one item of a plan."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TowersItem(Item):
+    """The operations of all towers, and the meetings, as one item of a plan.
 
-    type = "towers"
-    spec = UnitSpec
+    Attributes:
+      rows: the operations that are alike in each tower. meetings: the sums and means over the towers.
+      leaves: what each tower gets of its own. shared: what all get.
+      each: the tensors that go out of each tower. jax_devices: of the towers.
+    """
 
-    def __init__(self, walk: _Walk, meetings: list[Meeting], fetched: list[Tensor], items: list[Any]) -> None:
-        self._rows, self._meetings = walk.rows, meetings
-        self._leaves, self._shared = list(walk.leaves), list(walk.shared)
-        self._known = walk.known
-        self.jax_devices = walk.jax_devices
-        self.name = f"{len(self.jax_devices)} towers of {self._rows[0][0].name}"
-        self.stands_for = {op for row in self._rows for op in row} | {op for m in meetings for op in m.absorbed}
-        self._operations = [op for row in self._rows for op in row]
-        self._id = max(op._id for op in self.stands_for)
-        used = [*self._shared, *[t for leaf in self._leaves for t in leaf]]
-        self._inputs = list(dict.fromkeys(t for t in used if t not in self._known))
-        outside = set(fetched) | {t for item in items if item not in self.stands_for for t in item._inputs}
-        self._each = [row for op_row in self._rows for row in _output_rows(op_row) if not outside.isdisjoint(row)]
-        self._outputs = [m.output for m in meetings] + [t for row in self._each for t in row]
-        self._control_inputs = list(dict.fromkeys(c for op in self.stands_for for c in op._control_inputs if c not in self.stands_for))
-        wanted = {op._inputs[p] for op in self._operations for p in op.constant_positions()}
-        self._constants = frozenset(i for i, t in enumerate(self._inputs) if t in wanted)
-
-    def operations(self) -> list[Operation]:
-        return self._operations
-
-    def constant_positions(self) -> frozenset[int]:
-        """The positions of the inputs that some kernel inside needs as NumPy values."""
-        return self._constants
-
-    def accesses(self, fed: Container[Tensor] = ()) -> tuple[list[Operation], list[Operation]]:
-        """No variable, whatever is `fed`: towers get the values that were read for them."""
-        return [], []
+    rows: Sequence[Row]
+    meetings: Sequence[Meeting]
+    leaves: Sequence[Row]
+    shared: Sequence[Tensor]
+    each: Sequence[Row]
+    jax_devices: Sequence[Any]
 
     @property
     def mesh(self) -> Mesh:
@@ -103,95 +66,36 @@ class TowerUnit:
         """Where everything around the towers is: on each device of the mesh."""
         return NamedSharding(self.mesh, ALL)
 
-    # ---- tracing ----
 
-    def trace(self, frame: Frame) -> None:
-        """Traces the towers as one `shard_map`.
-
-        Raises:
-          TowersDiffer: a value has not the same shape in each tower.
-        """
-        values = {t: frame.values[t] for t in self._shared}
-        static = {t: v for t, v in values.items() if isinstance(v, (np.ndarray, np.generic))}
-        shared = {t: v for t, v in values.items() if t not in static}
-        stacked = [_stacked([frame.values[t] for t in leaf]) for leaf in self._leaves]
-        randoms = [row for row in self._rows if row[0].spec.effects.random]
-        rows = [jnp.stack([jnp.asarray(frame.rng[op]) for op in row]) for row in randoms]
-        found: dict[str, Any] = {}
-
-        def tower(shared_values: list, mine: list, my_rows: list) -> tuple:
-            inner = Frame({**static, **dict(zip(shared, shared_values))}, {}, {r[0]: x[0] for r, x in zip(randoms, my_rows)})
-            inner.values.update((leaf[0], x[0]) for leaf, x in zip(self._leaves, mine))
-            with collecting() as found["checks"]:
-                for row in self._rows:
-                    run_device_op(row[0], inner)
-            found["reserves"] = inner.reserves
-            met = _all_reduced([_contribution(m, inner) for m in self._meetings], [m.mean for m in self._meetings], len(self.jax_devices))
-            flags = [(jnp.asarray(c.ok)[None], [jnp.asarray(v)[None] for v in c.traced_values()]) for c in found["checks"]]
-            return met, [jnp.asarray(inner.values[row[0]])[None] for row in self._each], flags
-
-        mapped = jax.shard_map(tower, mesh=self.mesh, in_specs=(ALL, EACH, EACH), out_specs=(ALL, EACH, EACH), check_vma=False)
-        met, each, flags = mapped(list(shared.values()), stacked, rows)
-        frame.values.update((m.output, value) for m, value in zip(self._meetings, met))
-        for row, value in zip(self._each, each):
-            frame.values.update((t, value[i]) for i, t in enumerate(row))
-        self._file_checks(found["checks"], flags)
-        for row in randoms:
-            frame.reserves.update(dict.fromkeys(row, found["reserves"][row[0]]))
-
-    def _file_checks(self, found: list[checks.Check], flags: list) -> None:
-        row_of = {row[0]: row for row in self._rows}
-        for check, (ok, shown) in zip(found, flags):
-            for i, op in enumerate(row_of[check.op]):
-                values = check.without_traced_values().merge_values([v[i] for v in shown])
-                checks.COLLECTOR.checks.append(checks.Check(ok[i], check.text, values, op, check.error))
-
-
-def _stacked(values: list[Any]) -> jax.Array:
-    arrays = [jnp.asarray(v) for v in values]
-    if len({a.shape for a in arrays}) > 1:
-        raise TowersDiffer
-    return jnp.stack(arrays)
-
-
-def _contribution(meeting: Meeting, frame: Frame) -> Any:
-    value = jnp.asarray(frame.values[meeting.row[0]])
-    return value[0] if meeting.squeezed else value
-
-
-def _all_reduced(values: list[Any], means: list[bool], towers: int) -> list[Any]:
-    """The sum or mean of each value over the towers, with one all-reduce for many of them."""
-    found: list[Any] = [None] * len(values)
-    for bucket in _buckets(values):
-        flat = jnp.concatenate([values[i].reshape(-1) for i in bucket])
-        total, start = jax.lax.psum(flat, AXIS), 0
-        for i in bucket:
-            part = total[start : start + values[i].size].reshape(values[i].shape)
-            found[i] = part / np.asarray(towers, part.dtype) if means[i] else part
-            start += values[i].size
-    return found
-
-
-def _buckets(values: list[Any]) -> list[list[int]]:
-    """Positions of values of one dtype, together not larger than a bucket."""
-    found: list[list[int]] = []
-    room: dict[Any, tuple[int, list[int]]] = {}
-    for i, v in enumerate(values):
-        left, bucket = room.get(v.dtype, (0, []))
-        if left < v.nbytes:
-            left, bucket = max(BUCKET_BYTES, v.nbytes), []
-            found.append(bucket)
-        bucket.append(i)
-        room[v.dtype] = (left - v.nbytes, bucket)
-    return found
+def _towers_item(walk: _Walk, meetings: list[Meeting], fetched: Sequence[Tensor], items: Sequence[Item]) -> TowersItem:
+    rows, leaves, shared = walk.rows, list(walk.leaves), list(walk.shared)
+    operations = tuple(op for row in rows for op in row)
+    stands_for = frozenset(operations) | {op for m in meetings for op in m.absorbed}
+    used = [*shared, *[t for leaf in leaves for t in leaf]]
+    inputs = tuple(dict.fromkeys(t for t in used if t not in walk.known))
+    outside = set(fetched) | {t for item in items if not stands_for.issuperset(item.stands_for) for t in item._inputs}
+    each = [row for op_row in rows for row in _output_rows(op_row) if not outside.isdisjoint(row)]
+    wanted = {op._inputs[p] for op in operations for p in op.constant_positions()}
+    return TowersItem(
+        name=f"{len(walk.jax_devices)} towers of {rows[0][0].name}", type="towers", _id=max(op._id for op in stands_for), _inputs=inputs,
+        _outputs=(*(m.output for m in meetings), *(t for row in each for t in row)),
+        _control_inputs=tuple(dict.fromkeys(c for op in stands_for for c in op._control_inputs if c not in stands_for)),
+        operations=operations, stands_for=stands_for, constants=frozenset(i for i, t in enumerate(inputs) if t in wanted),
+        rows=rows, meetings=meetings, leaves=leaves, shared=shared, each=each, jax_devices=walk.jax_devices,
+    )  # fmt: skip
 
 
 # ---- finding ----
 
 
-def with_towers(items: list[Any], fetched: list[Tensor], feeds: list[Tensor], known: dict[Tensor, np.ndarray], placer: Placer) -> list[Any]:
-    """`items` with one TowerUnit in place of towers, or unchanged where there are none."""
-    if not placer.mesh_towers or len({placer.device_of(op).name for op in items if isinstance(op, Operation)}) < 2:
+def with_towers(
+    items: Sequence[Item], fetched: Sequence[Tensor], feeds: Sequence[Tensor], known: dict[Tensor, np.ndarray], placer: Placer,
+    findings: Collection[Finding],
+) -> Sequence[Item]:  # fmt: skip
+    """`items` with one item in place of towers, or unchanged where there are none or runs have found that they differ."""
+    if not placer.mesh_towers or Finding(Kind.TOWERS_DIFFER) in findings:
+        return items
+    if len({placer.device_of(i.op).name for i in items if isinstance(i, OpItem)}) < 2:
         return items
     items = [item for item in items if not item._outputs or any(t not in known for t in item._outputs)]
     walk = _Walk(items, feeds, known, placer)
@@ -200,32 +104,32 @@ def with_towers(items: list[Any], fetched: list[Tensor], feeds: list[Tensor], kn
         uses[t] = uses.get(t, 0) + 1
     readers = {t: item for item in items for t in item._inputs}
     meetings, late = _first_meetings(items, walk, uses, readers, known)
-    if any(not isinstance(item, Operation) or item.type in _COSTLY for item in late):
+    if any(not isinstance(item, OpItem) or item.spec.facts.costly for item in late):
         return items
     if not meetings or walk.clashes():
         return items
-    unit = TowerUnit(walk.finished(), meetings, fetched, items)
-    return _collapsed(items, unit) or items
+    return _collapsed(items, _towers_item(walk.finished(), meetings, fetched, items)) or items
 
 
 def _first_meetings(
-    items: list[Any], walk: _Walk, uses: dict[Tensor, int], readers: dict[Tensor, Any], known: dict[Tensor, np.ndarray]
-) -> tuple[list[Meeting], set[Any]]:
+    items: Sequence[Item], walk: _Walk, uses: dict[Tensor, int], readers: dict[Tensor, Item], known: dict[Tensor, np.ndarray]
+) -> tuple[list[Meeting], set[Item]]:
     """The meetings that wait for no other meeting, and the items that wait for one of them."""
     producer = {t: item for item in items for t in item._outputs}
+    owner = {op: item for item in items for op in item.stands_for}
     meetings: list[Meeting] = []
-    late: set[Any] = set()
+    late: set[Item] = set()
     for item in items:
-        if any(producer.get(t) in late for t in item._inputs) or not late.isdisjoint(item._control_inputs):
+        if any(producer.get(t) in late for t in item._inputs) or any(owner.get(c) in late for c in item._control_inputs):
             late.add(item)
-        elif isinstance(item, Operation):
-            found = [m for m in _meetings_at(item, uses, readers, known) if walk.take(m.row)]
+        elif isinstance(item, OpItem):
+            found = [m for m in _meetings_at(item.op, uses, readers, known) if walk.take(m.row)]
             meetings += found
-            late.update(m.output.op for m in found)
-    return meetings, late.difference(m.output.op for m in meetings)
+            late.update(producer[m.output] for m in found)
+    return meetings, late.difference(producer[m.output] for m in meetings)
 
 
-def _meetings_at(op: Operation, uses: dict[Tensor, int], readers: dict[Tensor, Any], known: dict[Tensor, np.ndarray]) -> list[Meeting]:
+def _meetings_at(op: Operation, uses: dict[Tensor, int], readers: dict[Tensor, Item], known: dict[Tensor, np.ndarray]) -> list[Meeting]:
     """The sum or mean over towers that an operation may be the end of."""
     if op.type == "AddN":
         return [Meeting(op._inputs, op._outputs[0], [op], mean=False, squeezed=False)]
@@ -263,11 +167,11 @@ def _terms(op: Operation, uses: dict[Tensor, int]) -> tuple[list[Tensor], list[O
 class _Walk:
     """Goes back from meetings, one step in all towers at a time, and sorts what it finds into rows, leaves and shared tensors."""
 
-    def __init__(self, items: list[Any], feeds: list[Tensor], known: dict[Tensor, np.ndarray], placer: Placer) -> None:
-        self._inside = {item for item in items if isinstance(item, Operation)}
+    def __init__(self, items: Sequence[Item], feeds: Sequence[Tensor], known: dict[Tensor, np.ndarray], placer: Placer) -> None:
+        self._inside = {item.op for item in items if isinstance(item, OpItem)}
         self._feeds, self.known, self._placer = set(feeds), known, placer
-        self._position = {item: i for i, item in enumerate(items)}
-        self._writes = [(i, variable_key(v)) for i, item in enumerate(items) for v in accesses(item)[1]]
+        self._position = {op: i for i, item in enumerate(items) for op in item.stands_for}
+        self._writes = [(i, variable_key(v)) for i, item in enumerate(items) for v in item.writes]
         self.rows: list[Row] = []
         self.leaves: dict[Row, None] = {}
         self.shared: dict[Tensor, None] = {}
@@ -390,18 +294,19 @@ def _output_rows(ops: Row) -> list[Row]:
     return list(zip(*[op._outputs for op in ops]))
 
 
-def _collapsed(items: list[Any], unit: TowerUnit) -> list[Any]:
-    """`items` with the unit, in an order that respects inputs; [] where the towers hang on what they give."""
-    rest = [item for item in items if item not in unit.stands_for]
-    owner = dict.fromkeys(unit.stands_for, unit)
-    producer = {t: item for item in (*rest, unit) for t in item._outputs}
-    pending, seen = [unit], set()
+def _collapsed(items: Sequence[Item], towers: TowersItem) -> list[Item]:
+    """`items` with the towers, in an order that respects inputs; [] where the towers hang on what they give."""
+    rest = [item for item in items if not (isinstance(item, OpItem) and item.op in towers.stands_for)]
+    owner = {op: item for item in (*rest, towers) for op in item.stands_for}
+    producer = {t: item for item in (*rest, towers) for t in item._outputs}
+    pending: list[Item] = [towers]
+    seen: set[Item] = set()
     while pending:
         item = pending.pop()
-        for source in [*[producer.get(t) for t in item._inputs], *[owner.get(c, c) for c in item._control_inputs]]:
-            if source is unit:
+        for source in [*[producer.get(t) for t in item._inputs], *[owner.get(c) for c in item._control_inputs]]:
+            if source is towers:
                 return []
             if source is not None and source not in seen:
                 seen.add(source)
                 pending.append(source)
-    return topological([*rest, unit], owner=owner)
+    return topological([*rest, towers], owner=owner)

@@ -19,7 +19,7 @@ import numpy as np
 
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.runtime.lower_control import leaf_operations
+from tfcompat._src.runtime.item import OpItem
 from tfcompat._src.runtime.plan import Cluster, HostStep, Plan
 
 
@@ -48,8 +48,8 @@ class Recorder:
                 self._time(step, step.outputs, run_step, step, plan, values, session)
                 return
             for item in step.items:
-                if isinstance(item, Operation):
-                    self._time(item, item._outputs, run_step, HostStep([item]), plan, values, session)
+                if isinstance(item, OpItem):
+                    self._time(item.op, item._outputs, run_step, HostStep([item]), plan, values, session)
                 else:
                     run_step(HostStep([item]), plan, values, session)
 
@@ -115,8 +115,7 @@ def fill(
     clusters = 0
     for entry in recorder.entries:
         cluster = entry.work if isinstance(entry.work, Cluster) else None
-        items = [entry.work] if cluster is None else cluster.items
-        operations = [op for item in items for op in leaf_operations(item)]
+        operations = [entry.work] if cluster is None else [op for item in cluster.items for op in item.operations]
         share = (entry.end - entry.start) // len(operations)
         for i, op in enumerate(operations):
             start = entry.start + i * share

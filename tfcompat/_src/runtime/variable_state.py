@@ -121,13 +121,11 @@ def uninitialized(op: Operation) -> errors.FailedPreconditionError:
     return errors.FailedPreconditionError(op.node_def, op, text)
 
 
-def accesses(item: Any, fed: Container[Tensor] = ()) -> tuple[list[Operation], list[Operation]]:
+def accesses(item: Operation, fed: Container[Tensor] = ()) -> tuple[list[Operation], list[Operation]]:
     """The variables, as their handle ops, that an operation reads and writes, in this order of use: reads, then writes.
 
     A ref that is fed is a value, and no variable is read.
     """
-    if not isinstance(item, Operation):
-        return item.accesses(fed)
     spec = item.spec
     reads, writes = [], []
     effects = spec.effects

@@ -11,7 +11,7 @@ from jax import lax
 from tfcompat._src.framework import checks, dtypes, errors, raw
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
+from tfcompat._src.framework.op_spec import HOST, Facts, NotDifferentiable, op
 from tfcompat._src.framework.scopes import executing_eagerly
 from tfcompat._src.framework.tensor import Tensor, shape_text
 from tfcompat._src.framework.tensor_shape import TensorShape
@@ -124,15 +124,16 @@ def _identity(
     gradient: Any = _pass_gradient,
     fold: bool | None = True,
     text: str = "(input: T, *, T: type) -> (output: T)",
+    **fields: Any,
 ) -> None:
-    op(name, text, shape=_pass_shape, gradient=gradient, kernel=_pass, fold=fold, depth=2)
+    op(name, text, shape=_pass_shape, gradient=gradient, kernel=_pass, fold=fold, depth=2, **fields)
 
 
 def _no_gradient_allowed(op, grad):
     raise LookupError(f"Gradient explicitly disabled. Reason: {op.get_attr('message')!r}.")
 
 
-_identity("Identity")
+_identity("Identity", facts=Facts(hands_on="input", reads_through=True, scales_rows=True))
 _identity("Snapshot", NotDifferentiable("1.15 has no gradient of this one", raises=True))
 _identity("StopGradient", NotDifferentiable("StopGradient stops it"))
 _identity("PreventGradient", _no_gradient_allowed, text='(input: T, *, T: type, message: string = "") -> (output: T)')

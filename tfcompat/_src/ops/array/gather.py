@@ -15,7 +15,7 @@ from tfcompat._src.framework.constant_value import constant_value, known_value
 from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.indexed_slices import IndexedSlices
-from tfcompat._src.framework.op_spec import NotDifferentiable, op
+from tfcompat._src.framework.op_spec import Facts, NotDifferentiable, op
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.tensor import Tensor, shape_text
 from tfcompat._src.ops.array.shape import invalid, shape
@@ -149,6 +149,7 @@ def _gather(params, indices):
     "Taxis: INDEX) "
     "-> (output: Tparams)",
     shape=_gather_v2_shape, gradient=_gather_v2_gradient, constants=("axis",), fold=_numpy_gather_v2,
+    facts=Facts(rows_by="indices", picks=True),
 )  # fmt: skip
 def _gather_v2(params, indices, axis, *, batch_dims):
     at, batch = _checked_axes(params, indices, axis, batch_dims)

@@ -12,7 +12,7 @@ from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.convert import constant, convert_to_tensor
 from tfcompat._src.framework.deprecation import deprecated_argument_lookup
 from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
+from tfcompat._src.framework.op_spec import HOST, Facts, NotDifferentiable, op
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.tensor import Tensor, shape_text
 from tfcompat._src.framework.tensor_shape import TensorShape, as_shape
@@ -210,7 +210,7 @@ def reshape_to_input(op, grad):
 @op(
     "Reshape", "(tensor: T, shape: Tshape, *, T: type, Tshape: INDEX = int32) -> (output: T)", shape=reshape_shape,
     gradient=lambda op, grad: [reshape_to_input(op, grad), None], constants=("shape",),
-    fold=lambda x, sizes: np.reshape(x, reshaped_sizes(x, sizes)),
+    fold=lambda x, sizes: np.reshape(x, reshaped_sizes(x, sizes)), facts=Facts(hands_on="tensor"),
 )  # fmt: skip
 def _reshape(x, sizes):
     return jnp.reshape(x, reshaped_sizes(x, sizes))

@@ -14,7 +14,7 @@ from tfcompat._src.framework import checks, errors, raw
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.constant_value import known_value
 from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import NotDifferentiable, op, updates
+from tfcompat._src.framework.op_spec import Facts, NotDifferentiable, op, updates
 from tfcompat._src.framework.tensor import Tensor, shape_text
 from tfcompat._src.ops.array.fill import ones_like
 from tfcompat._src.ops.array.shape import invalid, shape
@@ -83,7 +83,7 @@ def _numpy_slice(x, begin, size):
 
 @op(
     "Slice", "(input: T, begin: Index, size: Index, *, T: type, Index: INDEX) -> (output: T)", shape=_slice_shape,
-    gradient=_slice_gradient, constants=("begin", "size"), fold=_numpy_slice,
+    gradient=_slice_gradient, constants=("begin", "size"), fold=_numpy_slice, facts=Facts(cuts=True),
     traceable=lambda op: () if (size := known_value(op.inputs[2])) is None or -1 in size else ("begin",),
 )  # fmt: skip
 def _slice(x, begin, size):
@@ -304,7 +304,7 @@ def _traced_strided_slice(x: Any, begin: Any, strides: np.ndarray, masks: Masks)
 @op(
     "StridedSlice", f"(input: T, {_SLICE_INPUTS}, *, T: type, Index: INDEX, {_MASK_ATTRS}) -> (output: T)",
     shape=_strided_slice_shape, gradient=_strided_slice_gradient, constants=("begin", "end", "strides"),
-    fold=_with_masks(_numpy_strided_slice), traceable=_index_is_free,
+    fold=_with_masks(_numpy_strided_slice), traceable=_index_is_free, facts=Facts(cuts=True),
 )  # fmt: skip
 @_with_masks
 def _strided_slice(x, begin, end, strides, masks):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.ordering import topological
 from tfcompat._src.framework.tensor import Tensor
 
@@ -32,8 +33,8 @@ def guards_of(ops: Iterable[Any], known: Collection[Tensor] = ()) -> dict[Any, G
         guards[op] = guard
         for i, t in enumerate(op._outputs):
             guards[t] = guard
-            if op.type in SWITCH and op.inputs[1] not in known:
-                guards[t] = guard | {(root_predicate(op.inputs[1], same), bool(i))}
+            if op.type in SWITCH and op._inputs[1] not in known:
+                guards[t] = guard | {(root_predicate(op._inputs[1], same), bool(i))}
     return guards
 
 
@@ -68,6 +69,6 @@ def same_reads(ops: Iterable[Any]) -> dict[Tensor, Tensor]:
             read = first.setdefault(op._inputs[0], op._outputs[0])
             if read is not op._outputs[0]:
                 found[op._outputs[0]] = read
-        elif op.spec.effects.writes or hasattr(op, "accesses"):
+        elif not isinstance(op, Operation) or op.spec.effects.writes:
             first.clear()
     return found

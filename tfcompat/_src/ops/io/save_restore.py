@@ -15,7 +15,7 @@ from tfcompat._src.checkpoint.v1_reader import V1Reader
 from tfcompat._src.checkpoint.v1_writer import V1Writer
 from tfcompat._src.framework import checks, dtypes, errors
 from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.op_spec import EXTERNAL, HOST, NotDifferentiable, op
+from tfcompat._src.framework.op_spec import EXTERNAL, HOST, Facts, NotDifferentiable, op
 from tfcompat._src.framework.tensor import shape_text
 
 _add = functools.partial(op, gradient=NotDifferentiable("files have no gradient", raises=True), place=HOST, depth=2)
@@ -227,7 +227,7 @@ def _restore(file_pattern, tensor_name, *, dt):
 
 
 _add("RestoreV2", "(prefix: string, tensor_names: string, shape_and_slices: string, *, dtypes: list(type) >= 1) "
-     "-> (tensors: dtypes)", shape=_restore_v2_shape, kernel=_restore_v2, effects=EXTERNAL)  # fmt: skip
+     "-> (tensors: dtypes)", shape=_restore_v2_shape, kernel=_restore_v2, effects=EXTERNAL, facts=Facts(reads_files=True))  # fmt: skip
 _add("Restore", "(file_pattern: string, tensor_name: string, *, dt: type, preferred_shard: int = -1) -> (tensor: dt)",
      shape=_restore_shape, kernel=_restore, effects=EXTERNAL)  # fmt: skip
 _add("RestoreSlice", "(file_pattern: string, tensor_name: string, shape_and_slice: string, *, dt: type, "

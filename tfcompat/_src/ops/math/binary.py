@@ -12,7 +12,7 @@ from jax import lax
 from tfcompat._src.framework import checks, dtypes, errors, raw
 from tfcompat._src.framework.convert import to_tensor
 from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import NotDifferentiable, op
+from tfcompat._src.framework.op_spec import Facts, NotDifferentiable, op
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.shape_inference import broadcast_inputs
 from tfcompat._src.framework.tensor import shape_text
@@ -301,9 +301,9 @@ def _xdivy_grad(op: Any, g: Any) -> list:
     return sum_to_inputs(op, raw.Mul(raw.Xdivy(_nonzero(x), y), g), raw.Mul(raw.Xdivy(raw.Neg(x), raw.Square(y)), g))
 
 
-def _binary(name: str, types: str, function: Callable, gradient: Any, fold: Callable | None = None) -> None:
+def _binary(name: str, types: str, function: Callable, gradient: Any, fold: Callable | None = None, **fields: Any) -> None:
     text = f"(x: T, y: T, *, T: {types}) -> (z: T)"
-    op(name, text, shape=broadcast_inputs, kernel=broadcasting(function), gradient=gradient, fold=fold, depth=2)
+    op(name, text, shape=broadcast_inputs, kernel=broadcasting(function), gradient=gradient, fold=fold, depth=2, **fields)
 
 
 _STEPWISE = NotDifferentiable("the derivative of a rounded quotient is zero")
@@ -325,10 +325,10 @@ for _name, _types in (("Add", _ADD), ("AddV2", _ADD_V2)):
         fold=_adding(np.add),
     )  # fmt: skip
 _binary("Sub", _MUL, lax.sub, _sub_grad, np.subtract)
-_binary("Mul", _MUL, lax.mul, _mul_grad, np.multiply)
+_binary("Mul", _MUL, lax.mul, _mul_grad, np.multiply, facts=Facts(scales_rows=True))
 _binary("MulNoNan", _NO_NAN, _multiply_no_nan, _mul_no_nan_grad)
 _binary("Div", _MUL, _divide, _real_div_grad, _numpy_divide)
-_binary("RealDiv", _MUL, _divide, _real_div_grad, _numpy_divide)
+_binary("RealDiv", _MUL, _divide, _real_div_grad, _numpy_divide, facts=Facts(scales_rows=True))
 _binary("DivNoNan", _NO_NAN, _divide_no_nan, _div_no_nan_grad)
 _binary("FloorDiv", _MUL, _floor_divide, _STEPWISE, _numpy_floor_divide)
 _binary("TruncateDiv", _MUL, _divide, _STEPWISE, _numpy_divide)

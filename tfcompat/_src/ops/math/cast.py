@@ -10,7 +10,7 @@ from jax import lax
 from tfcompat._src.framework import dtypes, errors, raw
 from tfcompat._src.framework.convert import to_tensor
 from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import op
+from tfcompat._src.framework.op_spec import Facts, op
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.shape_inference import unchanged
 from tfcompat._src.framework.tensor import Tensor
@@ -46,7 +46,7 @@ def _cast_numpy(x, *, DstT):
 
 
 @op("Cast", "(x: SrcT, *, SrcT: type, DstT: type, Truncate: bool = False) -> (y: DstT)",
-    shape=unchanged, gradient=_cast_grad, fold=_cast_numpy)  # fmt: skip
+    shape=unchanged, gradient=_cast_grad, fold=_cast_numpy, facts=Facts(scales_rows=True))  # fmt: skip
 def _cast(x, *, DstT):
     _require_numeric(x.dtype, DstT)
     if x.dtype == DstT:

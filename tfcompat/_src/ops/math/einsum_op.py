@@ -11,7 +11,7 @@ import numpy as np
 
 from tfcompat._src.framework import errors
 from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.op_spec import NotDifferentiable, op
+from tfcompat._src.framework.op_spec import COSTLY, NotDifferentiable, op
 from tfcompat._src.framework.tensor import shape_text
 
 _ELLIPSIS = "..."
@@ -100,7 +100,7 @@ def _check_sizes(terms: list[str], output: str, inputs: tuple) -> None:
 
 
 @op("Einsum", "(inputs: N*T, *, equation: string, N: int >= 1, T: type) -> (output: T)", shape=_einsum_shape,
-    gradient=NotDifferentiable("no gradient is defined", raises=True))  # fmt: skip
+    gradient=NotDifferentiable("no gradient is defined", raises=True), facts=COSTLY)  # fmt: skip
 def _einsum(inputs, *, equation):
     terms, output = _subscripts(equation, len(inputs))
     _check_sizes(terms, output, inputs)

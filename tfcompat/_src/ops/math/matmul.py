@@ -10,7 +10,7 @@ from jax import lax
 from tfcompat._src.framework import dtypes, errors, raw
 from tfcompat._src.framework.convert import to_tensor
 from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import op
+from tfcompat._src.framework.op_spec import COSTLY, op
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.shape_inference import broadcast, merge, merge_size, with_rank, with_rank_at_least
 from tfcompat._src.framework.tensor import shape_text
@@ -62,7 +62,7 @@ def _matmul_grad(op: Any, g: Any) -> list:
 
 
 @op("MatMul", f"(a: T, b: T, *, transpose_a: bool = False, transpose_b: bool = False, T: {_TYPES}) -> (product: T)",
-    shape=_matmul_shape, gradient=_matmul_grad)  # fmt: skip
+    shape=_matmul_shape, gradient=_matmul_grad, facts=COSTLY)  # fmt: skip
 def _matmul(a, b, *, transpose_a, transpose_b):
     for i, x in enumerate((a, b)):
         if x.ndim != 2:
@@ -152,8 +152,8 @@ def _batch_matmul_v2_grad(op: Any, g: Any) -> list:
 
 
 _BATCH = f"(x: T, y: T, *, T: {_TYPES}, adj_x: bool = False, adj_y: bool = False) -> (output: T)"
-op("BatchMatMul", _BATCH, shape=_batch_matmul_shape, kernel=_batch_matmul_of_equal_batches, gradient=_batch_matmul_grad)
-op("BatchMatMulV2", _BATCH, shape=_batch_matmul_v2_shape, kernel=_batch_matmul, gradient=_batch_matmul_v2_grad)
+op("BatchMatMul", _BATCH, shape=_batch_matmul_shape, kernel=_batch_matmul_of_equal_batches, gradient=_batch_matmul_grad, facts=COSTLY)
+op("BatchMatMulV2", _BATCH, shape=_batch_matmul_v2_shape, kernel=_batch_matmul, gradient=_batch_matmul_v2_grad, facts=COSTLY)
 
 
 # ---- SparseMatMul ----

@@ -14,7 +14,7 @@ from jax import lax
 from tfcompat._src.framework import checks, dtypes, errors, raw
 from tfcompat._src.framework.convert import to_tensor
 from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
+from tfcompat._src.framework.op_spec import HOST, Facts, NotDifferentiable, op
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.shape_inference import merge, with_rank, with_rank_at_least
 from tfcompat._src.framework.tensor import shape_text
@@ -279,7 +279,7 @@ def _since_nan(scatter: Callable) -> Callable:
     return extreme
 
 
-def _unsorted(name: str, types: str, scatter: Callable, initial: Callable, gradient: Callable) -> None:
+def _unsorted(name: str, types: str, scatter: Callable, initial: Callable, gradient: Callable, **fields: Any) -> None:
     def kernel(data, segment_ids, num_segments):
         checks.scalar("num_segments", num_segments, "should be a scalar, not shape {}")
         num = int(num_segments)
@@ -298,7 +298,7 @@ def _unsorted(name: str, types: str, scatter: Callable, initial: Callable, gradi
         f"(data: T, segment_ids: Tindices, num_segments: Tnumsegments, *, T: {types}, Tindices: INDEX, "
         "Tnumsegments: INDEX = int32) -> (output: T)"
     )
-    op(name, text, shape=_unsorted_shape, kernel=kernel, gradient=gradient, constants=("num_segments",), depth=2)
+    op(name, text, shape=_unsorted_shape, kernel=kernel, gradient=gradient, constants=("num_segments",), depth=2, **fields)
 
 
 def _gather_with_dropped(rows: Any, ids: Any, data: Any) -> tuple[Any, Any]:
@@ -352,7 +352,7 @@ def _unsorted_prod_grad(op: Any, g: Any) -> list:
     return [raw.Mul(_gather_or_zero(g, ids, data), slope), None, None]
 
 
-_unsorted("UnsortedSegmentSum", "NUMBER", lax.scatter_add, lambda dtype: 0, _unsorted_sum_grad)
+_unsorted("UnsortedSegmentSum", "NUMBER", lax.scatter_add, lambda dtype: 0, _unsorted_sum_grad, facts=Facts(rows_by="segment_ids"))
 _unsorted("UnsortedSegmentProd", "NUMBER", lax.scatter_mul, lambda dtype: 1, _unsorted_prod_grad)
 _unsorted("UnsortedSegmentMax", "REAL", _since_nan(lax.scatter_max), lowest, _unsorted_extreme_grad)
 _unsorted("UnsortedSegmentMin", "REAL", _since_nan(lax.scatter_min), highest, _unsorted_extreme_grad)

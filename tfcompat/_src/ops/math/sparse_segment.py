@@ -10,7 +10,7 @@ from jax import lax
 
 from tfcompat._src.framework import checks, raw
 from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
+from tfcompat._src.framework.op_spec import HOST, Facts, NotDifferentiable, op
 from tfcompat._src.framework.shape_inference import merge, with_rank, with_rank_at_least
 from tfcompat._src.ops.math.segment import (
     count_segments,
@@ -140,7 +140,7 @@ def _sparse_segment_grad(kind: str) -> None:
 
     text = f"(grad: T, indices: Tidx, segment_ids: int32, output_dim0: int32, *, T: {_FLOAT}, Tidx: INDEX = int32) -> (output: T)"
     op(f"SparseSegment{kind}Grad", text, shape=_grad_shape, kernel=kernel, gradient=_UNDEFINED,
-       constants=("output_dim0",), depth=2)  # fmt: skip
+       constants=("output_dim0",), depth=2, facts=Facts(rows_by="indices"))  # fmt: skip
 
 
 _sparse_segment_grad("Mean")

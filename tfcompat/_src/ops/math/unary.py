@@ -11,7 +11,7 @@ from jax import lax
 from tfcompat._src.framework import raw
 from tfcompat._src.framework.convert import to_tensor
 from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import NotDifferentiable, op
+from tfcompat._src.framework.op_spec import Facts, NotDifferentiable, op
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.shape_inference import unchanged
 
@@ -34,10 +34,10 @@ def number(like: Any, value: Any) -> np.ndarray:
 
 
 def _unary(
-    name: str, types: str, kernel: Callable, gradient: Any, fold: Callable | None = None, output: str = "T"
+    name: str, types: str, kernel: Callable, gradient: Any, fold: Callable | None = None, output: str = "T", **fields: Any
 ) -> None:
     text = f"(x: T, *, T: {types}) -> (y: {output})"
-    op(name, text, shape=unchanged, kernel=kernel, gradient=gradient, fold=fold, depth=2)
+    op(name, text, shape=unchanged, kernel=kernel, gradient=gradient, fold=fold, depth=2, **fields)
 
 
 def _by_input(derivative: Callable) -> Callable:
@@ -137,7 +137,7 @@ def _by_output(grad_op: str) -> Callable:
 
 
 _unary("Abs", _REAL_SIGNED, lax.abs, lambda op, g: [raw.Mul(g, raw.Sign(op.inputs[0]))], np.abs)
-_unary("Neg", _SIGNED, lax.neg, lambda op, g: [raw.Neg(g)], np.negative)
+_unary("Neg", _SIGNED, lax.neg, lambda op, g: [raw.Neg(g)], np.negative, facts=Facts(scales_rows=True))
 _unary("Reciprocal", _SIGNED, _reciprocal, _by_output("ReciprocalGrad"), _reciprocal_numpy)
 _unary("Inv", _SIGNED, _reciprocal, _by_output("InvGrad"), _reciprocal_numpy)
 _unary("Square", _SIGNED, _square, _by_input(_double), np.square)

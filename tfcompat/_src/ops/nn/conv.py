@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from tfcompat._src.framework import checks, errors, raw
 from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.op_spec import NotDifferentiable, op
+from tfcompat._src.framework.op_spec import COSTLY, NotDifferentiable, op
 from tfcompat._src.framework.tensor import shape_text
 from tfcompat._src.ops.nn import conv_kernels
 from tfcompat._src.ops.nn.window_sizes import join, split, text_attr, window_counts, window_positions
@@ -277,35 +277,35 @@ _OLD = NotDifferentiable("1.15 has no second derivative of the deprecated form",
 
 op(
     "Conv2D", f"(input: T, filter: T, *, T: FLOAT, {_ATTRS_2D}) -> (output: T)", shape=conv_shape("Conv2D", 4),
-    gradient=_TWO[0], kernel=_takes_2d(_conv("Conv2D", 4)),
+    gradient=_TWO[0], kernel=_takes_2d(_conv("Conv2D", 4)), facts=COSTLY,
 )  # fmt: skip
 op(
     "Conv2DBackpropInput", f"(input_sizes: int32, filter: T, out_backprop: T, *, T: FLOAT, {_ATTRS_2D}) -> (output: T)",
     shape=shape_of_sizes(0, 4), gradient=_TWO[1], constants=("input_sizes",),
-    kernel=_takes_2d(_input_grad("Conv2DCustomBackpropInput", 4)),
+    kernel=_takes_2d(_input_grad("Conv2DCustomBackpropInput", 4)), facts=COSTLY,
 )  # fmt: skip
 op(
     "Conv2DBackpropFilter", "(input: T, filter_sizes: int32, out_backprop: T, *, T: FLOAT, "
     f"{_ATTRS_2D}) -> (output: T)",
     shape=shape_of_sizes(1, 4), gradient=_TWO[2], constants=("filter_sizes",),
-    kernel=_takes_2d(_filter_grad("Conv2DCustomBackpropFilter", 4)),
+    kernel=_takes_2d(_filter_grad("Conv2DCustomBackpropFilter", 4)), facts=COSTLY,
 )  # fmt: skip
 op(
     "Conv3D", f"(input: T, filter: T, *, T: FLOAT, {_ATTRS_3D}) -> (output: T)", shape=conv_shape("Conv3D", 5),
-    gradient=_THREE[0], kernel=_takes_3d(_conv("Conv3D", 5)),
+    gradient=_THREE[0], kernel=_takes_3d(_conv("Conv3D", 5)), facts=COSTLY,
 )  # fmt: skip
 op(
     "Conv3DBackpropInputV2",
     f"(input_sizes: Tshape, filter: T, out_backprop: T, *, T: FLOAT, {_ATTRS_3D}, Tshape: INDEX = "
     "int32) -> (output: T)",
     shape=shape_of_sizes(0, 5), gradient=_THREE[1], constants=("input_sizes",),
-    kernel=_takes_3d(_input_grad("Conv3DBackpropInput", 5)),
+    kernel=_takes_3d(_input_grad("Conv3DBackpropInput", 5)), facts=COSTLY,
 )  # fmt: skip
 op(
     "Conv3DBackpropFilterV2", "(input: T, filter_sizes: int32, out_backprop: T, *, T: FLOAT, "
     f"{_ATTRS_3D}) -> (output: T)",
     shape=shape_of_sizes(1, 5), gradient=_THREE[2], constants=("filter_sizes",),
-    kernel=_takes_3d(_filter_grad("Conv3DBackpropFilter", 5)),
+    kernel=_takes_3d(_filter_grad("Conv3DBackpropFilter", 5)), facts=COSTLY,
 )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.convert import to_tensor
 from tfcompat._src.framework.deprecation import deprecated_argument_lookup
 from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import op
+from tfcompat._src.framework.op_spec import COSTLY, op
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.tensor import Tensor, shape_text
 from tfcompat._src.ops.array.shape import shape
@@ -74,7 +74,7 @@ def _require_gradient_shape(gradient: Any, wanted: tuple) -> None:
         )
 
 
-@op(_NATIVE, f"(input: T, filter: T, *, T: FLOAT, {_ATTRS}) -> (output: T)", shape=_depthwise_shape, gradient=_FORWARD)
+@op(_NATIVE, f"(input: T, filter: T, *, T: FLOAT, {_ATTRS}) -> (output: T)", shape=_depthwise_shape, gradient=_FORWARD, facts=COSTLY)
 def _depthwise(x, filters, *, strides, padding, data_format):
     out = _out_shape(x.shape, filters.shape, strides, padding, data_format)
     if 0 in out + x.shape + filters.shape:

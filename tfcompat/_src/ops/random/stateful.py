@@ -14,7 +14,7 @@ from jax import lax
 from tfcompat._src.framework import checks, convert, dtypes, errors, raw
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import HOST, RANDOM, NotDifferentiable, op
+from tfcompat._src.framework.op_spec import HOST, RANDOM, Facts, NotDifferentiable, op
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.tensor import Tensor, shape_text
 from tfcompat._src.framework.tensor_shape import dimension_value
@@ -212,7 +212,7 @@ def _gamma_kernel(xp: ModuleType) -> Callable:
 op(
     "RandomGamma", f"(shape: S, alpha: T, *, {_SEEDS}, S: INDEX, T: {{float16, float32, float64}}) -> (output: T)",
     shape=_samples_of_each, gradient=_gamma_gradient, kernel=_gamma_kernel(jnp), fold=_gamma_kernel(np),
-    constants=("shape",), effects=RANDOM, reserve=_reserve_samples,
+    constants=("shape",), effects=RANDOM, reserve=_reserve_samples, facts=Facts(rejects=True),
 )  # fmt: skip
 
 

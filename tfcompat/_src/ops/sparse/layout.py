@@ -13,7 +13,7 @@ from tfcompat._src.framework.constant_value import constant_value, constant_valu
 from tfcompat._src.framework.convert import constant, convert_to_tensor
 from tfcompat._src.framework.deprecation import deprecated_argument_lookup
 from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
+from tfcompat._src.framework.op_spec import HOST, Facts, NotDifferentiable, op
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.sparse_tensor import SparseTensor
 from tfcompat._src.framework.tensor import shape_text
@@ -209,7 +209,7 @@ def _fill_gradient(op, _, grad, __, ___):
     "SparseFillEmptyRows",
     "(indices: int64, values: T, dense_shape: int64, default_value: T, *, T: type) -> "
     "(output_indices: int64, output_values: T, empty_row_indicator: bool, reverse_index_map: int64)",
-    shape=_fill_shape, gradient=_fill_gradient, place=HOST,
+    shape=_fill_shape, gradient=_fill_gradient, place=HOST, facts=Facts(varying_length=True),
 )  # fmt: skip
 def _fill_empty_rows(indices, values, sizes, default):
     check_parts(indices, values, sizes)

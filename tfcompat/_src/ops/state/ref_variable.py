@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tfcompat._src.framework import checks, errors
-from tfcompat._src.framework.op_spec import HOST, Effects, NotDifferentiable, op, overwrites, reads, updates
+from tfcompat._src.framework.op_spec import HOST, Effects, Facts, NotDifferentiable, op, overwrites, reads, updates
 from tfcompat._src.framework.shape_inference import (
     InferenceContext,
     from_attr,
@@ -60,7 +60,7 @@ def _assign_shape(c: InferenceContext) -> list:
 
 @op("Assign", "(ref: Ref(T), value: T, *, T: type, validate_shape: bool = True, use_locking: bool = True) "
     "-> (output_ref: Ref(T))",
-    shape=_assign_shape, gradient=NO_GRADIENT, effects=overwrites("ref"), fold=True)  # fmt: skip
+    shape=_assign_shape, gradient=NO_GRADIENT, effects=overwrites("ref"), fold=True, facts=Facts(hands_on="value"))  # fmt: skip
 def _assign(ref, value, *, validate_shape):
     if validate_shape:
         wanted = ref.shape if ref is not None else checks.COLLECTOR.op.inputs[0]._sizes

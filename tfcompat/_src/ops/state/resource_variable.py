@@ -10,7 +10,7 @@ from tfcompat._src.framework import errors, raw
 from tfcompat._src.framework.convert import constant
 from tfcompat._src.framework.dtypes import cpp_name
 from tfcompat._src.framework.indexed_slices import IndexedSlices
-from tfcompat._src.framework.op_spec import EXTERNAL, HOST, op, overwrites, reads, updates
+from tfcompat._src.framework.op_spec import EXTERNAL, HOST, Facts, op, overwrites, reads, updates
 from tfcompat._src.framework.shape_inference import (
     InferenceContext,
     Sizes,
@@ -80,14 +80,14 @@ def _destroy(context, resource, *, ignore_lookup_error):
 
 
 @op("ReadVariableOp", "(resource: resource, *, dtype: type) -> (value: dtype)", shape=lambda c: [handle_sizes(c)],
-    gradient=lambda op, grad: [grad], effects=reads("resource"), fold=True)  # fmt: skip
+    gradient=lambda op, grad: [grad], effects=reads("resource"), fold=True, facts=Facts(reads_through=True))  # fmt: skip
 def _read(value):
     return value
 
 
 @op("AssignVariableOp", "(resource: resource, value: dtype, *, dtype: type) -> ()", shape=_assign_shape,
     gradient=NO_GRADIENT,
-    effects=overwrites("resource"), fold=True)  # fmt: skip
+    effects=overwrites("resource"), fold=True, facts=Facts(hands_on="value"))  # fmt: skip
 def _assign(old, value):
     return value
 
@@ -164,7 +164,7 @@ def _gather_gradient(op, grad):
     "(resource: resource, indices: Tindices, *, batch_dims: int = 0, validate_indices: bool = True, dtype: type, "
     "Tindices: INDEX) "
     "-> (output: dtype)",
-    shape=_gather_shape, gradient=_gather_gradient, effects=reads("resource"),
+    shape=_gather_shape, gradient=_gather_gradient, effects=reads("resource"), facts=Facts(rows_by="indices"),
     fold=lambda value, indices, *, batch_dims: gather._numpy_gather_v2(value, indices, batch_dims, batch_dims=batch_dims),
 )  # fmt: skip
 def _resource_gather(value, indices, *, batch_dims):

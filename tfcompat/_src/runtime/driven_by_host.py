@@ -1,0 +1,208 @@
+"""Conditionals and loops that the host drives, where they cannot be compiled: their parts run by plans of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from tfcompat._src.framework import jax_compat, run_limits
+from tfcompat._src.framework.findings import Finding, Kind
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.ops.control.guards import root_predicate
+from tfcompat._src.ops.control.loop_topology import Variable
+from tfcompat._src.runtime.cond_item import CondItem
+from tfcompat._src.runtime.item import Item
+from tfcompat._src.runtime.loop_differentiated import as_gradient, cotangent, refilled, wanted_of, with_room
+from tfcompat._src.runtime.loop_program import LoopGradientItem, LoopItem, LoopProgram
+from tfcompat._src.runtime.lower import Frame, collecting, leaf, lower, truth
+from tfcompat._src.runtime.plan import Plan
+from tfcompat._src.runtime.run_context import RunContext
+from tfcompat._src.runtime.variable_state import variable_key
+
+FEW_SHAPES = 3
+"""The iterations of a loop whose variables change shape are compiled for so many shapes; with others they run in NumPy."""
+Values = dict[Any, Any]
+"""The values of a run by tensor, and the tape of each loop on the host that is differentiated, by item."""
+RunSteps = Callable[[Plan, Values, RunContext], None]
+Show = Callable[[Tensor, Values, RunContext], Any]
+
+
+class HostCond:
+    """Runs the branch that a predicate chooses, by a plan of its own, which it keeps.
+
+    Args:
+      item: the conditional. run_steps: runs a plan. show: the value of a tensor that a run has left.
+    """
+
+    def __init__(self, item: CondItem, run_steps: RunSteps, show: Show) -> None:
+        self._item, self._run_steps, self._show = item, run_steps, show
+        self._plans: dict[bool, Plan] = {}
+
+    def __call__(self, values: Values, context: RunContext) -> None:
+        item = self._item
+        on = bool(truth(item.predicate, values[item.predicate]))
+        plan = self._plans.get(on)
+        if plan is None or plan.is_stale:
+            plan = self._plans[on] = self._plan(on, values, context)
+        inner = {**plan.known, **{t: values[t] for t in plan.feeds}}
+        self._run_steps(plan, inner, context)
+        for t in item.joined(on):
+            if t._dtype._is_ref_dtype and t not in inner:
+                inner[t] = self._show(t, inner, context)
+        values.update(item.results(on, inner))
+
+    def _plan(self, on: bool, values: Values, context: RunContext) -> Plan:
+        item = self._item
+        decided = {t: np.array(on) for t in item._inputs if root_predicate(t) is item.predicate}
+        feeds = [t for t in item._inputs if t in values and t not in decided]
+        return context.planner.part(item.on_side(on), item.joined(on), feeds, decided)
+
+
+class HostLoop:
+    """Runs a loop one iteration at a time: condition and body by plans of their own, which it keeps.
+
+    Args:
+      item: the loop. run_steps: runs a plan. show: the value of a tensor that a run has left.
+    """
+
+    def __init__(self, item: LoopItem, run_steps: RunSteps, show: Show) -> None:
+        self._item, self._program, self._run_steps, self._show = item, item.program, run_steps, show
+        self._plans: dict[tuple[str, bool], Plan] = {}
+        self._shapes: dict[str, set[tuple]] = {}
+
+    def __call__(self, values: Values, context: RunContext) -> None:
+        program = self._program
+        outer = {op._outputs[0]: values[op._inputs[0]] for op in program.constants if op._inputs[0] in values}
+        outer.update({t: outer[op._outputs[0]] for t, op in program.aliases.items() if op._outputs[0] in outer})
+        state = [values[v.enter._inputs[0]] for v in program.variables]
+        predicate = program.condition._inputs[0] if program.condition is not None else None
+        tape: list | None = None
+        if self._item.gradients:
+            tape = values[self._item] = []
+        for record in program.records:
+            values.update({record._outputs[0]: np.zeros(0, np.int32), record._outputs[1]: np.zeros((0, 6), np.uint32)})
+        changing_reads = program.changing_reads()
+        while True:
+            run_limits.require_time()
+            current = {**outer, **{t: context.variable_state.read(v, variable_key(v)) for t, v in changing_reads.items()}}
+            for v, value in zip(program.variables, state):
+                current.update(dict.fromkeys(program.names_inside(v), value))
+            if predicate is not None:
+                found = self._run_part("condition", program.condition_items, [predicate, *program.shared], current, context)
+                if not bool(truth(predicate, found[0])):
+                    break
+                current.update(zip(program.shared, found[1:]))
+            if tape is not None:
+                tape.append((current, {op: context.random_state.row(op) for op in program.randoms}))
+            if predicate is None:
+                found = self._run_part("body", program.body_items, [e._inputs[0] for e in program.exits], current, context)
+                values.update(zip((e._outputs[0] for e in program.exits), found))
+                return
+            state = self._run_part("body", program.body_items, [v.following for v in program.variables], current, context)
+        final = {v.enter: value for v, value in zip(program.variables, state)}
+        for exit in program.exits:
+            source = program.entering(exit)
+            values[exit._outputs[0]] = final[source] if source in final else values.get(source._inputs[0])
+
+    def _run_part(self, part: str, items: Sequence[Item], wanted: list[Tensor], given: Values, context: RunContext) -> list[Any]:
+        """Runs the condition or the body once; the values of `wanted`."""
+        compiles = self._is_worth_compiling(part, given)
+        plan = self._plans.get((part, compiles))
+        if plan is None or plan.is_stale:
+            plan = self._plans[part, compiles] = self._plan(items, wanted, given, context, compiles)
+        inner = {**plan.known, **{t: given[t] for t in plan.feeds}}
+        self._run_steps(plan, inner, context)
+        return [inner[t] if t in inner else self._show(t, inner, context) for t in wanted]
+
+    def _plan(self, items: Sequence[Item], wanted: list[Tensor], given: Values, context: RunContext, compiles: bool) -> Plan:
+        """A plan for a part; the session keeps it for other plans with the same loop."""
+        inside = self._program.known
+        used = {t for item in items for t in item._inputs} | set(wanted)
+        feeds = [t for t in given if t in used and t not in inside]
+        known = tuple([(t, np.asarray(v).tobytes()) for t, v in inside.items() if t in used])
+        key = (compiles, tuple([item.operations for item in items]), tuple(wanted), tuple(feeds), known)
+        plan = context.loop_plans.get(key)
+        if plan is None or plan.is_stale:
+            plan = context.loop_plans[key] = context.planner.part(items, wanted, feeds, inside, compiles)
+        return plan
+
+    def _is_worth_compiling(self, part: str, given: Values) -> bool:
+        """Whether the loop variables keep their shapes, or have one of the first few that they had in this part of the loop."""
+        condition = self._program.condition
+        if condition is None or Finding(Kind.CHANGES_SHAPE, condition) not in condition._graph.findings:
+            return True
+        names = [t for v in self._program.variables for t in self._program.names_inside(v)[:1]]
+        shapes = tuple([getattr(given[t], "shape", None) for t in names])
+        seen = self._shapes.setdefault(part, set())
+        if len(seen) < FEW_SHAPES or not jax_compat.compiles_to_cpu():
+            seen.add(shapes)
+        return shapes in seen
+
+
+def run_backwards(item: LoopGradientItem, values: dict[Any, Any]) -> None:
+    """Runs the gradient of a loop that was driven from the host, iteration by iteration, on the values it noted.
+
+    Raises:
+      NotImplementedError: it is the second derivative, or the loop has host work inside or was run elsewhere.
+    """
+    op, program = item.op, item.loop.program
+    if op.type != "LoopGradient":
+        raise NotImplementedError(f"the second derivative of {program.name}, which is driven from the host")
+    if item.loop not in values:
+        raise NotImplementedError(f"the gradient of {program.name}, which was run in a branch of its own")
+    hidden = next((o for o in program.operations if o.spec.effects.external), None)
+    if hidden is not None:
+        raise NotImplementedError(f"the gradient of {program.name} through {hidden.name} (op type {hidden.type}), which runs on the host")
+    variables = [v for v in program.variables if v.following._dtype.is_floating or v.following._dtype.is_complex]
+    captured = [t for t in wanted_of(op) if t in values and any(e._inputs[0] is t for e in program.constants)]
+    given = dict(zip((t.op for t in op.input_named("exits")), (cotangent(values[t]) for t in op.input_named("grads"))))
+    by_enter = {program.entering(e): given[e] for e in program.exits if e in given}
+    flows = [by_enter.get(v.enter) for v in variables]
+    sums: list[Any] = [0] * len(captured)
+    for noted in reversed(values[item.loop]):
+        flows, found = _one_back(program, variables, captured, noted, flows)
+        sums = [s if g is None else s + g for s, g in zip(sums, found)]
+    total = {t: g for t, g in zip(captured, sums) if not isinstance(g, int)}
+    for v, flow in zip(variables, flows):
+        if flow is not None:
+            source = v.enter._inputs[0]
+            total[source] = total[source] + flow if source in total else flow
+    for enter in program.constants:
+        if enter in by_enter:
+            source = enter._inputs[0]
+            total[source] = total[source] + by_enter[enter] if source in total else by_enter[enter]
+    for tensor, output in zip(wanted_of(op), op._outputs):
+        grad = total.get(tensor)
+        values[output] = as_gradient(jnp.zeros_like(leaf(values[tensor])) if grad is None else grad, values[tensor])
+
+
+def _one_back(
+    program: LoopProgram, variables: list[Variable], captured: list[Tensor], entry: tuple[dict, dict], flows: list[Any]
+) -> tuple[list, list]:
+    """The gradients before one iteration, of its variables and of what the loop captured, from those after it.
+
+    `entry` has the values that the iteration started with, and the rows of its random operations.
+    """
+    noted, rows = entry
+    inside = [[e._outputs[0] for e in program.constants if e._inputs[0] is t] for t in captured]
+    names = [program.names_inside(v) for v in variables] + [n + [a for a, e in program.aliases.items() if e._outputs[0] in n] for n in inside]
+
+    def run(primals: list) -> list:
+        frame = Frame({**program.known, **numbers}, {}, rows, differentiated=1)
+        for group, value, before in zip(names, primals, given):
+            frame.values.update(dict.fromkeys(group, refilled(before, value)))
+        with collecting():
+            for item in (*(program.condition_items if program.shared else ()), *program.body_items):
+                lower(item, frame)
+        return [leaf(frame.values[v.following]) for v in variables]
+
+    numbers = {t: np.asarray(v) if isinstance(v, jax.Array) else v for t, v in noted.items()}
+    given = [next(noted[n] for n in group if n in noted) for group in names]
+    after, pull = jax.vjp(run, list(map(leaf, given)))
+    (found,) = pull([jnp.zeros(a.shape, a.dtype) if g is None else jnp.conj(with_room(g, a)) for a, g in zip(after, flows)])
+    found = [jnp.conj(g) for g in found]
+    return found[: len(variables)], found[len(variables) :]

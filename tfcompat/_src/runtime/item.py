@@ -1,0 +1,90 @@
+"""What the stages of a run pass on: items, each an operation or several that run as one (a conditional, a loop, towers).
+
+An item is made once from the graph and never changes; what a stage finds out about it, the stage keeps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable
+from dataclasses import dataclass
+
+from tfcompat._src.framework.op_spec import PURE, Effects, OpSpec
+from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.runtime.variable_state import accesses
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Item:
+    """Something that a plan places and runs.
+
+    Attributes:
+      name, type: as `explain` shows them.
+      _id: its place in the order in which nodes were made.
+      _inputs: the tensors that it takes. _outputs: those that it gives.
+      _control_inputs: the operations that it waits for.
+      operations: all operations inside, in order. stands_for: the operations of the graph in whose place it is.
+      reads, writes: the handle operations of the variables that it reads and writes.
+      constants: the positions of the inputs that must be NumPy values when it is compiled.
+      effects: what it does beside that. counted_positions: inputs of which it takes more entries than there are.
+    """
+
+    name: str
+    type: str
+    _id: float
+    _inputs: tuple[Tensor, ...]
+    _outputs: tuple[Tensor, ...]
+    _control_inputs: tuple[Operation, ...]
+    operations: tuple[Operation, ...]
+    stands_for: frozenset[Operation]
+    reads: tuple[Operation, ...] = ()
+    writes: tuple[Operation, ...] = ()
+    constants: frozenset[int] = frozenset()
+    effects: Effects = PURE
+    counted_positions: tuple[int, ...] = ()
+
+
+class OpItem(Item):
+    """One operation. `op` is the node, `spec` the record of its type."""
+
+    op: Operation
+    spec: OpSpec
+
+    def __init__(self, op: Operation, fed: Container[Tensor] = ()) -> None:
+        reads, writes = accesses(op, fed)
+        spec = op.spec
+        self.__dict__.update(
+            op=op, spec=spec, name=op._name, type=op.type, _id=op._id, _inputs=op._inputs, _outputs=op._outputs,
+            _control_inputs=op._control_inputs, operations=(op,), stands_for=(op,), reads=reads, writes=writes,
+            constants=op.constant_positions(), effects=spec.effects, counted_positions=spec.counted_positions,
+        )  # fmt: skip
+
+
+Node = Operation | Item
+"""What stands in a graph while its items are being made: an operation, or the item that has taken the place of some."""
+
+
+def as_items(nodes: Iterable[Node], fed: Container[Tensor]) -> tuple[Item, ...]:
+    """Items in place of the operations among some nodes. A ref that is `fed` is a value, and no variable is read."""
+    return tuple([OpItem(node, fed) if isinstance(node, Operation) else node for node in nodes])
+
+
+def operations_of(nodes: Iterable[Node]) -> list[Operation]:
+    """The operations of nodes, also of items inside items, in order."""
+    return [op for node in nodes for op in ((node,) if isinstance(node, Operation) else node.operations)]
+
+
+def accesses_of(nodes: Iterable[Node], fed: Container[Tensor]) -> tuple[list[Operation], list[Operation]]:
+    """The variables that nodes read and write."""
+    reads: list[Operation] = []
+    writes: list[Operation] = []
+    for node in nodes:
+        r, w = accesses(node, fed) if isinstance(node, Operation) else (node.reads, node.writes)
+        reads += r
+        writes += w
+    return reads, writes
+
+
+def constants_of(node: Node) -> frozenset[int]:
+    """The positions of the inputs that a node needs as NumPy values when it is compiled."""
+    return node.constant_positions() if isinstance(node, Operation) else node.constants

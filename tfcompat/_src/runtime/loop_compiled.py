@@ -1,0 +1,337 @@
+"""A loop compiled: one `lax.while_loop`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from tfcompat._src.framework import checks
+from tfcompat._src.framework.findings import Finding, Kind
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.ops.control.loop_topology import Variable
+from tfcompat._src.ops.flow.array_value import COUNTERS, DeviceArray
+from tfcompat._src.runtime.differentiable_loop import bounded_scan, bounded_while
+from tfcompat._src.runtime.item import OpItem
+from tfcompat._src.runtime.loop_program import LoopItem, behind_identity
+from tfcompat._src.runtime.lower import Frame, Replan, collecting, lower, primal, truth
+from tfcompat._src.runtime.lower_cond import zeros_of
+from tfcompat._src.runtime.variable_state import variable_key, variable_op
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Carry:
+    """What one iteration leaves to the next.
+
+    Attributes:
+      variables: the loop variables. state: the values of the variables (of the session) that the loop writes.
+      rows: where random operations stand, uint32[6] each. moved: how far they have moved. counts: how often inner loops ran at most.
+      total: how many iterations there were.
+      holds: for each check whether it has held so far, shown: the values of its first failure; None until the checks are known.
+      goes_on: the condition for the next iteration, shared: what the body takes from it; None where the condition is computed
+        when it is asked for.
+    """
+
+    variables: list[Any]
+    state: list[Any]
+    rows: list[Any]
+    moved: list[Any]
+    counts: list[Any]
+    total: Any
+    holds: list[Any] | None = None
+    shown: list[Any] | None = None
+    goes_on: Any = None
+    shared: list[Any] | None = None
+
+
+class LoopLowering:
+    """One loop that is being traced in one frame."""
+
+    def __init__(self, item: LoopItem, frame: Frame) -> None:
+        self.item, self.program, self.frame = item, item.program, frame
+        program = self.program
+        self.randoms = program.randoms
+        self.written = list(dict.fromkeys(variable_key(v) for v in program.writes))
+        self.outer = {**program.known, **self._constants()}
+        self.spans = [self._span(v) for v in program.variables]
+        self.changing_reads = {t: variable_key(v) for t, v in program.changing_reads().items()}
+        self.inner_counts = inner_loops(item) if frame.counts is not None or program.records else []
+        self.checks: list[checks.Check] = []
+
+    def _constants(self) -> dict[Tensor, Any]:
+        values = self.frame.values
+        found = {op._outputs[0]: values[op._inputs[0]] for op in self.program.constants if op._inputs[0] in values}
+        found.update({t: found[op._outputs[0]] for t, op in self.program.aliases.items() if op._outputs[0] in found})
+        return {**found, **{t: v for t, v in self.program.known.items() if t in found and not isinstance(found[t], jax.core.Tracer)}}
+
+    def _span(self, variable: Variable) -> range | None:
+        """The numbers that a counter can be in the body, where its start and a bound of the number of iterations are known."""
+        start, step = self.frame.values.get(variable.enter._inputs[0]), self.program.step(variable)
+        limit = self.program.bound(self.frame.values.get)[0]
+        if step is None or not limit or not isinstance(start, (np.ndarray, np.generic)) or start.ndim:
+            return None
+        return range(int(start), int(start) + limit * step, step)
+
+    def _written_in_turn(self, variable: Variable, entering: Any) -> range | None:
+        """Where the iterations write in a TensorArray that is a loop variable, when each writes one element at a counter."""
+        write = behind_identity(variable.following).op
+        if write.type != "TensorArrayWriteV3" or not isinstance(entering, DeviceArray) or not entering.is_unwritten or entering.meta.source:
+            return None
+        if behind_identity(write._inputs[3]) not in self.program.names_inside(variable):
+            return None
+        index = behind_identity(write._inputs[1])
+        return next((s for v, s in zip(self.program.variables, self.spans) if s is not None and index in self.program.names_inside(v)), None)
+
+    # ---- one iteration ----
+
+    def _inside(self, carry: Carry) -> Frame:
+        """The frame of one iteration."""
+        program, frame = self.program, self.frame
+        values = dict(self.outer)
+        for v, value in zip(program.variables, carry.variables):
+            values.update(dict.fromkeys(program.names_inside(v), value))
+        values.update(zip(program.shared, carry.shared or ()))
+        state = {**frame.state, **dict(zip(self.written, carry.state))}
+        values.update({t: state[key] for t, key in self.changing_reads.items()})
+        rng = {**frame.rng, **dict(zip(self.randoms, carry.rows))}
+        counts = {} if self.inner_counts else None
+        return Frame(values, state, rng, {}, frame.differentiated, frame.lengths, counts)
+
+    def _condition(self, carry: Carry) -> Any:
+        inner = self._inside(carry)
+        for item in self.program.condition_items:
+            lower(item, inner)
+        predicate = self.program.condition._inputs[0]
+        return inner, truth(predicate, inner.values[predicate])
+
+    def _body(self, carry: Carry) -> Carry:
+        """The state after one more iteration; `goes_on`, where the carry has it, is computed for the next one."""
+        program = self.program
+        COUNTERS.spans.update((id(value), (value, span)) for value, span in zip(carry.variables, self.spans) if span is not None)
+        with collecting() as found:
+            inner = self._inside(carry)
+            if program.shared and carry.shared is None:
+                for item in program.condition_items:
+                    lower(item, inner)
+            for item in program.body_items:
+                lower(item, inner)
+            after = self._after(carry, inner, [inner.values[v.following] for v in program.variables])
+            if carry.goes_on is not None:
+                after = self._with_condition(after)
+        self.checks = list(found)
+        holds, shown = self._merged_checks(found, carry.holds, carry.shown)
+        return replace(after, holds=holds, shown=shown)
+
+    def _after(self, carry: Carry, inner: Frame, variables: list[Any]) -> Carry:
+        rows = [_advanced(inner.rng[op], inner.reserves.get(op)) for op in self.randoms]
+        moved = [m + _as_count(inner.reserves.get(op)) for op, m in zip(self.randoms, carry.moved)]
+        counts = [jnp.maximum(c, inner.counts.get(u, 0)) for u, c in zip(self.inner_counts, carry.counts)]
+        return Carry([_as_carried(v) for v in variables], [jnp.asarray(inner.state[k]) for k in self.written], rows, moved, counts, carry.total + np.int32(1))
+
+    @staticmethod
+    def _merged_checks(found: list[checks.Check], holds: list[Any] | None, shown: list[Any] | None) -> tuple[list[Any], list[Any]]:
+        """For each check whether it has held so far, and the values of its first failure."""
+        ok = [jnp.asarray(c.ok) for c in found]
+        values = [tuple(map(jnp.asarray, c.traced_values())) for c in found]
+        if holds is None or shown is None:
+            return ok, values
+        kept = [jax.tree.map(lambda new, old, f=f: jax.lax.select(jnp.broadcast_to(f, new.shape), new, old), v, s) for f, v, s in zip(holds, values, shown)]
+        return [jnp.logical_and(f, o) for f, o in zip(holds, ok)], kept
+
+    # ---- the whole loop ----
+
+    def _start(self) -> Carry:
+        program, frame = self.program, self.frame
+        limit = program.bound(frame.values.get)[0]
+        entering = [frame.values[v.enter._inputs[0]] for v in program.variables]
+        entering = [v.with_room_for(limit) if isinstance(v, DeviceArray) else v for v in entering]
+        self.turns = [self._written_in_turn(v, value) for v, value in zip(program.variables, entering)]
+        entering = [value if span is None else value.in_turn() for value, span in zip(entering, self.turns)]
+        return Carry(
+            variables=[_as_carried(v) for v in entering],
+            state=[jnp.asarray(frame.state[k]) for k in self.written],
+            rows=[jnp.asarray(frame.rng[op]) for op in self.randoms],
+            moved=[jnp.zeros((), np.int64) for _ in self.randoms],
+            counts=[jnp.zeros((), np.int32) for _ in self.inner_counts],
+            total=jnp.zeros((), np.int32),
+        )
+
+    def run(self) -> None:
+        """Traces the loop and files what comes out of it."""
+        if self.program.condition is None:
+            self._run_once()
+            return
+        carry = self._start()
+        if self.program.bound(self.frame.values.get) == (0, True):
+            self._finish(carry)
+            return
+        pure = not (self.randoms or self.written or self.inner_counts) or not self.program.condition_items or self._is_cond_pure()
+        if not pure:
+            carry = self._with_condition(carry)
+        outer = dict(COUNTERS.spans)
+        try:
+            body, carry = self._traced_body(carry)
+        finally:
+            COUNTERS.spans = outer
+        self._finish(self._loop(body, carry))
+
+    def _run_once(self) -> None:
+        """Runs a frame without condition: its values go in, through its operations, and out."""
+        inner = self._inside(self._start())
+        for item in self.program.body_items:
+            lower(item, inner)
+        self.frame.state.update(inner.state)
+        self.frame.reserves.update(inner.reserves)
+        left = {e._outputs[0]: e._inputs[0] for e in self.program.exits}
+        self.frame.values.update({
+            out: inner.state[variable_key(variable_op(t))] if t._dtype._is_ref_dtype and t not in inner.values else inner.values[t]
+            for out, t in left.items()
+        })  # fmt: skip
+
+    def _is_cond_pure(self) -> bool:
+        effects = [i.effects for i in self.program.condition_items]
+        plain = all(isinstance(i, OpItem) for i in self.program.condition_items)
+        return plain and not any(e.random or e.writes for e in effects)
+
+    def _with_condition(self, carry: Carry) -> Carry:
+        """The carry with the condition for the iteration that follows it, and with what the condition itself changes."""
+        inner, goes_on = self._condition(carry)
+        after = self._after(carry, inner, carry.variables)
+        shared = [jnp.asarray(inner.values[t]) for t in self.program.shared]
+        return replace(after, goes_on=jnp.asarray(goes_on), shared=shared, total=carry.total)
+
+    def _traced_body(self, carry: Carry) -> tuple[Callable, Carry]:
+        """The body as a function of a carry whose structure and shapes it keeps, traced once; and that carry."""
+        for _ in range(4):
+            closed, out = jax.make_jaxpr(self._body, return_shape=True)(carry)
+            if carry.holds is None and out.holds:
+                zeros = [jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), v) for v in out.shown]
+                carry = replace(carry, holds=[jnp.asarray(True) for _ in out.holds], shown=zeros)
+                continue
+            changed = self._with_arrays_shaped(carry, out)
+            if changed is None:
+                break
+            carry = changed
+        self._require_same_shapes(carry, out)
+        structure = jax.tree.structure(carry)
+
+        def body(c: Carry) -> Carry:
+            flat = jax.core.eval_jaxpr(closed.jaxpr, closed.consts, *jax.tree.leaves(c))
+            return jax.tree.unflatten(structure, flat)
+
+        return body, carry
+
+    @staticmethod
+    def _with_arrays_shaped(carry: Carry, out: Carry) -> Carry | None:
+        """The carry with buffers for the TensorArrays whose element shape the body has shown, and arrays where it has shown that a number
+        stands for one; None where there are none of either.
+        """
+        variables, changed = [], False
+        for before, after in zip(carry.variables, out.variables):
+            if isinstance(after, DeviceArray) and not isinstance(before, DeviceArray):
+                before, changed = zeros_of(after), True
+            elif isinstance(before, DeviceArray) and isinstance(after, DeviceArray) and before.buffer is None and after.buffer is not None:
+                before, changed = before.with_element_shape(after.buffer.shape[1:]), True
+            variables.append(before)
+        return replace(carry, variables=variables) if changed else None
+
+    def _require_same_shapes(self, carry: Carry, out: Carry) -> None:
+        for v, before, after in zip(self.program.variables, carry.variables, out.variables):
+            shapes = [[(x.shape, x.dtype) for x in jax.tree.leaves(side)] for side in (before, after)]
+            if shapes[0] != shapes[1]:
+                tensor = v.merge._outputs[0]
+                raise Replan(Finding(Kind.CHANGES_SHAPE, self.program.condition), f"{tensor.name} changes its shape in {self.program.name}")
+
+    def _loop(self, body: Callable, carry: Carry) -> Carry:
+        limit, exact = self.program.bound(self.frame.values.get)
+        if not self.frame.differentiated:
+            return jax.lax.while_loop(self._test, body, carry)
+        if limit is None:
+            limit, exact = self.frame.lengths.get(self.item), False
+        if limit is None:
+            raise NotImplementedError(f"the gradient of {self.program.name}: how often it runs is not known before it runs")
+        bounded = bounded_while if self.frame.differentiated == 1 else bounded_scan
+        return bounded(None if exact else self._test, body, carry, limit)
+
+    def _test(self, carry: Carry) -> Any:
+        """Whether the loop goes on: its condition holds, and no check in it has failed."""
+        goes_on, found = carry.goes_on, []
+        if goes_on is None:
+            with collecting() as found:
+                _, goes_on = self._condition(carry)
+        for ok in (*(carry.holds or ()), *[check.ok for check in found]):
+            goes_on = jnp.logical_and(goes_on, ok)
+        return jnp.asarray(goes_on)
+
+    def _finish(self, final: Carry) -> None:
+        program, frame = self.program, self.frame
+        values = {
+            v.enter: value if span is None else value.after_turns(span, final.total)
+            for v, value, span in zip(program.variables, final.variables, self.turns)
+        }
+        for exit in program.exits:
+            source = program.entering(exit)
+            value = values.get(source)
+            if value is None and source._inputs[0] in frame.values:
+                value = frame.values[source._inputs[0]]
+            elif value is None and frame.differentiated and source._inputs[0]._dtype._is_ref_dtype:
+                value = primal(source._inputs[0], frame)
+            if value is not None:
+                frame.values[exit._outputs[0]] = value
+        frame.state.update(zip(self.written, final.state))
+        for op, moved in zip(self.randoms, final.moved):
+            frame.reserves[op] = frame.reserves.get(op, 0) + moved
+        for check, ok, shown in zip(self.checks, final.holds or (), final.shown or ()):
+            merged = check.without_traced_values().merge_values(list(shown))
+            checks.COLLECTOR.checks.append(checks.Check(ok, check.text, merged, check.op, check.error))
+        if frame.counts is not None:
+            frame.counts[self.item] = jnp.maximum(frame.counts.get(self.item, 0), final.total)
+            for inner, count in zip(self.inner_counts, final.counts):
+                frame.counts[inner] = jnp.maximum(frame.counts.get(inner, 0), count)
+        for record in program.records:
+            frame.values[record._outputs[0]] = _padded(jnp.stack([final.total, *final.counts]))
+            rows = [jnp.asarray(frame.rng[op]) for op in self.randoms]
+            frame.values[record._outputs[1]] = jnp.stack(rows) if rows else jnp.zeros((0, 6), np.uint32)
+
+
+def inner_loops(item: LoopItem) -> list[LoopItem]:
+    """The loops inside a loop, each before those inside it."""
+    return [loop for child in item.program.inner for loop in (child, *inner_loops(child))]
+
+
+def _as_carried(value: Any) -> Any:
+    """A value as arrays without weak types."""
+    return jax.tree.map(lambda x: jnp.asarray(x, x.dtype), value)
+
+
+def _as_count(reserve: Any) -> Any:
+    return jnp.asarray(0 if reserve is None else reserve, np.int64)
+
+
+def _advanced(row: Any, reserve: Any) -> Any:
+    """A random row whose 128-bit counter has moved on by `reserve`."""
+    row = jnp.asarray(row)
+    if reserve is None:
+        return row
+    amount = jnp.asarray(reserve, np.uint64)
+    add = [(amount & np.uint64(0xFFFFFFFF)).astype(np.uint32), (amount >> np.uint64(32)).astype(np.uint32), np.uint32(0), np.uint32(0)]
+    words, carry = [], np.uint32(0)
+    for i in range(4):
+        total = row[2 + i] + add[i]
+        over = (total < add[i]).astype(np.uint32)
+        words.append(total + carry)
+        carry = over | (words[-1] < carry).astype(np.uint32)
+    return jnp.stack([row[0], row[1], *words])
+
+
+def _padded(counts: Any) -> Any:
+    """Each count rounded up to a power of two, so that few different programs are compiled."""
+    wanted = jnp.maximum(counts, 1) - 1
+    for shift in (1, 2, 4, 8, 16):
+        wanted = wanted | (wanted >> shift)
+    return (wanted + 1).astype(np.int32)

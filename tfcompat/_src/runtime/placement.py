@@ -1,0 +1,234 @@
+"""Stage 5, its first half: which items of a plan run on the host, in NumPy, and which values must be known before compiling.
+
+`placement_rules` says where an item runs; here is what its rules ask, and what follows from them for other items.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import numpy as np
+
+from tfcompat._src.framework import op_spec
+from tfcompat._src.framework.findings import Finding
+from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.ops.control.guards import SWITCH
+from tfcompat._src.ops.flow.array_origin import array_op
+from tfcompat._src.runtime import placement_rules
+from tfcompat._src.runtime.fold import MAX_FOLDED_ELEMENTS, can_fold
+from tfcompat._src.runtime.item import Item, OpItem
+from tfcompat._src.runtime.loop_program import LoopGradientItem, LoopItem, loops_of
+from tfcompat._src.runtime.place import Placer
+from tfcompat._src.runtime.towers import TowersItem
+from tfcompat._src.runtime.variable_state import HANDLE_OPS
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a plan is to be made for.
+
+    Attributes:
+      items: what is to run, sources first. fetched: what must come out. feeds: what comes in. known: what has a value before.
+      assumed: sizes that the plan takes for granted and checks.
+      findings: what runs have found out about the graph.
+      prefers_numpy: where there is a choice, NumPy: the work is small, or comes with other shapes each time.
+      compiles: false where shapes come once, so that NumPy computes all that it can.
+      is_first: whether it is the first plan for its fetches. limited: whether the run has a time limit.
+    """
+
+    items: Sequence[Item]
+    fetched: Sequence[Tensor]
+    feeds: Sequence[Tensor]
+    known: Mapping[Tensor, np.ndarray]
+    assumed: Mapping[Tensor, np.ndarray] = field(default_factory=dict)
+    findings: set[Finding] = field(default_factory=set)
+    prefers_numpy: bool = False
+    compiles: bool = True
+    is_first: bool = False
+    limited: bool = False
+
+
+class Placement:
+    """Where the items of one plan run.
+
+    Attributes:
+      items: those that run. producer: of each tensor. users: of each tensor. owner: the item of each operation.
+      on_host: the items that run on the host. rules: the name of the rule that put each item where it is.
+      statics: the tensors that must be NumPy values before something is compiled.
+      constants: the positions of such inputs of each item. devices: the JAX device or mesh of each item, where there are several.
+    """
+
+    def __init__(self, work: Work, placer: Placer) -> None:
+        self.work, self.known = work, work.known
+        self.items = [i for i in work.items if not all(t in self.known for t in i._outputs) or not i._outputs]
+        self.fed, self.fetched = set(work.feeds), set(work.fetched)
+        self.producer = {t: i for i in self.items for t in i._outputs}
+        self.users: dict[Tensor, list[Item]] = {}
+        for i in self.items:
+            for t in i._inputs:
+                self.users.setdefault(t, []).append(i)
+        self.owner = {op: i for i in self.items for op in i.operations}
+        self.on_host: set[Item] = set()
+        self.rules: dict[Item, str] = {}
+        self.statics: set[Tensor] = set()
+        self._traced_static: dict[Tensor, bool] = {}
+        self._varying: dict[Tensor, bool] = {}
+        self._must_count: dict[LoopItem, bool] = {}
+        self.devices = self._devices(placer)
+        self.only_samples = work.is_first and placement_rules.only_samples(self)
+        self.in_numpy = self.only_samples or work.prefers_numpy or placement_rules.is_initializer(self)
+        self._apply_rules()
+        self.constants = {i: self._constants_of(i) for i in self.items}
+        for item in self.items:
+            if item not in self.on_host:
+                for position in self.constants[item]:
+                    self._demand_static(item._inputs[position])
+
+    def _devices(self, placer: Placer) -> dict[Item, Any]:
+        """The JAX device of each item, or their mesh; none where all are on the default device."""
+        if len(placer.jax_devices) == 1:
+            return {}
+        for item in self.items:
+            if isinstance(item, TowersItem):
+                return dict.fromkeys(self.items, item.place)
+        found: dict[Item, Any] = {}
+        for item in self.items:
+            ops = [op for op in item.operations if op.type not in HANDLE_OPS] or item.operations
+            found[item] = Counter(placer.device_of(op).jax_device for op in ops).most_common(1)[0][0] if ops else None
+        is_plain = not placer.has_twins and set(found.values()) <= {jax.devices()[0]}
+        return {} if is_plain else found
+
+    def _apply_rules(self) -> None:
+        for item in self.items:
+            for loop in loops_of(item):
+                self._must_count[loop] = bool(loop.gradients) and loop.program.must_count(self.is_traced_static)
+            self._put(item, placement_rules.first_that_holds(self, item))
+        for item in reversed(self.items):
+            if placement_rules.is_read_for_host(self, item):
+                self._put(item, placement_rules.READ_FOR_HOST)
+        for item in [i for i in self.items if i in self.on_host and i.type not in HANDLE_OPS]:
+            for t in item._inputs:
+                self._pull_to_host(t)
+
+    def _put(self, item: Item, rule: placement_rules.Rule) -> None:
+        self.rules[item] = rule.name
+        if rule.place == op_spec.HOST:
+            self.on_host.add(item)
+
+    def _constants_of(self, item: Item) -> frozenset[int]:
+        if isinstance(item, LoopGradientItem):
+            return item.constants_where(self._must_count[item.loop])
+        return item.constants
+
+    # ---- what rules ask ----
+
+    def uses(self, tensor: Tensor) -> list[Item]:
+        """The items that take a tensor."""
+        return self.users.get(tensor, [])
+
+    def is_there(self, tensor: Tensor) -> bool:
+        """Whether a value is on the host before anything is compiled."""
+        return tensor in self.fed or tensor in self.known or self.is_from_host_step(tensor)
+
+    def is_from_host_step(self, tensor: Tensor) -> bool:
+        """Whether an operation on the host gives a value."""
+        source = self.producer.get(tensor)
+        return source in self.on_host and isinstance(source, OpItem | LoopGradientItem) and source.type not in HANDLE_OPS
+
+    def varies(self, tensor: Tensor) -> bool:
+        """Whether the length of what a host step gave depends on data: on how many distinct or nonzero elements there are."""
+        found = self._varying.get(tensor)
+        if found is None:
+            item = self.producer.get(tensor)
+            depends = item in self.on_host and isinstance(item, OpItem)
+            found = depends and (placement_rules.gives_varying_length(item) or any(map(self.varies, item._inputs)))
+            self._varying[tensor] = found
+        return found
+
+    def is_traced_static(self, tensor: Tensor) -> bool:
+        """Whether a tensor is a NumPy value while the cluster is traced: made of constants and shapes only."""
+        found = self._traced_static.get(tensor)
+        if found is None:
+            found = self._traced_static[tensor] = self._derive_traced_static(tensor)
+        return found
+
+    def _derive_traced_static(self, tensor: Tensor) -> bool:
+        if tensor in self.known:
+            return True
+        if tensor in self.fed or tensor not in self.producer:
+            return False
+        item = self.producer[tensor]
+        if item.type == "TensorArraySizeV3":
+            array = array_op(item._inputs[0])
+            return array is not None and not array._attrs["dynamic_size"] and self.is_traced_static(array._inputs[0])
+        if not isinstance(item, OpItem) or item in self.on_host or not item._inputs or not can_fold(item.op):
+            return False
+        shape_only = item.spec.shape_only_positions
+        return all(i in shape_only or self.is_traced_static(t) for i, t in enumerate(item._inputs))
+
+    def static_inside(self, operations: Sequence[Operation]) -> Callable[[Tensor], bool]:
+        """Tells whether a tensor that one of the `operations` of an item makes or takes is a NumPy value while it is traced."""
+        made = {t: op for op in operations for t in op._outputs}
+
+        @functools.cache
+        def is_static(tensor: Tensor) -> bool:
+            op = made.get(tensor)
+            if op is None or tensor in self.known:
+                return self.is_traced_static(tensor)
+            if op.type in SWITCH:
+                return is_static(op._inputs[0])
+            if not op._inputs or not can_fold(op):
+                return False
+            shape_only = op.spec.shape_only_positions
+            return all(i in shape_only or is_static(t) for i, t in enumerate(op._inputs))
+
+        return is_static
+
+    # ---- what follows ----
+
+    def _pull_to_host(self, tensor: Tensor) -> bool:
+        """Moves index arithmetic on feeds to the host, where a host step needs it; whether the value is there then."""
+        if tensor in self.fed or tensor in self.known:
+            return True
+        item = self.producer.get(tensor)
+        if item is None or item in self.on_host:
+            return item is not None
+        if not isinstance(item, OpItem) or item.spec.numpy_kernel is None or item.effects != op_spec.PURE:
+            return False
+        if not all(t._dtype.is_integer or t._dtype.is_bool for t in item._outputs):
+            return False
+        if not item._inputs or not all([self._pull_to_host(t) for t in item._inputs]):
+            return False
+        self._put(item, placement_rules.INDICES_FOR_HOST)
+        return True
+
+    def _demand_static(self, tensor: Tensor) -> None:
+        """A kernel needs this value as a number: compute it on the host, as far back as NumPy twins and small inputs go."""
+        if self.is_traced_static(tensor) or tensor in self.statics:
+            return
+        self.statics.add(tensor)
+        item = self.producer.get(tensor)
+        if not self._may_compute_number(item) or any(t._dtype.name == "resource" for t in item._inputs):
+            return
+        if all(self._is_cheap_on_host(t) for t in item._inputs):
+            self._put(item, placement_rules.NUMBER_FOR_COMPILER)
+            for t in item._inputs:
+                if self._may_compute_number(self.producer.get(t), also_stateful=True):
+                    self._demand_static(t)
+
+    def _may_compute_number(self, item: Item | None, also_stateful: bool = False) -> bool:
+        if not isinstance(item, OpItem) or item in self.on_host or item.spec.numpy_kernel is None:
+            return False
+        return also_stateful or not item.effects.is_stateful
+
+    def _is_cheap_on_host(self, tensor: Tensor) -> bool:
+        if tensor in self.fed or tensor in self.known or self.producer[tensor] in self.on_host:
+            return True
+        size = tensor.shape.num_elements()
+        return (size is not None and size <= MAX_FOLDED_ELEMENTS) or tensor._dtype.is_integer

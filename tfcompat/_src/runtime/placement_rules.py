@@ -1,0 +1,283 @@
+"""Where an item runs: an ordered table of rules, of which the first that holds decides. `explain` prints its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tfcompat._src.framework import dtypes, jax_compat, op_spec
+from tfcompat._src.framework.op_spec import DEVICE, HOST
+from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.ops.flow.array_origin import array_of_flow, array_op, has_one_element_shape
+from tfcompat._src.runtime import uncompiled
+from tfcompat._src.runtime.cond_item import CondItem
+from tfcompat._src.runtime.fold import MAX_FOLDED_ELEMENTS
+from tfcompat._src.runtime.item import Item, OpItem, constants_of
+from tfcompat._src.runtime.loop_program import LoopGradientItem, LoopItem, host_chooses, loops_of, opened
+from tfcompat._src.runtime.plan import COMPILED
+from tfcompat._src.runtime.variable_state import HANDLE_OPS, variable_key, variable_op
+
+if TYPE_CHECKING:
+    from tfcompat._src.runtime.placement import Placement
+
+FEW_SAMPLES = 1 << 15
+"""So many are sampled faster in NumPy than by a compiled loop, whose compilation takes longer than hundreds of such runs."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Where an item runs, and the reason as `explain` shows it; `holds(placement, item)` says whether the rule is for an item."""
+
+    name: str
+    place: str
+    holds: Callable[[Placement, Item], bool]
+
+
+# ---- several operations that run as one ----
+
+
+def _holds_host_work(p: Placement, item: Item) -> bool:
+    """Whether a conditional or loop holds host work, or the predicate or a value of a branch comes from the host."""
+    if not isinstance(item, CondItem | LoopItem):
+        return False
+    if isinstance(item, CondItem) and p.producer.get(item.predicate) in p.on_host:
+        return True
+    for t in item._inputs:
+        source = p.producer.get(t)
+        if isinstance(source, CondItem) and source in p.on_host and source.is_guarded(t):
+            return True
+    if any(loop.program.why_not_compiled(p.work.findings, p.work.limited) for loop in loops_of(item)):
+        return True
+    if host_chooses(item, p.work.findings):
+        return True
+    is_static = p.static_inside(item.operations)
+    if isinstance(item, CondItem) and _needs_number_of_branch(item, is_static):
+        return True
+    return any(
+        op.spec.effects.external or _has_host_dtype(p, op)
+        or op.spec.place == HOST and not (op.spec.is_pure_on_host and all(map(is_static, op._outputs)))
+        for op in item.operations
+    )  # fmt: skip
+
+
+def _needs_number_of_branch(item: CondItem, is_static: Callable[[Tensor], bool]) -> bool:
+    """Whether a kernel in a branch needs a value as a number that the branch computes from data."""
+    inside = [*item.shared, *opened(item)]
+    made = {t for i in inside for t in i._outputs} | {t for merge in item.merges for t in merge._outputs}
+    asked = (i._inputs[position] for i in inside if isinstance(i, OpItem) for position in constants_of(i))
+    return any(t in made and not is_static(t) for t in asked)
+
+
+def _differentiates_host_loop(p: Placement, item: Item) -> bool:
+    return isinstance(item, LoopGradientItem) and item.loop in p.on_host
+
+
+# ---- what only one side can do ----
+
+
+def _has_host_dtype(p: Placement, item: OpItem | Operation) -> bool:
+    """Strings, variants, quantized values, and resources that are no variables live on the host."""
+    for t in (*item._inputs, *item._outputs):
+        name = t._dtype.base_dtype.name
+        array = array_op(t) if name == "resource" else array_of_flow(t)
+        if array is not None:
+            if array._attrs["dtype"].name in ("string", "variant", "resource") or not has_one_element_shape(array):
+                return True
+            continue
+        if (name in ("string", "variant") or t._dtype.is_quantized) and t not in p.known:
+            return True
+        if name == "resource":
+            variable = variable_op(t)
+            if variable is None or variable._attrs["dtype"].name in ("string", "variant"):
+                return True
+    return False
+
+
+def _only_updates_rows(p: Placement, item: OpItem) -> bool:
+    """Whether distinct row numbers are used for nothing but sums by row and updates of rows."""
+    if item.spec.padded is None:
+        return False
+    rows, places = item._outputs
+    if item._inputs[0].dtype not in (dtypes.int32, dtypes.int64) or not {rows, places}.isdisjoint(p.fetched):
+        return False
+    if jax_compat.compiles_to_cpu() and p.varies(item._inputs[0]):
+        return False
+    sums = p.uses(places)
+    if not all(i.type == "UnsortedSegmentSum" and i._inputs[1] is places for i in sums):
+        return False
+    return all(_is_row_update(i, rows) or _is_row_count(p, i, sums) for i in p.uses(rows))
+
+
+def _is_row_update(item: Item, rows: Tensor) -> bool:
+    if not isinstance(item, OpItem) or not item.effects.writes:
+        return False
+    names = item.spec.signature.input_index
+    return "indices" in names and item._inputs[names["indices"]] is rows
+
+
+def _is_row_count(p: Placement, item: Item, sums: list[Item]) -> bool:
+    """Whether `item` is a Shape whose one element is the number of rows of the sums."""
+    if item.type != "Shape":
+        return False
+    return all(
+        c.type == "StridedSlice" and all(u in sums and u._inputs[2] is c._outputs[0] for u in p.uses(c._outputs[0]))
+        for c in p.uses(item._outputs[0])
+    )
+
+
+# ---- what is not worth compiling ----
+
+
+def _is_small_work(p: Placement, item: OpItem) -> bool:
+    """Whether NumPy computes it where the whole plan is better off in NumPy."""
+    can = item.spec.numpy_kernel is not None or not item._outputs and not item._inputs
+    return p.in_numpy and not item.effects.creates and can
+
+
+def _comes_once(p: Placement, item: OpItem) -> bool:
+    effects = item.effects
+    has_kernel = item.spec.numpy_kernel is not None or uncompiled.kernel(item.op) is not None
+    return not p.work.compiles and has_kernel and not (effects.reads or effects.writes or effects.external)
+
+
+def _samples_by_rejection(p: Placement, item: OpItem) -> bool:
+    """Whether an item draws few samples by rejection, from parameters that are on the host: NumPy computes only those not yet accepted."""
+    if not item.spec.facts.rejects or not jax_compat.compiles_to_cpu() or not all(map(p.is_there, item._inputs)):
+        return False
+    return (item._outputs[0].shape.num_elements() or 0) <= FEW_SAMPLES
+
+
+def _is_integer_work_on_host_values(p: Placement, item: OpItem) -> bool:
+    """Index arithmetic on what a host step gave: its shapes vary from run to run."""
+    if item.spec.numpy_kernel is None or item.effects != op_spec.PURE:
+        return False
+    if not all(t._dtype.is_integer or t._dtype.is_bool for t in item._outputs):
+        return False
+    sources = [p.producer.get(t) for t in item._inputs if t not in p.known]
+    return bool(sources) and all(s is not None and s in p.on_host and s.type not in HANDLE_OPS for s in sources)
+
+
+def _moves_host_value(p: Placement, item: OpItem) -> bool:
+    """Whether all that an item does is to hand on or store what a host step gave: a restored variable is not compiled."""
+    name = item.spec.facts.hands_on
+    if not name:
+        return False
+    value = item._inputs[item.spec.signature.input_index[name]]
+    if not p.is_from_host_step(value):
+        return False
+    rest = [t for t in item._inputs if t is not value and not item.effects.writes]
+    return all(t in p.known for t in rest) or p.varies(value) and all(map(p.is_there, rest))
+
+
+def _depends_on_host_count(p: Placement, item: OpItem) -> bool:
+    """Whether an item picks fed or host values by what a host step found, or rows by what varies in number.
+
+    How many there are varies from run to run.
+    """
+    name = item.spec.facts.rows_by
+    if not name:
+        return False
+    rows = item._inputs[item.spec.signature.input_index[name]]
+    if not p.is_from_host_step(rows):
+        return False
+    if item.spec.numpy_kernel is None and uncompiled.kernel(item.op) is None:
+        return False
+    if jax_compat.compiles_to_cpu() and p.varies(rows):
+        return True
+    return item.spec.facts.picks and p.is_there(item._inputs[0]) and item._inputs[0] not in p.known
+
+
+def _cuts_at_host_place(p: Placement, item: OpItem) -> bool:
+    """Whether an item cuts a piece out of a value on the host where a host step says, which would be compiled for each place."""
+    if not item.spec.facts.cuts or not all(map(p.is_there, item._inputs)):
+        return False
+    return any(map(p.is_from_host_step, item._inputs[1:]))
+
+
+# ---- the table ----
+
+
+def _of_operations(holds: Callable[[Placement, OpItem], bool]) -> Callable[[Placement, Item], bool]:
+    return lambda p, item: isinstance(item, OpItem) and holds(p, item)
+
+
+RULES = (
+    Rule("holds host work", HOST, _holds_host_work),
+    Rule("derivative of a loop that the host drives", HOST, _differentiates_host_loop),
+    Rule("several operations as one", DEVICE, lambda p, item: not isinstance(item, OpItem)),
+    Rule("names a variable", HOST, lambda p, item: item.type in HANDLE_OPS),
+    Rule("values of a kind that only the host has", HOST, _of_operations(_has_host_dtype)),
+    Rule("host operation on numbers known while compiling", DEVICE, _of_operations(
+        lambda p, item: item.spec.is_pure_on_host and all(map(p.is_traced_static, item._outputs))
+    )),
+    Rule("distinct rows for updates of rows", DEVICE, _of_operations(lambda p, item: item.spec.place == HOST and _only_updates_rows(p, item))),
+    Rule("host operation", HOST, _of_operations(lambda p, item: item.spec.place == HOST)),
+    Rule("small work of a plan that runs once or few times", HOST, _of_operations(_is_small_work)),
+    Rule("shapes that come once", HOST, _of_operations(_comes_once)),
+    Rule("few samples by rejection", HOST, _of_operations(_samples_by_rejection)),
+    Rule("index arithmetic on host values", HOST, _of_operations(_is_integer_work_on_host_values)),
+    Rule("hands on a host value", HOST, _of_operations(_moves_host_value)),
+    Rule("as many rows as a host step found", HOST, _of_operations(_depends_on_host_count)),
+    Rule("a piece at a place that the host found", HOST, _of_operations(_cuts_at_host_place)),
+    Rule(COMPILED, DEVICE, lambda p, item: True),
+)  # fmt: skip
+
+READ_FOR_HOST = Rule("read for host steps only", HOST, lambda p, item: is_read_for_host(p, item))
+INDICES_FOR_HOST = Rule("index arithmetic that a host step needs", HOST, lambda p, item: False)
+NUMBER_FOR_COMPILER = Rule("a number that something is compiled for", HOST, lambda p, item: False)
+
+
+def first_that_holds(p: Placement, item: Item) -> Rule:
+    """The rule that says where an item runs."""
+    return next(rule for rule in RULES if rule.holds(p, item))
+
+
+def is_read_for_host(p: Placement, item: Item) -> bool:
+    """Whether host steps, and nothing else, use what an item reads."""
+    if not isinstance(item, OpItem) or not item.spec.facts.reads_through:
+        return False
+    users = p.uses(item._outputs[0])
+    return bool(users) and item._outputs[0] not in p.fetched and all(u in p.on_host for u in users)
+
+
+def gives_varying_length(item: OpItem) -> bool:
+    """Whether the length of what an item gives depends on data."""
+    return item.spec.facts.varying_length
+
+
+# ---- whole plans ----
+
+
+def is_initializer(p: Placement) -> bool:
+    """Nothing fed, something written, nothing read that was not written before: runs once, so nothing is worth compiling."""
+    if p.work.feeds or not any(i.writes for i in p.items):
+        return False
+    written: set[str] = set()
+    for item in p.items:
+        if any(variable_key(v) not in written for v in item.reads):
+            return False
+        written.update(map(variable_key, item.writes))
+    return True
+
+
+def only_samples(p: Placement) -> bool:
+    """Nothing fed, no variable used: few random numbers and what NumPy makes of them, which compiling takes longer for than a few runs."""
+    if p.work.feeds or p.devices or not jax_compat.compiles_to_cpu():
+        return False
+    return any(i.effects.random for i in p.items) and _are_small_in_numpy(p.items)
+
+
+def _are_small_in_numpy(items: Iterable[Item]) -> bool:
+    return all(isinstance(i, OpItem) and _is_small_in_numpy(i) for i in items)
+
+
+def _is_small_in_numpy(item: OpItem) -> bool:
+    effects = item.effects
+    if item.reads or item.writes or effects.external or effects.creates:
+        return False
+    if item.spec.numpy_kernel is None:
+        return not item._inputs and not item._outputs
+    sizes = [t.shape.num_elements() for t in item._outputs]
+    return None not in sizes and max(sizes, default=0) <= MAX_FOLDED_ELEMENTS

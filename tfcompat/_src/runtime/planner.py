@@ -1,0 +1,128 @@
+"""The one place where plans are made: for a run of a graph, for a function that a dataset calls, for a branch or a part of a loop that
+the host drives, and for what is left of a run that must go on by another plan.
+
+The stages, in order: prune, place, fold, structure (operations become items), towers, placement (host or compiled), partition
+(steps). In tests each stage's result is verified.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tfcompat._src.framework import run_limits
+from tfcompat._src.framework.findings import Finding
+from tfcompat._src.framework.graph import Graph
+from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.ordering import topological
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.runtime import structure
+from tfcompat._src.runtime.array_order import require_order
+from tfcompat._src.runtime.fold import fold
+from tfcompat._src.runtime.item import Item, as_items
+from tfcompat._src.runtime.partition import Partitioner
+from tfcompat._src.runtime.place import Placer
+from tfcompat._src.runtime.placement import Placement, Work
+from tfcompat._src.runtime.plan import Plan, Step
+from tfcompat._src.runtime.prune import prune
+from tfcompat._src.runtime.towers import TowersItem, with_towers
+from tfcompat._src.runtime.variable_state import check_fed_refs
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a plan is asked for.
+
+    Attributes:
+      fetched: the tensors that are wanted. targets: the operations that must run. fed: the tensors that are given.
+      deciding: values of fed tensors that may decide branches; the plan is for these.
+      assumed: sizes that are taken for granted, and checked by the run.
+      is_first: whether it is the first plan for these fetches. prefers_numpy: whether NumPy computes where there is a choice.
+    """
+
+    fetched: Sequence[Tensor]
+    targets: Sequence[Operation]
+    fed: Sequence[Tensor]
+    deciding: Mapping[Tensor, Any]
+    assumed: Mapping[Tensor, np.ndarray] | None = None
+    is_first: bool = False
+    prefers_numpy: bool = False
+
+
+def depends_on(fetched: Sequence[Tensor], targets: Sequence[Operation], fed: Sequence[Tensor]) -> tuple[set[Tensor], list[str]]:
+    """What a plan hangs on beside the shapes of feeds: the fed tensors that decide branches, and the keys of variables of which the
+    graph asks whether they have a value.
+    """
+    ops = prune(fetched, targets, fed)
+    return set(structure.predicate_feeds(ops, set(fed))), [key for _, key in structure.asked_status(ops, set(fed))]
+
+
+class Planner:
+    """Makes the plans of a session, on its devices."""
+
+    def __init__(self, placer: Placer) -> None:
+        self.placer = placer
+
+    def plan(self, graph: Graph, request: Request, variables: Collection[str]) -> Plan:
+        """The plan of a run.
+
+        Args:
+          graph: that the operations belong to. variables: the keys of the variables that have a value.
+
+        Raises:
+          errors.InvalidArgumentError: a device does not exist, a fed ref is written, a TensorArray is used in a wrong order.
+        """
+        ops = prune(request.fetched, request.targets, request.fed)
+        check_fed_refs(ops, request.fed)
+        self.placer.place(graph, ops)
+        fed = set(request.fed)
+        status = {t: np.bool_(key in variables) for t, key in structure.asked_status(ops, fed)}
+        known = fold(ops, fed, {**status, **(request.assumed or {})})
+        found = structure.structure(ops, list(request.fetched), fed, request.deciding, known)
+        require_order(found.items, found.known)
+        items = with_towers(found.items, request.fetched, request.fed, found.known, self.placer, graph.findings)
+        wanted = [*request.fetched, *found.predicates]
+        work = Work(
+            items, wanted, request.fed, found.known, request.assumed or {}, graph.findings, prefers_numpy=request.prefers_numpy,
+            is_first=request.is_first, limited=run_limits.seconds_left() is not None,
+        )  # fmt: skip
+        plan = self._partitioned(work)
+        plan.guarded = found.guarded
+        return plan
+
+    def part(
+        self, items: Sequence[Item], wanted: Sequence[Tensor], feeds: Sequence[Tensor], known: Mapping[Tensor, np.ndarray], compiles: bool = True
+    ) -> Plan:
+        """A plan for items that an earlier one has made: a branch, or the condition or body of a loop.
+
+        Args:
+          items: sources first. wanted: what must come out. feeds: what comes in. known: what has a value before.
+          compiles: false where shapes come once, so that NumPy computes all that it can.
+        """
+        limited = run_limits.seconds_left() is not None
+        return self._partitioned(Work(items, wanted, feeds, known, findings=_findings(items), compiles=compiles, limited=limited))
+
+    def rest(self, plan: Plan, steps: Sequence[Step], values: Mapping[Tensor, Any]) -> Plan:
+        """A plan for some steps of another one, when the others have run and left `values`."""
+        items = list(dict.fromkeys(item for step in steps for item in step.items))
+        if any(isinstance(item, TowersItem) for item in items):
+            nodes = [node for item in items for node in (item.stands_for if isinstance(item, TowersItem) else (item,))]
+            owner = {op: item for item in items if not isinstance(item, TowersItem) for op in item.stands_for}
+            items = list(as_items(topological(nodes, owner=owner), ()))
+        made = {t for item in items for t in item._outputs}
+        used = dict.fromkeys([*(t for item in items for t in item._inputs), *plan.fetched])
+        feeds = [t for t in used if t in values and t not in made and t not in plan.known]
+        rest = self.part(items, plan.fetched, feeds, plan.known)
+        rest.is_rest = True
+        return rest
+
+    def _partitioned(self, work: Work) -> Plan:
+        return Partitioner(Placement(work, self.placer)).plan()
+
+
+def _findings(items: Sequence[Item]) -> set[Finding]:
+    """What runs have found out about the graph of some items."""
+    return next((item.operations[0]._graph.findings for item in items if item.operations), set())

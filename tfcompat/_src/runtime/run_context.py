@@ -1,0 +1,48 @@
+"""What a run may ask of whoever runs it: a session, an iteration of a dataset, an operation that runs at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
+
+import jax
+
+from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.runtime.random_state import RandomState
+from tfcompat._src.runtime.variable_state import VariableState
+
+if TYPE_CHECKING:
+    from tfcompat._src.runtime.place import Placer
+    from tfcompat._src.runtime.plan import Plan
+    from tfcompat._src.runtime.planner import Planner
+
+
+class RunContext(Protocol):
+    """The state that runs share, and who makes plans.
+
+    Attributes:
+      variable_state: the values of variables. random_state: where random operations stand.
+      placer: the devices of operations. planner: makes plans. loop_plans: those for parts of loops, by what they are for.
+    """
+
+    variable_state: VariableState
+    random_state: RandomState
+    placer: Placer
+    planner: Planner
+    loop_plans: dict[tuple, Plan]
+
+    def large_constant(self, tensor: Tensor, value: Any, place: Any) -> jax.Array:
+        """A constant as an array on a device or mesh, put there once."""
+
+    def resources_of(self, op: Operation) -> dict[str, Any]:
+        """The resources (tables, queues, iterators...) by name where an operation is."""
+
+    def is_initialized(self, handle: Tensor) -> bool:
+        """Whether the variable behind a ref or resource tensor has a value."""
+
+    def destroy_variable(self, handle: Tensor) -> None:
+        """Forgets the value of the variable behind a ref or resource tensor."""
+
+    def on_close(self, hook: Callable[[], None]) -> None:
+        """Calls `hook` when the session is closed."""
