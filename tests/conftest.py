@@ -1,4 +1,6 @@
-"""Settings that hold for every test: virtual CPU devices, no accelerator, no programs kept on disk, imports from this folder."""
+"""Settings that hold for every test: virtual CPU devices, no accelerator, no programs kept on disk, imports from this folder, plans
+that are verified.
+"""
 
 import os
 import sys
@@ -16,6 +18,10 @@ if _DEVICES not in os.environ.get("XLA_FLAGS", ""):
 
 import jax.monitoring  # noqa: E402
 import pytest  # noqa: E402
+
+from tfcompat._src.runtime import verify  # noqa: E402
+
+verify.Switch.is_on = True
 
 COMPILE_EVENT = "/jax/core/compile/backend_compile_duration"
 

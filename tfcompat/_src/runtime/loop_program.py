@@ -193,9 +193,8 @@ class LoopProgram:
 
     def must_count(self, is_static: IsStatic) -> bool:
         """Whether a gradient must be told how often this or an inner loop ran. `is_static`: a tensor is NumPy when compiled."""
-        if not any(all(is_static(t) for t in needs) for needs in self._bound_needs()):
-            return True
-        return any(loop.program.must_count(self._inside(is_static)) for loop in self.inner)
+        is_bounded = any(all(is_static(t) for t in needs) for needs in self._bound_needs())
+        return any([loop.program.must_count(self._inside(is_static)) for loop in self.inner]) or not is_bounded
 
     def _inside(self, is_static: IsStatic) -> IsStatic:
         """Tells of the tensors inside what `is_static` tells of those outside."""

@@ -107,7 +107,7 @@ class Placement:
     def _apply_rules(self) -> None:
         for item in self.items:
             for loop in loops_of(item):
-                self._must_count[loop] = bool(loop.gradients) and loop.program.must_count(self.is_traced_static)
+                self._must_count[loop] = loop.program.must_count(self.is_traced_static)
             self._put(item, placement_rules.first_that_holds(self, item))
         for item in reversed(self.items):
             if placement_rules.is_read_for_host(self, item):

@@ -19,7 +19,7 @@ from tfcompat._src.framework.graph import Graph
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.ordering import topological
 from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.runtime import structure
+from tfcompat._src.runtime import structure, verify
 from tfcompat._src.runtime.array_order import require_order
 from tfcompat._src.runtime.fold import fold
 from tfcompat._src.runtime.item import Item, as_items
@@ -120,7 +120,14 @@ class Planner:
         return rest
 
     def _partitioned(self, work: Work) -> Plan:
-        return Partitioner(Placement(work, self.placer)).plan()
+        placement = Placement(work, self.placer)
+        if not verify.Switch.is_on:
+            return Partitioner(placement).plan()
+        verify.structure(work.items, placement.fed, work.known)
+        verify.placement(placement)
+        plan = Partitioner(placement).plan()
+        verify.plan(plan, placement.items)
+        return plan
 
 
 def _findings(items: Sequence[Item]) -> set[Finding]:
