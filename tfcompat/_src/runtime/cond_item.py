@@ -14,7 +14,7 @@ from tfcompat._src.ops.control.guards import Guard
 from tfcompat._src.runtime.item import Item
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class CondItem(Item):
     """The operations that run under the values of a predicate.
 

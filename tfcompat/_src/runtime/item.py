@@ -14,7 +14,7 @@ from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.runtime.variable_state import accesses
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Item:
     """Something that a plan places and runs.
 
@@ -42,6 +42,9 @@ class Item:
     constants: frozenset[int] = frozenset()
     effects: Effects = PURE
     counted_positions: tuple[int, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<{self.type} {self.name!r}>"
 
 
 class OpItem(Item):

@@ -295,7 +295,7 @@ class LoopProgram:
         return call_numpy_kernel(op, values)[tensor.value_index]
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class LoopItem(Item):
     """A loop of a plan. `gradients` are the operations beside it that differentiate it."""
 
@@ -303,7 +303,7 @@ class LoopItem(Item):
     gradients: tuple[Operation, ...]
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class LoopGradientItem(Item):
     """The operation `op`, a LoopGradient or LoopGradientGradient, together with the loop that it differentiates."""
 

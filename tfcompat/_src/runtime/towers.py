@@ -40,7 +40,7 @@ class Meeting:
     squeezed: bool
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class TowersItem(Item):
     """The operations of all towers, and the meetings, as one item of a plan.
 
