@@ -20,6 +20,9 @@ from tfcompat._src.runtime.lower_control import CHOSEN_BY_HOST, CondUnit, UnitSp
 from tfcompat._src.runtime.variable_state import accesses, is_ref_read, variable_key, variable_op
 
 MAX_ENTERING_ELEMENTS = 1024
+CANCELLED = "[_Derived_]Loop execution was cancelled."
+SHORT = 1000
+"""A compiled loop that is known to go round no more often does not look whether it is to end."""
 CHANGES_SHAPE: weakref.WeakSet[Operation] = weakref.WeakSet()
 COMPARISONS = {"Less": (1, 0), "LessEqual": (1, 1), "Greater": (-1, 0), "GreaterEqual": (-1, 1)}
 Grouping = Callable[[list[Any], list[Tensor], dict[Tensor, np.ndarray]], tuple[list[Any], dict[Tensor, np.ndarray]]]

@@ -9,14 +9,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tfcompat._src.framework import checks
+from tfcompat._src.framework import checks, errors
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.control.loop_topology import Variable
 from tfcompat._src.ops.flow.array_value import COUNTERS, ArrayHandle, DeviceArray
 from tfcompat._src.runtime.differentiable_loop import bounded_scan, bounded_while
-from tfcompat._src.runtime.loop_unit import CHANGES_SHAPE, LoopGradientItem, LoopItem, behind_identity
-from tfcompat._src.runtime.lower import Frame, Replan, collecting, truth
+from tfcompat._src.runtime.loop_unit import CANCELLED, CHANGES_SHAPE, SHORT, LoopGradientItem, LoopItem, behind_identity
+from tfcompat._src.runtime.lower import STOPPING, Frame, Replan, collecting, truth
 from tfcompat._src.runtime.lower_control import run_item, zeros_of
 from tfcompat._src.runtime.variable_state import variable_key, variable_op
 
@@ -151,6 +151,9 @@ class LoopUnit(LoopItem):
 
 class _Lowering:
     """One loop being traced in one frame."""
+
+    flag: Any = None
+    """The array of a StopFlag that it looks at."""
 
     def __init__(self, unit: LoopUnit, frame: Frame) -> None:
         self.unit, self.frame = unit, frame
@@ -356,6 +359,8 @@ class _Lowering:
     def _loop(self, body: Callable, carry: dict) -> dict:
         limit, exact = self.unit.bound(self.frame.values.get)
         if not self.frame.differentiated:
+            self.flag = None if limit is not None and limit <= SHORT else STOPPING.flag
+            STOPPING.is_used |= self.flag is not None
             return jax.lax.while_loop(self._test, body, carry)
         if limit is None:
             limit, exact = self.frame.lengths.get(self.unit), False
@@ -372,7 +377,8 @@ class _Lowering:
         else:
             with collecting() as found:
                 _, pred = self._condition(carry)
-        for ok in (*flags, *[check.ok for check in found]):
+        going_on = [] if self.flag is None else [_not_stopped(self.flag, carry["total"])]
+        for ok in (*flags, *[check.ok for check in found], *going_on):
             pred = jnp.logical_and(pred, ok)
         return jnp.asarray(pred)
 
@@ -397,6 +403,9 @@ class _Lowering:
         for check, ok, shown in zip(self.checks, *final.get("checks", ((), ()))):
             merged = check.without_traced_values().merge_values(list(shown))
             checks.COLLECTOR.checks.append(checks.Check(ok, check.text, merged, check.op, check.error))
+        if self.flag is not None:
+            ok = _not_stopped(self.flag, final["total"])
+            checks.COLLECTOR.checks.append(checks.Check(ok, CANCELLED, (), unit.condition, errors.CancelledError))
         if frame.counts is not None:
             frame.counts[unit] = jnp.maximum(frame.counts.get(unit, 0), final["total"])
             for inner, count in zip(self.inner_counts, final["counts"]):
@@ -405,6 +414,12 @@ class _Lowering:
             frame.values[record._outputs[0]] = _padded(jnp.stack([final["total"], *final["counts"]]))
             rows = [jnp.asarray(frame.rng[op]) for op in self.randoms]
             frame.values[record._outputs[1]] = jnp.stack(rows) if rows else jnp.zeros((0, 6), np.uint32)
+
+
+def _not_stopped(flag: Any, total: Any) -> Any:
+    """Whether the memory of a StopFlag is as at first. The compiler is to read it anew: which element, depends on the iteration."""
+    element = jax.lax.shift_right_logical(total, np.int32(31))
+    return jax.lax.dynamic_index_in_dim(flag, element, keepdims=False) == 0
 
 
 class _Pullback:
