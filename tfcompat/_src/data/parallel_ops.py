@@ -12,7 +12,7 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
@@ -95,6 +95,12 @@ class _Call:
     def advance(self, op: Any, steps: int) -> None:
         self._turns.state.advance(op, steps)
         self._turns.pass_on(self._number, op)
+
+    def advanced(self, moves: Iterable[tuple[Any, int]]) -> tuple[dict, dict]:
+        """Moves operations on at once; nothing is left to be put anywhere."""
+        for op, steps in moves:
+            self.advance(op, steps)
+        return {}, {}
 
 
 class _Calls:

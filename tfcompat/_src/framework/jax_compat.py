@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import logging
 import math
 import os
@@ -13,9 +14,11 @@ from typing import Any
 import jax
 import jaxlib
 import numpy as np
-from jax._src import core, xla_bridge
+from jax._src import config, core, xla_bridge
 from jax._src.array import ArrayImpl
 from jax._src.interpreters import partial_eval
+
+from tfcompat._src.framework.helper_threads import interruptibly
 
 # JAX reports each backend that is not there at the level INFO, which TensorFlow programs often turn on.
 logging.getLogger("jax._src.xla_bridge").setLevel(logging.WARNING)
@@ -36,6 +39,8 @@ _LONG = {"xla_disable_hlo_passes": "fusion"}
 
 
 _ARRAY = {ArrayImpl}
+_no_tracing = config.no_tracing.swap_local
+_ALIGNMENT = 64  # of memory that JAX takes over without a copy
 VERSIONS = f"jax {jax.__version__}, jaxlib {jaxlib.__version__}"
 
 
@@ -120,10 +125,30 @@ def _size(variable: Any) -> int:
     return math.prod(getattr(variable.aval, "shape", ()))
 
 
-def bytes_needed(function: Any, arguments: tuple) -> int:
-    """Compiles a jitted function for arguments; the bytes that a call allocates beside them."""
-    found = function.lower(*arguments).compile().memory_analysis()
-    return 0 if found is None else found.temp_size_in_bytes + found.output_size_in_bytes - found.alias_size_in_bytes
+def call_at_once(function: Any, arguments: tuple, results: list) -> bool:
+    """Calls a jitted function, which leaves what it gives in `results`; false where it was not called, as JAX would run Python code for it.
+
+    This is one call into C: no handler of a signal runs between its beginning, when arguments are donated, and its end.
+    """
+    try:
+        _no_tracing(True)
+        results.extend(itertools.starmap(function, (arguments,)))
+    except RuntimeError as e:
+        if "no_tracing" not in str(e):
+            raise
+        return False
+    finally:
+        _no_tracing(False)
+    return True
+
+
+def cost(function: Any, arguments: tuple) -> tuple[int, float]:
+    """Compiles a jitted function for arguments: the bytes that a call allocates beside them, and its floating-point operations, where
+    every loop goes round once."""
+    program = interruptibly(function.lower(*arguments).compile)
+    memory, costs = program.memory_analysis(), program.cost_analysis() or {}
+    needed = 0 if memory is None else memory.temp_size_in_bytes + memory.output_size_in_bytes - memory.alias_size_in_bytes
+    return needed, costs.get("flops", 0.0)
 
 
 def bytes_there(place: jax.Device | jax.sharding.Sharding | None) -> int:
@@ -131,6 +156,14 @@ def bytes_there(place: jax.Device | jax.sharding.Sharding | None) -> int:
     device = place if isinstance(place, jax.Device) else next(iter(place.device_set)) if place is not None else jax.devices()[0]
     stats = device.memory_stats() or {}
     return stats.get("bytes_limit") or os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def shared_memory(size: int, dtype: Any) -> tuple[np.ndarray, jax.Array]:
+    """A vector of zeros, and an array of JAX in which, on a CPU, a program sees what is written there while it runs."""
+    room = np.zeros(size * np.dtype(dtype).itemsize + _ALIGNMENT, np.uint8)
+    start = -room.ctypes.data % _ALIGNMENT
+    memory = room[start : room.size - _ALIGNMENT + start].view(dtype)
+    return memory, jax.device_put(memory, may_alias=True)
 
 
 def own_array(value: np.ndarray | jax.Array, place: jax.Device | jax.sharding.Sharding | None = None) -> jax.Array:
@@ -150,8 +183,13 @@ def are_arrays(values: tuple) -> bool:
     return set(map(type, values)) <= _ARRAY
 
 
+def is_deleted(value: np.ndarray | jax.Array) -> bool:
+    """Whether an array was donated."""
+    return isinstance(value, jax.Array) and value.is_deleted()
+
+
 def is_lost(value: np.ndarray | jax.Array) -> bool:
-    """Whether the computation of an array has failed."""
+    """Whether the computation of an array has failed, or it was donated."""
     try:
         jax.block_until_ready(value)
     except RuntimeError:

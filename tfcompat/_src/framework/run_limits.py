@@ -1,4 +1,5 @@
-"""How long, and whether, operations of this thread may wait for others: RunOptions.timeout_in_ms, or ConfigProto.operation_timeout_in_ms."""
+"""How long, and whether, operations of this thread may wait for others: RunOptions.timeout_in_ms, or ConfigProto.operation_timeout_in_ms;
+and what ends loops that run."""
 
 from __future__ import annotations
 
@@ -6,15 +7,58 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
-from tfcompat._src.framework import errors
+import numpy as np
+
+from tfcompat._src.framework import errors, jax_compat
 
 
 class MustWait(Exception):
     """A host operation has to wait for another thread, and was asked not to; it has changed nothing."""
 
 
+class StopFlag:
+    """Whether the loops of a run are to end. Compiled ones look at it in each iteration: on a CPU `array` shares its memory."""
+
+    def __init__(self) -> None:
+        self._memory, self.array = jax_compat.shared_memory(2, np.int32)
+        self.is_set = False
+
+    def set(self) -> None:
+        self._memory[:] = 1
+        self.is_set = True
+
+
+_stoppable: dict[StopFlag, Any] = {}
+"""The flags of the loops that run, and the session of each."""
+
+
+def stop(session: Any = None) -> None:
+    """Ends the loops that run in a session, or in all of them: their runs raise CancelledError and change no variable."""
+    for flag, owner in list(_stoppable.items()):
+        if session is None or owner is session:
+            flag.set()
+
+
+@contextlib.contextmanager
+def stoppable(session: Any) -> Iterator[StopFlag]:
+    """A block in which a loop of a session runs: `stop`, and an exception in the block, set the flag."""
+    if _limits.flag is None or _limits.flag.is_set or _limits.flag in _stoppable:
+        _limits.flag = StopFlag()
+    flag = _limits.flag
+    try:
+        _stoppable[flag] = session
+        yield flag
+    except BaseException:
+        flag.set()
+        raise
+    finally:
+        _stoppable.pop(flag, None)
+
+
 class _Limits(threading.local):
+    flag: StopFlag | None = None
     deadline: float | None = None
     may_wait: bool = True
     is_cancelled: Callable[[], bool] | None = None

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import math
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -17,7 +18,7 @@ from tfcompat._src.framework import checks, errors, jax_compat
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.ops.flow.array_value import FIRST_CAPACITY, GROWTH
 from tfcompat._src.runtime import failure, loop_differentiated, lower_cond, lower_towers, reroll  # noqa: F401  (how items are lowered)
-from tfcompat._src.runtime.lower import Frame, Write, collecting, lower, run_device_op
+from tfcompat._src.runtime.lower import STOPPING, Frame, Write, collecting, lower, run_device_op
 from tfcompat._src.runtime.plan import Cluster, WrongGuess
 from tfcompat._src.runtime.variable_state import variable_key
 
@@ -27,18 +28,34 @@ LONG = 1500
 """A program of as many equations, on arrays of at most `SMALL` elements in the mean, is compiled as a long one."""
 FEW_RUNS = 32
 """After as many runs it is compiled to fast code, unless it is a tiny one."""
+LONG_RUN = 10**10
+"""A run of as many floating-point operations is one that a signal's handler is to end."""
 REPEATING = 400
 """In a program of as many equations, those that repeat are made loops."""
 TINY = (8, 2**12)
 """A program of as many equations and elements, without loops, is no slower than the call of it."""
 
 
+@dataclass(frozen=True)
+class _FewRuns:
+    """A jitted function that is replaced by the one that `following` makes after so many runs."""
+
+    function: Any
+    left: int
+    following: Callable[[], Any]
+
+    def after_one(self) -> Any:
+        """What there is to call, counting this run."""
+        return _FewRuns(self.function, self.left - 1, self.following) if self.left else self.following()
+
+
 class Program:
     """A cluster compiled for one set of compile-time values; `jax.jit` keeps one executable per set of input shapes.
 
-    Calling it with (inputs, large constants, read variables, updated variables, random rows) gives (outputs, new values of
-    the updated and overwritten variables, a vector of which checks hold or None, how far random operations in loops and branches
-    have moved on). The updated variables are donated. `capacity` is the room of growing TensorArrays.
+    What it compiles takes (inputs, large constants and perhaps a StopFlag's array, read variables, updated variables, random rows), and
+    gives (outputs, new values of the updated and overwritten variables, a vector of which checks hold or None, how far random
+    operations in loops and branches have moved on). Outputs are flat: JAX makes them without Python code. The updated variables
+    are donated. `capacity` is the room of growing TensorArrays. `long` are the input shapes for which a call may take seconds.
     """
 
     def __init__(self, cluster: Cluster, known: dict[Any, np.ndarray], statics: list[np.ndarray], capacity: int = FIRST_CAPACITY) -> None:
@@ -50,20 +67,28 @@ class Program:
         self.moving: dict[tuple, list[Operation]] = {}
         self.traces = 0
         self.capacity = capacity
-        self.calls: dict[tuple, Callable] = {}
+        self.calls: dict[tuple, Any] = {}
+        self.long: set[tuple] = set()
+        self._structures: dict[tuple, Any] = {}
         self._shown: dict[tuple, Callable] = {}
 
-    def __call__(self, *arguments: Any) -> tuple:
-        """Runs the program.
+    def call_for(self, shapes: tuple, arguments: tuple) -> Any:
+        """The jitted function for arguments whose inputs have these shapes.
 
         Raises:
           errors.ResourceExhaustedError: it needs more memory than the device has, which is found out before anything is donated.
         """
-        shapes = input_shapes(arguments[0])
         call = self.calls.get(shapes)
         if call is None:
             call = self.calls[shapes] = self._compiled(shapes, arguments)
-        return call(*arguments)
+        if isinstance(call, _FewRuns):
+            call = self.calls[shapes] = call.after_one()
+        return call.function if isinstance(call, _FewRuns) else call
+
+    def structured(self, inputs: tuple, outputs: Sequence[Any]) -> Sequence[Any]:
+        """Outputs of a call for `inputs`, with TensorArrays as such."""
+        structure = self._structures[input_shapes(inputs)]
+        return outputs if structure is None else jax.tree.unflatten(structure, outputs)
 
     def failure(self, holds: np.ndarray, arguments: tuple) -> errors.OpError:
         """The error of the first check that does not hold.
@@ -95,28 +120,20 @@ class Program:
                 call, long = jax_compat.jit(trace, donate=(3,)), False
         if small or long or repeated:
             call = jax_compat.jit(trace, donate=(3,), small=small, long=long, repeated=repeated)
-        needed = jax_compat.bytes_needed(call, arguments)
+        needed, operations = jax_compat.cost(call, arguments)
+        if operations > LONG_RUN or self._heeds_flag:
+            self.long.add(shapes)
         there = jax_compat.bytes_there(self.cluster.place)
         if needed > there and self.largest[shapes]:
             raise failure.out_of_memory(self.largest.pop(shapes), needed, there)
         fast = functools.partial(jax_compat.jit, trace, donate=(3,), long=long, repeated=repeated)
-        return self._for_few_runs(shapes, call, fast) if small and not tiny else call
+        return _FewRuns(call, FEW_RUNS, fast) if small and not tiny else call
 
     def _rerolled(self, equations: int, call: Any, arguments: tuple) -> Callable | None:
         """The program with loops for what repeats in it; None where it is short, lies on a mesh, or nothing repeats."""
         if equations < REPEATING or isinstance(self.cluster.place, NamedSharding):
             return None
         return reroll.rerolled(jax_compat.traced(call, arguments))
-
-    def _for_few_runs(self, shapes: tuple, call: Callable, fast: Callable[[], Callable]) -> Callable:
-        runs = itertools.count(1)
-
-        def counted(*arguments: Any) -> tuple:
-            if next(runs) == FEW_RUNS:
-                self.calls[shapes] = fast()
-            return call(*arguments)
-
-        return counted
 
     def _trace(self, *arguments: Any) -> tuple:
         self.traces += 1
@@ -132,6 +149,7 @@ class Program:
         before = dict(state)
         frame = Frame(values, state, {op: rng[i] for i, op in enumerate(cluster.randoms)}, differentiated_here=cluster.differentiated)
         GROWTH.capacity = self.capacity
+        STOPPING.flag, STOPPING.is_used = next(iter(large[len(cluster.large) :]), None), False
         with collecting() as found:
             try:
                 for item in cluster.items:
@@ -152,6 +170,10 @@ class Program:
         keys = [key for key in cluster.written_keys if key in state]
         new_state = _committed(keys, frame, before, all_ok, len(found), isinstance(cluster.place, NamedSharding))
         outputs = tuple(jax.tree.map(jnp.asarray, frame.values.get(t)) for t in cluster.outputs)
+        leaves, structure = jax.tree.flatten(outputs)
+        is_flat = len(leaves) == len(outputs) and all(map(operator.is_, leaves, outputs))
+        self._structures[shapes], outputs = None if is_flat else structure, tuple(leaves)
+        self._heeds_flag = STOPPING.is_used
         if isinstance(cluster.place, NamedSharding):
             outputs, new_state = jax.lax.with_sharding_constraint((outputs, new_state), cluster.place)
         self.checks[shapes] = [c.without_traced_values() for c in found]

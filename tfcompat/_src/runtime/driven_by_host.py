@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tfcompat._src.framework import jax_compat, run_limits
+from tfcompat._src.framework import errors, jax_compat, run_limits
 from tfcompat._src.framework.findings import Finding, Kind
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.control.guards import root_predicate
@@ -17,7 +17,7 @@ from tfcompat._src.ops.control.loop_topology import Variable
 from tfcompat._src.runtime.cond_item import CondItem
 from tfcompat._src.runtime.item import Item
 from tfcompat._src.runtime.loop_differentiated import as_gradient, cotangent, refilled, wanted_of, with_room
-from tfcompat._src.runtime.loop_program import LoopGradientItem, LoopItem, LoopProgram
+from tfcompat._src.runtime.loop_program import CANCELLED, LoopGradientItem, LoopItem, LoopProgram
 from tfcompat._src.runtime.lower import Frame, collecting, leaf, lower, truth
 from tfcompat._src.runtime.plan import Plan
 from tfcompat._src.runtime.run_context import RunContext
@@ -75,6 +75,10 @@ class HostLoop:
         self._shapes: dict[str, set[tuple]] = {}
 
     def __call__(self, values: Values, context: RunContext) -> None:
+        with run_limits.stoppable(context) as flag:
+            self._run(values, context, flag)
+
+    def _run(self, values: Values, context: RunContext, flag: run_limits.StopFlag) -> None:
         program = self._program
         outer = {op._outputs[0]: values[op._inputs[0]] for op in program.constants if op._inputs[0] in values}
         outer.update({t: outer[op._outputs[0]] for t, op in program.aliases.items() if op._outputs[0] in outer})
@@ -88,6 +92,8 @@ class HostLoop:
         changing_reads = program.changing_reads()
         while True:
             run_limits.require_time()
+            if flag.is_set:
+                raise errors.CancelledError(program.condition.node_def, program.condition, CANCELLED)
             current = {**outer, **{t: context.variable_state.read(v, variable_key(v)) for t, v in changing_reads.items()}}
             for v, value in zip(program.variables, state):
                 current.update(dict.fromkeys(program.names_inside(v), value))

@@ -69,10 +69,10 @@ class _EagerRandomState(RandomState):
             self._shared[op] = first
 
     def row(self, op: Operation) -> np.ndarray:
-        return super().row(self._shared.get(op, op))
+        return super().row(self._counted(op))
 
-    def advance(self, op: Operation, steps: int) -> None:
-        super().advance(self._shared.get(op, op), steps)
+    def _counted(self, op: Operation) -> Operation:
+        return self._shared.get(op, op)
 
 
 class EagerState:
@@ -85,13 +85,17 @@ class EagerState:
     def __init__(self, config: Any) -> None:
         self.config, self.process = config, process_config()
         self.devices = session_devices(config)
-        self.lock = threading.RLock()
-        self.variables: dict[str, np.ndarray | jax.Array] = {}
+        self.variable_state = VariableState()
         self.writes: dict[str, int] = collections.Counter()
         """How often each variable has been written."""
         self.resources: dict[str, Any] = {}
         self.random_state = _EagerRandomState()
         self.programs: dict[tuple, EagerProgram] = {}
+
+    @property
+    def variables(self) -> MutableMapping[str, np.ndarray | jax.Array]:
+        """The values of all variables of the process, by the keys of their handles."""
+        return self.variable_state.values
 
     def forget_programs(self) -> None:
         """Forgets where random operations stand, and the programs that have a state."""
@@ -100,31 +104,32 @@ class EagerState:
 
 
 class ProcessVariables(VariableState):
-    """Variables of the process under the keys that a program has for them, for what goes on after the program has run.
+    """Variables of the process under the keys that a program has for them.
 
     Args:
-      state: the variables. keys: of the program, to those of the process. borrowed: the values that the program has while it runs.
+      state: the variables. keys: of the program, to those of the process.
     """
 
-    def __init__(self, state: EagerState, keys: dict[str, str], borrowed: dict[str, Any]) -> None:
-        self.lock = state.lock
-        self.values = _Renamed(state.variables, keys, borrowed)  # type: ignore[assignment]
+    def __init__(self, state: VariableState, keys: dict[str, str]) -> None:
+        self.lock, self.unfiled = state.lock, state.unfiled
+        self._all, self._keys = state.held, keys
+        self.held = _Renamed(state.held, keys)
+
+    def targets(self, keys: list[str]) -> list[tuple[dict[str, Any], str]]:
+        return [(self._all, self._keys[key]) for key in keys]  # type: ignore[misc]
 
 
 class _Renamed(MutableMapping):
-    """A mapping under other keys; what is borrowed is found there."""
+    """A mapping under other keys."""
 
-    def __init__(self, mapping: dict[str, Any], keys: dict[str, str], borrowed: dict[str, Any]) -> None:
-        self._mapping, self._keys, self._borrowed = mapping, keys, borrowed
+    def __init__(self, mapping: MutableMapping[str, Any], keys: dict[str, str]) -> None:
+        self._mapping, self._keys = mapping, keys
 
     def __getitem__(self, key: str) -> Any:
-        return self._borrowed[key] if key in self._borrowed else self._mapping[self._keys[key]]
+        return self._mapping[self._keys[key]]
 
     def __setitem__(self, key: str, value: Any) -> None:
-        if key in self._borrowed:
-            self._borrowed[key] = value
-        else:
-            self._mapping[self._keys[key]] = value
+        self._mapping[self._keys[key]] = value
 
     def __delitem__(self, key: str) -> None:
         del self._mapping[self._keys[key]]
@@ -215,7 +220,7 @@ class EagerProgram:
             if not self._variables:
                 return self._compute(values)
             keys = dict(zip(self._variables.values(), dict.fromkeys(_key(t) for t in inputs if is_variable(t))))
-            with self._state.lock, self._borrowed(keys, values):
+            with self._state.variable_state.lock, self._using(keys):
                 return self._compute(values)
 
     def _compute(self, values: list[Any]) -> list[Any]:
@@ -232,25 +237,17 @@ class EagerProgram:
         return self._session, self._prepared
 
     @contextlib.contextmanager
-    def _borrowed(self, keys: dict[str, str], fed: list[Any]) -> Iterator[None]:
-        """A block in which the session has the values of the variables, `keys` of the session to those of the process."""
-        variables = self._state.variables
+    def _using(self, keys: dict[str, str]) -> Iterator[None]:
+        """A block in which the session has variables of the process, `keys` of the session to those of the process."""
         session = self._session_and_run()[0]
-        here = session.variable_state.values
-        session.lent = ProcessVariables(self._state, keys, here)
-        here.clear()
-        here.update({mine: variables[key] for mine, key in keys.items() if key in variables})
+        outer = session.variable_state
+        session.variable_state = session.lent = ProcessVariables(self._state.variable_state, keys)
         try:
             yield
         finally:
-            for mine, key in keys.items():
-                value = here.pop(mine, None)
-                if self._writes:
-                    self._state.writes[key] += 1
-                if value is None:
-                    variables.pop(key, None)
-                else:
-                    variables[key] = np.array(value) if any(value is v for v in fed) else value
+            session.variable_state = outer
+            if self._writes:
+                self._state.writes.update(keys.values())
 
 
 def _as_it_is(tensor: Tensor, values: dict[Tensor, Any], session: Any) -> Any:

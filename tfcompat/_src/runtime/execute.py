@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from tfcompat._src.framework import checks, constant_value, errors, jax_compat, op_spec, this_run
+from tfcompat._src.framework import checks, constant_value, errors, jax_compat, op_spec, run_limits, this_run
 from tfcompat._src.framework.host_context import HostContext
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
@@ -17,6 +17,7 @@ from tfcompat._src.ops.flow.array_value import FIRST_CAPACITY, ArrayHandle, Arra
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime import failure, trace, uncompiled
 from tfcompat._src.runtime.compile import Program, input_shapes
+from tfcompat._src.runtime.compiled_call import CompiledCall
 from tfcompat._src.runtime.cond_item import CondItem
 from tfcompat._src.runtime.driven_by_host import HostCond, HostLoop, run_backwards
 from tfcompat._src.runtime.item import Item
@@ -30,7 +31,7 @@ from tfcompat._src.runtime.lower import (
     store_results,
     value_outputs,
 )
-from tfcompat._src.runtime.plan import Cluster, HostStep, Plan, Step, WrongGuess
+from tfcompat._src.runtime.plan import Cluster, HostStep, Plan, Step
 from tfcompat._src.runtime.postpone import run_apart
 from tfcompat._src.runtime.run_context import RunContext
 from tfcompat._src.runtime.variable_state import accesses, uninitialized, variable_key, variable_op
@@ -165,34 +166,35 @@ def run_cluster(cluster: Cluster, known: dict[Tensor, Any], values: dict[Tensor,
 
 def _call_program(program: Program, cluster: Cluster, inputs: tuple, known: dict[Tensor, Any], session: RunContext) -> Sequence[Any] | None:
     """Calls a program; its outputs, or None where it must run again with more room for growing arrays."""
-    place, state = cluster.place, session.variable_state
-    large = tuple([session.large_constant(t, known[t], place) for t in cluster.large])
-    with state.lock:
-        rng = session.random_state.rows(cluster.randoms) if cluster.randoms else ()
-        read = state.on_device(cluster.reads, cluster.read_keys, place) if cluster.reads else ()
-        updated = state.on_device(cluster.updates, cluster.update_keys, place) if cluster.updates else ()
-        outputs, new_state, holds, moved = program(inputs, large, read, updated, rng)
-        failed = holds is not None and not (holds := np.asarray(holds)).all()
-        if new_state:
-            state.values.update(zip(cluster.written_keys, new_state[: len(updated)] if failed else new_state))
-        if new_state or read:
-            owned = {*map(id, read), *map(id, new_state)}
-            outputs = [jax_compat.to_numpy(o) if id(o) in owned else o for o in outputs]
-        error = program.failure(holds, (inputs, large, read, new_state[: len(updated)], rng)) if failed else None
-        if isinstance(error, ArrayOverflow):
-            return None
-        if isinstance(error, WrongGuess):
-            raise error
-        if cluster.randoms:
-            _advance_randoms(program, input_shapes(inputs), moved, session)
+    large = tuple([session.large_constant(t, known[t], cluster.place) for t in cluster.large])
+    if cluster.has_loops and cluster.place is None and jax_compat.compiles_to_cpu():
+        with run_limits.stoppable(session) as flag:
+            outputs, error = _called(program, cluster, inputs, (*large, flag.array), session)
+    else:
+        outputs, error = _called(program, cluster, inputs, large, session)
+    if isinstance(error, ArrayOverflow):
+        return None
     if error is not None:
         raise error
-    return outputs
+    return program.structured(inputs, outputs)
 
 
-def _advance_randoms(program: Program, shapes: tuple, moved: tuple, session: RunContext) -> None:
-    for op, steps in (*program.reserves[shapes].items(), *zip(program.moving[shapes], moved)):
-        session.random_state.advance(op, steps)
+def _called(
+    program: Program, cluster: Cluster, inputs: tuple, large: tuple, session: RunContext
+) -> tuple[Sequence[Any], errors.OpError | None]:
+    """What a call gives, and its first failed check; the new state is filed, or will be when it is wanted."""
+    state = session.variable_state
+    with state.lock:
+        while True:
+            if state.unfiled:
+                state.file_left()
+            call = CompiledCall(program, cluster, inputs, large, session)
+            try:
+                state.unfiled.append(call)
+                if call.make():
+                    return call.prepare()
+            finally:
+                call.leave()
 
 
 def program_for(cluster: Cluster, known: dict[Tensor, Any], values: dict[Tensor, Any], capacity: int) -> Program:
@@ -320,8 +322,8 @@ def _run_stateful(op: Operation, reads: list[Operation], writes: list[Operation]
     values.update(frame.values)
     if spec.effects.random:
         session.random_state.advance(op, spec.reserve(results, *arguments, **{k: attrs[k] for k in op_spec.keyword_names(spec.reserve)}))
-    for v in writes:
-        session.variable_state.values[variable_key(v)] = _owned(frame.state[variable_key(v)])
+    keys = [variable_key(v) for v in writes]
+    session.variable_state.store(keys, [_owned(frame.state[key]) for key in keys])
 
 
 def _owned(value: Any) -> np.ndarray:

@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from typing import Any
 
-from tfcompat._src.framework import errors, jax_compat
+from tfcompat._src.framework import errors
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.runtime.devices import TASK, Device, session_devices
 from tfcompat._src.runtime.variable_state import HANDLE_OPS, VariableState, variable_key
@@ -90,17 +90,17 @@ class _ClusterValues(MutableMapping):
         if key not in self._places:
             for op in self._graph.get_operations():
                 if op.type in HANDLE_OPS and variable_key(op) not in self._places:
-                    self._places[variable_key(op)] = self._servers[self._task_of(op)].variable_state.values
+                    self._places[variable_key(op)] = self._servers[self._task_of(op)].variable_state.held
         return self._places[key]
 
     def __getitem__(self, key: str) -> Any:
-        return self._place(key)[key]
+        return self.place(key)[key]
 
     def __setitem__(self, key: str, value: Any) -> None:
-        self._place(key)[key] = value
+        self.place(key)[key] = value
 
     def __delitem__(self, key: str) -> None:
-        del self._place(key)[key]
+        del self.place(key)[key]
 
     def __iter__(self) -> Iterator[str]:
         return (key for key, place in self._places.items() if key in place)
@@ -114,14 +114,13 @@ class ClusterState(VariableState):
 
     lock = threading.RLock()
     """One for all clusters: whoever writes a variable of a task holds it."""
+    unfiled: list[Any] = []
 
     def __init__(self, graph: Any, task_of: Callable[[Operation], str], servers: dict[str, LocalServer]) -> None:
-        self.values = _ClusterValues(graph, task_of, servers)
+        self.held = _ClusterValues(graph, task_of, servers)
 
-    def forget_lost(self) -> None:
-        with self.lock:
-            for key in [k for k, v in self.values.items() if jax_compat.is_lost(v)]:
-                del self.values[key]
+    def targets(self, keys: list[str]) -> list[tuple[dict[str, Any], str]]:
+        return [(self.held.place(key), key) for key in keys]
 
 
 def find(target: str | bytes) -> LocalServer | None:

@@ -10,15 +10,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tfcompat._src.framework import checks
+from tfcompat._src.framework import checks, errors
 from tfcompat._src.framework.findings import Finding, Kind
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.control.loop_topology import Variable
 from tfcompat._src.ops.flow.array_value import COUNTERS, DeviceArray
 from tfcompat._src.runtime.differentiable_loop import bounded_scan, bounded_while
 from tfcompat._src.runtime.item import OpItem
-from tfcompat._src.runtime.loop_program import LoopItem, behind_identity
-from tfcompat._src.runtime.lower import Frame, Replan, collecting, lower, primal, truth
+from tfcompat._src.runtime.loop_program import CANCELLED, SHORT, LoopItem, behind_identity
+from tfcompat._src.runtime.lower import STOPPING, Frame, Replan, collecting, lower, primal, truth
 from tfcompat._src.runtime.lower_cond import zeros_of
 from tfcompat._src.runtime.variable_state import variable_key, variable_op
 
@@ -51,6 +51,9 @@ class Carry:
 
 class LoopLowering:
     """One loop that is being traced in one frame."""
+
+    flag: Any = None
+    """The array of a StopFlag that it looks at."""
 
     def __init__(self, item: LoopItem, frame: Frame) -> None:
         self.item, self.program, self.frame = item, item.program, frame
@@ -250,6 +253,8 @@ class LoopLowering:
     def _loop(self, body: Callable, carry: Carry) -> Carry:
         limit, exact = self.program.bound(self.frame.values.get)
         if not self.frame.differentiated:
+            self.flag = None if limit is not None and limit <= SHORT else STOPPING.flag
+            STOPPING.is_used |= self.flag is not None
             return jax.lax.while_loop(self._test, body, carry)
         if limit is None:
             limit, exact = self.frame.lengths.get(self.item), False
@@ -264,7 +269,8 @@ class LoopLowering:
         if goes_on is None:
             with collecting() as found:
                 _, goes_on = self._condition(carry)
-        for ok in (*(carry.holds or ()), *[check.ok for check in found]):
+        going_on = [] if self.flag is None else [_not_stopped(self.flag, carry.total)]
+        for ok in (*(carry.holds or ()), *[check.ok for check in found], *going_on):
             goes_on = jnp.logical_and(goes_on, ok)
         return jnp.asarray(goes_on)
 
@@ -289,6 +295,9 @@ class LoopLowering:
         for check, ok, shown in zip(self.checks, final.holds or (), final.shown or ()):
             merged = check.without_traced_values().merge_values(list(shown))
             checks.COLLECTOR.checks.append(checks.Check(ok, check.text, merged, check.op, check.error))
+        if self.flag is not None:
+            ok = _not_stopped(self.flag, final.total)
+            checks.COLLECTOR.checks.append(checks.Check(ok, CANCELLED, (), program.condition, errors.CancelledError))
         if frame.counts is not None:
             frame.counts[self.item] = jnp.maximum(frame.counts.get(self.item, 0), final.total)
             for inner, count in zip(self.inner_counts, final.counts):
@@ -297,6 +306,12 @@ class LoopLowering:
             frame.values[record._outputs[0]] = _padded(jnp.stack([final.total, *final.counts]))
             rows = [jnp.asarray(frame.rng[op]) for op in self.randoms]
             frame.values[record._outputs[1]] = jnp.stack(rows) if rows else jnp.zeros((0, 6), np.uint32)
+
+
+def _not_stopped(flag: Any, total: Any) -> Any:
+    """Whether the memory of a StopFlag is as at first. The compiler is to read it anew: which element, depends on the iteration."""
+    element = jax.lax.shift_right_logical(total, np.int32(31))
+    return jax.lax.dynamic_index_in_dim(flag, element, keepdims=False) == 0
 
 
 def inner_loops(item: LoopItem) -> list[LoopItem]:

@@ -25,6 +25,9 @@ from tfcompat._src.runtime.item import Item, Node, accesses_of
 from tfcompat._src.runtime.variable_state import is_ref_read, variable_key, variable_op
 
 MAX_ENTERING_ELEMENTS = 1024
+CANCELLED = "[_Derived_]Loop execution was cancelled."
+SHORT = 1000
+"""A compiled loop that is known to go round no more often does not look whether it is to end."""
 COMPARISONS = {"Less": (1, 0), "LessEqual": (1, 1), "Greater": (-1, 0), "GreaterEqual": (-1, 1)}
 GRADIENTS = ("LoopGradient", "LoopGradientGradient")
 Known = dict[Tensor, np.ndarray]

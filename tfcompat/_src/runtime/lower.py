@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import threading
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
@@ -62,6 +63,16 @@ class Frame:
     def branch(self) -> Frame:
         """A frame that starts with what is known here; what happens in it stays there."""
         return Frame(dict(self.values), dict(self.state), self.rng, {}, self.differentiated, self.lengths)
+
+
+class _Stopping(threading.local):
+    """What loops that are traced in this thread are to look at, and whether one does: the array of a run_limits.StopFlag."""
+
+    flag: Any = None
+    is_used = False
+
+
+STOPPING = _Stopping()
 
 
 class Replan(Exception):

@@ -78,6 +78,10 @@ class Cluster:
         return False
 
     @functools.cached_property
+    def has_loops(self) -> bool:
+        return any(op.type == "LoopCond" for item in self.items for op in item.operations)
+
+    @functools.cached_property
     def read_keys(self) -> list[str]:
         return [variable_key(v) for v in self.reads]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from tfcompat._src.framework.operation import Operation
@@ -21,8 +23,7 @@ class RandomState:
         if start is None:
             key, counter = seed_to_key_counter(op._attrs["seed"], op._attrs["seed2"])
             start = self._starts[op] = np.concatenate([key, counter]).astype(np.uint32)
-            self._moved[op] = 0
-        moved = self._moved[op]
+        moved = self._moved.get(op, 0)
         if not moved:
             return start
         total = sum(int(w) << (32 * i) for i, w in enumerate(start[2:])) + moved
@@ -35,8 +36,20 @@ class RandomState:
 
     def positions(self) -> dict[Operation, int]:
         """How far each operation has come."""
-        return dict(self._moved)
+        return {op: self._moved.get(op, 0) for op in self._starts}
 
     def advance(self, op: Operation, steps: int) -> None:
         """Moves the counter of `op` on by `steps` draws."""
-        self._moved[op] = self._moved.get(op, 0) + int(steps)
+        dict.update(*self.advanced([(op, steps)]))
+
+    def advanced(self, moves: Iterable[tuple[Operation, int]]) -> tuple[dict[Operation, int], dict[Operation, int]]:
+        """Where counters stand, and what is to be put there to move operations on by numbers of draws."""
+        new: dict[Operation, int] = {}
+        for op, steps in moves:
+            op = self._counted(op)
+            new[op] = new.get(op, self._moved.get(op, 0)) + int(steps)
+        return self._moved, new
+
+    def _counted(self, op: Operation) -> Operation:
+        """The operation that has the counter of `op`."""
+        return op

@@ -327,6 +327,7 @@ class BaseSession:
         """Frees variables and resources; running afterwards raises RuntimeError."""
         if not self._closed:
             self._closed = True
+            run_limits.stop(self)
             for hook in self._close_hooks:
                 hook()
             self._prepared.clear()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Container, Iterable
-from typing import Any
+from collections.abc import Container, Iterable, MutableMapping
+from typing import Any, Protocol
 
 import jax
 import numpy as np
@@ -49,15 +49,56 @@ def is_ref_read(op: Any) -> bool:
     return op.type == "Identity" and op._inputs[0]._dtype._is_ref_dtype
 
 
+class UnfiledCall(Protocol):
+    """A call that has taken over variables. Its results are the session's state when they are filed, which is done once."""
+
+    def file_left(self) -> None:
+        """Files what the call gave, or will give, if its own thread does not do that; nothing where it was not made."""
+
+
 class VariableState:
     """Values by variable key. Arrays here are owned by the Session: nothing else may hold them, so they can be donated.
 
-    Whoever reads an array or gives it to a compiled call holds `lock`: another thread's call may donate it.
+    Whoever reads an array or gives it to a compiled call holds `lock`: another thread's call may donate it. The handler of a signal
+    may raise in the thread that holds it, or run operations there. So a compiled call stands in `unfiled` from before it is made
+    until its results are filed, and who wants values files what was left there.
     """
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
-        self.values: dict[str, np.ndarray | jax.Array] = {}
+        self.unfiled: list[UnfiledCall] = []
+        self.held: MutableMapping[str, np.ndarray | jax.Array] = {}
+        """The values but for the results of `unfiled`."""
+
+    @property
+    def values(self) -> MutableMapping[str, np.ndarray | jax.Array]:
+        if self.unfiled:
+            self._file_left()
+        return self.held
+
+    def _file_left(self) -> None:
+        """Files what was left, unless another thread makes a call now, which does it."""
+        if threading.current_thread() is threading.main_thread():
+            with self.lock:
+                self.file_left()
+        elif self.lock.acquire(blocking=False):  # no handler runs in this thread before `try`
+            try:
+                self.file_left()
+            finally:
+                self.lock.release()
+
+    def file_left(self) -> None:
+        """Files what was left; the lock is held."""
+        for call in list(self.unfiled):
+            call.file_left()
+
+    def targets(self, keys: list[str]) -> list[tuple[dict[str, Any], str]]:
+        """The dict and the key in it where each of some variables is kept."""
+        return [(self.held, key) for key in keys]  # type: ignore[misc]
+
+    def store(self, keys: list[str], values: Iterable[Any]) -> None:
+        """Puts values of variables in place, all of them or, where a signal's handler raises, none; the lock is held."""
+        put_all(filed(self.targets(keys), values))
 
     def on_device(self, ops: list[Operation], keys: list[str], place: Any = None) -> tuple[jax.Array, ...]:
         """The values of variables as arrays on a device or mesh (None: the default device), where they are kept from now on.
@@ -65,7 +106,7 @@ class VariableState:
         Raises:
           errors.FailedPreconditionError: a variable is not initialized.
         """
-        values = tuple(map(self.values.get, keys))
+        values = tuple(map(self.held.get, keys))
         if place is None and jax_compat.are_arrays(values):
             return values
         return tuple(map(self._placed, values, ops, keys, itertools.repeat(place)))
@@ -74,7 +115,10 @@ class VariableState:
         if value is None:
             raise uninitialized(op)
         if not isinstance(value, jax.Array) or place is not None and not jax_compat.is_at(value, place):
-            value = self.values[key] = jax_compat.own_array(value, place)
+            owned = jax_compat.own_array(value, place)
+            if self.held[key] is value:
+                self.held[key] = owned
+            value = owned
         return value
 
     def view(self, op: Operation, key: str) -> np.ndarray:
@@ -101,10 +145,25 @@ class VariableState:
     def forget_lost(self) -> None:
         """Takes out the variables whose new value a failing device never delivered."""
         with self.lock:
-            self.values = {k: v for k, v in self.values.items() if not jax_compat.is_lost(v)}
+            for key in [k for k, v in self.values.items() if jax_compat.is_lost(v)]:
+                del self.held[key]
 
     def clear(self) -> None:
-        self.values.clear()
+        self.unfiled.clear()
+        self.held.clear()
+
+
+def filed(targets: Iterable[tuple[dict[str, Any], str]], values: Iterable[Any]) -> list[tuple[dict, dict]]:
+    """Dicts, and what is to be put in each of them."""
+    found: dict[int, tuple[dict, dict]] = {}
+    for (place, key), value in zip(targets, values):
+        found.setdefault(id(place), (place, {}))[1][key] = value
+    return list(found.values())
+
+
+def put_all(entries: Iterable[tuple[dict, dict]]) -> None:
+    """Puts all that is new into dicts; one call into C, in which no handler of a signal runs."""
+    any(itertools.starmap(dict.update, entries))
 
 
 def uninitialized(op: Operation) -> errors.FailedPreconditionError:

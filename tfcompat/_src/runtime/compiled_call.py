@@ -1,0 +1,133 @@
+"""One call of a compiled program on the variables and random numbers of a session, which happens wholly or not at all."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from typing import Any
+
+import jax
+import numpy as np
+
+from tfcompat._src.framework import errors, jax_compat
+from tfcompat._src.framework.helper_threads import Work
+from tfcompat._src.ops.flow.array_value import ArrayOverflow
+from tfcompat._src.runtime.compile import Program, input_shapes
+from tfcompat._src.runtime.plan import Cluster, WrongGuess
+from tfcompat._src.runtime.run_context import RunContext
+from tfcompat._src.runtime.variable_state import filed, put_all
+
+_UNDONE = (ArrayOverflow, WrongGuess, errors.CancelledError)
+"""Errors after which random operations are where they were before the call."""
+
+
+class CompiledCall:
+    """A call with the variables as they are, whose lock is held until `leave`.
+
+    From the donation of arrays on, each step is one call into C or is done in a helper thread, so that a signal's handler may raise, or
+    run operations itself, between any two of them: what is left then is filed by whoever uses the variables next.
+    """
+
+    __slots__ = ("_arguments", "_cluster", "_entries", "_may_begin", "_program", "_random_state", "_results", "_state", "_targets", "_work")
+
+    def __init__(self, program: Program, cluster: Cluster, inputs: tuple, large: tuple, session: RunContext) -> None:
+        self._program, self._cluster = program, cluster
+        self._random_state, self._state = session.random_state, session.variable_state
+        state = self._state
+        place = cluster.place
+        rng = self._random_state.rows(cluster.randoms) if cluster.randoms else ()
+        read = state.on_device(cluster.reads, cluster.read_keys, place) if cluster.reads else ()
+        updated = state.on_device(cluster.updates, cluster.update_keys, place) if cluster.updates else ()
+        self._arguments = (inputs, large, read, updated, rng)
+        self._targets = state.targets(cluster.written_keys)
+        self._results: list[tuple] = []
+        self._entries: list[Any] = []
+        self._work: Work | None = None
+
+    def make(self) -> bool:
+        """Calls the program; false where it was not called, since a signal's handler has changed variables meanwhile."""
+        shapes = input_shapes(self._arguments[0])
+        call = self._program.call_for(shapes, self._arguments)
+        try:
+            if shapes in self._program.long or not jax_compat.call_at_once(call, self._arguments, self._results):
+                self._make_apart(call)
+        except RuntimeError:
+            if not self._were_arguments_replaced():
+                raise
+        return bool(self._results)
+
+    def _make_apart(self, call: Any) -> None:
+        """Makes a call for which JAX runs Python code, or that may take long: in the main thread, so that a signal's handler can end
+        the waiting, but not the call."""
+        if threading.current_thread() is threading.main_thread():
+            self._may_begin = [True]
+            self._work = Work(functools.partial(self._compile_and_call, call))
+            self._work.wait()
+        else:
+            self._results.append(call(*self._arguments))
+
+    def _compile_and_call(self, call: Any) -> None:
+        with jax_compat.x64():
+            call.lower(*self._arguments).compile()
+            if self._take_begin():
+                self._results.append(call(*self._arguments))
+                jax.block_until_ready(self._results)
+
+    def _take_begin(self) -> bool:
+        """Takes the right to begin the call, which one thread gets."""
+        try:
+            return self._may_begin.pop()
+        except IndexError:
+            return False
+
+    def _were_arguments_replaced(self) -> bool:
+        """Whether a run of a signal's handler has donated what this call was to be given; what the call itself has lost is forgotten."""
+        held = self._state.held
+        keys = (*self._cluster.read_keys, *self._cluster.update_keys)
+        lost = [(key, a) for key, a in zip(keys, (*self._arguments[2], *self._arguments[3])) if jax_compat.is_deleted(a)]
+        replaced = [key for key, a in lost if held.get(key) is not a]
+        for key in {key for key, _ in lost} - set(replaced):
+            del held[key]
+        return bool(replaced)
+
+    def prepare(self) -> tuple[list[Any], errors.OpError | None]:
+        """Makes ready what `leave` files: what the call gives, and the error of its first check that does not hold."""
+        cluster, (inputs, large, read, updated, rng) = self._cluster, self._arguments
+        outputs, new_state, holds, moved = self._results[0]
+        failed = holds is not None and not (holds := np.asarray(holds)).all()
+        kept = new_state[: len(updated)] if failed else new_state
+        if new_state or read:
+            owned = {*map(id, read), *map(id, new_state)}
+            outputs = [jax_compat.to_numpy(o) if id(o) in owned else o for o in outputs]
+        error = self._program.failure(holds, (inputs, large, read, kept, rng)) if failed else None
+        entries = filed(self._targets, kept)
+        if cluster.randoms and not isinstance(error, _UNDONE):
+            shapes = input_shapes(inputs)
+            steps = (*self._program.reserves[shapes].items(), *zip(self._program.moving[shapes], moved))
+            entries.append(self._random_state.advanced(steps))
+        self._entries.append(iter(entries))
+        return outputs, error
+
+    def leave(self) -> None:
+        """Files the new state; where a signal's handler has raised before it was there, whoever uses the variables next does."""
+        if self._entries:
+            put_all(self._entries[0])
+        elif self._results or self._work is not None and not self._take_begin():
+            return
+        if self in self._state.unfiled:
+            self._state.unfiled.remove(self)
+
+    def file_left(self) -> None:
+        """Files what the call left, when it is there; a call that has not begun is taken back."""
+        if self._work is not None and not self._take_begin():
+            self._work.join()
+        elif self._work is None and not self._results:
+            return
+        try:
+            if self._results and not self._entries:
+                self.prepare()
+        except jax.errors.JaxRuntimeError:  # which the run has raised, unless it was left before
+            self._were_arguments_replaced()
+        if not self._results:
+            self._were_arguments_replaced()
+        self.leave()
