@@ -37,8 +37,8 @@ TINY = (8, 2**12)
 class Program:
     """A cluster compiled for one set of compile-time values; `jax.jit` keeps one executable per set of input shapes.
 
-    Calling it with (inputs, large constants, read variables, updated variables, random rows) gives (outputs, new values of
-    the updated and overwritten variables, a vector of which checks hold or None, how far random operations in loops and branches
+    Calling it with (inputs, large constants, read variables, updated variables, random rows) gives (outputs, or one number where
+    there are none, to wait for; new values of the updated and overwritten variables, a vector of which checks hold or None, how far random operations in loops and branches
     have moved on). The updated variables are donated. `capacity` is the room of growing TensorArrays.
     """
 
@@ -152,7 +152,7 @@ class Program:
         all_ok = conjunction([c.ok for c in found])
         keys = [key for key in cluster.written_keys if key in state]
         new_state = _committed(keys, frame, before, all_ok, len(found), isinstance(cluster.place, NamedSharding))
-        outputs = tuple(jax.tree.map(jnp.asarray, frame.values.get(t)) for t in cluster.outputs)
+        outputs = tuple(jax.tree.map(jnp.asarray, frame.values.get(t)) for t in cluster.outputs) or (jnp.zeros((), bool),)
         if isinstance(cluster.place, NamedSharding):
             outputs, new_state = jax.lax.with_sharding_constraint((outputs, new_state), cluster.place)
         self.checks[shapes] = [c.without_traced_values() for c in found]
