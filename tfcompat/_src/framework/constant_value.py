@@ -220,13 +220,14 @@ def constant_value(tensor: Any, partial: bool = False) -> np.ndarray | None:
         return None if is_dense_tensor_like(tensor) else tensor
     eager = eager_value(tensor)
     if eager is not None:
-        return eager
+        return eager.copy()
     if partial and tensor.op.type == "Pack" and tensor.op._attrs["axis"] == 0:
         return np.array([constant_value(t) for t in tensor.op.inputs], dtype=object)
     found = known_value(tensor) if _is_static(tensor) else None
-    if found is not None:
-        tensor.graph.prevent_feeding(tensor)
-    return found
+    if found is None:
+        return None
+    tensor.graph.prevent_feeding(tensor)
+    return np.array(found)
 
 
 def _python_sizes(tensor: Tensor) -> tuple | None:

@@ -22,7 +22,8 @@ class Effects:
 
     `reads` and `writes` name inputs (refs or resources) whose variable is read or written. `random` ops take a counter from
     the Session. `external` ops touch the world outside the graph (prints, files, queues, Python): they keep creation order.
-    `creates` ops make a variable or resource handle. `waits` ops may wait for other threads (run_limits.MustWait).
+    `creates` ops make a variable or resource handle. `waits` ops may wait for other threads (run_limits.MustWait). `copies` ops
+    are external ones that keep none of the arrays that they are given.
     """
 
     reads: tuple[str, ...] = ()
@@ -31,10 +32,16 @@ class Effects:
     external: bool = False
     creates: bool = False
     waits: bool = False
+    copies: bool = False
 
     @property
     def is_stateful(self) -> bool:
         return self.random or self.external or self.creates
+
+    @property
+    def keeps_inputs(self) -> bool:
+        """Whether arrays that the op is given may stay where later runs find them."""
+        return bool(self.external and not self.copies or self.creates or self.writes)
 
 
 PURE = Effects()

@@ -53,9 +53,10 @@ class Program:
     """A cluster compiled for one set of compile-time values; `jax.jit` keeps one executable per set of input shapes.
 
     What it compiles takes (inputs, large constants and perhaps a StopFlag's array, read variables, updated variables, random rows), and
-    gives (outputs, new values of the updated and overwritten variables, a vector of which checks hold or None, how far random
-    operations in loops and branches have moved on). Outputs are flat: JAX makes them without Python code. The updated variables
-    are donated. `capacity` is the room of growing TensorArrays. `long` are the input shapes for which a call may take seconds.
+    gives (outputs, or one number where there are none, to wait for; new values of the updated and overwritten variables, a vector of
+    which checks hold or None, how far random operations in loops and branches have moved on). Outputs are flat: JAX makes them
+    without Python code. The updated variables are donated. `capacity` is the room of growing TensorArrays. `long` are the input
+    shapes for which a call may take seconds.
     """
 
     def __init__(self, cluster: Cluster, known: dict[Any, np.ndarray], statics: list[np.ndarray], capacity: int = FIRST_CAPACITY) -> None:
@@ -169,7 +170,7 @@ class Program:
         all_ok = conjunction([c.ok for c in found])
         keys = [key for key in cluster.written_keys if key in state]
         new_state = _committed(keys, frame, before, all_ok, len(found), isinstance(cluster.place, NamedSharding))
-        outputs = tuple(jax.tree.map(jnp.asarray, frame.values.get(t)) for t in cluster.outputs)
+        outputs = tuple(jax.tree.map(jnp.asarray, frame.values.get(t)) for t in cluster.outputs) or (jnp.zeros((), bool),)
         leaves, structure = jax.tree.flatten(outputs)
         is_flat = len(leaves) == len(outputs) and all(map(operator.is_, leaves, outputs))
         self._structures[shapes], outputs = None if is_flat else structure, tuple(leaves)

@@ -225,7 +225,7 @@ class EagerProgram:
 
     def _compute(self, values: list[Any]) -> list[Any]:
         session, prepared = self._session_and_run()
-        return session.compute(prepared, values, _as_it_is)[1]
+        return session.compute(prepared, values, _as_it_is, lent=False)[1]
 
     def _session_and_run(self) -> tuple[BaseSession, PreparedRun]:
         if self._prepared is None:

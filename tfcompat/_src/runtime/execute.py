@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from tfcompat._src.framework import checks, constant_value, errors, jax_compat, op_spec, run_limits, this_run
+from tfcompat._src.framework import array_memory, checks, constant_value, errors, jax_compat, op_spec, run_limits, this_run
 from tfcompat._src.framework.host_context import HostContext
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
@@ -37,8 +37,12 @@ from tfcompat._src.runtime.run_context import RunContext
 from tfcompat._src.runtime.variable_state import accesses, uninitialized, variable_key, variable_op
 
 
-def execute(plan: Plan, feeds: list[Any], session: RunContext, result: Callable[[Tensor, dict, Any], Any]) -> list[Any]:
+def execute(
+    plan: Plan, feeds: list[Any], session: RunContext, result: Callable[[Tensor, dict, Any], Any], lent: bool = False
+) -> list[Any]:  # fmt: skip
     """Runs a plan; what `result` makes of `plan.fetched` in order, given each tensor, all values and the session.
+
+    `lent` feeds may be changed when this has returned: nothing keeps them, or reads them later.
 
     Raises:
       errors.OpError: a variable has no value, a check failed, or a host operation raised. Variables are then as before the
@@ -49,16 +53,16 @@ def execute(plan: Plan, feeds: list[Any], session: RunContext, result: Callable[
         if key not in state.values:
             raise uninitialized(op)
     try:
-        values = _run_single(plan, feeds, session)
+        values = _run_single(plan, feeds, session, lent)
         if values is None:
-            values = _run_all(plan, feeds, session)
+            values = _run_all(plan, feeds, session, lent)
         return [result(t, values, session) for t in plan.fetched]
     except jax.errors.JaxRuntimeError as e:
         state.forget_lost()
         raise failure.of_jax(e, next(op for op in plan.operations())) from None
 
 
-def _run_single(plan: Plan, feeds: list[Any], session: RunContext) -> dict[Tensor, Any] | None:
+def _run_single(plan: Plan, feeds: list[Any], session: RunContext, lent: bool) -> dict[Tensor, Any] | None:
     """What a plan gives that is one compiled call, made before for feeds like these; None where it must be run step by step."""
     if plan.single is None or trace.current() is not None:
         return None
@@ -68,17 +72,25 @@ def _run_single(plan: Plan, feeds: list[Any], session: RunContext) -> dict[Tenso
     if program is None or input_shapes(inputs) not in program.calls:
         return None
     outputs = _call_program(program, cluster, inputs, plan.known, session)
-    return None if outputs is None else dict(zip(cluster.outputs, outputs))
+    if outputs is None:
+        return None
+    if lent and not cluster.outputs:  # else a fetch waits for it
+        jax.block_until_ready(outputs)
+    return dict(zip(cluster.outputs, outputs))
 
 
-def _run_all(plan: Plan, feeds: list[Any], session: RunContext) -> dict[Tensor, Any]:
+def _run_all(plan: Plan, feeds: list[Any], session: RunContext, lent: bool) -> dict[Tensor, Any]:
     """Runs the steps of a plan one after another; all values."""
     values = {**plan.known, **dict(zip(plan.feeds, feeds))}
+    if lent:
+        values.update({plan.feeds[i]: array_memory.frozen(feeds, i) for i in plan.kept})
     outer = this_run.begin()
     try:
         run_steps(plan, values, session)
     finally:
         this_run.end(outer)
+        if lent and feeds:
+            jax.block_until_ready([values.get(t) for cluster in plan.clusters for t in cluster.results[:1]])
     if plan.sizes and not plan.is_stale:
         plan.note_sizes(input_shapes(feeds), values)
     for tensor, guard in plan.guarded.items():
@@ -120,24 +132,21 @@ def _run_step(step: Step, plan: Plan, values: dict[Tensor, Any], session: RunCon
 
 def fetched_value(tensor: Tensor, values: dict[Tensor, Any], session: RunContext) -> Any:
     """A fetched tensor as NumPy, a quantized one as integers; a ref shows its variable's value at the end of the run."""
-    value = values.get(tensor)
-    if jax_compat.are_arrays((value,)):
-        array = jax_compat.to_numpy(value)
-        return array if array.ndim else array[()]
-    if value is None and tensor._dtype._is_ref_dtype:
+    if values.get(tensor) is None and tensor._dtype._is_ref_dtype:
         op = variable_op(tensor)
-        value = session.variable_state.read(op, variable_key(op))
+        values = {tensor: session.variable_state.read(op, variable_key(op))}
+    if isinstance(values.get(tensor), (np.ndarray, jax.Array)):
+        array = array_memory.private(values, tensor)
+        if array.dtype.names:
+            array = array[array.dtype.names[0]]
+        return array if array.ndim else array[()]
+    value = values.get(tensor)
     if value is None and tensor._dtype.name == "resource" and variable_op(tensor) is not None:
         return _handle_value(variable_op(tensor), session)
     if value is None:
         raise _without_value(tensor)
     if isinstance(value, (DeviceArray, HostArray)):
         return np.float32(0)
-    if isinstance(value, (jax.Array, np.ndarray)):
-        array = jax_compat.to_numpy(value)
-        if array.dtype.names:
-            array = array[array.dtype.names[0]]
-        return array if array.ndim else array[()]
     return value
 
 
@@ -152,7 +161,7 @@ def _handle_value(variable: Operation, session: RunContext) -> np.ndarray:
     handle = messages.ResourceHandleProto(
         device=session.placer.device_of(variable).name, container=container or "localhost", name=name, maybe_type_name="N10tensorflow3VarE"
     )
-    return np.frombuffer(handle.SerializeToString(), np.dtype([("resource", np.uint8)]))
+    return np.frombuffer(bytearray(handle.SerializeToString()), np.dtype([("resource", np.uint8)]))
 
 
 def run_cluster(cluster: Cluster, known: dict[Tensor, Any], values: dict[Tensor, Any], session: RunContext) -> None:
@@ -161,7 +170,7 @@ def run_cluster(cluster: Cluster, known: dict[Tensor, Any], values: dict[Tensor,
     program = program_for(cluster, known, values, FIRST_CAPACITY)
     while (outputs := _call_program(program, cluster, inputs, known, session)) is None:
         program = program_for(cluster, known, values, program.capacity * 4)
-    values.update(zip(cluster.outputs, outputs))
+    values.update(zip(cluster.results, outputs))
 
 
 def _call_program(program: Program, cluster: Cluster, inputs: tuple, known: dict[Tensor, Any], session: RunContext) -> Sequence[Any] | None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework import errors
+import numpy as np
+
+from tfcompat._src.framework import array_memory, errors
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.runtime.execute import execute, fetched_value
@@ -27,7 +29,7 @@ class PartialRun:
     def go_on(self, wanted: Any, feeds: dict[Tensor, Any], session: Any, make_plan: Callable) -> list[Any]:
         self._check(wanted, feeds)
         self._fed.update(feeds)
-        self._values.update(feeds)
+        self._values.update({t: array_memory.frozen(feeds, t) if isinstance(v, np.ndarray) else v for t, v in feeds.items()})
         done = list(self._values)
         ops = prune(wanted.tensors, [t for t in wanted.targets if t not in self._ran], done)
         missing = [t for op in ops for t in op._outputs if t in self._feeds and t not in self._fed]
@@ -41,9 +43,9 @@ class PartialRun:
         targets = [t for t in wanted.targets if t not in self._ran]
         fetch = [t for t in wanted.tensors if t not in self._values] + extra
         plan = make_plan(fetch, targets, done, [self._values[t] for t in done])
-        self._values.update(zip(fetch, execute(plan, [self._values[t] for t in done], session, fetched_value)))
+        self._values.update(zip(fetch, execute(plan, [self._values[t] for t in done], session, _result)))
         self._ran |= ran
-        return [self._values[t] for t in wanted.tensors]
+        return [fetched_value(t, dict(self._values), session) for t in wanted.tensors]
 
     def _is_used_later(self, tensor: Tensor, ran: set[Operation]) -> bool:
         return any(tensor in op._inputs for op in self._all if op not in self._ran and op not in ran)
@@ -60,3 +62,8 @@ class PartialRun:
             if element in self._fetched:
                 raise errors.InvalidArgumentError(None, None, f"The fetch {element.name} has already been fetched.")
             self._fetched.add(element)
+
+
+def _result(tensor: Tensor, values: dict[Tensor, Any], session: Any) -> Any:
+    """A value for later calls: what the run made, or what a fetch shows of a variable."""
+    return values[tensor] if tensor in values else fetched_value(tensor, values, session)

@@ -15,7 +15,7 @@ from tfcompat._src.framework.findings import Finding
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.control.guards import Guard
-from tfcompat._src.runtime.item import Item
+from tfcompat._src.runtime.item import Item, OpItem
 from tfcompat._src.runtime.loop_program import LoopItem
 from tfcompat._src.runtime.variable_state import variable_key
 
@@ -82,6 +82,11 @@ class Cluster:
         return any(op.type == "LoopCond" for item in self.items for op in item.operations)
 
     @functools.cached_property
+    def results(self) -> list[Any]:
+        """What a run files its outputs under: where it has none, the cluster itself has a value when the call has run."""
+        return self.outputs or [self]
+
+    @functools.cached_property
     def read_keys(self) -> list[str]:
         return [variable_key(v) for v in self.reads]
 
@@ -95,6 +100,13 @@ class Cluster:
 
 
 Step = HostStep | Cluster
+
+
+def _keeps_inputs(item: Item) -> bool:
+    """Whether an item on the host may keep what it is given: also in what it makes, as a dataset does."""
+    if not isinstance(item, OpItem) or item.effects.keeps_inputs:
+        return True
+    return any(t._dtype.name in ("variant", "resource") for t in item._outputs)
 
 
 @dataclass(eq=False)
@@ -145,6 +157,15 @@ class Plan:
         if more or not plain or not set(cluster.inputs) <= set(self.feeds) or not set(self.fetched) <= set(cluster.outputs):
             return None
         return cluster, [self.feeds.index(t) for t in cluster.inputs]
+
+    @functools.cached_property
+    def kept(self) -> list[int]:
+        """Which feeds may be kept by an operation on the host, or by one that it gives them to."""
+        items = [item for step in self.steps if isinstance(step, HostStep) for item in step.items]
+        if not any(map(_keeps_inputs, items)):
+            return []
+        used = {t for item in items for t in item._inputs}
+        return [i for i, t in enumerate(self.feeds) if t in used and t._dtype.is_numpy_compatible]
 
     def note_sizes(self, shapes: tuple, values: dict[Tensor, Any]) -> None:
         """Keeps what `sizes` are in a run with feeds of these shapes."""

@@ -149,12 +149,17 @@ class BaseSession:
                 trace.fill(run_metadata, recorder, plan, self.placer.device_of, self.devices[0].name)
         return prepared.fetches.rebuild(values)
 
-    def compute(self, prepared: PreparedRun, feeds: list[Any], result: Callable = fetched_value) -> tuple[Plan, list[Any]]:
-        """Plans a prepared run where that was not done before, and executes it: the plan and what `result` makes of the fetched values."""
+    def compute(
+        self, prepared: PreparedRun, feeds: list[Any], result: Callable = fetched_value, lent: bool = True
+    ) -> tuple[Plan, list[Any]]:  # fmt: skip
+        """Plans a prepared run where that was not done before, and executes it: the plan and what `result` makes of the fetched values.
+
+        `lent` feeds are the user's arrays, who may change them afterwards.
+        """
         while True:
             plan = self._plan_for(prepared, feeds)
             try:
-                return plan, execute(plan, feeds, self, result)
+                return plan, execute(plan, feeds, self, result, lent)
             except WrongGuess:
                 prepared.plans[prepared.plan_key(feeds, self.variable_state.values)].seen[input_shapes(feeds)].clear()
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import dtypes, errors, nest, raw
+from tfcompat._src.framework import array_memory, dtypes, errors, nest, raw
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import EXTERNAL, HOST, PURE, NotDifferentiable, op
+from tfcompat._src.framework.op_spec import HOST, PURE, Effects, NotDifferentiable, op
 from tfcompat._src.framework.scopes import executing_eagerly, get_default_graph
 
 _ERRORS = (
@@ -89,7 +89,7 @@ def _call(context, inputs, *, token, Tout):
     if registered is None:
         raise errors.InvalidArgumentError(*node, f"ValueError: callback {token} is not found")
     try:
-        results = _returned(registered.function(*(np.asarray(x)[()] for x in inputs)))
+        results = _returned(registered.function(*(np.array(x, order="C")[()] for x in inputs)))
     except Exception as e:
         raise error_of_python(e)(*node, f"{type(e).__name__}: {e}\n{traceback.format_exc()}") from e
     for item in (item for r in results if r.dtype == object for item in r.reshape(-1).tolist()):
@@ -105,10 +105,10 @@ def _call(context, inputs, *, token, Tout):
                 *node,
                 f"{i}-th value returned by {token} is {_kernel_name(result.dtype)}, but expects {_kernel_name(wanted)}",
             )
-    return tuple(results)
+    return tuple(array_memory.private(results, i) for i in range(len(results)))
 
 
-for _name, _effects in (("PyFunc", EXTERNAL), ("PyFuncStateless", PURE)):
+for _name, _effects in (("PyFunc", Effects(external=True, copies=True)), ("PyFuncStateless", PURE)):
     op(
         _name, "(input: Tin, *, token: string, Tin: list(type) >= 0, Tout: list(type) >= 0) -> (output: "
                "Tout)", shape=si.unknown,

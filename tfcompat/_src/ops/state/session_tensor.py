@@ -47,8 +47,8 @@ class TensorHandle(bytes):
         return bytes(self)
 
     def eval(self) -> Any:
-        """The value of the tensor; TypeError where it was deleted."""
-        return self._values()[bytes(self)][()]
+        """The value of the tensor, in an array of its own; TypeError where it was deleted."""
+        return np.array(self._values()[bytes(self)])[()]
 
     to_numpy_array = eval
 
