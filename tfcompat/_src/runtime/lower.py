@@ -106,8 +106,10 @@ def run_device_op(op: Operation, frame: Frame) -> None:
     if frame.differentiated:
         inputs = _with_numpy_values(op, inputs)
     effects = spec.effects
-    if can_fold(op) and op._inputs and _all_static(spec, inputs) and _fold_traced(op, inputs, frame):
-        return
+    if op._inputs and _all_static(spec, inputs):
+        if can_fold(op) and _fold_traced(op, inputs, frame):
+            return
+        inputs = _hidden(op, inputs)
     arguments, attrs = constant_value.kernel_arguments(op, inputs)
     keywords = {k: attrs[k] for k in spec.kernel_attrs}
     if effects.random:
@@ -162,6 +164,21 @@ def _fold_traced(op: Operation, inputs: list[Any], frame: Frame) -> bool:
         return False
     frame.values.update(zip(op._outputs, results))
     return True
+
+
+def _hidden(op: Operation, inputs: list[Any]) -> list[Any]:
+    """Inputs that are all constants, as values that the compiler takes for unknown until it has optimized the program.
+
+    It would else compute the operation while it compiles: in minutes where that is a convolution, or never, on a division by zero.
+    """
+    spec = op.spec
+    if spec.place == HOST or spec.numpy_kernel is spec.kernel:
+        return inputs
+    kept = op.constant_positions()
+    return [
+        v if i in kept or i in spec.shape_only_positions or v.dtype == object else jax.lax.optimization_barrier(v)
+        for i, v in enumerate(inputs)
+    ]
 
 
 def _written_keys(op: Operation) -> list[str]:

@@ -224,6 +224,8 @@ def _unravel_index(indices, dims):
         raise invalid(f"dims must not hold a 0, got {dims.tolist()}")
     inner = np.append(np.cumprod(dims[:0:-1], dtype=dims.dtype)[::-1], dims.dtype.type(1))
     outer = (inner * dims).astype(dims.dtype)
+    if not (inner.all() and outer.all()):
+        raise invalid(f"dims {dims.tolist()} have a product that is no {dims.dtype}")
     column = (-1,) + (1,) * indices.ndim
     inside = lax.rem(*jnp.broadcast_arrays(jnp.asarray(indices)[None], outer.reshape(column)))
     return lax.div(*jnp.broadcast_arrays(inside, inner.reshape(column)))
