@@ -9,7 +9,16 @@ from typing import Any
 import jax
 import numpy as np
 
-from tfcompat._src.framework import array_memory, checks, constant_value, errors, jax_compat, op_spec, run_limits, this_run
+from tfcompat._src.framework import (
+    array_memory,
+    checks,
+    constant_value,
+    errors,
+    jax_compat,
+    op_spec,
+    run_limits,
+    this_run,
+)
 from tfcompat._src.framework.host_context import HostContext
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
