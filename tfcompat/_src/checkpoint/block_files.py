@@ -46,15 +46,15 @@ class BlockWriter:
     """Writes what it is given, one piece after another, to an open file.
 
     Args:
-      path: a file that does not exist.
+      file: the descriptor of an empty file, which stays open.
 
     Raises:
-      OSError: here, in `write` and in `finish`.
+      OSError: in `write` and in `finish`.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, file: int) -> None:
         self.size = 0
-        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        self._file = file
         self._threads: futures.ThreadPoolExecutor | None = None
         self._blocks: list[np.ndarray] = []
         self._written: list[futures.Future] = []
@@ -90,7 +90,7 @@ class BlockWriter:
         )
 
     def finish(self) -> None:
-        """Writes the rest, waits until the disk has it all, and closes the file."""
+        """Writes the rest and waits until the disk has it all."""
         for written in self._written:
             written.result()
         rest = self.size % BLOCK
@@ -101,12 +101,9 @@ class BlockWriter:
         self.close()
 
     def close(self) -> None:
-        """Closes the file, as it is."""
+        """Ends writing."""
         if self._threads is not None:
             self._threads.shutdown(cancel_futures=True)
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
 
 
 def open_to_read(path: str) -> int:

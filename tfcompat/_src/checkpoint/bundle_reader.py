@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable
 from typing import Any
@@ -10,23 +11,27 @@ import numpy as np
 from google.protobuf.message import DecodeError
 
 from tfcompat._src.checkpoint import block_files, slices, string_tensors, table, variants
-from tfcompat._src.checkpoint.bundle_writer import HEADER_KEY, VERSION, data_name, index_name, interrupted_index
+from tfcompat._src.checkpoint.bundle_files import HEADER_KEY, VERSION, begun_saves, data_name, index_name
 from tfcompat._src.checkpoint.reading import SavedTensors, TensorInfo
 from tfcompat._src.framework import dtypes, errors
-from tfcompat._src.platform import crc32c, file_io
+from tfcompat._src.platform import crc32c, file_io, temporary_files
 from tfcompat._src.proto import messages
 from tfcompat._src.proto.messages import BundleEntryProto
 
 
-def read_index(prefix: str) -> dict[bytes, bytes]:
-    """The entries of a checkpoint's index, header included.
+def _identity(status: os.stat_result) -> tuple[int, ...]:
+    """What tells a file from others that have had its name."""
+    return status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size
+
+
+def _read_index(path: str) -> tuple[dict[bytes, bytes], tuple[int, ...]]:
+    """The entries of an index, header included, and the identity of the file.
 
     Raises:
       errors.NotFoundError: there is none. errors.DataLossError: it is damaged.
     """
-    finished = interrupted_index(prefix)
-    path = finished if finished is not None and os.path.exists(finished) else index_name(prefix)
-    data = file_io.read_file_to_string(path, binary_mode=True)
+    with file_io.tensorflow_errors(path), open(path, "rb") as file:
+        data, identity = file.read(), _identity(os.fstat(file.fileno()))
     try:
         found = dict(table.Table(data).items())
         header = messages.BundleHeaderProto.FromString(found[HEADER_KEY])
@@ -38,31 +43,103 @@ def read_index(prefix: str) -> dict[bytes, bytes]:
             None,
             f"Checkpoint min consumer version {header.version.min_consumer} above current version {VERSION} for TensorFlow",
         )
-    return found
+    return found, identity
 
 
 class BundleReader(SavedTensors):
-    """The tensors of a checkpoint of version 2.
+    """The tensors of a checkpoint of version 2, as it is now: its files are open, so that later saves do not change it.
 
     Args:
       prefix: what the names of its files begin with.
+      number: of the temporary names of a save that is to be read; by default what is there.
 
     Raises:
       errors.NotFoundError: there is none. errors.DataLossError: its index is damaged.
     """
 
-    def __init__(self, prefix: str) -> None:
+    def __init__(self, prefix: str, number: str | None = None) -> None:
         self._prefix = prefix
-        self._index = read_index(prefix)
+        self._files: dict[int, int] = {}
+        if number is None:
+            self._open_present()
+        else:
+            self._open(number)
+
+    def __del__(self) -> None:
+        self._close()
+
+    def _close(self) -> None:
+        while self._files:
+            os.close(self._files.popitem()[1])
+
+    # ---- opening ----
+
+    def _open_present(self) -> None:
+        """Opens index and data files of one save, though others may save meanwhile, or have been killed."""
+        before: Any = None
+        while True:
+            index = self._open_if_whole()
+            begun = begun_saves(self._prefix)
+            if index is not None and not begun and index == self._index_identity():
+                return
+            for number in (*begun, None):
+                if self._open_if_whole(number) is not None and self.is_whole():
+                    return
+            present = begun, self._index_identity()
+            if present == before:  # it does not change: what is there is missing or damaged
+                self._open()
+                return
+            before = present
+
+    def _open_if_whole(self, number: str | None = None) -> tuple[int, ...] | None:
+        """The identity of the index; None where it is missing or damaged."""
+        try:
+            return self._open(number)
+        except (errors.NotFoundError, errors.DataLossError):
+            return None
+
+    def _index_identity(self) -> tuple[int, ...] | None:
+        try:
+            return _identity(os.stat(index_name(self._prefix)))
+        except FileNotFoundError:
+            return None
+
+    def _open(self, number: str | None = None) -> tuple[int, ...]:
+        """Opens the files of one save; gives the identity of its index."""
+        self._close()
+        path = index_name(self._prefix)
+        if number is not None:
+            path = temporary_files.temporary_name(path, number)
+        self._entries: dict[bytes, BundleEntryProto] = {}
+        self._index, identity = _read_index(path)
         header = messages.BundleHeaderProto.FromString(self._index.pop(HEADER_KEY))
         self._num_shards = header.num_shards
         self._swap = header.endianness == messages.BundleHeaderProto.BIG
-        self._entries: dict[bytes, BundleEntryProto] = {}
-        self._files: dict[int, int] = {}
+        for shard in range(self._num_shards):
+            with contextlib.suppress(errors.NotFoundError):  # raised where a tensor of it is read
+                self._files[shard] = self._open_shard(shard, number)
+        return identity
 
-    def __del__(self) -> None:
-        for file in getattr(self, "_files", {}).values():
-            os.close(file)
+    def _open_shard(self, shard: int, number: str | None = None) -> int:
+        path = data_name(self._prefix, shard, self._num_shards)
+        with file_io.tensorflow_errors(path):
+            if number is not None:
+                with contextlib.suppress(FileNotFoundError):  # it has its name
+                    return block_files.open_to_read(temporary_files.temporary_name(path, number))
+            return block_files.open_to_read(path)
+
+    def is_whole(self) -> bool:
+        """Whether all that the index names can be read."""
+        try:
+            for key in self._index:
+                entry = self._entry(key)
+                if not entry.slices:
+                    self._values(key.decode("latin-1"), entry)
+        except (errors.NotFoundError, errors.DataLossError):
+            return False
+        return True
+
+    # ---- tensors ----
 
     def _entry(self, key: bytes) -> Any:
         entry = self._entries.get(key)
@@ -91,6 +168,9 @@ class BundleReader(SavedTensors):
         entry = self._entry(name.encode() if part is None else slices.encode_key(name, part))
         if entry is None:
             raise self._damaged(name, f"the index has no entry for its slice {part.text}")
+        return self._values(name, entry)
+
+    def _values(self, name: str, entry: BundleEntryProto) -> np.ndarray:
         dtype = dtypes.DType(entry.dtype)
         shape = tuple(d.size for d in entry.shape.dim)
         if not dtype.is_numpy_compatible and dtype != dtypes.variant:
@@ -127,9 +207,7 @@ class BundleReader(SavedTensors):
 
     def _file(self, shard: int) -> int:
         if shard not in self._files:
-            path = data_name(self._prefix, shard, self._num_shards)
-            with file_io.tensorflow_errors(path):
-                self._files[shard] = block_files.open_to_read(path)
+            self._files[shard] = self._open_shard(shard)
         return self._files[shard]
 
     def _check(self, name: str, entry: BundleEntryProto, crc: int) -> None:

@@ -3,53 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import glob
 import os
-import threading
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from tfcompat._src.checkpoint import files, slices, string_tensors, table, variants
+from tfcompat._src.checkpoint.bundle_files import HEADER_KEY, VERSION, data_name, index_name
+from tfcompat._src.checkpoint.commit import NewFiles, settle
 from tfcompat._src.framework import dtypes, errors
-from tfcompat._src.platform import crc32c, file_io
+from tfcompat._src.platform import crc32c, file_io, temporary_files
 from tfcompat._src.proto import messages
-
-VERSION = 1
-HEADER_KEY = b""
-STATE_MARK = ".tempstate"
-MERGE_MARK = ".mergestate"
-
-_one_save = threading.RLock()
-"""Held by the save under way: threads may save to one prefix, and a save clears what killed ones left there."""
-
-
-def index_name(prefix: str) -> str:
-    return f"{prefix}.index"
-
-
-def data_name(prefix: str, shard: int, num_shards: int) -> str:
-    return f"{prefix}.data-{shard:05d}-of-{num_shards:05d}"
-
-
-def interrupted_index(prefix: str) -> str | None:
-    """The finished index of a save that was killed between naming its data file and naming its index; None by default."""
-    for path in glob.glob(glob.escape(index_name(prefix)) + STATE_MARK + "*"):
-        number = path.rpartition(STATE_MARK)[2]
-        if not os.path.exists(f"{data_name(prefix, 0, 1)}{STATE_MARK}{number}"):
-            return path
-    return None
-
-
-def _clear_leftovers(prefix: str) -> None:
-    """Completes or deletes what killed saves to the same prefix left."""
-    finished = interrupted_index(prefix)
-    if finished is not None:
-        os.replace(finished, index_name(prefix))
-    for name in (index_name(prefix), data_name(prefix, 0, 1)):
-        for path in glob.glob(glob.escape(name) + STATE_MARK + "*"):
-            os.unlink(path)
 
 
 class BundleWriter:
@@ -65,9 +30,11 @@ class BundleWriter:
     def __init__(self, prefix: str) -> None:
         prefix = self._prefix = file_io.local(prefix)
         files.make_folder(prefix)
-        _clear_leftovers(prefix)
+        settle(prefix)
         self._entries: dict[bytes, Any] = {}
-        self._data = files.PendingFile(data_name(prefix, 0, 1), STATE_MARK)
+        self._files = NewFiles(prefix)
+        self._data = files.PendingFile(data_name(prefix, 0, 1), self._files.number)
+        self._files.data.append(self._data)
 
     def add(self, key: str | bytes, array: np.ndarray, dtype: dtypes.DType) -> None:
         """Adds a tensor.
@@ -114,42 +81,31 @@ class BundleWriter:
         self.add(slices.encode_key(name, part), array, dtype)
 
     def finish(self) -> None:
-        """Writes the index, syncs both files and gives them their names, the data file first."""
+        """Writes the index, syncs both files and gives them their names."""
         self._data.finish()
-        number = self._data.temporary.rpartition(STATE_MARK)[2]
-        index = files.PendingFile(index_name(self._prefix), STATE_MARK, number)
-        try:
-            index.write(table.build(_index_entries(self._entries, 1)))
-            index.finish()
-            self._data.commit()
-            index.commit()
-        except BaseException:
-            index.abandon()
-            raise
-        files.sync_folder(self._prefix)
+        self._files.commit(_index(self._entries, 1))
 
     def abandon(self) -> None:
         """Deletes what was written."""
-        self._data.abandon()
+        self._files.abandon()
 
 
-def _index_entries(entries: dict[bytes, Any], num_shards: int) -> list[tuple[bytes, bytes]]:
+def _index(entries: dict[bytes, Any], num_shards: int) -> bytes:
     header = messages.BundleHeaderProto(num_shards=num_shards, version=messages.VersionDef(producer=VERSION))
     found = [(key, entry.SerializeToString(deterministic=True)) for key, entry in sorted(entries.items())]
-    return [(HEADER_KEY, header.SerializeToString(deterministic=True)), *found]
+    return table.build([(HEADER_KEY, header.SerializeToString(deterministic=True)), *found])
 
 
 @contextlib.contextmanager
 def writing(prefix: str) -> Iterator[BundleWriter]:
     """A BundleWriter that is finished at the end of the block, or abandoned where the block raises."""
-    with _one_save:
-        writer = BundleWriter(prefix)
-        try:
-            yield writer
-            writer.finish()
-        except BaseException:
-            writer.abandon()
-            raise
+    writer = BundleWriter(prefix)
+    try:
+        yield writer
+        writer.finish()
+    except BaseException:
+        writer.abandon()
+        raise
 
 
 # ---- shards ----
@@ -190,19 +146,16 @@ def merge(prefixes: list[str], destination: str, delete_old_dirs: bool) -> None:
         if entry.slices:
             entry.shard_id = 0
     files.make_folder(destination)
-    index = files.PendingFile(index_name(destination), MERGE_MARK)
+    settle(destination)
+    new = NewFiles(destination)
     try:
-        index.write(table.build(_index_entries(merged, len(sources))))
-        index.finish()
-        with _one_save:
-            for shard, source in enumerate(sources):
-                file_io.rename(source, data_name(destination, shard, len(sources)), overwrite=True)
-            index.commit()
+        for shard, source in enumerate(sources):
+            new.data.append(files.MovedFile(source, data_name(destination, shard, len(sources)), new.number))
+        new.commit(_index(merged, len(sources)))
     except BaseException:
-        index.abandon()
+        new.abandon()
         raise
-    files.sync_folder(destination)
-    _remove_sources(prefixes, delete_old_dirs)
+    _remove_sources(prefixes, sources, delete_old_dirs)
 
 
 def _read_index(prefix: str) -> tuple[dict[bytes, Any], int]:
@@ -215,9 +168,9 @@ def _read_index(prefix: str) -> tuple[dict[bytes, Any], int]:
     return {key: messages.BundleEntryProto.FromString(value) for key, value in entries.items()}, header.num_shards
 
 
-def _remove_sources(prefixes: list[str], delete_old_dirs: bool) -> None:
-    for prefix in prefixes:
-        file_io.remove(index_name(prefix))
+def _remove_sources(prefixes: list[str], data: list[str], delete_old_dirs: bool) -> None:
+    for path in (*map(index_name, prefixes), *data):
+        temporary_files.remove(path)
     if delete_old_dirs:
         for folder in sorted({os.path.dirname(p) for p in prefixes}):
             with contextlib.suppress(OSError):  # it holds files of others

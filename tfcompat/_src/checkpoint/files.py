@@ -1,8 +1,9 @@
-"""Files that appear whole or not at all: written under another name, synced, renamed."""
+"""The files of a checkpoint while they are written."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from typing import Any
 
@@ -10,25 +11,27 @@ import numpy as np
 
 from tfcompat._src.checkpoint.block_files import BlockWriter
 from tfcompat._src.framework import errors
-from tfcompat._src.platform import file_io
+from tfcompat._src.platform import file_io, temporary_files
+
+_NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 
 
 class PendingFile:
-    """A file that is being written and has its name only once it is committed.
+    """A file that is being written and has its name only once it is committed; it is locked until then.
 
     Args:
       path: the name that it will have.
-      mark, number: what its present name has in addition; by default the number is random.
+      number: of its present name; by default a new one.
 
     Raises:
       errors.OpError: of the class that belongs to the system's error, here and when writing.
     """
 
-    def __init__(self, path: str, mark: str = ".tempstate", number: str = "") -> None:
+    def __init__(self, path: str, number: str | None = None) -> None:
         self.path = path
-        self.temporary = path + mark + (number or str(int.from_bytes(os.urandom(8), "little")))
-        with file_io.tensorflow_errors(self.temporary):
-            self._writer = BlockWriter(self.temporary)
+        with file_io.tensorflow_errors(path):
+            self._file, self.temporary = temporary_files.create(path, number)
+        self._writer = BlockWriter(self._file)
 
     @property
     def size(self) -> int:
@@ -41,7 +44,7 @@ class PendingFile:
             self._writer.write(data)
 
     def finish(self) -> None:
-        """Writes what is buffered, waits until the disk has it all, and closes the file."""
+        """Writes what is buffered, and waits until the disk has it all."""
         with file_io.tensorflow_errors(self.temporary):
             self._writer.finish()
 
@@ -50,11 +53,68 @@ class PendingFile:
         with file_io.tensorflow_errors(self.path):
             os.replace(self.temporary, self.path)
 
-    def abandon(self) -> None:
-        """Deletes the file, as far as it is there."""
+    def close(self) -> None:
+        """Ends writing and gives up the lock."""
         self._writer.close()
-        if os.path.exists(self.temporary):
-            os.unlink(self.temporary)
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+    def abandon(self) -> None:
+        """Deletes the file, as far as it is there, and closes it."""
+        temporary_files.remove(self.temporary)
+        self.close()
+
+
+class MovedFile:
+    """A finished file that is to have another name: it gets a temporary name beside that first, and is locked.
+
+    It keeps the name that it has, where the file system has links, until whoever moves it has committed all and deletes that.
+
+    Args:
+      source: where it is. path: the name that it will have. number: of its temporary name.
+
+    Raises:
+      errors.OpError: it cannot be moved.
+    """
+
+    def __init__(self, source: str, path: str, number: str) -> None:
+        self.source, self.path, self.temporary = source, path, temporary_files.temporary_name(path, number)
+        with file_io.tensorflow_errors(source):
+            self._file = temporary_files.open_to_lock(source)
+            try:
+                temporary_files.lock(self._file)
+                self._link()
+            except BaseException:
+                self.close()
+                raise
+
+    def _link(self) -> None:
+        try:
+            os.link(self.source, self.temporary)
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+            os.replace(self.source, self.temporary)
+
+    def commit(self) -> None:
+        """Gives the file its name."""
+        with file_io.tensorflow_errors(self.path):
+            os.replace(self.temporary, self.path)
+
+    def close(self) -> None:
+        """Gives up the lock."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+    def abandon(self) -> None:
+        """Leaves the file where it was, and closes it."""
+        if os.path.exists(self.source):
+            temporary_files.remove(self.temporary)
+        else:
+            os.replace(self.temporary, self.source)
+        self.close()
 
 
 def make_folder(path: str) -> None:
@@ -72,18 +132,6 @@ def sync_folder(path: str) -> None:
         os.fsync(folder)
     finally:
         os.close(folder)
-
-
-def write_whole(path: str, data: bytes) -> None:
-    """Writes a file so that no reader, and no crash, sees a part of it."""
-    file = PendingFile(path)
-    try:
-        file.write(data)
-        file.finish()
-        file.commit()
-    except BaseException:
-        file.abandon()
-        raise
 
 
 def as_bytes_array(array: np.ndarray) -> np.ndarray:

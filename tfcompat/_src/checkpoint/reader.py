@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from tfcompat._src.checkpoint.bundle_files import begun_saves, index_name
 from tfcompat._src.checkpoint.bundle_reader import BundleReader
-from tfcompat._src.checkpoint.bundle_writer import index_name, interrupted_index
 from tfcompat._src.checkpoint.reading import SavedTensors
 from tfcompat._src.checkpoint.v1_reader import V1Reader
 from tfcompat._src.framework import dtypes
@@ -21,7 +21,7 @@ def open_checkpoint(pattern: Any) -> SavedTensors:
       errors.NotFoundError: there is none. errors.DataLossError: its index is damaged.
     """
     path = file_io.local(pattern)
-    is_bundle = os.path.exists(index_name(path)) or interrupted_index(path) is not None
+    is_bundle = os.path.exists(index_name(path)) or begun_saves(path)
     return BundleReader(path) if is_bundle else V1Reader(path)
 
 

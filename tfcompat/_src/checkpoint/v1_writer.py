@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
 
 from tfcompat._src.checkpoint import files, slices, table, varint
+from tfcompat._src.checkpoint.commit import settle
 from tfcompat._src.framework import dtypes, errors
 from tfcompat._src.platform import compat, file_io
 from tfcompat._src.proto import messages
@@ -95,8 +95,17 @@ class V1Writer:
         meta.meta.versions.producer = PRODUCER
         meta.meta.tensor.extend(meta for _, meta in sorted(self._meta.items()))
         entries = [(META_KEY, meta.SerializeToString(deterministic=True)), *sorted(self._data.items())]
-        files.write_whole(self._path, table.build(entries))
-        files.sync_folder(os.path.abspath(self._path))
+        settle(self._path)
+        file = files.PendingFile(self._path)
+        try:
+            file.write(table.build(entries))
+            file.finish()
+            file.commit()
+        except BaseException:
+            file.abandon()
+            raise
+        file.close()
+        files.sync_folder(self._path)
 
 
 def _saved_slice(name: str, part: slices.TensorSlice, array: np.ndarray, dtype: dtypes.DType) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import glob as python_glob
 import os
 import re
@@ -15,7 +16,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from tfcompat._src.framework import errors
 from tfcompat._src.framework.export import export
-from tfcompat._src.platform import compat
+from tfcompat._src.platform import compat, temporary_files
 
 MODES = ("r", "w", "a", "r+", "w+", "a+")
 ERROR_OF_ERRNO = {
@@ -405,13 +406,11 @@ def atomic_write_string_to_file(filename: Any, contents: Any, overwrite: bool = 
     Raises:
       AlreadyExistsError: the file exists and `overwrite` is false.
     """
-    temporary = f"{compat.as_text(compat.path_to_str(filename))}.tmp{os.urandom(8).hex()}"
-    write_string_to_file(temporary, contents)
-    try:
-        rename(temporary, filename, overwrite)
-    except errors.OpError:
-        remove(temporary)
-        raise
+    path = local(filename)
+    with tensorflow_errors(path):
+        temporary_files.write_whole(
+            path, compat.as_bytes(contents), functools.partial(refuse_existing, filename, overwrite)
+        )
 
 
 def filecmp(filename_a: Any, filename_b: Any) -> bool:

@@ -13,6 +13,7 @@ from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.scopes import add_to_collection, get_collection
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.platform import compat, file_io, logging
+from tfcompat._src.platform.temporary_files import replacing
 from tfcompat._src.proto import messages
 from tfcompat._src.saved_model import constants, files
 from tfcompat._src.saved_model.signature_def_utils import op_signature_def
@@ -304,7 +305,8 @@ def copy_assets_to_destination_dir(asset_filename_map: dict[bytes, bytes], desti
     for name, path in asset_filename_map.items():
         target = os.path.join(folder, compat.as_text(name))
         if not file_io.exists(target):
-            file_io.copy(path, target)
+            with replacing(target) as temporary:
+                file_io.copy(path, temporary)
     logging.info("Assets written to: %s", folder)
 
 

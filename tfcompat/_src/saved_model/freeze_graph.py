@@ -76,7 +76,7 @@ def freeze_graph_with_def_protos(
             sess, graph_def, _names(output_node_names), _names(variable_names_whitelist), _names(variable_names_blacklist)
         )
     if output_graph:
-        file_io.write_string_to_file(output_graph, frozen.SerializeToString())
+        file_io.atomic_write_string_to_file(output_graph, frozen.SerializeToString())
     return frozen
 
 

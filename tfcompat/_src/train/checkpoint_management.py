@@ -9,12 +9,13 @@ from typing import Any
 
 from google.protobuf import text_format
 
-from tfcompat._src.checkpoint.bundle_writer import index_name, interrupted_index
+from tfcompat._src.checkpoint.bundle_files import begun_saves, index_name
+from tfcompat._src.checkpoint.commit import settle
 from tfcompat._src.framework import errors
 from tfcompat._src.framework.default_stack import SESSIONS
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.scopes import executing_eagerly
-from tfcompat._src.platform import compat, file_io, logging
+from tfcompat._src.platform import compat, file_io, logging, temporary_files
 from tfcompat._src.proto import messages, pool
 from tfcompat._src.train import training_util
 from tfcompat._src.variables.variable import variable_creator_scope
@@ -148,8 +149,9 @@ def latest_checkpoint(checkpoint_dir: Any, latest_filename: str | None = None) -
 
 def _checkpoint_files(prefix: str) -> list[str]:
     """The files that show that a checkpoint exists: its index, or those of version 1."""
-    unfinished = interrupted_index(file_io.local(prefix))
-    return file_io.glob(index_name(prefix)) or ([unfinished] if unfinished else file_io.glob(prefix))
+    index = index_name(file_io.local(prefix))
+    begun = [temporary_files.temporary_name(index, number) for number in begun_saves(file_io.local(prefix))]
+    return file_io.glob(index_name(prefix)) or begun or file_io.glob(prefix)
 
 
 def checkpoint_exists_internal(checkpoint_prefix: str) -> bool:
@@ -189,6 +191,7 @@ def remove_checkpoint(
 
 
 def _delete_bundle(prefix: str) -> None:
+    settle(file_io.local(prefix))
     _delete_matching(index_name(prefix))
     _delete_matching(prefix + ".data-?????-of-?????")
 
@@ -201,6 +204,15 @@ def _delete_matching(pattern: str) -> None:
 def meta_graph_filename(checkpoint_filename: str, meta_graph_suffix: str = "meta") -> str:
     """The name of the graph's file beside a checkpoint: without shard numbers, with the suffix."""
     return re.sub(r"-[\d\?]+-of-\d+$", "", checkpoint_filename) + "." + meta_graph_suffix
+
+
+def is_named_by_state(checkpoint_prefix: str, save_dir: Any, latest_filename: str | None = None) -> bool:
+    """Whether the state file of a folder names a checkpoint, as that of another who saves there may."""
+    state = get_checkpoint_state(save_dir, latest_filename)
+    if state is None:
+        return False
+    named = (state.model_checkpoint_path, *state.all_model_checkpoint_paths)
+    return os.path.abspath(checkpoint_prefix) in map(os.path.abspath, named)
 
 
 # ---- CheckpointManager ----
@@ -271,15 +283,18 @@ class CheckpointManager:
     def _prefix(self) -> str:
         return self._checkpoint_prefix
 
-    def _sweep(self) -> None:
+    def _take_outdated(self) -> list[str]:
+        """The checkpoints that are to be deleted, which are forgotten here."""
         every = self._keep_checkpoint_every_n_hours
+        found = []
         while self._max_to_keep and len(self._maybe_delete) > self._max_to_keep:
             path = next(iter(self._maybe_delete))
             written = self._maybe_delete.pop(path)
             if every and written - every * 3600.0 >= self._last_preserved_timestamp:
                 self._last_preserved_timestamp = written
             else:
-                _delete_bundle(path)
+                found.append(path)
+        return found
 
     def _record_state(self) -> None:
         update_checkpoint_state_internal(
@@ -306,9 +321,11 @@ class CheckpointManager:
         self._maybe_delete.pop(path, None)
         self._maybe_delete[path] = time.time()
         self._latest_checkpoint = path
+        outdated = self._take_outdated()
         self._record_state()
-        self._sweep()
-        self._record_state()
+        for old in outdated:
+            if not is_named_by_state(old, self._directory):
+                _delete_bundle(old)
         return path
 
     def _next_number(self) -> Any:

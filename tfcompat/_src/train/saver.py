@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from typing import Any
 
@@ -73,6 +74,7 @@ class Saver:
         self._name, self._filename = name, filename
         self._allow_empty, self._pad_step_number = allow_empty, pad_step_number
         self._write_version, self._save_relative_paths = write_version, save_relative_paths
+        self._one_save = threading.RLock()  # the shards of a save have the same names each time
         self._is_built = False
         self._is_empty: bool | None = None
         self._last_checkpoints: list[tuple[str, float]] = []
@@ -247,14 +249,15 @@ class Saver:
         session = getattr(sess, "_coordinated_creator", sess)
         if not is_eager and not isinstance(session, BaseSession) and not hasattr(sess, "run"):
             raise TypeError(f"'sess' must be a Session; {sess}")
-        found = None
-        if is_eager:
-            self._build_nodes(checkpoint_file, restore=False)
-            found = self.saver_def.save_tensor_name
-        elif not self._is_empty:
-            found = self._run_save(sess, save_path, checkpoint_file)
-        if found is not None and write_state:
-            self._write_state(found, os.path.dirname(save_path), latest_filename, meta_graph_suffix)
+        with self._one_save:
+            found = None
+            if is_eager:
+                self._build_nodes(checkpoint_file, restore=False)
+                found = self.saver_def.save_tensor_name
+            elif not self._is_empty:
+                found = self._run_save(sess, save_path, checkpoint_file)
+            if found is not None and write_state:
+                self._write_state(found, os.path.dirname(save_path), latest_filename, meta_graph_suffix)
         if write_meta_graph and not is_eager:
             filename = checkpoint_management.meta_graph_filename(checkpoint_file, meta_graph_suffix=meta_graph_suffix)
             with sess.graph.as_default():
@@ -283,6 +286,11 @@ class Saver:
             save_dir=folder, model_checkpoint_path=path, all_model_checkpoint_paths=self.last_checkpoints,
             latest_filename=latest_filename, save_relative_paths=self._save_relative_paths,
         )  # fmt: skip
+        self._checkpoints_to_be_deleted = [
+            p
+            for p in self._checkpoints_to_be_deleted
+            if not checkpoint_management.is_named_by_state(p[0], folder, latest_filename)
+        ]
         self._MaybeDeleteOldCheckpoints(meta_graph_suffix=meta_graph_suffix)
 
     def export_meta_graph(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,6 +19,7 @@ from tfcompat._src.keras.saving.model_config import model_from_config
 from tfcompat._src.keras.saving.weight_conversion import preprocess_weights_for_loading
 from tfcompat._src.keras.utils.generic_utils import get_json_type
 from tfcompat._src.platform import logging
+from tfcompat._src.platform.temporary_files import replacing
 
 try:
     import h5py
@@ -39,6 +41,9 @@ def _opened(file: Any, mode: str) -> Iterator[Any]:
     """An open file itself, or the file of a path, closed at the end."""
     if isinstance(file, h5py.File):
         yield file
+    elif mode == "w":
+        with replacing(os.fspath(file)) as temporary, h5py.File(temporary, mode) as opened:
+            yield opened
     else:
         with h5py.File(file, mode) as opened:
             yield opened

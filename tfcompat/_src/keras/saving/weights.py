@@ -13,6 +13,7 @@ from tfcompat._src.keras.engine import registry
 from tfcompat._src.keras.saving import hdf5_format
 from tfcompat._src.keras.saving.saving_utils import should_overwrite
 from tfcompat._src.platform import logging
+from tfcompat._src.platform.temporary_files import replacing
 from tfcompat._src.train.checkpoint import TrackableSaver
 from tfcompat._src.train.checkpoint_management import update_checkpoint_state_internal
 from tfcompat._src.train.trackable_graph import ObjectGraphView
@@ -57,7 +58,7 @@ def save_weights(network: Any, filepath: Any, overwrite: bool, save_format: str 
     if not should_overwrite(filepath if chosen == "h5" else f"{filepath}.index", overwrite):
         return
     if chosen == "h5":
-        with hdf5_format.h5py.File(filepath, "w") as f:
+        with replacing(filepath) as temporary, hdf5_format.h5py.File(temporary, "w") as f:
             hdf5_format.save_weights_to_hdf5_group(f, network.layers)
         return
     optimizer = getattr(network, "optimizer", None)

@@ -17,6 +17,7 @@ from tfcompat._src.framework import checks, dtypes, errors
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.op_spec import EXTERNAL, HOST, Facts, NotDifferentiable, op
 from tfcompat._src.framework.tensor import shape_text
+from tfcompat._src.platform.temporary_files import uninterrupted
 
 _add = functools.partial(op, gradient=NotDifferentiable("files have no gradient", raises=True), place=HOST, depth=2)
 
@@ -134,6 +135,7 @@ def _add_all(writer: Any, names: np.ndarray, specs: np.ndarray, tensors: tuple, 
         writer.add_slice(name.decode(), shape, part, array, dtypes.as_dtype(dtype))
 
 
+@uninterrupted
 def _save_v2(prefix, tensor_names, shape_and_slices, tensors, *, dtypes):
     _check_specs(tensor_names, shape_and_slices, len(tensors))
     with bundle_writer.writing(_text(prefix, "Input prefix")) as writer:
@@ -141,6 +143,7 @@ def _save_v2(prefix, tensor_names, shape_and_slices, tensors, *, dtypes):
     return ()
 
 
+@uninterrupted
 def _save_slices(filename, tensor_names, shapes_and_slices, data, *, T):
     _check_specs(tensor_names, shapes_and_slices, len(data))
     writer = V1Writer(_text(filename, "Input 0 (filename)"))
@@ -153,6 +156,7 @@ def _save(filename, tensor_names, data, *, T):
     return _save_slices(filename, tensor_names, np.full(tensor_names.shape, b"", object), data, T=T)
 
 
+@uninterrupted
 def _merge(checkpoint_prefixes, destination_prefix, *, delete_old_dirs):
     prefixes = [p.decode() for p in checkpoint_prefixes.tolist()]
     bundle_writer.merge(prefixes, _text(destination_prefix, "Input destination_prefix"), delete_old_dirs)
