@@ -6,6 +6,7 @@ import gc
 import os
 import re
 import runpy
+import signal
 import sys
 import types
 from importlib.machinery import SourceFileLoader, SourcelessFileLoader
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 
 from tfcompat._src.cli import legacy
 from tfcompat._src.cli.program_cache import keep_programs
+from tfcompat._src.framework import jax_threads
 from tfcompat._src.shim.install import install_as_tensorflow
 
 ARGUMENTS = "[--strict] (SCRIPT | - | -m MODULE | -c CODE) [ARGS...]"
@@ -78,7 +80,22 @@ def main(arguments: list[str]) -> int:
         legacy.restore()
     sys.excepthook = report
     _rest_the_collector()
-    return {"script": run_script, "module": run_module, "code": run_code}[target.kind](target)
+    try:
+        status = {"script": run_script, "module": run_module, "code": run_code}[target.kind](target)
+    except BaseException as error:
+        jax_threads.know_status(status_of(error))
+        raise
+    jax_threads.know_status(status)
+    return status
+
+
+def status_of(error: BaseException) -> int:
+    """The exit status of a program that ends with an exception, -SIGINT where that is an interrupt."""
+    if isinstance(error, KeyboardInterrupt):
+        return -signal.SIGINT
+    if not isinstance(error, SystemExit):
+        return 1
+    return error.code if isinstance(error.code, int) else int(error.code is not None)
 
 
 def _rest_the_collector() -> None:

@@ -17,6 +17,8 @@ from jax._src import core, xla_bridge
 from jax._src.array import ArrayImpl
 from jax._src.interpreters import partial_eval
 
+from tfcompat._src.framework import jax_threads
+
 # JAX reports each backend that is not there at the level INFO, which TensorFlow programs often turn on.
 logging.getLogger("jax._src.xla_bridge").setLevel(logging.WARNING)
 
@@ -47,9 +49,10 @@ def keep_programs(folder: str) -> None:
             jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.3)
 
 
-def x64() -> jax.enable_x64:
-    """A context in which 64-bit types are real, whatever `jax_enable_x64` says outside."""
-    return jax.enable_x64(True)
+def x64() -> jax_threads.Using:
+    """The context of all that uses JAX: 64-bit types are real, whatever `jax_enable_x64` says outside, and an exit of the interpreter
+    knows that the thread is there."""
+    return jax_threads.Using(jax.enable_x64(True))
 
 
 def backends_are_up() -> bool:

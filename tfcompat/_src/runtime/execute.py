@@ -10,7 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from tfcompat._src.framework import checks, constant_value, errors, jax_compat, op_spec, run_limits, this_run
+from tfcompat._src.framework import checks, constant_value, errors, jax_compat, jax_threads, op_spec, run_limits, this_run
 from tfcompat._src.framework.host_context import HostContext
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.ordering import topological
@@ -440,7 +440,10 @@ def _current(session: Any, variable: Operation, must_exist: bool) -> Any:
 def _call(op: Operation, kernel: Any, arguments: list, keywords: dict) -> Any:
     checks.COLLECTOR.op = op
     try:
-        return kernel(*arguments, **keywords)
+        if not op.spec.context:
+            return kernel(*arguments, **keywords)
+        with jax_threads.Waiting():
+            return kernel(*arguments, **keywords)
     except errors.OpError as e:
         if e.op is not None:
             raise

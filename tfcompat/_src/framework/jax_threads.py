@@ -1,0 +1,129 @@
+"""Which threads use JAX, and the end of that when the interpreter ends.
+
+When Python finalizes, it ends each daemon thread that asks for the interpreter again. In JAX's C++ code that ends the process, by
+SIGABRT (from Python 3.14 on such threads hang). So at exit no thread but the one that exits comes back from JAX: those that
+enter or leave it wait for ever, and the exit waits a moment for those that are in it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+from typing import Any
+
+LONGEST_WAIT, LONGEST_SAFE_WAIT = 0.8, 20.0
+"""Seconds that an exit waits for threads that use JAX: where the process can then end without finalizing, and where it cannot."""
+
+_NOT_FLUSHED = 120  # python's status where standard output cannot be written
+
+_depths: dict[int, int] = {}
+_left = threading.Semaphore(0)
+_never = threading.Lock()
+_never.acquire()
+
+
+class _Exit:
+    """The exit of the interpreter: its thread once it has begun, and the status of the process where that is known."""
+
+    thread: int | None = None
+    status: int | None = None
+
+
+class Using:
+    """A block in which this thread uses JAX, entered through a context of JAX's own."""
+
+    __slots__ = ("_context",)
+
+    def __init__(self, context: Any) -> None:
+        self._context = context
+
+    def __enter__(self) -> None:
+        thread = threading.get_ident()
+        depth = _depths.get(thread, 0)
+        _depths[thread] = depth + 1
+        if _Exit.thread is not None and not depth:
+            _stay(thread)
+        self._context.__enter__()
+
+    def __exit__(self, *raised: Any) -> None:
+        self._context.__exit__(*raised)
+        thread = threading.get_ident()
+        depth = _depths[thread] - 1
+        if depth:
+            _depths[thread] = depth
+        else:
+            del _depths[thread]
+            if _Exit.thread is not None:
+                _stay(thread)
+
+
+class Waiting:
+    """A block inside `Using` in which this thread does not use JAX: it waits, or runs Python code of the program."""
+
+    __slots__ = ("_depth",)
+
+    def __enter__(self) -> None:
+        self._depth = _depths.pop(threading.get_ident(), 0)
+
+    def __exit__(self, *raised: Any) -> None:
+        if self._depth:
+            thread = threading.get_ident()
+            _depths[thread] = self._depth
+            if _Exit.thread is not None:
+                _stay(thread)
+
+
+def _stay(thread: int) -> None:
+    """Ends the part of a thread in the program, unless it is the one that exits."""
+    if thread != _Exit.thread:
+        _depths.pop(thread, None)
+        _left.release()
+        _never.acquire()
+
+
+def know_status(status: int) -> None:
+    """Tells what the status of this process will be, minus a signal's number for one that ends by it."""
+    _Exit.status = status
+
+
+@atexit.register
+def _close() -> None:
+    """Waits for the threads that use JAX. Where one stays in it and the status is known, ends the process without finalizing."""
+    _Exit.thread = threading.get_ident()
+    deadline = time.monotonic() + (LONGEST_SAFE_WAIT if _Exit.status is None else LONGEST_WAIT)
+    while others := [t for t in list(_depths) if t != _Exit.thread]:
+        if not _left.acquire(timeout=max(deadline - time.monotonic(), 0)):
+            break
+    if others and _Exit.status is not None:
+        logging.shutdown()
+        status = _Exit.status if _flushed() else _NOT_FLUSHED
+        if status < 0:
+            signal.signal(-status, signal.SIG_DFL)
+            os.kill(os.getpid(), -status)
+        os._exit(status)
+
+
+def _flushed() -> bool:
+    """Whether what was printed could be written."""
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def _forget_others() -> None:
+    """A forked process has the thread that forked alone."""
+    thread = threading.get_ident()
+    for other in [t for t in _depths if t != thread]:
+        del _depths[other]
+
+
+os.register_at_fork(after_in_child=_forget_others)
