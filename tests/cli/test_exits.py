@@ -17,7 +17,7 @@ COUNT = int(os.environ.get("TFCOMPAT_EXITS", 2))
 COMMAND = [sys.executable, "-m", "tfcompat", "run"]
 if "TFCOMPAT_EXITS_PYTHON" in os.environ:
     COMMAND = [os.environ["TFCOMPAT_EXITS_PYTHON"]]
-LONGEST_EXIT = 3.0
+LONGEST_EXIT = 10.0
 """Seconds from the last line of a program to the end of the process, on a busy machine."""
 OF_TENSORFLOW = {
     "app": (4, "done\n"),

@@ -7,6 +7,7 @@ import logging
 import math
 import os
 import sys
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -58,6 +59,15 @@ def x64() -> jax_threads.Using:
 def backends_are_up() -> bool:
     """Whether JAX has started, so that it takes no more settings of devices and memory."""
     return xla_bridge.backends_are_initialized()
+
+
+def _be_forked() -> None:
+    jax_threads.forget_others(may_run=not xla_bridge._backends)
+
+
+os.register_at_fork(after_in_child=_be_forked)
+# A forked process that does without operations needs no JAX, and one that runs them is told so then.
+warnings.filterwarnings("ignore", r"os\.fork\(\) was called", RuntimeWarning)
 
 
 def ask_for_cpu_devices(count: int) -> bool:

@@ -27,10 +27,16 @@ _never = threading.Lock()
 _never.acquire()
 
 
-class _Exit:
-    """The exit of the interpreter: its thread once it has begun, and the status of the process where that is known."""
+class _Process:
+    """What this process is to heed where threads enter and leave JAX.
 
-    thread: int | None = None
+    Attributes:
+      is_open: whether threads come and go as they like.
+      exiting: the thread that exits. status: the exit status, where it is known.
+    """
+
+    is_open = True
+    exiting: int | None = None
     status: int | None = None
 
 
@@ -46,7 +52,7 @@ class Using:
         thread = threading.get_ident()
         depth = _depths.get(thread, 0)
         _depths[thread] = depth + 1
-        if _Exit.thread is not None and not depth:
+        if not (_Process.is_open or depth):
             _stay(thread)
         self._context.__enter__()
 
@@ -58,7 +64,7 @@ class Using:
             _depths[thread] = depth
         else:
             del _depths[thread]
-            if _Exit.thread is not None:
+            if not _Process.is_open:
                 _stay(thread)
 
 
@@ -74,13 +80,23 @@ class Waiting:
         if self._depth:
             thread = threading.get_ident()
             _depths[thread] = self._depth
-            if _Exit.thread is not None:
+            if not _Process.is_open:
                 _stay(thread)
 
 
 def _stay(thread: int) -> None:
-    """Ends the part of a thread in the program, unless it is the one that exits."""
-    if thread != _Exit.thread:
+    """Ends the part of a thread in the program, unless it is the one that exits.
+
+    Raises:
+      RuntimeError: the process was forked off one in which JAX ran.
+    """
+    if _Process.exiting is None:
+        _depths.pop(thread, None)
+        raise RuntimeError(
+            "This process was forked off one that had run operations. Their threads are lacking here, so that operations would wait "
+            "for ever: start processes before the first run, or by multiprocessing.get_context('spawn')"
+        )
+    if thread != _Process.exiting:
         _depths.pop(thread, None)
         _left.release()
         _never.acquire()
@@ -88,20 +104,20 @@ def _stay(thread: int) -> None:
 
 def know_status(status: int) -> None:
     """Tells what the status of this process will be, minus a signal's number for one that ends by it."""
-    _Exit.status = status
+    _Process.status = status
 
 
 @atexit.register
 def _close() -> None:
     """Waits for the threads that use JAX. Where one stays in it and the status is known, ends the process without finalizing."""
-    _Exit.thread = threading.get_ident()
-    deadline = time.monotonic() + (LONGEST_SAFE_WAIT if _Exit.status is None else LONGEST_WAIT)
-    while others := [t for t in list(_depths) if t != _Exit.thread]:
+    _Process.exiting, _Process.is_open = threading.get_ident(), False
+    deadline = time.monotonic() + (LONGEST_SAFE_WAIT if _Process.status is None else LONGEST_WAIT)
+    while others := [t for t in list(_depths) if t != _Process.exiting]:
         if not _left.acquire(timeout=max(deadline - time.monotonic(), 0)):
             break
-    if others and _Exit.status is not None:
+    if others and _Process.status is not None:
         logging.shutdown()
-        status = _Exit.status if _flushed() else _NOT_FLUSHED
+        status = _Process.status if _flushed() else _NOT_FLUSHED
         if status < 0:
             signal.signal(-status, signal.SIG_DFL)
             os.kill(os.getpid(), -status)
@@ -119,11 +135,9 @@ def _flushed() -> bool:
     return True
 
 
-def _forget_others() -> None:
-    """A forked process has the thread that forked alone."""
+def forget_others(may_run: bool) -> None:
+    """Tells that this process was forked, so that it has the thread that forked alone, and whether that may use JAX."""
     thread = threading.get_ident()
     for other in [t for t in _depths if t != thread]:
         del _depths[other]
-
-
-os.register_at_fork(after_in_child=_forget_others)
+    _Process.is_open, _Process.exiting, _Process.status = may_run, None, None
