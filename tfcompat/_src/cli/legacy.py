@@ -219,7 +219,9 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def restore() -> None:
-    """Applies the table to this process, and lets NumPy print scalars as it did."""
+    """Applies the table to this process, and lets NumPy print scalars as it did. Calling it again does nothing."""
+    if any(isinstance(finder, Finder) for finder in sys.meta_path):
+        return
     np.set_printoptions(legacy="1.21")
     for owner, names in ATTRIBUTES.items():
         for name, value in names.items():

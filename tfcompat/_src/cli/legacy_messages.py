@@ -44,7 +44,7 @@ class Finder(importlib.abc.MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: Any = None
     ) -> importlib.machinery.ModuleSpec | None:
-        if not fullname.endswith("_pb2"):
+        if not fullname.endswith("_pb2") or fullname.startswith("google.protobuf."):
             return None
         spec = importlib.machinery.PathFinder.find_spec(fullname, path)
         loader = spec and spec.loader

@@ -6,13 +6,16 @@ import gc
 import os
 import re
 import runpy
+import signal
 import sys
 import types
 from importlib.machinery import SourceFileLoader, SourcelessFileLoader
 from typing import Any, NamedTuple
 
 from tfcompat._src.cli import legacy
+from tfcompat._src.cli.children import inheritance
 from tfcompat._src.cli.program_cache import keep_programs
+from tfcompat._src.framework import jax_threads
 from tfcompat._src.shim.install import install_as_tensorflow
 
 ARGUMENTS = "[--strict] (SCRIPT | - | -m MODULE | -c CODE) [ARGS...]"
@@ -72,17 +75,36 @@ def main(arguments: list[str]) -> int:
     if isinstance(target, str):
         sys.stderr.write(f"tfcompat run: {target}\n\n{USAGE}")
         return 2
-    install_as_tensorflow()
-    keep_programs()
+    install()
     if not target.strict:
         legacy.restore()
+    inheritance.begin(target.strict)
     sys.excepthook = report
-    _rest_the_collector()
-    return {"script": run_script, "module": run_module, "code": run_code}[target.kind](target)
+    try:
+        status = {"script": run_script, "module": run_module, "code": run_code}[target.kind](target)
+    except BaseException as error:
+        jax_threads.know_status(status_of(error))
+        raise
+    jax_threads.know_status(status)
+    return status
 
 
-def _rest_the_collector() -> None:
-    """Graphs are many small objects that live long: the garbage collector leaves those of the imports alone and comes less often."""
+def status_of(error: BaseException) -> int:
+    """The exit status of a program that ends with an exception, -SIGINT where that is an interrupt."""
+    if isinstance(error, KeyboardInterrupt):
+        return -signal.SIGINT
+    if not isinstance(error, SystemExit):
+        return 1
+    return error.code if isinstance(error.code, int) else int(error.code is not None)
+
+
+def install() -> None:
+    """Makes `import tensorflow` mean tfcompat, and sets the process up for graphs.
+
+    These are many small objects that live long: the garbage collector leaves those of the imports alone and comes less often.
+    """
+    install_as_tensorflow()
+    keep_programs()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
 

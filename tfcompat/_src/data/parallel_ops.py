@@ -6,6 +6,7 @@ wait for the world outside or take long; calls that hold Python's lock for micro
 
 from __future__ import annotations
 
+import contextlib
 import os
 import queue
 import threading
@@ -13,7 +14,7 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from typing import Any
 
 import numpy as np
@@ -103,13 +104,57 @@ class _Call:
         return {}, {}
 
 
+class _Threads:
+    """Threads that make calls, `most` at a time. The program may end while they do: none of them may come back."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._threads: list[threading.Thread] = []
+        self._work: queue.SimpleQueue[tuple[Future, Callable, tuple] | None] = queue.SimpleQueue()
+
+    def submit(self, function: Callable, *arguments: Any) -> Future:
+        future: Future = Future()
+        self._work.put((future, function, arguments))
+        if len(self._threads) < self._most:
+            self._threads.append(threading.Thread(target=_serve, args=(self._work,), daemon=True))
+            self._threads[-1].start()
+        return future
+
+    def close(self) -> None:
+        """Ends the threads after the calls that they make now, and waits until they have."""
+        with contextlib.suppress(queue.Empty):
+            while True:
+                if (call := self._work.get_nowait()) is not None:
+                    call[0].cancel()
+        self._end()
+        for thread in self._threads:
+            thread.join()
+
+    def _end(self) -> None:
+        for _ in self._threads:
+            self._work.put(None)
+
+    def __del__(self) -> None:
+        self._end()
+
+
+def _serve(work: queue.SimpleQueue[tuple[Future, Callable, tuple] | None]) -> None:
+    while (call := work.get()) is not None:
+        future, function, arguments = call
+        if future.set_running_or_notify_cancel():
+            try:
+                future.set_result(function(*arguments))
+            except BaseException as e:  # noqa: BLE001  (raised again where the result is asked for)
+                future.set_exception(e)
+
+
 class _Calls:
     """Calls of a function for elements, up to `most` at a time; `take` gives results in order, or as they are done if `sloppy`."""
 
     def __init__(self, following: Next, function: HostFunction, finish: Callable, most: int, sloppy: bool, scope: Scope) -> None:
         self._following, self._function, self._finish, self._most, self._scope = following, function, finish, most, scope
         self._turns = _Turns(scope.random_state)
-        self._pool = ThreadPoolExecutor(min(most, scope.most_threads or _MOST_THREADS))
+        self._threads = _Threads(min(most, scope.most_threads or _MOST_THREADS))
         self._pending: deque[Future] = deque()
         self._done: queue.SimpleQueue[Future] | None = queue.SimpleQueue() if sloppy else None
         self._number = 0
@@ -117,12 +162,12 @@ class _Calls:
         scope.on_end(self._close)
 
     def _close(self) -> None:
-        self._pool.shutdown(cancel_futures=True)
+        self._threads.close()
 
     def _begin(self, element: Element) -> None:
         self._number += 1
         self._turns.begin(self._number)
-        future = self._pool.submit(self._run, self._number, element)
+        future = self._threads.submit(self._run, self._number, element)
         self._pending.append(future)
         if self._done is not None:
             future.add_done_callback(self._done.put)

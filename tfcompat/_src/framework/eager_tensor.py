@@ -10,7 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from tfcompat._src.framework import dtypes, op_spec, tensor_proto
+from tfcompat._src.framework import dtypes, jax_compat, op_spec, tensor_proto
 from tfcompat._src.framework.default_stack import get_eager_graph
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
@@ -120,7 +120,10 @@ class EagerTensor(Tensor):
     def _numpy(self) -> np.ndarray:
         if self._dtype in (dtypes.resource, dtypes.variant):
             raise ValueError(f"Cannot convert a Tensor of dtype {self._dtype.name} to a NumPy array.")
-        array = self._value if isinstance(self._value, np.ndarray) else np.asarray(self._value)
+        array = self._value
+        if not isinstance(array, np.ndarray):
+            with jax_compat.x64():
+                array = np.asarray(array)
         return array[array.dtype.names[0]] if array.dtype.names else array
 
     def numpy(self) -> Any:

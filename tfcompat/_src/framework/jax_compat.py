@@ -8,6 +8,7 @@ import logging
 import math
 import os
 import sys
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +19,7 @@ from jax._src import config, core, xla_bridge
 from jax._src.array import ArrayImpl
 from jax._src.interpreters import partial_eval
 
+from tfcompat._src.framework import jax_threads
 from tfcompat._src.framework.helper_threads import interruptibly
 
 # JAX reports each backend that is not there at the level INFO, which TensorFlow programs often turn on.
@@ -52,14 +54,24 @@ def keep_programs(folder: str) -> None:
             jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.3)
 
 
-def x64() -> jax.enable_x64:
-    """A context in which 64-bit types are real, whatever `jax_enable_x64` says outside."""
-    return jax.enable_x64(True)
+def x64() -> jax_threads.Using:
+    """The context of all that uses JAX: 64-bit types are real, whatever `jax_enable_x64` says outside, and an exit of the interpreter
+    knows that the thread is there."""
+    return jax_threads.Using(jax.enable_x64(True))
 
 
 def backends_are_up() -> bool:
     """Whether JAX has started, so that it takes no more settings of devices and memory."""
     return xla_bridge.backends_are_initialized()
+
+
+def _be_forked() -> None:
+    jax_threads.forget_others(may_run=not xla_bridge._backends)
+
+
+os.register_at_fork(after_in_child=_be_forked)
+# A forked process that does without operations needs no JAX, and one that runs them is told so then.
+warnings.filterwarnings("ignore", r"os\.fork\(\) was called", RuntimeWarning)
 
 
 def ask_for_cpu_devices(count: int) -> bool:

@@ -15,6 +15,7 @@ from tfcompat._src.framework import (
     constant_value,
     errors,
     jax_compat,
+    jax_threads,
     op_spec,
     run_limits,
     this_run,
@@ -360,7 +361,10 @@ def _current(session: RunContext, variable: Operation, must_exist: bool) -> Any:
 def _call(op: Operation, kernel: Any, arguments: list, keywords: dict) -> Any:
     checks.COLLECTOR.op = op
     try:
-        return kernel(*arguments, **keywords)
+        if not op.spec.context:
+            return kernel(*arguments, **keywords)
+        with jax_threads.Waiting():
+            return kernel(*arguments, **keywords)
     except errors.OpError as e:
         if e.op is not None:
             raise
