@@ -15,12 +15,30 @@ from typing import Any
 import jax
 import jaxlib
 import numpy as np
-from jax._src import config, core, xla_bridge
-from jax._src.array import ArrayImpl
-from jax._src.interpreters import partial_eval
 
 from tfcompat._src.framework import jax_threads
 from tfcompat._src.framework.helper_threads import interruptibly
+
+SUPPORTED = "jax>=0.10,<0.13"
+"""What pyproject.toml asks for."""
+
+try:
+    from jax._src.array import ArrayImpl
+    from jax._src.config import no_tracing
+    from jax._src.interpreters.partial_eval import dce_jaxpr
+    from jax._src.xla_bridge import backends_are_initialized
+    from jax.extend.core import ClosedJaxpr, jaxprs_in_params
+    from jax.extend.core import Jaxpr as Jaxpr
+    from jax.extend.core import JaxprEqn as JaxprEqn
+    from jax.extend.core import Literal as Literal
+    from jax.extend.core import Var as Var
+
+    _no_tracing = no_tracing.swap_local
+except (ImportError, AttributeError) as missing:
+    raise ImportError(
+        f"JAX {jax.__version__} does not have a name that tfcompat uses: {missing}. tfcompat works with {SUPPORTED}: "
+        f'pip install "{SUPPORTED}" brings such a version.'
+    ) from missing
 
 # JAX reports each backend that is not there at the level INFO, which TensorFlow programs often turn on.
 logging.getLogger("jax._src.xla_bridge").setLevel(logging.WARNING)
@@ -41,7 +59,6 @@ _LONG = {"xla_disable_hlo_passes": "fusion"}
 
 
 _ARRAY = {ArrayImpl}
-_no_tracing = config.no_tracing.swap_local
 _ALIGNMENT = 64  # of memory that JAX takes over without a copy
 VERSIONS = f"jax {jax.__version__}, jaxlib {jaxlib.__version__}"
 
@@ -62,11 +79,11 @@ def x64() -> jax_threads.Using:
 
 def backends_are_up() -> bool:
     """Whether JAX has started, so that it takes no more settings of devices and memory."""
-    return xla_bridge.backends_are_initialized()
+    return backends_are_initialized()
 
 
 def _be_forked() -> None:
-    jax_threads.forget_others(may_run=not xla_bridge._backends)
+    jax_threads.forget_others(may_run=not backends_are_initialized())
 
 
 os.register_at_fork(after_in_child=_be_forked)
@@ -99,10 +116,10 @@ def traced(function: Any, arguments: tuple) -> jax.stages.Traced:
     return function.trace(*arguments)
 
 
-def without_dead_code(trace: core.ClosedJaxpr) -> core.ClosedJaxpr:
+def without_dead_code(trace: ClosedJaxpr) -> ClosedJaxpr:
     """A trace without the equations that its outputs do not need."""
-    jaxpr, _ = partial_eval.dce_jaxpr(trace.jaxpr, [True] * len(trace.jaxpr.outvars), instantiate=True)
-    return core.ClosedJaxpr(jaxpr, trace.consts)
+    jaxpr, _ = dce_jaxpr(trace.jaxpr, [True] * len(trace.jaxpr.outvars), instantiate=True)
+    return ClosedJaxpr(jaxpr, trace.consts)
 
 
 def program_size(function: Any, arguments: tuple) -> tuple[int, int]:
@@ -117,7 +134,7 @@ def has_loops(function: Any, arguments: tuple) -> bool:
 
 def _has_loops(jaxpr: Any) -> bool:
     return any(
-        equation.primitive.name in ("while", "scan") or any(map(_has_loops, core.jaxprs_in_params(equation.params)))
+        equation.primitive.name in ("while", "scan") or any(map(_has_loops, jaxprs_in_params(equation.params)))
         for equation in jaxpr.eqns
     )
 
@@ -125,7 +142,7 @@ def _has_loops(jaxpr: Any) -> bool:
 def _program_size(jaxpr: Any) -> tuple[int, int]:
     equations = elements = 0
     for equation in jaxpr.eqns:
-        inner = [_program_size(j) for j in core.jaxprs_in_params(equation.params)]
+        inner = [_program_size(j) for j in jaxprs_in_params(equation.params)]
         rounds = 256 if equation.primitive.name == "while" else equation.params.get("length", 1)
         equations += 1 + sum(n for n, _ in inner)
         arrays = max(map(_size, (*equation.invars, *equation.outvars)), default=0)

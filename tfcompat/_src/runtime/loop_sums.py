@@ -14,7 +14,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend.core import Literal, Var
+
+from tfcompat._src.framework.jax_compat import Literal, Var
 
 _CALLS = ("jit", "pjit", "checkpoint", "remat2")
 

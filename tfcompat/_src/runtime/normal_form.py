@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import jax
 import numpy as np
-from jax.extend.core import ClosedJaxpr, Var
 
 from tfcompat._src.framework import jax_compat
+from tfcompat._src.framework.jax_compat import ClosedJaxpr, Var
 
 
 def normalized(trace: ClosedJaxpr) -> ClosedJaxpr:

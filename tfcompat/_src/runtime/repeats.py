@@ -13,7 +13,8 @@ from collections.abc import Hashable, Iterator
 from typing import Any
 
 import numpy as np
-from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
+
+from tfcompat._src.framework.jax_compat import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
 
 SAVED = 100
 """A repeat is one that saves as many equations."""

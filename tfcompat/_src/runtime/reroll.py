@@ -15,8 +15,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.extend.core import ClosedJaxpr, JaxprEqn, Literal, Var
 
+from tfcompat._src.framework.jax_compat import ClosedJaxpr, JaxprEqn, Literal, Var
 from tfcompat._src.runtime import normal_form, repeats
 from tfcompat._src.runtime.repeats import Carried, Invariant, Local, Repeat, Varying
 
