@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import re
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from tfcompat._src.ops.strings import re2
 _add = functools.partial(op, gradient=NotDifferentiable("strings are not differentiable"), place=HOST, depth=2)
 
 
-def _compiled(pattern: bytes) -> re.Pattern:
+def _compiled(pattern: bytes) -> re2.Pattern:
     try:
         return re2.compiled(pattern)
     except re2.InvalidPattern as e:
@@ -42,7 +41,7 @@ def _replaced(x: np.ndarray, pattern: bytes, rewrite: bytes, replace_global: boo
 
 def _matches(x: np.ndarray, pattern: bytes) -> np.ndarray:
     compiled = _compiled(pattern)
-    return np.array([compiled.fullmatch(re2.decoded(t)) is not None for t in x.reshape(-1)], bool).reshape(x.shape)
+    return np.array([compiled.fullmatch(t) is not None for t in x.reshape(-1)], bool).reshape(x.shape)
 
 
 def _pattern_shape(c):
