@@ -22,9 +22,9 @@ from typing import NamedTuple
 
 from google.protobuf import any_pb2, descriptor_pb2, wrappers_pb2
 
-from tfcompat._src.proto.defs import example_util, framework, other, profiler, protobuf, serving, tpu, trees
+from tfcompat._src.proto.defs import cluster, example_util, framework, other, profiler, protobuf, serving, tpu, trees
 
-_TEXTS = [part.DEFINITIONS for part in (framework, protobuf, example_util, profiler, tpu, trees, other, serving)]
+_TEXTS = [part.DEFINITIONS for part in (framework, protobuf, cluster, example_util, profiler, tpu, trees, other, serving)]
 _GOOGLE_FILES = {descriptor.name: descriptor for descriptor in (any_pb2.DESCRIPTOR, wrappers_pb2.DESCRIPTOR)}
 
 _Field = descriptor_pb2.FieldDescriptorProto

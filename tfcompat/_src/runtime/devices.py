@@ -33,7 +33,7 @@ class Device:
     jax_device: Any
 
 
-class _DeviceAttributes:
+class DeviceAttributes:
     """What `Session.list_devices` lists."""
 
     def __init__(self, name: str, device_type: str, memory_limit_bytes: int, incarnation: int) -> None:
@@ -107,8 +107,8 @@ def _device(task: str, kind: str, index: int, jax_device: Any) -> Device:
     return Device(f"{task}/device:{kind}:{index}", kind, jax_device)
 
 
-def describe(found: list[Device]) -> list[_DeviceAttributes]:
-    return [_DeviceAttributes(d.name, d.kind, _memory(d), i + 1) for i, d in enumerate(found)]
+def describe(found: list[Device]) -> list[DeviceAttributes]:
+    return [DeviceAttributes(d.name, d.kind, _memory(d), i + 1) for i, d in enumerate(found)]
 
 
 def mapping(found: list[Device]) -> str:

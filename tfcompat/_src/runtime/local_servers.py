@@ -1,8 +1,9 @@
-"""The servers of this process: sessions with the target of one share its variables."""
+"""The servers of this process: sessions with the target of one share its variables. Other processes are reached by `cluster/`."""
 
 from __future__ import annotations
 
-import socket
+import functools
+import importlib
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
@@ -24,35 +25,35 @@ class LocalServer:
 
     Args:
       job: name of its job, which is also its default container. task: index in the job.
-      port: the port; 0 for a free one.
       config: the ConfigProto of sessions that have none.
-      addresses: those of all tasks of its cluster, by job and index.
+      addresses: those of all tasks of its cluster, by job and index; port 0 for a free one.
 
     Raises:
       errors.UnknownError: the port is taken.
     """
 
-    def __init__(self, job: str, task: int, port: int, config: Any, addresses: dict[tuple[str, int], str]) -> None:
+    def __init__(self, job: str, task: int, config: Any, addresses: dict[tuple[str, int], str]) -> None:
         self._job = job
         self.config, self.addresses = config, addresses
-        self.task_name = _task_name(job, task)
+        self.task_name = task_name(job, task)
         self.variable_state = VariableState()
         self.resources: dict[str, Any] = {}
         self.resets = 0
-        self._socket = socket.socket()
-        try:
-            self._socket.bind(("localhost", port))
-        except OSError as e:
-            self._socket.close()
-            raise errors.UnknownError(None, None, f"Could not start gRPC server: port {port}: {e}") from None
-        self.target = f"{_SCHEME}localhost:{self._socket.getsockname()[1]}"
+        self._listener = _of_clusters("server").Listener(self, addresses[job, task])
+        self.target = f"{_SCHEME}localhost:{self._listener.port}"
         _running[self.target] = self
         if len(addresses) > 1:
             _running[_SCHEME + addresses[job, task]] = self
             _members.append(self)
 
-    def __del__(self) -> None:
-        self._socket.close()
+    def start(self) -> None:
+        """Begins to answer other processes."""
+        self._listener.start()
+
+    @functools.cached_property
+    def services(self) -> Any:
+        """What it does for sessions that need other processes, and for those of other processes."""
+        return _of_clusters("server").Services(self)
 
     def reset(self, containers: Iterable[str] | None) -> None:
         """Forgets the variables of containers, by default of all, and then resources too; sessions that exist are aborted."""
@@ -65,13 +66,9 @@ class LocalServer:
         if not wanted:
             self.resources.clear()
 
-    def require_cluster(self) -> None:
-        """NotImplementedError where a task of its cluster is no server of this process."""
-        for address in self.addresses.values() if len(self.addresses) > 1 else ():
-            find(_SCHEME + address)
 
-
-def _task_name(job: str, task: int) -> str:
+def task_name(job: str, task: int) -> str:
+    """The name of a task in device names."""
     return f"/job:{job}/replica:0/task:{task}"
 
 
@@ -123,38 +120,79 @@ class ClusterState(VariableState):
         return [(self.held.place(key), key) for key in keys]
 
 
+def _of_clusters(module: str) -> Any:
+    """A module of `cluster/`, which is loaded with the first server or session of another process."""
+    return importlib.import_module(f"tfcompat._src.cluster.{module}")
+
+
 def find(target: str | bytes) -> LocalServer | None:
-    """The server of a session's target; None for the targets of sessions without a server.
+    """The server of this process that a session's target is; None for the targets of sessions without one.
 
     Raises:
-      errors.NotFoundError: it is no target. NotImplementedError: it is another process.
+      errors.NotFoundError: it is no target.
     """
     text = target.decode() if isinstance(target, bytes) else target
     if text in ("", "local"):
         return None
-    if "://" not in text:
+    if not text.startswith(_SCHEME):
         raise errors.NotFoundError(
-            None, None, f'No session factory registered for the given session options: {{target: "{text}"}}: use ""'
+            None, None, f'No session factory registered for the given session options: {{target: "{text}"}}: use "" or "{_SCHEME}HOST:PORT"'
         )
-    if text not in _running:
-        raise NotImplementedError(f"tfcompat runs sessions in this process; the target {text!r} is a remote one.")
-    return _running[text]
+    return _running.get(text)
+
+
+def remote_session(target: str | bytes, graph: Any, config: Any) -> Any:
+    """What runs the steps of a session that other processes take part in; None where this process does everything.
+
+    Args:
+      target: of the session. graph: its tf.Graph. config: its ConfigProto, or None.
+
+    Raises:
+      errors.NotFoundError: it is no target.
+    """
+    server = find(target)
+    text = target.decode() if isinstance(target, bytes) else target
+    if server is None:
+        if text in ("", "local"):
+            return None
+    elif all(_SCHEME + address in _running for address in addresses_of(server, config or server.config).values()):
+        return None
+    sessions = _of_clusters("remote_session")
+    return sessions.RemoteSession(sessions.master_of(text.removeprefix(_SCHEME), server), graph, config)
+
+
+def reset(target: str | bytes, containers: Iterable[str] | None, config: Any) -> None:
+    """Forgets the variables of containers, by default of all, of a server and the tasks of its cluster.
+
+    Raises:
+      errors.InvalidArgumentError: the target is "". errors.NotFoundError: it is no target.
+    """
+    server = find(target)
+    text = target.decode() if isinstance(target, bytes) else target
+    if server is None and text in ("", "local"):
+        raise errors.InvalidArgumentError(None, None, "Session.reset needs a target: the state of a local session ends with it.")
+    if server is not None and len(server.addresses) == 1:
+        server.reset(containers)
+    else:
+        _of_clusters("remote_session").master_of(text.removeprefix(_SCHEME), server).reset(containers or (), config)
+
+
+def addresses_of(server: LocalServer, config: Any) -> dict[tuple[str, int], str]:
+    """Those of the tasks of a session by job and index; none where its server is the only one."""
+    named = {(job.name, index): address for job in config.cluster_def.job for index, address in job.tasks.items()}
+    return named or (server.addresses if len(server.addresses) > 1 else {})
 
 
 def servers_of(server: LocalServer | None, config: Any) -> dict[str, LocalServer]:
     """The servers of a session by the name of their task: those of the cluster that its ConfigProto names, its own first; else
     those of its server's cluster, by name, as operations without a device are on the first; none where it has no server.
-
-    Raises:
-      NotImplementedError: a task of the cluster is another process.
     """
     if server is None:
         return {}
-    named = {(job.name, index): address for job in config.cluster_def.job for index, address in job.tasks.items()}
-    addresses = named or (server.addresses if len(server.addresses) > 1 else {})
-    members = [(_task_name(*task), find(_SCHEME + address)) for task, address in sorted(addresses.items())]
+    named = bool(config.cluster_def.job)
+    members = [(task_name(*task), _running[_SCHEME + address]) for task, address in sorted(addresses_of(server, config).items())]
     members = members or [(server.task_name, server)]
-    return dict(sorted(members, key=lambda member: (bool(named) and member[1] is not server, member[0])))
+    return dict(sorted(members, key=lambda member: (named and member[1] is not server, member[0])))
 
 
 def devices_of(servers: dict[str, LocalServer], config: Any) -> list[Device]:

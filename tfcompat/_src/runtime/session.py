@@ -73,9 +73,10 @@ class BaseSession:
             raise TypeError(f"config must be a tf.ConfigProto, but got {type(config)}")
         if not isinstance(target, (str, bytes)):
             raise TypeError(f"target must be a string, but got {target!r}")
-        self._server = server = local_servers.find(target)
         self._graph = get_default_graph() if graph is None else graph
         self._target = target
+        self._remote = self._remote_session(config)
+        self._server = server = None if self._remote else self._find_server()
         if config is None:
             config = server.config if server else session_config()
         self._config = config = mixed_precision_state.configured(config)
@@ -83,7 +84,7 @@ class BaseSession:
         self._prepared: dict[Any, PreparedRun] = {}
         self.loop_plans: dict[tuple, Plan] = {}
         self._large: dict[tuple[Tensor, Any], jax.Array] = {}
-        self._servers = local_servers.servers_of(server, config)
+        self._servers = self._servers_of(config)
         self.devices = local_servers.devices_of(self._servers, config)
         self.placer = Placer(self.devices, self._config)
         self.planner = planner.Planner(self.placer)
@@ -117,7 +118,7 @@ class BaseSession:
     def list_devices(self) -> list[Any]:
         """The devices there are; RuntimeError where the session is closed."""
         self._check_open()
-        return devices.describe(self.devices)
+        return self._remote.list_devices() if self._remote else devices.describe(self.devices)
 
     # ---- running ----
 
@@ -137,8 +138,10 @@ class BaseSession:
           errors.OpError: what went wrong while running; variables are then as they were.
         """
         self._check_open()
+        if self._remote:
+            return self._remote.run(fetches, feed_dict, options, run_metadata)
         milliseconds = options.timeout_in_ms if options is not None else 0
-        closed = (lambda: self._closed) if self.shares_state else None
+        closed = self._stops_waiting if self.shares_state else None
         limited = run_limits.within(milliseconds or self._config.operation_timeout_in_ms, closed)
         with jax_compat.x64(), limited, trace.recording(options, run_metadata) as recorder:
             prepared, feeds = self._prepare(fetches, feed_dict)
@@ -218,13 +221,17 @@ class BaseSession:
 
         `feed_dict` is as for `run`; tensors that it lacks count as not fed.
         """
-        self._check_open()
-        with jax_compat.x64():
-            return self._plan_for(*self._prepare(fetches, feed_dict)).describe()
+        return self.plan(fetches, feed_dict).describe()
 
     def plan(self, fetches: Any, feed_dict: dict | None = None) -> Plan:
-        """The plan of a run, for tests and tools."""
+        """The plan of a run, for tests and tools.
+
+        Raises:
+          NotImplementedError: other processes take part in the session's runs.
+        """
         self._check_open()
+        if self._remote:
+            raise NotImplementedError(f"tfcompat has no plans of runs in other processes, as those of the target {self._target!r}.")
         with jax_compat.x64():
             return self._plan_for(*self._prepare(fetches, feed_dict))
 
@@ -262,6 +269,8 @@ class BaseSession:
           errors.InvalidArgumentError: nothing is to be fetched.
         """
         self._check_open()
+        if self._remote:
+            return self._remote.partial_run_setup(fetches, feeds)
         wanted = Fetches(self._graph, fetches)
         if not wanted.tensors and not wanted.targets:
             raise errors.InvalidArgumentError(None, None, "Must specify at least one target to fetch or execute.")
@@ -275,6 +284,8 @@ class BaseSession:
           errors.InvalidArgumentError: a tensor was not named at setup, or was fetched or fed before.
         """
         self._check_open()
+        if self._remote:
+            return self._remote.partial_run(handle, fetches, feed_dict)
         if not isinstance(handle, PartialRun):
             raise errors.InvalidArgumentError(None, None, "Must run 'setup' before performing partial runs!")
         wanted = Fetches(self._graph, fetches)
@@ -282,6 +293,24 @@ class BaseSession:
         with jax_compat.x64():
             values = handle.go_on(wanted, feeds, self, self._plan)
         return wanted.rebuild(values)
+
+    # ---- servers ----
+
+    def _remote_session(self, config: Any) -> Any:
+        """What runs the steps where other processes take part in them, else None."""
+        return local_servers.remote_session(self._target, self._graph, config)
+
+    def _find_server(self) -> Any:
+        """The server of this process whose variables it shares, or None."""
+        return local_servers.find(self._target)
+
+    def _servers_of(self, config: Any) -> dict[str, Any]:
+        """The servers whose devices it has, by the name of their task."""
+        return local_servers.servers_of(self._server, config)
+
+    def _stops_waiting(self) -> bool:
+        """Whether operations of this thread's run are to wait no more."""
+        return self._closed
 
     # ---- state, for the stages and host kernels ----
 
@@ -341,6 +370,8 @@ class BaseSession:
             if not self.shares_state:
                 self.variable_state.clear()
             self.resources.clear()
+            if self._remote:
+                self._remote.close()
 
     def as_default(self) -> Any:
         """Makes this the default session inside the block; leaving it does not close the session."""
@@ -352,7 +383,7 @@ class Session(BaseSession):
     """Runs operations of a graph; as a context manager also makes itself and its graph the default.
 
     Args:
-      target: "", or the target of a tf.train.Server of this process; remote targets raise NotImplementedError.
+      target: "", or the target of a tf.train.Server, of this process or another: "grpc://HOST:PORT".
       graph: the tf.Graph; by default the default graph.
       config: a ConfigProto.
     """
@@ -381,16 +412,13 @@ class Session(BaseSession):
 
     @staticmethod
     def reset(target: str, containers: list | None = None, config: Any = None) -> None:
-        """Forgets the variables of a server of this process, or only those of some containers; its sessions are aborted.
+        """Forgets the variables of a server and its cluster, or only those of some containers; its sessions are aborted.
 
         Raises:
           errors.InvalidArgumentError: `target` is "": the state of a session without a server ends with it.
-          errors.NotFoundError: it is no target. NotImplementedError: it is another process.
+          errors.NotFoundError: it is no target.
         """
-        server = local_servers.find(target)
-        if server is None:
-            raise errors.InvalidArgumentError(None, None, "Session.reset needs a target: the state of a local session ends with it.")
-        server.reset(containers)
+        local_servers.reset(target, containers, config)
 
 
 @export("InteractiveSession")

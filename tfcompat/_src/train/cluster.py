@@ -120,9 +120,9 @@ def _cluster_def(jobs: dict[str, dict[int, str]]) -> Any:
 
 @export("train.Server", "distribute.Server")
 class Server:
-    """The server of one task, in this process: sessions with its `target` share what is placed on tasks of its cluster.
+    """The server of one task: sessions with its `target`, of this or another process, share what is placed on tasks of its cluster.
 
-    The other tasks of the cluster must be servers of this process too, before the first Session with its target.
+    It listens at the address of its task: "localhost:2222" can be reached from this machine alone.
 
     Args:
       server_or_cluster_def: a ServerDef, ClusterDef or ClusterSpec, or what ClusterSpec takes.
@@ -134,7 +134,7 @@ class Server:
     Raises:
       TypeError: `server_or_cluster_def` is none of these. ValueError: there is no such job, or the task is not clear.
       errors.InvalidArgumentError: there is no such task, or its address has no port.
-      errors.NotFoundError: another protocol. errors.UnknownError: the port is taken.
+      errors.NotFoundError: another protocol. errors.UnknownError: it cannot listen at its address.
     """
 
     def __init__(
@@ -142,23 +142,20 @@ class Server:
         protocol: str | None = None, config: Any = None, start: bool = True,
     ) -> None:  # fmt: skip
         self._server_def = _server_def(server_or_cluster_def, job_name, task_index, protocol, config)
+        _check_address(self._server_def)
         task = (self._server_def.job_name, self._server_def.task_index)
         jobs = self._server_def.cluster.job
         addresses = {(job.name, index): address for job in jobs for index, address in job.tasks.items()}
-        self._server = LocalServer(*task, _port(self._server_def), self._server_def.default_session_config, addresses)
+        self._server = LocalServer(*task, self._server_def.default_session_config, addresses)
         if start:
             self.start()
 
     def start(self) -> None:
         """Starts it; nothing where it runs."""
+        self._server.start()
 
     def join(self) -> None:
-        """Waits for ever, as a server runs until its process ends.
-
-        Raises:
-          NotImplementedError: a task of its cluster is another process.
-        """
-        self._server.require_cluster()
+        """Waits for ever, as a server runs until its process ends."""
         threading.Event().wait()
 
     @property
@@ -208,8 +205,8 @@ def _only(values: list, argument: str) -> Any:
     return values[0]
 
 
-def _port(server_def: Any) -> int:
-    """The port of a server's task; see Server for what is raised."""
+def _check_address(server_def: Any) -> None:
+    """Checks the address of a server's task; see Server for what is raised."""
     if server_def.protocol != "grpc":
         raise errors.NotFoundError(
             None, None,
@@ -224,4 +221,3 @@ def _port(server_def: Any) -> int:
     port = address.rpartition(":")[2] if ":" in address else ""
     if not port.isdigit():
         raise errors.InvalidArgumentError(None, None, f'Could not parse port for local server from "{address}".')
-    return int(port)

@@ -1,0 +1,84 @@
+"""The steps of a session whose tasks are all of this process: the runtime runs them as they are."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+from tfcompat._src.cluster import wire
+from tfcompat._src.cluster.cancellation import Cancellation
+from tfcompat._src.cluster.server_session import ServerSession
+from tfcompat._src.framework import errors
+from tfcompat._src.framework.graph import Graph
+from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.proto import messages
+
+
+def asks_for_metadata(options: Any) -> bool:
+    """Whether RunOptions ask for something that RunMetadata holds."""
+    return bool(options.trace_level or options.output_partition_graphs)
+
+
+class LocalSteps:
+    """Runs steps on servers of this process.
+
+    Args:
+      servers: by the name of their task. graph: a tf.Graph. config: a ConfigProto.
+    """
+
+    def __init__(self, servers: dict[str, Any], graph: Graph, config: Any) -> None:
+        self._servers, self._graph = servers, graph
+        self._session = ServerSession(servers, graph, config)
+        self._partial: dict[str, Any] = {}
+        self._numbers = itertools.count(1)
+
+    def run(
+        self, feeds: dict[Tensor, Any], fetches: Sequence[Tensor], targets: Sequence[Operation], options: Any, cancellation: Cancellation
+    ) -> tuple[list[Any], Any]:  # fmt: skip
+        """The values of `fetches` and a RunMetadata message, or None; see MasterSession.run."""
+        metadata = messages.RunMetadata() if asks_for_metadata(options) else None
+        self._session.placer.place(self._graph, [])
+        with self._session.cancelled_by(cancellation):
+            try:
+                values = self._session.run([*fetches, *targets], feeds, options, metadata)
+            except errors.OpError as e:
+                raise self._from_task(e) from None
+        return values[: len(fetches)], metadata
+
+    def set_up(self, feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation]) -> str:
+        """Prepares a step of several calls of `go_on`; its name."""
+        name = f"{next(self._numbers)}"
+        self._partial[name] = self._session.partial_run_setup([*fetches, *targets], feeds)
+        return name
+
+    def go_on(
+        self, name: str, feeds: dict[Tensor, Any], fetches: Sequence[Tensor], targets: Sequence[Operation], cancellation: Cancellation
+    ) -> list[Any]:  # fmt: skip
+        """The values of `fetches`, of a step that was set up."""
+        if name not in self._partial:
+            raise errors.InvalidArgumentError(None, None, "Must run PartialRunSetup before performing partial runs")
+        with self._session.cancelled_by(cancellation):
+            try:
+                values = self._session.partial_run(self._partial[name], [*fetches, *targets], feeds)
+            except errors.OpError as e:
+                raise self._from_task(e) from None
+        return values[: len(fetches)]
+
+    def _from_task(self, error: errors.OpError) -> errors.OpError:
+        """An error of a node, with the task that it is on."""
+        if isinstance(error, errors.DeadlineExceededError):
+            return errors.DeadlineExceededError(None, None, "Deadline Exceeded")
+        if error.op is None or error.op.graph is not self._graph:
+            return error
+        code, text = wire.status_of(error)
+        return wire.error_of(code, f"From {self._session._task_of(error.op)}:\n{text}")
+
+    def devices(self) -> list[Any]:
+        """DeviceAttributes messages of its tasks."""
+        return [d for server in self._servers.values() for d in server.services.worker.devices()]
+
+    def close(self) -> None:
+        """Lets go of what waits."""
+        self._session.close()

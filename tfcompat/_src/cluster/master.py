@@ -1,0 +1,190 @@
+"""The master of a server: the sessions that it keeps for clients."""
+
+from __future__ import annotations
+
+import itertools
+import secrets
+import threading
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from tfcompat._src.cluster import session_graph
+from tfcompat._src.cluster.cancellation import Cancellation
+from tfcompat._src.cluster.cluster_steps import ClusterSteps
+from tfcompat._src.cluster.local_steps import LocalSteps
+from tfcompat._src.cluster.members import members_of
+from tfcompat._src.framework import errors
+from tfcompat._src.framework.graph import Graph
+from tfcompat._src.proto import messages
+
+_CLOSED = "Step was cancelled by an explicit call to `Session::Close()`."
+
+
+class MasterSession:
+    """The graph of a client's session, and what runs its steps.
+
+    Args:
+      master: the Master. handle: the session's name.
+      config: the ConfigProto of the session, with the server's settings.
+    """
+
+    def __init__(self, master: Master, handle: str, config: Any) -> None:
+        self.handle, self.graph, self.version = handle, Graph(), 0
+        self._lock = threading.Lock()
+        self._running: set[Cancellation] = set()
+        self.is_closed = False
+        self._callables: dict[int, Any] = {}
+        self._numbers = itertools.count(1)
+        members = members_of(master.server, config)
+        if all(member.server is not None for member in members):
+            self._steps: Any = LocalSteps({m.task: m.server for m in members}, self.graph, config)
+        else:
+            self._steps = ClusterSteps(master.worker, members, self.graph, config, handle)
+
+    def extend(self, graph_def: Any, version: int) -> int:
+        """Adds nodes to a graph of which the client knows this version; the new version.
+
+        Raises:
+          errors.AbortedError: the version is another. errors.OpError: the nodes do not fit.
+        """
+        with self._lock:
+            if version != self.version:
+                raise errors.AbortedError(None, None, f"Current version is {self.version} but caller expected {version}.")
+            session_graph.extend(self.graph, graph_def)
+            self.version += 1
+            return self.version
+
+    def run(
+        self, feeds: dict[str, Any], fetches: Sequence[str], targets: Sequence[str], options: Any, cancellation: Cancellation,
+        partial: str = "",
+    ) -> tuple[list[Any], Any]:  # fmt: skip
+        """Runs a step, or goes on with the one that was set up as `partial`.
+
+        Returns:
+          the values of `fetches`, tensors by name, and a RunMetadata message, or None where `options` ask for none.
+
+        Raises:
+          errors.OpError: what went wrong.
+        """
+        graph = self.graph
+        given = {session_graph.tensor(graph, name): value for name, value in feeds.items()}
+        wanted = [session_graph.tensor(graph, name) for name in fetches]
+        needed = [session_graph.operation(graph, name) for name in targets]
+        with self._lock:
+            if self.is_closed:
+                raise errors.CancelledError(None, None, _CLOSED)
+            self._running.add(cancellation)
+        try:
+            if partial:
+                return self._steps.go_on(partial, given, wanted, needed, cancellation), None
+            return self._steps.run(given, wanted, needed, options, cancellation)
+        except (errors.CancelledError, RuntimeError):
+            if self.is_closed:
+                raise errors.CancelledError(None, None, _CLOSED) from None
+            raise
+        finally:
+            with self._lock:
+                self._running.discard(cancellation)
+
+    def set_up(self, feeds: Iterable[str], fetches: Iterable[str], targets: Iterable[str]) -> str:
+        """Prepares a step that several calls of `run` make; its name for these."""
+        graph = self.graph
+        return self._steps.set_up(
+            [session_graph.tensor(graph, name) for name in feeds],
+            [session_graph.tensor(graph, name) for name in fetches],
+            [session_graph.operation(graph, name) for name in targets],
+        )
+
+    def make_callable(self, options: Any) -> int:
+        """Keeps a CallableOptions message; its number.
+
+        Raises:
+          NotImplementedError: it connects tensors.
+        """
+        if options.tensor_connection:
+            raise NotImplementedError("tfcompat has no CallableOptions.tensor_connection.")
+        number = next(self._numbers)
+        self._callables[number] = options
+        return number
+
+    def callable_options(self, number: int) -> Any:
+        """The CallableOptions of a number; errors.InvalidArgumentError where there is none."""
+        if number not in self._callables:
+            raise errors.InvalidArgumentError(None, None, f"No such callable handle: {number}")
+        return self._callables[number]
+
+    def release_callable(self, number: int) -> None:
+        """Forgets a CallableOptions message."""
+        self.callable_options(number)
+        del self._callables[number]
+
+    def devices(self) -> list[Any]:
+        """DeviceAttributes messages of all its tasks."""
+        return self._steps.devices()
+
+    def close(self) -> None:
+        """Cancels what runs, and lets go of the tasks."""
+        with self._lock:
+            self.is_closed = True
+            running = list(self._running)
+        for cancellation in running:
+            cancellation.cancel()
+        self._steps.close()
+
+
+class Master:
+    """The sessions of a server's clients.
+
+    Args:
+      server: the LocalServer. worker: its Worker.
+    """
+
+    def __init__(self, server: Any, worker: Any) -> None:
+        self.server, self.worker = server, worker
+        self._sessions: dict[str, MasterSession] = {}
+
+    def create(self, graph_def: Any, config: Any) -> MasterSession:
+        """A new session; waits until its tasks answer.
+
+        Args:
+          graph_def: its nodes. config: the client's ConfigProto; the server's settings come first.
+
+        Raises:
+          errors.OpError: the nodes or the settings are refused.
+        """
+        if config.session_inter_op_thread_pool:
+            raise errors.InvalidArgumentError(None, None, "A session of a server takes no thread pools: session_inter_op_thread_pool is set")
+        merged = messages.ConfigProto()
+        for part in (self.server.config, config, self.server.config):
+            merged.MergeFrom(part)
+        session = MasterSession(self, secrets.token_hex(8), merged)
+        session_graph.extend(session.graph, graph_def)
+        self._sessions[session.handle] = session
+        return session
+
+    def session(self, handle: str) -> MasterSession:
+        """The session of a handle; errors.AbortedError where there is none."""
+        if handle not in self._sessions:
+            raise errors.AbortedError(None, None, f"Session {handle} is not found.")
+        return self._sessions[handle]
+
+    def close(self, handle: str) -> None:
+        """Ends a session; errors.AbortedError where there is none."""
+        session = self._sessions.pop(handle, None)
+        if session is None:
+            raise errors.AbortedError(None, None, f"Session {handle} is not found. Possibly, this master has restarted.")
+        session.close()
+
+    def reset(self, containers: Sequence[str], device_filters: Iterable[str]) -> None:
+        """Forgets the variables of containers, by default of all, on all tasks that pass the filters; ends all sessions."""
+        config = messages.ConfigProto()
+        config.MergeFrom(self.server.config)
+        config.device_filters.extend(device_filters)
+        for member in members_of(self.server, config):
+            member.worker(self.worker).cleanup_all(list(containers))
+        for handle in list(self._sessions):
+            self._sessions.pop(handle).close()
+
+    def devices(self) -> list[Any]:
+        """DeviceAttributes messages of all tasks of the server's cluster."""
+        return [d for member in members_of(self.server, self.server.config) for d in member.worker(self.worker).devices()]

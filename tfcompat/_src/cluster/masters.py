@@ -1,0 +1,157 @@
+"""The masters that sessions of this process have: of another process, over gRPC, or of a server of this one, straight."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from tfcompat._src.cluster import wire
+from tfcompat._src.cluster.cancellation import Cancellation
+from tfcompat._src.cluster.channel import MASTER, RemoteService, request_id
+from tfcompat._src.cluster.master import Master, MasterSession
+from tfcompat._src.framework import errors
+from tfcompat._src.proto import messages
+
+
+class RemoteSteps:
+    """A session at the master of another process.
+
+    Args:
+      service: MASTER there. handle, version: the session's name, and the version of its graph.
+      timeout: how many seconds calls may take that have no limit of their own, or None.
+    """
+
+    def __init__(self, service: RemoteService, handle: str, version: int, timeout: float | None) -> None:
+        self._service, self._handle, self._version, self._timeout = service, handle, version, timeout
+
+    def extend(self, graph_def: Any) -> None:
+        """Adds the nodes of a GraphDef."""
+        reply = self._service.call(
+            "ExtendSession", timeout=self._timeout, session_handle=self._handle, graph_def=graph_def,
+            current_graph_version=self._version,
+        )  # fmt: skip
+        self._version = reply.new_graph_version
+
+    def run(
+        self, feeds: dict[Any, Any], fetches: list[Any], targets: list[Any], options: Any, timeout: float | None, partial: str = ""
+    ) -> tuple[list[Any], Any]:  # fmt: skip
+        """The values of tensors, and a RunMetadata message; see MasterSession.run."""
+        reply = self._service.call(
+            "RunStep", timeout=timeout, session_handle=self._handle, feed=[_named(t, value) for t, value in feeds.items()],
+            fetch=[t.name for t in fetches], target=[op.name for op in targets], options=options, partial_run_handle=partial,
+            store_errors_in_response_body=True, request_id=request_id(),
+        )  # fmt: skip
+        if reply.status_code:
+            raise wire.error_of(reply.status_code, reply.status_error_message)
+        found = {named.name: wire.from_proto(named.tensor) for named in reply.tensor}
+        return [found[t.name] for t in fetches], reply.metadata
+
+    def set_up(self, feeds: list[Any], fetches: list[Any], targets: list[Any]) -> str:
+        """Prepares a step of several calls of `run`; its name."""
+        return self._service.call(
+            "PartialRunSetup", timeout=self._timeout, session_handle=self._handle, feed=[t.name for t in feeds], fetch=[t.name for t in fetches],
+            target=[op.name for op in targets], request_id=request_id(),
+        ).partial_run_handle  # fmt: skip
+
+    def devices(self) -> list[Any]:
+        """DeviceAttributes messages of the session's tasks."""
+        reply = self._service.call("ListDevices", timeout=self._timeout, session_handle=self._handle)
+        return [*reply.local_device, *reply.remote_device]
+
+    def close(self) -> None:
+        """Ends the session."""
+        self._service.call("CloseSession", timeout=self._timeout, session_handle=self._handle)
+
+
+def _named(tensor: Any, value: Any) -> Any:
+    return messages.NamedTensorProto(name=tensor.name, tensor=wire.to_proto(value, tensor.dtype))
+
+
+class RemoteMaster:
+    """The master of another process, by its address."""
+
+    def __init__(self, address: str) -> None:
+        self._service = RemoteService(address, MASTER)
+
+    def create(self, graph_def: Any, config: Any, timeout: float | None) -> RemoteSteps:
+        """A new session with the nodes of a GraphDef, and a ConfigProto or None."""
+        reply = self._service.call("CreateSession", timeout=timeout, graph_def=graph_def, config=config)
+        return RemoteSteps(self._service, reply.session_handle, reply.graph_version, timeout)
+
+    def devices(self, timeout: float | None) -> list[Any]:
+        """DeviceAttributes messages of all tasks of its cluster."""
+        reply = self._service.call("ListDevices", timeout=timeout)
+        return [*reply.local_device, *reply.remote_device]
+
+    def reset(self, containers: Sequence[str], config: Any) -> None:
+        """Forgets the variables of containers, by default of all, on the tasks that pass the filters of a ConfigProto."""
+        filters = config.device_filters if config is not None else ()
+        self._service.call("Reset", container=containers, device_filters=filters)
+
+
+class StraightSteps:
+    """A session at the master of this process; methods as of RemoteSteps."""
+
+    def __init__(self, master: Master, session: MasterSession) -> None:
+        self._master, self._session = master, session
+
+    def extend(self, graph_def: Any) -> None:
+        """Adds the nodes of a GraphDef."""
+        self._session.extend(graph_def, self._session.version)
+
+    def run(
+        self, feeds: dict[Any, Any], fetches: list[Any], targets: list[Any], options: Any, timeout: float | None, partial: str = ""
+    ) -> tuple[list[Any], Any]:  # fmt: skip
+        """The values of tensors, and a RunMetadata message."""
+        session = self._master.session(self._session.handle)
+        cancellation = Cancellation()
+        timer = None if timeout is None else threading.Timer(timeout, cancellation.cancel)
+        if timer is not None:
+            timer.start()
+        try:
+            return session.run(
+                {t.name: value for t, value in feeds.items()}, [t.name for t in fetches], [op.name for op in targets],
+                options or messages.RunOptions(), cancellation, partial,
+            )  # fmt: skip
+        except errors.CancelledError:
+            if timer is not None and cancellation.is_cancelled and not session.is_closed:
+                raise errors.DeadlineExceededError(None, None, "Deadline Exceeded") from None
+            raise
+        except errors.OpError as e:
+            raise wire.error_of(*wire.status_of(e)) from None
+        finally:
+            if timer is not None:
+                timer.cancel()
+
+    def set_up(self, feeds: list[Any], fetches: list[Any], targets: list[Any]) -> str:
+        """Prepares a step of several calls of `run`; its name."""
+        names = [[element.name for element in part] for part in (feeds, fetches, targets)]
+        return self._session.set_up(*names)
+
+    def devices(self) -> list[Any]:
+        """DeviceAttributes messages of the session's tasks."""
+        return self._session.devices()
+
+    def close(self) -> None:
+        """Ends the session."""
+        self._master.close(self._session.handle)
+
+
+class StraightMaster:
+    """The master of a server of this process; methods as of RemoteMaster."""
+
+    def __init__(self, master: Master) -> None:
+        self._master = master
+
+    def create(self, graph_def: Any, config: Any, timeout: float | None) -> StraightSteps:
+        """A new session."""
+        return StraightSteps(self._master, self._master.create(graph_def, config or messages.ConfigProto()))
+
+    def devices(self, timeout: float | None) -> list[Any]:
+        """DeviceAttributes messages of all tasks of its cluster."""
+        return self._master.devices()
+
+    def reset(self, containers: Sequence[str], config: Any) -> None:
+        """Forgets the variables of containers."""
+        self._master.reset(containers, config.device_filters if config is not None else ())

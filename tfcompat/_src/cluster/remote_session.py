@@ -1,0 +1,145 @@
+"""The client's side of a session whose steps a master runs, in another process or with other processes."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from tfcompat._src.cluster import wire
+from tfcompat._src.cluster.masters import RemoteMaster, StraightMaster
+from tfcompat._src.framework import errors
+from tfcompat._src.framework.graph import Graph
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.proto import messages
+from tfcompat._src.runtime import devices
+from tfcompat._src.runtime.fetch import Fetches, convert_feed, expand_feeds, fed_parts, structure_key
+
+
+def master_of(address: str, server: Any) -> RemoteMaster | StraightMaster:
+    """The master at an address: that of `server`, where it is of this process."""
+    return RemoteMaster(address) if server is None else StraightMaster(server.services.master)
+
+
+class _Wanted:
+    """What a run fetches and feeds, made out once for the graph as it is."""
+
+    def __init__(self, graph: Graph, fetches: Any, feed_dict: dict) -> None:
+        self.fetches = Fetches(graph, fetches)
+        self.changes = graph._changes
+        self.feeds = list(expand_feeds(graph, feed_dict))
+        self.is_plain = len(self.feeds) == len(feed_dict) and all(isinstance(key, (Tensor, str)) for key in feed_dict)
+
+
+class RemoteSession:
+    """A session at a master, made there by its first run.
+
+    Args:
+      master: where it is. graph: its tf.Graph. config: its ConfigProto, or None.
+    """
+
+    def __init__(self, master: RemoteMaster | StraightMaster, graph: Graph, config: Any) -> None:
+        self._master, self._graph, self._config = master, graph, config
+        self._lock = threading.Lock()
+        self._steps: Any = None
+        self._sent = 0
+        self._wanted: dict[Any, _Wanted] = {}
+
+    # ---- what BaseSession does; arguments as there ----
+
+    def run(self, fetches: Any, feed_dict: dict | None, options: Any, run_metadata: Any) -> Any:
+        """Computes `fetches`."""
+        wanted, feeds = self._prepare(fetches, feed_dict or {})
+        steps = self._current()
+        try:
+            values, metadata = steps.run(feeds, wanted.tensors, wanted.targets, options, self._timeout(options))
+        except errors.OpError as e:
+            raise self._in_graph(e) from None
+        if run_metadata is not None:
+            run_metadata.Clear()
+            if metadata is not None:
+                run_metadata.CopyFrom(metadata)
+        return wanted.rebuild([_as_fetched(v) for v in values])
+
+    def partial_run_setup(self, fetches: Any, feeds: list | None) -> str:
+        """Prepares a computation of several `partial_run` calls; its handle."""
+        wanted = Fetches(self._graph, fetches)
+        if not wanted.tensors and not wanted.targets:
+            raise errors.InvalidArgumentError(None, None, "Must specify at least one target to fetch or execute.")
+        fed = list(expand_feeds(self._graph, {part: 0 for key in feeds or () for part in fed_parts(key)}))
+        try:
+            return self._current().set_up(fed, wanted.tensors, wanted.targets)
+        except errors.OpError as e:
+            raise self._in_graph(e) from None
+
+    def partial_run(self, handle: str, fetches: Any, feed_dict: dict | None) -> Any:
+        """Goes on with a computation."""
+        if not isinstance(handle, str) or not handle:
+            raise errors.InvalidArgumentError(None, None, "Must run PartialRunSetup before performing partial runs")
+        wanted, feeds = self._prepare(fetches, feed_dict or {})
+        try:
+            values, _ = self._current().run(feeds, wanted.tensors, wanted.targets, None, self._timeout(None), handle)
+        except errors.OpError as e:
+            raise self._in_graph(e) from None
+        return wanted.rebuild([_as_fetched(v) for v in values])
+
+    def list_devices(self) -> list[Any]:
+        """The devices of all its tasks."""
+        with self._lock:
+            found = self._master.devices(self._timeout(None)) if self._steps is None else self._steps.devices()
+        return [devices.DeviceAttributes(d.name, d.device_type, d.memory_limit, d.incarnation) for d in found]
+
+    def close(self) -> None:
+        """Ends it, also at the master."""
+        with self._lock:
+            if self._steps is not None:
+                self._steps.close()
+
+    # ---- steps ----
+
+    def _prepare(self, fetches: Any, feed_dict: dict) -> tuple[Fetches, dict[Tensor, Any]]:
+        try:
+            key = (structure_key(fetches), *feed_dict)
+            wanted = self._wanted.get(key)
+        except TypeError:
+            key = wanted = None
+        if wanted is None or wanted.changes != self._graph._changes or not wanted.is_plain:
+            if not self._graph._nodes:
+                raise RuntimeError("The Session graph is empty.  Add operations to the graph before calling run().")
+            wanted = _Wanted(self._graph, fetches, feed_dict)
+            if key is not None:
+                self._wanted[key] = wanted
+        given = feed_dict if wanted.is_plain else expand_feeds(self._graph, feed_dict)
+        return wanted.fetches, dict(zip(wanted.feeds, map(convert_feed, wanted.feeds, given.values())))
+
+    def _current(self) -> Any:
+        """The session at the master, with the nodes that the graph has by now."""
+        graph = self._graph
+        with self._lock:
+            version = graph.version
+            try:
+                if self._steps is None:
+                    self._steps = self._master.create(graph.as_graph_def(), self._config, self._timeout(None))
+                elif version > self._sent:
+                    self._steps.extend(graph.as_graph_def(from_version=self._sent))
+            except errors.OpError as e:
+                raise self._in_graph(e) from None
+            self._sent = version
+            return self._steps
+
+    def _timeout(self, options: Any) -> float | None:
+        """How many seconds a call may take, by RunOptions or the session's config."""
+        milliseconds = options.timeout_in_ms if options is not None else 0
+        if self._config is not None:
+            milliseconds = milliseconds or self._config.operation_timeout_in_ms
+        return milliseconds / 1000 if milliseconds > 0 else None
+
+    def _in_graph(self, error: errors.OpError) -> errors.OpError:
+        """An error of the master with the node of the graph that its text names."""
+        return wire.error_of(error.error_code, error.message, self._graph)
+
+
+def _as_fetched(value: Any) -> Any:
+    """A value as a fetch shows it: one that may be changed, a scalar where it has no dimension."""
+    if not hasattr(value, "ndim"):
+        return value
+    return value if value.ndim and value.flags.writeable else value.copy() if value.ndim else value[()]

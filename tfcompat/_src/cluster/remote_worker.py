@@ -1,0 +1,100 @@
+"""The worker of another process, as masters and other workers call it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tfcompat._src.cluster import wire
+from tfcompat._src.cluster.channel import WORKER, Call, RemoteService, request_id
+from tfcompat._src.cluster.rendezvous import Arrived
+from tfcompat._src.framework import dtypes
+from tfcompat._src.proto import messages
+
+
+class RemoteWorker:
+    """The worker of the server at an address; all methods raise errors.OpError where the call or the work fails."""
+
+    def __init__(self, address: str) -> None:
+        self._service = RemoteService(address, WORKER)
+
+    def begin_status(self) -> Call:
+        """Begins to ask what devices it has; the reply is a GetStatusResponse."""
+        return self._service.begin("GetStatus")
+
+    def devices(self) -> list[Any]:
+        """DeviceAttributes messages of the task."""
+        return list(self.begin_status().result().device_attributes)
+
+    def create_session(self, handle: str, isolated: bool, server_def: Any, devices: Sequence[Any]) -> None:
+        """Begins a session there.
+
+        Args:
+          handle: its name. isolated: whether its variables are its own.
+          server_def: a ServerDef with the cluster, or None where that is the server's own.
+          devices: DeviceAttributes messages of the whole cluster.
+        """
+        self._service.call(
+            "CreateWorkerSession", session_handle=handle, isolate_session_state=isolated, server_def=server_def,
+            cluster_device_attributes=devices,
+        )  # fmt: skip
+
+    def begin_delete_session(self, handle: str) -> Call:
+        """Begins to end a session."""
+        return self._service.begin("DeleteWorkerSession", session_handle=handle)
+
+    def register(self, session: str, graph_def: Any, graph_options: Any) -> str:
+        """Registers a part of a graph; its handle."""
+        return self._service.call(
+            "RegisterGraph", session_handle=session, create_worker_session_called=True, graph_def=graph_def, graph_options=graph_options
+        ).graph_handle
+
+    def begin_deregister(self, session: str, handle: str) -> Call:
+        """Begins to have a part forgotten."""
+        return self._service.begin("DeregisterGraph", session_handle=session, create_worker_session_called=True, graph_handle=handle)
+
+    def begin_run(
+        self, session: str, handle: str, number: int, sent: dict[str, Arrived], wanted: Sequence[str], options: Any
+    ) -> Call:
+        """Begins to run a part in a step; the reply is a RunGraphResponse, for `run_result`.
+
+        Args:
+          session, handle: the part. number: the step.
+          sent: what is fed, by key. wanted: the keys of what is fetched.
+          options: RunOptions.
+        """
+        feeds = [messages.NamedTensorProto(name=key, tensor=wire.to_proto(f.value, f.dtype)) for key, f in sent.items()]
+        recorded = messages.ExecutorOpts(
+            record_timeline=bool(options.trace_level), record_partition_graphs=options.output_partition_graphs
+        )
+        return self._service.begin(
+            "RunGraph", session_handle=session, create_worker_session_called=True, graph_handle=handle, step_id=number, send=feeds,
+            recv_key=wanted, exec_opts=recorded, store_errors_in_response_body=True, request_id=request_id(),
+        )  # fmt: skip
+
+    def begin_recv(self, number: int, key: str, arrive: Callable[[Callable[[], Arrived]], None]) -> Call:
+        """Begins to get a tensor of a step; `arrive` is called when there is a reply, with a function that gives it or raises."""
+        call = self._service.begin("RecvTensor", step_id=number, rendezvous_key=key, request_id=request_id())
+        call.when_done(lambda done: arrive(lambda: _arrived(done.result())))
+        return call
+
+    def begin_cleanup(self, number: int) -> Call:
+        """Begins to end a step."""
+        return self._service.begin("CleanupGraph", step_id=number)
+
+    def cleanup_all(self, containers: Sequence[str]) -> None:
+        """Has the variables of containers forgotten, by default of all."""
+        self._service.call("CleanupAll", container=containers)
+
+
+def _arrived(reply: Any) -> Arrived:
+    dtype = dtypes.as_dtype(reply.tensor.dtype)
+    return Arrived(None if reply.is_dead else wire.from_proto(reply.tensor), dtype, reply.is_dead)
+
+
+def run_result(reply: Any) -> tuple[dict[str, Any], Any]:
+    """What a run of a part gave, by key, and its RunMetadata; raises the error that it answers."""
+    if reply.status_code:
+        raise wire.error_of(reply.status_code, reply.status_error_message)
+    metadata = messages.RunMetadata(step_stats=reply.step_stats, partition_graphs=reply.partition_graph)
+    return {named.name: wire.from_proto(named.tensor) for named in reply.recv}, metadata

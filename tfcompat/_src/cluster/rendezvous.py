@@ -1,0 +1,179 @@
+"""Where the parts of a step meet: a tensor is put under a key, and taken once, maybe by one who waits for it since before."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from tfcompat._src.cluster.wire import DERIVED
+from tfcompat._src.framework import errors
+from tfcompat._src.framework.run_limits import MustWait, is_cancelled, may_wait, seconds_left
+
+_REMEMBERED = 4096
+"""So many steps that have ended are known, so that who comes too late for one does not wait for ever."""
+
+
+class Key(NamedTuple):
+    """The parts of a key, as text `sender;incarnation;receiver;name;frame:iteration`."""
+
+    send_device: str
+    incarnation: int
+    recv_device: str
+    name: str
+    frame: str = "0:0"
+
+    def __str__(self) -> str:
+        return f"{self.send_device};{self.incarnation:016x};{self.recv_device};{self.name};{self.frame}"
+
+
+def parse_key(text: str) -> Key:
+    """The parts of a key; errors.InvalidArgumentError where it is malformed."""
+    parts = text.split(";")
+    try:
+        return Key(parts[0], int(parts[1], 16), *parts[2:])
+    except (IndexError, TypeError, ValueError):
+        raise errors.InvalidArgumentError(None, None, f"Invalid rendezvous key: {text}") from None
+
+
+class Arrived(NamedTuple):
+    """What was put: a value, or none where the tensor is on a side of a conditional that was not taken."""
+
+    value: Any
+    dtype: Any
+    is_dead: bool = False
+
+
+class StepRendezvous:
+    """The tensors of one step in one process.
+
+    `fetch`, where set, is told of a key that is asked for and has not come: it gets it from another process.
+    """
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._arrived: dict[str, Arrived] = {}
+        self._put: set[str] = set()
+        self._error: errors.OpError | None = None
+        self._asked: set[str] = set()
+        self.fetch: Callable[[str], bool] | None = None
+
+    def put(self, key: str, found: Arrived) -> None:
+        """Puts a tensor.
+
+        Raises:
+          errors.AbortedError: one was put under this key before.
+        """
+        with self._changed:
+            if key in self._put:
+                raise errors.AbortedError(None, None, f"Duplicated send: {key}")
+            self._put.add(key)
+            self._arrived[key] = found
+            self._changed.notify_all()
+
+    def has_put(self, key: str) -> bool:
+        """Whether a tensor was put under a key, taken or not."""
+        return key in self._put
+
+    def ask(self, key: str) -> None:
+        """Has a tensor fetched that comes from another process."""
+        with self._changed:
+            first = key not in self._asked and key not in self._put
+            self._asked.add(key)
+        if first and self.fetch is not None:
+            self.fetch(key)
+
+    def take(self, key: str) -> Arrived:
+        """Takes a tensor out, within the limits of this thread's run.
+
+        Raises:
+          MustWait: it may not wait. errors.CancelledError, errors.DeadlineExceededError: it is to wait no more.
+          errors.OpError: the step has failed.
+        """
+        self.ask(key)
+        with self._changed:
+            while key not in self._arrived:
+                left = seconds_left()
+                if self._error is not None:
+                    raise self._error
+                if is_cancelled():
+                    raise errors.CancelledError(None, None, "Step was cancelled")
+                if left is not None and left <= 0:
+                    raise errors.DeadlineExceededError(None, None, "Timed out waiting for notification")
+                if not may_wait():
+                    raise MustWait
+                self._changed.wait(left)
+            return self._arrived.pop(key)
+
+    def abort(self, error: errors.OpError) -> None:
+        """Has all who wait, now and later, raise an error; the first one counts."""
+        with self._changed:
+            self._error = self._error or error
+            self._changed.notify_all()
+
+    def wake(self) -> None:
+        """Has all who wait look again whether they are to."""
+        with self._changed:
+            self._changed.notify_all()
+
+
+class Steps:
+    """The steps that a process knows by number."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._steps: dict[int, StepRendezvous] = {}
+        self._ended: OrderedDict[int, None] = OrderedDict()
+
+    def step(self, number: int) -> StepRendezvous:
+        """A step, begun with the first who asks for it.
+
+        Raises:
+          errors.AbortedError: it has ended.
+        """
+        with self._lock:
+            if number in self._ended:
+                raise errors.AbortedError(None, None, f"{DERIVED}Step {number} has ended")
+            if number not in self._steps:
+                self._steps[number] = StepRendezvous()
+            return self._steps[number]
+
+    def end(self, number: int) -> None:
+        """Ends a step; whoever waits for a tensor of it raises AbortedError."""
+        with self._lock:
+            found = self._steps.pop(number, None)
+            self._ended[number] = None
+            if len(self._ended) > _REMEMBERED:
+                self._ended.popitem(last=False)
+        if found is not None:
+            found.abort(errors.AbortedError(None, None, f"{DERIVED}Step {number} has ended"))
+
+
+class _Current(threading.local):
+    step: StepRendezvous | None = None
+
+
+_current = _Current()
+
+
+@contextlib.contextmanager
+def entered(step: StepRendezvous) -> Iterator[None]:
+    """A block in which the operations of this thread meet others in a step."""
+    outer, _current.step = _current.step, step
+    try:
+        yield
+    finally:
+        _current.step = outer
+
+
+def current() -> StepRendezvous:
+    """The step of this thread.
+
+    Raises:
+      errors.InternalError: there is none: a node that sends or receives runs outside of a cluster's step.
+    """
+    if _current.step is None:
+        raise errors.InternalError(None, None, "Need a non-null rendezvous: this node runs in steps of a cluster only")
+    return _current.step

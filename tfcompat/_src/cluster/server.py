@@ -1,0 +1,97 @@
+"""The services of a server, and the port where it listens."""
+
+from __future__ import annotations
+
+import functools
+import os
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import grpc
+
+from tfcompat._src.cluster import channel, wire
+from tfcompat._src.cluster.cancellation import Cancellation
+from tfcompat._src.cluster.master import Master
+from tfcompat._src.cluster.master_service import MasterService
+from tfcompat._src.cluster.threads import THREADS
+from tfcompat._src.cluster.worker import Worker
+from tfcompat._src.cluster.worker_service import WorkerService
+from tfcompat._src.framework import errors
+from tfcompat._src.proto import pool
+
+LISTEN_HOST = "TFCOMPAT_LISTEN_HOST"
+_CODES = {code.value[0]: code for code in grpc.StatusCode}
+
+
+class Services:
+    """The master and the worker of a server: as objects for sessions of this process, as services for others."""
+
+    def __init__(self, server: Any) -> None:
+        self.worker = Worker(server)
+        self.master = Master(server, self.worker)
+        self._by_name = {channel.MASTER: MasterService(self.master), channel.WORKER: WorkerService(self.worker)}
+
+    def answer(self, service: str, method: str, request: Any, cancellation: Cancellation) -> Any:
+        """The reply to a request; raises one of `wire.FAILURES`."""
+        return getattr(self._by_name[service], method)(request, cancellation)
+
+
+class Listener:
+    """A port where a server's services can be called, while the server lives.
+
+    It listens where the address of its task says, "localhost" for this machine alone; TFCOMPAT_LISTEN_HOST in the environment names
+    another host to listen at (0.0.0.0: all of this machine's addresses), for addresses that lead here by way of another machine.
+
+    Args:
+      server: the LocalServer. address: "host:port" of its task; port 0 for a free one.
+
+    Raises:
+      errors.UnknownError: it cannot listen there.
+    """
+
+    def __init__(self, server: Any, address: str) -> None:
+        self._grpc = grpc.server(THREADS, handlers=[_Handlers(weakref.ref(server))], options=channel.OPTIONS)
+        weakref.finalize(server, self._grpc.stop, None).atexit = False
+        host, _, port = address.rpartition(":")
+        where = f"{os.environ.get(LISTEN_HOST) or host or 'localhost'}:{port}"
+        try:
+            self.port = self._grpc.add_insecure_port(where)
+        except RuntimeError as e:
+            raise errors.UnknownError(None, None, f"Could not start gRPC server: it cannot listen at {where}: {e}") from None
+
+    def start(self) -> None:
+        """Begins to answer."""
+        self._grpc.start()
+
+
+class _Handlers(grpc.GenericRpcHandler):
+    """Finds what answers a call by its path."""
+
+    def __init__(self, server: Callable[[], Any]) -> None:
+        self._by_path = {
+            method.path: grpc.unary_unary_rpc_method_handler(
+                functools.partial(_answer, server, service, name), method.request.FromString, method.reply.SerializeToString
+            )
+            for service in (channel.MASTER, channel.WORKER)
+            for name, method in pool.service(service).items()
+        }
+
+    def service(self, handler_call_details: Any) -> Any:
+        return self._by_path.get(handler_call_details.method)
+
+
+def _answer(server: Callable[[], Any], service: str, method: str, request: Any, context: Any) -> Any:
+    """Answers a call by its reply or by a status; when the caller gives up, the work for it is cancelled."""
+    cancellation = Cancellation()
+    context.add_callback(cancellation.cancel)
+    running = server()
+    if running is None:
+        context.abort(grpc.StatusCode.UNAVAILABLE, "The server has ended")
+    try:
+        return running.services.answer(service, method, request, cancellation)
+    except wire.FAILURES as e:
+        code, text = wire.status_of(e)
+    finally:
+        cancellation.over()
+    context.abort(_CODES[code], wire.status_text(text))

@@ -1,0 +1,103 @@
+"""The sessions in which a server runs what others ask for: on its task, or on tasks that are all of this process."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+from tfcompat._src.cluster.cancellation import Cancellation
+from tfcompat._src.framework.graph import Graph
+from tfcompat._src.framework.operation import Operation
+from tfcompat._src.ops.queues.resource import SharedResource
+from tfcompat._src.runtime.random_state import RandomState
+from tfcompat._src.runtime.session import BaseSession
+from tfcompat._src.runtime.variable_state import VariableState
+
+
+class TaskState:
+    """What graphs on a task share: variables by key, resources by name."""
+
+    def __init__(self, variables: VariableState, resources: dict[str, Any]) -> None:
+        self.variables, self.resources = variables, resources
+
+
+class NamedRandomState(RandomState):
+    """Counters that random operations of one name share, in whichever graphs they are."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._first: dict[str, Operation] = {}
+
+    def row(self, op: Operation) -> Any:
+        return super().row(self._first.setdefault(op.name, op))
+
+    def advance(self, op: Operation, steps: int) -> None:
+        super().advance(self._first.setdefault(op.name, op), steps)
+
+
+class _Running(threading.local):
+    cancellation: Cancellation | None = None
+
+
+class ServerSession(BaseSession):
+    """A session on given servers of this process.
+
+    Args:
+      servers: by the name of their task. graph: a tf.Graph. config: a ConfigProto.
+    """
+
+    def __init__(self, servers: dict[str, Any], graph: Graph, config: Any) -> None:
+        self._running = _Running()
+        self._on_servers = servers
+        super().__init__("", graph, config)
+
+    def _remote_session(self, config: Any) -> None:
+        return None
+
+    def _find_server(self) -> Any:
+        return next(iter(self._on_servers.values()))
+
+    def _servers_of(self, config: Any) -> dict[str, Any]:
+        return self._on_servers
+
+    def _stops_waiting(self) -> bool:
+        running = self._running.cancellation
+        return self._closed or (running is not None and running.is_cancelled)
+
+    @contextlib.contextmanager
+    def cancelled_by(self, cancellation: Cancellation) -> Iterator[None]:
+        """A block whose runs stop waiting when something is cancelled."""
+        outer, self._running.cancellation = self._running.cancellation, cancellation
+        cancellation.on_cancel(self._wake)
+        try:
+            yield
+        finally:
+            self._running.cancellation = outer
+
+    def _resources(self) -> list[dict[str, Any]]:
+        return [self.resources, *(server.resources for server in self._on_servers.values())]
+
+    def _wake(self) -> None:
+        """Has the waiting threads of all runs look again whether they are to wait on."""
+        for resources in self._resources():
+            for found in list(resources.values()):
+                if isinstance(found, SharedResource):
+                    found.wake()
+
+
+class PartSession(ServerSession):
+    """A session of a task that runs one part of a graph, and shares variables, resources and random numbers with other parts."""
+
+    def __init__(self, server: Any, graph: Graph, config: Any, state: TaskState, random_state: RandomState) -> None:
+        super().__init__({server.task_name: server}, graph, config)
+        self._state = state
+        self.shares_state = True
+        self.variable_state, self.random_state = state.variables, random_state
+
+    def resources_of(self, op: Operation) -> dict[str, Any]:
+        return self._state.resources
+
+    def _resources(self) -> list[dict[str, Any]]:
+        return [self._state.resources]

@@ -1,0 +1,46 @@
+"""The ops of tensors that cross tasks: they leave a tensor in the step's rendezvous, or take one out of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfcompat._src.cluster import rendezvous, wire
+from tfcompat._src.framework import dtypes, errors
+from tfcompat._src.framework import shape_inference as si
+from tfcompat._src.framework.op_spec import EXTERNAL, HOST, WAITING, NotDifferentiable, op
+from tfcompat._src.framework.operation import Operation
+
+SEND, RECV = ("_Send", "_HostSend"), ("_Recv", "_HostRecv")
+_ATTRS = "tensor_name: string, send_device: string, send_device_incarnation: int, recv_device: string, client_terminated: bool = False"
+_NO_GRADIENT = NotDifferentiable("the tensor goes to another task")
+
+
+def key_of(node: Operation) -> str:
+    """The key under which a node sends or receives."""
+    attrs = node._attrs
+    send, receive, name = (attrs[key].decode() for key in ("send_device", "recv_device", "tensor_name"))
+    return str(rendezvous.Key(send, attrs["send_device_incarnation"] % (1 << 64), receive, name))
+
+
+def _send(context: Any, tensor: Any) -> tuple:
+    dtype: dtypes.DType = context.op._attrs["T"]
+    rendezvous.current().put(key_of(context.op), rendezvous.Arrived(wire.on_host(tensor), dtype))
+    return ()
+
+
+def _receive(context: Any) -> Any:
+    found = rendezvous.current().take(key_of(context.op))
+    if found.is_dead:
+        raise errors.UnimplementedError(
+            None, None, f"tfcompat does not receive tensors of branches that were not taken: {key_of(context.op)}. It does where the "
+            "master of the step is tfcompat's too, or the conditional stands on one task."
+        )  # fmt: skip
+    return found.value
+
+
+for _name in SEND:
+    op(_name, f"(tensor: T, *, T: type, {_ATTRS}) -> ()", shape=si.no_outputs, gradient=_NO_GRADIENT, kernel=_send, place=HOST,
+       effects=EXTERNAL, context=True)  # fmt: skip
+for _name in RECV:
+    op(_name, f"(*, tensor_type: type, {_ATTRS}) -> (tensor: tensor_type)", shape=si.unknown, gradient=_NO_GRADIENT, kernel=_receive,
+       place=HOST, effects=WAITING, context=True)  # fmt: skip

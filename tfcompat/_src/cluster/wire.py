@@ -1,0 +1,134 @@
+"""What crosses processes: arrays as TensorProto messages, errors as codes with texts that name nodes."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from tfcompat._src.checkpoint import varint
+from tfcompat._src.framework import dtypes, errors
+from tfcompat._src.framework.graph import Graph
+from tfcompat._src.framework.tensor_proto import make_ndarray
+from tfcompat._src.proto import messages
+
+DERIVED = "[_Derived_]"
+"""Marks the text of an error that another task has passed on: it is not the root of a failure."""
+FAILURES = (errors.OpError, NotImplementedError, ValueError, TypeError, RuntimeError)
+"""What serving a request may raise, and answers it."""
+_LONGEST_STATUS_TEXT = 3072
+_TAG = re.compile(r"\{\{node ([^}\s]+)\}\}")
+_NODE = re.compile(r"\[\[\{\{node ([^}\s]+)\}\}\]\]")
+_NODE_WITH_PLACE = re.compile(r"\[\[node (\S+) \(defined at .*?\) ?\]\].*", re.DOTALL)
+
+
+def to_proto(value: Any, dtype: dtypes.DType) -> Any:
+    """The TensorProto of a value of a tensor with this dtype; numbers are raw bytes.
+
+    Raises:
+      errors.InvalidArgumentError: tensors of this dtype stay in their process.
+    """
+    base = dtype.base_dtype
+    if not (base == dtypes.string or base.is_numpy_compatible):
+        raise errors.InvalidArgumentError(None, None, f"a tensor of type {base.name} cannot be sent to another process")
+    array = np.asarray(value)
+    proto = messages.TensorProto(dtype=base.as_datatype_enum)
+    proto.tensor_shape.SetInParent()
+    for size in array.shape:
+        proto.tensor_shape.dim.add(size=size)
+    if base == dtypes.string:
+        proto.string_val.extend(s.encode() if isinstance(s, str) else bytes(s) for s in array.ravel().tolist())
+    else:
+        proto.tensor_content = array.astype(_plain(base), copy=False).tobytes()
+    return proto
+
+
+def _plain(base: dtypes.DType) -> np.dtype:
+    """The dtype of the numbers in a tensor: quantized ones are integers."""
+    found = np.dtype(base.as_numpy_dtype)
+    return found if found.names is None else found[0]
+
+
+def from_proto(proto: Any) -> np.ndarray:
+    """The array of a TensorProto, read-only where it shares memory with the message.
+
+    Raises:
+      errors.InvalidArgumentError: the message is malformed, or its dtype has no array.
+    """
+    try:
+        dtype = dtypes.as_dtype(proto.dtype)
+        shape = tuple(dim.size for dim in proto.tensor_shape.dim)
+        if not proto.tensor_content:
+            return make_ndarray(proto)
+        if dtype == dtypes.string:
+            return _strings(proto.tensor_content, math.prod(shape)).reshape(shape)
+        return np.frombuffer(proto.tensor_content, dtype.as_numpy_dtype).reshape(shape)
+    except (TypeError, ValueError, IndexError) as e:
+        raise errors.InvalidArgumentError(None, None, f"Cannot read a tensor that another process sent: {e}") from None
+
+
+def _strings(content: bytes, count: int) -> np.ndarray:
+    """Strings that are written as all their lengths, then all their bytes."""
+    lengths, place = [], 0
+    for _ in range(count):
+        length, place = varint.decode(content, place)
+        lengths.append(length)
+    found = np.empty(count, object)
+    for index, length in enumerate(lengths):
+        found[index] = content[place : place + length]
+        place += length
+    return found
+
+
+def on_host(value: Any) -> Any:
+    """A value as it stays: a device's array as NumPy."""
+    return np.asarray(value) if isinstance(value, jax.Array) else value
+
+
+# ---- errors ----
+
+
+def status_of(error: BaseException) -> tuple[int, str]:
+    """The code of tf.errors and the text of a failure; a node is named as `{{node NAME}}`."""
+    if isinstance(error, errors.OpError):
+        text = _NODE_WITH_PLACE.sub(lambda match: f"[[{{{{node {match[1]}}}}}]]", error.message)
+        if error.op is not None and not _NODE.search(text):
+            text = f"{text}\n\t [[{{{{node {error.op.name}}}}}]]"
+        return error.error_code, text
+    code = errors.UNIMPLEMENTED if isinstance(error, NotImplementedError) else errors.INVALID_ARGUMENT
+    return code, str(error) or type(error).__name__
+
+
+def error_of(code: int, text: str, graph: Graph | None = None) -> errors.OpError:
+    """The error of a code and text; with a graph, the text says where its nodes were made, and `op` is the one that failed."""
+    if graph is None:
+        return errors._make_specific_exception(None, None, text, code)
+    failed = (graph._nodes_by_name.get(name) for name in _NODE.findall(text))
+    op = next((op for op in failed if op is not None), None)
+
+    def with_place(match: re.Match) -> str:
+        node = graph._nodes_by_name.get(match[1])
+        return match[0] if node is None else f"node {match[1]} {errors.defined_at(node)} "
+
+    return errors._make_specific_exception(op.node_def if op else None, op, _TAG.sub(with_place, text), code)
+
+
+def status_text(text: str) -> str:
+    """A text as the status of a call holds it, which has little room."""
+    return text[:_LONGEST_STATUS_TEXT]
+
+
+def joined(failures: Sequence[tuple[int, str]]) -> tuple[int, str]:
+    """One code and text for the failures of several tasks: of the roots, where not all are passed on."""
+    roots = list(dict.fromkeys(f for f in failures if DERIVED not in f[1])) or [
+        (code, text.replace(DERIVED, "")) for code, text in failures
+    ]
+    named = [f for f in roots if f[0] != errors.CANCELLED] or roots
+    if len(named) == 1:
+        return named[0]
+    listed = "\n".join(f"  ({i}) {errors.exception_type_from_error_code(code).__name__}: {text}" for i, (code, text) in enumerate(named))
+    return named[0][0], f"{len(named)} root error(s) found.\n{listed}\n0 successful operations.\n0 derived errors ignored."

@@ -1,0 +1,207 @@
+"""The worker of a server: it runs parts of graphs on its task, and hands out what they send."""
+
+from __future__ import annotations
+
+import functools
+import secrets
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from tfcompat._src.cluster import rendezvous, wire
+from tfcompat._src.cluster.cancellation import Cancellation
+from tfcompat._src.cluster.part import Part
+from tfcompat._src.cluster.remote_worker import RemoteWorker
+from tfcompat._src.cluster.rendezvous import Arrived, Steps, parse_key
+from tfcompat._src.cluster.server_session import NamedRandomState, PartSession, TaskState
+from tfcompat._src.framework import errors, run_limits
+from tfcompat._src.proto import messages
+from tfcompat._src.runtime.devices import describe, session_devices
+from tfcompat._src.runtime.local_servers import task_name
+from tfcompat._src.runtime.variable_state import VariableState
+
+
+class WorkerSession:
+    """What a worker keeps for one session of a master: the parts that it registered.
+
+    Args:
+      worker: the Worker. addresses: of the cluster's tasks, by their name.
+      isolated: whether its variables are its own.
+    """
+
+    def __init__(self, worker: Worker, addresses: dict[str, str], isolated: bool) -> None:
+        server = worker.server
+        self._worker, self.addresses = worker, addresses
+        self._state = TaskState(VariableState(), {}) if isolated else TaskState(server.variable_state, server.resources)
+        self._random_state = NamedRandomState()
+        self._parts: dict[str, Part] = {}
+
+    def register(self, graph_def: Any, graph_options: Any) -> str:
+        """Keeps a part of a graph; its handle."""
+        server = self._worker.server
+        config = messages.ConfigProto()
+        config.CopyFrom(server.config)
+        config.graph_options.MergeFrom(graph_options)
+        part = Part(graph_def, lambda graph: PartSession(server, graph, config, self._state, self._random_state))
+        handle = secrets.token_hex(8)
+        self._parts[handle] = part
+        return handle
+
+    def part(self, handle: str) -> Part:
+        """The part of a handle; errors.AbortedError where there is none."""
+        if handle not in self._parts:
+            raise errors.AbortedError(
+                None, None, f'Graph handle is not found: {handle}. Possibly, this worker ("{self._worker.server.task_name}") just restarted.'
+            )
+        return self._parts[handle]
+
+    def deregister(self, handle: str) -> None:
+        """Forgets a part."""
+        self.part(handle)
+        self._parts.pop(handle).session.close()
+
+    def close(self) -> None:
+        """Forgets all parts."""
+        for handle in list(self._parts):
+            self._parts.pop(handle).session.close()
+
+
+class Worker:
+    """The worker of a LocalServer."""
+
+    def __init__(self, server: Any) -> None:
+        self.server = server
+        self.steps = Steps()
+        self._sessions: dict[str, WorkerSession] = {}
+        self._lock = threading.Lock()
+        self._own = {task_name(*task): address for task, address in server.addresses.items()}
+
+    @functools.cached_property
+    def _devices(self) -> list[Any]:
+        found = describe(session_devices(self.server.config, self.server.task_name))
+        return [
+            messages.DeviceAttributes(
+                name=d.name, device_type=d.device_type, memory_limit=d.memory_limit_bytes, incarnation=secrets.randbits(63) + 1
+            )
+            for d in found
+        ]  # fmt: skip
+
+    def devices(self) -> list[Any]:
+        """DeviceAttributes messages of the task; the incarnations are those of this server alone."""
+        with self._lock:
+            return self._devices
+
+    # ---- sessions and parts ----
+
+    def create_session(self, handle: str, addresses: dict[str, str], isolated: bool) -> None:
+        """Begins a session.
+
+        Args:
+          handle: its name. addresses: of the cluster's tasks, by their name; none: those that the server knows.
+          isolated: whether its variables are its own.
+        """
+        self._sessions[handle] = WorkerSession(self, addresses or self._own, isolated)
+
+    def session(self, handle: str) -> WorkerSession:
+        """The session of a handle; errors.AbortedError where there is none."""
+        if handle not in self._sessions:
+            raise errors.AbortedError(
+                None, None, f'Session handle is not found: {handle}. Possibly this worker ("{self.server.task_name}") just restarted.'
+            )
+        return self._sessions[handle]
+
+    def delete_session(self, handle: str) -> None:
+        """Ends a session."""
+        found = self._sessions.pop(handle, None)
+        if found is not None:
+            found.close()
+
+    def register(self, session: str, graph_def: Any, graph_options: Any) -> str:
+        """Keeps a part of a graph for a session; its handle."""
+        return self.session(session).register(graph_def, graph_options)
+
+    def deregister(self, session: str, handle: str) -> None:
+        """Forgets a part."""
+        self.session(session).deregister(handle)
+
+    # ---- steps ----
+
+    def run_graph(
+        self, session: str, handle: str, number: int, sent: dict[str, Any], options: Any, cancellation: Cancellation
+    ) -> tuple[dict[str, Arrived], Any]:  # fmt: skip
+        """Runs a part in a step; arguments and results as of Part.run, the step by its number."""
+        members = self.session(session)
+        part = members.part(handle)
+        step = self.steps.step(number)
+        incoming = _Incoming(self, members.addresses, number, step)
+        step.fetch = incoming.fetch
+        for key in part.received_at_once:
+            step.ask(key)
+        try:
+            return part.run(step, sent, options, cancellation)
+        except wire.FAILURES as e:
+            code, text = wire.status_of(e)
+            step.abort(wire.error_of(code, wire.DERIVED + text.replace(wire.DERIVED, "")))
+            raise
+        finally:
+            incoming.cancel()
+
+    def recv_tensor(self, number: int, text: str, cancellation: Cancellation) -> Arrived:
+        """Waits for a tensor of a step that a part here sends, and takes it.
+
+        Raises:
+          errors.AbortedError: the key is of another server than this, which may have started again; or the step has ended.
+        """
+        key = parse_key(text)
+        device = next((d for d in self.devices() if d.name == key.send_device), None)
+        if device is None:
+            raise errors.InvalidArgumentError(None, None, f"The task {self.server.task_name} has no device {key.send_device}")
+        if device.incarnation != key.incarnation:
+            raise errors.AbortedError(
+                None, None, f"RecvTensor expects a different device incarnation: {key.incarnation} vs. {device.incarnation}. Your worker "
+                f'job ("{self.server.task_name}") was probably restarted. Check your worker job for the reason why it was restarted.'
+            )  # fmt: skip
+        step = self.steps.step(number)
+        cancellation.on_cancel(step.wake)
+        with run_limits.within(0, lambda: cancellation.is_cancelled):
+            return step.take(text)
+
+    def cleanup(self, number: int) -> None:
+        """Ends a step."""
+        self.steps.end(number)
+
+    def cleanup_all(self, containers: Iterable[str]) -> None:
+        """Forgets the variables of containers, by default of all."""
+        self.server.reset(containers)
+
+
+class _Incoming:
+    """The tensors of a step that come from other tasks to this one."""
+
+    def __init__(self, worker: Worker, addresses: dict[str, str], number: int, step: rendezvous.StepRendezvous) -> None:
+        self._worker, self._addresses, self._number, self._step = worker, addresses, number, step
+        self._calls: list[Any] = []
+        self._is_over = False
+
+    def fetch(self, text: str) -> None:
+        """Begins to get a tensor that another task sends."""
+        task = parse_key(text).send_device.partition("/device:")[0]
+        if task == self._worker.server.task_name:
+            return
+        if task not in self._addresses:
+            self._step.abort(errors.NotFoundError(None, None, f"The cluster has no task {task}"))
+            return
+        self._calls.append(RemoteWorker(self._addresses[task]).begin_recv(self._number, text, functools.partial(self._arrive, text)))
+
+    def _arrive(self, text: str, reply: Callable[[], Arrived]) -> None:
+        try:
+            self._step.put(text, reply())
+        except errors.OpError as e:
+            if not self._is_over:
+                self._step.abort(wire.error_of(e.error_code, wire.DERIVED + e.message.replace(wire.DERIVED, "")))
+
+    def cancel(self) -> None:
+        """Lets go of those that have not come."""
+        self._is_over = True
+        for call in self._calls:
+            call.cancel()

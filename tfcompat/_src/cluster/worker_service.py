@@ -1,0 +1,98 @@
+"""WorkerService: a Worker as other processes call it."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from tfcompat._src.cluster import wire
+from tfcompat._src.cluster.cancellation import Cancellation
+from tfcompat._src.cluster.request_ids import RequestIds
+from tfcompat._src.cluster.worker import Worker
+from tfcompat._src.framework import errors
+from tfcompat._src.proto import messages
+from tfcompat._src.runtime.local_servers import task_name
+
+_FULL_TRACE = 3
+
+
+class WorkerService:
+    """Answers requests by a Worker; each method takes a request and what tells that its sender gave up."""
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+        self._requests = RequestIds("RunGraph (Worker)")
+        self._receipts = RequestIds("RecvTensor (Worker)")
+
+    def GetStatus(self, request: Any, cancellation: Cancellation) -> Any:
+        return messages.GetStatusResponse(device_attributes=self._worker.devices())
+
+    def CreateWorkerSession(self, request: Any, cancellation: Cancellation) -> Any:
+        jobs = request.server_def.cluster.job
+        addresses = {task_name(job.name, index): address for job in jobs for index, address in job.tasks.items()}
+        self._worker.create_session(request.session_handle, addresses, request.isolate_session_state)
+        return messages.CreateWorkerSessionResponse()
+
+    def DeleteWorkerSession(self, request: Any, cancellation: Cancellation) -> Any:
+        self._worker.delete_session(request.session_handle)
+        return messages.DeleteWorkerSessionResponse()
+
+    def RegisterGraph(self, request: Any, cancellation: Cancellation) -> Any:
+        handle = self._worker.register(request.session_handle, request.graph_def, request.graph_options)
+        return messages.RegisterGraphResponse(graph_handle=handle)
+
+    def DeregisterGraph(self, request: Any, cancellation: Cancellation) -> Any:
+        self._worker.deregister(request.session_handle, request.graph_handle)
+        return messages.DeregisterGraphResponse()
+
+    def RunGraph(self, request: Any, cancellation: Cancellation) -> Any:
+        reply = messages.RunGraphResponse()
+        try:
+            self._requests.require_new(request.request_id)
+            if request.is_partial or request.is_last_partial_run:
+                raise NotImplementedError("tfcompat's workers have no steps of several runs (partial_run) over tasks.")
+            sent = {named.name: wire.from_proto(named.tensor) for named in request.send}
+            options = messages.RunOptions(
+                trace_level=_FULL_TRACE if request.exec_opts.record_timeline else 0,
+                output_partition_graphs=request.exec_opts.record_partition_graphs,
+            )
+            found, metadata = self._worker.run_graph(
+                request.session_handle, request.graph_handle, request.step_id, sent, options, cancellation
+            )
+            for key in request.recv_key:
+                if key not in found:
+                    raise errors.InvalidArgumentError(None, None, f"The part of the graph gives no {key}")
+                reply.recv.add(name=key, tensor=wire.to_proto(found[key].value, found[key].dtype))
+            if metadata is not None:
+                reply.step_stats.CopyFrom(metadata.step_stats)
+                reply.partition_graph.extend(metadata.partition_graphs)
+        except wire.FAILURES as e:
+            if not request.store_errors_in_response_body:
+                raise
+            reply.status_code, reply.status_error_message = wire.status_of(e)
+        return reply
+
+    def CleanupGraph(self, request: Any, cancellation: Cancellation) -> Any:
+        self._worker.cleanup(request.step_id)
+        return messages.CleanupGraphResponse()
+
+    def CleanupAll(self, request: Any, cancellation: Cancellation) -> Any:
+        self._worker.cleanup_all(request.container)
+        return messages.CleanupAllResponse()
+
+    def RecvTensor(self, request: Any, cancellation: Cancellation) -> Any:
+        self._receipts.require_new(request.request_id)
+        found = self._worker.recv_tensor(request.step_id, request.rendezvous_key, cancellation)
+        tensor = messages.TensorProto(dtype=found.dtype.as_datatype_enum) if found.is_dead else wire.to_proto(found.value, found.dtype)
+        return messages.RecvTensorResponse(tensor=tensor, is_dead=found.is_dead, send_start_micros=time.time_ns() // 1000)
+
+    def MarkRecvFinished(self, request: Any, cancellation: Cancellation) -> Any:
+        return messages.MarkRecvFinishedResponse()
+
+    def Logging(self, request: Any, cancellation: Cancellation) -> Any:
+        if request.enable_rpc_logging or request.fetch_step_id:
+            raise NotImplementedError("tfcompat's workers keep no logs of calls; a RunMetadata message has the times of a step.")
+        return messages.LoggingResponse()
+
+    def Tracing(self, request: Any, cancellation: Cancellation) -> Any:
+        raise NotImplementedError("tfcompat's workers have no Tracing; a RunMetadata message has the times of a step.")
