@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+from concurrent import futures
 
 import numpy as np
 import pytest
@@ -69,32 +70,21 @@ def test_two_processes_save_to_one_prefix(tmp_path, kind):
     assert not [p for p in tmp_path.iterdir() if "temp" in p.name]
 
 
-def save_in_a_thread(prefix, first, errors):
-    try:
-        with tf.Graph().as_default(), tf.Session() as session:
-            value = tf.placeholder(tf.float32, [])
-            a, b = tf.get_variable("a", [5000]), tf.get_variable("b", [])
-            step = tf.group(a.assign(tf.fill([5000], value)), b.assign(value))
-            saver = tf.train.Saver()
-            for number in range(SAVES):
-                session.run(step, {value: first + number})
-                saver.save(session, prefix, write_meta_graph=False)
-    except BaseException as error:
-        errors.append(error)
+def save_numbers(prefix, first):
+    with tf.Graph().as_default(), tf.Session() as session:
+        value = tf.placeholder(tf.float32, [])
+        a, b = tf.get_variable("a", [5000]), tf.get_variable("b", [])
+        step = tf.group(a.assign(tf.fill([5000], value)), b.assign(value))
+        saver = tf.train.Saver()
+        for number in range(SAVES):
+            session.run(step, {value: first + number})
+            saver.save(session, prefix, write_meta_graph=False)
 
 
 @pytest.mark.parametrize("names", [("model", "model"), ("model", "other")])
 def test_two_threads_save(tmp_path, names):
-    errors = []
-    threads = [
-        threading.Thread(target=save_in_a_thread, args=(str(tmp_path / name), i * 1000, errors))
-        for i, name in enumerate(names)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not errors
+    with futures.ThreadPoolExecutor(2) as threads:
+        list(threads.map(save_numbers, [str(tmp_path / name) for name in names], [0, 1000]))
     assert {check_one_save(str(tmp_path / name)) for name in names} <= {SAVES - 1, 1000 + SAVES - 1}
     assert not [p for p in tmp_path.iterdir() if "temp" in p.name]
 
@@ -105,21 +95,8 @@ def test_two_threads_save_shards_with_one_saver(tmp_path):
         tf.get_variable("b", initializer=3.0)
         saver = tf.train.Saver(sharded=True)
         session.run(tf.global_variables_initializer())
-        errors = []
-
-        def save():
-            try:
-                for _ in range(SAVES):
-                    saver.save(session, str(tmp_path / "model"), write_meta_graph=False)
-            except BaseException as error:
-                errors.append(error)
-
-        threads = [threading.Thread(target=save) for _ in range(2)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    assert not errors
+        with futures.ThreadPoolExecutor(2) as threads:
+            list(threads.map(lambda _: saver.save(session, str(tmp_path / "model"), write_meta_graph=False), range(SAVES)))
     assert check_one_save(str(tmp_path / "model")) == 3
 
 
