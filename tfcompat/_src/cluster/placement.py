@@ -44,7 +44,7 @@ def tasks_of(ops: list[Operation], device_of: Callable[[Operation], str]) -> dic
     for op in ops:
         beside = next((t.op for t in _bound_inputs(op) if t.op in found), None)
         found[op] = found[beside] if beside else device_of(op).partition("/device:")[0]
-    for members in _loops(ops):
+    for members in loops(ops):
         found.update(dict.fromkeys(members, _task_of_loop(members, found)))
     return found
 
@@ -57,8 +57,8 @@ def _bound_inputs(op: Operation) -> list[Tensor]:
     return [t for t, is_ref in zip(op.inputs, refs) if is_ref or t.dtype.base_dtype.name == "resource"]
 
 
-def _loops(ops: list[Operation]) -> list[list[Operation]]:
-    """The operations of each outermost loop."""
+def loops(ops: list[Operation]) -> list[list[Operation]]:
+    """The operations of each outermost loop. `ops`: sources first."""
     frames: dict[Operation, tuple] = {}
     loops: dict[str, list[Operation]] = {}
     for op in ops:
