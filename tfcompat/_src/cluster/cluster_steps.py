@@ -1,1 +1,238 @@
-class ClusterSteps: pass
+"""The steps of a session over tasks of several processes: each runs its part of the graph, at the same time."""
+
+from __future__ import annotations
+
+import functools
+import queue
+import secrets
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tfcompat._src.cluster import wire
+from tfcompat._src.cluster.cancellation import Cancellation
+from tfcompat._src.cluster.graph_partition import GraphPartition, TaskPart
+from tfcompat._src.cluster.local_steps import asks_for_metadata
+from tfcompat._src.cluster.members import Member
+from tfcompat._src.cluster.remote_worker import RemoteWorker, run_result
+from tfcompat._src.cluster.rendezvous import Arrived
+from tfcompat._src.framework import errors
+from tfcompat._src.framework.graph import Graph
+from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.platform import logging
+from tfcompat._src.proto import messages
+from tfcompat._src.runtime.devices import Device
+from tfcompat._src.runtime.place import Placer
+
+_PATIENCE_SECONDS = 10.0
+"""So long a master waits for a task before it says so, and again."""
+
+
+@dataclass
+class _Registered:
+    """A part that a worker keeps for runs of some feeds, fetches and targets."""
+
+    task: str
+    worker: Any
+    handle: str
+    part: TaskPart
+
+
+class _Outcomes:
+    """What the parts of a step come to; the first failure stops the others."""
+
+    def __init__(self, stop: Cancellation) -> None:
+        self._stop, self._queue = stop, queue.SimpleQueue[tuple]()
+
+    def add(self, task: str, run: Any) -> None:
+        """Files what `run` gives or raises, for a task."""
+        try:
+            self._queue.put((task, run(), None))
+        except wire.FAILURES as e:
+            self._queue.put((task, None, e))
+            self._stop.cancel()
+
+    def all(self, count: int) -> list[tuple[dict[str, Any], Any]]:
+        """What `count` tasks gave.
+
+        Raises:
+          errors.OpError: some failed; the roots of the failure.
+        """
+        found = [self._queue.get() for _ in range(count)]
+        failures = [_from_task(task, error) for task, _, error in found if error is not None]
+        if failures:
+            raise wire.error_of(*wire.joined(failures))
+        return [result for _, result, _ in found]
+
+
+def _from_task(task: str, error: Exception) -> tuple[int, str]:
+    code, text = wire.status_of(error)
+    return code, f"From {task}:\n{text}"
+
+
+class ClusterSteps:
+    """Runs steps on tasks of several processes.
+
+    Args:
+      own: the Worker of the master's server. members: the tasks, in the order in which nodes without a device take them.
+      graph: a tf.Graph. config: a ConfigProto. handle: the session's name.
+      cancellation: tells it to wait no more for tasks that do not answer.
+
+    Raises:
+      errors.OpError: a task refuses.
+    """
+
+    def __init__(
+        self, own: Any, members: list[Member], graph: Graph, config: Any, handle: str, cancellation: Cancellation
+    ) -> None:  # fmt: skip
+        self._own, self._graph, self._config, self._handle = own, graph, config, handle
+        self._workers = {member.task: member.worker(own) for member in members}
+        self._devices = _devices_of(self._workers, cancellation)
+        self._incarnations = {
+            task: next(d.incarnation for d in self._devices if d.name == f"{task}/device:CPU:0") for task in self._workers
+        }
+        self._placer = Placer([Device(d.name, d.device_type, None) for d in self._devices if _is_placed(d)], config)
+        self._lock = threading.Lock()
+        self._registered: dict[tuple, list[_Registered]] = {}
+        self._begin_sessions(members)
+
+    def _begin_sessions(self, members: list[Member]) -> None:
+        config = self._config
+        named = bool(config.cluster_def.job)
+        isolated = config.isolate_session_state or (named and not config.experimental.share_session_state_in_clusterspec_propagation)
+        addresses = {member.task: member.address for member in members} if named else {}
+        for member in members:
+            worker = self._workers[member.task]
+            server_def = None
+            if named:
+                job, index = member.task.removeprefix("/job:").split("/replica:0/task:")
+                server_def = messages.ServerDef(cluster=config.cluster_def, job_name=job, task_index=int(index), protocol="grpc")
+            if worker is self._own:
+                worker.create_session(self._handle, addresses, isolated)
+            else:
+                worker.create_session(self._handle, isolated, server_def, self._devices)
+
+    # ---- steps ----
+
+    def run(
+        self, feeds: dict[Tensor, Any], fetches: Sequence[Tensor], targets: Sequence[Operation], options: Any, cancellation: Cancellation
+    ) -> tuple[list[Any], Any]:  # fmt: skip
+        """The values of `fetches` and a RunMetadata message, or None; see MasterSession.run."""
+        parts = self._parts_for(list(feeds), list(fetches), list(targets))
+        results = self._run_parts(parts, feeds, options, cancellation) if parts else []
+        metadata = None
+        if asks_for_metadata(options):
+            metadata = messages.RunMetadata()
+            for _, recorded in results:
+                metadata.MergeFrom(recorded or messages.RunMetadata())
+        by_key = {key: value for values, _ in results for key, value in values.items()}
+        keys = {t: key for registered in parts for t, key in registered.part.fetches.items()}
+        return [by_key[keys[t]] if t in keys else feeds[t] for t in fetches], metadata
+
+    def _parts_for(self, feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation]) -> list[_Registered]:
+        """The registered parts of a step."""
+        key = (frozenset(feeds), frozenset(fetches), frozenset(targets))
+        with self._lock:
+            if key not in self._registered:
+                self._registered[key] = self._register(feeds, fetches, targets)
+            return self._registered[key]
+
+    def _register(self, feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation]) -> list[_Registered]:
+        self._placer.place(self._graph, targets)
+        partition = GraphPartition(feeds, fetches, targets, lambda op: self._placer.device_of(op).name, self._incarnations)
+        found = []
+        for task, part in partition.parts.items():
+            worker = self._workers[task]
+            try:
+                handle = worker.register(self._handle, part.graph_def(self._graph), self._config.graph_options)
+            except wire.FAILURES as e:
+                raise wire.error_of(*_from_task(task, e)) from None
+            found.append(_Registered(task, worker, handle, part))
+        return found
+
+    def _run_parts(
+        self, parts: list[_Registered], feeds: dict[Tensor, Any], options: Any, cancellation: Cancellation
+    ) -> list[tuple[dict[str, Any], Any]]:
+        """What each part gives, values by key and a RunMetadata message."""
+        number = secrets.randbits(55) | 1 << 55
+        stop = Cancellation()
+        cancellation.on_cancel(stop.cancel)
+        outcomes = _Outcomes(stop)
+        own = None
+        try:
+            for registered in parts:
+                if registered.worker is self._own:
+                    own = registered
+                    continue
+                sent = {key: Arrived(feeds[t], t.dtype) for t, key in registered.part.feeds.items()}
+                wanted = list(registered.part.fetches.values())
+                call = registered.worker.begin_run(self._handle, registered.handle, number, sent, wanted, options)
+                stop.on_cancel(call.cancel)
+                call.when_done(functools.partial(_finish, outcomes, registered.task))
+            if own is not None:
+                outcomes.add(own.task, lambda: self._run_own(own, number, feeds, options, stop))
+            return outcomes.all(len(parts))
+        finally:
+            stop.over()
+            for registered in parts:
+                if registered.worker is self._own:
+                    self._own.cleanup(number)
+                else:
+                    registered.worker.begin_cleanup(number)
+
+    def _run_own(
+        self, own: _Registered, number: int, feeds: dict[Tensor, Any], options: Any, stop: Cancellation
+    ) -> tuple[dict[str, Any], Any]:
+        """What the part of the master's own task gives, which no call is needed for."""
+        sent = {key: feeds[t] for t, key in own.part.feeds.items()}
+        recorded = messages.RunOptions(trace_level=options.trace_level, output_partition_graphs=options.output_partition_graphs)
+        found, metadata = self._own.run_graph(self._handle, own.handle, number, sent, recorded, stop)
+        return {key: arrived.value for key, arrived in found.items()}, metadata
+
+    def set_up(self, feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation]) -> str:
+        """NotImplementedError: there are no steps of several runs over tasks."""
+        raise NotImplementedError("tfcompat has no partial_run over tasks of several processes.")
+
+    def devices(self) -> list[Any]:
+        """DeviceAttributes messages of its tasks."""
+        return self._devices
+
+    def close(self) -> None:
+        """Ends the session at all its tasks; does not wait for those that do not answer."""
+        for worker in self._workers.values():
+            if worker is self._own:
+                worker.delete_session(self._handle)
+            else:
+                worker.begin_delete_session(self._handle)
+
+
+def _finish(outcomes: _Outcomes, task: str, call: Any) -> None:
+    outcomes.add(task, lambda: run_result(call.result()))
+
+
+def _is_placed(device: Any) -> bool:
+    """Whether operations are placed on a device; XLA's own are for programs that name them."""
+    return not device.device_type.startswith("XLA_")
+
+
+def _devices_of(workers: dict[str, Any], cancellation: Cancellation) -> list[Any]:
+    """DeviceAttributes messages of tasks, when all have answered."""
+    calls = {task: worker.begin_status() for task, worker in workers.items() if isinstance(worker, RemoteWorker)}
+    found = []
+    for task, worker in workers.items():
+        if task not in calls:
+            found += worker.devices()
+            continue
+        cancellation.on_cancel(calls[task].cancel)
+        reply = None
+        while reply is None:
+            try:
+                reply = calls[task].result(_PATIENCE_SECONDS)
+            except TimeoutError:
+                logging.info("CreateSession still waiting for response from worker: %s", task)
+        found += reply.device_attributes
+    if not all(any(d.name == f"{task}/device:CPU:0" for d in found) for task in workers):
+        raise errors.InternalError(None, None, f"Tasks have other names than the cluster says: {sorted(d.name for d in found)}")
+    return found

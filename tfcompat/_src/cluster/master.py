@@ -26,9 +26,10 @@ class MasterSession:
     Args:
       master: the Master. handle: the session's name.
       config: the ConfigProto of the session, with the server's settings.
+      cancellation: tells it to wait no more for tasks that do not answer.
     """
 
-    def __init__(self, master: Master, handle: str, config: Any) -> None:
+    def __init__(self, master: Master, handle: str, config: Any, cancellation: Cancellation) -> None:
         self.handle, self.graph, self.version = handle, Graph(), 0
         self._lock = threading.Lock()
         self._running: set[Cancellation] = set()
@@ -39,7 +40,7 @@ class MasterSession:
         if all(member.server is not None for member in members):
             self._steps: Any = LocalSteps({m.task: m.server for m in members}, self.graph, config)
         else:
-            self._steps = ClusterSteps(master.worker, members, self.graph, config, handle)
+            self._steps = ClusterSteps(master.worker, members, self.graph, config, handle, cancellation)
 
     def extend(self, graph_def: Any, version: int) -> int:
         """Adds nodes to a graph of which the client knows this version; the new version.
@@ -143,11 +144,12 @@ class Master:
         self.server, self.worker = server, worker
         self._sessions: dict[str, MasterSession] = {}
 
-    def create(self, graph_def: Any, config: Any) -> MasterSession:
+    def create(self, graph_def: Any, config: Any, cancellation: Cancellation) -> MasterSession:
         """A new session; waits until its tasks answer.
 
         Args:
           graph_def: its nodes. config: the client's ConfigProto; the server's settings come first.
+          cancellation: tells it to wait no more.
 
         Raises:
           errors.OpError: the nodes or the settings are refused.
@@ -157,7 +159,7 @@ class Master:
         merged = messages.ConfigProto()
         for part in (self.server.config, config, self.server.config):
             merged.MergeFrom(part)
-        session = MasterSession(self, secrets.token_hex(8), merged)
+        session = MasterSession(self, secrets.token_hex(8), merged, cancellation)
         session_graph.extend(session.graph, graph_def)
         self._sessions[session.handle] = session
         return session

@@ -90,6 +90,32 @@ class RemoteMaster:
         self._service.call("Reset", container=containers, device_filters=filters)
 
 
+class _Limited:
+    """A block in which work of this process is cancelled after some seconds; its error is then DeadlineExceededError."""
+
+    def __init__(self, seconds: float | None) -> None:
+        self.cancellation, self._is_over = Cancellation(), False
+        self._timer = None if seconds is None else threading.Timer(seconds, self._end)
+
+    def _end(self) -> None:
+        self._is_over = True
+        self.cancellation.cancel()
+
+    def __enter__(self) -> Cancellation:
+        if self._timer is not None:
+            self._timer.daemon = True
+            self._timer.start()
+        return self.cancellation
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        if isinstance(error, errors.CancelledError) and self._is_over:
+            raise errors.DeadlineExceededError(None, None, "Deadline Exceeded") from None
+        if isinstance(error, errors.OpError):
+            raise wire.error_of(*wire.status_of(error)) from None
+
+
 class StraightSteps:
     """A session at the master of this process; methods as of RemoteSteps."""
 
@@ -105,24 +131,11 @@ class StraightSteps:
     ) -> tuple[list[Any], Any]:  # fmt: skip
         """The values of tensors, and a RunMetadata message."""
         session = self._master.session(self._session.handle)
-        cancellation = Cancellation()
-        timer = None if timeout is None else threading.Timer(timeout, cancellation.cancel)
-        if timer is not None:
-            timer.start()
-        try:
+        given = {t.name: value for t, value in feeds.items()}
+        with _Limited(timeout) as cancellation:
             return session.run(
-                {t.name: value for t, value in feeds.items()}, [t.name for t in fetches], [op.name for op in targets],
-                options or messages.RunOptions(), cancellation, partial,
-            )  # fmt: skip
-        except errors.CancelledError:
-            if timer is not None and cancellation.is_cancelled and not session.is_closed:
-                raise errors.DeadlineExceededError(None, None, "Deadline Exceeded") from None
-            raise
-        except errors.OpError as e:
-            raise wire.error_of(*wire.status_of(e)) from None
-        finally:
-            if timer is not None:
-                timer.cancel()
+                given, [t.name for t in fetches], [op.name for op in targets], options or messages.RunOptions(), cancellation, partial
+            )
 
     def set_up(self, feeds: list[Any], fetches: list[Any], targets: list[Any]) -> str:
         """Prepares a step of several calls of `run`; its name."""
@@ -146,7 +159,8 @@ class StraightMaster:
 
     def create(self, graph_def: Any, config: Any, timeout: float | None) -> StraightSteps:
         """A new session."""
-        return StraightSteps(self._master, self._master.create(graph_def, config or messages.ConfigProto()))
+        with _Limited(timeout) as cancellation:
+            return StraightSteps(self._master, self._master.create(graph_def, config or messages.ConfigProto(), cancellation))
 
     def devices(self, timeout: float | None) -> list[Any]:
         """DeviceAttributes messages of all tasks of its cluster."""

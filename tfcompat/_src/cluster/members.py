@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tfcompat._src.cluster.remote_worker import RemoteWorker
+from tfcompat._src.cluster.remote_worker import worker_at
 from tfcompat._src.framework.device import DeviceSpec
 from tfcompat._src.runtime import local_servers
 
@@ -20,7 +20,7 @@ class Member:
 
     def worker(self, own: Any) -> Any:
         """What runs parts of graphs on it: `own`, the worker of the master's server, or another process's."""
-        return own if own.server is self.server else RemoteWorker(self.address)
+        return own if own.server is self.server else worker_at(self.address)
 
 
 def members_of(server: Any, config: Any) -> list[Member]:

@@ -8,7 +8,8 @@ from typing import Any
 from tfcompat._src.cluster import session_graph, transfer_ops
 from tfcompat._src.cluster.cancellation import Cancellation
 from tfcompat._src.cluster.local_steps import asks_for_metadata
-from tfcompat._src.cluster.part_order import ordered
+from tfcompat._src.cluster.part_order import STAGE, ordered
+from tfcompat._src.cluster.placement import Conditions, loops, needed
 from tfcompat._src.cluster.rendezvous import Arrived, StepRendezvous, entered
 from tfcompat._src.cluster.server_session import PartSession
 from tfcompat._src.framework import errors
@@ -50,6 +51,7 @@ class Part:
             if not is_clients and op.type in transfer_ops.RECV and not op.control_inputs:
                 self.received_at_once.append(transfer_ops.key_of(op))
         self._wanted = [*self._fetches.values(), *ends]
+        _check_control_flow(graph)
         self.session = make_session(graph)
 
     def run(self, step: StepRendezvous, sent: dict[str, Any], options: Any, cancellation: Cancellation) -> tuple[dict[str, Arrived], Any]:
@@ -78,3 +80,21 @@ class Part:
             if not step.has_put(key):
                 step.put(key, Arrived(None, dtype, is_dead=True))
         return {key: Arrived(value, t.dtype) for (key, t), value in zip(self._fetches.items(), values)}, metadata
+
+
+def _check_control_flow(graph: Graph) -> None:
+    """NotImplementedError where a part of another master may have to tell other tasks of branches and iterations while it runs."""
+    ops = graph.get_operations()
+    crossing = [op for op in ops if op.type in (*transfer_ops.SEND, *transfer_ops.RECV) and not op._attrs["client_terminated"]]
+    if any(STAGE in op._attrs for op in crossing):
+        return
+    receives = {op for op in crossing if op.type in transfer_ops.RECV}
+    looped = {op for members in loops(ops) for op in members}
+    conditions = Conditions(ops, set())
+    for op in crossing:
+        goes_on = op not in receives and receives.issubset(needed((), [op], set()))
+        if op in looped or (conditions.of(op) and op not in receives and not goes_on):
+            raise NotImplementedError(
+                "tfcompat's worker cannot take part in a loop or conditional over several tasks where the master of the step is "
+                f"TensorFlow 1.15's, as {op.name!r} is. Place it on one task, or use a session of a tfcompat server."
+            )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -85,6 +86,12 @@ class RemoteWorker:
     def cleanup_all(self, containers: Sequence[str]) -> None:
         """Has the variables of containers forgotten, by default of all."""
         self._service.call("CleanupAll", container=containers)
+
+
+@functools.cache
+def worker_at(address: str) -> RemoteWorker:
+    """The worker of the server at an address."""
+    return RemoteWorker(address)
 
 
 def _arrived(reply: Any) -> Arrived:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from tfcompat._src.framework import errors
@@ -13,6 +14,8 @@ from tfcompat._src.framework.tensor import Tensor
 
 class _Extension(_Importer):
     """An import of nodes whose inputs may be in the graph already, under their own names and where they say they are."""
+
+    _input_pattern = re.compile(r"^\^?[A-Za-z0-9._][A-Za-z0-9_.\-/]*(:\d+)?$")
 
     def __init__(self, graph: Graph, graph_def: Any) -> None:
         super().__init__(graph, graph_def, "", {}, None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import traceback
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,12 +15,13 @@ from tfcompat._src.checkpoint import varint
 from tfcompat._src.framework import dtypes, errors
 from tfcompat._src.framework.graph import Graph
 from tfcompat._src.framework.tensor_proto import make_ndarray
+from tfcompat._src.platform import logging
 from tfcompat._src.proto import messages
 
 DERIVED = "[_Derived_]"
 """Marks the text of an error that another task has passed on: it is not the root of a failure."""
-FAILURES = (errors.OpError, NotImplementedError, ValueError, TypeError, RuntimeError)
-"""What serving a request may raise, and answers it."""
+FAILURES = (Exception,)
+"""What work for another process may raise: it is the answer, whatever it is."""
 _LONGEST_STATUS_TEXT = 3072
 _TAG = re.compile(r"\{\{node ([^}\s]+)\}\}")
 _NODE = re.compile(r"\[\[\{\{node ([^}\s]+)\}\}\]\]")
@@ -99,8 +101,12 @@ def status_of(error: BaseException) -> tuple[int, str]:
         if error.op is not None and not _NODE.search(text):
             text = f"{text}\n\t [[{{{{node {error.op.name}}}}}]]"
         return error.error_code, text
-    code = errors.UNIMPLEMENTED if isinstance(error, NotImplementedError) else errors.INVALID_ARGUMENT
-    return code, str(error) or type(error).__name__
+    if isinstance(error, NotImplementedError):
+        return errors.UNIMPLEMENTED, str(error)
+    if isinstance(error, (ValueError, TypeError, RuntimeError)):
+        return errors.INVALID_ARGUMENT, str(error)
+    logging.error("".join(traceback.format_exception(error)))
+    return errors.INTERNAL, f"{type(error).__name__}: {error}"
 
 
 def error_of(code: int, text: str, graph: Graph | None = None) -> errors.OpError:

@@ -11,7 +11,7 @@ from typing import Any
 from tfcompat._src.cluster import rendezvous, wire
 from tfcompat._src.cluster.cancellation import Cancellation
 from tfcompat._src.cluster.part import Part
-from tfcompat._src.cluster.remote_worker import RemoteWorker
+from tfcompat._src.cluster.remote_worker import worker_at
 from tfcompat._src.cluster.rendezvous import Arrived, Steps, parse_key
 from tfcompat._src.cluster.server_session import NamedRandomState, PartSession, TaskState
 from tfcompat._src.framework import errors, run_limits
@@ -191,7 +191,7 @@ class _Incoming:
         if task not in self._addresses:
             self._step.abort(errors.NotFoundError(None, None, f"The cluster has no task {task}"))
             return
-        self._calls.append(RemoteWorker(self._addresses[task]).begin_recv(self._number, text, functools.partial(self._arrive, text)))
+        self._calls.append(worker_at(self._addresses[task]).begin_recv(self._number, text, functools.partial(self._arrive, text)))
 
     def _arrive(self, text: str, reply: Callable[[], Arrived]) -> None:
         try:

@@ -78,15 +78,11 @@ class Placer:
         if text not in self._by_text:
             wanted = device_lib.DeviceSpec.from_string(text)
             fitting = [d for d in self.devices if _fits(wanted, device_lib.DeviceSpec.from_string(d.name))]
-            if not fitting and self._soft and _fits(wanted.replace(device_type=None, device_index=None), self._task()):
-                fitting = self.devices
+            if not fitting and self._soft:
+                task = wanted.replace(device_type=None, device_index=None)
+                fitting = [d for d in self.devices if _fits(task, device_lib.DeviceSpec.from_string(d.name))]
             self._by_text[text] = fitting[0] if fitting else None
         return self._by_text[text]
-
-    def _task(self) -> Any:
-        """The session's task."""
-        first = device_lib.DeviceSpec.from_string(self.devices[0].name)
-        return first.replace(device_type=None, device_index=None)
 
     def _missing(self, op: Operation) -> errors.InvalidArgumentError:
         names = ", ".join(d.name for d in self.devices)

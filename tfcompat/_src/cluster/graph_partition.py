@@ -1,0 +1,240 @@
+"""A step's graph over several tasks becomes one graph for each task; what crosses is sent and received.
+
+Constants, and what says which side of a conditional is taken, are copied to all tasks that use them. A tensor that is there only on
+one side of a conditional is sent on that side, and received there: the receiver knows the predicate, which is sent before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from tfcompat._src.cluster.part_order import STAGE, kind_order
+from tfcompat._src.cluster.placement import Conditions, needed, tasks_of
+from tfcompat._src.cluster.rendezvous import Key
+from tfcompat._src.framework import attr_values, dtypes, errors
+from tfcompat._src.framework.graph import Graph
+from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.ordering import BACK_EDGE
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.ops.control.guards import SWITCH
+from tfcompat._src.proto import messages
+
+
+@dataclass
+class TaskPart:
+    """The part of one task: its nodes with their stages, and the keys of what the client feeds and fetches there."""
+
+    nodes: dict[str, tuple[int, Any]] = field(default_factory=dict)
+    feeds: dict[Tensor, str] = field(default_factory=dict)
+    fetches: dict[Tensor, str] = field(default_factory=dict)
+
+    def graph_def(self, graph: Graph) -> Any:
+        """The part as a GraphDef message; `graph` has the functions that its nodes call."""
+        found = messages.GraphDef(versions=graph.graph_def_versions)
+        found.node.extend(node for _, node in sorted(self.nodes.values(), key=lambda entry: (entry[0], kind_order(entry[1].op))))
+        for function in graph._functions.values():
+            found.library.function.add().CopyFrom(function.definition)
+        return found
+
+
+class GraphPartition:
+    """Cuts what a step needs out of a graph, by task.
+
+    Args:
+      graph: an imported tf.Graph. feeds, fetches, targets: of the step.
+      device_of: the name of an operation's device.
+      incarnations: that of each task's first CPU, where tensors are sent from, by task.
+
+    Attributes: `parts` by task.
+
+    Raises:
+      errors.InvalidArgumentError: a resource would have to cross. NotImplementedError: a loop uses state of several tasks.
+    """
+
+    def __init__(
+        self, feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation], device_of: Callable[[Operation], str],
+        incarnations: dict[str, int],
+    ) -> None:  # fmt: skip
+        self._fed = set(feeds)
+        self._device_of, self._incarnations = device_of, incarnations
+        ops = needed(fetches, targets, self._fed)
+        self._task = tasks_of(ops, device_of)
+        self._conditions = Conditions(ops, self._fed)
+        self._count = 0
+        self._local: dict[tuple[Any, str], str] = {}
+        self.parts: dict[str, TaskPart] = {}
+        for op in ops:
+            if not self._is_copied(op):
+                self._add(op, self._task[op])
+        for op in targets:
+            self._add(op, self._task[op])
+        for t in dict.fromkeys(fetches):
+            if t not in self._fed:
+                self._add_fetch(t)
+
+    # ---- nodes ----
+
+    def _is_copied(self, op: Operation) -> bool:
+        """Whether an operation is made anew on each task that uses it."""
+        if op.type == "Identity":
+            return op.inputs[0].op in self._task and op.inputs[0].op.type in SWITCH and self._is_copied(op.inputs[0].op)
+        return op.type == "Const" or op.type == "Switch" and self._predicate(op.inputs[0]) is self._predicate(op.inputs[1])
+
+    def _predicate(self, tensor: Tensor) -> Tensor:
+        return tensor if tensor in self._fed else self._conditions.predicate(tensor)
+
+    def _add(self, op: Operation, task: str) -> None:
+        """Makes an operation a node of a task's part."""
+        if op.name in self._part(task).nodes:
+            return
+        node = messages.NodeDef()
+        node.CopyFrom(op.node_def)
+        device = self._device_of(op)
+        node.device = device if device.startswith(f"{task}/") else _cpu(task)
+        inputs = [t._as_node_def_input() if t.op.type in BACK_EDGE else self._source(t, task) for t in op.inputs]
+        inputs += [f"^{name}" for name in dict.fromkeys(self._control_source(c, task) for c in op.control_inputs)]
+        del node.input[:]
+        node.input.extend(inputs)
+        self._put(task, node)
+
+    def _part(self, task: str) -> TaskPart:
+        return self.parts.setdefault(task, TaskPart())
+
+    def _put(self, task: str, node: Any, least: int = 0) -> None:
+        """Files a node, whose inputs are in the part except those that close loops, under its stage."""
+        nodes = self._part(task).nodes
+        stages = [nodes[name][0] for name in map(_node_name, node.input) if name in nodes]
+        nodes[node.name] = (max([least, *stages]), node)
+
+    def _name(self, wish: str) -> str:
+        self._count += 1
+        return f"{wish}_S{self._count}"
+
+    # ---- edges ----
+
+    def _source(self, tensor: Tensor, task: str) -> str:
+        """A tensor as an input of a node on a task."""
+        if tensor in self._fed:
+            return self._once(tensor, task, self._feed)
+        if tensor.dtype == dtypes.bool and self._task[tensor.op] != task and not self._is_copied(tensor.op):
+            tensor = self._predicate(tensor)
+            if tensor in self._fed:
+                return self._once(tensor, task, self._feed)
+        if self._is_copied(tensor.op):
+            self._add(tensor.op, task)
+        elif self._task[tensor.op] != task:
+            return self._once(tensor, task, self._transfer)
+        return tensor._as_node_def_input()
+
+    def _control_source(self, op: Operation, task: str) -> str:
+        """The node on a task that comes after an operation."""
+        if self._is_copied(op):
+            self._add(op, task)
+        elif self._task[op] != task:
+            return self._once(op, task, self._transfer_control)
+        return op.name
+
+    def _once(self, element: Any, task: str, make: Callable[[Any, str], str]) -> str:
+        if (element, task) not in self._local:
+            self._local[element, task] = make(element, task)
+        return self._local[element, task]
+
+    def _transfer(self, tensor: Tensor, task: str) -> str:
+        """Sends a tensor to a task; the node that receives it."""
+        if tensor.dtype.base_dtype == dtypes.resource:
+            raise errors.InvalidArgumentError(
+                tensor.op.node_def, tensor.op, f"The resource {tensor.name} is on {self._task[tensor.op]} and cannot be used on {task}"
+            )
+        return self._cross(tensor._as_node_def_input(), tensor.op.name, self._task[tensor.op], task, tensor.dtype.base_dtype,
+                           tensor.shape, self._conditions.of(tensor))  # fmt: skip
+
+    def _transfer_control(self, op: Operation, task: str) -> str:
+        """Has a task wait for an operation of another; the node that waits."""
+        source = self._task[op]
+        node = messages.NodeDef(name=self._name(op.name), op="Const", device=_cpu(source), input=[f"^{op.name}"])
+        node.attr["dtype"].type = dtypes.float32.as_datatype_enum
+        node.attr["value"].tensor.dtype = dtypes.float32.as_datatype_enum
+        node.attr["value"].tensor.tensor_shape.dim.add(size=0)
+        self._put(source, node)
+        return self._cross(node.name, op.name, source, task, dtypes.float32, TensorShape([0]), self._conditions.of(op))
+
+    def _cross(
+        self, source: str, wish: str, sender: str, receiver: str, dtype: dtypes.DType, shape: TensorShape,
+        guard: list[tuple[Tensor, bool]],
+    ) -> str:  # fmt: skip
+        """Sends output `source` of the part of `sender`; the node of the part of `receiver` that receives it."""
+        send = messages.NodeDef(name=self._name(wish), op="_Send", device=_cpu(sender), input=[source])
+        receive = messages.NodeDef(name=self._name(wish), op="_Recv", device=_cpu(receiver))
+        receive.input.extend(dict.fromkeys(f"^{self._pivot(predicate, value, receiver)}" for predicate, value in guard))
+        key = Key(_cpu(sender), self._incarnations[sender], _cpu(receiver), f"edge_{self._count}_{wish}")
+        _fill(send, key, "T", dtype, False)
+        _fill(receive, key, "tensor_type", dtype, False)
+        attr_values.fill(receive.attr["_output_shapes"], [shape])
+        self._put(sender, send)
+        stage = self._part(sender).nodes[send.name][0]
+        self._put(receiver, receive, least=stage + 1)
+        for node, at in ((send, stage), (receive, stage + 1)):
+            node.attr[STAGE].i = at
+        return receive.name
+
+    def _pivot(self, predicate: Tensor, value: bool, task: str) -> str:
+        """The node on a task that runs where a predicate has a value."""
+        return self._once((predicate, value), task, self._make_pivot)
+
+    def _make_pivot(self, condition: tuple[Tensor, bool], task: str) -> str:
+        predicate, value = condition
+        text = self._source(predicate, task)
+        switch = messages.NodeDef(name=self._name(predicate.op.name), op="Switch", device=_cpu(task), input=[text, text])
+        side = messages.NodeDef(name=self._name(predicate.op.name), op="Identity", device=_cpu(task))
+        side.input.append(f"{switch.name}:1" if value else switch.name)
+        for node in (switch, side):
+            node.attr["T"].type = dtypes.bool.as_datatype_enum
+            self._put(task, node)
+        return side.name
+
+    # ---- the client ----
+
+    def _feed(self, tensor: Tensor, task: str) -> str:
+        """The node on a task that receives what the client feeds."""
+        index = tensor.value_index
+        key = Key(_cpu(task), self._incarnations[task], _cpu(task), f"_fed_{tensor.op.name}:{index}")
+        node = messages.NodeDef(name=self._name(f"_recv_{tensor.op.name}_{index}"), op="_Recv", device=_cpu(task))
+        _fill(node, key, "tensor_type", tensor.dtype.base_dtype, True)
+        attr_values.fill(node.attr["_output_shapes"], [tensor.shape])
+        self._put(task, node)
+        self._part(task).feeds[tensor] = str(key)
+        return node.name
+
+    def _add_fetch(self, tensor: Tensor) -> None:
+        """Has the client get a tensor."""
+        task = self._task[tensor.op]
+        self._add(tensor.op, task)
+        index = tensor.value_index
+        key = Key(_cpu(task), self._incarnations[task], _cpu(task), f"{tensor.op.name}:{index}")
+        node = messages.NodeDef(
+            name=self._name(f"_send_{tensor.op.name}_{index}"), op="_Send", device=_cpu(task), input=[tensor._as_node_def_input()]
+        )
+        _fill(node, key, "T", tensor.dtype.base_dtype, True)
+        self._put(task, node)
+        self._part(task).fetches[tensor] = str(key)
+
+
+def _cpu(task: str) -> str:
+    return f"{task}/device:CPU:0"
+
+
+def _node_name(text: str) -> str:
+    return text.lstrip("^").partition(":")[0]
+
+
+def _fill(node: Any, key: Key, type_attr: str, dtype: dtypes.DType, is_clients: bool) -> None:
+    """The attributes of a node that sends or receives."""
+    node.attr[type_attr].type = dtype.as_datatype_enum
+    node.attr["tensor_name"].s = key.name.encode()
+    node.attr["send_device"].s = key.send_device.encode()
+    node.attr["recv_device"].s = key.recv_device.encode()
+    node.attr["send_device_incarnation"].i = key.incarnation - (1 << 64 if key.incarnation >> 63 else 0)
+    node.attr["client_terminated"].b = is_clients

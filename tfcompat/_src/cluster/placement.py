@@ -1,0 +1,114 @@
+"""Which task of a cluster each operation of a step is on, and under which conditions it runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+
+from tfcompat._src.framework import op_spec
+from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.ops.control.guards import MERGE, SWITCH, Guard, root_predicate, same_reads
+from tfcompat._src.ops.control.loop_ops import ENTER
+
+EXIT = frozenset(("Exit", "RefExit"))
+_BACK_EDGE = frozenset(("NextIteration", "RefNextIteration"))
+
+
+def needed(fetched: Iterable[Tensor], targets: Iterable[Operation], fed: set[Tensor]) -> list[Operation]:
+    """The operations that a step needs, in creation order: sources come first, as in every graph that was imported.
+
+    Calls of functions stand for themselves.
+    """
+    pending = [t.op for t in fetched if t not in fed] + list(targets)
+    found: set[Operation] = set()
+    while pending:
+        op = pending.pop()
+        if op not in found:
+            found.add(op)
+            pending.extend(t.op for t in op.inputs if t not in fed)
+            pending.extend(op.control_inputs)
+    return sorted(found, key=lambda op: op._id)
+
+
+def tasks_of(ops: list[Operation], device_of: Callable[[Operation], str]) -> dict[Operation, str]:
+    """The task of each operation: where its resources and refs are, else where its device is; a loop is on one task.
+
+    Args:
+      ops: sources first. device_of: the name of an operation's device.
+
+    Raises:
+      NotImplementedError: a loop changes or asks for state of several tasks.
+    """
+    found: dict[Operation, str] = {}
+    for op in ops:
+        beside = next((t.op for t in _bound_inputs(op) if t.op in found), None)
+        found[op] = found[beside] if beside else device_of(op).partition("/device:")[0]
+    for members in loops(ops):
+        found.update(dict.fromkeys(members, _task_of_loop(members, found)))
+    return found
+
+
+def _bound_inputs(op: Operation) -> list[Tensor]:
+    """The inputs that an operation must share the task of: resources, and refs that it takes as such."""
+    signature = getattr(op, "call_spec", op.spec).signature
+    is_flat = not any(a.is_list for a in signature.inputs)
+    refs = [a.is_ref for a in signature.inputs] if is_flat else [False] * len(op.inputs)
+    return [t for t, is_ref in zip(op.inputs, refs) if is_ref or t.dtype.base_dtype.name == "resource"]
+
+
+def loops(ops: list[Operation]) -> list[list[Operation]]:
+    """The operations of each outermost loop. `ops`: sources first."""
+    frames: dict[Operation, tuple] = {}
+    loops: dict[str, list[Operation]] = {}
+    for op in ops:
+        sources = [t.op for t in op.inputs if t.op.type not in _BACK_EDGE] + list(op.control_inputs)
+        inside = max((_frame_behind(s, frames) for s in sources), key=len, default=())
+        frames[op] = (*inside, op._attrs["frame_name"]) if op.type in ENTER else inside
+        if frames[op]:
+            loops.setdefault(frames[op][0], []).append(op)
+    return list(loops.values())
+
+
+def _frame_behind(op: Operation, frames: dict[Operation, tuple]) -> tuple:
+    """The loops that a consumer of an operation is in."""
+    inside = frames.get(op, ())
+    return inside[:-1] if op.type in EXIT else inside
+
+
+def _task_of_loop(members: list[Operation], found: dict[Operation, str]) -> str:
+    bound = {found[op] for op in members if _bound_inputs(op) or op.spec.effects != op_spec.PURE}
+    if len(bound) > 1:
+        raise NotImplementedError(
+            f"tfcompat runs a loop on one task, but the one of {members[0].name!r} uses state of {', '.join(sorted(bound))}: place the "
+            "variables and queues that it uses on one of them, or read them before the loop."
+        )
+    return bound.pop() if bound else Counter(found[op] for op in members).most_common(1)[0][0]
+
+
+class Conditions:
+    """Under which values of which predicates operations run; a predicate is the tensor behind all its copies."""
+
+    def __init__(self, ops: list[Operation], fed: set[Tensor]) -> None:
+        self._same = same_reads(ops)
+        self._guards: dict[Operation | Tensor, Guard] = {}
+        none: Guard = frozenset()
+        for op in ops:
+            sources = [self._guards.get(t, none) for t in op.inputs if t not in fed and t.op.type not in _BACK_EDGE]
+            if op.type in MERGE:
+                guard = frozenset.intersection(*sources) if sources else none
+            else:
+                guard = none.union(*sources, *(self._guards.get(c, none) for c in op.control_inputs))
+            self._guards[op] = guard
+            for i, t in enumerate(op.outputs):
+                self._guards[t] = guard
+                if op.type in SWITCH and op.inputs[1].op.type != "LoopCond":
+                    self._guards[t] = guard | {(self.predicate(op.inputs[1]), bool(i))}
+
+    def of(self, element: Operation | Tensor) -> list[tuple[Tensor, bool]]:
+        """The predicates of an operation or output with the values under which it is there."""
+        return sorted(self._guards.get(element, ()), key=lambda entry: (entry[0].name, entry[1]))
+
+    def predicate(self, tensor: Tensor) -> Tensor:
+        """The tensor behind copies of a predicate."""
+        return root_predicate(tensor, self._same)
