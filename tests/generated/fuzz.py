@@ -64,7 +64,11 @@ class Worker:
 
     def _started(self) -> subprocess.Popen:
         if self._process is None:
-            environment = dict(os.environ, PYTHONPATH=str(HERE.parents[1]) if "tfcompat" in self._command else "")
+            environment = dict(os.environ)
+            if "tensorflow" in self._command:
+                environment.pop("PYTHONPATH", None)
+            else:
+                environment["PYTHONPATH"] = os.pathsep.join((str(HERE.parents[1]), os.environ.get("PYTHONPATH", "")))
             self._process = subprocess.Popen(
                 self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
             )

@@ -1,6 +1,7 @@
 """Reads one file of a kind by a TensorFlow: the real 1.15.5 (Python 3.7) or tfcompat. `stage[0]` says how far it came."""
 
 import numpy as np
+from google.protobuf import text_format
 
 TIMEOUT = 10000
 
@@ -41,6 +42,15 @@ def graph_def(tf, folder, stage):
     definition = tf.GraphDef()
     stage[0] = "parse"
     definition.ParseFromString(_content(folder + "/graph.pb"))
+    with tf.Graph().as_default() as graph:
+        stage[0] = "import"
+        tf.import_graph_def(definition, name="")
+        run_graph(tf, stage, graph)
+
+
+def graph_text(tf, folder, stage):
+    stage[0] = "parse"
+    definition = text_format.Parse(_content(folder + "/graph.pbtxt").decode(), tf.GraphDef())
     with tf.Graph().as_default() as graph:
         stage[0] = "import"
         tf.import_graph_def(definition, name="")
@@ -227,7 +237,7 @@ def pattern(tf, folder, stage):
 
 
 READERS = {
-    "graph": graph_def, "meta_graph": meta_graph, "saved_model": saved_model, "image": image, "jpeg": jpeg, "bmp": bmp, "wav": wav,
+    "graph": graph_def, "graph_text": graph_text, "meta_graph": meta_graph, "saved_model": saved_model, "image": image, "jpeg": jpeg, "bmp": bmp, "wav": wav,
     "csv": csv, "numbers": numbers, "json_example": json_example, "example": example, "sequence_example": sequence_example,
     "proto": proto, "tensor": tensor, "gzip": decompressed("GZIP"), "zlib": decompressed("ZLIB"), "raw": raw,
     "records": record_file(""), "records_gzip": record_file("GZIP"), "records_zlib": record_file("ZLIB"),

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import dtypes, variant
+from tfcompat._src.framework import dtypes, tensor_proto, variant
 from tfcompat._src.framework import signature as signature_lib
 from tfcompat._src.framework.tensor_shape import TensorShape
 from tfcompat._src.proto import messages
@@ -31,8 +31,40 @@ class PlaceholderAttr:
     name: str
 
 
+@dataclass(frozen=True)
+class UnreadableTensor:
+    """A tensor of a message whose values do not fit: its node may stand in a graph, and fails where it runs.
+
+    Attributes:
+      proto: the TensorProto. shape: its sizes. reason: why there is no value.
+    """
+
+    proto: Any
+    shape: tuple[int, ...]
+    reason: str
+
+
+def tensor_from_proto(proto: Any) -> np.ndarray | UnreadableTensor:
+    """The value of a TensorProto; ValueError where its shape is none that a tensor can have."""
+    shape = tensor_proto.shape_of(proto)
+    try:
+        return variant.array_of(proto)
+    except (TypeError, ValueError) as e:
+        return UnreadableTensor(proto, shape, f"Cannot parse tensor from proto: {e}")
+
+
+def of_dtype(value: np.ndarray | UnreadableTensor, proto: Any, dtype: dtypes.DType) -> np.ndarray | UnreadableTensor:
+    """The value that `tensor_from_proto` made of `proto`, for a node that says that it has this dtype."""
+    if proto.dtype == dtype.as_datatype_enum or isinstance(value, UnreadableTensor):
+        return value
+    names = (dtypes.cpp_name(dtypes.as_dtype(t).name) for t in (proto.dtype, dtype))
+    return UnreadableTensor(proto, value.shape, "Type mismatch between value ({}) and dtype ({})".format(*names))
+
+
 def fill(proto: Any, value: Any) -> None:
-    """Writes an inside value into an AttrValue message."""
+    """Writes an inside value into an AttrValue message; None (an attribute without a value) leaves it empty."""
+    if value is None:
+        return
     if isinstance(value, (list, tuple)):
         proto.list.SetInParent()
         for element in value:
@@ -55,6 +87,8 @@ def fill(proto: Any, value: Any) -> None:
         proto.tensor.CopyFrom(variant.message_of(value))
     elif isinstance(value, messages.TensorProto):
         proto.tensor.CopyFrom(value)
+    elif isinstance(value, UnreadableTensor):
+        proto.tensor.CopyFrom(value.proto)
     elif isinstance(value, FunctionRef):
         fill_function(proto.func, value)
     elif isinstance(value, PlaceholderAttr):
@@ -84,6 +118,8 @@ def _add(proto: Any, element: Any) -> None:
         proto.shape.append(element.as_proto())
     elif isinstance(element, np.ndarray):
         proto.tensor.append(variant.message_of(element))
+    elif isinstance(element, UnreadableTensor):
+        proto.tensor.append(element.proto)
     elif isinstance(element, FunctionRef):
         fill_function(proto.func.add(), element)
     else:
@@ -100,12 +136,47 @@ def from_proto(proto: Any) -> Any:
     if kind == "shape":
         return TensorShape(proto.shape)
     if kind == "tensor":
-        return variant.array_of(proto.tensor)
+        return tensor_from_proto(proto.tensor)
     if kind == "func":
         return function_from_proto(proto.func)
     if kind == "placeholder":
         return PlaceholderAttr(proto.placeholder)
     return getattr(proto, kind) if kind else None
+
+
+_KINDS = {"s": "string", "i": "int", "f": "float", "b": "bool", "type": "type", "shape": "shape", "tensor": "tensor", "func": "func"}
+
+
+def misfit(proto: Any, wanted: str) -> str:
+    """What is wrong with an AttrValue message as the value of an attribute of kind `wanted` ("int", "list(int)", ...); "" where it fits.
+
+    A placeholder fits every kind, an empty list every kind of list.
+    """
+    kind = proto.WhichOneof("value")
+    if kind is None:
+        return f"AttrValue missing value with expected type {wanted!r}"
+    if kind == "placeholder":
+        return ""
+    fields = [(kind, [proto.type])] if kind != "list" else [(f.name, v) for f, v in proto.list.ListFields()]
+    for field, values in fields:
+        found = f"list({_KINDS[field]})" if kind == "list" else _KINDS[field]
+        if found != wanted:
+            return f"AttrValue had value with type {found!r} when {wanted!r} expected"
+        problems = (_type_problem(v) for v in values) if field == "type" else ()
+        problem = next(filter(None, problems), "")
+        if problem:
+            return problem
+    return "" if fields or wanted.startswith("list(") else f"AttrValue had value with type 'list' when {wanted!r} expected"
+
+
+def _type_problem(enum: int) -> str:
+    if enum == 0:
+        return "AttrValue has invalid DataType"
+    try:
+        dtype = dtypes.as_dtype(enum)
+    except TypeError:
+        return f"AttrValue has invalid DataType enum: {enum}"
+    return f"AttrValue must not have reference type value of {dtype.name}" if dtype._is_ref_dtype else ""
 
 
 def function_from_proto(proto: Any) -> FunctionRef:
@@ -118,7 +189,7 @@ def _list_from_proto(proto: Any) -> list:
     if proto.shape:
         return [TensorShape(s) for s in proto.shape]
     if proto.tensor:
-        return [variant.array_of(t) for t in proto.tensor]
+        return [tensor_from_proto(t) for t in proto.tensor]
     if proto.func:
         return [function_from_proto(f) for f in proto.func]
     return list(proto.s or proto.i or proto.f or proto.b)
@@ -132,6 +203,8 @@ def to_public(value: Any) -> Any:
         return value.as_proto()
     if isinstance(value, np.ndarray):
         return variant.message_of(value)
+    if isinstance(value, UnreadableTensor):
+        return value.proto
     if isinstance(value, FunctionRef):
         proto = messages.NameAttrList()
         fill_function(proto, value)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tfcompat._src.framework import checks, dtypes, errors
+from tfcompat._src.framework.attr_values import UnreadableTensor
 from tfcompat._src.framework.eager_tensor import eager_value
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.tensor import Tensor
@@ -39,10 +40,16 @@ def known_value(tensor: Tensor) -> np.ndarray | None:
     while op.type == "Enter" and op._attrs["is_constant"]:
         op = op.inputs[0].op
     if op.type == "Const":
-        return op._attrs["value"]
+        return constant_of(op)
     memo: dict[Tensor, Any] = {}
     found = _evaluate(tensor, memo, 64)
     return None if found is _UNKNOWN else found
+
+
+def constant_of(op: Any) -> np.ndarray | None:
+    """The value of a Const; None where its message holds none."""
+    value = op._attrs["value"]
+    return None if isinstance(value, UnreadableTensor) else value
 
 
 def _evaluate(tensor: Tensor, memo: dict[Tensor, Any], depth: int) -> Any:
@@ -61,7 +68,8 @@ def _evaluate_op(op: Any, memo: dict[Tensor, Any], depth: int) -> tuple:
     unknown = (_UNKNOWN,) * len(op.outputs)
     spec = op.spec
     if op.type == "Const":
-        return (op._attrs["value"],)
+        value = constant_of(op)
+        return unknown if value is None else (value,)
     if op.type == "Placeholder" and op.outputs[0] in op.graph.captured_from and depth:
         return (_evaluate(op.graph.captured_from[op.outputs[0]], memo, depth - 1),)
     if op.type == "ShapeN":  # 1.15 evaluates Shape, Rank and Size of static shapes only

@@ -273,6 +273,7 @@ class CallOperation(Operation):
     results_spec = results_spec(_call_gradient)
     _inlined: tuple | None = None
     _inside_others: Set[Tensor] = frozenset()
+    _callers: tuple[GraphFunction, ...] = ()
     _span: float = 1
 
     def __init__(self, graph: Graph, spec: op_spec.OpSpec, *args: Any) -> None:
@@ -348,8 +349,15 @@ class CallOperation(Operation):
     def _inline(self) -> tuple[tuple[Tensor, ...], list[Operation]]:
         """The results of a copy of the body, and what must have run: made once, when a run first looks."""
         if self._inlined is None:
+            if self.function in self._callers:
+                raise calls_itself(self.function.name)
             self._inlined = inlined(self)
         return self._inlined
+
+
+def calls_itself(name: str) -> errors.UnimplementedError:
+    """What a function that calls itself raises."""
+    return errors.UnimplementedError(None, None, f"Function {name} calls itself: tfcompat inlines functions and does not run recursive ones.")
 
 
 def with_held(functions: Iterable[GraphFunction]) -> dict[str, GraphFunction]:
@@ -364,12 +372,14 @@ def with_held(functions: Iterable[GraphFunction]) -> dict[str, GraphFunction]:
     return found
 
 
-def operations_within(op: Operation) -> Iterator[Operation]:
+def operations_within(op: Operation, callers: tuple[GraphFunction, ...] = ()) -> Iterator[Operation]:
     """A node, and the nodes of the functions that it calls."""
     yield op
     if isinstance(op, CallOperation):
+        if op.function in callers:
+            raise calls_itself(op.function.name)
         for inner in op.function.body.get_operations():
-            yield from operations_within(inner)
+            yield from operations_within(inner, (*callers, op.function))
 
 
 def _function_of_type(op: Operation) -> GraphFunction:
@@ -396,6 +406,7 @@ def inlined(call: CallOperation) -> tuple[tuple[Tensor, ...], list[Operation]]:
         found._control_flow_context = call._control_flow_context
         if isinstance(found, CallOperation):
             found._span, found._inside_others = step, captured.intersection(inputs)
+            found._callers = (*call._callers, call.function)
         else:
             shape_inference.infer(found)
         return found

@@ -12,7 +12,7 @@ from typing import Any
 from tfcompat._src.framework import attr_values, device_scope, dtypes, errors, op_spec
 from tfcompat._src.framework.convert import to_tensor
 from tfcompat._src.framework.export import export
-from tfcompat._src.framework.function_body import FuncGraph, GraphFunction, call_spec, short_name
+from tfcompat._src.framework.function_body import FuncGraph, GraphFunction, call_spec, calls_itself, short_name
 from tfcompat._src.framework.function_def import output_name
 from tfcompat._src.framework.graph import Graph
 from tfcompat._src.framework.operation import Operation, arg_length, output_dtypes
@@ -32,6 +32,7 @@ _SHAPES_ONCE_WRONG = frozenset((
     "RefSwitch", "RefEnter", "RefNextIteration", "RefMerge", "RefIdentity",
 ))  # fmt: skip
 """Op types whose shapes early versions wrote otherwise: 1.15 passes over what a GraphDef says of them."""
+_NODE_NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\-/]*", re.ASCII)
 _BACK_EDGE_TYPES = frozenset(("NextIteration", "RefNextIteration"))
 
 
@@ -109,7 +110,7 @@ def _as_tensors(input_map: dict, scope: str) -> dict[str, Any]:
 class _Importer:
     """One import: made nodes by their names in the GraphDef, and the inputs that close loops, set last."""
 
-    _input_pattern = re.compile(r"^\^?[A-Za-z0-9.][A-Za-z0-9_.\-/]*(:\d+)?$")
+    _input_pattern = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\-/]*(:\d+)?|\^[A-Za-z0-9.][A-Za-z0-9_.\-/]*", re.ASCII)
     _completes_nodes = True  # 1.15 writes the defaults of attributes into the message that it is given
     _drops_unknown_groups = False
 
@@ -118,8 +119,7 @@ class _Importer:
         self._defaults = {o.name: o for o in producer_op_list.op} if producer_op_list is not None else {}
         self._nodes: dict[str, Any] = {}
         for node in graph_def.node:
-            if node.name in self._nodes:
-                raise ValueError(f"Node {node.name!r} is not unique")
+            self._check_node(node)
             self._nodes[node.name] = node
         self._made: dict[str, Operation] = {}
         self._wanted = {scope + name for name in self._nodes}
@@ -128,6 +128,18 @@ class _Importer:
         self._used: set[str] = set()
         self._beside: list[tuple[Operation, list[str]]] = []
         add_functions(graph, graph_def.library)
+
+    def _check_node(self, node: Any) -> None:
+        """ValueError where name, op type or order of inputs cannot be those of a node."""
+        if not _NODE_NAME.fullmatch(node.name):
+            raise ValueError(f"Node {node.name!r}: Node name contains invalid characters")
+        if node.name in self._nodes:
+            raise ValueError(f"Node {node.name!r} is not unique")
+        if not node.op:
+            raise ValueError(f"Node {node.name!r} does not specify an operation")
+        controls = [source.startswith("^") for source in node.input]
+        if sorted(controls) != controls:
+            raise ValueError(f"Node {node.name!r}: Control dependencies must come after regular dependencies")
 
     def run(self, all_used: bool = True) -> None:
         for name in self._order():
@@ -187,7 +199,7 @@ class _Importer:
             name = source.lstrip("^").partition(":")[0]
             if self._mapped(source) is not None:
                 continue
-            if not self._input_pattern.match(source) or name not in self._nodes:
+            if not self._input_pattern.fullmatch(source) or name not in self._nodes:
                 raise ValueError(f"Node {node.name!r}: Unknown input node {source!r}")
             if self._nodes[name].op not in _BACK_EDGE_TYPES or source.startswith("^"):
                 found.add(name)
@@ -202,6 +214,8 @@ class _Importer:
 
     def _make(self, node: Any) -> Operation:
         function = self._graph._get_function(node.op)
+        if isinstance(function, ImportedFunction) and not function.has_body:
+            function.instantiate()
         spec = op_spec.find(node.op) if function is None else function.spec
         if spec is None:
             raise errors.NotFoundError(
@@ -267,6 +281,8 @@ class _Importer:
                 raise ValueError(
                     f"NodeDef mentions attr {key!r} not in Op<name={spec.name}; signature={spec.text}>; NodeDef: {{{{node {self._scope}{node.name}}}}}."
                 )
+            if key in known:
+                self._check_kind(node, known[key], value)
             attrs[key] = attr_values.from_proto(value)
             if key in known:
                 self._check_allowed(node, known[key], attrs[key])
@@ -279,6 +295,8 @@ class _Importer:
                 attrs[key] = attr_values.default_value(attr)
                 if self._completes_nodes:
                     attr_values.fill(node.attr[key], attrs[key])
+        if node.op == "Const":
+            attrs["value"] = attr_values.of_dtype(attrs["value"], node.attr["value"].tensor, attrs["dtype"])
         return attrs
 
     def _is_producer_default(self, op_type: str, key: str, value: Any) -> bool:
@@ -314,6 +332,13 @@ class _Importer:
     def _control(self, source: str) -> Operation:
         mapped = self._mapped(source)
         return mapped if mapped is not None else self._made[source[1:]]
+
+    def _check_kind(self, node: Any, attr: Attr, value: Any) -> None:
+        """ValueError where a message holds a value of another kind than an attribute has."""
+        problem = attr_values.misfit(value, attr.kind)
+        if problem:
+            where = f"; NodeDef: {{{{node {self._scope}{node.name}}}}}; Op {node.op}"
+            raise ValueError(f"{problem} for attr {attr.name!r}{where}")
 
     def _check_allowed(self, node: Any, attr: Attr, value: Any) -> None:
         """ValueError where an attribute is none of its allowed values, too small or too short."""
@@ -368,9 +393,15 @@ class _Importer:
 class _BodyImporter(_Importer):
     """The import of a function's nodes, whose inputs are `argument` or `node:output:index`."""
 
-    _input_pattern = re.compile(r"^\^?[A-Za-z0-9.][A-Za-z0-9_.\-/]*(:[a-zA-Z0-9_]+:\d+|:\d+)?$")
+    _input_pattern = re.compile(
+        r"[A-Za-z0-9.][A-Za-z0-9_.\-/]*(:[a-zA-Z0-9_]+:\d+|:\d+)?|\^[A-Za-z0-9.][A-Za-z0-9_.\-/]*", re.ASCII
+    )
     _drops_unknown_groups = True
     _completes_nodes = False
+
+    def has_source(self, source: str) -> bool:
+        """Whether the body has an argument or a node of which this input can be."""
+        return self._mapped(source) is not None or source.partition(":")[0] in self._made
 
     def _tensor(self, consumer: str, source: str) -> Tensor:
         mapped = self._mapped(source)
@@ -396,6 +427,7 @@ class ImportedFunction(GraphFunction):
     def __init__(self, definition: Any, graph: Graph) -> None:
         self.name, self._definition, self._graph = definition.signature.name, definition, graph
         self.library: dict[str, ImportedFunction] = {}
+        self._is_being_made = False
         self.programs = {}
         self.attrs = {k: attr_values.from_proto(v) for k, v in definition.attr.items()}
         self.arg_names = [a.name for a in definition.signature.input_arg]
@@ -404,6 +436,11 @@ class ImportedFunction(GraphFunction):
     @property
     def definition(self) -> Any:
         return self._definition
+
+    @property
+    def has_body(self) -> bool:
+        """Whether the body is made already."""
+        return "body" in self.__dict__
 
     @functools.cached_property
     def held(self) -> dict[str, ImportedFunction]:  # type: ignore[override]
@@ -426,6 +463,28 @@ class ImportedFunction(GraphFunction):
 
     @functools.cached_property
     def body(self) -> FuncGraph:  # type: ignore[override]
+        try:
+            return self.instantiate()
+        except ValueError as e:
+            raise errors.InvalidArgumentError(None, None, f"Function {self.name}: {e}") from None
+
+    def instantiate(self) -> FuncGraph:
+        """Makes the body.
+
+        Raises:
+          ValueError: the definition is malformed. errors.NotFoundError: it names an op that there is not.
+          errors.UnimplementedError: the function calls itself.
+        """
+        if self._is_being_made:
+            raise calls_itself(self.name)
+        self._is_being_made = True
+        try:
+            self.__dict__["body"] = made = self._made()
+        finally:
+            self._is_being_made = False
+        return made
+
+    def _made(self) -> FuncGraph:
         definition = self._definition
         found = FuncGraph(self._graph)
         if self._graph.executes:
@@ -436,8 +495,16 @@ class ImportedFunction(GraphFunction):
             }
             importer = _BodyImporter(found, messages.GraphDef(node=definition.node_def), "", arguments, None)
             importer.run(all_used=False)
-        found.outputs = [importer._tensor("a result", definition.ret[name]) for name in self.out_names]
+        found.outputs = [self._result(importer, name) for name in self.out_names]
         return found
+
+    def _result(self, importer: _BodyImporter, name: str) -> Tensor:
+        if name not in self._definition.ret:
+            raise ValueError(f"Return {name} missing.")
+        source = self._definition.ret[name]
+        if not importer.has_source(source):
+            raise ValueError(f"Return {name} -> {source} is not found.")
+        return importer._tensor("a result", source)
 
 
 def _called(definition: Any) -> set[str]:

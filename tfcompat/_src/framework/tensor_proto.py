@@ -14,9 +14,12 @@ import numpy as np
 from tfcompat._src.framework import dtypes
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.tensor_shape import Dimension
+from tfcompat._src.platform import memory
 from tfcompat._src.proto import messages
 
 _MAX_CONTENT_BYTES = (1 << 31) - 1
+_MAX_ELEMENTS = (1 << 63) - 1
+_MOST_DIMENSIONS = 254
 
 _Nest = type[list] | tuple[type[list], type[tuple]]
 
@@ -118,6 +121,66 @@ def make_ndarray(tensor) -> np.ndarray:
     else:
         flat = np.array(values, storage.stored).view(dtype.as_numpy_dtype)
     return _filled(flat, math.prod(dims)).reshape(dims)
+
+
+def shape_of(proto) -> tuple[int, ...]:
+    """The sizes in a TensorProto.
+
+    Raises:
+        ValueError: the rank or a size is unknown or too large.
+    """
+    sizes = tuple(dim.size for dim in proto.tensor_shape.dim)
+    if proto.tensor_shape.unknown_rank and sizes or any(size < 0 for size in sizes):
+        raise ValueError(f"Shape {list(sizes)} is not fully defined")
+    if len(sizes) > _MOST_DIMENSIONS:
+        raise ValueError(f"Shape {list(sizes)} has too many dimensions")
+    product = 1
+    for size in sizes:
+        product *= size
+        if product > _MAX_ELEMENTS:
+            raise ValueError(f"Shape {list(sizes)} is too large (more than 2**63 - 1 entries)")
+    return sizes
+
+
+def parse(proto) -> np.ndarray:
+    """Returns the array that a run makes of a TensorProto: read-only where one value stands for all.
+
+    `tensor_content` has to fill the shape exactly; of a typed list, what is too much is left out, and its last value (or
+    zero) stands for what is missing.
+
+    Raises:
+        TypeError: the dtype has no values that a message holds.
+        ValueError: the shape is none, `tensor_content` does not fill it, or it holds more than there is memory.
+    """
+    dtype, dims = dtypes.as_dtype(proto.dtype), shape_of(proto)
+    if dtype not in _STORAGE:
+        raise TypeError(f"Unsupported tensor type: {proto.dtype}")
+    storage, size = _STORAGE[dtype], math.prod(dims)
+    itemsize = np.dtype(dtype.as_numpy_dtype).itemsize
+    if proto.tensor_content and dtype != dtypes.string:
+        if len(proto.tensor_content) != size * itemsize:
+            raise ValueError(f"{len(proto.tensor_content)} bytes do not fill a tensor of {dtype.name} with shape {list(dims)}")
+        return np.frombuffer(proto.tensor_content, dtype.as_numpy_dtype).reshape(dims).copy()
+    if proto.tensor_content:
+        raise ValueError("tfcompat does not read strings from tensor_content")
+    if size * itemsize > memory.total():
+        raise ValueError(f"a tensor of {dtype.name} with shape {list(dims)} does not fit into memory")
+    values = getattr(proto, storage.field)
+    if dtype == dtypes.string:
+        flat = np.empty(len(values), object)
+        flat[:] = values
+    else:
+        flat = _stored_numbers(values, storage, np.dtype(dtype.as_numpy_dtype))
+    if flat.size < 2:
+        return np.broadcast_to(flat[0] if flat.size else flat.dtype.type(0) if flat.dtype != object else b"", dims)
+    return _filled(flat[:size], size).reshape(dims)
+
+
+def _stored_numbers(values: Sequence, storage: _Storage, wanted: np.dtype) -> np.ndarray:
+    """The numbers of a typed list, in the dtype that they stand for; half a complex number is left out."""
+    wide = np.array(values, np.int64 if np.dtype(storage.stored).kind == "i" else None)
+    numbers = wide.astype(storage.stored)
+    return numbers[: len(numbers) * numbers.itemsize // wanted.itemsize * wanted.itemsize // numbers.itemsize].view(wanted)
 
 
 def to_numpy(

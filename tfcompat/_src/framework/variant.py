@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tfcompat._src.framework import dtypes, tensor_proto
+from tfcompat._src.platform import memory
 from tfcompat._src.proto import messages
 
 _NUMBERS = {"int": np.int32, "float": np.float32, "double": np.float64, "bool": np.bool_}
@@ -44,8 +45,10 @@ def array_of(proto: Any) -> np.ndarray:
       NotImplementedError: a variant is no number. TypeError: the dtype has no values. ValueError: the values do not fit the shape.
     """
     if proto.dtype != dtypes.variant.as_datatype_enum:
-        return tensor_proto.make_ndarray(proto)
-    sizes = [dim.size for dim in proto.tensor_shape.dim]
+        return tensor_proto.parse(proto)
+    sizes = tensor_proto.shape_of(proto)
+    if 8 * math.prod(sizes) > memory.total():
+        raise ValueError(f"a tensor of variants with shape {list(sizes)} does not fit into memory")
     found = np.empty(math.prod(sizes), object)
     values = [_number(v) for v in proto.variant_val]
     if len(values) > found.size:

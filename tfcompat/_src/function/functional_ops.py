@@ -190,8 +190,9 @@ def _counted_loop(call: CallOperation) -> GraphFunction:
     return _replacing(call, build)
 
 
+_PARTITIONED = ("PartitionedCall", "StatefulPartitionedCall")
 FUNCTION_OF.update(
-    dict.fromkeys(("PartitionedCall", "StatefulPartitionedCall"), _called) | dict.fromkeys(("If", "StatelessIf"), _branches)
+    dict.fromkeys(_PARTITIONED, _called) | dict.fromkeys(("If", "StatelessIf"), _branches)
     | dict.fromkeys(("While", "StatelessWhile"), _loop) | dict.fromkeys(("Case", "StatelessCase"), _cases)
     | {"For": _counted_loop, "RemoteCall": _called_elsewhere}
 )  # fmt: skip
@@ -199,8 +200,10 @@ FUNCTION_OF.update(
 
 def _function(call: CallOperation, name: str) -> GraphFunction:
     found = call.graph._get_function(name)
+    if found is None and call.type in _PARTITIONED:
+        raise errors.InvalidArgumentError(call.node_def, call, f'Failed to find function "{name}" in function library')
     if found is None:
-        raise ValueError(f"{call.name}: the graph has no function {name!r}")
+        raise errors.NotFoundError(call.node_def, call, f"Function {name} is not defined.")
     return found
 
 

@@ -31,12 +31,12 @@ def gradient_function(call: CallOperation) -> GraphFunction:
     """The function that a SymbolicGradient node computes: what the function's author said, or the derivative of its body.
 
     Raises:
-      ValueError: the graph has no such function.
+      errors.NotFoundError: the graph has no such function.
     """
     name = call._attrs["f"].name
     function = call.graph._get_function(name)
     if function is None:
-        raise ValueError(f"{call.name}: the graph has no function {name!r}")
+        raise errors.NotFoundError(call.node_def, call, f"No gradient defined for op: {name}")
     if function.grad_func_name:
         given = call.graph._get_function(function.grad_func_name)
         if len(given.body.outputs) != len(call.outputs):

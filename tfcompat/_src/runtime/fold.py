@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tfcompat._src.framework import errors
-from tfcompat._src.framework.constant_value import KnownShape, call_numpy_kernel
+from tfcompat._src.framework.constant_value import KnownShape, call_numpy_kernel, constant_of
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
 
@@ -19,8 +19,9 @@ def fold(ops: list[Operation], fed: set[Tensor], given: dict[Tensor, np.ndarray]
     known: dict[Tensor, np.ndarray] = dict(given or {})
     for op in ops:
         if op.type == "Const":
-            if op._outputs[0] not in fed:
-                known.setdefault(op._outputs[0], op._attrs["value"])
+            value = constant_of(op)
+            if op._outputs[0] not in fed and value is not None:
+                known.setdefault(op._outputs[0], value)
         elif can_fold(op) and op._inputs and all(_needs_no_run(c, known) for c in op._control_inputs):
             values = [_value(op, i, t, known, fed) for i, t in enumerate(op._inputs)]
             if all(v is not None for v in values) and not fed.intersection(op._outputs):

@@ -10,6 +10,7 @@ from jax import lax
 
 from tfcompat._src.framework import checks, dtypes, errors, raw
 from tfcompat._src.framework import shape_inference as si
+from tfcompat._src.framework.attr_values import UnreadableTensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import HOST, Facts, NotDifferentiable, op
 from tfcompat._src.framework.scopes import executing_eagerly
@@ -22,6 +23,8 @@ from tfcompat._src.framework.tensor_shape import TensorShape
     shape=lambda c: [c.attr("value").shape], gradient=NotDifferentiable("a constant has no inputs"), fold=True,
 )  # fmt: skip
 def _const(*, value):
+    if isinstance(value, UnreadableTensor):
+        raise errors.InvalidArgumentError(None, None, value.reason)
     return value
 
 

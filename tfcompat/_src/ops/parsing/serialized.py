@@ -16,7 +16,7 @@ from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
 from tfcompat._src.framework.tensor import Tensor, shape_text
-from tfcompat._src.framework.tensor_proto import make_ndarray
+from tfcompat._src.framework.tensor_proto import parse
 from tfcompat._src.proto import messages
 
 _NO_GRADIENT = NotDifferentiable("a string has no derivative")
@@ -63,7 +63,7 @@ def _parse_tensor(serialized, *, out_type):
     proto, text = messages.TensorProto(), serialized.item()
     try:
         proto.ParseFromString(text)
-        found = make_ndarray(proto)
+        found = parse(proto)
     except DecodeError:
         raise _invalid(f"Could not parse `serialized` as TensorProto: '{text.decode('utf-8', 'replace')}'") from None
     except (TypeError, ValueError) as e:

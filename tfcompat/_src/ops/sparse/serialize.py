@@ -14,7 +14,7 @@ from tfcompat._src.framework.op_spec import EXTERNAL, HOST, NotDifferentiable, o
 from tfcompat._src.framework.scopes import get_default_graph
 from tfcompat._src.framework.sparse_tensor import SparseTensor
 from tfcompat._src.framework.tensor import shape_text
-from tfcompat._src.framework.tensor_proto import make_ndarray
+from tfcompat._src.framework.tensor_proto import parse
 from tfcompat._src.ops.array.shape import invalid
 from tfcompat._src.ops.sparse.parts import as_sparse, check_parts, check_sizes, check_tensor, row_keys, with_part_ranks
 from tfcompat._src.proto import messages
@@ -122,7 +122,7 @@ def _parsed(text: bytes | np.ndarray) -> np.ndarray:
     if isinstance(text, np.ndarray):
         return text
     try:
-        return make_ndarray(messages.TensorProto.FromString(text))
+        return parse(messages.TensorProto.FromString(text))
     except Exception as error:
         raise invalid("Could not parse serialized proto") from error
 
