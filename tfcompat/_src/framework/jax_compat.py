@@ -62,7 +62,11 @@ def backends_are_up() -> bool:
 
 
 def _be_forked() -> None:
-    jax_threads.forget_others(may_run=not xla_bridge._backends)
+    """Tells a forked process that it lacks JAX's threads, and keeps JAX from ending them at exit, which ends by SIGSEGV."""
+    clients = list(xla_bridge._backends.values())
+    jax_threads.forget_others(may_run=not clients)
+    for client in clients:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(client))
 
 
 os.register_at_fork(after_in_child=_be_forked)
