@@ -4,7 +4,6 @@ import os
 import sys
 
 import numpy as np
-
 import tensorflow as tf
 
 x = tf.placeholder(tf.float32, [None, None])

@@ -3,7 +3,6 @@
 import multiprocessing
 
 import numpy as np
-
 import tensorflow as tf
 
 

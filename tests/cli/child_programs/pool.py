@@ -4,7 +4,6 @@ import multiprocessing
 import sys
 
 import numpy as np
-
 import tensorflow as tf
 
 

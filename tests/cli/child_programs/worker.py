@@ -4,7 +4,6 @@ import imp  # noqa: F401
 import sys
 
 import numpy as np
-
 import tensorflow as tf
 
 with tf.Session() as session:

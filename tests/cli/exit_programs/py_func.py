@@ -2,7 +2,6 @@
 
 import threading
 
-import numpy as np
 import tensorflow as tf
 
 is_there = threading.Event()

@@ -1,6 +1,7 @@
 """Queue runners without a coordinator; the end of the script."""
 
 import tensorflow as tf
+
 queue = tf.FIFOQueue(100, [tf.float32], [[64, 64]])
 value = tf.random_uniform([64, 64])
 enqueue = queue.enqueue(tf.matmul(value, value))

@@ -1,7 +1,10 @@
 """Daemon threads that train; sys.exit."""
 
-import sys, threading
+import sys
+import threading
+
 import tensorflow as tf
+
 w = tf.Variable(tf.random_uniform([300, 300]))
 step = w.assign(tf.matmul(w, w) / 300.0)
 sess = tf.Session()

@@ -10,7 +10,16 @@ from typing import Any
 import jax
 import numpy as np
 
-from tfcompat._src.framework import checks, constant_value, errors, jax_compat, jax_threads, op_spec, run_limits, this_run
+from tfcompat._src.framework import (
+    checks,
+    constant_value,
+    errors,
+    jax_compat,
+    jax_threads,
+    op_spec,
+    run_limits,
+    this_run,
+)
 from tfcompat._src.framework.host_context import HostContext
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.ordering import topological
