@@ -18,6 +18,7 @@ OF_TENSORFLOW = {
     ("pool.py", "fork"): POOL,
     ("executor.py", "spawn"): "[2.0, 3.0, 4.0]\n",
     ("executor.py", "fork"): "[2.0, 3.0, 4.0]\n",
+    ("forked.py",): "6\n0.0 27000000.0\n6\n3.0 27000000.0\n",
     ("loaders.py",): "27000000.0\n[0.0, 0.0, 1.0, 5.0, 14.0] [0.0, 0.0, 1.0, 5.0, 14.0]\n"
     "[(0, 0.0), (1, 0.0), (2, 1.0), (3, 5.0), (4, 14.0), (5, 30.0)]\n27000000.0\n0\n0\n",
     ("subprocesses.py", "as_it_is"): "__main__ ['a'] 4.0 i\nConst:0 <class 'float'>\n__main__ ['b'] 4.0 i\n__main__ ['c'] 4.0 i\n",

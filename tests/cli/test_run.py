@@ -85,6 +85,11 @@ def test_runs_as_python_does(folder, arguments):
 
 def test_program_from_standard_input(folder):
     same_as_python("-", "a", cwd=folder, stdin=SHOW)
+    same_as_python(cwd=folder, stdin=SHOW)
+
+
+def test_empty_line_of_code(folder):
+    same_as_python("-c", "", cwd=folder)
 
 
 def test_exit_with_a_text_prints_it(folder):
@@ -270,7 +275,6 @@ def test_tensorflow_means_tfcompat(folder):
         (("--version",), 0, "stdout", "TensorFlow 1.15.5"),
         ((), 2, "stderr", "usage: tfcompat COMMAND"),
         (("walk",), 2, "stderr", "unknown command 'walk'"),
-        (("run",), 2, "stderr", "nothing to run"),
         (("run", "--no"), 2, "stderr", "unknown option --no"),
         (("run", "-m"), 2, "stderr", "argument expected for -m"),
         (("run", "--help"), 0, "stdout", "--strict"),
@@ -285,3 +289,15 @@ def test_command_line(arguments, status, stream, text):
 def test_reshape_takes_its_old_keyword(tmp_path):
     done = run("-c", "import numpy as np; print(np.reshape([1, 2, 3, 4], newshape=(2, 2)).tolist())", cwd=tmp_path)
     assert done.stdout == "[[1, 2], [3, 4]]\n", done.stderr
+
+
+def test_nothing_to_run_from_a_terminal():
+    terminal, stdin = os.openpty()
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "tfcompat", "run"], stdin=stdin, capture_output=True, text=True, timeout=120
+        )
+    finally:
+        os.close(terminal)
+        os.close(stdin)
+    assert done.returncode == 2 and "nothing to run" in done.stderr

@@ -25,7 +25,7 @@ Runs a program as python does. `import tensorflow` means tfcompat, an installed 
 Python, NumPy and a few other packages have removed since 2019 is there again, both in this process only.
 
   SCRIPT     a file, or a folder or zip archive that holds a __main__.py
-  -          the program is read from standard input
+  -          the program is read from standard input, as where nothing is named and that is no terminal
   -m MODULE  a module or package
   -c CODE    a line of code
   --strict   restore nothing that Python, NumPy and others have removed
@@ -55,15 +55,15 @@ def parse(arguments: list[str]) -> Target | str:
         if first == "--strict":
             strict = True
         elif first[:2] in ("-m", "-c"):
-            text = first[2:] or (arguments.pop(0) if arguments else "")
-            if not text:
+            if not (first[2:] or arguments):
                 return f"argument expected for {first}"
+            text = first[2:] or arguments.pop(0)
             return Target("module" if first[1] == "m" else "code", text, arguments, strict)
         elif first.startswith("-") and first != "-":
-            return f"unknown option {first}"
+            return f"unknown option {first} (options of python itself: python {first} -m tfcompat run ...)"
         else:
             return Target("script", first, arguments, strict)
-    return "nothing to run"
+    return "nothing to run" if sys.stdin is None or sys.stdin.isatty() else Target("script", "", [], strict)
 
 
 def main(arguments: list[str]) -> int:
@@ -95,7 +95,7 @@ def status_of(error: BaseException) -> int:
         return -signal.SIGINT
     if not isinstance(error, SystemExit):
         return 1
-    return error.code if isinstance(error.code, int) else int(error.code is not None)
+    return error.code & 0xFF if isinstance(error.code, int) else int(error.code is not None)
 
 
 def install() -> None:
@@ -110,8 +110,8 @@ def install() -> None:
 
 
 def run_script(target: Target) -> int:
-    if target.text == "-":
-        return execute(sys.stdin.buffer.read(), "<stdin>", "-", target.arguments, "")
+    if target.text in ("-", ""):
+        return execute(sys.stdin.buffer.read(), "<stdin>", target.text, target.arguments, "")
     path = os.path.join(os.getcwd(), target.text)
     if os.path.isdir(path) or (importer_of(path) and not path.endswith((".py", ".pyc"))):
         prepare(target.text, target.arguments, path)
@@ -163,7 +163,7 @@ def as_main(module: str, alter_argv: bool) -> int:
 def execute(source: bytes, path: str, program: str, arguments: list[str], folder: str) -> int:
     """Runs source text, or the bytes of a compiled file, in a fresh `__main__`."""
     module = prepare(program, arguments, folder)
-    if program not in ("-", "-c"):
+    if program not in ("-", "", "-c"):
         loader_class = SourcelessFileLoader if path.endswith(".pyc") else SourceFileLoader
         module.__dict__.update(__cached__=None, __loader__=loader_class("__main__", path))
     if program != "-c":

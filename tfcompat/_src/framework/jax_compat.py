@@ -23,10 +23,10 @@ SUPPORTED = "jax>=0.10,<0.13"
 """What pyproject.toml asks for."""
 
 try:
+    from jax._src import xla_bridge
     from jax._src.array import ArrayImpl
     from jax._src.config import no_tracing
     from jax._src.interpreters.partial_eval import dce_jaxpr
-    from jax._src.xla_bridge import backends_are_initialized
     from jax.extend.core import ClosedJaxpr, jaxprs_in_params
     from jax.extend.core import Jaxpr as Jaxpr
     from jax.extend.core import JaxprEqn as JaxprEqn
@@ -79,11 +79,15 @@ def x64() -> jax_threads.Using:
 
 def backends_are_up() -> bool:
     """Whether JAX has started, so that it takes no more settings of devices and memory."""
-    return backends_are_initialized()
+    return xla_bridge.backends_are_initialized()
 
 
 def _be_forked() -> None:
-    jax_threads.forget_others(may_run=not backends_are_initialized())
+    """Tells a forked process that it lacks JAX's threads, and keeps JAX from ending them at exit, which ends by SIGSEGV."""
+    clients = list(xla_bridge._backends.values())
+    jax_threads.forget_others(may_run=not clients)
+    for client in clients:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(client))
 
 
 os.register_at_fork(after_in_child=_be_forked)
