@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,7 @@ from jax.sharding import NamedSharding
 
 from tfcompat._src.framework import checks, errors, jax_compat
 from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.recent import Recent
 from tfcompat._src.ops.flow.array_value import FIRST_CAPACITY, GROWTH
 from tfcompat._src.runtime import failure, reroll
 from tfcompat._src.runtime.lower import Frame, Write, collecting
@@ -35,7 +37,7 @@ TINY = (8, 2**12)
 
 
 class Program:
-    """A cluster compiled for one set of compile-time values; `jax.jit` keeps one executable per set of input shapes.
+    """A cluster compiled for one set of compile-time values; there is one executable per set of input shapes.
 
     Calling it with (inputs, large constants, read variables, updated variables, random rows) gives (outputs, or one number where
     there are none, to wait for; new values of the updated and overwritten variables, a vector of which checks hold or None, how far random operations in loops and branches
@@ -51,7 +53,7 @@ class Program:
         self.moving: dict[tuple, list[Operation]] = {}
         self.traces = 0
         self.capacity = capacity
-        self.calls: dict[tuple, Callable] = {}
+        self.calls = Recent(dropped=self._forget)
         self._shown: dict[tuple, Callable] = {}
 
     def __call__(self, *arguments: Any) -> tuple:
@@ -66,6 +68,12 @@ class Program:
             call = self.calls[shapes] = self._compiled(shapes, arguments)
         return call(*arguments)
 
+    def _forget(self, shapes: tuple) -> None:
+        """Lets go of what belongs to a call that is no longer kept."""
+        for notes in (self.checks, self.largest, self.reserves, self.moving):
+            notes.pop(shapes, None)
+        self._shown = {key: call for key, call in self._shown.items() if key[0] != shapes}
+
     def failure(self, holds: np.ndarray, arguments: tuple) -> errors.OpError:
         """The error of the first check that does not hold.
 
@@ -78,12 +86,12 @@ class Program:
             return check.failure(check.values)
         call = self._shown.get((shapes, first))
         if call is None:
-            shown = jax_compat.jit(lambda *arguments: self._traced(*arguments)[1][first], donate=(), small=True)
+            shown = jax_compat.jit(self._detached(lambda self, *arguments: self._traced(*arguments)[1][first]), donate=(), small=True)
             call = self._shown[shapes, first] = shown
         return check.failure(check.merge_values([np.asarray(v) for v in call(*arguments)]))
 
     def _compiled(self, shapes: tuple, arguments: tuple) -> Callable:
-        trace = self._trace  # JAX traces once for all that is made of one object
+        trace = self._detached(Program._trace)  # JAX traces once for all that is made of one object
         call = jax_compat.jit(trace, donate=(3,))
         small = tiny = long = repeated = False
         if jax_compat.compiles_to_cpu():
@@ -118,6 +126,15 @@ class Program:
             return call(*arguments)
 
         return counted
+
+    def _detached(self, method: Callable) -> Callable:
+        """A method as a function that does not keep this program: JAX's caches keep functions that they have traced."""
+        program = weakref.ref(self)
+
+        def trace(*arguments: Any) -> Any:
+            return method(program(), *arguments)
+
+        return trace
 
     def _trace(self, *arguments: Any) -> tuple:
         self.traces += 1

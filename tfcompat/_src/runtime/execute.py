@@ -10,7 +10,16 @@ from typing import Any
 import jax
 import numpy as np
 
-from tfcompat._src.framework import array_memory, checks, constant_value, errors, jax_compat, op_spec, run_limits, this_run
+from tfcompat._src.framework import (
+    array_memory,
+    checks,
+    constant_value,
+    errors,
+    jax_compat,
+    op_spec,
+    run_limits,
+    this_run,
+)
 from tfcompat._src.framework.host_context import HostContext
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.ordering import topological
@@ -93,8 +102,8 @@ def _run_all(plan: Plan, feeds: list[Any], session: Any, lent: bool) -> dict[Ten
         run_steps(plan, values, session)
     finally:
         this_run.end(outer)
-        if lent and feeds:
-            jax.block_until_ready([values.get(t) for cluster in plan.clusters for t in cluster.results[:1]])
+        if lent and plan.reading:
+            jax.block_until_ready([values.get(t) for t in plan.reading])
     if plan.sizes and not plan.is_stale:
         plan.note_sizes(input_shapes(feeds), values)
     for tensor, guard in plan.guarded.items():

@@ -18,6 +18,7 @@ from tfcompat._src.framework.default_stack import SESSIONS
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph import Graph
 from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.recent import SHAPES, Recent
 from tfcompat._src.framework.scopes import get_default_graph
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.proto import messages
@@ -51,7 +52,7 @@ class PreparedRun:
         deciding = set(structure.predicate_feeds(ops, set(feeds)))
         self.deciding = [i for i, t in enumerate(feeds) if t in deciding]
         self.asked = structure.asked_status(ops, set(feeds))
-        self.plans: dict[tuple, Plan] = {}
+        self.plans = Recent()
 
     def plan_key(self, feeds: list[Any], variables: dict[str, Any]) -> tuple:
         limited = run_limits.seconds_left() is not None
@@ -88,7 +89,7 @@ class BaseSession:
         self._config = config = mixed_precision_state.configured(config)
         self._closed = False
         self._prepared: dict[Any, PreparedRun] = {}
-        self.loop_plans: dict[tuple, Plan] = {}
+        self.loop_plans = Recent(4 * SHAPES)
         self._large: dict[tuple[Tensor, Any], jax.Array] = {}
         self._servers = local_servers.servers_of(server, config)
         self.devices = local_servers.devices_of(self._servers, config)
@@ -167,7 +168,9 @@ class BaseSession:
             try:
                 return plan, execute(plan, feeds, self, result, lent)
             except WrongGuess:
-                prepared.plans[prepared.plan_key(feeds, self.variable_state.values)].seen[input_shapes(feeds)].clear()
+                guessed_for = prepared.plans.get(prepared.plan_key(feeds, self.variable_state.values))
+                if guessed_for is not None:
+                    guessed_for.seen.pop(input_shapes(feeds), None)
 
     def _prepare(self, fetches: Any, feed_dict: dict | None) -> tuple[PreparedRun, list[Any]]:
         """The prepared run and the converted feeds; made anew where they are not kept."""
@@ -236,7 +239,9 @@ class BaseSession:
         """
         self._check_open()
         with jax_compat.x64():
-            return self._plan_for(*self._prepare(fetches, feed_dict)).describe()
+            prepared, feeds = self._prepare(fetches, feed_dict)
+            text = self._plan_for(prepared, feeds).describe()
+        return f"{text}\nplans of these fetches and feeds: {len(prepared.plans)}; the {prepared.plans.bound} that were used last are kept"
 
     def plan(self, fetches: Any, feed_dict: dict | None = None) -> Plan:
         """The plan of a run, for tests and tools."""
