@@ -23,7 +23,7 @@ def private(holder: Any, place: Any) -> np.ndarray:
     """The array at a place of a list or dict as one that nobody else has: a copy, unless only the list or dict refers to it."""
     if _references(holder, place) == _HELD_ONCE and type(holder[place]) is np.ndarray:
         flags = holder[place].flags
-        if flags.owndata and flags.writeable and flags.c_contiguous:
+        if flags.owndata and flags.carray:
             return holder[place]
     return np.array(holder[place], order="C")
 

@@ -158,8 +158,8 @@ def misfit(proto: Any, wanted: str) -> str:
     if kind == "placeholder":
         return ""
     fields = [(kind, [proto.type])] if kind != "list" else [(f.name, v) for f, v in proto.list.ListFields()]
-    for field, values in fields:
-        found = f"list({_KINDS[field]})" if kind == "list" else _KINDS[field]
+    for name, values in fields:
+        found = f"list({_KINDS[name]})" if kind == "list" else _KINDS[name]
         if found != wanted:
             return f"AttrValue had value with type {found!r} when {wanted!r} expected"
         problems = (_type_problem(v) for v in values) if field == "type" else ()

@@ -19,6 +19,7 @@ from tfcompat._src.framework.function_def import definition_of
 from tfcompat._src.framework.graph import Graph
 from tfcompat._src.framework.operation import Operation, output_dtypes
 from tfcompat._src.framework.ordering import BACK_EDGE
+from tfcompat._src.framework.recent import Recent
 from tfcompat._src.framework.signature import Arg, Signature
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape
@@ -169,7 +170,7 @@ class GraphFunction:
     ) -> None:
         self.name, self.body, self.attrs = name, body, attrs
         self.arg_names, self.out_names = list(arg_names), list(out_names)
-        self.programs: dict[tuple, Any] = {}
+        self.programs = Recent()
 
     @property
     def outputs(self) -> list[Tensor]:

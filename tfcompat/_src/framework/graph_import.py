@@ -16,6 +16,7 @@ from tfcompat._src.framework.function_body import FuncGraph, GraphFunction, call
 from tfcompat._src.framework.function_def import output_name
 from tfcompat._src.framework.graph import Graph
 from tfcompat._src.framework.operation import Operation, arg_length, output_dtypes
+from tfcompat._src.framework.recent import Recent
 from tfcompat._src.framework.scopes import get_default_graph, name_scope
 from tfcompat._src.framework.signature import REQUIRED, Arg, Attr
 from tfcompat._src.framework.tensor import Tensor
@@ -428,7 +429,7 @@ class ImportedFunction(GraphFunction):
         self.name, self._definition, self._graph = definition.signature.name, definition, graph
         self.library: dict[str, ImportedFunction] = {}
         self._is_being_made = False
-        self.programs = {}
+        self.programs = Recent()
         self.attrs = {k: attr_values.from_proto(v) for k, v in definition.attr.items()}
         self.arg_names = [a.name for a in definition.signature.input_arg]
         self.out_names = [a.name for a in definition.signature.output_arg]

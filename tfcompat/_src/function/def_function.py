@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 import inspect
 import types
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.function_body import FuncGraph, GraphFunction
 from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.recent import Recent
 from tfcompat._src.framework.scopes import executing_eagerly, get_default_graph
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape
@@ -39,7 +41,7 @@ class ConcreteFunction:
 
     def __init__(
         self, name: str, python_function: Callable, args: tuple, kwargs: dict, creators: list, keeps_effects: bool = True,
-        traced: Callable | None = None,
+        traced: Callable | None = None, programs: Mapping[str, Recent] | None = None,
     ) -> None:  # fmt: skip
         self._arguments = nest.flatten((args, kwargs), expand_composites=True)
         given = [t for t in self._arguments if isinstance(t, (Tensor, TensorSpec))]
@@ -54,6 +56,7 @@ class ConcreteFunction:
             return (traced or python_function)(*inner_args, **inner_kwargs)
 
         self._traced = Traced(f"__inference_{name}", kinds, call, names, creators, keeps_effects)
+        self._traced.programs = programs
         self.graph: FuncGraph = self._traced.body
         self.graph.structured_outputs = self._traced.result
 
@@ -189,6 +192,7 @@ class Function:
         self.input_signature = None if input_signature is None else tuple(input_signature)
         self._name, self._lifts_variables = name, lifts_variables
         self._traces: dict[Any, ConcreteFunction] = {}
+        self._programs: Mapping[str, Recent] = collections.defaultdict(Recent)
         self._bound: weakref.WeakKeyDictionary[Any, Function] = weakref.WeakKeyDictionary()
         functools.update_wrapper(self, python_function)
 
@@ -253,7 +257,9 @@ class Function:
             if self.input_signature is not None:
                 args = self.input_signature
             traced = traced_as(self.python_function, *self._autograph)
-            found = self._traces[key] = ConcreteFunction(self._name, self.python_function, args, kwargs, creators, traced=traced)
+            found = self._traces[key] = ConcreteFunction(
+                self._name, self.python_function, args, kwargs, creators, traced=traced, programs=self._programs
+            )
         return found
 
     def _get_tracing_count(self) -> int:

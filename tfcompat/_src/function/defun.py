@@ -16,6 +16,7 @@ from tfcompat._src.framework.function_def import argument_names
 from tfcompat._src.framework.graph import Graph
 from tfcompat._src.framework.graph_import import ImportedFunction
 from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.recent import Recent
 from tfcompat._src.framework.scopes import get_default_graph
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.variables.resource_variable import is_resource_variable
@@ -99,7 +100,7 @@ class DefinedFunction(GraphFunction):
         self._given_out_names, self._shape_func = out_names, shape_func
         self.attrs = {_CALL_ATTRIBUTES.get(k, k): _attribute(v) for k, v in attrs.items()}
         self.attrs["_disable_call_shape_inference"] = True
-        self.programs = {}
+        self.programs = Recent()
         self._body: FuncGraph | None = None
         self._name = ""
 

@@ -5,7 +5,7 @@ A call that a tape follows runs a function that also gives what the derivative n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tfcompat._src.framework import dtypes, raw, recorders
@@ -14,6 +14,7 @@ from tfcompat._src.framework.eager_tensor import EagerOperation
 from tfcompat._src.framework.function_body import CallOperation, FuncGraph, GraphFunction, copy_into, operations_within
 from tfcompat._src.framework.function_def import argument_names
 from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.recent import Recent
 from tfcompat._src.framework.scopes import get_default_graph
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.function.tracing import Traced
@@ -37,9 +38,12 @@ class Derivative:
 
     Args:
       name: of the function. body: its graph. outputs: its results, tensors of the body.
+      programs: as of a Traced, for derivatives of that order.
     """
 
-    def __init__(self, name: str, body: FuncGraph, outputs: list[Tensor]) -> None:
+    def __init__(
+        self, name: str, body: FuncGraph, outputs: list[Tensor], programs: Mapping[str, Recent] | None, order: int
+    ) -> None:  # fmt: skip
         self.outputs, self._name = outputs, name
         self._inputs = list(body.inputs)
         self._differentiated = [i for i, t in enumerate(outputs) if is_trainable(t) and t.dtype not in _OPAQUE]
@@ -57,6 +61,9 @@ class Derivative:
         self._forward = GraphFunction(
             f"__forward{name}", body, argument_names(body.inputs), argument_names([*outputs, *self.kept]), {}
         )
+        if programs is not None:
+            self._backward.programs, self._backward.role = programs, f"backward {order}"
+            self._forward.programs = programs[f"forward {order}"]
         self._forward.extra_outputs = (*outputs[len(body.outputs) :], *self.kept)
         self._library = [*body._functions.values(), *backward._functions.values(), self._forward]
 
@@ -131,10 +138,10 @@ def call(traced: Traced, tensors: Sequence[Tensor]) -> list[Tensor]:
 
 def _derivative(traced: Traced, order: int) -> Derivative:
     """What makes derivatives of that order possible: the second goes through what the first has kept."""
-    while len(traced.derivatives) < order:
+    while (count := len(traced.derivatives)) < order:
         last = traced.derivatives[-1] if traced.derivatives else None
         outputs = list(traced.body.outputs) if last is None else [*last.outputs, *last.kept]
-        traced.derivatives.append(Derivative(f"{traced.name}_{len(traced.derivatives)}", traced.body, outputs))
+        traced.derivatives.append(Derivative(f"{traced.name}_{count}", traced.body, outputs, traced.programs, count))
     return traced.derivatives[order - 1]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tfcompat._src.framework import dtypes, nest, raw
@@ -14,6 +14,7 @@ from tfcompat._src.framework.function_def import argument_names
 from tfcompat._src.framework.graph import Graph
 from tfcompat._src.framework.graph_collections import GraphKeys
 from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.recent import Recent
 from tfcompat._src.framework.scopes import control_dependencies, get_default_graph
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape
@@ -104,6 +105,9 @@ class Traced:
         self.read_result()
 
     _made: GraphFunction | None = None
+    programs: Mapping[str, Recent] | None = None
+    """Where its calls and derivatives keep what they compile, together with functions like it; None: each by itself."""
+    role = "call"
 
     @classmethod
     def of(cls, name: str, body: FuncGraph, result: Any) -> Traced:
@@ -133,6 +137,8 @@ class Traced:
             body = self.body
             self._made = GraphFunction(self.name, body, argument_names(body.inputs), argument_names(body.outputs), {})
             self._made.acts_in_order = body.keeps_effects
+            if self.programs is not None:
+                self._made.programs = self.programs[self.role]
         return self._made
 
     def add_to(self, graph: Graph) -> GraphFunction:

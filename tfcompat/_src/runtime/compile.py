@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,7 @@ from jax.sharding import NamedSharding
 
 from tfcompat._src.framework import checks, errors, jax_compat
 from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.recent import Recent
 from tfcompat._src.ops.flow.array_value import FIRST_CAPACITY, GROWTH
 from tfcompat._src.runtime import failure, loop_differentiated, lower_cond, lower_towers, reroll  # noqa: F401  (how items are lowered)
 from tfcompat._src.runtime.lower import STOPPING, Frame, Write, collecting, lower, run_device_op
@@ -50,7 +52,7 @@ class _FewRuns:
 
 
 class Program:
-    """A cluster compiled for one set of compile-time values; `jax.jit` keeps one executable per set of input shapes.
+    """A cluster compiled for one set of compile-time values; there is one executable per set of input shapes.
 
     What it compiles takes (inputs, large constants and perhaps a StopFlag's array, read variables, updated variables, random rows), and
     gives (outputs, or one number where there are none, to wait for; new values of the updated and overwritten variables, a vector of
@@ -68,7 +70,7 @@ class Program:
         self.moving: dict[tuple, list[Operation]] = {}
         self.traces = 0
         self.capacity = capacity
-        self.calls: dict[tuple, Any] = {}
+        self.calls = Recent(dropped=self._forget)
         self.long: set[tuple] = set()
         self._structures: dict[tuple, Any] = {}
         self._shown: dict[tuple, Callable] = {}
@@ -91,6 +93,13 @@ class Program:
         structure = self._structures[input_shapes(inputs)]
         return outputs if structure is None else jax.tree.unflatten(structure, outputs)
 
+    def _forget(self, shapes: tuple) -> None:
+        """Lets go of what belongs to a call that is no longer kept."""
+        for notes in (self.checks, self.largest, self.reserves, self.moving, self._structures):
+            notes.pop(shapes, None)
+        self.long.discard(shapes)
+        self._shown = {key: call for key, call in self._shown.items() if key[0] != shapes}
+
     def failure(self, holds: np.ndarray, arguments: tuple) -> errors.OpError:
         """The error of the first check that does not hold.
 
@@ -103,12 +112,12 @@ class Program:
             return check.failure(check.values)
         call = self._shown.get((shapes, first))
         if call is None:
-            shown = jax_compat.jit(lambda *arguments: self._traced(*arguments)[1][first], donate=(), small=True)
+            shown = jax_compat.jit(self._detached(lambda self, *arguments: self._traced(*arguments)[1][first]), donate=(), small=True)
             call = self._shown[shapes, first] = shown
         return check.failure(check.merge_values([np.asarray(v) for v in call(*arguments)]))
 
     def _compiled(self, shapes: tuple, arguments: tuple) -> Callable:
-        trace = self._trace  # JAX traces once for all that is made of one object
+        trace = self._detached(Program._trace)  # JAX traces once for all that is made of one object
         call = jax_compat.jit(trace, donate=(3,))
         small = tiny = long = repeated = False
         if jax_compat.compiles_to_cpu():
@@ -135,6 +144,15 @@ class Program:
         if equations < REPEATING or isinstance(self.cluster.place, NamedSharding):
             return None
         return reroll.rerolled(jax_compat.traced(call, arguments))
+
+    def _detached(self, method: Callable) -> Callable:
+        """A method as a function that does not keep this program: JAX's caches keep functions that they have traced."""
+        program = weakref.ref(self)
+
+        def trace(*arguments: Any) -> Any:
+            return method(program(), *arguments)
+
+        return trace
 
     def _trace(self, *arguments: Any) -> tuple:
         self.traces += 1

@@ -40,6 +40,7 @@ from tfcompat._src.framework.export import export
 from tfcompat._src.framework.function_body import operations_within
 from tfcompat._src.framework.graph import Graph
 from tfcompat._src.framework.operation import Operation, output_dtypes
+from tfcompat._src.framework.recent import Recent
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.runtime import execution_callbacks
 from tfcompat._src.runtime.config import process_config, session_config
@@ -59,7 +60,7 @@ class _EagerRandomState(RandomState):
     def __init__(self) -> None:
         super().__init__()
         self._first: dict[tuple, Operation] = {}
-        self._shared: dict[Operation, Operation] = {}
+        self._shared: weakref.WeakKeyDictionary[Operation, Operation] = weakref.WeakKeyDictionary()
 
     def same_as(self, op: Operation) -> None:
         """Lets `op` go on where operations of its type and attributes are."""
@@ -90,7 +91,8 @@ class EagerState:
         """How often each variable has been written."""
         self.resources: dict[str, Any] = {}
         self.random_state = _EagerRandomState()
-        self.programs: dict[tuple, EagerProgram] = {}
+        self.programs: dict[tuple, Recent] = {}
+        """By op type, attributes and device, those for inputs of some kinds."""
 
     @property
     def variables(self) -> MutableMapping[str, np.ndarray | jax.Array]:
@@ -100,7 +102,7 @@ class EagerState:
     def forget_programs(self) -> None:
         """Forgets where random operations stand, and the programs that have a state."""
         self.random_state = _EagerRandomState()
-        self.programs = {k: p for k, p in self.programs.items() if not p.op.spec.effects.is_stateful}
+        self.programs = {k: p for k, p in self.programs.items() if not op_spec.get(k[0]).effects.is_stateful}
 
 
 class ProcessVariables(VariableState):
@@ -394,9 +396,11 @@ class EagerGraph(Graph):
         kinds = [
             (first_use.setdefault(_key(t), i), *_handle_kind(t)) if is_variable(t) else (t._dtype, t._sizes) for i, t in enumerate(inputs)
         ]
-        key = (spec.name, _hashable(op._attrs), tuple(kinds), device)
-        called = self._called(op._attrs)
-        programs = called[0].programs if called else self.state.programs
+        kind, called = (spec.name, _hashable(op._attrs), device), self._called(op._attrs)
+        programs = called[0].programs if called else self.state.programs.get(kind)
+        if programs is None:
+            programs = self.state.programs.setdefault(kind, Recent())
+        key = (*kind, *kinds)
         found = programs.get(key)
         if found is None:
             found = programs[key] = EagerProgram(self, spec, op._attrs, inputs, device, spec.name)

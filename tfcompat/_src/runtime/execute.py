@@ -99,8 +99,8 @@ def _run_all(plan: Plan, feeds: list[Any], session: RunContext, lent: bool) -> d
         run_steps(plan, values, session)
     finally:
         this_run.end(outer)
-        if lent and feeds:
-            jax.block_until_ready([values.get(t) for cluster in plan.clusters for t in cluster.results[:1]])
+        if lent and plan.reading:
+            jax.block_until_ready([values.get(t) for t in plan.reading])
     if plan.sizes and not plan.is_stale:
         plan.note_sizes(input_shapes(feeds), values)
     for tensor, guard in plan.guarded.items():

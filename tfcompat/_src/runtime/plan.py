@@ -13,6 +13,7 @@ import numpy as np
 from tfcompat._src.framework import errors
 from tfcompat._src.framework.findings import Finding
 from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.recent import SHAPES, Recent
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.control.guards import Guard
 from tfcompat._src.runtime.item import Item, OpItem
@@ -71,7 +72,7 @@ class Cluster:
     differentiated: list[LoopItem] = field(default_factory=list)
     place: Any = None
     assumed: list[tuple[Operation, np.ndarray]] = field(default_factory=list)
-    programs: dict = field(default_factory=dict)
+    programs: Recent = field(default_factory=Recent)
 
     @property
     def waits(self) -> bool:
@@ -129,7 +130,7 @@ class Plan:
     required: list[Operation]
     sources: dict[Item, list[Item]] = field(default_factory=dict)
     sizes: list[Tensor] = field(default_factory=list)
-    seen: dict[tuple, deque[tuple]] = field(default_factory=dict)
+    seen: Recent = field(default_factory=Recent)
     is_stale: bool = False
     is_rest: bool = False
     guarded: dict[Tensor, Guard] = field(default_factory=dict)
@@ -167,9 +168,18 @@ class Plan:
         used = {t for item in items for t in item._inputs}
         return [i for i, t in enumerate(self.feeds) if t in used and t._dtype.is_numpy_compatible]
 
+    @functools.cached_property
+    def reading(self) -> list[Any]:
+        """A result of each compiled call that reads feeds: when it is there, the call reads them no more."""
+        fed = set(self.feeds)
+        return [c.results[0] for c in self.clusters if not fed.isdisjoint((*c.inputs, *c.statics))]
+
     def note_sizes(self, shapes: tuple, values: dict[Tensor, Any]) -> None:
         """Keeps what `sizes` are in a run with feeds of these shapes."""
-        self.seen.setdefault(shapes, deque(maxlen=GUESS_AFTER)).append(tuple([int(values[t]) for t in self.sizes]))
+        last = self.seen.get(shapes)
+        if last is None:
+            last = self.seen[shapes] = deque(maxlen=GUESS_AFTER)
+        last.append(tuple([int(values[t]) for t in self.sizes]))
 
     def guess(self, shapes: tuple) -> tuple | None:
         """What `sizes` will probably be in a run with feeds of these shapes, or None."""
@@ -227,5 +237,7 @@ class Plan:
             for label, tensors in (("inputs", step.inputs), ("compile-time inputs", step.statics), ("outputs", step.outputs)):
                 if tensors:
                     lines.append(f"  {label}: " + ", ".join(t.name for t in tensors))
+            kept = sum(len(p.calls) for p in step.programs.values())
+            lines.append(f"  compiled for {kept} input shape(s); the {SHAPES} that were used last are kept")
         lines.append("fetches: " + (", ".join(t.name for t in self.fetched) or "none"))
         return "\n".join(lines)

@@ -18,6 +18,7 @@ from tfcompat._src.framework.default_stack import SESSIONS
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph import Graph
 from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.recent import SHAPES, Recent
 from tfcompat._src.framework.scopes import get_default_graph
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.proto import messages
@@ -44,7 +45,7 @@ class PreparedRun:
         self.fetches, self.feeds, self.graph_changes = fetches, feeds, graph_changes
         deciding, self.asked = planner.depends_on(fetches.tensors, fetches.targets, feeds)
         self.deciding = [i for i, t in enumerate(feeds) if t in deciding]
-        self.plans: dict[tuple, Plan] = {}
+        self.plans = Recent()
 
     def plan_key(self, feeds: list[Any], variables: dict[str, Any]) -> tuple:
         limited = run_limits.seconds_left() is not None
@@ -82,7 +83,7 @@ class BaseSession:
         self._config = config = mixed_precision_state.configured(config)
         self._closed = False
         self._prepared: dict[Any, PreparedRun] = {}
-        self.loop_plans: dict[tuple, Plan] = {}
+        self.loop_plans = Recent(4 * SHAPES)
         self._large: dict[tuple[Tensor, Any], jax.Array] = {}
         self._servers = self._servers_of(config)
         self.devices = local_servers.devices_of(self._servers, config)
@@ -164,7 +165,9 @@ class BaseSession:
             try:
                 return plan, execute(plan, feeds, self, result, lent)
             except WrongGuess:
-                prepared.plans[prepared.plan_key(feeds, self.variable_state.values)].seen[input_shapes(feeds)].clear()
+                guessed_for = prepared.plans.get(prepared.plan_key(feeds, self.variable_state.values))
+                if guessed_for is not None:
+                    guessed_for.seen.pop(input_shapes(feeds), None)
 
     def _prepare(self, fetches: Any, feed_dict: dict | None) -> tuple[PreparedRun, list[Any]]:
         """The prepared run and the converted feeds; made anew where they are not kept."""
@@ -220,8 +223,13 @@ class BaseSession:
         """The plan of a run as text: compiled clusters, host steps, devices, variables read and written.
 
         `feed_dict` is as for `run`; tensors that it lacks count as not fed.
+
+        Raises:
+          NotImplementedError: other processes take part in the session's runs.
         """
-        return self.plan(fetches, feed_dict).describe()
+        text = self.plan(fetches, feed_dict).describe()
+        prepared, _ = self._prepare(fetches, feed_dict)
+        return f"{text}\nplans of these fetches and feeds: {len(prepared.plans)}; the {prepared.plans.bound} that were used last are kept"
 
     def plan(self, fetches: Any, feed_dict: dict | None = None) -> Plan:
         """The plan of a run, for tests and tools.

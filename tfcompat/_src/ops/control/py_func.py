@@ -62,6 +62,11 @@ def _as_array(value: Any) -> np.ndarray:
     return found.reshape(array.shape)
 
 
+def _argument(value: Any) -> Any:
+    """What the function gets: an array of its own, which it may change, or a NumPy scalar."""
+    return np.array(value, order="C") if np.ndim(value) else np.asarray(value)[()]
+
+
 def _returned(value: Any) -> list[np.ndarray]:
     if value is None:
         return []
@@ -89,9 +94,10 @@ def _call(context, inputs, *, token, Tout):
     if registered is None:
         raise errors.InvalidArgumentError(*node, f"ValueError: callback {token} is not found")
     try:
-        results = _returned(registered.function(*(np.array(x, order="C")[()] for x in inputs)))
+        results = _returned(registered.function(*[_argument(x) for x in inputs]))
     except Exception as e:
         raise error_of_python(e)(*node, f"{type(e).__name__}: {e}\n{traceback.format_exc()}") from e
+    results = [array_memory.private(results, i) for i in range(len(results))]
     for item in (item for r in results if r.dtype == object for item in r.reshape(-1).tolist()):
         if not isinstance(item, (bytes, str)):
             raise errors.InternalError(*node, f"Unsupported object type {type(item).__name__}")
@@ -105,7 +111,7 @@ def _call(context, inputs, *, token, Tout):
                 *node,
                 f"{i}-th value returned by {token} is {_kernel_name(result.dtype)}, but expects {_kernel_name(wanted)}",
             )
-    return tuple(array_memory.private(results, i) for i in range(len(results)))
+    return tuple(results)
 
 
 for _name, _effects in (("PyFunc", Effects(external=True, copies=True)), ("PyFuncStateless", PURE)):

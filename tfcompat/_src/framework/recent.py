@@ -1,0 +1,41 @@
+"""What is made again when it is needed: only what was used last is kept."""
+
+from __future__ import annotations
+
+import collections
+import os
+from collections.abc import Callable, Hashable
+from typing import Any
+
+SHAPES = max(1, int(os.environ.get("TFCOMPAT_KEPT_SHAPES", "64")))
+"""For so many input shapes (or other values that it depends on) the programs of one thing are kept: each takes a megabyte or more."""
+
+
+class Recent(collections.OrderedDict):
+    """A map of at most `bound` entries: where there would be more, those go that `get` found and assignment made longest ago.
+
+    Args:
+      bound: how many are kept. dropped: called with each key that goes.
+    """
+
+    def __init__(self, bound: int = SHAPES, dropped: Callable[[Any], None] | None = None) -> None:
+        super().__init__()
+        self.bound, self._dropped = bound, dropped
+
+    def get(self, key: Hashable, default: Any = None) -> Any:
+        found = dict.get(self, key, default)
+        if found is not default and len(self) > 1:
+            self._use(key)
+        return found
+
+    def __setitem__(self, key: Hashable, value: Any) -> None:
+        super().__setitem__(key, value)
+        self._use(key)
+        while len(self) > self.bound:
+            gone, _ = self.popitem(last=False)
+            if self._dropped is not None:
+                self._dropped(gone)
+
+    def _use(self, key: Hashable) -> None:
+        if key in self:  # another thread may have dropped it
+            self.move_to_end(key)
