@@ -51,9 +51,9 @@ def independent(x):
 
 def added_blocks(x):
     """Each step adds to another block of a wide array."""
-    wide = jnp.zeros((3, 60), np.float32)
+    wide = jnp.zeros((3, 60), x.dtype)
     for t in range(30):
-        wide = jnp.cos(wide) + lax.pad(jnp.sin(x) * x, np.float32(0), ((0, 0, 0), (2 * t, 58 - 2 * t, 0)))
+        wide = jnp.cos(wide) + lax.pad(jnp.sin(x) * x, x.dtype.type(0), ((0, 0, 0), (2 * t, 58 - 2 * t, 0)))
     return wide
 
 
@@ -63,7 +63,7 @@ def kernel_gradient(x, y):
     for _ in range(30):
         a, y = jnp.tanh(a * 0.9), jnp.sin(y + 0.1)
         products.append(a.T @ y)
-    total = jnp.ones((4, 6), np.float32)
+    total = jnp.ones((4, 6), x.dtype)
     for p in products[::-1]:
         total = total + p
     return total
@@ -81,13 +81,14 @@ PROGRAMS = {
 
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
 def test_computes_the_same(function):
-    arguments = PROGRAMS[function]
-    traced = jax.jit(function).trace(*arguments)
-    shorter = reroll.rerolled(traced)
-    equations = jax.make_jaxpr(shorter)(*arguments).jaxpr.eqns
-    assert any(e.primitive.name == "scan" for e in equations)
-    assert len(equations) < 0.5 * len(traced.jaxpr.jaxpr.eqns)
-    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-5), function(*arguments), jax.jit(shorter)(*arguments))
+    arguments = [a.astype(np.float64) for a in PROGRAMS[function]]  # the gradients of so many steps multiply rounding errors
+    with jax.enable_x64(True):
+        traced = jax.jit(function).trace(*arguments)
+        shorter = reroll.rerolled(traced)
+        equations = jax.make_jaxpr(shorter)(*arguments).jaxpr.eqns
+        assert any(e.primitive.name == "scan" for e in equations)
+        assert len(equations) < 0.5 * len(traced.jaxpr.jaxpr.eqns)
+        jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-11), function(*arguments), jax.jit(shorter)(*arguments))
 
 
 def test_products_that_are_only_added_up_are_one_product():

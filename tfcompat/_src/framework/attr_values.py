@@ -162,7 +162,7 @@ def misfit(proto: Any, wanted: str) -> str:
         found = f"list({_KINDS[name]})" if kind == "list" else _KINDS[name]
         if found != wanted:
             return f"AttrValue had value with type {found!r} when {wanted!r} expected"
-        problems = (_type_problem(v) for v in values) if field == "type" else ()
+        problems = (_type_problem(v) for v in values) if name == "type" else ()
         problem = next(filter(None, problems), "")
         if problem:
             return problem

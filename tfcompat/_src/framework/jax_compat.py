@@ -23,8 +23,9 @@ SUPPORTED = "jax>=0.10,<0.13"
 """What pyproject.toml asks for."""
 
 try:
-    from jax._src import xla_bridge
+    from jax._src import compilation_cache, xla_bridge
     from jax._src.array import ArrayImpl
+    from jax._src.compilation_cache import get_file_cache
     from jax._src.config import no_tracing
     from jax._src.interpreters.partial_eval import dce_jaxpr
     from jax.extend.core import ClosedJaxpr, jaxprs_in_params
@@ -63,12 +64,19 @@ _ALIGNMENT = 64  # of memory that JAX takes over without a copy
 VERSIONS = f"jax {jax.__version__}, jaxlib {jaxlib.__version__}"
 
 
-def keep_programs(folder: str) -> None:
-    """Keeps compiled programs in a folder, and takes them from there; settings made by others stay as they are."""
-    if jax.config.jax_compilation_cache_dir is None:
-        jax.config.update("jax_compilation_cache_dir", folder)
-        if "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS" not in os.environ:
-            jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.3)
+def keep_programs(folder: str, store: Any) -> None:
+    """Lets JAX keep compiled programs and take them from there; settings made by others stay as they are.
+
+    Args:
+      folder: the value of `jax_compilation_cache_dir` for which JAX uses the store.
+      store: has `get(key) -> bytes | None` and `put(key, value)`.
+    """
+    if jax.config.jax_compilation_cache_dir is not None:
+        return
+    compilation_cache.get_file_cache = lambda path: (store, path) if path == folder else get_file_cache(path)
+    jax.config.update("jax_compilation_cache_dir", folder)
+    if "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS" not in os.environ:
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.3)
 
 
 def x64() -> jax_threads.Using:

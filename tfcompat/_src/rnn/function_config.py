@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import marshal
 import sys
 import types
 from collections.abc import Callable
 from typing import Any
+
+from tfcompat._src.platform import function_code
 
 
 def function_config(function: Any, key: str, module_key: str | None = None) -> dict[str, Any]:
@@ -17,9 +17,8 @@ def function_config(function: Any, key: str, module_key: str | None = None) -> d
       ValueError: `function` is not callable.
     """
     if isinstance(function, types.FunctionType):
-        code = base64.encodebytes(marshal.dumps(function.__code__)).decode("ascii")
         closure = tuple(cell.cell_contents for cell in function.__closure__ or ()) or None
-        dumped, kind = (code, function.__defaults__, closure), "lambda"
+        dumped, kind = (function_code.dumps(function.__code__), function.__defaults__, closure), "lambda"
     elif callable(function):
         dumped, kind = function.__name__, "function"
     else:
@@ -30,10 +29,10 @@ def function_config(function: Any, key: str, module_key: str | None = None) -> d
 def function_from_config(
     config: dict[str, Any], key: str, custom_objects: dict[str, Any] | None, module_key: str | None = None
 ) -> Callable:
-    """Takes out of `config` what `function_config` put there, and gives the function.
+    """Takes out of `config` what `function_config` put there, and gives the function; a custom object `key` comes first.
 
     Raises:
-      ValueError: no object has the name. TypeError: the kind of function is unknown.
+      ValueError: no object has the name, or another version of Python wrote the code. TypeError: the kind of function is unknown.
     """
     module = sys.modules.get(config.pop(module_key or f"{key}_module", None))
     known = {**(vars(module) if module else {}), **(custom_objects or {})}
@@ -44,7 +43,9 @@ def function_from_config(
         return known[dumped]
     if kind != "lambda":
         raise TypeError("Unknown function type:", kind)
+    if custom_objects and key in custom_objects:
+        return custom_objects[key]
     code, defaults, closure = dumped
     cells = tuple(types.CellType(value) for value in closure) if closure else None
-    loaded = marshal.loads(base64.decodebytes(code.encode("ascii")))
+    loaded = function_code.loads(code, f"the cell's {key}", key)
     return types.FunctionType(loaded, known, argdefs=None if defaults is None else tuple(defaults), closure=cells)

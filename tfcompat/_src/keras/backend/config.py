@@ -26,7 +26,7 @@ class _Settings:
 def _read_settings() -> _Settings:
     """The settings of `$KERAS_HOME/keras.json` (by default in ~/.keras), where it exists and can be read."""
     settings = _Settings()
-    home = os.environ.get("KERAS_HOME") or pathlib.Path.home() / ".keras"
+    home = os.environ.get("KERAS_HOME") or os.path.expanduser("~/.keras")
     path = pathlib.Path(home, "keras.json")
     try:
         found = json.loads(path.read_text())

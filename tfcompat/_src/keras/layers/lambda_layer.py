@@ -90,12 +90,22 @@ class Lambda(Layer):
 
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: dict[str, Any] | None = None) -> Lambda:
-        """A layer from what `get_config` gave; a lambda is made of its bytecode."""
-        config = dict(config)
+        """A layer from what `get_config` gave.
+
+        Args:
+          config: a Python function in it is stored as bytecode, which only the version of Python that wrote it can run.
+          custom_objects: dict from names to objects. What has the layer's name is called instead of the stored function,
+            and what is called "<name>/output_shape" or "<name>/mask" instead of those.
+
+        Raises:
+          ValueError: another version of Python wrote the bytecode of a function, and no custom object stands in for it.
+        """
+        config, layer = dict(config), config.get("name") or "Lambda"
         for name in ("function", "output_shape", "mask"):
             module = config.pop("module" if name == "function" else f"{name}_module", None)
             kind = config.pop(f"{name}_type", None)
-            config[name] = _deserialized(config[name], kind, module, custom_objects) if name in config else None
+            key = layer if name == "function" else f"{layer}/{name}"
+            config[name] = _deserialized(config[name], kind, module, custom_objects, key) if name in config else None
         arguments = config.get("arguments") or {}
         config["arguments"] = {
             key: np.array(value["value"]) if isinstance(value, dict) and value.get("type") == "ndarray" else value
@@ -115,7 +125,9 @@ def _serialized(value: Any, raw_allowed: bool) -> tuple[Any, str, str | None]:
     raise ValueError(f"Invalid input for serialization, type: {type(value)} ")
 
 
-def _deserialized(value: Any, kind: str, module: str | None, custom_objects: dict[str, Any] | None) -> Any:
+def _deserialized(value: Any, kind: str, module: str | None, custom_objects: dict[str, Any] | None, key: str) -> Any:
+    if kind == "lambda" and custom_objects and key in custom_objects:
+        return custom_objects[key]
     names = {**globals(), **(custom_objects or {})}
     if module in sys.modules:
         names = {**globals(), **vars(sys.modules[module]), **(custom_objects or {})}
@@ -126,7 +138,7 @@ def _deserialized(value: Any, kind: str, module: str | None, custom_objects: dic
             value, custom_objects=custom_objects, printable_module_name="function in Lambda layer"
         )
     if kind == "lambda":
-        return func_load(value, globs=names)
+        return func_load(value, globs=names, owner=f"the Lambda layer {key!r}", key=key)
     if kind == "raw":
         return value
     raise TypeError("Unknown function type:", kind)

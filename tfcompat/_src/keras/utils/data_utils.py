@@ -19,7 +19,7 @@ from tfcompat._src.keras.utils.progbar import Progbar
 
 def data_dir(cache_subdir: str = "datasets", cache_dir: str | None = None) -> pathlib.Path:
     """The folder for data, ~/.keras/datasets by default, below the temporary folder where ~/.keras cannot be written."""
-    base = pathlib.Path(cache_dir).expanduser() if cache_dir else pathlib.Path.home() / ".keras"
+    base = pathlib.Path(os.path.expanduser(cache_dir or "~/.keras"))
     if not os.access(base, os.W_OK):
         base = pathlib.Path(tempfile.gettempdir(), ".keras")
     return base / cache_subdir

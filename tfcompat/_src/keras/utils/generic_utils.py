@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import codecs
 import inspect
-import marshal
 import re
 import types
 from collections.abc import Callable, Iterable, Mapping
@@ -16,6 +14,7 @@ from tfcompat._src.framework import nest
 from tfcompat._src.framework.dtypes import DType
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.tensor_shape import Dimension, TensorShape
+from tfcompat._src.platform import function_code
 
 _custom_objects: dict[str, Any] = {}
 
@@ -159,30 +158,31 @@ def get_json_type(obj: Any) -> Any:
 
 
 def func_dump(func: Callable) -> tuple[str, Any, Any]:
-    """A function as (its byte code in base64, defaults, values of its closure)."""
-    code = codecs.encode(marshal.dumps(func.__code__), "base64").decode("ascii")
+    """A function as (its byte code as text, defaults, values of its closure)."""
     closure = tuple(cell.cell_contents for cell in func.__closure__) if func.__closure__ else None
-    return code, func.__defaults__, closure
+    return function_code.dumps(func.__code__), func.__defaults__, closure
 
 
-def func_load(code: Any, defaults: Any = None, closure: Any = None, globs: Any = None) -> Callable:
+def func_load(
+    code: Any, defaults: Any = None, closure: Any = None, globs: Any = None, owner: str = "a layer", key: str = "name"
+) -> Callable:
     """The function that `func_dump` took apart.
 
     Args:
-      code: base64 of the byte code of the same version of Python, or all that `func_dump` returned.
+      code: text of the byte code, or all that `func_dump` returned.
       defaults, closure: values.
       globs: the globals of the function.
+      owner, key: for messages: whose function it is, and which entry of `custom_objects` stands in for it.
+
+    Raises:
+      ValueError: another version of Python wrote the code.
     """
     if isinstance(code, (tuple, list)):
         code, defaults, closure = code
         defaults = tuple(defaults) if isinstance(defaults, list) else defaults
     if closure is not None:
         closure = tuple(v if isinstance(v, types.CellType) else types.CellType(v) for v in closure)
-    try:
-        raw = codecs.decode(code.encode("ascii"), "base64")
-    except (UnicodeEncodeError, ValueError):
-        raw = code.encode("raw_unicode_escape")
-    loaded = marshal.loads(raw)
+    loaded = function_code.loads(code, owner, key)
     return types.FunctionType(
         loaded, globals() if globs is None else globs, name=loaded.co_name, argdefs=defaults, closure=closure
     )
