@@ -277,6 +277,8 @@ def _call_program(program: Program, cluster: Cluster, inputs: tuple, known: dict
     """Calls a program; its outputs, or None where it must run again with more room for growing arrays."""
     place, state = cluster.place, session.variable_state
     large = tuple([session.large_constant(t, known[t], place) for t in cluster.large])
+    if cluster.randoms:
+        session.random_state.await_turn(cluster.randoms)
     with state.lock:
         rng = session.random_state.rows(cluster.randoms) if cluster.randoms else ()
         read = state.on_device(cluster.reads, cluster.read_keys, place) if cluster.reads else ()
@@ -404,6 +406,8 @@ def _stateful_runner(op: Operation) -> Callable[[dict[Tensor, Any], Any], None]:
 
     def run(values: dict[Tensor, Any], session: Any) -> None:
         read = accesses(op, values)[0] if any(t in values for t in refs) else reads
+        if op.spec.effects.random:
+            session.random_state.await_turn([op])
         with session.variable_state.lock if writes or op.spec.effects.random else contextlib.nullcontext():
             _run_stateful(op, read, writes, values, session)
 
