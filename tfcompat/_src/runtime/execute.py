@@ -453,7 +453,7 @@ def _current(session: Any, variable: Operation, must_exist: bool) -> Any:
 def _call(op: Operation, kernel: Any, arguments: list, keywords: dict) -> Any:
     checks.COLLECTOR.op = op
     try:
-        if not op.spec.context:
+        if not (op.spec.context or op.spec.effects.external):
             return kernel(*arguments, **keywords)
         with jax_threads.Waiting():
             return kernel(*arguments, **keywords)
