@@ -40,9 +40,9 @@ LAST_LINE = {"dequeue": "a text", "raises": "ValueError: nobody catches this", "
 """The end of standard error; elsewhere it has no word of a failure."""
 
 
-def ended(program):
-    """Runs a program: the finished process, and the seconds from its last line to its end."""
-    command = [*COMMAND, str(PROGRAMS / f"{program}.py")]
+def ended(program, command=COMMAND):
+    """Runs a program: exit status, standard output and error, and the seconds from its first line to its end."""
+    command = [*command, str(PROGRAMS / f"{program}.py")]
     path = os.pathsep.join(p for p in (str(ROOT), os.environ.get("PYTHONPATH")) if p)
     env = dict(os.environ, PYTHONPATH=path, PYTHONUNBUFFERED="1", JAX_PLATFORMS="cpu")
     with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -53,9 +53,9 @@ def ended(program):
     return process.returncode, first + rest, errors, took
 
 
-def check(program, status, output):
+def check(program, status, output, command=COMMAND):
     for _ in range(COUNT):
-        found, printed, errors, took = ended(program)
+        found, printed, errors, took = ended(program, command)
         assert (found, printed) == (status, output), errors
         assert "FATAL" not in errors and "terminate called" not in errors and "Exception ignored" not in errors
         if program in LAST_LINE:
@@ -66,6 +66,12 @@ def check(program, status, output):
 @pytest.mark.parametrize("program", sorted(OF_TENSORFLOW))
 def test_program_ends_as_with_tensorflow(program):
     check(program, *OF_TENSORFLOW[program])
+
+
+@pytest.mark.parametrize("program", ["app", "eager", "raises", "runners", "threads"])
+def test_program_that_uses_the_library_ends_so_too(program):
+    install = "import sys, runpy, tfcompat; tfcompat.install_as_tensorflow(); runpy.run_path(sys.argv[1], run_name='__main__')"
+    check(program, *OF_TENSORFLOW[program], [sys.executable, "-c", install])
 
 
 def test_interrupted_program_ends_as_python_ends():

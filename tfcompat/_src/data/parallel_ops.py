@@ -32,6 +32,7 @@ from tfcompat._src.data.transform_ops import (
     outer_start,
 )
 from tfcompat._src.data.values import DatasetValue, Element, Next, Scope, dataset_of, dataset_op
+from tfcompat._src.framework import jax_threads
 from tfcompat._src.ops.queues.resource import invalid
 from tfcompat._src.runtime.random_state import RandomState
 
@@ -66,7 +67,7 @@ class _Turns:
 
     def wait(self, number: int, op: Any) -> None:
         """Waits until all earlier calls have drawn for `op`, or are over."""
-        with self.changed:
+        with jax_threads.Waiting(), self.changed:
             while not all(op in done for earlier, done in list(self.drawn.items()) if earlier < number):
                 self.changed.wait()
 
@@ -86,8 +87,12 @@ class _Call:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._scope, name)
 
+    def await_turn(self, ops: list) -> None:
+        for op in ops:
+            self._turns.wait(self._number, op)
+
     def row(self, op: Any) -> np.ndarray:
-        self._turns.wait(self._number, op)
+        self.await_turn([op])
         return self._turns.state.row(op)
 
     def rows(self, ops: list) -> np.ndarray:

@@ -75,6 +75,8 @@ class Waiting:
 
     def __enter__(self) -> None:
         self._depth = _depths.pop(threading.get_ident(), 0)
+        if not _Process.is_open:
+            _left.release()
 
     def __exit__(self, *raised: Any) -> None:
         if self._depth:

@@ -186,6 +186,8 @@ def run_cluster(cluster: Cluster, known: dict[Tensor, Any], values: dict[Tensor,
 def _call_program(program: Program, cluster: Cluster, inputs: tuple, known: dict[Tensor, Any], session: RunContext) -> Sequence[Any] | None:
     """Calls a program; its outputs, or None where it must run again with more room for growing arrays."""
     large = tuple([session.large_constant(t, known[t], cluster.place) for t in cluster.large])
+    if cluster.randoms:
+        session.random_state.await_turn(cluster.randoms)
     if cluster.has_loops and cluster.place is None and jax_compat.compiles_to_cpu():
         with run_limits.stoppable(session) as flag:
             outputs, error = _called(program, cluster, inputs, (*large, flag.array), session)
@@ -316,6 +318,8 @@ def _stateful_runner(op: Operation) -> Callable[[dict[Tensor, Any], Any], None]:
 
     def run(values: dict[Tensor, Any], session: RunContext) -> None:
         read = accesses(op, values)[0] if any(t in values for t in refs) else reads
+        if op.spec.effects.random:
+            session.random_state.await_turn([op])
         with session.variable_state.lock if writes or op.spec.effects.random else contextlib.nullcontext():
             _run_stateful(op, read, writes, values, session)
 
@@ -361,7 +365,7 @@ def _current(session: RunContext, variable: Operation, must_exist: bool) -> Any:
 def _call(op: Operation, kernel: Any, arguments: list, keywords: dict) -> Any:
     checks.COLLECTOR.op = op
     try:
-        if not op.spec.context:
+        if not (op.spec.context or op.spec.effects.external):
             return kernel(*arguments, **keywords)
         with jax_threads.Waiting():
             return kernel(*arguments, **keywords)

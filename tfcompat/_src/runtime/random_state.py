@@ -17,6 +17,9 @@ class RandomState:
         self._starts: dict[Operation, np.ndarray] = {}
         self._moved: dict[Operation, int] = {}
 
+    def await_turn(self, ops: list[Operation]) -> None:
+        """Waits until the operations may draw, before the lock of the variables is taken: at once, where no calls run at the same time."""
+
     def row(self, op: Operation) -> np.ndarray:
         """uint32[6] for the next execution of `op`: the key (2), then the counter (4), least significant word first."""
         start = self._starts.get(op)
