@@ -22,7 +22,6 @@ from tfcompat._src.runtime.item import Item, OpItem
 from tfcompat._src.runtime.lower import ROUTES, flatten_results
 from tfcompat._src.runtime.plan import HostStep, Plan
 from tfcompat._src.runtime.planner import Request
-from tfcompat._src.runtime.variable_state import HANDLE_OPS
 
 
 class _Instance:
@@ -70,7 +69,7 @@ class Prepared:
 
 def _is_plain(item: Item) -> bool:
     """Whether a step is a NumPy kernel of values alone."""
-    if not isinstance(item, OpItem) or item.type in ROUTES or item.type in HANDLE_OPS:
+    if not isinstance(item, OpItem) or item.type in ROUTES or item.facts.names_variable:
         return False
     spec = item.spec
     if spec.effects != op_spec.PURE or spec.context or not (spec.place == op_spec.HOST or spec.numpy_kernel):

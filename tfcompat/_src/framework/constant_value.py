@@ -46,6 +46,11 @@ def known_value(tensor: Tensor) -> np.ndarray | None:
     return None if found is _UNKNOWN else found
 
 
+def is_constant(op: Any) -> bool:
+    """Whether an operation gives a value that the graph holds."""
+    return op.type == "Const"
+
+
 def constant_of(op: Any) -> np.ndarray | None:
     """The value of a Const; None where its message holds none."""
     value = op._attrs["value"]

@@ -88,30 +88,49 @@ class Facts:
     """What the planner knows of an op type beside its kernel.
 
     Attributes:
+      names_variable: its output is the name of a variable. is_placeholder: its output is to be fed.
+      tells_status: it tells whether a variable has a value. forgets: it takes the value of a variable or a resource away.
       rows_by: the input that says which rows are picked or added up. picks: whether they are picked out of the first input.
+      row_count: where rows are added up, the input that says how many there are then.
       varying_length: how long results are depends on data.
       rejects: it draws until a sample is accepted.
       hands_on: the input that it hands on, or stores, as it is.
       reads_through: it gives what it reads, and nothing else.
       cuts: it cuts a piece out of its first input where the others say.
       scales_rows: it does the same to every number of the rows that it gets.
+      compares: of a comparison of two numbers, whether the first is to be less (1) or greater (-1), and whether it may be equal (1, 0).
+      conjoins: it is true where both inputs are. counts: it adds its inputs (1), or takes the second from the first (-1).
+      adds_all: it adds up a list. reduces: "sum" or "mean" of elements. joins: a list along a "new" dimension, or along an "old" one.
       reads_files: it reads a checkpoint.
       costly: most of the time of a program goes to ops like this.
     """
 
+    names_variable: bool = False
+    is_placeholder: bool = False
+    tells_status: bool = False
+    forgets: bool = False
     rows_by: str = ""
     picks: bool = False
+    row_count: str = ""
     varying_length: bool = False
     rejects: bool = False
     hands_on: str = ""
     reads_through: bool = False
     cuts: bool = False
     scales_rows: bool = False
+    compares: tuple[int, int] | None = None
+    conjoins: bool = False
+    counts: int = 0
+    adds_all: bool = False
+    reduces: str = ""
+    joins: str = ""
     reads_files: bool = False
     costly: bool = False
 
 
+NO_FACTS = Facts()
 COSTLY = Facts(costly=True)
+NAMES_VARIABLE = Facts(names_variable=True)
 
 
 @dataclass(frozen=True)
@@ -131,6 +150,8 @@ class OpSpec:
         (an index that moves in a loop).
       shape_only: inputs of which the kernel uses shape and dtype alone; such a kernel returns NumPy values.
       fold: a NumPy twin of the kernel that gives the same bits; `True` where the kernel itself is written in NumPy.
+      near: a NumPy kernel for floating numbers that is equal but for rounding, for shapes that come once and are not worth compiling.
+      slope: makes of the kernel one whose derivative is TensorFlow's, where JAX's is another.
       effects: what the op reads, writes or prints.
       place: DEVICE (traced into a compiled cluster) or HOST (a step between clusters).
       reserve: for random ops, `reserve(outputs, *inputs, **attrs) -> int`: how far the counter moves.
@@ -152,6 +173,8 @@ class OpSpec:
     constants: tuple[str, ...] = ()
     shape_only: tuple[str, ...] = ()
     fold: Callable | bool | None = None
+    near: Callable | None = None
+    slope: Callable[[Callable], Callable] | None = None
     effects: Effects = PURE
     place: str = DEVICE
     reserve: Callable | None = None
@@ -159,7 +182,7 @@ class OpSpec:
     padded: Callable | None = None
     counted: tuple[str, ...] = ()
     traceable: Callable | None = None
-    facts: Facts = Facts()
+    facts: Facts = NO_FACTS
     where: str = ""
     node_class: Any = None
 

@@ -25,11 +25,12 @@ from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.flow.array_value import FIRST_CAPACITY, ArrayHandle, ArrayOverflow, DeviceArray, HostArray
 from tfcompat._src.proto import messages
-from tfcompat._src.runtime import failure, trace, uncompiled
+from tfcompat._src.runtime import failure, trace
 from tfcompat._src.runtime.compile import Program, input_shapes
 from tfcompat._src.runtime.compiled_call import CompiledCall
 from tfcompat._src.runtime.cond_item import CondItem
 from tfcompat._src.runtime.driven_by_host import HostCond, HostLoop, run_backwards
+from tfcompat._src.runtime.fold import near_kernel
 from tfcompat._src.runtime.item import Item
 from tfcompat._src.runtime.loop_program import LoopGradientItem, LoopItem
 from tfcompat._src.runtime.lower import (
@@ -44,7 +45,7 @@ from tfcompat._src.runtime.lower import (
 from tfcompat._src.runtime.plan import Cluster, HostStep, Plan, Step
 from tfcompat._src.runtime.postpone import run_apart
 from tfcompat._src.runtime.run_context import RunContext
-from tfcompat._src.runtime.variable_state import accesses, uninitialized, variable_key, variable_op
+from tfcompat._src.runtime.variable_state import accesses, is_identity, uninitialized, variable_key, variable_op
 
 
 def execute(
@@ -264,7 +265,7 @@ def _runner(item: Item) -> Callable[[dict[Tensor, Any], RunContext], None]:
     if isinstance(item, LoopGradientItem):
         return lambda values, session: run_backwards(item, values)
     op = item.operations[0]
-    if op.type == "Identity" and op._outputs[0]._dtype.name == "resource" and variable_op(op._outputs[0]) is not None:
+    if is_identity(op) and op._outputs[0]._dtype.name == "resource" and variable_op(op._outputs[0]) is not None:
         return lambda values, session: None
     if op.type in ROUTES:
         return lambda values, session: ROUTES[op.type](op, Frame(values, {}))
@@ -304,7 +305,7 @@ def _stateless_runner(op: Operation) -> Callable[[dict[Tensor, Any], Any], None]
 def _numpy_kernel(op: Operation) -> tuple[Callable, tuple[str, ...]]:
     """The kernel for NumPy values, and the attributes that it takes."""
     spec = op.spec
-    if spec.numpy_kernel is None and (found := uncompiled.kernel(op)) is not None:
+    if spec.numpy_kernel is None and (found := near_kernel(op)) is not None:
         return found, op_spec.keyword_names(found)
     if spec.place == "host" or spec.numpy_kernel is None or spec.numpy_kernel is spec.kernel:
         return spec.kernel, spec.kernel_attrs

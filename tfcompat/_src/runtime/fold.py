@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from tfcompat._src.framework import errors
-from tfcompat._src.framework.constant_value import KnownShape, call_numpy_kernel, constant_of
+from tfcompat._src.framework.constant_value import KnownShape, call_numpy_kernel, constant_of, is_constant
+from tfcompat._src.framework.op_spec import PURE
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
 
@@ -18,7 +20,7 @@ def fold(ops: list[Operation], fed: set[Tensor], given: dict[Tensor, np.ndarray]
     """The tensors of `ops` that constants, and the `given` values, alone determine."""
     known: dict[Tensor, np.ndarray] = dict(given or {})
     for op in ops:
-        if op.type == "Const":
+        if is_constant(op):
             value = constant_of(op)
             if op._outputs[0] not in fed and value is not None:
                 known.setdefault(op._outputs[0], value)
@@ -39,7 +41,7 @@ def _folded(op: Operation, values: list[Any]) -> tuple:
 
 def _needs_no_run(op: Operation, known: dict[Tensor, np.ndarray]) -> bool:
     """Whether waiting for an operation is no waiting at all, so that users of its waiters need not wait either."""
-    if op.type == "NoOp":
+    if not op._outputs and op.spec.effects == PURE:
         return all(_needs_no_run(c, known) for c in op._control_inputs)
     return bool(op._outputs) and all(t in known for t in op._outputs)
 
@@ -50,6 +52,11 @@ def can_fold(op: Operation) -> bool:
     if spec.numpy_kernel is None or spec.effects.is_stateful or spec.effects.reads or spec.effects.writes:
         return False
     return all(_size(t) <= MAX_FOLDED_ELEMENTS for t in op._outputs)
+
+
+def near_kernel(op: Operation) -> Callable | None:
+    """A NumPy kernel that is equal but for rounding, for work on shapes that come once; None where there is none."""
+    return op.spec.near if op._outputs and op._outputs[0]._dtype.is_floating else None
 
 
 def _size(tensor: Tensor) -> int:

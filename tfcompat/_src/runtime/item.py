@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
 
-from tfcompat._src.framework.op_spec import PURE, Effects, OpSpec
+from tfcompat._src.framework.op_spec import NO_FACTS, PURE, Effects, Facts, OpSpec
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.runtime.variable_state import accesses
+from tfcompat._src.runtime.variable_state import accesses, is_ref_read
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -26,7 +26,8 @@ class Item:
       operations: all operations inside, in order. stands_for: the operations of the graph in whose place it is.
       reads, writes: the handle operations of the variables that it reads and writes.
       constants: the positions of the inputs that must be NumPy values when it is compiled.
-      effects: what it does beside that. counted_positions: inputs of which it takes more entries than there are.
+      effects: what it does beside that. facts: what the planner knows of an operation's type.
+      counted_positions: inputs of which it takes more entries than there are.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Item:
     writes: tuple[Operation, ...] = ()
     constants: frozenset[int] = frozenset()
     effects: Effects = PURE
+    facts: Facts = NO_FACTS
     counted_positions: tuple[int, ...] = ()
 
     def __repr__(self) -> str:
@@ -59,7 +61,7 @@ class OpItem(Item):
         self.__dict__.update(
             op=op, spec=spec, name=op._name, type=op.type, _id=op._id, _inputs=op._inputs, _outputs=op._outputs,
             _control_inputs=op._control_inputs, operations=(op,), stands_for=(op,), reads=reads, writes=writes,
-            constants=op.constant_positions(), effects=spec.effects, counted_positions=spec.counted_positions,
+            constants=op.constant_positions(), effects=spec.effects, facts=spec.facts, counted_positions=spec.counted_positions,
         )  # fmt: skip
 
 
@@ -91,3 +93,8 @@ def accesses_of(nodes: Iterable[Node], fed: Container[Tensor]) -> tuple[list[Ope
 def constants_of(node: Node) -> frozenset[int]:
     """The positions of the inputs that a node needs as NumPy values when it is compiled."""
     return node.constant_positions() if isinstance(node, Operation) else node.constants
+
+
+def is_ref_read_item(item: Item) -> bool:
+    """Whether an item reads a ref: its output is an alias of the variable."""
+    return isinstance(item, OpItem) and is_ref_read(item.op)

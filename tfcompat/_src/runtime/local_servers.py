@@ -12,7 +12,7 @@ from typing import Any
 from tfcompat._src.framework import errors
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.runtime.devices import TASK, Device, session_devices
-from tfcompat._src.runtime.variable_state import HANDLE_OPS, VariableState, variable_key
+from tfcompat._src.runtime.variable_state import VariableState, variable_key
 
 _SCHEME = "grpc://"
 _running: weakref.WeakValueDictionary[str, LocalServer] = weakref.WeakValueDictionary()
@@ -86,7 +86,7 @@ class _ClusterValues(MutableMapping):
     def _place(self, key: str) -> dict[str, Any]:
         if key not in self._places:
             for op in self._graph.get_operations():
-                if op.type in HANDLE_OPS and variable_key(op) not in self._places:
+                if op.spec.facts.names_variable and variable_key(op) not in self._places:
                     self._places[variable_key(op)] = self._servers[self._task_of(op)].variable_state.held
         return self._places[key]
 

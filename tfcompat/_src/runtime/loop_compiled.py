@@ -14,6 +14,7 @@ from tfcompat._src.framework import checks, errors
 from tfcompat._src.framework.findings import Finding, Kind
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.control.loop_topology import Variable
+from tfcompat._src.ops.flow.array_origin import written_at
 from tfcompat._src.ops.flow.array_value import COUNTERS, DeviceArray
 from tfcompat._src.runtime.differentiable_loop import bounded_scan, bounded_while
 from tfcompat._src.runtime.item import OpItem
@@ -82,12 +83,12 @@ class LoopLowering:
 
     def _written_in_turn(self, variable: Variable, entering: Any) -> range | None:
         """Where the iterations write in a TensorArray that is a loop variable, when each writes one element at a counter."""
-        write = behind_identity(variable.following).op
-        if write.type != "TensorArrayWriteV3" or not isinstance(entering, DeviceArray) or not entering.is_unwritten or entering.meta.source:
+        write = written_at(behind_identity(variable.following))
+        if write is None or not isinstance(entering, DeviceArray) or not entering.is_unwritten or entering.meta.source:
             return None
-        if behind_identity(write._inputs[3]) not in self.program.names_inside(variable):
+        index, before = map(behind_identity, write)
+        if before not in self.program.names_inside(variable):
             return None
-        index = behind_identity(write._inputs[1])
         return next((s for v, s in zip(self.program.variables, self.spans) if s is not None and index in self.program.names_inside(v)), None)
 
     # ---- one iteration ----

@@ -19,16 +19,16 @@ from tfcompat._src.framework.ordering import topological
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.control.loop_ops import ENTER, EXIT, NEXT_ITERATION
 from tfcompat._src.ops.control.loop_topology import Loop, Variable
+from tfcompat._src.ops.flow.array_origin import FORWARDS_HANDLE, fixed_length, is_length
 from tfcompat._src.runtime.cond_item import CondItem
 from tfcompat._src.runtime.fold import can_fold, fold
 from tfcompat._src.runtime.item import Item, Node, accesses_of
-from tfcompat._src.runtime.variable_state import is_ref_read, variable_key, variable_op
+from tfcompat._src.runtime.variable_state import is_identity, is_ref_read, variable_key, variable_op
 
 MAX_ENTERING_ELEMENTS = 1024
 CANCELLED = "[_Derived_]Loop execution was cancelled."
 SHORT = 1000
 """A compiled loop that is known to go round no more often does not look whether it is to end."""
-COMPARISONS = {"Less": (1, 0), "LessEqual": (1, 1), "Greater": (-1, 0), "GreaterEqual": (-1, 1)}
 GRADIENTS = ("LoopGradient", "LoopGradientGradient")
 Known = dict[Tensor, np.ndarray]
 IsStatic = Callable[[Tensor], bool]
@@ -169,8 +169,8 @@ class LoopProgram:
             return {self.aliases.get(tensor, op)._inputs[0]}
         if tensor in self._variable_of:
             return None
-        if op.type == "TensorArraySizeV3":
-            return self._array_needs(op)
+        if is_length(op):
+            return self._length_needs(op)
         if not op._inputs or not can_fold(op) or op.type in ENTER:
             return None
         found: set[Tensor] = set()
@@ -182,12 +182,10 @@ class LoopProgram:
                 found |= inner
         return found
 
-    def _array_needs(self, op: Operation) -> set[Tensor] | None:
-        """What the size of a TensorArray made inside the loop hangs on."""
-        source = op._inputs[0].op
-        if source.type != "TensorArrayV3" or source._attrs["dynamic_size"]:
-            return None
-        return self.static_needs(source._inputs[0])
+    def _length_needs(self, op: Operation) -> set[Tensor] | None:
+        """What the length of a TensorArray made inside the loop hangs on."""
+        length = fixed_length(op) if op._inputs[0].op.type not in FORWARDS_HANDLE else None
+        return None if length is None else self.static_needs(length)
 
     def _is_static(self, tensor: Tensor) -> bool:
         return self.static_needs(tensor) is not None
@@ -229,7 +227,7 @@ class LoopProgram:
         found, pending = [], [self.condition._inputs[0]]
         while pending:
             op = behind_identity(pending.pop()).op
-            if op.type == "LogicalAnd":
+            if op.spec.facts.conjoins:
                 pending.extend(op._inputs)
             else:
                 found.append(op)
@@ -237,9 +235,9 @@ class LoopProgram:
 
     def _counter(self, op: Operation) -> tuple[Variable, Tensor, int, bool] | None:
         """(variable, limit, step, whether the limit counts) of a comparison between a counter and its limit."""
-        if op.type not in COMPARISONS:
+        if op.spec.facts.compares is None:
             return None
-        sign, closed = COMPARISONS[op.type]
+        sign, closed = op.spec.facts.compares
         for side, direction in ((0, sign), (1, -sign)):
             variable = self._variable_of.get(behind_identity(op._inputs[side]))
             step = self.step(variable) if variable is not None else None
@@ -250,12 +248,13 @@ class LoopProgram:
     def step(self, variable: Variable) -> int | None:
         """What a counter grows by in each iteration, or None where it is no counter."""
         op = behind_identity(variable.following).op
-        if op.type not in ("Add", "AddV2", "Sub") or not op._outputs[0]._dtype.is_integer:
+        sign = op.spec.facts.counts
+        if not sign or not op._outputs[0]._dtype.is_integer:
             return None
-        for side in (0, 1) if op.type != "Sub" else (0,):
+        for side in (0, 1) if sign > 0 else (0,):
             step = self.known.get(op._inputs[1 - side])
             if self._variable_of.get(behind_identity(op._inputs[side])) is variable and step is not None and step.ndim == 0:
-                return -int(step) if op.type == "Sub" else int(step)
+                return sign * int(step)
         return None
 
     def bound(self, lookup: Callable[[Tensor], Any]) -> tuple[int | None, bool]:
@@ -365,7 +364,7 @@ def _is_known(value: Any) -> bool:
 
 def behind_identity(tensor: Tensor) -> Tensor:
     """The tensor that Identity nodes pass on."""
-    while tensor.op.type in ("Identity", "RefIdentity"):
+    while tensor.op.type == "RefIdentity" or is_identity(tensor.op):
         tensor = tensor.op._inputs[0]
     return tensor
 

@@ -22,7 +22,7 @@ from tfcompat._src.ops.flow.array_value import DeviceArray
 from tfcompat._src.runtime import differentiable
 from tfcompat._src.runtime.fold import can_fold
 from tfcompat._src.runtime.item import Item, OpItem
-from tfcompat._src.runtime.variable_state import variable_key, variable_op
+from tfcompat._src.runtime.variable_state import is_identity, is_ref_read, variable_key, variable_op
 
 
 @dataclass(eq=False)
@@ -100,7 +100,7 @@ def run_device_op(op: Operation, frame: Frame) -> None:
     if op.type in ROUTES:
         ROUTES[op.type](op, frame)
         return
-    if op.type == "Identity" and op._outputs[0]._dtype.name == "resource" and variable_op(op._outputs[0]) is not None:
+    if is_identity(op) and op._outputs[0]._dtype.name == "resource" and variable_op(op._outputs[0]) is not None:
         return
     inputs = gather_inputs(op, frame)
     if frame.differentiated:
@@ -260,7 +260,7 @@ def _current(tensor: Tensor, frame: Frame) -> Any:
     producer = tensor.op
     while producer.type == "Switch":
         producer = producer.inputs[0].op
-    if producer.type == "Identity" and producer.inputs[0]._dtype._is_ref_dtype and producer.inputs[0] not in frame.values:
+    if is_ref_read(producer) and producer._inputs[0] not in frame.values:
         variable = variable_op(producer.inputs[0])
         now = None if variable is None else frame.state.get(variable_key(variable))
         if now is not None and np.shape(now) == np.shape(frame.values.get(tensor, now)):

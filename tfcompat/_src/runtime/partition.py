@@ -15,13 +15,14 @@ import numpy as np
 from tfcompat._src.framework.op_spec import PURE
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.ops.flow.array_origin import is_length
 from tfcompat._src.runtime.compile import FEW_RUNS
 from tfcompat._src.runtime.cond_item import CondItem
-from tfcompat._src.runtime.item import Item, Node, OpItem
+from tfcompat._src.runtime.item import Item, Node, OpItem, is_ref_read_item
 from tfcompat._src.runtime.loop_program import LoopGradientItem, LoopItem
 from tfcompat._src.runtime.placement import Placement
 from tfcompat._src.runtime.plan import Cluster, HostStep, Plan, Step
-from tfcompat._src.runtime.variable_state import HANDLE_OPS, is_ref_read, variable_key, variable_op
+from tfcompat._src.runtime.variable_state import variable_key, variable_op
 
 LARGE_CONSTANT_ELEMENTS = 1024
 StepKey = tuple[int, Any]
@@ -49,7 +50,7 @@ class Partitioner:
     def _array_sizes(self, steps: list[Step]) -> list[Tensor]:
         """The lengths of TensorArrays that one cluster finds out and another is compiled for."""
         statics = dict.fromkeys(t for step in steps if isinstance(step, Cluster) for t in step.statics)
-        return [t for t in statics if t.op.type == "TensorArraySizeV3" and self.producer.get(t) not in (None, *self.on_host)]
+        return [t for t in statics if is_length(t.op) and self.producer.get(t) not in (None, *self.on_host)]
 
     # ---- ticks ----
 
@@ -98,7 +99,7 @@ class Partitioner:
         found = []
         for position, tensor in enumerate(item._inputs):
             source = self.producer.get(tensor)
-            if source is not None and source.type not in HANDLE_OPS:
+            if source is not None and not source.facts.names_variable:
                 found.append((source, tensor in self.placement.statics and position in constants))
         return found
 
@@ -145,7 +146,7 @@ class Partitioner:
     def _steps(self) -> list[Step]:
         by_step: dict[StepKey, list[Item]] = {}
         for item in self.items:
-            if item.type not in HANDLE_OPS:
+            if not item.facts.names_variable:
                 place = self.placement.devices.get(item) if self.tick[item] % 2 else None
                 by_step.setdefault((self.tick[item], place), []).append(item)
         for step, items in by_step.items():
@@ -166,7 +167,7 @@ class Partitioner:
         found: list[Item] = []
         place = 0
         for item in items:
-            ready = isinstance(item, OpItem) and item.spec.facts.reads_files and not item._control_inputs
+            ready = item.facts.reads_files and not item._control_inputs
             if ready and all(t in self.known or t in self.fed for t in item._inputs):
                 found.insert(place, item)
                 place += 1
@@ -184,7 +185,7 @@ class Partitioner:
         for item in items:
             for t in item._inputs:
                 source = self.producer.get(t)
-                if source is not None and source not in inside and is_ref_read(source):
+                if source is not None and source not in inside and is_ref_read_item(source):
                     if variable_op(source._inputs[0]) not in self._reshaped:
                         found.append(source)
             found.append(item)
@@ -246,7 +247,7 @@ class Partitioner:
         scaled: dict[Item, Tensor] = {}
         for item in cluster.items:
             rows = [t for t in item._inputs if t in found]
-            if isinstance(item, OpItem) and item.spec.facts.scales_rows and len(rows) == 1 and all(t in rows or t._sizes == () for t in item._inputs):
+            if item.facts.scales_rows and len(rows) == 1 and all(t in rows or t._sizes == () for t in item._inputs):
                 scaled[item] = rows[0]
                 found.update(set(item._outputs).difference(cluster.outputs))
         before: set[Tensor] = set()

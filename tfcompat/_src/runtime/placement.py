@@ -19,14 +19,13 @@ from tfcompat._src.framework.findings import Finding
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.control.guards import SWITCH
-from tfcompat._src.ops.flow.array_origin import array_op
+from tfcompat._src.ops.flow.array_origin import fixed_length, is_length
 from tfcompat._src.runtime import placement_rules
 from tfcompat._src.runtime.fold import MAX_FOLDED_ELEMENTS, can_fold
 from tfcompat._src.runtime.item import Item, OpItem
 from tfcompat._src.runtime.loop_program import LoopGradientItem, LoopItem, loops_of
 from tfcompat._src.runtime.place import Placer
 from tfcompat._src.runtime.towers import TowersItem
-from tfcompat._src.runtime.variable_state import HANDLE_OPS
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,7 @@ class Placement:
                 return dict.fromkeys(self.items, item.place)
         found: dict[Item, Any] = {}
         for item in self.items:
-            ops = [op for op in item.operations if op.type not in HANDLE_OPS] or item.operations
+            ops = [op for op in item.operations if not op.spec.facts.names_variable] or item.operations
             found[item] = Counter(placer.device_of(op).jax_device for op in ops).most_common(1)[0][0] if ops else None
         is_plain = not placer.has_twins and set(found.values()) <= {jax.devices()[0]}
         return {} if is_plain else found
@@ -112,7 +111,7 @@ class Placement:
         for item in reversed(self.items):
             if placement_rules.is_read_for_host(self, item):
                 self._put(item, placement_rules.READ_FOR_HOST)
-        for item in [i for i in self.items if i in self.on_host and i.type not in HANDLE_OPS]:
+        for item in [i for i in self.items if i in self.on_host and not i.facts.names_variable]:
             for t in item._inputs:
                 self._pull_to_host(t)
 
@@ -139,7 +138,7 @@ class Placement:
     def is_from_host_step(self, tensor: Tensor) -> bool:
         """Whether an operation on the host gives a value."""
         source = self.producer.get(tensor)
-        return source in self.on_host and isinstance(source, OpItem | LoopGradientItem) and source.type not in HANDLE_OPS
+        return source in self.on_host and isinstance(source, OpItem | LoopGradientItem) and not source.facts.names_variable
 
     def varies(self, tensor: Tensor) -> bool:
         """Whether the length of what a host step gave depends on data: on how many distinct or nonzero elements there are."""
@@ -164,10 +163,12 @@ class Placement:
         if tensor in self.fed or tensor not in self.producer:
             return False
         item = self.producer[tensor]
-        if item.type == "TensorArraySizeV3":
-            array = array_op(item._inputs[0])
-            return array is not None and not array._attrs["dynamic_size"] and self.is_traced_static(array._inputs[0])
-        if not isinstance(item, OpItem) or item in self.on_host or not item._inputs or not can_fold(item.op):
+        if not isinstance(item, OpItem):
+            return False
+        if is_length(item.op):
+            length = fixed_length(item.op)
+            return length is not None and self.is_traced_static(length)
+        if item in self.on_host or not item._inputs or not can_fold(item.op):
             return False
         shape_only = item.spec.shape_only_positions
         return all(i in shape_only or self.is_traced_static(t) for i, t in enumerate(item._inputs))

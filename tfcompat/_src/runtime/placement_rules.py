@@ -11,13 +11,12 @@ from tfcompat._src.framework.op_spec import DEVICE, HOST
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.flow.array_origin import array_of_flow, array_op, has_one_element_shape
-from tfcompat._src.runtime import uncompiled
 from tfcompat._src.runtime.cond_item import CondItem
-from tfcompat._src.runtime.fold import MAX_FOLDED_ELEMENTS
+from tfcompat._src.runtime.fold import MAX_FOLDED_ELEMENTS, near_kernel
 from tfcompat._src.runtime.item import Item, OpItem, constants_of
 from tfcompat._src.runtime.loop_program import LoopGradientItem, LoopItem, host_chooses, loops_of, opened
 from tfcompat._src.runtime.plan import COMPILED
-from tfcompat._src.runtime.variable_state import HANDLE_OPS, variable_key, variable_op
+from tfcompat._src.runtime.variable_state import variable_key, variable_op
 
 if TYPE_CHECKING:
     from tfcompat._src.runtime.placement import Placement
@@ -105,7 +104,7 @@ def _only_updates_rows(p: Placement, item: OpItem) -> bool:
     if jax_compat.compiles_to_cpu() and p.varies(item._inputs[0]):
         return False
     sums = p.uses(places)
-    if not all(i.type == "UnsortedSegmentSum" and i._inputs[1] is places for i in sums):
+    if not all(i.facts.row_count and _named(i, i.facts.rows_by) is places for i in sums):
         return False
     return all(_is_row_update(i, rows) or _is_row_count(p, i, sums) for i in p.uses(rows))
 
@@ -118,13 +117,18 @@ def _is_row_update(item: Item, rows: Tensor) -> bool:
 
 
 def _is_row_count(p: Placement, item: Item, sums: list[Item]) -> bool:
-    """Whether `item` is a Shape whose one element is the number of rows of the sums."""
-    if item.type != "Shape":
+    """Whether `item` is a shape whose one element is the number of rows of the sums."""
+    if not isinstance(item, OpItem) or not item.spec.shape_only:
         return False
     return all(
-        c.type == "StridedSlice" and all(u in sums and u._inputs[2] is c._outputs[0] for u in p.uses(c._outputs[0]))
+        c.facts.cuts and all(u in sums and _named(u, u.facts.row_count) is c._outputs[0] for u in p.uses(c._outputs[0]))
         for c in p.uses(item._outputs[0])
     )
+
+
+def _named(item: Item, name: str) -> Tensor | None:
+    """The input of an item that has a name."""
+    return item._inputs[item.spec.signature.input_index[name]] if isinstance(item, OpItem) and name else None
 
 
 # ---- what is not worth compiling ----
@@ -138,13 +142,13 @@ def _is_small_work(p: Placement, item: OpItem) -> bool:
 
 def _comes_once(p: Placement, item: OpItem) -> bool:
     effects = item.effects
-    has_kernel = item.spec.numpy_kernel is not None or uncompiled.kernel(item.op) is not None
+    has_kernel = item.spec.numpy_kernel is not None or near_kernel(item.op) is not None
     return not p.work.compiles and has_kernel and not (effects.reads or effects.writes or effects.external)
 
 
 def _samples_by_rejection(p: Placement, item: OpItem) -> bool:
     """Whether an item draws few samples by rejection, from parameters that are on the host: NumPy computes only those not yet accepted."""
-    if not item.spec.facts.rejects or not jax_compat.compiles_to_cpu() or not all(map(p.is_there, item._inputs)):
+    if not item.facts.rejects or not jax_compat.compiles_to_cpu() or not all(map(p.is_there, item._inputs)):
         return False
     return (item._outputs[0].shape.num_elements() or 0) <= FEW_SAMPLES
 
@@ -156,16 +160,13 @@ def _is_integer_work_on_host_values(p: Placement, item: OpItem) -> bool:
     if not all(t._dtype.is_integer or t._dtype.is_bool for t in item._outputs):
         return False
     sources = [p.producer.get(t) for t in item._inputs if t not in p.known]
-    return bool(sources) and all(s is not None and s in p.on_host and s.type not in HANDLE_OPS for s in sources)
+    return bool(sources) and all(s is not None and s in p.on_host and not s.facts.names_variable for s in sources)
 
 
 def _moves_host_value(p: Placement, item: OpItem) -> bool:
     """Whether all that an item does is to hand on or store what a host step gave: a restored variable is not compiled."""
-    name = item.spec.facts.hands_on
-    if not name:
-        return False
-    value = item._inputs[item.spec.signature.input_index[name]]
-    if not p.is_from_host_step(value):
+    value = _named(item, item.facts.hands_on)
+    if value is None or not p.is_from_host_step(value):
         return False
     rest = [t for t in item._inputs if t is not value and not item.effects.writes]
     return all(t in p.known for t in rest) or p.varies(value) and all(map(p.is_there, rest))
@@ -176,22 +177,19 @@ def _depends_on_host_count(p: Placement, item: OpItem) -> bool:
 
     How many there are varies from run to run.
     """
-    name = item.spec.facts.rows_by
-    if not name:
+    rows = _named(item, item.facts.rows_by)
+    if rows is None or not p.is_from_host_step(rows):
         return False
-    rows = item._inputs[item.spec.signature.input_index[name]]
-    if not p.is_from_host_step(rows):
-        return False
-    if item.spec.numpy_kernel is None and uncompiled.kernel(item.op) is None:
+    if item.spec.numpy_kernel is None and near_kernel(item.op) is None:
         return False
     if jax_compat.compiles_to_cpu() and p.varies(rows):
         return True
-    return item.spec.facts.picks and p.is_there(item._inputs[0]) and item._inputs[0] not in p.known
+    return item.facts.picks and p.is_there(item._inputs[0]) and item._inputs[0] not in p.known
 
 
 def _cuts_at_host_place(p: Placement, item: OpItem) -> bool:
     """Whether an item cuts a piece out of a value on the host where a host step says, which would be compiled for each place."""
-    if not item.spec.facts.cuts or not all(map(p.is_there, item._inputs)):
+    if not item.facts.cuts or not all(map(p.is_there, item._inputs)):
         return False
     return any(map(p.is_from_host_step, item._inputs[1:]))
 
@@ -207,7 +205,7 @@ RULES = (
     Rule("holds host work", HOST, _holds_host_work),
     Rule("derivative of a loop that the host drives", HOST, _differentiates_host_loop),
     Rule("several operations as one", DEVICE, lambda p, item: not isinstance(item, OpItem)),
-    Rule("names a variable", HOST, lambda p, item: item.type in HANDLE_OPS),
+    Rule("names a variable", HOST, lambda p, item: item.facts.names_variable),
     Rule("values of a kind that only the host has", HOST, _of_operations(_has_host_dtype)),
     Rule("host operation on numbers known while compiling", DEVICE, _of_operations(
         lambda p, item: item.spec.is_pure_on_host and all(map(p.is_traced_static, item._outputs))
@@ -236,7 +234,7 @@ def first_that_holds(p: Placement, item: Item) -> Rule:
 
 def is_read_for_host(p: Placement, item: Item) -> bool:
     """Whether host steps, and nothing else, use what an item reads."""
-    if not isinstance(item, OpItem) or not item.spec.facts.reads_through:
+    if not isinstance(item, OpItem) or not item.facts.reads_through:
         return False
     users = p.uses(item._outputs[0])
     return bool(users) and item._outputs[0] not in p.fetched and all(u in p.on_host for u in users)
@@ -244,7 +242,7 @@ def is_read_for_host(p: Placement, item: Item) -> bool:
 
 def gives_varying_length(item: OpItem) -> bool:
     """Whether the length of what an item gives depends on data."""
-    return item.spec.facts.varying_length
+    return item.facts.varying_length
 
 
 # ---- whole plans ----

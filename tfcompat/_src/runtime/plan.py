@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tfcompat._src.framework import errors
+from tfcompat._src.framework.constant_value import is_constant
 from tfcompat._src.framework.findings import Finding
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.recent import SHAPES, Recent
@@ -196,7 +197,7 @@ class Plan:
 
     def constants(self) -> list[Operation]:
         """The Const nodes that the run takes values of."""
-        return [t.op for t in self.known if t.op.type == "Const"]
+        return [t.op for t in self.known if is_constant(t.op)]
 
     @functools.cached_property
     def steps_apart(self) -> list[Step] | None:

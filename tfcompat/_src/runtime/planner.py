@@ -19,10 +19,10 @@ from tfcompat._src.framework.graph import Graph
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.ordering import topological
 from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.ops.flow.array_order import require_order
 from tfcompat._src.runtime import structure, verify
-from tfcompat._src.runtime.array_order import require_order
 from tfcompat._src.runtime.fold import fold
-from tfcompat._src.runtime.item import Item, as_items
+from tfcompat._src.runtime.item import Item, OpItem, as_items
 from tfcompat._src.runtime.partition import Partitioner
 from tfcompat._src.runtime.place import Placer
 from tfcompat._src.runtime.placement import Placement, Work
@@ -82,7 +82,7 @@ class Planner:
         status = {t: np.bool_(key in variables) for t, key in structure.asked_status(ops, fed)}
         known = fold(ops, fed, {**status, **(request.assumed or {})})
         found = structure.structure(ops, list(request.fetched), fed, request.deciding, known)
-        require_order(found.items, found.known)
+        require_order(found.items, [item.op for item in found.items if isinstance(item, OpItem)], found.known)
         items = with_towers(found.items, request.fetched, request.fed, found.known, self.placer, graph.findings)
         wanted = [*request.fetched, *found.predicates]
         work = Work(

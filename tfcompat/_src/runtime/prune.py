@@ -30,4 +30,4 @@ def prune(fetched: Iterable[Tensor], targets: Iterable[Operation], fed: Iterable
 
 def _is_fed(op: Operation, fed: set[Tensor]) -> bool:
     """Whether waiting for an operation means waiting for a feed."""
-    return op.type in ("Placeholder", "PlaceholderV2") and op._outputs[0] in fed
+    return op.spec.facts.is_placeholder and op._outputs[0] in fed

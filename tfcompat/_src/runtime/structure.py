@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.framework.constant_value import is_constant
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.control.guards import MERGE, SWITCH, Guard, guards_of, root_predicate, same_reads
@@ -24,8 +25,6 @@ from tfcompat._src.runtime.item import Item, Node, accesses_of, as_items, consta
 from tfcompat._src.runtime.loop_program import collapse
 from tfcompat._src.runtime.lower import truth
 from tfcompat._src.runtime.variable_state import accesses, variable_key, variable_op
-
-_TELLS_STATUS = frozenset(("IsVariableInitialized", "VarIsInitializedOp"))
 
 
 @dataclass(frozen=True)
@@ -111,8 +110,8 @@ def asked_status(ops: list[Operation], fed: set[Tensor]) -> list[tuple[Tensor, s
     """The tensors that tell whether a variable has a value, with its key, where no operation of the run changes that: a plan is
     made for each answer.
     """
-    asking = [op for op in ops if op.type in _TELLS_STATUS and op._outputs[0] not in fed]
-    if not asking or any(op.type == "DestroyResourceOp" for op in ops):
+    asking = [op for op in ops if op.spec.facts.tells_status and op._outputs[0] not in fed]
+    if not asking or any(op.spec.facts.forgets for op in ops):
         return []
     changed: set[str] = set()
     for op in ops:
@@ -127,7 +126,7 @@ def _leaves(tensor: Tensor, fed: set[Tensor], depth: int = 16) -> list[Tensor] |
     if tensor in fed:
         return [tensor] if tensor._sizes in ((), None) else None
     op = tensor.op
-    if op.type == "Const":
+    if is_constant(op):
         return []
     if op.spec.numpy_kernel is None or op.spec.effects.is_stateful or not op.inputs or not depth:
         return None

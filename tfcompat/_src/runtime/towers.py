@@ -21,7 +21,7 @@ from tfcompat._src.framework.ordering import topological
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.runtime.item import Item, OpItem
 from tfcompat._src.runtime.place import Placer
-from tfcompat._src.runtime.variable_state import HANDLE_OPS, accesses, variable_key
+from tfcompat._src.runtime.variable_state import accesses, variable_key
 
 AXIS = "towers"
 FREE_ATTRS = frozenset(("seed", "seed2", "_class"))
@@ -131,23 +131,25 @@ def _first_meetings(
 
 def _meetings_at(op: Operation, uses: dict[Tensor, int], readers: dict[Tensor, Item], known: dict[Tensor, np.ndarray]) -> list[Meeting]:
     """The sum or mean over towers that an operation may be the end of."""
-    if op.type == "AddN":
+    facts = op.spec.facts
+    if facts.adds_all:
         return [Meeting(op._inputs, op._outputs[0], [op], mean=False, squeezed=False)]
-    if op.type in ("Add", "AddV2"):
-        used_as_part = uses.get(op._outputs[0], 0) == 1 and getattr(readers.get(op._outputs[0]), "type", "") in ("Add", "AddV2")
+    if facts.counts > 0:
+        reader = readers.get(op._outputs[0])
+        used_as_part = uses.get(op._outputs[0], 0) == 1 and reader is not None and reader.facts.counts > 0
         leaves, inner = _terms(op, uses)
         return [] if used_as_part else [Meeting(tuple(leaves), op._outputs[0], inner, mean=False, squeezed=False)]
-    if op.type not in ("Mean", "Sum") or op._attrs["keep_dims"] or uses.get(op._inputs[0]) != 1:
+    if not facts.reduces or op._attrs["keep_dims"] or uses.get(op._inputs[0]) != 1:
         return []
     joined, axes = op._inputs[0].op, known.get(op._inputs[1])
     if axes is None or list(np.ravel(axes)) != [0]:
         return []
-    if joined.type == "Pack" and joined._attrs["axis"] == 0:
-        return [Meeting(joined._inputs, op._outputs[0], [joined, op], op.type == "Mean", squeezed=False)]
-    if joined.type == "ConcatV2" and known.get(joined._inputs[-1], 1) == 0:
+    if joined.spec.facts.joins == "new" and joined._attrs["axis"] == 0:
+        return [Meeting(joined._inputs, op._outputs[0], [joined, op], facts.reduces == "mean", squeezed=False)]
+    if joined.spec.facts.joins == "old" and known.get(joined._inputs[-1], 1) == 0:
         row = joined._inputs[:-1]
         if all(t._sizes and t._sizes[0] == 1 for t in row):
-            return [Meeting(row, op._outputs[0], [joined, op], op.type == "Mean", squeezed=True)]
+            return [Meeting(row, op._outputs[0], [joined, op], facts.reduces == "mean", squeezed=True)]
     return []
 
 
@@ -155,7 +157,7 @@ def _terms(op: Operation, uses: dict[Tensor, int]) -> tuple[list[Tensor], list[O
     """The terms of a sum written with `+`, and its operations."""
     terms, inner = [], [op]
     for t in op._inputs:
-        if t.op.type in ("Add", "AddV2") and uses.get(t) == 1 and t._sizes == op._outputs[0]._sizes:
+        if t.op.spec.facts.counts > 0 and uses.get(t) == 1 and t._sizes == op._outputs[0]._sizes:
             more, deeper = _terms(t.op, uses)
             terms += more
             inner += deeper
@@ -242,7 +244,7 @@ class _Walk:
         if op not in self._inside or not self._feeds.isdisjoint(op._outputs) or any(t in self.known for t in op._outputs):
             return False
         effects = op.spec.effects
-        plain = not (effects.reads or effects.writes or effects.external or effects.creates) and op.type not in HANDLE_OPS
+        plain = not (effects.reads or effects.writes or effects.external or effects.creates) and not op.spec.facts.names_variable
         kinds = {t._dtype.name for t in (*op._inputs, *op._outputs)}
         refs = any(t._dtype._is_ref_dtype for t in (*op._inputs, *op._outputs))
         return plain and not refs and op.spec.place == DEVICE and kinds.isdisjoint(("string", "resource", "variant"))
@@ -261,7 +263,7 @@ class _Walk:
     def _is_same_read(self, row: Row) -> bool:
         """Whether all towers read one variable, with no write between."""
         reads = [t.op for t in row]
-        if not all(op in self._inside and op.type in ("ReadVariableOp", "Identity") for op in reads):
+        if not all(op in self._inside and op.spec.facts.reads_through for op in reads):
             return False
         variables = {variable_key(v) for op in reads for v in accesses(op)[0]}
         if len(variables) != 1 or not all(accesses(op)[0] for op in reads):

@@ -18,8 +18,6 @@ from tfcompat._src.ops.control.guards import MERGE
 from tfcompat._src.ops.control.loop_ops import ENTER
 from tfcompat._src.ops.flow.array_origin import handed_on
 
-HANDLE_OPS = frozenset(("VariableV2", "Variable", "VarHandleOp", "TemporaryVariable"))
-
 
 def variable_key(op: Operation) -> str:
     """The name under which a Session keeps the variable that `op` makes: container and shared name, else the node's name."""
@@ -35,7 +33,7 @@ def variable_op(tensor: Tensor) -> Operation | None:
       NotImplementedError: which variable it is, a conditional decides while it runs.
     """
     source: Tensor | None = tensor
-    while source is not None and source.op.type not in HANDLE_OPS:
+    while source is not None and not source.op.spec.facts.names_variable:
         op = source.op
         if op.type in MERGE and op._inputs[0].op.type not in ENTER and len(set(map(variable_op, op._inputs)) - {None}) > 1:
             raise NotImplementedError(f"{op.name} joins the handles of several variables, of which a conditional takes one when it runs")
@@ -44,9 +42,14 @@ def variable_op(tensor: Tensor) -> Operation | None:
     return None if source is None else source.op
 
 
-def is_ref_read(op: Any) -> bool:
+def is_identity(op: Operation) -> bool:
+    """Whether an operation gives what it takes, and reads no variable."""
+    return op.spec.facts.reads_through and not op.spec.effects.reads
+
+
+def is_ref_read(op: Operation) -> bool:
     """Whether an operation reads a ref: its output is an alias of the variable."""
-    return op.type == "Identity" and op._inputs[0]._dtype._is_ref_dtype
+    return is_identity(op) and op._inputs[0]._dtype._is_ref_dtype
 
 
 class UnfiledCall(Protocol):
@@ -168,7 +171,7 @@ def put_all(entries: Iterable[tuple[dict, dict]]) -> None:
 
 def uninitialized(op: Operation) -> errors.FailedPreconditionError:
     """What reading a variable without a value raises."""
-    if op.type == "VarHandleOp":
+    if op._outputs[0]._dtype.name == "resource":
         name = (op._attrs.get("shared_name") or b"").decode() or op.name
         container = (op._attrs.get("container") or b"localhost").decode()
         text = (

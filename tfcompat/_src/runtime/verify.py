@@ -7,10 +7,10 @@ from typing import Any
 
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.control.guards import MERGE
-from tfcompat._src.runtime.item import Item
+from tfcompat._src.runtime.item import Item, is_ref_read_item
 from tfcompat._src.runtime.placement import Placement
 from tfcompat._src.runtime.plan import Cluster, HostStep, Plan, Step
-from tfcompat._src.runtime.variable_state import HANDLE_OPS, is_ref_read, variable_key, variable_op
+from tfcompat._src.runtime.variable_state import variable_key, variable_op
 
 
 class InvalidPlan(RuntimeError):
@@ -130,7 +130,7 @@ def _effects_are_in_order(found: Plan, items: Sequence[Item]) -> None:
     readers: dict[str, list[Item]] = {}
     last_external: Item | None = None
     for item in items:
-        if item not in when or item.type in HANDLE_OPS:
+        if item not in when or item.facts.names_variable:
             continue
         written = {variable_key(v) for v in item.writes}
         for key in written | {variable_key(v) for v in item.reads}:
@@ -138,7 +138,7 @@ def _effects_are_in_order(found: Plan, items: Sequence[Item]) -> None:
             if key in written:
                 before += readers.pop(key, [])
                 last_write[key] = item
-            elif not is_ref_read(item):
+            elif not is_ref_read_item(item):
                 readers.setdefault(key, []).append(item)
             for other in before:
                 _require_before(other, item, when, f"both use the variable {key}")

@@ -14,7 +14,7 @@ from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.constant_value import known_value
 from tfcompat._src.framework.convert import constant, convert_to_tensor
 from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
+from tfcompat._src.framework.op_spec import HOST, Facts, NotDifferentiable, op
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.tensor import Tensor, shape_text
 from tfcompat._src.framework.tensor_like import is_dense_tensor_like
@@ -78,6 +78,7 @@ def _numpy_stack(values, *, axis):
 @op(
     "Pack", "(values: N*T, *, N: int >= 1, T: type, axis: int = 0) -> (output: T)", shape=_pack_shape,
     gradient=lambda op, grad: raw.Unpack(grad, num=op.get_attr("N"), axis=op.get_attr("axis")), fold=_numpy_stack,
+    facts=Facts(joins="new"),
 )  # fmt: skip
 def _pack(values, *, axis):
     return _stacked(jnp, values, axis=axis)
@@ -299,6 +300,7 @@ op(
     shape=lambda c: concat_shape(c, c.inputs[:-1], len(c.inputs) - 1),
     gradient=lambda op, grad: [*_slices_gradient(list(op.inputs[:-1]), op.inputs[len(op.inputs) - 1], grad), None],
     constants=("axis",), kernel=functools.partial(concatenated, jnp), fold=functools.partial(concatenated, np),
+    facts=Facts(joins="old"),
 )  # fmt: skip
 
 

@@ -48,3 +48,20 @@ def array_of_flow(tensor: Tensor) -> Operation | None:
 def has_one_element_shape(array: Operation) -> bool:
     """Whether all elements of a TensorArray have one shape."""
     return array._attrs["identical_element_shapes"] or array._attrs["element_shape"].is_fully_defined()
+
+
+def is_length(op: Operation) -> bool:
+    """Whether an operation tells how many elements a TensorArray has."""
+    return op.type == "TensorArraySizeV3"
+
+
+def fixed_length(op: Operation) -> Tensor | None:
+    """The tensor that says how long the array is whose length `op` tells; None where it may grow."""
+    array = array_op(op._inputs[0])
+    return None if array is None or array._attrs["dynamic_size"] else array._inputs[0]
+
+
+def written_at(tensor: Tensor) -> tuple[Tensor, Tensor] | None:
+    """The index and the flow before of a write of one element that gives the flow `tensor`; None where it is none."""
+    op = tensor.op
+    return (op._inputs[1], op._inputs[3]) if op.type == "TensorArrayWriteV3" else None

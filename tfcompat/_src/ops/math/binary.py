@@ -15,6 +15,7 @@ from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import Facts, NotDifferentiable, op
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.shape_inference import broadcast_inputs
+from tfcompat._src.framework.slopes import selecting
 from tfcompat._src.framework.tensor import shape_text
 from tfcompat._src.ops.array.fill import zeros_like
 from tfcompat._src.ops.flow.array_value import Arrays
@@ -322,9 +323,9 @@ def _adding(function: Callable) -> Callable:
 for _name, _types in (("Add", _ADD), ("AddV2", _ADD_V2)):
     op(
         _name, f"(x: T, y: T, *, T: {_types}) -> (z: T)", shape=broadcast_inputs, kernel=_adding(broadcasting(lax.add)), gradient=_add_grad,
-        fold=_adding(np.add),
+        fold=_adding(np.add), facts=Facts(counts=1),
     )  # fmt: skip
-_binary("Sub", _MUL, lax.sub, _sub_grad, np.subtract)
+_binary("Sub", _MUL, lax.sub, _sub_grad, np.subtract, facts=Facts(counts=-1))
 _binary("Mul", _MUL, lax.mul, _mul_grad, np.multiply, facts=Facts(scales_rows=True))
 _binary("MulNoNan", _NO_NAN, _multiply_no_nan, _mul_no_nan_grad)
 _binary("Div", _MUL, _divide, _real_div_grad, _numpy_divide)
@@ -335,9 +336,9 @@ _binary("TruncateDiv", _MUL, _divide, _STEPWISE, _numpy_divide)
 _binary("FloorMod", _MOD, _floor_modulus, _floor_mod_grad, _numpy_floor_modulus)
 _binary("Mod", _MOD, _truncated_modulus, _UNDEFINED, _numpy_truncated_modulus)
 _binary("TruncateMod", _MOD, _truncated_modulus, _UNDEFINED, _numpy_truncated_modulus)
-_binary("Pow", _SIGNED, _power, _pow_grad)
-_binary("Maximum", _REAL, larger, _selecting_grad("GreaterEqual"), larger_numpy)
-_binary("Minimum", _REAL, smaller, _selecting_grad("LessEqual"), smaller_numpy)
+_binary("Pow", _SIGNED, _power, _pow_grad, near=np.power)
+_binary("Maximum", _REAL, larger, _selecting_grad("GreaterEqual"), larger_numpy, slope=selecting(lambda x, y: x >= y))
+_binary("Minimum", _REAL, smaller, _selecting_grad("LessEqual"), smaller_numpy, slope=selecting(lambda x, y: x <= y))
 _binary("SquaredDifference", _SIGNED, _squared_difference, _squared_difference_grad)
 _binary("Xdivy", _NO_NAN, _xdivy, _xdivy_grad)
 _binary("Xlogy", _NO_NAN, _xlogy, _xlogy_grad)

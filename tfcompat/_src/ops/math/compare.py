@@ -10,7 +10,7 @@ from jax import lax
 
 from tfcompat._src.framework import checks, errors, raw
 from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import NotDifferentiable, op
+from tfcompat._src.framework.op_spec import Facts, NotDifferentiable, op
 from tfcompat._src.framework.shape_inference import (
     broadcast,
     broadcast_inputs,
@@ -32,9 +32,9 @@ _COMPARABLE = (
 )
 
 
-def _comparison(name: str, types: str, function: Callable, fold: Callable) -> None:
+def _comparison(name: str, types: str, function: Callable, fold: Callable, **fields: Any) -> None:
     text = f"(x: T, y: T, *, T: {types}) -> (z: bool)"
-    op(name, text, shape=broadcast_inputs, kernel=broadcasting(function), gradient=_PREDICATE, fold=fold, depth=2)
+    op(name, text, shape=broadcast_inputs, kernel=broadcasting(function), gradient=_PREDICATE, fold=fold, depth=2, **fields)
 
 
 def _equality(name: str, function: Callable, fold: Callable, unlike: bool) -> None:
@@ -72,18 +72,18 @@ def _fit(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
     return all(x == y or 1 in (x, y) for x, y in zip(a[::-1], b[::-1]))
 
 
-def _logical(name: str, function: Callable, fold: Callable) -> None:
+def _logical(name: str, function: Callable, fold: Callable, **fields: Any) -> None:
     text = "(x: bool, y: bool) -> (z: bool)"
-    op(name, text, shape=broadcast_inputs, kernel=broadcasting(function), gradient=_PREDICATE, fold=fold, depth=2)
+    op(name, text, shape=broadcast_inputs, kernel=broadcasting(function), gradient=_PREDICATE, fold=fold, depth=2, **fields)
 
 
 _equality("Equal", lax.eq, np.equal, False)
 _equality("NotEqual", lax.ne, np.not_equal, True)
-_comparison("Less", "REAL", lax.lt, np.less)
-_comparison("LessEqual", "REAL", lax.le, np.less_equal)
-_comparison("Greater", "REAL", lax.gt, np.greater)
-_comparison("GreaterEqual", "REAL", lax.ge, np.greater_equal)
-_logical("LogicalAnd", lax.bitwise_and, np.logical_and)
+_comparison("Less", "REAL", lax.lt, np.less, facts=Facts(compares=(1, 0)))
+_comparison("LessEqual", "REAL", lax.le, np.less_equal, facts=Facts(compares=(1, 1)))
+_comparison("Greater", "REAL", lax.gt, np.greater, facts=Facts(compares=(-1, 0)))
+_comparison("GreaterEqual", "REAL", lax.ge, np.greater_equal, facts=Facts(compares=(-1, 1)))
+_logical("LogicalAnd", lax.bitwise_and, np.logical_and, facts=Facts(conjoins=True))
 _logical("LogicalOr", lax.bitwise_or, np.logical_or)
 op(
     "LogicalNot",

@@ -61,8 +61,16 @@ def _matmul_grad(op: Any, g: Any) -> list:
     return _product_grads(raw.MatMul, _Conjugated(op), g, ("transpose_a", "transpose_b"))
 
 
+def _near_matmul(a: Any, b: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
+    return np.matmul(a.T if transpose_a else a, b.T if transpose_b else b)
+
+
+def _near_batch_matmul(x: Any, y: Any, *, adj_x: bool, adj_y: bool) -> Any:
+    return np.matmul(np.swapaxes(x, -1, -2) if adj_x else x, np.swapaxes(y, -1, -2) if adj_y else y)
+
+
 @op("MatMul", f"(a: T, b: T, *, transpose_a: bool = False, transpose_b: bool = False, T: {_TYPES}) -> (product: T)",
-    shape=_matmul_shape, gradient=_matmul_grad, facts=COSTLY)  # fmt: skip
+    shape=_matmul_shape, gradient=_matmul_grad, near=_near_matmul, facts=COSTLY)  # fmt: skip
 def _matmul(a, b, *, transpose_a, transpose_b):
     for i, x in enumerate((a, b)):
         if x.ndim != 2:
@@ -152,8 +160,9 @@ def _batch_matmul_v2_grad(op: Any, g: Any) -> list:
 
 
 _BATCH = f"(x: T, y: T, *, T: {_TYPES}, adj_x: bool = False, adj_y: bool = False) -> (output: T)"
-op("BatchMatMul", _BATCH, shape=_batch_matmul_shape, kernel=_batch_matmul_of_equal_batches, gradient=_batch_matmul_grad, facts=COSTLY)
-op("BatchMatMulV2", _BATCH, shape=_batch_matmul_v2_shape, kernel=_batch_matmul, gradient=_batch_matmul_v2_grad, facts=COSTLY)
+op("BatchMatMul", _BATCH, shape=_batch_matmul_shape, kernel=_batch_matmul_of_equal_batches, gradient=_batch_matmul_grad, near=_near_batch_matmul,
+   facts=COSTLY)
+op("BatchMatMulV2", _BATCH, shape=_batch_matmul_v2_shape, kernel=_batch_matmul, gradient=_batch_matmul_v2_grad, near=_near_batch_matmul, facts=COSTLY)
 
 
 # ---- SparseMatMul ----

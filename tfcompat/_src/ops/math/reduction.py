@@ -10,7 +10,7 @@ from jax import lax
 
 from tfcompat._src.framework import checks, dtypes, errors, raw
 from tfcompat._src.framework.constant_value import known_value
-from tfcompat._src.framework.op_spec import FROM_KERNEL, NotDifferentiable, op
+from tfcompat._src.framework.op_spec import FROM_KERNEL, Facts, NotDifferentiable, op
 from tfcompat._src.framework.shape_inference import Sizes, num_elements, with_rank, with_rank_at_most
 from tfcompat._src.framework.tensor import shape_text
 from tfcompat._src.ops.math.extremes import larger, smaller
@@ -205,15 +205,19 @@ def _extreme_grad(op: Any, g: Any) -> list:
     return [raw.Mul(raw.RealDiv(chosen, with_reduced_dims(op, count)), with_reduced_dims(op, g)), None]
 
 
-def _reduction(name: str, types: str, function: Callable, gradient: Any, fold: Callable | None = None) -> None:
+def _reduction(name: str, types: str, function: Callable, gradient: Any, fold: Callable | None = None, **fields: Any) -> None:
     value, attr = ("bool", "") if types == "bool" else ("T", f"T: {types}, ")
     text = f"(input: {value}, reduction_indices: Tidx, *, keep_dims: bool = False, {attr}Tidx: INDEX = int32) -> (output: {value})"
     op(name, text, shape=_reduced_shape, kernel=_reducing(function), gradient=gradient, constants=("reduction_indices",),
-       fold=fold, depth=2)  # fmt: skip
+       fold=fold, depth=2, **fields)  # fmt: skip
 
 
-_reduction("Sum", "NUMBER", lax.reduce_sum, _sum_grad, _integer_numpy(np.sum, 0))
-_reduction("Mean", "NUMBER", _mean, _mean_grad)
+def _near_mean(x: Any, axes: Any, *, keep_dims: bool) -> Any:
+    return np.mean(x, axis=tuple(np.ravel(axes).tolist()), keepdims=keep_dims, dtype=x.dtype)
+
+
+_reduction("Sum", "NUMBER", lax.reduce_sum, _sum_grad, _integer_numpy(np.sum, 0), facts=Facts(reduces="sum"))
+_reduction("Mean", "NUMBER", _mean, _mean_grad, near=_near_mean, facts=Facts(reduces="mean"))
 _reduction("Prod", "NUMBER", lax.reduce_prod, FROM_KERNEL, _integer_numpy(np.prod, 1))
 _reduction("Max", "NUMBER", _extreme(lax.reduce_max, -np.inf, larger), _extreme_grad, _extreme_numpy(np.fmax, lowest=True))
 _reduction("Min", "NUMBER", _extreme(lax.reduce_min, np.inf, smaller), _extreme_grad, _extreme_numpy(np.fmin, lowest=False))

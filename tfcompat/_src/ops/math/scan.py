@@ -14,7 +14,7 @@ from jax import lax
 from tfcompat._src.framework import checks, errors, raw
 from tfcompat._src.framework.convert import convert_n_to_tensor_or_indexed_slices, to_tensor
 from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import FROM_KERNEL, op
+from tfcompat._src.framework.op_spec import FROM_KERNEL, Facts, op
 from tfcompat._src.framework.scopes import name_scope
 from tfcompat._src.framework.shape_inference import merge, pass_handle, unchanged
 from tfcompat._src.framework.tensor import Tensor, shape_text
@@ -55,7 +55,7 @@ def _repeat_grad(op: Any, g: Any) -> list:
 op("AddN",
    "(inputs: N*T, *, N: int >= 1, T: {float32, float64, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, "
    "bfloat16, uint16, complex128, float16, uint32, uint64, variant}) -> (sum: T)",
-   shape=_summed_shape, kernel=_sum_all, gradient=_repeat_grad, fold=_numpy_sum)  # fmt: skip
+   shape=_summed_shape, kernel=_sum_all, gradient=_repeat_grad, fold=_numpy_sum, facts=Facts(adds_all=True))  # fmt: skip
 op("AccumulateNV2", "(inputs: N*T, *, N: int >= 1, T: NUMBER, shape: shape) -> (sum: T)",
    shape=lambda c: [c.attr("shape").sizes], kernel=_sum_all, gradient=_repeat_grad)  # fmt: skip
 
@@ -129,7 +129,7 @@ def _shifted(x: Any, axis: int, reverse: bool, first: Any) -> Any:
     return lax.pad(x, x.dtype.type(first), padding)
 
 
-def _cumulative(name: str, types: str, function: Callable, identity: Callable, gradient: Any) -> None:
+def _cumulative(name: str, types: str, function: Callable, identity: Callable, gradient: Any, **fields: Any) -> None:
     def kernel(x, axis, *, exclusive, reverse):
         axis = _axis(x, axis)
         if exclusive and x.shape[axis]:
@@ -137,7 +137,7 @@ def _cumulative(name: str, types: str, function: Callable, identity: Callable, g
         return function(x, axis, reverse)
 
     text = f"(x: T, axis: Tidx, *, exclusive: bool = False, reverse: bool = False, T: {types}, Tidx: INDEX = int32) -> (out: T)"
-    op(name, text, shape=unchanged, kernel=kernel, gradient=gradient, constants=("axis",), depth=2)
+    op(name, text, shape=unchanged, kernel=kernel, gradient=gradient, constants=("axis",), depth=2, **fields)
 
 
 def _flags(op: Any) -> tuple[bool, bool]:
@@ -156,7 +156,14 @@ def _cumprod_grad(op: Any, g: Any) -> list:
     return [raw.RealDiv(raw.Cumsum(raw.Mul(product, g), axis, exclusive, not reverse), x), None]
 
 
-_cumulative("Cumsum", "NUMBER", lax.cumsum, lambda dtype: 0, _cumsum_grad)
+def _near_cumsum(x: Any, axis: Any, *, exclusive: bool, reverse: bool) -> Any:
+    turned = np.flip(x, int(axis)) if reverse else x
+    total = np.cumsum(turned, axis=int(axis), dtype=x.dtype)
+    total = total - turned if exclusive else total
+    return np.flip(total, int(axis)) if reverse else total
+
+
+_cumulative("Cumsum", "NUMBER", lax.cumsum, lambda dtype: 0, _cumsum_grad, near=_near_cumsum)
 _cumulative("Cumprod", "NUMBER", lax.cumprod, lambda dtype: 1, _cumprod_grad)
 _cumulative(
     "CumulativeLogsumexp",

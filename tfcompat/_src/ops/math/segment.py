@@ -352,7 +352,32 @@ def _unsorted_prod_grad(op: Any, g: Any) -> list:
     return [raw.Mul(_gather_or_zero(g, ids, data), slope), None, None]
 
 
-_unsorted("UnsortedSegmentSum", "NUMBER", lax.scatter_add, lambda dtype: 0, _unsorted_sum_grad, facts=Facts(rows_by="segment_ids"))
+def rows_added_in_numpy(rows: Any, places: Any, count: int) -> Any:
+    """The sums of the rows with the same place, [count, ...]; rows with a negative place are left out."""
+    total = np.zeros((count, *rows.shape[1:]), rows.dtype)
+    there = np.flatnonzero(places >= 0)
+    order = there[np.argsort(places[there], kind="stable")]
+    if order.size:
+        ordered = places[order]
+        starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+        total[ordered[starts]] = np.add.reduceat(rows[order], starts, axis=0)
+    return total
+
+
+def _near_unsorted_sum(data: Any, segment_ids: Any, num_segments: Any) -> Any:
+    count, places = int(num_segments), segment_ids.reshape(-1)
+    if count < 0:
+        raise invalid(f"Input num_segments == {count} must not be negative.")
+    if data.shape[: segment_ids.ndim] != segment_ids.shape:
+        raise invalid(f"data.shape = {shape_text(data.shape)} does not start with segment_ids.shape = {shape_text(segment_ids.shape)}")
+    outside = np.flatnonzero(places >= count)
+    if outside.size:
+        raise invalid(f"segment_ids{checks.place_text(outside[0], segment_ids.shape)} = {places[outside[0]]} is out of range [0, {count})")
+    return rows_added_in_numpy(data.reshape(places.size, *data.shape[segment_ids.ndim :]), places, count)
+
+
+_unsorted("UnsortedSegmentSum", "NUMBER", lax.scatter_add, lambda dtype: 0, _unsorted_sum_grad,
+          near=_near_unsorted_sum, facts=Facts(rows_by="segment_ids", row_count="num_segments"))  # fmt: skip
 _unsorted("UnsortedSegmentProd", "NUMBER", lax.scatter_mul, lambda dtype: 1, _unsorted_prod_grad)
 _unsorted("UnsortedSegmentMax", "REAL", _since_nan(lax.scatter_max), lowest, _unsorted_extreme_grad)
 _unsorted("UnsortedSegmentMin", "REAL", _since_nan(lax.scatter_min), highest, _unsorted_extreme_grad)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +21,7 @@ from tfcompat._src.ops.math.segment import (
     reduce_sorted,
     require_inside,
     row_counts,
+    rows_added_in_numpy,
     scatter_rows,
     segment_starts,
 )
@@ -117,6 +119,18 @@ def _require_in_range(what: str, ids: Any, limit: int) -> None:
     require_inside(outside, ids, lambda at, bad: f"{what} {bad} out of range [0, {limit}).")
 
 
+def _near_segment_grad(grad: Any, indices: Any, segment_ids: Any, output_dim0: Any, roots: bool) -> Any:
+    if indices.ndim != 1 or segment_ids.shape != indices.shape:
+        raise invalid("segment_ids and indices should be vectors of the same size.")
+    for what, ids, limit in (("Segment id", segment_ids, len(grad)), ("Index", indices, int(output_dim0))):
+        outside = np.flatnonzero((ids < 0) | (ids >= limit))
+        if outside.size:
+            raise invalid(f"{what} {ids[outside[0]]} out of range [0, {limit}).")
+    counts = np.maximum(np.bincount(segment_ids, minlength=len(grad)), 1).astype(grad.dtype)
+    divisor = (np.sqrt(counts) if roots else counts).reshape(-1, *[1] * (grad.ndim - 1))
+    return rows_added_in_numpy((grad / divisor)[segment_ids], indices, int(output_dim0))
+
+
 def _sparse_segment_grad(kind: str) -> None:
     def kernel(grad, indices, segment_ids, output_dim0):
         checks.scalar("output_dim0", output_dim0)
@@ -140,7 +154,8 @@ def _sparse_segment_grad(kind: str) -> None:
 
     text = f"(grad: T, indices: Tidx, segment_ids: int32, output_dim0: int32, *, T: {_FLOAT}, Tidx: INDEX = int32) -> (output: T)"
     op(f"SparseSegment{kind}Grad", text, shape=_grad_shape, kernel=kernel, gradient=_UNDEFINED,
-       constants=("output_dim0",), depth=2, facts=Facts(rows_by="indices"))  # fmt: skip
+       constants=("output_dim0",), depth=2,
+       near=functools.partial(_near_segment_grad, roots=kind == "SqrtN"), facts=Facts(rows_by="indices"))  # fmt: skip
 
 
 _sparse_segment_grad("Mean")

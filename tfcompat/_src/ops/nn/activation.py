@@ -16,6 +16,7 @@ from tfcompat._src.framework.gradient_registry import RegisterGradient
 from tfcompat._src.framework.op_spec import NotDifferentiable, op
 from tfcompat._src.framework.scopes import control_dependencies, name_scope
 from tfcompat._src.framework.shape_inference import merged_inputs, unchanged
+from tfcompat._src.framework.slopes import clipped
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.math.cast import cast
@@ -26,10 +27,10 @@ _SELU_SCALE_ALPHA = 1.7580993408473768599402175208123
 
 
 def _activation(
-    name: str, kernel: Callable, gradient: Callable, types: str = "FLOAT", attrs: str = "", default: str = ""
+    name: str, kernel: Callable, gradient: Callable, types: str = "FLOAT", attrs: str = "", default: str = "", **fields: Any
 ) -> None:
     text = f"(features: T, *, {attrs}T: {types}{default}) -> (activations: T)"
-    op(name, text, shape=unchanged, kernel=kernel, gradient=gradient, depth=2)
+    op(name, text, shape=unchanged, kernel=kernel, gradient=gradient, depth=2, **fields)
 
 
 def _activation_grad(
@@ -172,8 +173,8 @@ _RELU = "{float32, float64, int32, uint8, int16, int8, int64, bfloat16, uint16, 
 _ALPHA = "alpha: float = 0.2, "
 _NO_SECOND = NotDifferentiable("1.15 has no second derivative of softsign", raises=True)
 
-_activation("Relu", _relu, _by_output("ReluGrad"), _RELU)
-_activation("Relu6", _relu6, _by_output("Relu6Grad"), "REAL")
+_activation("Relu", _relu, _by_output("ReluGrad"), _RELU, slope=clipped(lambda x: x > 0))
+_activation("Relu6", _relu6, _by_output("Relu6Grad"), "REAL", slope=clipped(lambda x: (x > 0) & (x < 6)))
 _activation("LeakyRelu", _leaky_relu, _leaky_relu_gradient, attrs=_ALPHA, default=" = float32")
 _activation("Elu", _elu, _by_output("EluGrad"))
 _activation("Selu", _selu, _by_output("SeluGrad"))

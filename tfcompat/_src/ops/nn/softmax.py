@@ -57,7 +57,18 @@ def _log_softmax_gradient(op, g):
     return [raw.Sub(g, raw.Mul(raw.Sum(g, _LAST, keep_dims=True), raw.Exp(op.outputs[0])))]
 
 
-@op("Softmax", "(logits: T, *, T: FLOAT) -> (softmax: T)", shape=_at_least_one_dimension, gradient=_softmax_gradient)
+def _near_softmax(x: Any) -> Any:
+    found = np.exp(x - x.max(axis=-1, keepdims=True))
+    return found / found.sum(axis=-1, keepdims=True)
+
+
+def _near_log_softmax(x: Any) -> Any:
+    shifted = x - x.max(axis=-1, keepdims=True)
+    return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
+
+
+@op("Softmax", "(logits: T, *, T: FLOAT) -> (softmax: T)", shape=_at_least_one_dimension, gradient=_softmax_gradient,
+    near=_near_softmax)  # fmt: skip
 def _softmax_kernel(logits):
     e = lax.exp(_shifted(logits))
     return lax.div(e, _row_sums(e))
@@ -65,7 +76,7 @@ def _softmax_kernel(logits):
 
 @op(
     "LogSoftmax", "(logits: T, *, T: FLOAT) -> (logsoftmax: T)", shape=_at_least_one_dimension,
-    gradient=_log_softmax_gradient,
+    gradient=_log_softmax_gradient, near=_near_log_softmax,
 )  # fmt: skip
 def _log_softmax_kernel(logits):
     shifted = _shifted(logits)

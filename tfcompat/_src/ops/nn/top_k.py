@@ -117,11 +117,16 @@ def _largest_by_keys(x: Any, k: int) -> Any:
     return (order[..., :k] & 0xFFFFFFFF).astype(np.int32)
 
 
+def _near_top_k(x: Any, k: Any) -> tuple:
+    places = np.argsort(-x, axis=-1, kind="stable")[..., : int(k)].astype(np.int32)
+    return np.take_along_axis(x, places, axis=-1), places
+
+
 @op(
     "TopKV2",
     "(input: T, k: int32, *, sorted: bool = True, T: REAL) -> (values: T, indices: int32)",
     shape=_top_k_shape,
-    gradient=_top_k_gradient, constants=("k",),
+    gradient=_top_k_gradient, constants=("k",), near=_near_top_k,
 )  # fmt: skip
 def _top_k_v2(x, k):
     if k.ndim:

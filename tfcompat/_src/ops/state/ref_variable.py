@@ -7,7 +7,17 @@ from typing import Any
 import numpy as np
 
 from tfcompat._src.framework import checks, errors
-from tfcompat._src.framework.op_spec import HOST, Effects, Facts, NotDifferentiable, op, overwrites, reads, updates
+from tfcompat._src.framework.op_spec import (
+    HOST,
+    NAMES_VARIABLE,
+    Effects,
+    Facts,
+    NotDifferentiable,
+    op,
+    overwrites,
+    reads,
+    updates,
+)
 from tfcompat._src.framework.shape_inference import (
     InferenceContext,
     from_attr,
@@ -34,11 +44,11 @@ def _legacy_shape(c: InferenceContext) -> list:
 
 
 _HANDLE = '(*, shape: shape, dtype: type, container: string = "", shared_name: string = "") -> (ref: Ref(dtype))'
-op("VariableV2", _HANDLE, shape=from_attr("shape"), kernel=no_kernel, gradient=NO_GRADIENT, effects=CREATES)
-op("Variable", _HANDLE, shape=_legacy_shape, kernel=no_kernel, gradient=NO_GRADIENT, effects=CREATES)
+op("VariableV2", _HANDLE, shape=from_attr("shape"), kernel=no_kernel, gradient=NO_GRADIENT, effects=CREATES, facts=NAMES_VARIABLE)
+op("Variable", _HANDLE, shape=_legacy_shape, kernel=no_kernel, gradient=NO_GRADIENT, effects=CREATES, facts=NAMES_VARIABLE)
 op(
     "TemporaryVariable", '(*, shape: shape, dtype: type, var_name: string = "") -> (ref: Ref(dtype))',
-    shape=from_attr("shape"), kernel=no_kernel, gradient=NO_GRADIENT, effects=CREATES,
+    shape=from_attr("shape"), kernel=no_kernel, gradient=NO_GRADIENT, effects=CREATES, facts=NAMES_VARIABLE,
 )  # fmt: skip
 
 
@@ -49,7 +59,7 @@ def _destroy(value):
 
 
 @op("IsVariableInitialized", "(ref: Ref(dtype), *, dtype: type) -> (is_initialized: bool)", shape=scalar,
-    gradient=NO_GRADIENT, place=HOST, context=True)  # fmt: skip
+    gradient=NO_GRADIENT, place=HOST, context=True, facts=Facts(tells_status=True))  # fmt: skip
 def _is_initialized(context, ref):
     return np.bool_(context.is_initialized(context.op.inputs[0]))
 

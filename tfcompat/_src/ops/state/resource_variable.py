@@ -10,7 +10,7 @@ from tfcompat._src.framework import errors, raw
 from tfcompat._src.framework.convert import constant
 from tfcompat._src.framework.dtypes import cpp_name
 from tfcompat._src.framework.indexed_slices import IndexedSlices
-from tfcompat._src.framework.op_spec import EXTERNAL, HOST, Facts, op, overwrites, reads, updates
+from tfcompat._src.framework.op_spec import EXTERNAL, HOST, NAMES_VARIABLE, Facts, op, overwrites, reads, updates
 from tfcompat._src.framework.shape_inference import (
     InferenceContext,
     Sizes,
@@ -51,7 +51,7 @@ def _assign_shape(c: InferenceContext) -> list:
 op(
     "VarHandleOp",
     '(*, container: string = "", shared_name: string = "", dtype: type, shape: shape) -> (resource: resource)',
-    shape=_handle_shape, kernel=no_kernel, gradient=NO_GRADIENT, effects=CREATES,
+    shape=_handle_shape, kernel=no_kernel, gradient=NO_GRADIENT, effects=CREATES, facts=NAMES_VARIABLE,
 )  # fmt: skip
 
 
@@ -62,13 +62,14 @@ op(
     gradient=NO_GRADIENT,
     place=HOST,
     context=True,
+    facts=Facts(tells_status=True),
 )
 def _is_initialized(context, resource):
     return np.bool_(context.is_initialized(context.op.inputs[0]))
 
 
 @op("DestroyResourceOp", "(resource: resource, *, ignore_lookup_error: bool = True) -> ()", shape=no_outputs,
-    gradient=NO_GRADIENT, place=HOST, effects=EXTERNAL, context=True)  # fmt: skip
+    gradient=NO_GRADIENT, place=HOST, effects=EXTERNAL, context=True, facts=Facts(forgets=True))  # fmt: skip
 def _destroy(context, resource, *, ignore_lookup_error):
     if isinstance(resource, SharedResource):
         resource.cancel()

@@ -6,7 +6,8 @@ indices are known when the run is planned, and outside of loops and branches.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
 
 import numpy as np
 
@@ -14,22 +15,34 @@ from tfcompat._src.framework import errors
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.flow.array_origin import array_op
-from tfcompat._src.runtime.item import Item, OpItem
 
 _READS = ("TensorArrayReadV3", "TensorArrayGatherV3")
 _USES = (*_READS, "TensorArrayWriteV3", "TensorArrayScatterV3", "TensorArrayConcatV3", "TensorArraySplitV3")
 
 
-def require_order(items: Sequence[Item], known: dict[Tensor, np.ndarray]) -> None:
-    """Raises InvalidArgumentError where an element is read twice and the array frees what was read, or an array is used when closed."""
-    operations = [item.op for item in items if isinstance(item, OpItem)]
+class Node(Protocol):
+    """Something that a run executes, in the place of operations of the graph."""
+
+    type: str
+    _inputs: tuple[Tensor, ...]
+    _control_inputs: Sequence[Operation]
+    operations: Sequence[Operation]
+    stands_for: Iterable[Operation]
+
+
+def require_order(nodes: Sequence[Node], operations: Sequence[Operation], known: Mapping[Tensor, np.ndarray]) -> None:
+    """Raises InvalidArgumentError where an element is read twice and the array frees what was read, or an array is used when closed.
+
+    Args:
+      nodes: of a run, sources first. operations: those among them that are one operation each. known: what has a value before the run.
+    """
     if any(op.type in _READS for op in operations):
         _require_read_once(operations, known)
     if any(op.type == "TensorArrayCloseV3" for op in operations):
-        _require_open(items)
+        _require_open(nodes)
 
 
-def _require_read_once(operations: list[Operation], known: dict[Tensor, np.ndarray]) -> None:
+def _require_read_once(operations: Sequence[Operation], known: Mapping[Tensor, np.ndarray]) -> None:
     seen: dict[Operation, set[int]] = {}
     for op in operations:
         if op.type not in _READS or op._inputs[0].op.type == "TensorArrayGradV3":
@@ -48,7 +61,7 @@ def _require_read_once(operations: list[Operation], known: dict[Tensor, np.ndarr
             read.add(index)
 
 
-def _indices(tensor: Tensor, array: Operation, known: dict[Tensor, np.ndarray]) -> np.ndarray | None:
+def _indices(tensor: Tensor, array: Operation, known: Mapping[Tensor, np.ndarray]) -> np.ndarray | None:
     """The value of the index or indices of a read where it is known; those of all elements are as TensorArray.stack makes them."""
     if tensor in known or tensor.op.type != "Range" or tensor.op._inputs[1].op.type != "TensorArraySizeV3" or array._attrs["dynamic_size"]:
         return known.get(tensor)
@@ -56,10 +69,10 @@ def _indices(tensor: Tensor, array: Operation, known: dict[Tensor, np.ndarray]) 
     return None if size is None else np.arange(int(size))
 
 
-def _require_open(items: Sequence[Item]) -> None:
+def _require_open(nodes: Sequence[Node]) -> None:
     """Raises InvalidArgumentError for an operation on an array that waits for its end."""
     closed: dict[Operation, set[Operation]] = {}
-    for item in items:
+    for item in nodes:
         sources = [t.op for t in item._inputs] + list(item._control_inputs)
         before = set().union(*(closed.get(s, ()) for s in sources))
         array = array_op(item._inputs[0]) if item.type in _USES or item.type == "TensorArrayCloseV3" else None

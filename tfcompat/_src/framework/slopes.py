@@ -1,0 +1,45 @@
+"""Kernels with TensorFlow's derivative, where JAX gives another at kinks: for loops, inside of which JAX differentiates kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+
+def selecting(takes_first: Callable) -> Callable[[Callable], Callable]:
+    """Makes a two-input kernel that chooses one a kernel whose gradient goes to the first where `takes_first(x, y)`, else to the second."""
+
+    def with_slope(kernel: Callable) -> Callable:
+        @jax.custom_jvp
+        def select(x: Any, y: Any) -> Any:
+            return kernel(x, y)
+
+        @select.defjvp
+        def derivative(primals: tuple, tangents: tuple) -> tuple:
+            x, y = jnp.broadcast_arrays(*primals)
+            dx, dy = (jnp.broadcast_to(t, x.shape) for t in tangents)
+            return kernel(*primals), jnp.where(takes_first(x, y), dx, dy)
+
+        return select
+
+    return with_slope
+
+
+def clipped(passes: Callable) -> Callable[[Callable], Callable]:
+    """Makes a one-input kernel one with slope 1 where `passes(x)`, else 0."""
+
+    def with_slope(kernel: Callable) -> Callable:
+        @jax.custom_jvp
+        def clip(x: Any) -> Any:
+            return kernel(x)
+
+        @clip.defjvp
+        def derivative(primals: tuple, tangents: tuple) -> tuple:
+            return kernel(*primals), jnp.where(passes(*primals), tangents[0], jnp.zeros_like(tangents[0]))
+
+        return clip
+
+    return with_slope
