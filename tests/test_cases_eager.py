@@ -8,7 +8,7 @@ from oracle import golden
 from test_cases import HERE, all_cases, check_array, check_equal, check_leaf, golden_of
 
 import tfcompat as tf
-from tfcompat._src.runtime.eager import eager_mode
+from tfcompat._src.eager.mode import eager_mode
 
 ROWS = golden.read(HERE / "golden/eager_rows.json.gz")
 

@@ -11,6 +11,10 @@ from tfcompat._src.ops import all as _all_ops
 
 from tfcompat._src.framework.lacking import lacking as _lacking
 from tfcompat._src.data.iterator import OptionalSpec as OptionalSpec
+from tfcompat._src.eager.mode import disable_eager_execution as disable_eager_execution
+from tfcompat._src.eager.mode import enable_eager_execution as enable_eager_execution
+from tfcompat._src.eager.v2_behavior import disable_v2_behavior as disable_v2_behavior
+from tfcompat._src.eager.v2_behavior import enable_v2_behavior as enable_v2_behavior
 from tfcompat._src.framework.constant_value import constant_value as get_static_value
 from tfcompat._src.framework.convert import constant as constant
 from tfcompat._src.framework.convert import convert_to_tensor as convert_to_tensor
@@ -495,13 +499,9 @@ from tfcompat._src.platform.versions import CXX11_ABI_FLAG as __cxx11_abi_flag__
 from tfcompat._src.platform.versions import GIT_VERSION as __git_version__
 from tfcompat._src.platform.versions import MONOLITHIC_BUILD as __monolithic_build__
 from tfcompat._src.platform.versions import VERSION as __version__
-from tfcompat._src.runtime.eager import disable_eager_execution as disable_eager_execution
-from tfcompat._src.runtime.eager import enable_eager_execution as enable_eager_execution
 from tfcompat._src.runtime.session import InteractiveSession as InteractiveSession
 from tfcompat._src.runtime.session import Session as Session
 from tfcompat._src.runtime.session import get_default_session as get_default_session
-from tfcompat._src.runtime.v2_behavior import disable_v2_behavior as disable_v2_behavior
-from tfcompat._src.runtime.v2_behavior import enable_v2_behavior as enable_v2_behavior
 from tfcompat._src.shim.install import install_as_tensorflow as install_as_tensorflow
 from tfcompat._src.shim.modules import pywrap_tensorflow as pywrap_tensorflow
 from tfcompat._src.train.module import Module as Module

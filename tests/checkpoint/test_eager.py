@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tfcompat as tf
-from tfcompat._src.runtime.eager import eager_mode
+from tfcompat._src.eager.mode import eager_mode
 
 
 @pytest.fixture(autouse=True)

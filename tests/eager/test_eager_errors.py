@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import tfcompat as tf
+from tfcompat._src.eager.mode import eager_mode
 from tfcompat._src.framework import raw
 from tfcompat._src.ops.flow import list_functions as lists
-from tfcompat._src.runtime.eager import eager_mode
 
 INVALID = tf.errors.InvalidArgumentError
 SAME = "must have the same size and shape.  Input"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tfcompat as tf
-from tfcompat._src.runtime.eager import eager_graph, eager_mode, graph_mode
+from tfcompat._src.eager.mode import eager_graph, eager_mode, graph_mode
 from tfcompat._src.testing.leaks import assert_no_garbage_created
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 import tfcompat as tf
-from tfcompat._src.runtime.eager import eager_mode
-from tfcompat._src.runtime.execution_callbacks import InfOrNanError
+from tfcompat._src.eager.execution_callbacks import InfOrNanError
+from tfcompat._src.eager.mode import eager_mode
 
 tfe = tf.contrib.eager
 

@@ -3,9 +3,9 @@
 import pytest
 
 import tfcompat as tf
+from tfcompat._src.eager.mode import eager_mode
 from tfcompat._src.function.variable_lifting import UnliftableError
 from tfcompat._src.ops.control import control_flow_util
-from tfcompat._src.runtime.eager import eager_mode
 
 OF_CONSTANTS = {
     "constant": (lambda x: tf.zeros([]), 0.0),

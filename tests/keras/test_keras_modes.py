@@ -10,7 +10,7 @@ import pytest
 
 import tfcompat as tf
 from tfcompat._src.contrib.seq2seq.attention_v2 import LuongAttentionV2
-from tfcompat._src.runtime.eager import eager_mode
+from tfcompat._src.eager.mode import eager_mode
 
 EXPECTED = json.loads((pathlib.Path(__file__).parent.parent / "golden" / "keras" / "modes.json").read_text())
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import tfcompat as tf
+from tfcompat._src.eager.mode import eager_mode
 from tfcompat._src.ops.ragged.rows import batch_gather_with_default, gather_nd
-from tfcompat._src.runtime.eager import eager_mode
 
 PAIRS = [[["a", "b"], ["c", "d"]], [["e", "f"]]]
 WORDS = [[["a", "b"], ["c"]], [["e", "f"]]]

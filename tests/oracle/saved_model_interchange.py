@@ -22,8 +22,8 @@ BATCH = np.linspace(-1.0, 1.0, 6, dtype=np.float32).reshape(2, 3)
 def save(folder):
     """Writes the SavedModels; what they give, by name."""
     import tfcompat as tf
+    from tfcompat._src.eager.mode import eager_mode
     from tfcompat._src.lookup.static import StaticHashTable
-    from tfcompat._src.runtime.eager import eager_mode
 
     def file(name, text):
         path = os.path.join(folder, name)

@@ -12,7 +12,7 @@ import time
 import numpy as np
 
 import tfcompat as tf
-from tfcompat._src.runtime import eager
+from tfcompat._src.eager import program as eager
 from tfcompat._src.runtime.compile import Program
 
 

@@ -9,9 +9,9 @@ import pytest
 import tables
 
 import tfcompat as tf
+from tfcompat._src.eager.mode import eager_mode
 from tfcompat._src.function import tracing
 from tfcompat._src.lookup.static import StaticHashTable
-from tfcompat._src.runtime.eager import eager_mode
 from tfcompat._src.saved_model import files
 
 GOLDEN = pathlib.Path(__file__).parent.parent / "golden" / "saved_model"

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import tfcompat as tf
+from tfcompat._src.eager.mode import eager_mode
 from tfcompat._src.framework.tensor_proto import make_ndarray
-from tfcompat._src.runtime.eager import eager_mode
 
 summary = tf.compat.v2.summary
 

@@ -11,6 +11,8 @@ import numpy as np
 
 from tfcompat._src.data.functions import HostFunction
 from tfcompat._src.data.values import NO_GRADIENT, OUTPUTS, DatasetValue, Element, Next, Scope, dataset_of, text
+from tfcompat._src.eager.state import EagerState
+from tfcompat._src.eager.variables import DIRECT
 from tfcompat._src.framework import dtypes, errors, jax_compat, raw
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.graph import Graph
@@ -21,7 +23,6 @@ from tfcompat._src.framework.variant import EncodedVariant
 from tfcompat._src.ops.flow.list_value import variant, zeros_like
 from tfcompat._src.ops.queues.queue_ops import MAKES_HANDLE
 from tfcompat._src.ops.queues.resource import SharedResource, invalid, shared_resource
-from tfcompat._src.runtime.eager import DIRECT
 from tfcompat._src.runtime.session import BaseSession
 
 _NUMBERS = itertools.count()
@@ -306,24 +307,24 @@ op("OptionalGetValue", f"(optional: variant, *, {OUTPUTS}) -> (components: outpu
 # ---- where operations run at once ----
 
 
-def _eager_session(graph: Any) -> Any:
+def _eager_session(state: EagerState) -> Any:
     """The session of the iterations of the process."""
-    resources = graph.state.resources
+    resources = state.resources
     if _SESSION not in resources:
         session = BaseSession(graph=Graph())
-        session.resources, session.random_state = resources, graph.state.random_state
+        session.resources, session.random_state = resources, state.random_state
         resources.setdefault(_SESSION, session)
     return resources[_SESSION]
 
 
-def _anonymous(graph: Any, op: Any) -> list:
-    return [_named(HostContext(_eager_session(graph), op), IteratorValue(op._attrs["output_types"], op._attrs["output_shapes"]))]
+def _anonymous(state: EagerState, op: Any) -> list:
+    return [_named(HostContext(_eager_session(state), op), IteratorValue(op._attrs["output_types"], op._attrs["output_shapes"]))]
 
 
-def _begin(graph: Any, op: Any) -> list:
+def _begin(state: EagerState, op: Any) -> list:
     dataset, iterator = op._inputs[0]._value, op._inputs[1]._value
     with jax_compat.x64():
-        iterator.begin(dataset_of(dataset), _eager_session(graph))
+        iterator.begin(dataset_of(dataset), _eager_session(state))
     return []
 
 

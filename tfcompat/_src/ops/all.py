@@ -52,6 +52,7 @@ import tfcompat._src.ops.control.summary_text  # noqa: F401
 import tfcompat._src.ops.control.unfed_ops  # noqa: F401
 import tfcompat._src.ops.control.while_context  # noqa: F401
 import tfcompat._src.ops.control.while_loop  # noqa: F401
+import tfcompat._src.ops.flow.array_order  # noqa: F401
 import tfcompat._src.ops.flow.array_origin  # noqa: F401
 import tfcompat._src.ops.flow.array_value  # noqa: F401
 import tfcompat._src.ops.flow.list_array  # noqa: F401

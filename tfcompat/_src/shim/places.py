@@ -328,7 +328,7 @@ PLACES = {
     "tensorflow.python.debug": ("debug",),
     "tensorflow.python.distribute": ("distribute",),
     "tensorflow.python.eager": ("eager", "function", "framework"),
-    "tensorflow.python.eager.execution_callbacks": ("runtime.execution_callbacks",),
+    "tensorflow.python.eager.execution_callbacks": ("eager.execution_callbacks",),
     "tensorflow.python.estimator": ("estimator",),
     "tensorflow.python.feature_column": ("feature_column",),
     "tensorflow.python.framework": ("framework", "ops", "runtime"),

@@ -7,7 +7,7 @@ import functools
 from typing import Any
 
 import tfcompat as tf
-from tfcompat._src.runtime.eager import eager_mode
+from tfcompat._src.eager.mode import eager_mode
 from tfcompat._src.testing import test_combinations
 from tfcompat._src.testing.test_combinations import NamedObject, combine, times  # noqa: F401
 

@@ -1,0 +1,227 @@
+"""The default graph where operations run when they are called: its `make_op` runs the operation."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import random
+import sys
+import weakref
+from collections.abc import Iterable
+from types import SimpleNamespace
+from typing import Any
+
+import jax
+import numpy as np
+
+from tfcompat._src.eager import execution_callbacks
+from tfcompat._src.eager.program import EagerProgram, handle_key, is_variable
+from tfcompat._src.eager.state import EagerState
+from tfcompat._src.eager.variables import DIRECT
+from tfcompat._src.framework import (
+    attr_values,
+    device_scope,
+    dtypes,
+    op_spec,
+    recorders,
+)
+from tfcompat._src.framework import device as device_lib
+from tfcompat._src.framework.eager_tensor import EagerOperation, EagerTensor
+from tfcompat._src.framework.graph import Graph
+from tfcompat._src.framework.operation import Operation, output_dtypes
+from tfcompat._src.framework.recent import Recent
+from tfcompat._src.framework.tensor import Tensor
+
+_LARGEST_SEED = 2**31 - 1
+
+
+class EagerGraph(Graph):
+    """The default graph where operations run when they are made: it has scopes, but keeps no nodes."""
+
+    executes = True
+
+    def __init__(self, state: EagerState) -> None:
+        super().__init__()
+        self.state = state
+        self._functions = weakref.WeakValueDictionary()  # type: ignore[assignment]
+        self._numbers = itertools.count()
+        self._seeds = random.Random()
+        self._full_names: dict[str, str] = {}
+
+    # ---- scopes ----
+
+    @property
+    def seed(self) -> int | None:
+        return self._seed
+
+    @seed.setter
+    def seed(self, seed: int | None) -> None:
+        self._seed = seed
+        self._seeds = random.Random(seed)
+        self.state.forget_programs()
+
+    @property
+    def has_run(self) -> bool:
+        """Whether an operation has run."""
+        return bool(self._full_names)
+
+    def next_number(self) -> int:
+        """A number for an operation: later ones have larger ones."""
+        return next(self._numbers)
+
+    def next_operation_seed(self) -> int:
+        return self._seeds.randint(0, _LARGEST_SEED)
+
+    def unique_name(self, name: str, mark_as_used: bool = True) -> str:
+        """`name` in the current scope: nothing here has a name that could be taken."""
+        return f"{self._name_stack}/{name}" if self._name_stack else name
+
+    def control_dependencies(self, control_inputs: Iterable[Any] | None) -> contextlib.AbstractContextManager[None]:
+        """Nothing: what is to run before has run."""
+        return contextlib.nullcontext()
+
+    def colocate_with(self, op: Any, ignore_existing: bool = False) -> contextlib.AbstractContextManager[None]:
+        """Nothing: tensors are where they were made."""
+        return contextlib.nullcontext()
+
+    def device_of(self, op_type: str) -> str:
+        """The full name of the device that an operation made now runs on; InvalidArgumentError where there is none such."""
+        asked = self.device_asked(op_type)
+        found = self._full_names.get(asked)
+        if found is None:
+            found = self._full_names[asked] = self.found(asked)
+        return found
+
+    def device_asked(self, op_type: str = "NoOp") -> str:
+        """What the device scopes say of an operation of that type: a device string, perhaps empty."""
+        if not self._devices:
+            return ""
+        node = SimpleNamespace(_device="", name=op_type, type=op_type)
+        device_scope.apply(self._devices, node)
+        return node._device
+
+    def found(self, text: str) -> str:
+        """The full name of the device that a device string means; RuntimeError where there is none such."""
+        names = [d.name for d in self.state.devices]
+        wanted = device_lib.DeviceSpec.from_string(device_lib.canonical_name(text))
+        for name in [*[d.name for d in self.state.devices if d.kind != "CPU"], *names]:
+            if wanted.make_merged_spec(device_lib.DeviceSpec.from_string(name)).to_string() == name and _agree(wanted, name):
+                return name
+        raise RuntimeError(f"{text} unknown device. Available devices: {names}")
+
+    # ---- operations ----
+
+    def make_op(
+        self, spec: op_spec.OpSpec, name: str, inputs: Iterable[Tensor], attrs: dict[str, Any],
+        dtypes_out: list[dtypes.DType] | None = None, infer_shapes: bool = True, skip_frames: int = 2,
+    ) -> Operation:  # fmt: skip
+        """Runs an operation of type `spec`.
+
+        Raises:
+          TypeError: an input is a tensor of a graph. errors.OpError: the operation fails.
+        """
+        inputs = list(inputs)
+        for tensor in inputs:
+            if not isinstance(tensor, EagerTensor):
+                raise TypeError(
+                    'An op outside of the function building code is being passed a "Graph" tensor. It is possible to have Graph tensors '
+                    "leak out of the function building context by including a tf.init_scope in your function building code. "
+                    f"The graph tensor has name: {tensor.name}"
+                )
+        op = EagerOperation(self, spec, inputs, attrs, self.next_number())
+        device = self.device_of(spec.name)
+        if self.state.process.log_device_placement or self.state.config.log_device_placement:
+            sys.stderr.write(f"Executing op {spec.name} in device {device}\n")
+        if op.type in DIRECT:
+            values = DIRECT[op.type](self.state, op)
+        elif op.type == "Identity" and inputs[0]._dtype in (dtypes.resource, dtypes.variant):
+            op._outputs = [inputs[0]]
+            return op
+        else:
+            values = self._program(op, name, device)(inputs)
+        kinds = output_dtypes(spec.signature, attrs) if dtypes_out is None else dtypes_out
+        keeps_op = op if spec.effects.creates and not inputs else None
+        op._outputs = [EagerTensor.of(v, kind, self, device, keeps_op) for v, kind in zip(values, kinds)]
+        if recorders.ACTIVE.recorders and inputs:
+            recorders.record(op)
+        if execution_callbacks.ACTIVE:
+            execution_callbacks.call_all(op, name)
+        return op
+
+    def _program(self, op: EagerOperation, name: str, device: str) -> EagerProgram:
+        spec, inputs = op.spec, list(op._inputs)
+        if spec.effects.creates:
+            return EagerProgram(self.state, self.library_of(op._attrs), spec, op._attrs, inputs, device, op.name)
+        first_use: dict[str, int] = {}
+        kinds = [
+            (first_use.setdefault(handle_key(t), i), *_handle_kind(t)) if is_variable(t) else (t._dtype, t._sizes) for i, t in enumerate(inputs)
+        ]
+        kind, called = (spec.name, _hashable(op._attrs), device), self._called(op._attrs)
+        programs = called[0].programs if called else self.state.programs.get(kind)
+        if programs is None:
+            programs = self.state.programs.setdefault(kind, Recent())
+        key = (*kind, *kinds)
+        found = programs.get(key)
+        if found is None:
+            found = programs[key] = EagerProgram(self.state, self.library_of(op._attrs), spec, op._attrs, inputs, device, spec.name)
+        return found
+
+    def _called(self, attrs: dict[str, Any]) -> list[Any]:
+        """The functions that attributes name."""
+        values = [v for value in attrs.values() for v in (value if isinstance(value, list) else [value])]
+        found = [self._functions.get(v.name) for v in values if isinstance(v, attr_values.FunctionRef)]
+        return [f for f in found if f is not None]
+
+    def library_of(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """The functions that attributes name, and those that these call, by name."""
+        found: dict[str, Any] = {}
+        pending = self._called(attrs)
+        while pending:
+            function = pending.pop()
+            if function.name not in found:
+                found[function.name] = function
+                pending.extend(function.held.values())
+                for op in function.body.get_operations():
+                    pending.extend(self._called(op._attrs))
+                    pending.extend(f for f in [self._functions.get(op.type)] if f is not None)
+        return found
+
+    def writes_of(self, tensors: Iterable[Tensor]) -> list[int]:
+        """How often each variable among some tensors has been written."""
+        return [self.state.writes[handle_key(t)] for t in tensors if isinstance(t, EagerTensor) and is_variable(t)]
+
+    def copied(self, tensor: EagerTensor, device_name: str | None) -> EagerTensor:
+        """A tensor on a device of this process; RuntimeError where there is none of that name."""
+        device = self.found(device_name or "")
+        target = next(d.jax_device for d in self.state.devices if d.name == device)
+        value = tensor._value
+        if isinstance(value, jax.Array):
+            value = jax.device_put(value, target)
+        found = EagerTensor.of(value, tensor._dtype, self, device)
+        found._handle_data = tensor._handle_data
+        return found
+
+
+def _agree(wanted: Any, name: str) -> bool:
+    there = device_lib.DeviceSpec.from_string(name)
+    parts = ("job", "replica", "task", "device_type", "device_index")
+    return all(getattr(wanted, p) in (None, getattr(there, p)) for p in parts)
+
+
+def _handle_kind(tensor: EagerTensor) -> tuple:
+    attrs = tensor._op._attrs
+    return attrs["dtype"], attrs["shape"].sizes
+
+
+def _hashable(value: Any) -> Any:
+    """An inside attribute value, or a dict of them, as part of a key."""
+    if isinstance(value, dict):
+        return tuple([(k, _hashable(v)) for k, v in value.items()])
+    if isinstance(value, (list, tuple)):
+        return tuple([_hashable(v) for v in value])
+    if isinstance(value, np.ndarray):
+        return value.shape, str(value.dtype), value.tobytes() if value.dtype != object else tuple(value.ravel().tolist())
+    if isinstance(value, attr_values.FunctionRef):
+        return value.name, _hashable(value.attrs)
+    sizes = getattr(value, "sizes", value)
+    return type(value), sizes

@@ -1,0 +1,161 @@
+"""A graph of one operation, which runs at once: planned, compiled and kept as every graph is, for op type, attributes, device, and dtypes and
+shapes of the inputs."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from tfcompat._src.eager.state import EagerState, ProcessVariables
+from tfcompat._src.framework import (
+    constant_value,
+    errors,
+    jax_compat,
+    op_spec,
+)
+from tfcompat._src.framework.eager_tensor import EagerTensor
+from tfcompat._src.framework.function_body import operations_within
+from tfcompat._src.framework.graph import Graph
+from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.runtime.execute import fetched_value
+from tfcompat._src.runtime.fold import MAX_FOLDED_ELEMENTS, can_fold
+from tfcompat._src.runtime.session import BaseSession, PreparedRun
+
+
+class ProgramGraph(Graph):
+    """The graph of an operation that runs at once."""
+
+    is_program = True
+
+
+class EagerProgram:
+    """A graph of one operation, run by a session of its own on the state of the process.
+
+    Args:
+      state: what operations share. functions: that it may call, by name.
+      spec, attrs: of the operation. inputs: tensors like those that it will get. device: where it runs. name: of the node.
+    """
+
+    _misfit = ""
+    """What the shape function says of inputs that do not fit."""
+
+    def __init__(
+        self, state: EagerState, functions: dict[str, Any], spec: op_spec.OpSpec, attrs: dict[str, Any], inputs: list[EagerTensor],
+        device: str, name: str,
+    ) -> None:
+        self._state = state
+        self._graph = ProgramGraph()
+        self._graph._functions = functions
+        self.device = device
+        self._variables: dict[str, str] = {}
+        self._fed: list[Tensor] = []
+        self._fed_positions: list[int] = []
+        with self._graph.as_default(), self._graph.device(device):
+            tensors = [self._input(i, t) for i, t in enumerate(inputs)]
+            try:
+                self.op = self._graph.make_op(spec, name, tensors, dict(attrs))
+            except ValueError as e:
+                self._misfit = str(e)
+                if spec.node_class is not None or spec.effects.external or spec.effects.creates or spec.effects.writes:
+                    raise errors.InvalidArgumentError(None, None, self._misfit) from e
+                self.op = self._graph.make_op(spec, name, tensors, dict(attrs), infer_shapes=False)
+        self._folds = can_fold(self.op) and spec.node_class is None and bool(inputs) and not self._misfit
+        self._writes = any(op.spec.effects.writes for op in operations_within(self.op))
+        if spec.effects.random:
+            self._state.random_state.same_as(self.op)
+        self._prepared: PreparedRun | None = None
+
+    def _input(self, index: int, tensor: EagerTensor) -> Tensor:
+        """What stands for an input: the handle of a variable, or a placeholder."""
+        if is_variable(tensor):
+            key = handle_key(tensor)
+            if key not in self._variables:
+                self._variables[key] = f"/{index}"
+                made_by = tensor._op
+                attrs = {**made_by._attrs, "container": b"", "shared_name": str(index).encode()}
+                node = self._graph.make_op(made_by.spec, f"variable_{index}", (), attrs)
+                node._outputs[0]._handle_data = tensor._handle_data
+            return self._graph.get_tensor_by_name(f"variable_{self._variables[key][1:]}:0")
+        attrs = {"dtype": tensor._dtype, "shape": tensor.shape}
+        found = self._graph.make_op(op_spec.get("Placeholder"), f"input_{index}", (), attrs)._outputs[0]
+        found._handle_data = tensor._handle_data
+        self._fed.append(found)
+        self._fed_positions.append(index)
+        return found
+
+    def __call__(self, inputs: list[EagerTensor]) -> list[Any]:
+        """The values of the outputs; errors.OpError where the operation fails: as its kernel says, else as its shape function does."""
+        if not self._misfit:
+            return self._run(inputs)
+        try:
+            self._run(inputs)
+        except errors.OpError as e:
+            if e.__cause__ is None:
+                raise
+        raise errors.InvalidArgumentError(None, None, self._misfit)
+
+    def _run(self, inputs: list[EagerTensor]) -> list[Any]:
+        values = [inputs[i]._value for i in self._fed_positions]
+        if self._folds and all(type(v) is np.ndarray and v.size <= MAX_FOLDED_ELEMENTS for v in values):
+            return list(constant_value.call_numpy_kernel(self.op, values))
+        with jax_compat.x64():
+            if not self._variables:
+                return self._compute(values)
+            keys = dict(zip(self._variables.values(), dict.fromkeys(handle_key(t) for t in inputs if is_variable(t))))
+            with self._state.variable_state.lock, self._using(keys):
+                return self._compute(values)
+
+    def _compute(self, values: list[Any]) -> list[Any]:
+        session, prepared = self._session_and_run()
+        return session.compute(prepared, values, _as_it_is, lent=False)[1]
+
+    def _session_and_run(self) -> tuple[BaseSession, PreparedRun]:
+        if self._prepared is None:
+            op = self.op
+            self._session = BaseSession(graph=self._graph, config=self._state.config)
+            self._session.random_state, self._session.resources = self._state.random_state, self._state.resources
+            wanted = SimpleNamespace(tensors=list(op._outputs), targets=[op])
+            self._prepared = PreparedRun(wanted, self._fed, self._graph._changes)
+        return self._session, self._prepared
+
+    @contextlib.contextmanager
+    def _using(self, keys: dict[str, str]) -> Iterator[None]:
+        """A block in which the session has variables of the process, `keys` of the session to those of the process."""
+        session = self._session_and_run()[0]
+        outer = session.variable_state
+        session.variable_state = session.lent = ProcessVariables(self._state.variable_state, keys)
+        try:
+            yield
+        finally:
+            session.variable_state = outer
+            if self._writes:
+                self._state.writes.update(keys.values())
+
+
+def _as_it_is(tensor: Tensor, values: dict[Tensor, Any], session: Any) -> Any:
+    """A result as the value of an eager tensor: arrays stay on their device."""
+    value = values.get(tensor)
+    if value is None:
+        return fetched_value(tensor, values, session)
+    return np.asarray(value) if isinstance(value, np.generic) else value
+
+
+class VariableHandle:
+    """The value of a resource tensor that stands for a variable: its key among the variables of the process."""
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+
+
+def is_variable(tensor: EagerTensor) -> bool:
+    """Whether a tensor is the handle of a variable."""
+    return isinstance(tensor._value, VariableHandle)
+
+
+def handle_key(tensor: EagerTensor) -> str:
+    """The key of the variable that a resource tensor stands for."""
+    return tensor._value.key

@@ -1,0 +1,110 @@
+"""What operations that run at once share: variables, random counters, resources, and the programs made so far."""
+
+from __future__ import annotations
+
+import collections
+import weakref
+from collections.abc import Iterator, MutableMapping
+from typing import Any
+
+import jax
+import numpy as np
+
+from tfcompat._src.framework import (
+    op_spec,
+)
+from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.recent import Recent
+from tfcompat._src.runtime.config import process_config
+from tfcompat._src.runtime.devices import session_devices
+from tfcompat._src.runtime.random_state import RandomState
+from tfcompat._src.runtime.variable_state import VariableState
+
+
+class _EagerRandomState(RandomState):
+    """Random operations of the same type and seeds draw from one sequence, whatever their shapes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._first: dict[tuple, Operation] = {}
+        self._shared: weakref.WeakKeyDictionary[Operation, Operation] = weakref.WeakKeyDictionary()
+
+    def same_as(self, op: Operation) -> None:
+        """Lets `op` go on where operations of its type and attributes are."""
+        key = (op.type, op._attrs["seed"], op._attrs["seed2"], str(op._attrs.get("dtype")))
+        first = self._first.setdefault(key, op)
+        if first is not op:
+            self._shared[op] = first
+
+    def row(self, op: Operation) -> np.ndarray:
+        return super().row(self._counted(op))
+
+    def _counted(self, op: Operation) -> Operation:
+        return self._shared.get(op, op)
+
+
+class EagerState:
+    """What operations that run at once share: variables, random counters, resources, and the programs made so far.
+
+    Args:
+      config: the ConfigProto of the devices.
+    """
+
+    def __init__(self, config: Any) -> None:
+        self.config, self.process = config, process_config()
+        self.devices = session_devices(config)
+        self.variable_state = VariableState()
+        self.writes: dict[str, int] = collections.Counter()
+        """How often each variable has been written."""
+        self.resources: dict[str, Any] = {}
+        self.random_state = _EagerRandomState()
+        self.programs: dict[tuple, Recent] = {}
+        """By op type, attributes and device, those for inputs of some kinds."""
+
+    @property
+    def variables(self) -> MutableMapping[str, np.ndarray | jax.Array]:
+        """The values of all variables of the process, by the keys of their handles."""
+        return self.variable_state.values
+
+    def forget_programs(self) -> None:
+        """Forgets where random operations stand, and the programs that have a state."""
+        self.random_state = _EagerRandomState()
+        self.programs = {k: p for k, p in self.programs.items() if not op_spec.get(k[0]).effects.is_stateful}
+
+
+class ProcessVariables(VariableState):
+    """Variables of the process under the keys that a program has for them.
+
+    Args:
+      state: the variables. keys: of the program, to those of the process.
+    """
+
+    def __init__(self, state: VariableState, keys: dict[str, str]) -> None:
+        self.lock, self.unfiled = state.lock, state.unfiled
+        self._all, self._keys = state.held, keys
+        self.held = _Renamed(state.held, keys)
+
+    def targets(self, keys: list[str]) -> list[tuple[dict[str, Any], str]]:
+        return [(self._all, self._keys[key]) for key in keys]  # type: ignore[misc]
+
+
+class _Renamed(MutableMapping):
+    """A mapping under other keys."""
+
+    def __init__(self, mapping: MutableMapping[str, Any], keys: dict[str, str]) -> None:
+        self._mapping, self._keys = mapping, keys
+
+    def __getitem__(self, key: str) -> Any:
+        return self._mapping[self._keys[key]]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self._mapping[self._keys[key]] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self._mapping[self._keys[key]]
+
+    def __iter__(self) -> Iterator[str]:
+        return (mine for mine, key in self._keys.items() if key in self._mapping)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)

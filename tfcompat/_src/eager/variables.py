@@ -1,0 +1,88 @@
+"""Making, reading and replacing variables at once: what needs no program."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tfcompat._src.eager.program import VariableHandle, handle_key
+from tfcompat._src.eager.state import EagerState
+from tfcompat._src.framework import (
+    errors,
+)
+from tfcompat._src.framework.dtypes import cpp_name
+from tfcompat._src.framework.eager_tensor import EagerOperation
+from tfcompat._src.runtime.variable_state import variable_key
+
+
+def _make_handle(state: EagerState, op: EagerOperation) -> list[Any]:
+    if not op._attrs["shared_name"]:
+        op._attrs = {**op._attrs, "shared_name": op.name.encode()}
+    handle = VariableHandle(variable_key(op))
+    weakref.finalize(handle, _forget, state, handle.key)
+    return [handle]
+
+
+def _forget(state: EagerState, key: str) -> None:
+    state.variables.pop(key, None)
+    state.writes.pop(key, None)
+
+
+def _read(state: EagerState, op: EagerOperation) -> list[Any]:
+    """The value of a variable as it is now; what the array was is not donated while this refers to it."""
+    value = _value_of(state, op)
+    return [value if isinstance(value, np.ndarray) else np.asarray(value)]
+
+
+def _value_of(state: EagerState, op: EagerOperation) -> Any:
+    handle = op._inputs[0]._value
+    value = state.variables.get(handle.key) if isinstance(handle, VariableHandle) else None
+    wanted = op._attrs["dtype"]
+    if value is not None and op._inputs[0]._op._attrs["dtype"] is not wanted:
+        held = op._inputs[0]._op._attrs["dtype"]
+        raise errors.InvalidArgumentError(
+            None, None, f"Trying to read variable with wrong dtype. Expected {cpp_name(wanted.name)} got {cpp_name(held.name)}."
+        )
+    if value is None:
+        name = getattr(handle, "key", str(handle)).lstrip("/")
+        raise errors.FailedPreconditionError(
+            None, None,
+            f"Error while reading resource variable {name} from Container: localhost. This could mean that the variable was "
+            f"uninitialized. Not found: Resource localhost/{name}/N10tensorflow3VarE does not exist.",
+        )  # fmt: skip
+    return value
+
+
+def _assign(state: EagerState, op: EagerOperation) -> list[Any]:
+    handle, value = op._inputs[0], op._inputs[1]
+    wanted = handle._op._attrs["dtype"]
+    if value._dtype is not wanted:
+        raise errors.InvalidArgumentError(
+            None, None,
+            f"Trying to assign variable with wrong dtype. Expected {cpp_name(wanted.name)} got {cpp_name(value._dtype.name)}.",
+        )  # fmt: skip
+    state.writes[handle_key(handle)] += 1
+    state.variables[handle_key(handle)] = np.array(value._value) if isinstance(value._value, np.ndarray) else np.asarray(value._value)
+    return []
+
+
+def _destroy(state: EagerState, op: EagerOperation) -> list[Any]:
+    handle = op._inputs[0]._value
+    if isinstance(handle, VariableHandle) and state.variables.pop(handle.key, None) is not None:
+        return []
+    if not op._attrs["ignore_lookup_error"]:
+        name = getattr(handle, "key", str(handle)).lstrip("/")
+        raise errors.NotFoundError(None, None, f"Resource localhost/{name}/N10tensorflow3VarE does not exist.")
+    return []
+
+
+DIRECT: dict[str, Callable[[EagerState, EagerOperation], list[Any]]] = {
+    "VarHandleOp": _make_handle,
+    "ReadVariableOp": _read,
+    "AssignVariableOp": _assign,
+    "DestroyResourceOp": _destroy,
+}
+"""What needs no program: making, reading and replacing variables."""
