@@ -85,8 +85,11 @@ class _Call:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._scope, name)
 
+    def wait_for(self, ops: list) -> None:
+        for op in ops:
+            self._turns.wait(self._number, op)
+
     def row(self, op: Any) -> np.ndarray:
-        self._turns.wait(self._number, op)
         return self._turns.state.row(op)
 
     def rows(self, ops: list) -> np.ndarray:

@@ -172,6 +172,7 @@ def run_loop(unit: LoopItem, values: dict[Tensor, Any], session: Any) -> None:
                 break
             current.update(zip(unit.shared, found[1:]))
         if tape is not None:
+            session.random_state.wait_for(randoms)
             tape.append((current, {op: session.random_state.row(op) for op in randoms}))
         if predicate is None:
             wanted = [e._inputs[0] for e in unit.exits]
@@ -268,6 +269,8 @@ def _call_program(program: Program, cluster: Cluster, inputs: tuple, known: dict
     """Calls a program; its outputs, or None where it must run again with more room for growing arrays."""
     place, state = cluster.place, session.variable_state
     large = tuple([session.large_constant(t, known[t], place) for t in cluster.large])
+    if cluster.randoms:
+        session.random_state.wait_for(cluster.randoms)
     with state.lock:
         rng = session.random_state.rows(cluster.randoms) if cluster.randoms else ()
         read = state.on_device(cluster.reads, cluster.read_keys, place) if cluster.reads else ()
@@ -395,6 +398,8 @@ def _stateful_runner(op: Operation) -> Callable[[dict[Tensor, Any], Any], None]:
 
     def run(values: dict[Tensor, Any], session: Any) -> None:
         read = accesses(op, values)[0] if any(t in values for t in refs) else reads
+        if op.spec.effects.random:
+            session.random_state.wait_for([op])
         with session.variable_state.lock if writes or op.spec.effects.random else contextlib.nullcontext():
             _run_stateful(op, read, writes, values, session)
 

@@ -15,6 +15,9 @@ class RandomState:
         self._starts: dict[Operation, np.ndarray] = {}
         self._moved: dict[Operation, int] = {}
 
+    def wait_for(self, ops: list[Operation]) -> None:
+        """Returns when operations may draw, which is at once here. A thread asks before it takes the lock of the variables."""
+
     def row(self, op: Operation) -> np.ndarray:
         """uint32[6] for the next execution of `op`: the key (2), then the counter (4), least significant word first."""
         start = self._starts.get(op)
