@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tfcompat as tf
+from tfcompat._src.data import parallel_ops
 from tfcompat._src.data.clone import _AutoShardDataset
 
 Dataset = tf.data.Dataset
@@ -156,3 +157,34 @@ def test_an_iterator_by_its_handle():
         other = tf.data.Iterator.from_string_handle(one.string_handle(), tf.int64, [])
         session.run(one.initializer)
         assert [session.run(one.get_next()), session.run(other.get_next())] == [0, 1]
+
+
+def test_a_call_that_waits_to_draw_holds_no_lock_that_an_earlier_one_needs(monkeypatch):
+    second_waits = threading.Event()
+    wait, make = parallel_ops._Turns.wait, parallel_ops._Call.__init__
+    locks, held = [], []
+
+    def keeps_lock(call, scope, turns, number):
+        make(call, scope, turns, number)
+        locks.append(scope.variable_state.lock)
+
+    def waits(turns, number, op):
+        if number == 2:
+            held.append(locks[0]._is_owned())
+            second_waits.set()
+        wait(turns, number, op) if not any(held) else None
+
+    def first_is_late(x):
+        assert x or second_waits.wait(60)
+        return np.float32(0)
+
+    def function(x):
+        with tf.control_dependencies([tf.py_func(first_is_late, [x], tf.float32)]):
+            return tf.random_uniform([], seed=4)
+
+    monkeypatch.setattr(parallel_ops._Turns, "wait", waits)
+    monkeypatch.setattr(parallel_ops._Call, "__init__", keeps_lock)
+    element = tf.data.make_one_shot_iterator(Dataset.range(2).map(function, num_parallel_calls=2)).get_next()
+    with tf.Session() as session:
+        assert session.run(element) != session.run(element)
+    assert held == [False]

@@ -44,6 +44,10 @@ except (ImportError, AttributeError) as missing:
 # JAX reports each backend that is not there at the level INFO, which TensorFlow programs often turn on.
 logging.getLogger("jax._src.xla_bridge").setLevel(logging.WARNING)
 
+# The names of files stand in compiled programs as UTF-8; bytes of a name that are none are left out (Python has surrogates for them).
+if jax.config.jax_hlo_source_file_canonicalization_regex is None:
+    jax.config.update("jax_hlo_source_file_canonicalization_regex", r"[\ud800-\udfff]")
+
 # By default XLA CPU gives convolutions to a library that runs most large ones on one core. Products are given to it one by one:
 # with what stands around them (LIBRARY_FUSION_TYPE_DOT), JAX 0.10's are wrong where a factor is a constant of equal elements.
 # Its sums run on all cores; its lax.reduce_max drops NaN or not by their number, so only what NaN cannot change uses that.
