@@ -4,11 +4,13 @@ import ast
 import importlib
 import json
 import pathlib
+import re
+import tomllib
 
 import pytest
 
 from tfcompat._src import namespaces
-from tfcompat._src.framework import op_spec, signature
+from tfcompat._src.framework import jax_compat, op_spec, signature
 
 ROOT = pathlib.Path(namespaces.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
@@ -54,9 +56,48 @@ def test_imports_go_one_way_and_stand_at_the_top(path):
         assert RANK[target] <= RANK[layer(path)], f"line {node.lineno}: {layer(path)} imports {module}"
 
 
+def private_names_of_jax(tree):
+    """Imports and attributes of modules that JAX makes no promise about, and names of its modules with an underscore."""
+    modules = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in ("jax", "jaxlib"):
+            named = [f"{node.module}.{alias.name}" for alias in node.names]
+            modules |= {alias.asname or alias.name for alias in node.names if alias.name[0].islower()}
+        elif isinstance(node, ast.Import):
+            named = [alias.name for alias in node.names if alias.name.split(".")[0] in ("jax", "jaxlib")]
+            modules |= {alias.asname or alias.name.split(".")[0] for alias in node.names if alias.name in named}
+        else:
+            continue
+        yield from (name for name in named if PRIVATE.search(name))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and ast.unparse(node).split(".")[0] in modules and PRIVATE.search(name := ast.unparse(node)):
+            yield name
+
+
+PRIVATE = re.compile(r"^jaxlib\.|\b(interpreters|extend)\b|\._(?!_version)")
+
+
+@pytest.mark.parametrize("path", [p for p in FILES if p.name != "jax_compat.py"], ids=lambda p: str(p.relative_to(ROOT)))
+def test_private_names_of_jax_stand_in_one_file(path):
+    found = {name for name in private_names_of_jax(ast.parse(path.read_text())) if not name.startswith("jaxlib.__")}
+    assert not found, "framework/jax_compat.py has what JAX makes no promise about"
+
+
+def test_private_names_of_jax_are_seen():
+    text = "import jax.extend as e\nfrom jax._src import core\nfrom jax import lax\nimport jaxlib\nlax._f(jax.numpy)\njax.Array._value\njaxlib.xla"
+    found = {"jax.extend", "jax._src.core", "lax._f", "jaxlib.xla"}
+    assert set(private_names_of_jax(ast.parse(text))) == found
+    assert set(private_names_of_jax(ast.parse("import jax\njax.Array._value\njax.interpreters.mlir\njax.lax.add"))) == {"jax.Array._value", "jax.interpreters", "jax.interpreters.mlir"}
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_files_are_small(path):
     assert len(path.read_text().splitlines()) <= MAX_LINES
+
+
+def test_supported_versions_of_jax_are_those_asked_for():
+    project = tomllib.loads((ROOT.parent.parent / "pyproject.toml").read_text())["project"]
+    assert jax_compat.SUPPORTED in project["dependencies"]
 
 
 def test_implementation_packages_have_empty_inits():

@@ -10,6 +10,11 @@ from tfcompat._src.framework import device, dtypes, nest, tensor_shape
 
 GOLDEN = Path(__file__).resolve().parent.parent / "golden" / "framework"
 
+PYTHON_SAYS = {  # since 3.14
+    "TypeError: cannot use 'list' as a dict key (unhashable type: 'list')": "TypeError: unhashable type: 'list'",
+    "ZeroDivisionError: division by zero": "ZeroDivisionError: integer division or modulo by zero",
+}
+
 
 @functools.cache
 def _outcomes():
@@ -23,5 +28,6 @@ def recorded(group):
 
 
 def found(group, expression):
-    """The outcome of the expression here."""
-    return _outcomes()[group][expression]
+    """The outcome of the expression here, in the words of the Python that the outcomes were recorded with."""
+    outcome = _outcomes()[group][expression]
+    return PYTHON_SAYS.get(outcome, outcome)
