@@ -35,6 +35,8 @@ try:
     from jax.extend.core import Var as Var
 
     _no_tracing = no_tracing.swap_local
+    backends_are_up = xla_bridge.backends_are_initialized
+    xla_bridge._backends  # noqa: B018
 except (ImportError, AttributeError) as missing:
     raise ImportError(
         f"JAX {jax.__version__} does not have a name that tfcompat uses: {missing}. tfcompat works with {SUPPORTED}: "
@@ -87,11 +89,6 @@ def x64() -> jax_threads.Using:
     """The context of all that uses JAX: 64-bit types are real, whatever `jax_enable_x64` says outside, and an exit of the interpreter
     knows that the thread is there."""
     return jax_threads.Using(jax.enable_x64(True))
-
-
-def backends_are_up() -> bool:
-    """Whether JAX has started, so that it takes no more settings of devices and memory."""
-    return xla_bridge.backends_are_initialized()
 
 
 def _be_forked() -> None:
