@@ -5,6 +5,7 @@ after it, so that whoever started it knows which program ended the process. With
 """
 
 import logging
+import os
 import pickle
 import resource
 import sys
@@ -44,6 +45,8 @@ def _described(error):
 
 
 def main():
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # libraries print there
     logging.disable(logging.CRITICAL)
     tf.logging.set_verbosity(tf.logging.FATAL)
     resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
@@ -53,13 +56,13 @@ def main():
     for line in sys.stdin:
         first, count = map(int, line.split())
         for number in range(first, first + count):
-            print(number, flush=True)
+            print(number, file=answers, flush=True)
             drawing = Drawing(bank, number)
             word, text = outcome(drawing)
             if "--show" in sys.argv:
-                print(*drawing.steps, *(f"refused: {step}" for step, _ in drawing.refused), sep="\n")
+                print(*drawing.steps, *(f"refused: {step}" for step, _ in drawing.refused), sep="\n", file=answers)
             types = "+".join(dict.fromkeys(s.split("(")[0] for s in drawing.steps))
-            print(f"{number}\t{word}\t{types}\t{' '.join(text.split())[:400]}", flush=True)
+            print(f"{number}\t{word}\t{types}\t{' '.join(text.split())[:400]}", file=answers, flush=True)
 
 
 if __name__ == "__main__":

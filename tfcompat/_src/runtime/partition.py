@@ -14,6 +14,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from tfcompat._src.framework import op_spec
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.runtime.compile import FEW_RUNS
@@ -240,6 +241,7 @@ class Partitioner(HostWork):
         inside = {t for i in items for t in i._outputs}
         fetched = set(self.fetched)
         needed = {i._inputs[p] for i in items for p in i.constant_positions()}
+        needed.update(t for i in items if i.spec.place == op_spec.HOST for t in i._inputs)
         for t in dict.fromkeys(t for i in items for t in i._inputs):
             if t in inside:
                 continue

@@ -32,9 +32,12 @@ def _patches_shape(spatial: int):
         for name, values in (("ksizes", windows), ("strides", strides), ("rates", rates)):
             if len(values) != spatial + 2:
                 raise ValueError(f"{name} must contain {spatial + 2} values, but got: {len(values)}")
+        for stride in strides[1:-1]:
+            if stride <= 0:
+                raise ValueError(f"Stride must be > 0, but got {stride}")
         padding = c.attr("padding").decode()
         inner = [
-            None if s is None or min(k, t, r) <= 0 else _windows(s, k, t, r, padding)
+            None if s is None or min(k, r) <= 0 else _windows(s, k, t, r, padding)
             for s, k, t, r in zip(source[1:-1], windows[1:-1], strides[1:-1], rates[1:-1])
         ]
         depth = None if source[-1] is None else source[-1] * math.prod(windows[1:-1])
