@@ -55,12 +55,25 @@ def infer(op: Operation) -> None:
     """Sets the static shapes of a node's outputs; ValueError, with 1.15's wording, where its inputs do not fit."""
     context = InferenceContext(op)
     try:
+        _require_int32(op)
         shapes = op.spec.shape(context)
     except ValueError as e:
         inputs = ", ".join("?" if s is None else shape_text(s) for s in context.inputs)
         raise ValueError(f"{e} for '{op.name}' (op: '{op.type}') with input shapes: {inputs}{_computed(context)}.") from None
     for tensor, sizes in zip(op._outputs, shapes):
         tensor._sizes = sizes
+
+
+_WINDOW_ATTRS = ("ksize", "ksizes", "strides", "rates", "dilations")
+"""Attributes whose numbers 1.15 reads as int32."""
+
+
+def _require_int32(op: Operation) -> None:
+    for name in _WINDOW_ATTRS:
+        values = op._attrs.get(name)
+        for value in values if isinstance(values, list) else ():
+            if not -(2**31) <= value < 2**31:
+                raise ValueError(f"Attr {name} has value {value} out of range for an int32")
 
 
 def _computed(context: InferenceContext) -> str:

@@ -107,9 +107,10 @@ def run_device_op(op: Operation, frame: Frame) -> None:
         inputs = _with_numpy_values(op, inputs)
     effects = spec.effects
     if op._inputs and _all_static(spec, inputs):
-        if can_fold(op) and _fold_traced(op, inputs, frame):
+        if not can_fold(op):
+            inputs = _hidden(op, inputs)
+        elif _fold_traced(op, inputs, frame):
             return
-        inputs = _hidden(op, inputs)
     arguments, attrs = constant_value.kernel_arguments(op, inputs)
     keywords = {k: attrs[k] for k in spec.kernel_attrs}
     if effects.random:
@@ -172,7 +173,7 @@ def _hidden(op: Operation, inputs: list[Any]) -> list[Any]:
     It would else compute the operation while it compiles: in minutes where that is a convolution, or never, on a division by zero.
     """
     spec = op.spec
-    if spec.place == HOST or spec.numpy_kernel is spec.kernel:
+    if spec.place == HOST or spec.numpy_kernel is spec.kernel or not op._outputs:
         return inputs
     kept = op.constant_positions()
     return [

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework.op_spec import PURE
+from tfcompat._src.framework.op_spec import HOST, PURE
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.flow.array_origin import is_length
@@ -218,6 +218,7 @@ class Partitioner:
         inside = {t for i in items for t in i._outputs}
         fetched = self.placement.fetched
         needed = {i._inputs[p] for i in items for p in self.placement.constants[i]}
+        needed.update(t for i in items if isinstance(i, OpItem) and i.spec.place == HOST for t in i._inputs)
         for t in dict.fromkeys(t for i in items for t in i._inputs):
             if t in inside:
                 continue

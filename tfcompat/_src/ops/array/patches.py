@@ -6,8 +6,6 @@ import math
 from typing import Any
 
 import jax.numpy as jnp
-import numpy as np
-from jax import lax
 
 from tfcompat._src.framework import checks, errors, raw
 from tfcompat._src.framework import shape_inference as si
@@ -16,16 +14,14 @@ from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import FROM_KERNEL, op
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.array.shape import invalid
+from tfcompat._src.ops.nn.windows import make_window, tap_slices
 
 
-def _windows(size: int, window: int, stride: int, rate: int, padding: str) -> tuple[int, int, int]:
-    """How many windows there are, and how many zeros stand before and after the elements."""
-    reach = (window - 1) * rate + 1
+def _windows(size: int, window: int, stride: int, rate: int, padding: str) -> int:
+    """How many windows there are."""
     if padding == "VALID":
-        return max(-(-(size - reach + 1) // stride), 0), 0, 0
-    count = -(-size // stride)
-    missing = max((count - 1) * stride + reach - size, 0)
-    return count, missing // 2, missing - missing // 2
+        return max(-(-(size - (window - 1) * rate) // stride), 0)
+    return -(-size // stride)
 
 
 def _patches_shape(spatial: int):
@@ -36,9 +32,12 @@ def _patches_shape(spatial: int):
         for name, values in (("ksizes", windows), ("strides", strides), ("rates", rates)):
             if len(values) != spatial + 2:
                 raise ValueError(f"{name} must contain {spatial + 2} values, but got: {len(values)}")
+        for stride in strides[1:-1]:
+            if stride <= 0:
+                raise ValueError(f"Stride must be > 0, but got {stride}")
         padding = c.attr("padding").decode()
         inner = [
-            None if s is None or min(k, t, r) <= 0 else _windows(s, k, t, r, padding)[0]
+            None if s is None or min(k, r) <= 0 else _windows(s, k, t, r, padding)
             for s, k, t, r in zip(source[1:-1], windows[1:-1], strides[1:-1], rates[1:-1])
         ]
         depth = None if source[-1] is None else source[-1] * math.prod(windows[1:-1])
@@ -56,18 +55,13 @@ def _extract(x: Any, ksizes: tuple, strides: tuple, rates: tuple, padding: str) 
         if min(values) <= 0:
             raise errors.OutOfRangeError(None, None, f"{name} is out of range.")
     inner = [_windows(*v, padding) for v in zip(x.shape[1:-1], ksizes[1:-1], strides[1:-1], rates[1:-1])]
-    found = (x.shape[0], *(count for count, _, _ in inner), x.shape[-1] * math.prod(ksizes))
+    found = (x.shape[0], *inner, x.shape[-1] * math.prod(ksizes))
     checks.require_room(found, x.dtype)
     if 0 in found:
         return jnp.zeros(found, x.dtype)
-    zero = jnp.zeros((), x.dtype)
-    padded = lax.pad(jnp.asarray(x), zero, [(0, 0, 0), *((b, a, 0) for _, b, a in inner), (0, 0, 0)])
-    taps = []
-    for tap in np.ndindex(*ksizes[1:-1]):
-        begin = [t * r for t, r in zip(tap, rates[1:-1])]
-        end = [b + (n - 1) * s + 1 if n else b for b, (n, _, _), s in zip(begin, inner, strides[1:-1])]
-        taps.append(lax.slice(padded, [0, *begin, 0], [x.shape[0], *end, x.shape[-1]], [1, *strides[1:-1], 1]))
-    return jnp.concatenate(taps, -1)
+    data_format = "NHWC" if x.ndim == 4 else "NDHWC"
+    window = make_window(x.shape, ksizes[1:-1], strides, padding, data_format, dilations=rates)
+    return jnp.concatenate(tap_slices(jnp.asarray(x), window, 0), -1)
 
 
 @op(

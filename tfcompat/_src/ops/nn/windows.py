@@ -81,15 +81,18 @@ def make_window(input_shape: Sequence[int], size: Sequence[int], strides: Sequen
 
     input_shape, strides, dilations: one int per dimension, in `data_format` order. size: one int per spatial dimension.
     padding: SAME, VALID or EXPLICIT, the last with two ints per dimension in explicit_paddings.
-    The stride of a dimension with one window position is at most the dimension's size: it leads nowhere.
+    The stride of a dimension with one window position is at most the dimension's size: it leads nowhere. Dilations are no greater
+    than what sets the same taps apart from the input under SAME.
     Raises ValueError where an attribute is unknown or the window does not fit into the input.
     Definition: tf.nn.convolution's documentation of padding.
     """
     inputs, stride = spatial(input_shape, data_format), spatial(strides, data_format)
     dilation = spatial(dilations, data_format) if dilations else (1,) * len(stride)
-    extent = [(k - 1) * d + 1 for k, d in zip(size, dilation)]
     if padding == "SAME":
         out = [-(-n // s) for n, s in zip(inputs, stride)]
+        dilation = tuple(min(d, 2 * (n + max(o - 1, 0) * s + 1)) for d, n, o, s in zip(dilation, inputs, out, stride))
+    extent = [(k - 1) * d + 1 for k, d in zip(size, dilation)]
+    if padding == "SAME":
         before = [max((o - 1) * s + e - n, 0) // 2 for o, s, e, n in zip(out, stride, extent, inputs)]
     elif padding in ("VALID", "EXPLICIT"):
         pairs = [(0, 0)] * len(inputs)
