@@ -157,16 +157,16 @@ def misfit(proto: Any, wanted: str) -> str:
         return f"AttrValue missing value with expected type {wanted!r}"
     if kind == "placeholder":
         return ""
-    fields = [(kind, [proto.type])] if kind != "list" else [(f.name, v) for f, v in proto.list.ListFields()]
-    for field, values in fields:
-        found = f"list({_KINDS[field]})" if kind == "list" else _KINDS[field]
+    given = [(kind, [proto.type])] if kind != "list" else [(f.name, v) for f, v in proto.list.ListFields()]
+    for name, values in given:
+        found = f"list({_KINDS[name]})" if kind == "list" else _KINDS[name]
         if found != wanted:
             return f"AttrValue had value with type {found!r} when {wanted!r} expected"
-        problems = (_type_problem(v) for v in values) if field == "type" else ()
+        problems = (_type_problem(v) for v in values) if name == "type" else ()
         problem = next(filter(None, problems), "")
         if problem:
             return problem
-    return "" if fields or wanted.startswith("list(") else f"AttrValue had value with type 'list' when {wanted!r} expected"
+    return "" if given or wanted.startswith("list(") else f"AttrValue had value with type 'list' when {wanted!r} expected"
 
 
 def _type_problem(enum: int) -> str:

@@ -14,8 +14,9 @@ import numpy as np
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.control.guards import MERGE, SWITCH, Guard, guards_of, root_predicate, same_reads
+from tfcompat._src.ops.control.loop_checks import check_loops
 from tfcompat._src.ops.control.loop_ops import ENTER
-from tfcompat._src.ops.control.loop_topology import find_loops, left_loops, require_one_frame
+from tfcompat._src.ops.control.loop_topology import find_loops, left_loops
 from tfcompat._src.runtime.fold import fold
 from tfcompat._src.runtime.loop_unit import collapse
 from tfcompat._src.runtime.lower import truth
@@ -48,7 +49,7 @@ def predicates_of(guarded: dict[Tensor, Guard]) -> list[Tensor]:
 def _with_loops(ops: list[Operation], known: dict[Tensor, np.ndarray]) -> list[Any]:
     """`ops` with one item in place of each outermost loop and of each gradient of one."""
     outermost, loop_of = find_loops(ops)
-    require_one_frame(loop_of)
+    check_loops(outermost, loop_of)
     loops = left_loops(outermost)
     return collapse(ops, loops, known, _grouped, LoopUnit) if loops else ops
 
