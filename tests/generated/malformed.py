@@ -8,7 +8,7 @@ import zlib
 
 from generated import mutations
 
-F, I, S, B, R = "type: DT_FLOAT", "type: DT_INT32", "type: DT_STRING", "type: DT_BOOL", "type: DT_RESOURCE"
+F, I, S, B, R = "type: DT_FLOAT", "type: DT_INT32", "type: DT_STRING", "type: DT_BOOL", "type: DT_RESOURCE"  # noqa: E741
 INT_MAX = 2**31 - 1
 
 GRAPHS = {}
