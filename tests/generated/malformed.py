@@ -424,12 +424,12 @@ def v1(tensor, **more):
     return {"m": mutations.table([(b"", fields((1, fields((1, tensor), (2, fields((1, 1)))))))] + sorted(more.get("entries", [])))}
 
 
-def saved_slice(name=b"w", sizes=(3,), dtype=1, extents=b""):
+def saved_slice(name=b"w", sizes=(3,), dtype=1, extents=fields((1, b""))):
     return fields((1, name), (2, shape_message(*sizes)), (3, dtype), (4, extents))
 
 
-V1_KEY = b"\0\x01\x01w\0\x01\x01\x01\x80\x7f"  # name "w", rank 1, start 0, length -1
-V1_VALUES = fields((2, fields((1, b"w"), (2, b""), (3, fields((1, 1), (5, DATA))))))
+V1_KEY = b"\0w\0\x01\x01\x01\x80\x7f"  # name "w", rank 1, start 0, length -1
+V1_VALUES = fields((2, fields((1, b"w"), (2, fields((1, b""))), (3, fields((1, 1), (5, DATA))))))
 _V1 = {
     "whole": (saved_slice(), V1_VALUES), "values_missing": (saved_slice(), None), "values_bytes": (saved_slice(), b"\xff\xff"), "values_short": (saved_slice(sizes=(5,)), V1_VALUES),
     "shape_negative": (saved_slice(sizes=(-1,)), V1_VALUES), "shape_huge": (saved_slice(sizes=(2**45,)), V1_VALUES), "shape_overflow": (saved_slice(sizes=(2**40, 2**40)), V1_VALUES),

@@ -157,8 +157,8 @@ def misfit(proto: Any, wanted: str) -> str:
         return f"AttrValue missing value with expected type {wanted!r}"
     if kind == "placeholder":
         return ""
-    fields = [(kind, [proto.type])] if kind != "list" else [(f.name, v) for f, v in proto.list.ListFields()]
-    for name, values in fields:
+    given = [(kind, [proto.type])] if kind != "list" else [(f.name, v) for f, v in proto.list.ListFields()]
+    for name, values in given:
         found = f"list({_KINDS[name]})" if kind == "list" else _KINDS[name]
         if found != wanted:
             return f"AttrValue had value with type {found!r} when {wanted!r} expected"
@@ -166,7 +166,7 @@ def misfit(proto: Any, wanted: str) -> str:
         problem = next(filter(None, problems), "")
         if problem:
             return problem
-    return "" if fields or wanted.startswith("list(") else f"AttrValue had value with type 'list' when {wanted!r} expected"
+    return "" if given or wanted.startswith("list(") else f"AttrValue had value with type 'list' when {wanted!r} expected"
 
 
 def _type_problem(enum: int) -> str:

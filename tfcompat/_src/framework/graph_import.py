@@ -11,6 +11,7 @@ from typing import Any
 
 from tfcompat._src.framework import attr_values, device_scope, dtypes, errors, op_spec
 from tfcompat._src.framework.convert import to_tensor
+from tfcompat._src.framework.device import DeviceSpec
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.function_body import FuncGraph, GraphFunction, call_spec, calls_itself, short_name
 from tfcompat._src.framework.function_def import output_name
@@ -33,6 +34,10 @@ _SHAPES_ONCE_WRONG = frozenset((
     "RefSwitch", "RefEnter", "RefNextIteration", "RefMerge", "RefIdentity",
 ))  # fmt: skip
 """Op types whose shapes early versions wrote otherwise: 1.15 passes over what a GraphDef says of them."""
+_MOST_NAMED = 1000
+_MOST_OUTPUTS = 1 << 20
+_INT32 = range(-(1 << 31), 1 << 31)
+_MERGE_TYPES = frozenset(("Merge", "RefMerge"))
 _NODE_NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\-/]*", re.ASCII)
 _BACK_EDGE_TYPES = frozenset(("NextIteration", "RefNextIteration"))
 
@@ -202,7 +207,8 @@ class _Importer:
                 continue
             if not self._input_pattern.fullmatch(source) or name not in self._nodes:
                 raise ValueError(f"Node {node.name!r}: Unknown input node {source!r}")
-            if self._nodes[name].op not in _BACK_EDGE_TYPES or source.startswith("^"):
+            is_back_edge = self._nodes[name].op in _BACK_EDGE_TYPES and node.op in _MERGE_TYPES
+            if not is_back_edge or source.startswith("^"):
                 found.add(name)
         return found
 
@@ -227,6 +233,7 @@ class _Importer:
             spec = later
         attrs = self._attrs(spec, node)
         inputs = self._inputs(node)
+        self._check_counts(spec, node, inputs, attrs)
         self._check_inputs(spec, node, inputs, attrs)
         controls = [self._control(s) for s in node.input if s.startswith("^")]
         final = self._unique(node.name)
@@ -239,13 +246,16 @@ class _Importer:
             self._beside.append((op, groups))
         elif node.device:
             op._device = self._merged_device(op, node.device)
-        for tensor, shape in zip(op.outputs, attrs.pop("_output_shapes", ())):
-            shape = shape if isinstance(shape, TensorShape) else TensorShape(shape)
+        stated = attrs.pop("_output_shapes", ())
+        for tensor, shape in zip(op.outputs, stated if isinstance(stated, list) else ()):
+            if not isinstance(shape, TensorShape):
+                continue
             if node.op not in _SHAPES_ONCE_WRONG or tensor.shape.is_compatible_with(shape):
                 tensor.set_shape(shape)
         return op
 
     def _merged_device(self, op: Operation, device: str) -> str:
+        DeviceSpec.from_string(device)  # ValueError where it is malformed
         op._device = device
         device_scope.apply(self._graph._devices, op)
         return op._device
@@ -255,6 +265,9 @@ class _Importer:
         groups = op._attrs.get("_class")
         if not groups:
             return []
+        strange = next((g for g in groups if not isinstance(g, bytes)), None) if isinstance(groups, list) else groups
+        if strange is not None:
+            raise TypeError(f"Expected binary or unicode string, got {strange!r} as a group of node {name_in_graph_def!r}")
         if self._drops_unknown_groups:
             groups = [g for g in groups if not g.startswith(b"loc:@") or g[5:].decode() in self._nodes]
         names = [g[5:].decode() for g in groups if g.startswith(b"loc:@")]
@@ -286,7 +299,7 @@ class _Importer:
                 self._check_kind(node, known[key], value)
             attrs[key] = attr_values.from_proto(value)
             if key in known:
-                self._check_allowed(node, known[key], attrs[key])
+                self._check_allowed(spec, node, known[key], attrs[key])
         for key, attr in known.items():
             if key not in attrs:
                 if attr.default is REQUIRED:
@@ -341,10 +354,14 @@ class _Importer:
             where = f"; NodeDef: {{{{node {self._scope}{node.name}}}}}; Op {node.op}"
             raise ValueError(f"{problem} for attr {attr.name!r}{where}")
 
-    def _check_allowed(self, node: Any, attr: Attr, value: Any) -> None:
+    def _check_allowed(self, spec: op_spec.OpSpec, node: Any, attr: Attr, value: Any) -> None:
         """ValueError where an attribute is none of its allowed values, too small or too short."""
         where = f"; NodeDef: {{{{node {self._scope}{node.name}}}}}; Op {node.op}"
         found = value if attr.is_list else [value]
+        if attr.kind == "list(int)" or _is_number_of(attr.name, spec):
+            beyond = next((n for n in found if n not in _INT32), None)
+            if beyond is not None:
+                raise ValueError(f"Attr {attr.name} has value {beyond} out of range for an int32{where}")
         size, of = (len(found), "Length for") if attr.is_list else (value, "Value for")
         if attr.minimum is not None and (attr.is_list or attr.kind == "int") and size < attr.minimum:
             raise ValueError(f"{of} attr {attr.name!r} of {size} must be at least minimum {attr.minimum}{where}")
@@ -352,6 +369,17 @@ class _Importer:
             if item not in attr.allowed:
                 names = ", ".join(sorted(getattr(v, "name", str(v)) for v in attr.allowed))
                 raise ValueError(f"Value for attr {attr.name!r} of {item!r} is not in the list of allowed values: {names}{where}")
+
+    def _check_counts(self, spec: op_spec.OpSpec, node: Any, inputs: list[Tensor], attrs: dict[str, Any]) -> None:
+        """ValueError where attributes ask for other numbers of tensors than there can be, before anything is made of them."""
+        signature = spec.signature
+        expected = sum(arg_length(arg, attrs) for arg in signature.inputs)
+        made = sum(arg_length(arg, attrs) for arg in signature.outputs)
+        if expected != len(inputs) and expected > _MOST_NAMED or made > _MOST_OUTPUTS:
+            raise ValueError(
+                f"NodeDef expects {expected} inputs and {made} outputs, and {len(inputs)} inputs are specified; Op<name={spec.name}; "
+                f"signature={spec.text}>; NodeDef: {{{{node {self._scope}{node.name}}}}}"
+            )
 
     def _check_inputs(self, spec: op_spec.OpSpec, node: Any, inputs: list[Tensor], attrs: dict[str, Any]) -> None:
         expected = []
@@ -389,6 +417,11 @@ class _Importer:
         if not index.isdigit() or int(index) >= len(op.outputs):
             raise ValueError(f"Invalid return output {index} of node {op_name!r}, which has {len(op.outputs)} output(s)")
         return op.outputs[int(index)]
+
+
+def _is_number_of(name: str, spec: op_spec.OpSpec) -> bool:
+    """Whether an attribute says how many tensors an input or output has."""
+    return any(arg.number_attr == name for arg in (*spec.signature.inputs, *spec.signature.outputs))
 
 
 class _BodyImporter(_Importer):
@@ -487,6 +520,9 @@ class ImportedFunction(GraphFunction):
 
     def _made(self) -> FuncGraph:
         definition = self._definition
+        twice = next((n for i, n in enumerate(self.arg_names) if n in self.arg_names[:i]), None)
+        if twice is not None:
+            raise ValueError(f"Duplicated arg name: {twice}")
         found = FuncGraph(self._graph)
         if self._graph.executes:
             found._functions.update(self.held)
@@ -526,5 +562,7 @@ def add_functions(graph: Graph, library: Any) -> list[ImportedFunction]:
         function.library = by_name
         graph._add_function(function)
     for entry in library.gradient:
-        graph._get_function(entry.function_name).grad_func_name = entry.gradient_func
+        function = graph._get_function(entry.function_name)
+        if function is not None:
+            function.grad_func_name = entry.gradient_func
     return new
