@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tfcompat._src.checkpoint import varint
 from tfcompat._src.framework import dtypes
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.tensor_shape import Dimension
@@ -109,6 +110,8 @@ def make_ndarray(tensor) -> np.ndarray:
     dims = tuple(dim.size for dim in tensor.tensor_shape.dim)
     if any(size < 0 for size in dims):
         raise ValueError(f"TensorProto has the shape {list(dims)}; every dimension has to be known.")
+    if tensor.tensor_content and dtype == dtypes.string:
+        return _strings(tensor.tensor_content, math.prod(dims)).reshape(dims)
     if tensor.tensor_content:
         return np.frombuffer(tensor.tensor_content, dtype.as_numpy_dtype).reshape(dims).copy()
     values = getattr(tensor, storage.field)
@@ -118,6 +121,21 @@ def make_ndarray(tensor) -> np.ndarray:
     else:
         flat = np.array(values, storage.stored).view(dtype.as_numpy_dtype)
     return _filled(flat, math.prod(dims)).reshape(dims)
+
+
+def _strings(content: bytes, count: int) -> np.ndarray:
+    """Strings that are written as all their lengths, then all their bytes."""
+    lengths, place = [], 0
+    for _ in range(count):
+        length, place = varint.decode(content, place)
+        lengths.append(length)
+    if place + sum(lengths) != len(content):
+        raise ValueError(f"TensorProto says that its strings take {place + sum(lengths)} bytes, but there are {len(content)}")
+    found = np.empty(count, object)
+    for index, length in enumerate(lengths):
+        found[index] = content[place : place + length]
+        place += length
+    return found
 
 
 def to_numpy(
