@@ -10,7 +10,6 @@ from tfcompat._src.cluster.masters import RemoteMaster, StraightMaster
 from tfcompat._src.framework import errors
 from tfcompat._src.framework.graph import Graph
 from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.proto import messages
 from tfcompat._src.runtime import devices
 from tfcompat._src.runtime.fetch import Fetches, convert_feed, expand_feeds, fed_parts, structure_key
 
