@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfcompat._src.checkpoint import varint
+from tfcompat._src.platform import varint
 
 _MOST_PER_BYTE = 64
 """No element of a stream gives more bytes for each of its own."""

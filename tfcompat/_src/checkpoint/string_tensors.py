@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.checkpoint import varint
-from tfcompat._src.platform import compat, crc32c
+from tfcompat._src.platform import compat, crc32c, varint
 
 
 def _length_bytes(length: int) -> bytes:

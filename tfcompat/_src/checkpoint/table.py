@@ -7,8 +7,8 @@ import struct
 from collections.abc import Iterator
 from typing import Any
 
-from tfcompat._src.checkpoint import snappy, varint
-from tfcompat._src.platform import crc32c
+from tfcompat._src.checkpoint import snappy
+from tfcompat._src.platform import crc32c, varint
 
 BLOCK_SIZE = 262144
 RESTART_INTERVAL = 16

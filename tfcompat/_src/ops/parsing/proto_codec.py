@@ -9,7 +9,6 @@ import numpy as np
 from google.protobuf import message_factory, text_format
 from google.protobuf.message import DecodeError, EncodeError
 
-from tfcompat._src.checkpoint import varint
 from tfcompat._src.framework import dtypes, errors, raw
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.export import export
@@ -18,6 +17,7 @@ from tfcompat._src.framework.tensor import Tensor, shape_text
 from tfcompat._src.ops.parsing import message_types as types
 from tfcompat._src.ops.parsing import wire
 from tfcompat._src.ops.parsing.message_types import invalid
+from tfcompat._src.platform import varint
 
 _NO_GRADIENT = NotDifferentiable("a serialized message has no derivative")
 
