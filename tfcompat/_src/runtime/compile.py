@@ -56,7 +56,8 @@ class Program:
     What it compiles takes (inputs, large constants and perhaps a StopFlag's array, read variables, updated variables, random rows), and
     gives (outputs, new values of the updated and overwritten variables, a vector of which checks hold or None, how far random
     operations in loops and branches have moved on). Outputs are flat: JAX makes them without Python code. The updated variables
-    are donated. `capacity` is the room of growing TensorArrays. `long` are the input shapes for which a call may take seconds.
+    are donated. `capacity` is the room of growing TensorArrays. `long` are the input shapes for which a call may take seconds, `quick` has the
+    function that was called before for others.
     """
 
     def __init__(self, cluster: Cluster, known: dict[Any, np.ndarray], statics: list[np.ndarray], capacity: int = FIRST_CAPACITY) -> None:
@@ -70,6 +71,7 @@ class Program:
         self.capacity = capacity
         self.calls: dict[tuple, Any] = {}
         self.long: set[tuple] = set()
+        self.quick: dict[tuple, Any] = {}
         self._structures: dict[tuple, Any] = {}
         self._shown: dict[tuple, Callable] = {}
 
