@@ -178,6 +178,7 @@ def call_at_once(function: Any, arguments: tuple, results: list) -> bool:
     except RuntimeError as e:
         if "no_tracing" not in str(e):
             raise
+        function._clear_cache()  # JAX would go on with Python code for such arguments
         return False
     finally:
         _no_tracing(False)

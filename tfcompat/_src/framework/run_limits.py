@@ -34,6 +34,11 @@ _stoppable: dict[StopFlag, Any] = {}
 """The flags of the loops that run, and the session of each."""
 
 
+def is_running(session: Any) -> bool:
+    """Whether a loop runs in a session."""
+    return any(owner is session for owner in list(_stoppable.values()))
+
+
 def stop(session: Any = None) -> None:
     """Ends the loops that run in a session, or in all of them: their runs raise CancelledError and change no variable."""
     for flag, owner in list(_stoppable.items()):

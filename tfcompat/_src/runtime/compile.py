@@ -58,7 +58,7 @@ class Program:
     gives (outputs, or one number where there are none, to wait for; new values of the updated and overwritten variables, a vector of
     which checks hold or None, how far random operations in loops and branches have moved on). Outputs are flat: JAX makes them
     without Python code. The updated variables are donated. `capacity` is the room of growing TensorArrays. `long` are the input
-    shapes for which a call may take seconds.
+    shapes for which a call may take seconds, `quick` has the function that was called before for others.
     """
 
     def __init__(self, cluster: Cluster, known: dict[Any, np.ndarray], statics: list[np.ndarray], capacity: int = FIRST_CAPACITY) -> None:
@@ -72,6 +72,7 @@ class Program:
         self.capacity = capacity
         self.calls = Recent(dropped=self._forget)
         self.long: set[tuple] = set()
+        self.quick: dict[tuple, Any] = {}
         self._structures: dict[tuple, Any] = {}
         self._shown: dict[tuple, Callable] = {}
 
@@ -95,7 +96,7 @@ class Program:
 
     def _forget(self, shapes: tuple) -> None:
         """Lets go of what belongs to a call that is no longer kept."""
-        for notes in (self.checks, self.largest, self.reserves, self.moving, self._structures):
+        for notes in (self.checks, self.largest, self.reserves, self.moving, self._structures, self.quick):
             notes.pop(shapes, None)
         self.long.discard(shapes)
         self._shown = {key: call for key, call in self._shown.items() if key[0] != shapes}

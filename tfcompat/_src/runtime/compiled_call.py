@@ -49,8 +49,11 @@ class CompiledCall:
         shapes = input_shapes(self._arguments[0])
         call = self._program.call_for(shapes, self._arguments)
         try:
-            if shapes in self._program.long or not jax_compat.call_at_once(call, self._arguments, self._results):
+            is_quick = self._program.quick.get(shapes) is call
+            if not (is_quick and jax_compat.call_at_once(call, self._arguments, self._results)):
                 self._make_apart(call)
+                if shapes not in self._program.long:
+                    self._program.quick[shapes] = call
         except RuntimeError:
             if not self._were_arguments_replaced():
                 raise

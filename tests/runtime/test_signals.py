@@ -1,0 +1,175 @@
+"""Signals that come while a program runs, and what a run that was interrupted leaves.
+
+TFCOMPAT_INTERRUPTS=50 sets how many interrupts each kind of run gets, at bytecodes drawn at random.
+"""
+
+import os
+import pathlib
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import tfcompat as tf
+from tests.runtime.interrupted import PROGRAMS
+from tfcompat._src.framework import run_limits
+
+ROOT = pathlib.Path(__file__).parents[2]
+COUNT = int(os.environ.get("TFCOMPAT_INTERRUPTS", "10"))
+
+
+def run_python(*arguments, timeout=300):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TFCOMPAT_VIRTUAL_GPUS": "2"}
+    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=timeout, env=environment)
+
+
+@pytest.mark.parametrize("kind", PROGRAMS)
+def test_interrupted_run_happens_wholly_or_not_at_all(kind):
+    done = run_python(str(ROOT / "tests/runtime/interrupted.py"), kind, str(COUNT), "1")
+    assert done.stdout.split()[:1] == [kind], done.stderr
+    assert int(done.stdout.split()[1]) > 0
+
+
+TRAINING = """
+import os, signal, sys, threading
+import numpy as np
+import tfcompat as tf
+
+kind = sys.argv[1]
+v = tf.Variable(np.zeros(1000, np.float32))
+w = tf.Variable(np.zeros(1000, np.float32), use_resource=True)
+train = tf.group(tf.assign_add(v, tf.ones(1000)), w.assign_add(tf.ones(1000)))
+saver = tf.train.Saver()
+sess = tf.Session()
+sess.run(tf.global_variables_initializer())
+
+def exit(*_):
+    sys.exit(1)
+
+if kind == "exit":
+    signal.signal(signal.SIGTERM, exit)
+number = signal.SIGTERM if kind == "exit" else signal.SIGINT
+delays = np.random.RandomState(0)
+for _ in range(int(sys.argv[2])):
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, exit if kind == "exit" else signal.default_int_handler)
+        signal.setitimer(signal.ITIMER_REAL, delays.uniform(1e-3, 2e-2))
+        while True:
+            sess.run(train)
+    except (KeyboardInterrupt, SystemExit):
+        saver.save(sess, sys.argv[3])
+        a, b = sess.run([v, w])
+        assert np.array_equal(a, b), (a, b)
+        saver.restore(sess, sys.argv[3])
+sess.run(tf.global_variables_initializer())
+print("ended")
+"""
+
+
+@pytest.mark.parametrize("kind", ["interrupt", "exit"])
+def test_variables_are_saved_after_a_signal(kind, tmp_path):
+    done = run_python("-c", TRAINING, kind, str(COUNT), str(tmp_path / "m"))
+    assert done.stdout == "ended\n", done.stderr
+
+
+LONG = """
+import os, signal, sys, threading, time
+import tfcompat as tf
+
+n = tf.placeholder(tf.float32, [])
+v = tf.Variable(1.0)
+r = tf.random_uniform([], seed=3)
+up = tf.assign_add(v, tf.while_loop(lambda x: x < n, lambda x: x + tf.nn.relu(tf.sin(x)) * 1e-30 + 1e-3 * tf.cast(x < 10.0, tf.float32), [0.0]))
+both = [up, r]
+sess = tf.Session()
+sess.run(tf.global_variables_initializer())
+sess.run(both, {n: 0.01})
+before, second = sess.run(v), None
+timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
+timer.start()
+begin = time.monotonic()
+try:
+    sess.run(both, {n: 1e9})
+except KeyboardInterrupt:
+    print("interrupted", time.monotonic() - begin < 3.0)
+print(sess.run(v) == before)
+print(sess.run(both, {n: 0.01})[0] > before)
+"""
+
+
+def test_interrupt_ends_a_long_loop():
+    done = run_python("-c", LONG)
+    assert done.stdout == "interrupted True\nTrue\nTrue\n", done.stderr
+
+
+def endless(is_on_host):
+    x = tf.placeholder(tf.float32, [])
+    v = tf.Variable(0.0)
+    half = lambda y: tf.reshape(tf.py_func(lambda a: a * np.float32(0.5), [y], tf.float32), []) if is_on_host else y * 0.5
+    return x, v, tf.assign_add(v, tf.while_loop(lambda y: y >= 0.0, half, [x]))
+
+
+@pytest.mark.parametrize("is_on_host", [False, True])
+@pytest.mark.parametrize("closes", [False, True])
+def test_closing_a_session_cancels_its_loops(is_on_host, closes):
+    x, v, up = endless(is_on_host)
+    session = tf.Session()
+    session.run(tf.global_variables_initializer())
+    session.run(up, {x: -1.0})
+    raised = []
+
+    def work():
+        try:
+            session.run(up, {x: 1.0})
+        except tf.errors.OpError as e:
+            raised.append(e)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    while not run_limits.is_running(session):
+        thread.join(0.01)
+    if closes:
+        session.close()
+    else:
+        run_limits.stop()
+    thread.join(20)
+    assert isinstance(raised[0], tf.errors.CancelledError)
+    assert "Loop execution was cancelled" in raised[0].message
+    if not closes:
+        assert session.run(v) == -1.0
+
+
+def test_signal_handler_that_trains_while_a_run_goes_on():
+    done = run_python("-c", HANDLER)
+    assert done.stdout == "True\n", done.stderr
+
+
+HANDLER = """
+import signal
+import numpy as np
+import tfcompat as tf
+
+v = tf.Variable(np.zeros(10, np.float32))
+train, more = tf.assign_add(v, tf.ones(10)), tf.assign_add(v, 2.0 * tf.ones(10))
+sess = tf.Session()
+sess.run(tf.global_variables_initializer())
+sess.run([train, more])
+came = 0
+
+def handler(*_):
+    global came
+    sess.run(more)
+    came += 1
+
+signal.signal(signal.SIGALRM, handler)
+signal.setitimer(signal.ITIMER_REAL, 1e-3, 1e-3)
+runs = 0
+while came < 50:
+    sess.run(train)
+    runs += 1
+signal.setitimer(signal.ITIMER_REAL, 0)
+print(sess.run(v)[0] == 3 + runs + 2 * came)
+"""
