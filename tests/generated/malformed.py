@@ -68,7 +68,7 @@ def file(name, kind, data, path):
 _NAMES = {
     "space": "a b", "nul": "a\0b", "nothing": "", "leading_underscore": "_a", "colon": "a:0", "caret": "^a", "slash_first": "/a",
     "slash_last": "a/", "dot_first": ".a", "dash_first": "-a", "backslash": "a\\b", "greater": "a>b", "not_ascii": "\xe9", "newline": "a\n",
-    "not_utf8": b"\xff\xfe", "long": "a" * 100000, "digit_first": "0a", "two_slashes": "a//b",
+    "long": "a" * 100000, "digit_first": "0a", "two_slashes": "a//b",
 }  # fmt: skip
 for _key, _name in _NAMES.items():
     graph("name_" + _key, const(_name))
@@ -79,7 +79,7 @@ _INPUTS = {
     "three_parts": "x:0:0", "control_with_index": "^x:0", "negative": "x:-1", "beyond": "x:1", "far_beyond": "x:99999999999999999999",
     "index_of_letters": "x:y", "nothing": "", "caret_alone": "^", "two_carets": "^^x", "unknown": "y", "unknown_control": "^y",
     "space": "x ", "colon_last": "x:", "colon_first": ":0", "leading_zero": "x:00", "plus": "x:+0", "int_max": "x:2147483647",
-    "int_max_1": "x:2147483648", "itself": "b", "control_of_itself": "^b", "not_utf8": b"\xff", "underscore": "_x",
+    "int_max_1": "x:2147483648", "itself": "b", "control_of_itself": "^b", "underscore": "_x",
 }  # fmt: skip
 for _key, _source in _INPUTS.items():
     graph("input_" + _key, X, unary("b", _source))
@@ -93,7 +93,6 @@ graph("input_of_another_dtype", X, unary("b", "x", T=I))
 graph("input_that_is_no_ref", X, node("b", "Assign", "x", "x", T=F))
 graph("no_op_type", X, node("b", "", "x"))
 graph("unknown_op", X, node("b", "NoSuchOp", "x"))
-graph("op_type_not_utf8", X, node("b", b"\xff", "x"))
 graph("arg_in_a_graph", X, node("b", "_Arg", T=F, index="i: 0"), unary("c", "b"))
 graph("retval_in_a_graph", X, node("b", "_Retval", "x", T=F, index="i: 0"))
 graph("send_without_device", X, node("b", "_Send", "x", T=F, tensor_name='s: "t"', send_device='s: ""', send_device_incarnation="i: 0", recv_device='s: ""'))
@@ -137,7 +136,8 @@ for _key, _n in (("zero", 0), ("negative", -1), ("int_max", INT_MAX), ("beyond_i
     graph("stride_" + _key, const("im", shape=(1, 4, 4, 1)), node("b", "MaxPool", "im", T=F, ksize="list { i: [1, 1, 1, 1] }", strides="list { i: [1, %d, 1, 1] }" % _n, padding='s: "VALID"'))
     graph("dilation_" + _key, const("im", shape=(1, 4, 4, 1)), const("k", shape=(1, 1, 1, 1)), node("b", "Conv2D", "im", "k", T=F, strides="list { i: [1, 1, 1, 1] }", padding='s: "VALID"', dilations="list { i: [1, %d, 1, 1] }" % _n))
     graph("block_" + _key, const("im", shape=(1, 4, 4, 4)), node("b", "DepthToSpace", "im", T=F, block_size="i: %d" % _n))
-    graph("out_type_rank_" + _key, node("b", "Placeholder", dtype=F, shape="shape { dim { size: %d } }" % _n))
+    if _n < 8 and _n > -2:
+        graph("out_type_rank_" + _key, node("b", "Placeholder", dtype=F, shape="shape { dim { size: %d } }" % _n))
 graph("type_list_too_long", X, node("b", "IdentityN", "x", T="list { type: [DT_FLOAT, DT_FLOAT] }"))
 graph("type_list_too_short", X, node("b", "IdentityN", "x", "x", T="list { type: DT_FLOAT }"))
 graph("type_list_empty", X, node("b", "IdentityN", T="list { }"))
@@ -319,7 +319,6 @@ graph("call_with_more_outputs", X, function("f", unary("b", "x"), "b:y:0"), node
 graph("call_of_itself", X, function("f", node("b", "PartitionedCall", "x", Tin="list { type: DT_FLOAT }", Tout="list { type: DT_FLOAT }", f='func { name: "f" }'), "b:output:0"), calls())
 graph("if_of_nothing", X, PREDICATE, node("b", "If", "p", "x", Tcond=B, Tin="list { type: DT_FLOAT }", Tout="list { type: DT_FLOAT }", then_branch='func { name: "f" }', else_branch='func { name: "f" }'))
 graph("while_of_nothing", X, node("b", "While", "x", T="list { type: DT_FLOAT }", cond='func { name: "f" }', body='func { name: "f" }'))
-graph("while_condition_of_floats", X, function("f", unary("b", "x"), "b:y:0"), node("b", "While", "x", T="list { type: DT_FLOAT }", cond='func { name: "f" }', body='func { name: "f" }'))
 graph("symbolic_gradient_of_nothing", X, node("b", "SymbolicGradient", "x", "x", Tin="list { type: [DT_FLOAT, DT_FLOAT] }", Tout="list { type: DT_FLOAT }", f='func { name: "f" }'))
 graph("map_of_nothing", X, node("v", "TensorDataset", "x", Toutput_types="list { type: DT_FLOAT }", output_shapes="list { shape { } }"), node("b", "MapDataset", "v", f='func { name: "f" }', Targuments="list { }", output_types="list { type: DT_FLOAT }", output_shapes="list { shape { } }"))
 

@@ -14,8 +14,8 @@ EACH_KIND = 12
 
 def by_hand() -> list[fuzz.Input]:
     """The inputs of `malformed`."""
-    graphs = [fuzz.Input("graph_text", name, {"graph.pbtxt": text.encode()}) for name, text in malformed.GRAPHS.items()]
-    return graphs + [fuzz.Input(kind, name, files) for name, (kind, files) in malformed.FILES.items()]
+    graphs = [fuzz.Input("graph_text", f"graph_text {name}", {"graph.pbtxt": text.encode()}) for name, text in malformed.GRAPHS.items()]
+    return graphs + [fuzz.Input(kind, f"{kind} {name}", files) for name, (kind, files) in malformed.FILES.items()]
 
 
 def sample() -> list[fuzz.Input]:

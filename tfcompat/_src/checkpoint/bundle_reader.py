@@ -215,6 +215,8 @@ class BundleReader(SavedTensors):
         found = np.empty(shape, object)
         try:
             values, crc = decode(data.tobytes(), count)
+        except EOFError:
+            raise self._cut_off(name, entry) from None
         except ValueError as e:
             raise self._damaged(name, str(e)) from None
         self._check(name, entry, crc)

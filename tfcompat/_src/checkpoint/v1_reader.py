@@ -18,6 +18,9 @@ from tfcompat._src.platform import file_io, varint
 from tfcompat._src.proto import messages
 
 
+_FIXED_SIZES = {1: 8, 5: 4}
+
+
 class V1Reader(SavedTensors):
     """The tensors of a checkpoint of version 1.
 
@@ -123,6 +126,15 @@ def _values(data: bytes, dtype: dtypes.DType, shape: tuple[int, ...]) -> np.ndar
     return flat.reshape(shape)
 
 
+def _after_number(message: memoryview, wire_type: int, at: int) -> int:
+    """Where a number ends that begins at `at`."""
+    if wire_type == 0:
+        return varint.decode(message, at)[1]
+    if wire_type in _FIXED_SIZES:
+        return at + _FIXED_SIZES[wire_type]
+    raise ValueError("a field has an unknown form")
+
+
 def _flat_numbers(tensor: memoryview, field: Field) -> np.ndarray:
     if field.is_fixed:
         return np.frombuffer(_field(tensor, field.number), field.item).copy()
@@ -136,7 +148,8 @@ def _field(message: memoryview, wanted: int) -> memoryview:
     while at < len(message):
         tag, at = varint.decode(message, at)
         if tag & 7 != 2:
-            raise ValueError("a field has an unknown form")
+            at = _after_number(message, tag & 7, at)
+            continue
         size, at = varint.decode(message, at)
         if tag >> 3 == wanted:
             return message[at : at + size]

@@ -5,6 +5,7 @@ Inside: int, float, bool, bytes, DType, TensorShape, numpy arrays (kind `tensor`
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -153,6 +154,8 @@ def misfit(proto: Any, wanted: str) -> str:
     A placeholder fits every kind, an empty list every kind of list.
     """
     kind = proto.WhichOneof("value")
+    if _KINDS.get(kind) == wanted and (kind != "type" or not _type_problem(proto.type)):
+        return ""
     if kind is None:
         return f"AttrValue missing value with expected type {wanted!r}"
     if kind == "placeholder":
@@ -169,6 +172,7 @@ def misfit(proto: Any, wanted: str) -> str:
     return "" if given or wanted.startswith("list(") else f"AttrValue had value with type 'list' when {wanted!r} expected"
 
 
+@functools.cache
 def _type_problem(enum: int) -> str:
     if enum == 0:
         return "AttrValue has invalid DataType"

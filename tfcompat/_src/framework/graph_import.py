@@ -34,8 +34,7 @@ _SHAPES_ONCE_WRONG = frozenset((
     "RefSwitch", "RefEnter", "RefNextIteration", "RefMerge", "RefIdentity",
 ))  # fmt: skip
 """Op types whose shapes early versions wrote otherwise: 1.15 passes over what a GraphDef says of them."""
-_MOST_NAMED = 1000
-_MOST_OUTPUTS = 1 << 20
+_MOST_TENSORS = 1 << 20
 _INT32 = range(-(1 << 31), 1 << 31)
 _MERGE_TYPES = frozenset(("Merge", "RefMerge"))
 _NODE_NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\-/]*", re.ASCII)
@@ -233,7 +232,6 @@ class _Importer:
             spec = later
         attrs = self._attrs(spec, node)
         inputs = self._inputs(node)
-        self._check_counts(spec, node, inputs, attrs)
         self._check_inputs(spec, node, inputs, attrs)
         controls = [self._control(s) for s in node.input if s.startswith("^")]
         final = self._unique(node.name)
@@ -255,7 +253,7 @@ class _Importer:
         return op
 
     def _merged_device(self, op: Operation, device: str) -> str:
-        DeviceSpec.from_string(device)  # ValueError where it is malformed
+        _require_device(device)
         op._device = device
         device_scope.apply(self._graph._devices, op)
         return op._device
@@ -356,12 +354,12 @@ class _Importer:
 
     def _check_allowed(self, spec: op_spec.OpSpec, node: Any, attr: Attr, value: Any) -> None:
         """ValueError where an attribute is none of its allowed values, too small or too short."""
+        if attr.minimum is None and attr.allowed is None and attr.kind not in ("int", "list(int)"):
+            return
         where = f"; NodeDef: {{{{node {self._scope}{node.name}}}}}; Op {node.op}"
         found = value if attr.is_list else [value]
-        if attr.kind == "list(int)" or _is_number_of(attr.name, spec):
-            beyond = next((n for n in found if n not in _INT32), None)
-            if beyond is not None:
-                raise ValueError(f"Attr {attr.name} has value {beyond} out of range for an int32{where}")
+        if attr.kind in ("int", "list(int)"):
+            self._check_integers(spec, attr, found, where)
         size, of = (len(found), "Length for") if attr.is_list else (value, "Value for")
         if attr.minimum is not None and (attr.is_list or attr.kind == "int") and size < attr.minimum:
             raise ValueError(f"{of} attr {attr.name!r} of {size} must be at least minimum {attr.minimum}{where}")
@@ -370,16 +368,14 @@ class _Importer:
                 names = ", ".join(sorted(getattr(v, "name", str(v)) for v in attr.allowed))
                 raise ValueError(f"Value for attr {attr.name!r} of {item!r} is not in the list of allowed values: {names}{where}")
 
-    def _check_counts(self, spec: op_spec.OpSpec, node: Any, inputs: list[Tensor], attrs: dict[str, Any]) -> None:
-        """ValueError where attributes ask for other numbers of tensors than there can be, before anything is made of them."""
-        signature = spec.signature
-        expected = sum(arg_length(arg, attrs) for arg in signature.inputs)
-        made = sum(arg_length(arg, attrs) for arg in signature.outputs)
-        if expected != len(inputs) and expected > _MOST_NAMED or made > _MOST_OUTPUTS:
-            raise ValueError(
-                f"NodeDef expects {expected} inputs and {made} outputs, and {len(inputs)} inputs are specified; Op<name={spec.name}; "
-                f"signature={spec.text}>; NodeDef: {{{{node {self._scope}{node.name}}}}}"
-            )
+    @staticmethod
+    def _check_integers(spec: op_spec.OpSpec, attr: Attr, values: list[int], where: str) -> None:
+        """ValueError for what is no 32-bit number where TensorFlow reads one, and for more tensors than any node has."""
+        beyond = next((n for n in values if n not in _INT32), None)
+        if beyond is not None and (attr.is_list or _is_number_of(attr.name, spec)):
+            raise ValueError(f"Attr {attr.name} has value {beyond} out of range for an int32{where}")
+        if not attr.is_list and values[0] > _MOST_TENSORS and _is_number_of(attr.name, spec):
+            raise ValueError(f"Attr {attr.name} has value {values[0]}: a node has at most {_MOST_TENSORS} tensors{where}")
 
     def _check_inputs(self, spec: op_spec.OpSpec, node: Any, inputs: list[Tensor], attrs: dict[str, Any]) -> None:
         expected = []
@@ -417,6 +413,12 @@ class _Importer:
         if not index.isdigit() or int(index) >= len(op.outputs):
             raise ValueError(f"Invalid return output {index} of node {op_name!r}, which has {len(op.outputs)} output(s)")
         return op.outputs[int(index)]
+
+
+@functools.lru_cache(maxsize=4096)
+def _require_device(device: str) -> None:
+    """ValueError where a device string is malformed."""
+    DeviceSpec.from_string(device)
 
 
 def _is_number_of(name: str, spec: op_spec.OpSpec) -> bool:
@@ -550,12 +552,29 @@ def _called(definition: Any) -> set[str]:
     return {node.op for node in definition.node_def} | {f.name for value in values for f in (value.func, *value.list.func)}
 
 
+def _check_library(library: Any) -> None:
+    """ValueError where a library defines a function, or its gradient, in two ways, or a gradient by what it does not have."""
+    functions: dict[str, Any] = {}
+    for definition in library.function:
+        name = definition.signature.name
+        if functions.setdefault(name, definition) != definition:
+            raise ValueError(f"Cannot add function '{name}' because a different function with the same name already exists.")
+    gradients: dict[str, str] = {}
+    for entry in library.gradient:
+        name, function = entry.function_name, entry.gradient_func
+        if gradients.setdefault(name, function) != function:
+            raise ValueError(f"Cannot assign gradient function '{function}' to '{name}' because it already has '{gradients[name]}'")
+        if name in functions and function not in functions:
+            raise ValueError(f"The gradient function '{function}' of '{name}' is not in the library.")
+
+
 def add_functions(graph: Graph, library: Any) -> list[ImportedFunction]:
     """Gives a graph the functions of a FunctionDefLibrary message, and what it says of their gradients.
 
     Returns:
       the functions that are new, which must be kept where the graph does not keep them: where operations run at once.
     """
+    _check_library(library)
     new = [ImportedFunction(d, graph) for d in library.function if not graph._is_function(d.signature.name)]
     by_name = {function.name: function for function in new}
     for function in new:
