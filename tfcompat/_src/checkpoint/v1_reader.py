@@ -17,7 +17,6 @@ from tfcompat._src.framework import dtypes, errors
 from tfcompat._src.platform import file_io, varint
 from tfcompat._src.proto import messages
 
-
 _FIXED_SIZES = {1: 8, 5: 4}
 
 
