@@ -153,7 +153,6 @@ MALFORMED: dict[str, str] = {
     "graph_text tensor_rank_33": WHOLE_SHAPES,
     "graph_text tensor_rank_65": WHOLE_SHAPES,
     "graph_text tensor_resource": UNREAD_FIELDS,
-    "graph_text tensor_string_content": UNREAD_FIELDS,
     "graph_text tensor_zero_times_huge": WHOLE_SHAPES,
     "pattern pattern_posix_unknown": ERROR_IN_ERROR,
     "vocabulary vocabulary_empty": OTHER_CLASS,

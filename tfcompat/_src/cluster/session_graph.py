@@ -15,6 +15,7 @@ from tfcompat._src.framework.tensor import Tensor
 class _Extension(_Importer):
     """An import of nodes whose inputs may be in the graph already, under their own names and where they say they are."""
 
+    _name_pattern = re.compile(r"[A-Za-z0-9._][A-Za-z0-9_.\-/]*", re.ASCII)
     _input_pattern = re.compile(r"^\^?[A-Za-z0-9._][A-Za-z0-9_.\-/]*(:\d+)?$")
 
     def __init__(self, graph: Graph, graph_def: Any) -> None:
