@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import traceback
 from collections.abc import Sequence
@@ -11,7 +10,6 @@ from typing import Any
 import jax
 import numpy as np
 
-from tfcompat._src.checkpoint import varint
 from tfcompat._src.framework import dtypes, errors
 from tfcompat._src.framework.graph import Graph
 from tfcompat._src.framework.tensor_proto import make_ndarray
@@ -64,26 +62,11 @@ def from_proto(proto: Any) -> np.ndarray:
     try:
         dtype = dtypes.as_dtype(proto.dtype)
         shape = tuple(dim.size for dim in proto.tensor_shape.dim)
-        if not proto.tensor_content:
+        if not proto.tensor_content or dtype == dtypes.string:
             return make_ndarray(proto)
-        if dtype == dtypes.string:
-            return _strings(proto.tensor_content, math.prod(shape)).reshape(shape)
         return np.frombuffer(proto.tensor_content, dtype.as_numpy_dtype).reshape(shape)
-    except (TypeError, ValueError, IndexError) as e:
+    except (TypeError, ValueError) as e:
         raise errors.InvalidArgumentError(None, None, f"Cannot read a tensor that another process sent: {e}") from None
-
-
-def _strings(content: bytes, count: int) -> np.ndarray:
-    """Strings that are written as all their lengths, then all their bytes."""
-    lengths, place = [], 0
-    for _ in range(count):
-        length, place = varint.decode(content, place)
-        lengths.append(length)
-    found = np.empty(count, object)
-    for index, length in enumerate(lengths):
-        found[index] = content[place : place + length]
-        place += length
-    return found
 
 
 def on_host(value: Any) -> Any:

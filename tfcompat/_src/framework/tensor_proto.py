@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tfcompat._src.checkpoint import varint
 from tfcompat._src.framework import dtypes
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.tensor_shape import Dimension
@@ -112,6 +113,8 @@ def make_ndarray(tensor) -> np.ndarray:
     dims = tuple(dim.size for dim in tensor.tensor_shape.dim)
     if any(size < 0 for size in dims):
         raise ValueError(f"TensorProto has the shape {list(dims)}; every dimension has to be known.")
+    if tensor.tensor_content and dtype == dtypes.string:
+        return _strings(tensor.tensor_content, math.prod(dims)).reshape(dims)
     if tensor.tensor_content:
         return np.frombuffer(tensor.tensor_content, dtype.as_numpy_dtype).reshape(dims).copy()
     values = getattr(tensor, storage.field)
@@ -162,7 +165,7 @@ def parse(proto) -> np.ndarray:
             raise ValueError(f"{len(proto.tensor_content)} bytes do not fill a tensor of {dtype.name} with shape {list(dims)}")
         return np.frombuffer(proto.tensor_content, dtype.as_numpy_dtype).reshape(dims).copy()
     if proto.tensor_content:
-        raise ValueError("tfcompat does not read strings from tensor_content")
+        return _strings(proto.tensor_content, size).reshape(dims)
     if size * itemsize > memory.total():
         raise ValueError(f"a tensor of {dtype.name} with shape {list(dims)} does not fit into memory")
     values = getattr(proto, storage.field)
@@ -181,6 +184,21 @@ def _stored_numbers(values: Sequence, storage: _Storage, wanted: np.dtype) -> np
     wide = np.array(values, np.int64 if np.dtype(storage.stored).kind == "i" else None)
     numbers = wide.astype(storage.stored)
     return numbers[: len(numbers) * numbers.itemsize // wanted.itemsize * wanted.itemsize // numbers.itemsize].view(wanted)
+
+
+def _strings(content: bytes, count: int) -> np.ndarray:
+    """Strings that are written as all their lengths, then all their bytes."""
+    lengths, place = [], 0
+    for _ in range(count):
+        length, place = varint.decode(content, place)
+        lengths.append(length)
+    if place + sum(lengths) != len(content):
+        raise ValueError(f"TensorProto says that its strings take {place + sum(lengths)} bytes, but there are {len(content)}")
+    found = np.empty(count, object)
+    for index, length in enumerate(lengths):
+        found[index] = content[place : place + length]
+        place += length
+    return found
 
 
 def to_numpy(
