@@ -20,7 +20,7 @@ LAYERS = [
     {"framework", "platform", "io", "checkpoint"},
     {"ops"},
     {"variables", "gradients", "function", "autograph"},
-    {"runtime", "losses", "layers", "eager", "keras", "feature_column", "rnn", "train", "metrics", "summary", "profiler", "data", "lookup", "distributions", "linalg", "saved_model", "distribute"},
+    {"runtime", "losses", "layers", "eager", "keras", "feature_column", "rnn", "train", "metrics", "summary", "profiler", "data", "lookup", "distributions", "linalg", "saved_model", "distribute", "cluster"},
     {"contrib", "estimator", "interop"},
     {"testing", "shim", "cli"},
 ]

@@ -1,0 +1,122 @@
+"""A graph over tasks is cut by task: what crosses, what is copied, in which order the parts run."""
+
+import pytest
+
+import tfcompat as tf
+from tfcompat._src.cluster import part_order
+from tfcompat._src.cluster.graph_partition import GraphPartition
+from tfcompat._src.framework.device import DeviceSpec
+
+PS, WORKER = "/job:ps/replica:0/task:0", "/job:worker/replica:0/task:0"
+ON_PS, ON_WORKER = (lambda: tf.device("/job:ps/task:0")), (lambda: tf.device("/job:worker/task:0"))
+
+
+@pytest.fixture(autouse=True)
+def graph():
+    with tf.Graph().as_default() as graph:
+        yield graph
+
+
+def device_of(op):
+    return f"{WORKER if DeviceSpec.from_string(op.device).job == 'worker' else PS}/device:CPU:0"
+
+
+def parts(graph, fetches=(), targets=(), feeds=()):
+    """The nodes of each part by name, of the graph as a master has it."""
+    with tf.Graph().as_default() as imported:
+        tf.import_graph_def(graph.as_graph_def(), name="")
+        tensors = [[imported.get_tensor_by_name(t.name) for t in part] for part in (feeds, fetches)]
+        targets = [imported.get_operation_by_name(op.name) for op in targets]
+        found = GraphPartition(*tensors, targets, device_of, {PS: 1, WORKER: 1 << 63}).parts
+        return {task: part.graph_def(imported).node for task, part in found.items()}
+
+
+def kinds(nodes):
+    return [node.op for node in nodes]
+
+
+def test_a_tensor_crosses_once_for_a_task_and_constants_not_at_all(graph):
+    with ON_PS():
+        v = tf.Variable([1.0, 1.0], name="v")
+        two = tf.constant(2.0)
+    with ON_WORKER():
+        found = v * two + v
+    by_task = parts(graph, [found])
+    assert kinds(by_task[PS]) == ["VariableV2", "Identity", "_Send"]
+    assert sorted(kinds(by_task[WORKER])) == ["AddV2", "Const", "Mul", "_Recv", "_Send"]
+    send, receive = by_task[PS][-1], by_task[WORKER][0]
+    assert receive.op == "_Recv"
+    for key in ("tensor_name", "send_device", "recv_device", "send_device_incarnation"):
+        assert send.attr[key] == receive.attr[key]
+    assert not send.attr["client_terminated"].b and by_task[WORKER][-1].attr["client_terminated"].b
+    assert by_task[WORKER][-1].attr["send_device_incarnation"].i == -(1 << 63)
+
+
+def test_feeds_go_to_the_tasks_that_use_them(graph):
+    x = tf.placeholder(tf.float32, [2], name="x")
+    with ON_PS():
+        a = x + 1.0
+    with ON_WORKER():
+        b = x + a
+    by_task = parts(graph, [b], feeds=[x])
+    assert sorted(kinds(by_task[PS])) == ["AddV2", "Const", "_Recv", "_Send"]
+    assert sorted(kinds(by_task[WORKER])) == ["AddV2", "_Recv", "_Recv", "_Send"]
+
+
+def test_a_branch_is_sent_on_its_side_only(graph):
+    with ON_PS():
+        v = tf.Variable(1.0, name="v")
+    with ON_WORKER():
+        p = tf.placeholder(tf.bool, [], name="p")
+        c = tf.cond(p, lambda: v + 1.0, lambda: tf.constant(0.0))
+    by_task = parts(graph, [c], feeds=[p])
+    assert "Merge" in kinds(by_task[WORKER])
+    guarded = [n for n in by_task[WORKER] if n.op == "_Recv" and any(i.startswith("^") for i in n.input)]
+    plain = [n for n in by_task[WORKER] if n.op == "_Recv" and not n.input]
+    assert len(plain) + len(guarded) == kinds(by_task[PS]).count("_Send") + 1
+
+
+def test_waiting_for_an_operation_of_another_task_crosses(graph):
+    with ON_PS():
+        v = tf.Variable(1.0, name="v")
+        assigned = v.assign(2.0)
+    with ON_WORKER(), tf.control_dependencies([assigned.op]):
+        done = tf.no_op()
+    by_task = parts(graph, targets=[done])
+    (receive,) = (n for n in by_task[WORKER] if n.op == "_Recv")
+    assert list(by_task[WORKER][-1].input) == [f"^{receive.name}"]
+    empty = next(n for n in by_task[PS] if n.op == "Const" and n.input)
+    assert list(empty.input) == [f"^{assigned.op.name}"] and empty.attr["value"].tensor.tensor_shape.dim[0].size == 0
+
+
+def test_a_loop_is_on_one_task(graph):
+    with ON_WORKER():
+        start = tf.placeholder(tf.float32, [], name="start")
+    found = tf.while_loop(lambda x: x < 10.0, lambda x: x * 2.0, [start])
+    with ON_PS():
+        queue = tf.FIFOQueue(1, tf.float32, shapes=[()])
+    with ON_WORKER():
+        other = tf.FIFOQueue(1, tf.float32, shapes=[()])
+    both = tf.while_loop(lambda x: x < 10.0, lambda x: x + queue.dequeue() + other.dequeue(), [start])
+    by_task = parts(graph, [found], feeds=[start])
+    assert [task for task, nodes in by_task.items() if "NextIteration" in kinds(nodes)] == [PS]
+    with pytest.raises(NotImplementedError, match="a loop on one task"):
+        parts(graph, [both], feeds=[start])
+
+
+def test_parts_of_ours_keep_their_order_and_others_send_before_they_wait(graph):
+    with ON_PS():
+        v = tf.Variable(1.0, name="v")
+    with ON_WORKER():
+        g = v * 2.0
+    with ON_PS():
+        applied = v.assign_sub(g)
+    nodes = parts(graph, targets=[applied.op])[PS]
+    ours = tf.GraphDef(node=nodes)
+    assert part_order.ordered(ours) is ours
+    assert kinds(nodes).index("_Send") < kinds(nodes).index("_Recv")
+    other = tf.GraphDef(node=reversed(nodes))
+    for node in other.node:
+        node.attr.pop(part_order.STAGE, None)
+    order = kinds(part_order.ordered(other).node)
+    assert order.index("_Send") < order.index("_Recv") < order.index("AssignSub")

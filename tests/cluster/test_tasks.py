@@ -1,0 +1,169 @@
+"""Sessions over two tasks: this process is the worker, another one the parameter server; golden: what TensorFlow 1.15.5 gives."""
+
+import numpy as np
+import pytest
+from cluster import processes
+
+import tfcompat as tf
+
+WORKER, PS = "/job:worker/task:0", "/job:ps/task:0"
+
+
+@pytest.fixture(scope="module")
+def target():
+    ps, worker = processes.free_addresses(2)
+    cluster = {"ps": [ps], "worker": [worker]}
+    with processes.server(cluster, "ps", 0):
+        yield tf.train.Server(cluster, "worker", 0).target
+
+
+@pytest.fixture(autouse=True)
+def graph(target):
+    with tf.Graph().as_default() as graph:
+        yield graph
+    tf.Session.reset(target)
+
+
+def test_each_task_has_its_variables(target):
+    with tf.device(PS):
+        v, r = tf.Variable([1.0, 1.0]), tf.get_variable("r", initializer=[1.0, 1.0], use_resource=True)
+    with tf.device(WORKER):
+        x = tf.placeholder(tf.float32, [2])
+        own = tf.Variable([5.0, 6.0])
+        w = v + x * r + own
+    with tf.Session(target) as session:
+        session.run(tf.global_variables_initializer())
+        assert session.run([w, v.assign_add([1.0, 2.0]), x], {x: [1.0, 2.0]})[1:] == [pytest.approx([2.0, 3.0]), pytest.approx([1.0, 2.0])]
+    with tf.Session(target) as session:
+        assert session.run([v, own, w], {x: [1.0, 2.0]})[2].tolist() == [8.0, 11.0]
+        assert sorted(d.name for d in session.list_devices()) == [f"/job:{j}/replica:0/task:0/device:CPU:0" for j in ("ps", "worker")]
+
+
+def test_training_over_tasks_is_training(target):
+    def losses(target, on_ps, on_worker):
+        with tf.Graph().as_default():
+            with tf.device(on_ps):
+                w, b = tf.Variable(tf.fill([4, 2], 0.1)), tf.Variable(tf.zeros([2]))
+            with tf.device(on_worker):
+                x, y = tf.placeholder(tf.float32, [None, 4]), tf.placeholder(tf.int32, [None])
+                loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=tf.matmul(x, w) + b))
+            step = tf.train.get_or_create_global_step()
+            train = tf.train.AdamOptimizer(0.1).minimize(loss, step)
+            inputs = np.random.RandomState(1).rand(16, 4)
+            labels = (inputs[:, 0] > 0.5).astype(int)
+            with tf.Session(target) as session:
+                session.run(tf.global_variables_initializer())
+                return [session.run([loss, train], {x: inputs, y: labels})[0] for _ in range(10)]
+
+    there, here = losses(target, PS, WORKER), losses("", "", "")
+    np.testing.assert_allclose(there, here, rtol=1e-6)
+    assert there[-1] < there[0]
+
+
+@pytest.mark.parametrize("on", [PS, WORKER, ""])
+def test_conditionals_over_tasks(target, on):
+    with tf.device(PS):
+        v = tf.Variable([4.0, 9.0])
+    with tf.device(WORKER):
+        own, x = tf.Variable([5.0, 6.0]), tf.placeholder(tf.float32, [])
+
+    def there():
+        with tf.device(WORKER):
+            return own * 3.0
+
+    def nested():
+        return tf.cond(x > 5.0, there, lambda: v.assign([7.0, 7.0]) + 1.0)
+
+    with tf.device(on):
+        one = tf.cond(x > 0.0, there, lambda: v - 1.0)
+        two = tf.cond(x > 0.0, nested, lambda: v - own)
+        initial = v.initialized_value() + 0.0
+    session = tf.Session(target)
+    assert session.run(initial).tolist() == [4.0, 9.0]
+    session.run(tf.global_variables_initializer())
+    for value, wanted in ((1.0, [15.0, 18.0]), (-1.0, [3.0, 8.0]), (1.0, [15.0, 18.0])):
+        assert session.run(one, {x: value}).tolist() == wanted
+    for value, wanted, after in ((9.0, [15.0, 18.0], [4.0, 9.0]), (-1.0, [-1.0, 3.0], [4.0, 9.0]), (1.0, [8.0, 8.0], [7.0, 7.0])):
+        assert session.run(two, {x: value}).tolist() == wanted
+        assert session.run(v).tolist() == after
+    assert session.run(initial).tolist() == [7.0, 7.0]
+
+
+def test_loops_and_functions_of_values_of_other_tasks(target):
+    @tf.function
+    def doubled(x):
+        return x * 2.0
+
+    with tf.device(PS):
+        v = tf.Variable([1.0, 2.0])
+    with tf.device(WORKER):
+        _, total = tf.while_loop(lambda i, s: i < 3, lambda i, s: (i + 1, s + v), [0, tf.zeros([2])])
+        called = doubled(v)
+        python = tf.py_func(lambda x: x + 1.0, [v], tf.float32)
+    session = tf.Session(target)
+    session.run(v.initializer)
+    assert [x.tolist() for x in session.run([total, called, python])] == [[3.0, 6.0], [2.0, 4.0], [2.0, 3.0]]
+
+
+def test_a_failure_is_told_from_the_task_where_it_is(target):
+    x = tf.placeholder(tf.float32, [])
+    with tf.device(PS):
+        bad = tf.check_numerics(tf.log(x), "bad", name="check")
+    with tf.device(WORKER):
+        after = bad + 1.0
+    session = tf.Session(target)
+    with pytest.raises(tf.errors.InvalidArgumentError) as e:
+        session.run(after, {x: -1.0})
+    assert e.value.message.startswith("From /job:ps/replica:0/task:0:\nbad : Tensor had NaN values\n\t [[node check (defined at ")
+    assert e.value.op is bad.op
+    assert session.run(after, {x: 1.0}) == 1.0
+    with tf.device(PS):
+        v = tf.Variable(1.0, name="v")
+    with pytest.raises(tf.errors.FailedPreconditionError, match="(?s)From /job:ps/.*uninitialized value v"):
+        session.run(v)
+
+
+def test_a_queue_of_another_task_and_the_deadline_of_waiting_for_it(target):
+    with tf.device(PS):
+        queue = tf.FIFOQueue(3, tf.float32, shapes=[()])
+        put, taken = queue.enqueue(25.0), queue.dequeue()
+    with tf.device(WORKER):
+        more = taken + 1.0
+    session = tf.Session(target)
+    with pytest.raises(tf.errors.DeadlineExceededError):
+        session.run(more, options=tf.RunOptions(timeout_in_ms=100))
+    session.run(put)
+    assert session.run(more) == 26.0
+
+
+def test_random_numbers_go_on_from_one_run_to_another(target):
+    with tf.device(PS):
+        drawn = tf.random_uniform([2], seed=5)
+    with tf.device(WORKER):
+        seen = drawn + 0.0
+    with tf.Session(target) as session, tf.Session() as local:
+        there = [session.run(f).tolist() for f in (seen, drawn, seen)]
+    with tf.Graph().as_default():
+        drawn = tf.random_uniform([2], seed=5)
+        with tf.Session() as local:
+            assert there == [local.run(drawn).tolist() for _ in range(3)]
+
+
+def test_metadata_is_that_of_all_tasks(target):
+    with tf.device(PS):
+        v = tf.Variable(1.0)
+    with tf.device(WORKER):
+        w = v + 1.0
+    session, metadata = tf.Session(target), tf.RunMetadata()
+    session.run(v.initializer)
+    options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE, output_partition_graphs=True)
+    session.run(w, options=options, run_metadata=metadata)
+    assert {d.device.partition("/device")[0] for d in metadata.step_stats.dev_stats} == {f"/job:{j}/replica:0/task:0" for j in ("ps", "worker")}
+    assert len(metadata.partition_graphs) == 2
+
+
+def test_no_partial_runs_over_tasks(target):
+    with tf.device(PS):
+        v = tf.Variable(1.0)
+    with pytest.raises(tf.errors.UnimplementedError, match="partial_run"):
+        tf.Session(target).partial_run_setup([v], [])

@@ -1,0 +1,42 @@
+"""Processes of tfcompat with processes of TensorFlow 1.15, whose Python TF1_PYTHON names."""
+
+import itertools
+import re
+
+import pytest
+from cluster import processes
+from cluster.processes import Process
+
+pytestmark = pytest.mark.skipif(not processes.TF1_PYTHON, reason="TF1_PYTHON names no Python with TensorFlow 1.15")
+
+
+def values(real_server, real_client):
+    (address,) = processes.free_addresses(1)
+    with processes.server({"local": [address]}, "local", 0, real=real_server), Process("client", f"grpc://{address}", real=real_client) as client:
+        return dict(client.end())
+
+
+@pytest.fixture(scope="module")
+def wanted():
+    return values(True, True)
+
+
+@pytest.mark.parametrize("real_server, real_client", [(False, True), (True, False), (False, False)])
+def test_a_session_at_a_server(real_server, real_client, wanted):
+    found = values(real_server, real_client)
+    assert found == wanted
+    assert re.match("From /job:local/replica:0/task:0:", found["numerics"][1])
+
+
+@pytest.mark.parametrize("reals", [r for r in itertools.product([False, True], repeat=3) if len(set(r)) > 1])
+def test_tasks_of_both_train_together(reals, tmp_path):
+    ps, *workers = processes.free_addresses(3)
+    cluster = {"ps": [ps], "worker": workers}
+    with processes.server(cluster, "ps", 0, real=reals[0]), Process("train", cluster, "0", str(tmp_path), "60", "5", real=reals[1]) as chief:
+        assert chief.line() == "paused"
+        with Process("train", cluster, "1", str(tmp_path), "60", "5", real=reals[2]) as worker:
+            assert worker.line() == "paused"
+            chief.say("go")
+            worker.say("go")
+            for result in (*worker.end(), *chief.end()):
+                assert result["losses"][1] < result["losses"][0]
