@@ -76,12 +76,3 @@ def test_a_queue_joins_sessions_and_closing_one_frees_only_its_own_threads(worke
     assert not thread.is_alive() and errors
     giver.run(put)
     assert taker.run(take) == 3.0
-
-
-def test_a_cluster_of_other_processes_is_refused():
-    cluster = {"worker": ["localhost:0"], "ps": ["localhost:1"]}
-    server = tf.train.Server(cluster, job_name="worker", task_index=0)
-    with pytest.raises(NotImplementedError, match="remote"):
-        tf.Session(server.target)
-    with pytest.raises(NotImplementedError, match="remote"):
-        server.join()

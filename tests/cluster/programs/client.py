@@ -61,7 +61,7 @@ def partial():
 
 
 show("partial", partial)
-show("not fed", lambda: session.run(d)[0])
+show("not fed", lambda: session.run(c))
 show("not set up", lambda: session.partial_run("nothing", c, {a: 2.0}))
 show("numerics", lambda: session.run(tf.check_numerics(tf.log(a - 5.0), "bad", name="check"), {a: 1.0}))
 show("callable", lambda: session.make_callable(c, [a])(4.0))

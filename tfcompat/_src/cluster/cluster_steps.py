@@ -41,7 +41,7 @@ class _Registered:
 
 
 class _Outcomes:
-    """What the parts of a step come to; the first failure stops the others."""
+    """What the parts of a step come to; a failure stops the others, but not one that was passed on: its root is yet to come."""
 
     def __init__(self, stop: Cancellation) -> None:
         self._stop, self._queue = stop, queue.SimpleQueue[tuple]()
@@ -51,8 +51,10 @@ class _Outcomes:
         try:
             self._queue.put((task, run(), None))
         except wire.FAILURES as e:
-            self._queue.put((task, None, e))
-            self._stop.cancel()
+            failure = _from_task(task, e)
+            self._queue.put((task, None, failure))
+            if wire.DERIVED not in failure[1]:
+                self._stop.cancel()
 
     def all(self, count: int) -> list[tuple[dict[str, Any], Any]]:
         """What `count` tasks gave.
@@ -61,7 +63,7 @@ class _Outcomes:
           errors.OpError: some failed; the roots of the failure.
         """
         found = [self._queue.get() for _ in range(count)]
-        failures = [_from_task(task, error) for task, _, error in found if error is not None]
+        failures = [failure for _, _, failure in found if failure is not None]
         if failures:
             raise wire.error_of(*wire.joined(failures))
         return [result for _, result, _ in found]

@@ -198,7 +198,7 @@ class _Incoming:
             self._step.put(text, reply())
         except errors.OpError as e:
             if not self._is_over:
-                self._step.abort(wire.error_of(e.error_code, wire.DERIVED + e.message.replace(wire.DERIVED, "")))
+                self._step.abort(e)
 
     def cancel(self) -> None:
         """Lets go of those that have not come."""
