@@ -2,7 +2,6 @@
 
 import glob
 
-import pytest
 from cluster import processes
 from cluster.processes import Process
 
