@@ -23,6 +23,8 @@ OPTIONS = (
     ("grpc.max_reconnect_backoff_ms", 1000),
 )
 MASTER, WORKER = "tensorflow.MasterService", "tensorflow.WorkerService"
+TRANSFER = "tfcompat.TransferService"
+"""What workers of tfcompat have besides: several tensors in one call."""
 _RETRIES = 10
 _channels: dict[str, grpc.Channel] = {}
 _lock = threading.Lock()
@@ -74,8 +76,15 @@ class Call:
         self._future.cancel()
 
     def when_done(self, callback: Callable[[Call], None]) -> None:
-        """Calls back, in a thread, when there is a result or an error."""
-        self._future.add_done_callback(lambda _: THREADS.submit(callback, self))
+        """Calls back when there is a result or an error; an error in a thread of its own, as the call may be tried again."""
+
+        def done(future: Any) -> None:
+            if not future.cancelled() and future.code() is grpc.StatusCode.OK:
+                callback(self)
+            else:
+                THREADS.submit(callback, self)
+
+        self._future.add_done_callback(done)
 
 
 def _error(error: grpc.RpcError) -> errors.OpError:
@@ -91,7 +100,7 @@ class RemoteService:
     """A service of another process.
 
     Args:
-      address: "host:port" of its server. service: MASTER or WORKER.
+      address: "host:port" of its server. service: MASTER, WORKER or TRANSFER.
     """
 
     def __init__(self, address: str, service: str) -> None:

@@ -25,6 +25,8 @@ class Part:
       graph_def: the part as a GraphDef message.
       make_session: makes the PartSession of a graph.
 
+    Attributes: `received` are the keys of what comes from other tasks whatever the part does, by device and stage.
+
     Raises:
       errors.OpError: the message is malformed, or has what tfcompat does not have.
     """
@@ -35,7 +37,7 @@ class Part:
         self._feeds: dict[str, Tensor] = {}
         self._fetches: dict[str, Tensor] = {}
         self._sent: list[tuple[str, Any]] = []
-        self.received_at_once: list[str] = []
+        self.received: dict[tuple, list[str]] = {}
         ends = []
         consumed = {source for op in graph.get_operations() for source in (*(t.op for t in op.inputs), *op.control_inputs)}
         for op in graph.get_operations():
@@ -49,7 +51,9 @@ class Part:
             if not is_clients and op.type in transfer_ops.SEND:
                 self._sent.append((transfer_ops.key_of(op), op._attrs["T"]))
             if not is_clients and op.type in transfer_ops.RECV and not op.control_inputs:
-                self.received_at_once.append(transfer_ops.key_of(op))
+                key = transfer_ops.key_of(op)
+                together = (op._attrs["send_device"], op._attrs.get(STAGE, key))
+                self.received.setdefault(together, []).append(key)
         self._wanted = [*self._fetches.values(), *ends]
         _check_control_flow(graph)
         self.session = make_session(graph)

@@ -7,17 +7,22 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tfcompat._src.cluster import wire
-from tfcompat._src.cluster.channel import WORKER, Call, RemoteService, request_id
+from tfcompat._src.cluster.channel import TRANSFER, WORKER, Call, RemoteService, request_id
 from tfcompat._src.cluster.rendezvous import Arrived
 from tfcompat._src.framework import dtypes
 from tfcompat._src.proto import messages
 
 
 class RemoteWorker:
-    """The worker of the server at an address; all methods raise errors.OpError where the call or the work fails."""
+    """The worker of the server at an address; all methods raise errors.OpError where the call or the work fails.
+
+    `sends_together` says whether it sends several tensors in one call, as far as that is known.
+    """
 
     def __init__(self, address: str) -> None:
         self._service = RemoteService(address, WORKER)
+        self._transfers = RemoteService(address, TRANSFER)
+        self.sends_together = True
 
     def begin_status(self) -> Call:
         """Begins to ask what devices it has; the reply is a GetStatusResponse."""
@@ -73,10 +78,17 @@ class RemoteWorker:
             recv_key=wanted, exec_opts=recorded, store_errors_in_response_body=True, request_id=request_id(),
         )  # fmt: skip
 
-    def begin_recv(self, number: int, key: str, arrive: Callable[[Callable[[], Arrived]], None]) -> Call:
-        """Begins to get a tensor of a step; `arrive` is called when there is a reply, with a function that gives it or raises."""
-        call = self._service.begin("RecvTensor", step_id=number, rendezvous_key=key, request_id=request_id())
-        call.when_done(lambda done: arrive(lambda: _arrived(done.result())))
+    def begin_recv(self, number: int, keys: Sequence[str], arrive: Callable[[Callable[[], list[Arrived]]], None]) -> Call:
+        """Begins to get tensors of a step; `arrive` is called when there is a reply, with a function that gives them or raises.
+
+        Several can only be asked for where `sends_together`; UnimplementedError says that they are not.
+        """
+        if len(keys) == 1:
+            call = self._service.begin("RecvTensor", step_id=number, rendezvous_key=keys[0], request_id=request_id())
+            call.when_done(lambda done: arrive(lambda: [_arrived(done.result())]))
+        else:
+            call = self._transfers.begin("RecvTensors", step_id=number, rendezvous_key=keys, request_id=request_id())
+            call.when_done(lambda done: arrive(lambda: [_arrived(reply) for reply in done.result().tensor]))
         return call
 
     def begin_cleanup(self, number: int) -> Call:

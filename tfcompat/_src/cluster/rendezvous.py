@@ -58,7 +58,7 @@ class StepRendezvous:
         self._put: set[str] = set()
         self._error: errors.OpError | None = None
         self._asked: set[str] = set()
-        self.fetch: Callable[[str], bool] | None = None
+        self.fetch: Callable[[str], None] | None = None
 
     def put(self, key: str, found: Arrived) -> None:
         """Puts a tensor.
@@ -77,13 +77,12 @@ class StepRendezvous:
         """Whether a tensor was put under a key, taken or not."""
         return key in self._put
 
-    def ask(self, key: str) -> None:
-        """Has a tensor fetched that comes from another process."""
+    def ask(self, keys: list[str]) -> bool:
+        """Notes that tensors are asked for; whether they were not before, nor have come."""
         with self._changed:
-            first = key not in self._asked and key not in self._put
-            self._asked.add(key)
-        if first and self.fetch is not None:
-            self.fetch(key)
+            new = not self._asked.issuperset(keys) and not self._put.issuperset(keys)
+            self._asked.update(keys)
+        return new
 
     def take(self, key: str) -> Arrived:
         """Takes a tensor out, within the limits of this thread's run.
@@ -92,7 +91,8 @@ class StepRendezvous:
           MustWait: it may not wait. errors.CancelledError, errors.DeadlineExceededError: it is to wait no more.
           errors.OpError: the step has failed.
         """
-        self.ask(key)
+        if self.fetch is not None and key not in self._asked and key not in self._put:
+            self.fetch(key)
         with self._changed:
             while key not in self._arrived:
                 left = seconds_left()

@@ -30,7 +30,8 @@ class Services:
     def __init__(self, server: Any) -> None:
         self.worker = Worker(server)
         self.master = Master(server, self.worker)
-        self._by_name = {channel.MASTER: MasterService(self.master), channel.WORKER: WorkerService(self.worker)}
+        service = WorkerService(self.worker)
+        self._by_name = {channel.MASTER: MasterService(self.master), channel.WORKER: service, channel.TRANSFER: service}
 
     def answer(self, service: str, method: str, request: Any, cancellation: Cancellation) -> Any:
         """The reply to a request; raises one of `wire.FAILURES`."""
@@ -73,7 +74,7 @@ class _Handlers(grpc.GenericRpcHandler):
             method.path: grpc.unary_unary_rpc_method_handler(
                 functools.partial(_answer, server, service, name), method.request.FromString, method.reply.SerializeToString
             )
-            for service in (channel.MASTER, channel.WORKER)
+            for service in (channel.MASTER, channel.WORKER, channel.TRANSFER)
             for name, method in pool.service(service).items()
         }
 

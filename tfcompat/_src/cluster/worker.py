@@ -11,7 +11,7 @@ from typing import Any
 from tfcompat._src.cluster import rendezvous, wire
 from tfcompat._src.cluster.cancellation import Cancellation
 from tfcompat._src.cluster.part import Part
-from tfcompat._src.cluster.remote_worker import worker_at
+from tfcompat._src.cluster.remote_worker import RemoteWorker, worker_at
 from tfcompat._src.cluster.rendezvous import Arrived, Steps, parse_key
 from tfcompat._src.cluster.server_session import NamedRandomState, PartSession, TaskState
 from tfcompat._src.framework import errors, run_limits
@@ -135,8 +135,8 @@ class Worker:
         step = self.steps.step(number)
         incoming = _Incoming(self, members.addresses, number, step)
         step.fetch = incoming.fetch
-        for key in part.received_at_once:
-            step.ask(key)
+        for keys in part.received.values():
+            incoming.fetch_together(keys)
         try:
             return part.run(step, sent, options, cancellation)
         except wire.FAILURES as e:
@@ -183,22 +183,40 @@ class _Incoming:
         self._calls: list[Any] = []
         self._is_over = False
 
-    def fetch(self, text: str) -> None:
+    def fetch(self, key: str) -> None:
         """Begins to get a tensor that another task sends."""
-        task = parse_key(text).send_device.partition("/device:")[0]
-        if task == self._worker.server.task_name:
+        self.fetch_together([key])
+
+    def fetch_together(self, keys: list[str]) -> None:
+        """Begins to get tensors that a task sends, if it is another one; they must need no other than each other's stages before."""
+        task = parse_key(keys[0]).send_device.partition("/device:")[0]
+        if task == self._worker.server.task_name or not self._step.ask(keys):
             return
         if task not in self._addresses:
             self._step.abort(errors.NotFoundError(None, None, f"The cluster has no task {task}"))
             return
-        self._calls.append(worker_at(self._addresses[task]).begin_recv(self._number, text, functools.partial(self._arrive, text)))
+        self._begin(worker_at(self._addresses[task]), keys)
 
-    def _arrive(self, text: str, reply: Callable[[], Arrived]) -> None:
+    def _begin(self, worker: RemoteWorker, keys: list[str]) -> None:
+        for part in [keys] if worker.sends_together else [[key] for key in keys]:
+            self._calls.append(worker.begin_recv(self._number, part, functools.partial(self._arrive, worker, part)))
+
+    def _arrive(self, worker: RemoteWorker, keys: list[str], reply: Callable[[], list[Arrived]]) -> None:
         try:
-            self._step.put(text, reply())
+            for key, arrived in zip(keys, reply(), strict=True):
+                self._step.put(key, arrived)
+        except errors.UnimplementedError as e:
+            if len(keys) == 1:
+                self._fail(e)
+                return
+            worker.sends_together = False
+            self._begin(worker, keys)
         except errors.OpError as e:
-            if not self._is_over:
-                self._step.abort(e)
+            self._fail(e)
+
+    def _fail(self, error: errors.OpError) -> None:
+        if not self._is_over:
+            self._step.abort(error)
 
     def cancel(self) -> None:
         """Lets go of those that have not come."""

@@ -1,4 +1,4 @@
-"""WorkerService: a Worker as other processes call it."""
+"""WorkerService, and the TransferService of tfcompat's workers: a Worker as other processes call it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tfcompat._src.cluster.cancellation import Cancellation
 from tfcompat._src.cluster.request_ids import RequestIds
 from tfcompat._src.cluster.worker import Worker
 from tfcompat._src.framework import errors
-from tfcompat._src.proto import messages
+from tfcompat._src.proto import messages, pool
 from tfcompat._src.runtime.local_servers import task_name
 
 _FULL_TRACE = 3
@@ -82,7 +82,15 @@ class WorkerService:
 
     def RecvTensor(self, request: Any, cancellation: Cancellation) -> Any:
         self._receipts.require_new(request.request_id)
-        found = self._worker.recv_tensor(request.step_id, request.rendezvous_key, cancellation)
+        return self._tensor(request.step_id, request.rendezvous_key, cancellation)
+
+    def RecvTensors(self, request: Any, cancellation: Cancellation) -> Any:
+        self._receipts.require_new(request.request_id)
+        found = [self._tensor(request.step_id, key, cancellation) for key in request.rendezvous_key]
+        return pool.message("tfcompat.RecvTensorsResponse")(tensor=found)
+
+    def _tensor(self, number: int, key: str, cancellation: Cancellation) -> Any:
+        found = self._worker.recv_tensor(number, key, cancellation)
         tensor = messages.TensorProto(dtype=found.dtype.as_datatype_enum) if found.is_dead else wire.to_proto(found.value, found.dtype)
         return messages.RecvTensorResponse(tensor=tensor, is_dead=found.is_dead, send_start_micros=time.time_ns() // 1000)
 

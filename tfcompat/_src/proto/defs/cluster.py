@@ -124,4 +124,12 @@ file tensorflow/core/protobuf/worker.proto
     MarkRecvFinished: MarkRecvFinishedRequest -> MarkRecvFinishedResponse
     Logging: LoggingRequest -> LoggingResponse
     Tracing: TracingRequest -> TracingResponse
+
+file tfcompat/transfer.proto package tfcompat
+  message RecvTensorsRequest
+    step_id: int64 = 1, rendezvous_key: string* = 2, request_id: int64 = 3
+  message RecvTensorsResponse
+    tensor: tensorflow.RecvTensorResponse* = 1
+  service TransferService
+    RecvTensors: RecvTensorsRequest -> RecvTensorsResponse
 """
