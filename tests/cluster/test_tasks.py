@@ -167,3 +167,58 @@ def test_no_partial_runs_over_tasks(target):
         v = tf.Variable(1.0)
     with pytest.raises(NotImplementedError, match="partial_run"):
         tf.Session(target).partial_run_setup([v], [])
+
+
+def test_input_by_datasets_queues_and_tables(target):
+    with tf.device(PS):
+        v = tf.Variable(10.0)
+        table = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(["a", "b"], [1, 2], tf.string, tf.int32), -1)
+    with tf.device(WORKER):
+        iterator = tf.data.make_initializable_iterator(tf.data.Dataset.range(3).map(lambda x: tf.cast(x, tf.float32)))
+        once = tf.data.make_one_shot_iterator(tf.data.Dataset.from_generator(lambda: iter([1.0, 2.0]), tf.float32)).get_next()
+        added = iterator.get_next() + v
+        found = table.lookup(tf.constant(["b", "c"]))
+        batch = tf.train.batch([tf.constant(1.0) + v], 2, shapes=[[]])
+    with tf.Session(target) as session:
+        session.run([v.initializer, iterator.initializer, tf.tables_initializer()])
+        assert [session.run(added) for _ in range(3)] == [10.0, 11.0, 12.0]
+        with pytest.raises(tf.errors.OutOfRangeError):
+            session.run(added)
+        assert [session.run(once + v) for _ in range(2)] == [11.0, 12.0]
+        assert session.run(found).tolist() == [2, -1]
+        coordinator = tf.train.Coordinator()
+        threads = tf.train.start_queue_runners(session, coordinator)
+        assert session.run(batch).tolist() == [11.0, 11.0]
+        coordinator.request_stop()
+        coordinator.join(threads, stop_grace_period_secs=30)
+
+
+def test_checkpoints_of_variables_of_several_tasks(target, tmp_path):
+    with tf.device(PS):
+        v = tf.Variable([1.0, 2.0], name="v")
+    with tf.device(WORKER):
+        w = tf.Variable([3.0], name="w")
+    saver = tf.train.Saver(sharded=True)
+    with tf.Session(target) as session:
+        session.run(tf.global_variables_initializer())
+        path = saver.save(session, str(tmp_path / "model"))
+        session.run([v.assign([0.0, 0.0]), w.assign([0.0])])
+        saver.restore(session, path)
+        assert [x.tolist() for x in session.run([v, w])] == [[1.0, 2.0], [3.0]]
+    assert tf.train.load_checkpoint(path).get_tensor("v").tolist() == [1.0, 2.0]
+
+
+def test_gradients_and_summaries_of_a_loop_over_variables_of_another_task(target):
+    with tf.device(PS):
+        w = tf.get_variable("w", initializer=[[0.5, 0.1], [0.2, 0.3]])
+    with tf.device(WORKER):
+        x = tf.placeholder(tf.float32, [None, 3, 2])
+        _, state = tf.nn.dynamic_rnn(tf.nn.rnn_cell.BasicRNNCell(2), x, dtype=tf.float32)
+        loss = tf.reduce_sum(tf.matmul(state, w))
+        summary = tf.summary.scalar("loss", loss)
+    train = tf.train.GradientDescentOptimizer(0.1).minimize(loss)
+    inputs = np.random.RandomState(0).rand(4, 3, 2)
+    with tf.Session(target) as session:
+        session.run(tf.global_variables_initializer())
+        losses = [session.run([loss, train, summary], {x: inputs})[0] for _ in range(3)]
+    assert losses[0] > losses[1] > losses[2]

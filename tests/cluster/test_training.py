@@ -24,18 +24,31 @@ def check(results, folder, last):
 
 def test_a_chief_and_a_worker_train_together(tmp_path):
     cluster, ps = start()
-    with ps, Process("train", cluster, "0", str(tmp_path), "60", "5") as chief:
+    with ps, Process("train", cluster, "0", str(tmp_path), "60", "5", "0") as chief:
         assert chief.line() == "paused"  # the variables are initialized: the other one need not wait for that
-        with Process("train", cluster, "1", str(tmp_path), "60", "5") as worker:
+        with Process("train", cluster, "1", str(tmp_path), "60", "5", "0") as worker:
             assert worker.line() == "paused"
             chief.say("go")
             worker.say("go")
             check([*worker.end(), *chief.end()], tmp_path, 60)
 
 
+def test_an_update_takes_the_gradients_of_two_steps(tmp_path):
+    cluster, ps = start()
+    with ps, Process("train", cluster, "0", str(tmp_path), "40", "5", "1") as chief:
+        assert chief.line() == "paused"
+        with Process("train", cluster, "1", str(tmp_path), "40", "5", "1") as worker:
+            assert worker.line() == "paused"
+            chief.say("go")
+            worker.say("go")
+            results = [*worker.end(), *chief.end()]
+    check(results, tmp_path, 40)
+    assert 75 <= sum(len(result["steps"]) for result in results) <= 85  # two for each update, and those that end it
+
+
 def test_training_goes_on_when_the_parameter_server_comes_back(tmp_path):
     cluster, ps = start()
-    with Process("train", cluster, "0", str(tmp_path), "40", "25") as chief:
+    with Process("train", cluster, "0", str(tmp_path), "40", "25", "0") as chief:
         assert chief.line() == "paused"
         ps.kill()
         with processes.server(cluster, "ps", 0):

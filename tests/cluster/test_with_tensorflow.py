@@ -32,9 +32,9 @@ def test_a_session_at_a_server(real_server, real_client, wanted):
 def test_tasks_of_both_train_together(reals, tmp_path):
     ps, *workers = processes.free_addresses(3)
     cluster = {"ps": [ps], "worker": workers}
-    with processes.server(cluster, "ps", 0, real=reals[0]), Process("train", cluster, "0", str(tmp_path), "60", "5", real=reals[1]) as chief:
+    with processes.server(cluster, "ps", 0, real=reals[0]), Process("train", cluster, "0", str(tmp_path), "60", "5", "0", real=reals[1]) as chief:
         assert chief.line() == "paused"
-        with Process("train", cluster, "1", str(tmp_path), "60", "5", real=reals[2]) as worker:
+        with Process("train", cluster, "1", str(tmp_path), "60", "5", "0", real=reals[2]) as worker:
             assert worker.line() == "paused"
             chief.say("go")
             worker.say("go")

@@ -69,6 +69,8 @@ class Call:
             if not isinstance(error, errors.UnavailableError) or self._tries > _RETRIES or self._cancelled:
                 raise error
             self._future = self._start()
+            if self._cancelled:
+                self._future.cancel()
 
     def cancel(self) -> None:
         """Has the service stop, and `result` raise CancelledError."""
