@@ -13,6 +13,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from tfcompat._src.framework import jax_threads
+
 _idle: list[_Helper] = []
 os.register_at_fork(after_in_child=_idle.clear)
 
@@ -67,8 +69,13 @@ class _Helper:
             self.queue.get().run(self)
 
 
+def is_interruptible() -> bool:
+    """Whether handlers of signals run in this thread, so that work is to be done apart: not where the process ends."""
+    return threading.current_thread() is threading.main_thread() and not jax_threads.is_exiting()
+
+
 def interruptibly(function: Callable[[], Any]) -> Any:
     """Calls a function that blocks in C, so that signals are handled meanwhile; it goes on where a handler raises."""
-    if threading.current_thread() is not threading.main_thread():
+    if not is_interruptible():
         return function()
     return Work(function).wait()

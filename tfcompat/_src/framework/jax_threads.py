@@ -14,6 +14,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 LONGEST_WAIT, LONGEST_SAFE_WAIT = 0.8, 20.0
@@ -22,6 +23,9 @@ LONGEST_WAIT, LONGEST_SAFE_WAIT = 0.8, 20.0
 _NOT_FLUSHED = 120  # python's status where standard output cannot be written
 
 _depths: dict[int, int] = {}
+AT_CLOSE: list[Callable[[], None]] = []
+"""What ends the work of other threads, called when the interpreter exits."""
+
 _left = threading.Semaphore(0)
 _never = threading.Lock()
 _never.acquire()
@@ -104,6 +108,11 @@ def _stay(thread: int) -> None:
         _never.acquire()
 
 
+def is_exiting() -> bool:
+    """Whether this thread ends the process: no other one may use JAX for it."""
+    return _Process.exiting == threading.get_ident()
+
+
 def know_status(status: int) -> None:
     """Tells what the status of this process will be, minus a signal's number for one that ends by it."""
     _Process.status = status
@@ -113,6 +122,8 @@ def know_status(status: int) -> None:
 def _close() -> None:
     """Waits for the threads that use JAX. Where one stays in it and the status is known, ends the process without finalizing."""
     _Process.exiting, _Process.is_open = threading.get_ident(), False
+    for hook in AT_CLOSE:
+        hook()
     deadline = time.monotonic() + (LONGEST_SAFE_WAIT if _Process.status is None else LONGEST_WAIT)
     while others := [t for t in list(_depths) if t != _Process.exiting]:
         if not _left.acquire(timeout=max(deadline - time.monotonic(), 0)):

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import errors, jax_compat
+from tfcompat._src.framework import errors, jax_compat, jax_threads
 
 
 class MustWait(Exception):
@@ -44,6 +44,9 @@ def stop(session: Any = None) -> None:
     for flag, owner in list(_stoppable.items()):
         if session is None or owner is session:
             flag.set()
+
+
+jax_threads.AT_CLOSE.append(stop)
 
 
 @contextlib.contextmanager

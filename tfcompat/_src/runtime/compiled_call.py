@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import functools
-import threading
 from typing import Any
 
 import jax
 import numpy as np
 
 from tfcompat._src.framework import errors, jax_compat
-from tfcompat._src.framework.helper_threads import Work
+from tfcompat._src.framework.helper_threads import Work, is_interruptible
 from tfcompat._src.ops.flow.array_value import ArrayOverflow
 from tfcompat._src.runtime.compile import Program, input_shapes
 from tfcompat._src.runtime.plan import Cluster, WrongGuess
@@ -62,7 +61,7 @@ class CompiledCall:
     def _make_apart(self, call: Any) -> None:
         """Makes a call for which JAX runs Python code, or that may take long: in the main thread, so that a signal's handler can end
         the waiting, but not the call."""
-        if threading.current_thread() is threading.main_thread():
+        if is_interruptible():
             self._may_begin = [True]
             self._work = Work(functools.partial(self._compile_and_call, call))
             self._work.wait()
