@@ -94,3 +94,67 @@ EAGER: dict[str, str] = {
     "nn_misc/unsorted_unsorted_segment_max": "1.15 fails in the gradient of it in eager mode",
 }
 """Rows that eager mode does otherwise than TensorFlow 1.15, and why."""
+
+# ---- malformed input: names of rows of tests/generated ----
+
+INTERNAL_NODES = "nodes that only 1.15's runtime makes have no op here"
+WHOLE_SHAPES = "1.15 says it when the value of a tensor is handed to NumPy, which had 32 dimensions then"
+UNREAD_FIELDS = "what no program writes is not read: strings in tensor_content, resources in messages"
+LIBRARY_TYPE = "1.15's Python gives TypeError, UnicodeDecodeError or nothing where the message of a checkpoint is damaged; here it is DataLossError"
+EARLY_SLICES = "slices that do not fit their tensor are found when a checkpoint is opened"
+GRAPPLER = "1.15's rewriting of graphs of constants loses the value of this loop"
+ERROR_IN_ERROR = "1.15 fails while it writes the message"
+UNREAD_SLICES = "1.15 says that it does not join slices, or has no array of this type, in files of version 1; here they are read"
+STRICTER = "here an error where 1.15 passes over damage"
+LATER = "1.15 looks for a function that nothing runs"
+OTHER_CLASS = "another class of error for the same damage"
+EARLIER = "the error comes when the graph is imported or when it runs, and in 1.15 at the other of these"
+
+MALFORMED: dict[str, str] = {
+    "1/113 checkpoint v1_parts m table": UNREAD_SLICES,
+    "1/221 vocabulary 0 words bytes": STRICTER,
+    "1/281 checkpoint v1_parts m table": UNREAD_SLICES,
+    "1/303 sequence_example 0 example bytes": STRICTER,
+    "1/365 checkpoint v1_parts m table": UNREAD_SLICES,
+    "1/38 image 1 image bytes": STRICTER,
+    "1/477 checkpoint v1_parts m table": UNREAD_SLICES,
+    "1/617 checkpoint v1_parts m table": UNREAD_SLICES,
+    "1/79 sequence_example 0 example message": STRICTER,
+    "checkpoint checkpoint_dtype_99": LIBRARY_TYPE,
+    "checkpoint checkpoint_dtype_negative": LIBRARY_TYPE,
+    "checkpoint checkpoint_dtype_resource": UNREAD_FIELDS,
+    "checkpoint checkpoint_entry_empty": LIBRARY_TYPE,
+    "checkpoint checkpoint_header_missing": LIBRARY_TYPE,
+    "checkpoint checkpoint_huge_and_size": OTHER_CLASS,
+    "checkpoint checkpoint_key_not_utf8": LIBRARY_TYPE,
+    "checkpoint checkpoint_keys_twice": LIBRARY_TYPE,
+    "checkpoint checkpoint_no_dtype": LIBRARY_TYPE,
+    "checkpoint checkpoint_slices_negative": EARLY_SLICES,
+    "checkpoint checkpoint_slices_outside": EARLY_SLICES,
+    "checkpoint checkpoint_slices_rank": EARLY_SLICES,
+    "checkpoint v1_dtype_99": LIBRARY_TYPE,
+    "checkpoint v1_dtype_none": LIBRARY_TYPE,
+    "checkpoint v1_slices_negative": EARLY_SLICES,
+    "checkpoint v1_values_bytes": OTHER_CLASS,
+    "checkpoint v1_values_short": STRICTER,
+    "graph_text arg_in_a_graph": INTERNAL_NODES,
+    "graph_text function_attr_missing": OTHER_CLASS,
+    "graph_text function_input_two_parts": STRICTER,
+    "graph_text loop_next_from_merge": GRAPPLER,
+    "graph_text loop_whole": GRAPPLER,
+    "graph_text map_of_nothing": LATER,
+    "graph_text merge_first_closes": STRICTER,
+    "graph_text pad_int_max": EARLIER,
+    "graph_text range_overflow": STRICTER,
+    "graph_text retval_in_a_graph": INTERNAL_NODES,
+    "graph_text send_without_device": INTERNAL_NODES,
+    "graph_text slice_minus_two": EARLIER,
+    "graph_text tensor_rank_254": WHOLE_SHAPES,
+    "graph_text tensor_rank_33": WHOLE_SHAPES,
+    "graph_text tensor_rank_65": WHOLE_SHAPES,
+    "graph_text tensor_resource": UNREAD_FIELDS,
+    "graph_text tensor_string_content": UNREAD_FIELDS,
+    "graph_text tensor_zero_times_huge": WHOLE_SHAPES,
+    "pattern pattern_posix_unknown": ERROR_IN_ERROR,
+    "vocabulary vocabulary_empty": OTHER_CLASS,
+}

@@ -68,7 +68,7 @@ def file(name, kind, data, path):
 _NAMES = {
     "space": "a b", "nul": "a\0b", "nothing": "", "leading_underscore": "_a", "colon": "a:0", "caret": "^a", "slash_first": "/a",
     "slash_last": "a/", "dot_first": ".a", "dash_first": "-a", "backslash": "a\\b", "greater": "a>b", "not_ascii": "\xe9", "newline": "a\n",
-    "not_utf8": b"\xff\xfe", "long": "a" * 100000, "digit_first": "0a", "two_slashes": "a//b",
+    "long": "a" * 100000, "digit_first": "0a", "two_slashes": "a//b",
 }  # fmt: skip
 for _key, _name in _NAMES.items():
     graph("name_" + _key, const(_name))
@@ -79,7 +79,7 @@ _INPUTS = {
     "three_parts": "x:0:0", "control_with_index": "^x:0", "negative": "x:-1", "beyond": "x:1", "far_beyond": "x:99999999999999999999",
     "index_of_letters": "x:y", "nothing": "", "caret_alone": "^", "two_carets": "^^x", "unknown": "y", "unknown_control": "^y",
     "space": "x ", "colon_last": "x:", "colon_first": ":0", "leading_zero": "x:00", "plus": "x:+0", "int_max": "x:2147483647",
-    "int_max_1": "x:2147483648", "itself": "b", "control_of_itself": "^b", "not_utf8": b"\xff", "underscore": "_x",
+    "int_max_1": "x:2147483648", "itself": "b", "control_of_itself": "^b", "underscore": "_x",
 }  # fmt: skip
 for _key, _source in _INPUTS.items():
     graph("input_" + _key, X, unary("b", _source))
@@ -93,7 +93,6 @@ graph("input_of_another_dtype", X, unary("b", "x", T=I))
 graph("input_that_is_no_ref", X, node("b", "Assign", "x", "x", T=F))
 graph("no_op_type", X, node("b", "", "x"))
 graph("unknown_op", X, node("b", "NoSuchOp", "x"))
-graph("op_type_not_utf8", X, node("b", b"\xff", "x"))
 graph("arg_in_a_graph", X, node("b", "_Arg", T=F, index="i: 0"), unary("c", "b"))
 graph("retval_in_a_graph", X, node("b", "_Retval", "x", T=F, index="i: 0"))
 graph("send_without_device", X, node("b", "_Send", "x", T=F, tensor_name='s: "t"', send_device='s: ""', send_device_incarnation="i: 0", recv_device='s: ""'))
@@ -137,7 +136,8 @@ for _key, _n in (("zero", 0), ("negative", -1), ("int_max", INT_MAX), ("beyond_i
     graph("stride_" + _key, const("im", shape=(1, 4, 4, 1)), node("b", "MaxPool", "im", T=F, ksize="list { i: [1, 1, 1, 1] }", strides="list { i: [1, %d, 1, 1] }" % _n, padding='s: "VALID"'))
     graph("dilation_" + _key, const("im", shape=(1, 4, 4, 1)), const("k", shape=(1, 1, 1, 1)), node("b", "Conv2D", "im", "k", T=F, strides="list { i: [1, 1, 1, 1] }", padding='s: "VALID"', dilations="list { i: [1, %d, 1, 1] }" % _n))
     graph("block_" + _key, const("im", shape=(1, 4, 4, 4)), node("b", "DepthToSpace", "im", T=F, block_size="i: %d" % _n))
-    graph("out_type_rank_" + _key, node("b", "Placeholder", dtype=F, shape="shape { dim { size: %d } }" % _n))
+    if _n < 8 and _n > -2:
+        graph("out_type_rank_" + _key, node("b", "Placeholder", dtype=F, shape="shape { dim { size: %d } }" % _n))
 graph("type_list_too_long", X, node("b", "IdentityN", "x", T="list { type: [DT_FLOAT, DT_FLOAT] }"))
 graph("type_list_too_short", X, node("b", "IdentityN", "x", "x", T="list { type: DT_FLOAT }"))
 graph("type_list_empty", X, node("b", "IdentityN", T="list { }"))
@@ -319,7 +319,6 @@ graph("call_with_more_outputs", X, function("f", unary("b", "x"), "b:y:0"), node
 graph("call_of_itself", X, function("f", node("b", "PartitionedCall", "x", Tin="list { type: DT_FLOAT }", Tout="list { type: DT_FLOAT }", f='func { name: "f" }'), "b:output:0"), calls())
 graph("if_of_nothing", X, PREDICATE, node("b", "If", "p", "x", Tcond=B, Tin="list { type: DT_FLOAT }", Tout="list { type: DT_FLOAT }", then_branch='func { name: "f" }', else_branch='func { name: "f" }'))
 graph("while_of_nothing", X, node("b", "While", "x", T="list { type: DT_FLOAT }", cond='func { name: "f" }', body='func { name: "f" }'))
-graph("while_condition_of_floats", X, function("f", unary("b", "x"), "b:y:0"), node("b", "While", "x", T="list { type: DT_FLOAT }", cond='func { name: "f" }', body='func { name: "f" }'))
 graph("symbolic_gradient_of_nothing", X, node("b", "SymbolicGradient", "x", "x", Tin="list { type: [DT_FLOAT, DT_FLOAT] }", Tout="list { type: DT_FLOAT }", f='func { name: "f" }'))
 graph("map_of_nothing", X, node("v", "TensorDataset", "x", Toutput_types="list { type: DT_FLOAT }", output_shapes="list { shape { } }"), node("b", "MapDataset", "v", f='func { name: "f" }', Targuments="list { }", output_types="list { type: DT_FLOAT }", output_shapes="list { shape { } }"))
 
@@ -424,12 +423,12 @@ def v1(tensor, **more):
     return {"m": mutations.table([(b"", fields((1, fields((1, tensor), (2, fields((1, 1)))))))] + sorted(more.get("entries", [])))}
 
 
-def saved_slice(name=b"w", sizes=(3,), dtype=1, extents=b""):
+def saved_slice(name=b"w", sizes=(3,), dtype=1, extents=fields((1, b""))):
     return fields((1, name), (2, shape_message(*sizes)), (3, dtype), (4, extents))
 
 
-V1_KEY = b"\0\x01\x01w\0\x01\x01\x01\x80\x7f"  # name "w", rank 1, start 0, length -1
-V1_VALUES = fields((2, fields((1, b"w"), (2, b""), (3, fields((1, 1), (5, DATA))))))
+V1_KEY = b"\0w\0\x01\x01\x01\x80\x7f"  # name "w", rank 1, start 0, length -1
+V1_VALUES = fields((2, fields((1, b"w"), (2, fields((1, b""))), (3, fields((1, 1), (5, DATA))))))
 _V1 = {
     "whole": (saved_slice(), V1_VALUES), "values_missing": (saved_slice(), None), "values_bytes": (saved_slice(), b"\xff\xff"), "values_short": (saved_slice(sizes=(5,)), V1_VALUES),
     "shape_negative": (saved_slice(sizes=(-1,)), V1_VALUES), "shape_huge": (saved_slice(sizes=(2**45,)), V1_VALUES), "shape_overflow": (saved_slice(sizes=(2**40, 2**40)), V1_VALUES),
@@ -582,7 +581,7 @@ _LINES = {
 }  # fmt: skip
 for _key, _data in _LINES.items():
     file("csv_" + _key, "csv", _data, "lines")
-for _key, _data in {"letters": b"x", "nothing": b"", "spaces": b" 1 ", "beyond": b"99999999999999999999", "underscore": b"1_000", "hex": b"0x1F", "exponent": b"1e5", "inf": b"inf", "plus": b"+1", "nul": b"1\0", "digits": b"1" * 5000}.items():
+for _key, _data in {"letters": b"x", "nothing": b"", "white_space": b"\t", "spaces": b" 1 ", "beyond": b"99999999999999999999", "underscore": b"1_000", "hex": b"0x1F", "exponent": b"1e5", "inf": b"inf", "plus": b"+1", "nul": b"1\0", "digits": b"1" * 5000}.items():
     file("number_" + _key, "numbers", _data, "lines")
 _WORDS = {
     "empty": b"", "no_number": b"a x\n", "one_column": b"a\n", "three_columns": b"a 1 2\n", "twice": b"a 1\na 2\n", "twice_same": b"a 1\na 1\n", "beyond": b"a 99999999999999999999\n", "empty_line": b"a 1\n\nb 2\n", "no_newline": b"a 1", "carriage": b"a 1\r\nb 2\r\n", "bytes": b"\xff 1\n", "nul": b"a\0b 1\n",

@@ -200,6 +200,8 @@ def checkpoint(tf, folder, stage):
     stage[0] = "read"
     for name in sorted(shapes):
         reader.get_tensor(name)
+    if not shapes:
+        return
     stage[0] = "restore"
     name = sorted(shapes)[0]
     _run(tf, stage, lambda: tf.raw_ops.RestoreV2(prefix=folder + "/m", tensor_names=[name], shape_and_slices=[""], dtypes=[kinds[name]]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +13,7 @@ from google.protobuf.message import DecodeError
 
 from tfcompat._src.checkpoint import block_files, slices, string_tensors, table, variants
 from tfcompat._src.checkpoint.bundle_files import HEADER_KEY, VERSION, begun_saves, data_name, index_name
-from tfcompat._src.checkpoint.reading import SavedTensors, TensorInfo
+from tfcompat._src.checkpoint.reading import SavedTensors, TensorInfo, check_version, tensor_info
 from tfcompat._src.framework import dtypes, errors
 from tfcompat._src.platform import crc32c, file_io, temporary_files
 from tfcompat._src.proto import messages
@@ -36,14 +37,12 @@ def _read_index(path: str) -> tuple[dict[bytes, bytes], tuple[int, ...]]:
         found = dict(table.Table(data).items())
         header = messages.BundleHeaderProto.FromString(found[HEADER_KEY])
     except (table.DamagedTable, KeyError, DecodeError) as e:
-        raise errors.DataLossError(None, None, f"Unable to read checkpoint index {path}: {e}") from None
-    if header.version.min_consumer > VERSION:
-        raise errors.InvalidArgumentError(
-            None,
-            None,
-            f"Checkpoint min consumer version {header.version.min_consumer} above current version {VERSION} for TensorFlow",
-        )
+        raise errors.DataLossError(None, None, f"Unable to read checkpoint index {path}: {e!r}") from None
+    check_version(header.version, VERSION)
     return found, identity
+
+
+_MOST_DIMENSIONS = 64  # NumPy's limit
 
 
 class BundleReader(SavedTensors):
@@ -111,12 +110,13 @@ class BundleReader(SavedTensors):
         if number is not None:
             path = temporary_files.temporary_name(path, number)
         self._entries: dict[bytes, BundleEntryProto] = {}
+        self._infos: dict[str, TensorInfo] = {}
         self._index, identity = _read_index(path)
         header = messages.BundleHeaderProto.FromString(self._index.pop(HEADER_KEY))
         self._num_shards = header.num_shards
         self._swap = header.endianness == messages.BundleHeaderProto.BIG
-        for shard in range(self._num_shards):
-            with contextlib.suppress(errors.NotFoundError):  # raised where a tensor of it is read
+        with contextlib.suppress(errors.NotFoundError):  # raised where a tensor of it is read
+            for shard in range(self._num_shards):
                 self._files[shard] = self._open_shard(shard, number)
         return identity
 
@@ -135,7 +135,7 @@ class BundleReader(SavedTensors):
                 entry = self._entry(key)
                 if not entry.slices:
                     self._values(key.decode("latin-1"), entry)
-        except (errors.NotFoundError, errors.DataLossError):
+        except errors.OpError:
             return False
         return True
 
@@ -144,22 +144,36 @@ class BundleReader(SavedTensors):
     def _entry(self, key: bytes) -> Any:
         entry = self._entries.get(key)
         if entry is None and key in self._index:
-            entry = self._entries[key] = BundleEntryProto.FromString(self._index[key])
+            try:
+                entry = self._entries[key] = BundleEntryProto.FromString(self._index[key])
+            except DecodeError as e:
+                raise self._damaged(self._text(key), str(e)) from None
         return entry
+
+    def _text(self, key: bytes) -> str:
+        """The name of a tensor."""
+        try:
+            return key.decode()
+        except UnicodeDecodeError as e:
+            raise self._damaged(repr(key), f"its name is not UTF-8: {e}") from None
 
     def names(self) -> list[str]:
         inner = set()
         for key in self._index:
             entry = self._entry(key)
-            inner.update(slices.encode_key(key.decode(), slices.TensorSlice.from_proto(s)) for s in entry.slices)
-        return [key.decode() for key in sorted(self._index) if key not in inner]
+            inner.update(slices.encode_key(self._text(key), slices.TensorSlice.from_proto(s)) for s in entry.slices)
+        return [self._text(key) for key in sorted(self._index) if key not in inner]
 
     def info(self, name: str) -> TensorInfo | None:
-        entry = self._entry(name.encode())
-        if entry is None:
-            return None
-        parts = tuple(map(slices.TensorSlice.from_proto, entry.slices))
-        return TensorInfo(dtypes.DType(entry.dtype), tuple(d.size for d in entry.shape.dim), parts)
+        if name not in self._infos:
+            entry = self._entry(name.encode())
+            if entry is None:
+                return None
+            try:
+                self._infos[name] = tensor_info(entry.dtype, entry.shape, entry.slices)
+            except ValueError as e:
+                raise self._damaged(name, str(e)) from None
+        return self._infos[name]
 
     def not_found(self, name: str) -> errors.NotFoundError:
         return errors.NotFoundError(None, None, f"Key {name} not found in checkpoint")
@@ -171,30 +185,41 @@ class BundleReader(SavedTensors):
         return self._values(name, entry)
 
     def _values(self, name: str, entry: BundleEntryProto) -> np.ndarray:
-        dtype = dtypes.DType(entry.dtype)
-        shape = tuple(d.size for d in entry.shape.dim)
+        try:
+            dtype, shape, _ = tensor_info(entry.dtype, entry.shape, ())
+        except ValueError as e:
+            raise self._damaged(name, str(e)) from None
+        if len(shape) > _MOST_DIMENSIONS:
+            raise errors.InternalError(None, None, f"Could not allocate ndarray of {len(shape)} dimensions: {name}")
         if not dtype.is_numpy_compatible and dtype != dtypes.variant:
             raise NotImplementedError(f"tfcompat does not restore tensors of type {dtype.name} ({name})")
         if dtype in (dtypes.string, dtypes.variant):
             return self._objects(name, entry, shape, string_tensors.decode if dtype == dtypes.string else variants.decode)
         numpy_dtype = np.dtype(dtype.as_numpy_dtype)
-        found = np.empty(shape, numpy_dtype)
-        if entry.size != found.nbytes:
+        expected = math.prod(shape) * numpy_dtype.itemsize
+        if entry.size != expected:
             raise self._damaged(
-                name,
-                f"Invalid size in bundle entry: key {name}; stored size {entry.size}; expected size {found.nbytes}",
+                name, f"Invalid size in bundle entry: key {name}; stored size {entry.size}; expected size {expected}"
             )
+        if self._available(entry) < expected:
+            raise self._cut_off(name, entry)
+        found = np.empty(shape, numpy_dtype)
         data = found.reshape(-1).view(np.uint8)
         self._read_into(name, entry, data)
         self._check(name, entry, crc32c.value(data))
         return found.byteswap() if self._swap and numpy_dtype.itemsize > 1 else found
 
     def _objects(self, name: str, entry: BundleEntryProto, shape: tuple[int, ...], decode: Callable[[bytes, int], tuple[list, int]]) -> np.ndarray:
-        data = np.empty(entry.size, np.uint8)
+        count = math.prod(shape)
+        data = np.empty(max(min(entry.size, self._available(entry)), 0), np.uint8)
+        if count > data.size:
+            raise self._damaged(name, f"Invalid size in bundle entry: key {name}; stored size {entry.size}; expected size at least {count}")
         self._read_into(name, entry, data)
         found = np.empty(shape, object)
         try:
-            values, crc = decode(data.tobytes(), found.size)
+            values, crc = decode(data.tobytes(), count)
+        except EOFError:
+            raise self._cut_off(name, entry) from None
         except ValueError as e:
             raise self._damaged(name, str(e)) from None
         self._check(name, entry, crc)
@@ -203,7 +228,19 @@ class BundleReader(SavedTensors):
 
     def _read_into(self, name: str, entry: BundleEntryProto, target: np.ndarray) -> None:
         if block_files.read(self._file(entry.shard_id), target, entry.offset) != target.size:
-            raise self._damaged(name, f"its data file ends before byte {entry.offset + entry.size}")
+            raise self._cut_off(name, entry)
+
+    def _available(self, entry: BundleEntryProto) -> int:
+        """How many bytes stand in the data file of an entry from its place on."""
+        if entry.offset < 0:
+            raise errors.InvalidArgumentError(None, None, f"Seeking to a negative position: {entry.offset}")
+        return os.fstat(self._file(entry.shard_id)).st_size - entry.offset
+
+    def _cut_off(self, name: str, entry: BundleEntryProto) -> errors.OutOfRangeError:
+        return errors.OutOfRangeError(
+            None, None, f"Read less bytes than requested: the data file of tensor {name} of checkpoint {self._prefix} ends "
+            f"before byte {entry.offset + entry.size}",
+        )  # fmt: skip
 
     def _file(self, shard: int) -> int:
         if shard not in self._files:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import abc
-from typing import NamedTuple
+import math
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tfcompat._src.checkpoint.slices import TensorSlice
-from tfcompat._src.framework import dtypes, errors
+from tfcompat._src.framework import dtypes, errors, tensor_proto
 from tfcompat._src.proto import messages
 
 
@@ -18,6 +20,36 @@ class TensorInfo(NamedTuple):
     dtype: dtypes.DType
     shape: tuple[int, ...]
     parts: tuple[TensorSlice, ...]
+
+
+def check_version(version: Any, newest: int) -> None:
+    """Raises InvalidArgumentError where a VersionDef says that its checkpoint is not for readers of version `newest`."""
+    if version.producer < 0:
+        problem = f"Checkpoint producer version {version.producer} below min producer 0 supported by TensorFlow"
+    elif version.min_consumer > newest:
+        problem = f"Checkpoint min consumer version {version.min_consumer} above current version {newest} for TensorFlow"
+    elif newest in version.bad_consumers:
+        problem = f"Checkpoint disallows consumer version {newest}"
+    else:
+        return
+    raise errors.InvalidArgumentError(None, None, problem)
+
+
+def tensor_info(dtype: int, shape: Any, parts: Iterable[Any]) -> TensorInfo:
+    """What messages say of a tensor: a DataType, a TensorShapeProto and TensorSliceProtos.
+
+    Raises:
+      ValueError: dtype or shape are none. errors.InternalError: a slice does not lie inside the shape.
+    """
+    sizes = tensor_proto.sizes_of(shape)
+    try:
+        kind = dtypes.DType(dtype)
+    except TypeError as e:
+        raise ValueError(str(e)) from None
+    found = tuple(map(TensorSlice.from_proto, parts))
+    for part in found:
+        part.check_inside(sizes)
+    return TensorInfo(kind, sizes, found)
 
 
 class SavedTensors(abc.ABC):
@@ -68,20 +100,18 @@ class SavedTensors(abc.ABC):
         return self.piece(name, same[0]) if same else self._joined(name, info, wanted)
 
     def _joined(self, name: str, info: TensorInfo, wanted: TensorSlice) -> np.ndarray:
-        found = np.empty(wanted.sizes(info.shape), info.dtype.as_numpy_dtype)
-        filled = 0
-        for stored in info.parts:
-            common = wanted.overlap(stored, info.shape)
-            if common is not None:
-                here, there = common
-                found[here] = self.piece(name, stored)[there]
-                filled += found[here].size
-        if filled != found.size:
+        common = [(stored, places) for stored in info.parts if (places := wanted.overlap(stored, info.shape)) is not None]
+        sizes = wanted.sizes(info.shape)
+        if sum(math.prod(s.stop - s.start for s in here) for _, (here, _) in common) != math.prod(sizes):
             raise errors.InvalidArgumentError(
                 None,
                 None,
                 f"Does not have sufficient slices for partitioned tensor {name} to restore in slice_spec: {wanted.text}",
             )
+        pieces = [(here, self.piece(name, stored)[there]) for stored, (here, there) in common]
+        found = np.empty(sizes, info.dtype.as_numpy_dtype)
+        for here, values in pieces:
+            found[here] = values
         return found
 
     def debug_string(self) -> str:

@@ -36,6 +36,16 @@ class TensorSlice(NamedTuple):
         """The shape of the box inside a tensor of `shape`."""
         return tuple(full if length == FULL else length for length, full in zip(self.lengths, shape))
 
+    def check_inside(self, shape: tuple[int, ...]) -> None:
+        """Raises InternalError where this is no box inside a tensor of `shape`."""
+        if len(self.starts) != len(shape):
+            raise errors.InternalError(None, None, f"Mismatching ranks: shape = {list(shape)}, slice = {self.text}")
+        for i, (start, size, full) in enumerate(zip(self.starts, self.sizes(shape), shape)):
+            if start < 0 or size < 0 or start + size > full:
+                raise errors.InternalError(
+                    None, None, f"Extent in dimension {i} out of bounds: shape = {list(shape)}, slice = {self.text}"
+                )
+
     def overlap(self, other: TensorSlice, shape: tuple[int, ...]) -> tuple[tuple, tuple] | None:
         """Index expressions of the common part in this box and in `other`; None where there is none."""
         mine, theirs = [], []

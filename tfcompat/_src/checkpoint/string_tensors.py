@@ -30,7 +30,7 @@ def decode(data: Any, count: int) -> tuple[list[bytes], int]:
     """The `count` strings in `data`, and the CRC that they have.
 
     Raises:
-      ValueError: the data is cut off, or the checksum of the lengths does not match.
+      ValueError: the checksum of the lengths does not match. EOFError: the data is cut off.
     """
     lengths, at = [], 0
     for _ in range(count):
@@ -41,8 +41,9 @@ def decode(data: Any, count: int) -> tuple[list[bytes], int]:
     if len(stored_crc) < 4 or crc32c.unmask(struct.unpack("<I", stored_crc)[0]) != crc:
         raise ValueError("the lengths of its strings do not match their checksum")
     content = bytes(data[at + 4 :])
-    if len(content) != sum(lengths):
-        raise ValueError("its strings are cut off")
+    if len(content) < sum(lengths):
+        raise EOFError("its strings are cut off")
+    content = content[: sum(lengths)]
     crc = crc32c.extend(crc32c.extend(crc, stored_crc), content)
     found, at = [], 0
     for length in lengths:

@@ -7,7 +7,7 @@ import struct
 from collections.abc import Iterator
 from typing import Any
 
-from tfcompat._src.checkpoint import varint
+from tfcompat._src.checkpoint import snappy, varint
 from tfcompat._src.platform import crc32c
 
 BLOCK_SIZE = 262144
@@ -16,6 +16,7 @@ MAGIC = 0xDB4775248B80FB57
 FOOTER_SIZE = 48
 TRAILER_SIZE = 5
 UNCOMPRESSED = 0
+SNAPPY = 1
 
 
 class DamagedTable(Exception):
@@ -130,20 +131,22 @@ class Table:
             raise DamagedTable("truncated block read")
         if crc32c.masked(body[:-4]) != struct.unpack("<I", body[-4:])[0]:
             raise DamagedTable("block checksum mismatch")
-        if body[size] != UNCOMPRESSED:
-            raise NotImplementedError("tfcompat does not read compressed blocks of table files")
-        end = size - 4 - 4 * struct.unpack("<I", body[size - 4 : size])[0]
-        at, key = 0, b""
         try:
+            body = _content(body[:size], body[size])
+            size = len(body)
+            end = size - 4 - 4 * struct.unpack("<I", body[size - 4 :])[0]
+            at, key = 0, b""
             while at < end:
                 shared, at = varint.decode(body, at)
                 unshared, at = varint.decode(body, at)
                 length, at = varint.decode(body, at)
+                if shared > len(key) or at + unshared + length > end:
+                    raise ValueError("an entry ends outside its block")
                 key = key[:shared] + body[at : at + unshared]
                 at += unshared
                 yield key, body[at : at + length]
                 at += length
-        except ValueError:
+        except (ValueError, struct.error):
             raise DamagedTable("bad entry in block") from None
 
     def _block(self, i: int) -> list[tuple[bytes, bytes]]:
@@ -164,6 +167,13 @@ class Table:
         for i in range(len(self._index)):
             yield from self._block(i)
 
+    def require(self, key: bytes) -> bytes:
+        """`get` of a key that must be there; KeyError where it is not."""
+        found = self.get(key)
+        if found is None:
+            raise KeyError(key)
+        return found
+
     def get(self, key: bytes) -> bytes | None:
         """The value of a key; None where there is none.
 
@@ -176,6 +186,15 @@ class Table:
         block = self._block(i)
         at = bisect.bisect_left(block, key, key=lambda entry: entry[0])
         return block[at][1] if at < len(block) and block[at][0] == key else None
+
+
+def _content(body: bytes, compression: int) -> bytes:
+    """The entries of a block, decompressed; ValueError where it is damaged."""
+    if compression == UNCOMPRESSED:
+        return body
+    if compression != SNAPPY:
+        raise ValueError("a block has an unknown form")
+    return snappy.decompress(body)
 
 
 def _handle(data: bytes, at: int) -> tuple[tuple[int, int], int]:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import glob
 import os
+from typing import Any
 
 import numpy as np
 from google.protobuf.message import DecodeError
 
 from tfcompat._src.checkpoint import slices, table, varint
-from tfcompat._src.checkpoint.reading import SavedTensors, TensorInfo
+from tfcompat._src.checkpoint.bundle_files import VERSION
+from tfcompat._src.checkpoint.reading import SavedTensors, TensorInfo, check_version, tensor_info
 from tfcompat._src.checkpoint.v1_writer import FIELDS, META_KEY, Field
 from tfcompat._src.framework import dtypes, errors
 from tfcompat._src.platform import file_io
 from tfcompat._src.proto import messages
+
+_FIXED_SIZES = {1: 8, 5: 4}
 
 
 class V1Reader(SavedTensors):
@@ -44,23 +48,21 @@ class V1Reader(SavedTensors):
         data = file_io.read_file_to_string(path, binary_mode=True)
         try:
             found = table.Table(data)
-            meta = messages.SavedTensorSlices.FromString(found.get(META_KEY) or b"")
-        except (table.DamagedTable, DecodeError) as e:
+        except table.DamagedTable as e:
             raise errors.DataLossError(
                 None, None, f"Unable to open table file {path}: Data loss: {e}: perhaps your file is in a different file "
                 "format and you need to use a different restore operator?"
             ) from None  # fmt: skip
-        if not meta.HasField("meta"):
-            raise errors.InternalError(
-                None, None, f"Failed to find the saved tensor slices at the beginning of the checkpoint file: {path}"
-            )
+        meta = _meta(found, path)
+        check_version(meta.versions, VERSION)
         self._tables.append((path, found))
-        for tensor in meta.meta.tensor:
+        for tensor in meta.tensor:
             known = self._infos.get(tensor.name)
-            parts = known.parts if known else ()
-            parts += tuple(map(slices.TensorSlice.from_proto, tensor.slice))
-            shape = tuple(d.size for d in tensor.shape.dim)
-            self._infos[tensor.name] = TensorInfo(dtypes.DType(tensor.type), shape, parts)
+            try:
+                info = tensor_info(tensor.type, tensor.shape, tensor.slice)
+            except ValueError as e:
+                raise self._damaged(tensor.name, path, str(e)) from None
+            self._infos[tensor.name] = info._replace(parts=(known.parts if known else ()) + info.parts)
 
     def names(self) -> list[str]:
         return sorted(self._infos)
@@ -89,10 +91,20 @@ class V1Reader(SavedTensors):
                     return _values(data, info.dtype, part.sizes(info.shape))
             except (table.DamagedTable, DecodeError, ValueError) as e:
                 raise self._damaged(name, path, str(e)) from None
-        raise self._damaged(name, self._pattern, f"no file has its slice {part.text}")
+        raise self.not_found(name)
 
     def _damaged(self, name: str, path: str, what: str) -> errors.DataLossError:
         return errors.DataLossError(None, None, f"Tensor {name} of checkpoint {path} is damaged: {what}")
+
+
+def _meta(found: table.Table, path: str) -> Any:
+    """What the first entry of a file says of its tensors."""
+    try:
+        return messages.SavedTensorSlices.FromString(found.require(META_KEY)).meta
+    except (table.DamagedTable, KeyError, DecodeError) as e:
+        raise errors.InternalError(
+            None, None, f"Failed to find the saved tensor slices at the beginning of the checkpoint file: {path}: {e!r}"
+        ) from None
 
 
 def _values(data: bytes, dtype: dtypes.DType, shape: tuple[int, ...]) -> np.ndarray:
@@ -113,6 +125,15 @@ def _values(data: bytes, dtype: dtypes.DType, shape: tuple[int, ...]) -> np.ndar
     return flat.reshape(shape)
 
 
+def _after_number(message: memoryview, wire_type: int, at: int) -> int:
+    """Where a number ends that begins at `at`."""
+    if wire_type == 0:
+        return varint.decode(message, at)[1]
+    if wire_type in _FIXED_SIZES:
+        return at + _FIXED_SIZES[wire_type]
+    raise ValueError("a field has an unknown form")
+
+
 def _flat_numbers(tensor: memoryview, field: Field) -> np.ndarray:
     if field.is_fixed:
         return np.frombuffer(_field(tensor, field.number), field.item).copy()
@@ -126,7 +147,8 @@ def _field(message: memoryview, wanted: int) -> memoryview:
     while at < len(message):
         tag, at = varint.decode(message, at)
         if tag & 7 != 2:
-            raise ValueError("a field has an unknown form")
+            at = _after_number(message, tag & 7, at)
+            continue
         size, at = varint.decode(message, at)
         if tag >> 3 == wanted:
             return message[at : at + size]

@@ -5,6 +5,7 @@ Inside: int, float, bool, bytes, DType, TensorShape, numpy arrays (kind `tensor`
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -153,12 +154,14 @@ def misfit(proto: Any, wanted: str) -> str:
     A placeholder fits every kind, an empty list every kind of list.
     """
     kind = proto.WhichOneof("value")
+    if _KINDS.get(kind) == wanted and (kind != "type" or not _type_problem(proto.type)):
+        return ""
     if kind is None:
         return f"AttrValue missing value with expected type {wanted!r}"
     if kind == "placeholder":
         return ""
-    fields = [(kind, [proto.type])] if kind != "list" else [(f.name, v) for f, v in proto.list.ListFields()]
-    for name, values in fields:
+    given = [(kind, [proto.type])] if kind != "list" else [(f.name, v) for f, v in proto.list.ListFields()]
+    for name, values in given:
         found = f"list({_KINDS[name]})" if kind == "list" else _KINDS[name]
         if found != wanted:
             return f"AttrValue had value with type {found!r} when {wanted!r} expected"
@@ -166,9 +169,10 @@ def misfit(proto: Any, wanted: str) -> str:
         problem = next(filter(None, problems), "")
         if problem:
             return problem
-    return "" if fields or wanted.startswith("list(") else f"AttrValue had value with type 'list' when {wanted!r} expected"
+    return "" if given or wanted.startswith("list(") else f"AttrValue had value with type 'list' when {wanted!r} expected"
 
 
+@functools.cache
 def _type_problem(enum: int) -> str:
     if enum == 0:
         return "AttrValue has invalid DataType"

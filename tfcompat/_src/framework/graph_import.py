@@ -11,6 +11,7 @@ from typing import Any
 
 from tfcompat._src.framework import attr_values, device_scope, dtypes, errors, op_spec
 from tfcompat._src.framework.convert import to_tensor
+from tfcompat._src.framework.device import DeviceSpec
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.function_body import FuncGraph, GraphFunction, call_spec, calls_itself, short_name
 from tfcompat._src.framework.function_def import output_name
@@ -33,6 +34,9 @@ _SHAPES_ONCE_WRONG = frozenset((
     "RefSwitch", "RefEnter", "RefNextIteration", "RefMerge", "RefIdentity",
 ))  # fmt: skip
 """Op types whose shapes early versions wrote otherwise: 1.15 passes over what a GraphDef says of them."""
+_MOST_TENSORS = 1 << 20
+_INT32 = range(-(1 << 31), 1 << 31)
+_MERGE_TYPES = frozenset(("Merge", "RefMerge"))
 _NODE_NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\-/]*", re.ASCII)
 _BACK_EDGE_TYPES = frozenset(("NextIteration", "RefNextIteration"))
 
@@ -202,7 +206,8 @@ class _Importer:
                 continue
             if not self._input_pattern.fullmatch(source) or name not in self._nodes:
                 raise ValueError(f"Node {node.name!r}: Unknown input node {source!r}")
-            if self._nodes[name].op not in _BACK_EDGE_TYPES or source.startswith("^"):
+            is_back_edge = self._nodes[name].op in _BACK_EDGE_TYPES and node.op in _MERGE_TYPES
+            if not is_back_edge or source.startswith("^"):
                 found.add(name)
         return found
 
@@ -239,13 +244,16 @@ class _Importer:
             self._beside.append((op, groups))
         elif node.device:
             op._device = self._merged_device(op, node.device)
-        for tensor, shape in zip(op.outputs, attrs.pop("_output_shapes", ())):
-            shape = shape if isinstance(shape, TensorShape) else TensorShape(shape)
+        stated = attrs.pop("_output_shapes", ())
+        for tensor, shape in zip(op.outputs, stated if isinstance(stated, list) else ()):
+            if not isinstance(shape, TensorShape):
+                continue
             if node.op not in _SHAPES_ONCE_WRONG or tensor.shape.is_compatible_with(shape):
                 tensor.set_shape(shape)
         return op
 
     def _merged_device(self, op: Operation, device: str) -> str:
+        _require_device(device)
         op._device = device
         device_scope.apply(self._graph._devices, op)
         return op._device
@@ -255,6 +263,9 @@ class _Importer:
         groups = op._attrs.get("_class")
         if not groups:
             return []
+        strange = next((g for g in groups if not isinstance(g, bytes)), None) if isinstance(groups, list) else groups
+        if strange is not None:
+            raise TypeError(f"Expected binary or unicode string, got {strange!r} as a group of node {name_in_graph_def!r}")
         if self._drops_unknown_groups:
             groups = [g for g in groups if not g.startswith(b"loc:@") or g[5:].decode() in self._nodes]
         names = [g[5:].decode() for g in groups if g.startswith(b"loc:@")]
@@ -286,7 +297,7 @@ class _Importer:
                 self._check_kind(node, known[key], value)
             attrs[key] = attr_values.from_proto(value)
             if key in known:
-                self._check_allowed(node, known[key], attrs[key])
+                self._check_allowed(spec, node, known[key], attrs[key])
         for key, attr in known.items():
             if key not in attrs:
                 if attr.default is REQUIRED:
@@ -341,10 +352,14 @@ class _Importer:
             where = f"; NodeDef: {{{{node {self._scope}{node.name}}}}}; Op {node.op}"
             raise ValueError(f"{problem} for attr {attr.name!r}{where}")
 
-    def _check_allowed(self, node: Any, attr: Attr, value: Any) -> None:
+    def _check_allowed(self, spec: op_spec.OpSpec, node: Any, attr: Attr, value: Any) -> None:
         """ValueError where an attribute is none of its allowed values, too small or too short."""
+        if attr.minimum is None and attr.allowed is None and attr.kind not in ("int", "list(int)"):
+            return
         where = f"; NodeDef: {{{{node {self._scope}{node.name}}}}}; Op {node.op}"
         found = value if attr.is_list else [value]
+        if attr.kind in ("int", "list(int)"):
+            self._check_integers(spec, attr, found, where)
         size, of = (len(found), "Length for") if attr.is_list else (value, "Value for")
         if attr.minimum is not None and (attr.is_list or attr.kind == "int") and size < attr.minimum:
             raise ValueError(f"{of} attr {attr.name!r} of {size} must be at least minimum {attr.minimum}{where}")
@@ -352,6 +367,15 @@ class _Importer:
             if item not in attr.allowed:
                 names = ", ".join(sorted(getattr(v, "name", str(v)) for v in attr.allowed))
                 raise ValueError(f"Value for attr {attr.name!r} of {item!r} is not in the list of allowed values: {names}{where}")
+
+    @staticmethod
+    def _check_integers(spec: op_spec.OpSpec, attr: Attr, values: list[int], where: str) -> None:
+        """ValueError for what is no 32-bit number where TensorFlow reads one, and for more tensors than any node has."""
+        beyond = next((n for n in values if n not in _INT32), None)
+        if beyond is not None and (attr.is_list or _is_number_of(attr.name, spec)):
+            raise ValueError(f"Attr {attr.name} has value {beyond} out of range for an int32{where}")
+        if not attr.is_list and values[0] > _MOST_TENSORS and _is_number_of(attr.name, spec):
+            raise ValueError(f"Attr {attr.name} has value {values[0]}: a node has at most {_MOST_TENSORS} tensors{where}")
 
     def _check_inputs(self, spec: op_spec.OpSpec, node: Any, inputs: list[Tensor], attrs: dict[str, Any]) -> None:
         expected = []
@@ -389,6 +413,17 @@ class _Importer:
         if not index.isdigit() or int(index) >= len(op.outputs):
             raise ValueError(f"Invalid return output {index} of node {op_name!r}, which has {len(op.outputs)} output(s)")
         return op.outputs[int(index)]
+
+
+@functools.lru_cache(maxsize=4096)
+def _require_device(device: str) -> None:
+    """ValueError where a device string is malformed."""
+    DeviceSpec.from_string(device)
+
+
+def _is_number_of(name: str, spec: op_spec.OpSpec) -> bool:
+    """Whether an attribute says how many tensors an input or output has."""
+    return any(arg.number_attr == name for arg in (*spec.signature.inputs, *spec.signature.outputs))
 
 
 class _BodyImporter(_Importer):
@@ -487,6 +522,9 @@ class ImportedFunction(GraphFunction):
 
     def _made(self) -> FuncGraph:
         definition = self._definition
+        twice = next((n for i, n in enumerate(self.arg_names) if n in self.arg_names[:i]), None)
+        if twice is not None:
+            raise ValueError(f"Duplicated arg name: {twice}")
         found = FuncGraph(self._graph)
         if self._graph.executes:
             found._functions.update(self.held)
@@ -514,17 +552,36 @@ def _called(definition: Any) -> set[str]:
     return {node.op for node in definition.node_def} | {f.name for value in values for f in (value.func, *value.list.func)}
 
 
+def _check_library(library: Any) -> None:
+    """ValueError where a library defines a function, or its gradient, in two ways, or a gradient by what it does not have."""
+    functions: dict[str, Any] = {}
+    for definition in library.function:
+        name = definition.signature.name
+        if functions.setdefault(name, definition) != definition:
+            raise ValueError(f"Cannot add function '{name}' because a different function with the same name already exists.")
+    gradients: dict[str, str] = {}
+    for entry in library.gradient:
+        name, function = entry.function_name, entry.gradient_func
+        if gradients.setdefault(name, function) != function:
+            raise ValueError(f"Cannot assign gradient function '{function}' to '{name}' because it already has '{gradients[name]}'")
+        if name in functions and function not in functions:
+            raise ValueError(f"The gradient function '{function}' of '{name}' is not in the library.")
+
+
 def add_functions(graph: Graph, library: Any) -> list[ImportedFunction]:
     """Gives a graph the functions of a FunctionDefLibrary message, and what it says of their gradients.
 
     Returns:
       the functions that are new, which must be kept where the graph does not keep them: where operations run at once.
     """
+    _check_library(library)
     new = [ImportedFunction(d, graph) for d in library.function if not graph._is_function(d.signature.name)]
     by_name = {function.name: function for function in new}
     for function in new:
         function.library = by_name
         graph._add_function(function)
     for entry in library.gradient:
-        graph._get_function(entry.function_name).grad_func_name = entry.gradient_func
+        function = graph._get_function(entry.function_name)
+        if function is not None:
+            function.grad_func_name = entry.gradient_func
     return new

@@ -124,13 +124,18 @@ def make_ndarray(tensor) -> np.ndarray:
 
 
 def shape_of(proto) -> tuple[int, ...]:
-    """The sizes in a TensorProto.
+    """The sizes in a TensorProto; see `sizes_of`."""
+    return sizes_of(proto.tensor_shape)
+
+
+def sizes_of(proto) -> tuple[int, ...]:
+    """The sizes in a TensorShapeProto.
 
     Raises:
         ValueError: the rank or a size is unknown or too large.
     """
-    sizes = tuple(dim.size for dim in proto.tensor_shape.dim)
-    if proto.tensor_shape.unknown_rank and sizes or any(size < 0 for size in sizes):
+    sizes = tuple(dim.size for dim in proto.dim)
+    if proto.unknown_rank and sizes or any(size < 0 for size in sizes):
         raise ValueError(f"Shape {list(sizes)} is not fully defined")
     if len(sizes) > _MOST_DIMENSIONS:
         raise ValueError(f"Shape {list(sizes)} has too many dimensions")
@@ -172,8 +177,11 @@ def parse(proto) -> np.ndarray:
     else:
         flat = _stored_numbers(values, storage, np.dtype(dtype.as_numpy_dtype))
     if flat.size < 2:
-        return np.broadcast_to(flat[0] if flat.size else flat.dtype.type(0) if flat.dtype != object else b"", dims)
-    return _filled(flat[:size], size).reshape(dims)
+        return np.broadcast_to(_filled(flat, 1).reshape(()), dims)
+    try:
+        return _filled(flat[:size], size).reshape(dims)
+    except MemoryError as e:
+        raise ValueError(f"a tensor of {dtype.name} with shape {list(dims)} does not fit into memory: {e}") from None
 
 
 def _stored_numbers(values: Sequence, storage: _Storage, wanted: np.dtype) -> np.ndarray:

@@ -94,7 +94,18 @@ _functional(
 
 
 def _called(call: CallOperation) -> GraphFunction:
-    return _function(call, call._attrs["f"].name)
+    """The function that a call names; InternalError where its results are not those that the node says."""
+    function = _function(call, call._attrs["f"].name)
+    kinds = [t.dtype.base_dtype for t in function.outputs]
+    for i, output in enumerate(call.outputs):
+        if i >= len(kinds):
+            raise errors.InternalError(call.node_def, call, f"Missing {i}-th output from node {call.name}")
+        if kinds[i] != output.dtype.base_dtype:
+            raise errors.InternalError(
+                call.node_def, call, f"Output {i} of type {kinds[i].name} does not match declared output type "
+                f"{output.dtype.base_dtype.name} for node {call.name}",
+            )  # fmt: skip
+    return function
 
 
 def _called_elsewhere(call: CallOperation) -> GraphFunction:

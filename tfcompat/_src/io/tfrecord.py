@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import os
 import struct
+import sys
 import zlib
 from collections.abc import Iterator
 from typing import Any, BinaryIO
@@ -21,6 +22,7 @@ _LENGTH = struct.Struct("<Q")
 _HEADER = struct.Struct("<QI")
 _CRC = struct.Struct("<I")
 _BUFFER_SIZE = 256 << 10
+_LONG_PIECE = 16 << 20
 _GZIP_WINDOW = zlib.MAX_WBITS + 16
 
 
@@ -147,24 +149,20 @@ class _Deflated:
 
 
 class _Inflated(io.RawIOBase):
-    """What a file holds, decompressed by zlib."""
+    """What a file holds, decompressed by zlib; it ends with its first stream, as in 1.15."""
 
     def __init__(self, file: BinaryIO, compression: str) -> None:
         self._file = file
-        window = _GZIP_WINDOW if compression == "GZIP" else zlib.MAX_WBITS
-        self._new_stream = lambda: zlib.decompressobj(window)
-        self._stream = self._new_stream()
+        self._stream = zlib.decompressobj(_GZIP_WINDOW if compression == "GZIP" else zlib.MAX_WBITS)
         self._input = b""
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Decompresses into `buffer`; zero bytes at the end of the file."""
+        """Decompresses into `buffer`; zero bytes at the end."""
         found = b""
-        while not found:
-            if self._stream.eof:
-                self._input, self._stream = self._stream.unused_data, self._new_stream()
+        while not found and not self._stream.eof:
             self._input = self._input or self._file.read(_BUFFER_SIZE)
             if not self._input:
                 return 0
@@ -219,7 +217,9 @@ class RecordReader:
         if crc32c.masked(header[: _LENGTH.size]) != length_crc:
             raise errors.DataLossError(None, None, f"corrupted record at {self.offset}")
         wanted = length + _CRC.size
-        body = self._file.read(wanted) if wanted <= _BUFFER_SIZE or self._holds(wanted) else b""
+        if wanted > sys.maxsize:
+            raise errors.DataLossError(None, None, f"record size too large: {length}")
+        body = self._file.read(wanted) if wanted <= _BUFFER_SIZE else self._read_long(wanted)
         if len(body) < wanted:
             raise errors.DataLossError(None, None, f"truncated record at {self.offset}")
         data = body[:length]
@@ -228,9 +228,14 @@ class RecordReader:
         self.offset += _HEADER.size + wanted
         return data
 
-    def _holds(self, size: int) -> bool:
-        """Whether `size` bytes can follow a header, so that a wrong length asks for no memory."""
-        return self._is_compressed or os.stat(self._path).st_size - self.offset - _HEADER.size >= size
+    def _read_long(self, size: int) -> bytes:
+        """`size` bytes, or what there is of them: a wrong length asks for no memory."""
+        if not self._is_compressed:
+            return self._file.read(size) if os.stat(self._path).st_size - self.offset - _HEADER.size >= size else b""
+        found = bytearray()
+        while len(found) < size and (piece := self._file.read(min(size - len(found), _LONG_PIECE))):
+            found += piece
+        return bytes(found)
 
     def __iter__(self) -> Iterator[bytes]:
         while (record := self.read()) is not None:

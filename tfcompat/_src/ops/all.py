@@ -43,6 +43,7 @@ import tfcompat._src.ops.control.debug_ops  # noqa: F401
 import tfcompat._src.ops.control.groups  # noqa: F401
 import tfcompat._src.ops.control.guards  # noqa: F401
 import tfcompat._src.ops.control.kernel_gradient  # noqa: F401
+import tfcompat._src.ops.control.loop_checks  # noqa: F401
 import tfcompat._src.ops.control.loop_gradient  # noqa: F401
 import tfcompat._src.ops.control.loop_ops  # noqa: F401
 import tfcompat._src.ops.control.loop_topology  # noqa: F401

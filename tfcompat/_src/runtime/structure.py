@@ -17,8 +17,9 @@ from tfcompat._src.framework.constant_value import is_constant
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.control.guards import MERGE, SWITCH, Guard, guards_of, root_predicate, same_reads
+from tfcompat._src.ops.control.loop_checks import check_loops
 from tfcompat._src.ops.control.loop_ops import ENTER
-from tfcompat._src.ops.control.loop_topology import find_loops, left_loops, require_one_frame
+from tfcompat._src.ops.control.loop_topology import find_loops, left_loops
 from tfcompat._src.runtime.cond_item import CondItem
 from tfcompat._src.runtime.fold import fold
 from tfcompat._src.runtime.item import Item, Node, accesses_of, as_items, constants_of, operations_of
@@ -63,7 +64,7 @@ def structure(
 def _with_loops(ops: list[Operation], known: dict[Tensor, np.ndarray], fed: Container[Tensor]) -> list[Node]:
     """`ops` with one item in place of each outermost loop and of each gradient of one."""
     outermost, loop_of = find_loops(ops)
-    require_one_frame(loop_of)
+    check_loops(outermost, loop_of)
     loops = left_loops(outermost)
     return collapse(ops, loops, known, _part, fed) if loops else list(ops)
 

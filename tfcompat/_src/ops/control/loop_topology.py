@@ -125,20 +125,6 @@ def left_loops(loops: Iterable[Loop]) -> list[Loop]:
     return [found for loop in loops for found in ([loop] if loop.exits else left_loops(loop.children))]
 
 
-def require_one_frame(loop_of: dict[Operation, Loop]) -> None:
-    """Raises InvalidArgumentError for a node that takes a value of a frame that nothing leaves and one from elsewhere."""
-    for op, loop in loop_of.items():
-        if op.type in ENTER or left_loops([loop]):
-            continue
-        for t in op._inputs:
-            if loop_of.get(t.op) is not loop:
-                entering = next(other for other in op._inputs if loop_of.get(other.op) is loop)
-                raise errors.InvalidArgumentError(
-                    op.node_def, op, f"{op.name} has inputs from different frames. The input {t.op.name} is in frame "
-                    f"{_frame_name(loop_of.get(t.op))!r}. The input {entering.op.name} is in frame {_frame_name(loop)!r}.",
-                )  # fmt: skip
-
-
 def _frame_name(loop: Loop | None) -> str:
     return "" if loop is None else loop.enters[0]._attrs["frame_name"].decode()
 

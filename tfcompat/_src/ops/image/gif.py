@@ -120,6 +120,8 @@ def _read_frame(reader: _Reader) -> _Frame:
     code_size = reader.byte()
     if code_size > 8:
         raise GifError("failed to slurp gif file: Image is defective, decoding aborted")
+    if not width or not height:
+        raise GifError("failed to slurp gif file: an image without pixels")
     pixels = _decompressed(reader.blocks(), code_size, width * height).reshape(height, width)
     if flags & 0x40:
         order = [row for first, step in ((0, 8), (4, 8), (2, 4), (1, 2)) for row in range(first, height, step)]

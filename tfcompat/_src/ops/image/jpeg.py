@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 _END = b"\xff\xd9"
+_MOST_PIXELS = 2**29
 _FRAME_MARKERS = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _PROGRESSIVE_MARKERS = frozenset((0xC2, 0xC6, 0xCA, 0xCE))
 _SCAN_MARKER = 0xDA
@@ -99,6 +100,8 @@ def decode_jpeg(
       JpegError: the file is damaged. ImportError: simplejpeg is not installed.
     """
     header = read_jpeg_header(data)
+    if -(-header.height // ratio) * -(-header.width // ratio) >= _MOST_PIXELS:
+        raise JpegError(f"Image too large: {header.height} by {header.width}")
     channels = channels or min(header.components, 3)
     is_cmyk = header.components == 4
     if is_cmyk and channels == 1:

@@ -168,7 +168,9 @@ def read_png_header(data: bytes) -> PngHeader:
             if header is None:
                 header = _parse_ihdr(kind, content)
             elif kind == b"PLTE" and header.color == PALETTE:
-                header.palette = np.frombuffer(content[: len(content) // 3 * 3], np.uint8).reshape(-1, 3)
+                if len(content) % 3 or len(content) > 3 * 256:
+                    raise PngError("Invalid palette chunk", in_header=True)
+                header.palette = np.frombuffer(content, np.uint8).reshape(-1, 3)
             elif kind == b"tRNS" and header.color in (GRAY, RGB, PALETTE):
                 header.transparency = content
             elif kind == b"gAMA" and len(content) == 4:

@@ -1,0 +1,19 @@
+"""Damaged inputs of every kind: a value or an error of TensorFlow's, never a crash, a hang, much memory or an error from inside."""
+
+import os
+
+from generated import fuzz
+
+COUNT = int(os.environ.get("TFCOMPAT_FUZZ_COUNT", "250"))
+SEED = int(os.environ.get("TFCOMPAT_FUZZ_SEED", "7"))
+
+
+def test_no_damaged_input_does_harm():
+    worker = fuzz.Worker()
+    wrong = []
+    for given in fuzz.damaged(COUNT, SEED):
+        found = worker.read(given)
+        if fuzz.verdict(given.kind, found) in fuzz.WRONG:
+            wrong.append((given.name, found))
+    worker.close()
+    assert not wrong
