@@ -581,7 +581,7 @@ _LINES = {
 }  # fmt: skip
 for _key, _data in _LINES.items():
     file("csv_" + _key, "csv", _data, "lines")
-for _key, _data in {"letters": b"x", "nothing": b"", "spaces": b" 1 ", "beyond": b"99999999999999999999", "underscore": b"1_000", "hex": b"0x1F", "exponent": b"1e5", "inf": b"inf", "plus": b"+1", "nul": b"1\0", "digits": b"1" * 5000}.items():
+for _key, _data in {"letters": b"x", "nothing": b"", "white_space": b"\t", "spaces": b" 1 ", "beyond": b"99999999999999999999", "underscore": b"1_000", "hex": b"0x1F", "exponent": b"1e5", "inf": b"inf", "plus": b"+1", "nul": b"1\0", "digits": b"1" * 5000}.items():
     file("number_" + _key, "numbers", _data, "lines")
 _WORDS = {
     "empty": b"", "no_number": b"a x\n", "one_column": b"a\n", "three_columns": b"a 1 2\n", "twice": b"a 1\na 2\n", "twice_same": b"a 1\na 1\n", "beyond": b"a 99999999999999999999\n", "empty_line": b"a 1\n\nb 2\n", "no_newline": b"a 1", "carriage": b"a 1\r\nb 2\r\n", "bytes": b"\xff 1\n", "nul": b"a\0b 1\n",

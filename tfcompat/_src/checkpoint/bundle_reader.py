@@ -110,12 +110,13 @@ class BundleReader(SavedTensors):
         if number is not None:
             path = temporary_files.temporary_name(path, number)
         self._entries: dict[bytes, BundleEntryProto] = {}
+        self._infos: dict[str, TensorInfo] = {}
         self._index, identity = _read_index(path)
         header = messages.BundleHeaderProto.FromString(self._index.pop(HEADER_KEY))
         self._num_shards = header.num_shards
         self._swap = header.endianness == messages.BundleHeaderProto.BIG
-        for shard in range(self._num_shards):
-            with contextlib.suppress(errors.NotFoundError):  # raised where a tensor of it is read
+        with contextlib.suppress(errors.NotFoundError):  # raised where a tensor of it is read
+            for shard in range(self._num_shards):
                 self._files[shard] = self._open_shard(shard, number)
         return identity
 
@@ -134,7 +135,7 @@ class BundleReader(SavedTensors):
                 entry = self._entry(key)
                 if not entry.slices:
                     self._values(key.decode("latin-1"), entry)
-        except (errors.NotFoundError, errors.DataLossError):
+        except errors.OpError:
             return False
         return True
 
@@ -164,13 +165,15 @@ class BundleReader(SavedTensors):
         return [self._text(key) for key in sorted(self._index) if key not in inner]
 
     def info(self, name: str) -> TensorInfo | None:
-        entry = self._entry(name.encode())
-        if entry is None:
-            return None
-        try:
-            return tensor_info(entry.dtype, entry.shape, entry.slices)
-        except ValueError as e:
-            raise self._damaged(name, str(e)) from None
+        if name not in self._infos:
+            entry = self._entry(name.encode())
+            if entry is None:
+                return None
+            try:
+                self._infos[name] = tensor_info(entry.dtype, entry.shape, entry.slices)
+            except ValueError as e:
+                raise self._damaged(name, str(e)) from None
+        return self._infos[name]
 
     def not_found(self, name: str) -> errors.NotFoundError:
         return errors.NotFoundError(None, None, f"Key {name} not found in checkpoint")

@@ -10,7 +10,7 @@ import numpy as np
 from google.protobuf.message import DecodeError
 
 from tfcompat._src.checkpoint import slices, table
-from tfcompat._src.checkpoint.bundle_writer import VERSION
+from tfcompat._src.checkpoint.bundle_files import VERSION
 from tfcompat._src.checkpoint.reading import SavedTensors, TensorInfo, check_version, tensor_info
 from tfcompat._src.checkpoint.v1_writer import FIELDS, META_KEY, Field
 from tfcompat._src.framework import dtypes, errors

@@ -43,6 +43,8 @@ except (ImportError, AttributeError) as missing:
         f'pip install "{SUPPORTED}" brings such a version.'
     ) from missing
 
+from tfcompat._src.framework import errors
+
 # JAX reports each backend that is not there at the level INFO, which TensorFlow programs often turn on.
 logging.getLogger("jax._src.xla_bridge").setLevel(logging.WARNING)
 
@@ -242,7 +244,10 @@ def is_lost(value: np.ndarray | jax.Array) -> bool:
 
 def to_numpy(value: np.ndarray | jax.Array) -> np.ndarray:
     """A writable NumPy array that stays valid when the device buffer is donated."""
-    return np.array(value)
+    try:
+        return np.array(value)
+    except MemoryError as e:
+        raise errors.ResourceExhaustedError(None, None, f"OOM when allocating tensor: {e}") from None
 
 
 def keep_freed_memory() -> None:

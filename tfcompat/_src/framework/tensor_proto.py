@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tfcompat._src.checkpoint import varint
 from tfcompat._src.framework import dtypes
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.tensor_shape import Dimension

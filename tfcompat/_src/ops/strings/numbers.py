@@ -121,7 +121,10 @@ def parse_numbers(texts: Sequence[bytes], dtype: np.dtype) -> np.ndarray:
     joined = b",".join(texts)
     if dtype.kind == "f":
         is_plain = len(joined.translate(None, _NOT_IN_PLAIN_FLOATS)) == len(joined)
-        numbers = list(map(float, texts)) if is_plain else [parse_number(t, dtype) for t in texts]
+        try:
+            numbers = list(map(float, texts)) if is_plain else [parse_number(t, dtype) for t in texts]
+        except ValueError:  # Python takes no white space for a number
+            numbers = [parse_number(t, dtype) for t in texts]
         with np.errstate(over="ignore"):
             return np.array(numbers, np.float64).astype(dtype)
     if joined.translate(None, _PLAIN_INTEGERS):
