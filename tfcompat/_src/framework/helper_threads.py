@@ -35,7 +35,7 @@ class Work:
     def run(self, helper: _Helper) -> None:
         try:
             self.result = self._function()
-        except BaseException as e:
+        except BaseException as e:  # noqa: BLE001  (whoever waits raises it)
             self.error = e
         finally:
             del self._function

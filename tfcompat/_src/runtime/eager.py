@@ -115,8 +115,8 @@ class ProcessVariables(VariableState):
         self._all, self._keys = state.held, keys
         self.held = _Renamed(state.held, keys)
 
-    def targets(self, keys: list[str]) -> list[tuple[dict[str, Any], str]]:
-        return [(self._all, self._keys[key]) for key in keys]  # type: ignore[misc]
+    def entries(self, keys: list[str], values: Iterable[Any]) -> list[tuple[dict, dict]]:
+        return [(self._all, dict(zip([self._keys[key] for key in keys], values)))]  # type: ignore[list-item]
 
 
 class _Renamed(MutableMapping):

@@ -285,7 +285,7 @@ def _call_program(program: Program, cluster: Cluster, inputs: tuple, known: dict
         return None
     if error is not None:
         raise error
-    return program.structured(inputs, outputs)
+    return outputs
 
 
 def _called(program: Program, cluster: Cluster, inputs: tuple, large: tuple, session: Any) -> tuple[Sequence[Any], errors.OpError | None]:
