@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import weakref
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterable, Iterator, MutableMapping
 from typing import Any
 
 import jax
@@ -84,8 +84,8 @@ class ProcessVariables(VariableState):
         self._all, self._keys = state.held, keys
         self.held = _Renamed(state.held, keys)
 
-    def targets(self, keys: list[str]) -> list[tuple[dict[str, Any], str]]:
-        return [(self._all, self._keys[key]) for key in keys]  # type: ignore[misc]
+    def entries(self, keys: list[str], values: Iterable[Any]) -> list[tuple[dict, dict]]:
+        return [(self._all, dict(zip([self._keys[key] for key in keys], values)))]  # type: ignore[list-item]
 
 
 class _Renamed(MutableMapping):

@@ -37,7 +37,7 @@ class Work:
     def run(self, helper: _Helper) -> None:
         try:
             self.result = self._function()
-        except BaseException as e:  # noqa: BLE001  (it is raised where the result is wanted)
+        except BaseException as e:  # noqa: BLE001  (whoever waits raises it)
             self.error = e
         finally:
             del self._function

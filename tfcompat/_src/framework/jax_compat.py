@@ -26,7 +26,7 @@ try:
     from jax._src import compilation_cache, xla_bridge
     from jax._src.array import ArrayImpl
     from jax._src.compilation_cache import get_file_cache
-    from jax._src.config import no_tracing
+    from jax._src.config import enable_x64, no_tracing
     from jax._src.interpreters.partial_eval import dce_jaxpr
     from jax.extend.core import ClosedJaxpr, jaxprs_in_params
     from jax.extend.core import Jaxpr as Jaxpr
@@ -35,6 +35,7 @@ try:
     from jax.extend.core import Var as Var
 
     _no_tracing = no_tracing.swap_local
+    _swap_x64, _set_x64 = enable_x64.swap_local, enable_x64.set_local
     backends_are_up = xla_bridge.backends_are_initialized
     xla_bridge._backends  # noqa: B018
 except (ImportError, AttributeError) as missing:
@@ -85,10 +86,20 @@ def keep_programs(folder: str, store: Any) -> None:
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.3)
 
 
-def x64() -> jax_threads.Using:
-    """The context of all that uses JAX: 64-bit types are real, whatever `jax_enable_x64` says outside, and an exit of the interpreter
-    knows that the thread is there."""
-    return jax_threads.Using(jax.enable_x64(True))
+class x64(jax_threads.Using):  # noqa: N801
+    """The context of all that uses JAX: 64-bit types are real, whatever `jax_enable_x64` says outside (quicker than `jax.enable_x64`),
+    and an exit of the interpreter knows that the thread is there.
+    """
+
+    __slots__ = ("_outer",)
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        self._outer = _swap_x64(True)
+
+    def __exit__(self, *raised: Any) -> None:
+        _set_x64(self._outer)
+        super().__exit__()
 
 
 def _be_forked() -> None:

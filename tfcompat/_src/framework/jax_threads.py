@@ -45,12 +45,9 @@ class _Process:
 
 
 class Using:
-    """A block in which this thread uses JAX, entered through a context of JAX's own."""
+    """A block in which this thread uses JAX."""
 
-    __slots__ = ("_context",)
-
-    def __init__(self, context: Any) -> None:
-        self._context = context
+    __slots__ = ()
 
     def __enter__(self) -> None:
         thread = threading.get_ident()
@@ -58,10 +55,8 @@ class Using:
         _depths[thread] = depth + 1
         if not (_Process.is_open or depth):
             _stay(thread)
-        self._context.__enter__()
 
     def __exit__(self, *raised: Any) -> None:
-        self._context.__exit__(*raised)
         thread = threading.get_ident()
         depth = _depths[thread] - 1
         if depth:

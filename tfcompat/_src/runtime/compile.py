@@ -89,9 +89,9 @@ class Program:
             call = self.calls[shapes] = call.after_one()
         return call.function if isinstance(call, _FewRuns) else call
 
-    def structured(self, inputs: tuple, outputs: Sequence[Any]) -> Sequence[Any]:
-        """Outputs of a call for `inputs`, with TensorArrays as such."""
-        structure = self._structures[input_shapes(inputs)]
+    def structured(self, shapes: tuple, outputs: Sequence[Any]) -> Sequence[Any]:
+        """Outputs of a call whose inputs have these shapes, with TensorArrays as such."""
+        structure = self._structures[shapes]
         return outputs if structure is None else jax.tree.unflatten(structure, outputs)
 
     def _forget(self, shapes: tuple) -> None:

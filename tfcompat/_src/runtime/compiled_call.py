@@ -14,7 +14,7 @@ from tfcompat._src.ops.flow.array_value import ArrayOverflow
 from tfcompat._src.runtime.compile import Program, input_shapes
 from tfcompat._src.runtime.plan import Cluster, WrongGuess
 from tfcompat._src.runtime.run_context import RunContext
-from tfcompat._src.runtime.variable_state import filed, put_all
+from tfcompat._src.runtime.variable_state import put_all
 
 _UNDONE = (ArrayOverflow, WrongGuess, errors.CancelledError)
 """Errors after which random operations are where they were before the call."""
@@ -27,32 +27,32 @@ class CompiledCall:
     run operations itself, between any two of them: what is left then is filed by whoever uses the variables next.
     """
 
-    __slots__ = ("_arguments", "_cluster", "_entries", "_may_begin", "_program", "_random_state", "_results", "_state", "_targets", "_work")
+    __slots__ = ("_arguments", "_cluster", "_entries", "_may_begin", "_program", "_random_state", "_results", "_shapes", "_state", "_work")
 
     def __init__(self, program: Program, cluster: Cluster, inputs: tuple, large: tuple, session: RunContext) -> None:
         self._program, self._cluster = program, cluster
-        self._random_state, self._state = session.random_state, session.variable_state
-        state = self._state
+        self._state = state = session.variable_state
+        self._random_state = randoms = session.random_state
         place = cluster.place
-        rng = self._random_state.rows(cluster.randoms) if cluster.randoms else ()
+        rng = randoms.rows(cluster.randoms) if cluster.randoms else ()
         read = state.on_device(cluster.reads, cluster.read_keys, place) if cluster.reads else ()
         updated = state.on_device(cluster.updates, cluster.update_keys, place) if cluster.updates else ()
         self._arguments = (inputs, large, read, updated, rng)
-        self._targets = state.targets(cluster.written_keys)
+        self._shapes = input_shapes(inputs)
         self._results: list[tuple] = []
         self._entries: list[Any] = []
         self._work: Work | None = None
 
     def make(self) -> bool:
         """Calls the program; false where it was not called, since a signal's handler has changed variables meanwhile."""
-        shapes = input_shapes(self._arguments[0])
-        call = self._program.call_for(shapes, self._arguments)
+        shapes, program = self._shapes, self._program
+        call = program.call_for(shapes, self._arguments)
         try:
-            is_quick = self._program.quick.get(shapes) is call
+            is_quick = program.quick.get(shapes) is call
             if not (is_quick and jax_compat.call_at_once(call, self._arguments, self._results)):
                 self._make_apart(call)
-                if shapes not in self._program.long:
-                    self._program.quick[shapes] = call
+                if shapes not in program.long:
+                    program.quick[shapes] = call
         except RuntimeError:
             if not self._were_arguments_replaced():
                 raise
@@ -102,13 +102,12 @@ class CompiledCall:
             owned = {*map(id, read), *map(id, new_state)}
             outputs = [jax_compat.to_numpy(o) if id(o) in owned else o for o in outputs]
         error = self._program.failure(holds, (inputs, large, read, kept, rng)) if failed else None
-        entries = filed(self._targets, kept)
+        entries = self._state.entries(cluster.written_keys, kept) if kept else []
         if cluster.randoms and not isinstance(error, _UNDONE):
-            shapes = input_shapes(inputs)
-            steps = (*self._program.reserves[shapes].items(), *zip(self._program.moving[shapes], moved))
+            steps = (*self._program.reserves[self._shapes].items(), *zip(self._program.moving[self._shapes], moved))
             entries.append(self._random_state.advanced(steps))
         self._entries.append(iter(entries))
-        return outputs, error
+        return self._program.structured(self._shapes, outputs), error
 
     def leave(self) -> None:
         """Files the new state; where a signal's handler has raised before it was there, whoever uses the variables next does."""
@@ -116,8 +115,9 @@ class CompiledCall:
             put_all(self._entries[0])
         elif self._results or self._work is not None and not self._take_begin():
             return
-        if self in self._state.unfiled:
-            self._state.unfiled.remove(self)
+        unfiled = self._state.unfiled
+        if self in unfiled:
+            unfiled.remove(self)
 
     def file_left(self) -> None:
         """Files what the call left, when it is there; a call that has not begun is taken back."""

@@ -198,7 +198,7 @@ def _call_program(program: Program, cluster: Cluster, inputs: tuple, known: dict
         return None
     if error is not None:
         raise error
-    return program.structured(inputs, outputs)
+    return outputs
 
 
 def _called(

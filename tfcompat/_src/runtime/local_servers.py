@@ -116,8 +116,8 @@ class ClusterState(VariableState):
     def __init__(self, graph: Any, task_of: Callable[[Operation], str], servers: dict[str, LocalServer]) -> None:
         self.held = _ClusterValues(graph, task_of, servers)
 
-    def targets(self, keys: list[str]) -> list[tuple[dict[str, Any], str]]:
-        return [(self.held.place(key), key) for key in keys]
+    def entries(self, keys: list[str], values: Iterable[Any]) -> list[tuple[dict, dict]]:
+        return [(self.held.place(key), {key: value}) for key, value in zip(keys, values)]
 
 
 def _of_clusters(module: str) -> Any:

@@ -95,13 +95,13 @@ class VariableState:
         for call in list(self.unfiled):
             call.file_left()
 
-    def targets(self, keys: list[str]) -> list[tuple[dict[str, Any], str]]:
-        """The dict and the key in it where each of some variables is kept."""
-        return [(self.held, key) for key in keys]  # type: ignore[misc]
+    def entries(self, keys: list[str], values: Iterable[Any]) -> list[tuple[dict, dict]]:
+        """The dicts where some variables are kept, and what is to be put in each."""
+        return [(self.held, dict(zip(keys, values)))]  # type: ignore[list-item]
 
     def store(self, keys: list[str], values: Iterable[Any]) -> None:
         """Puts values of variables in place, all of them or, where a signal's handler raises, none; the lock is held."""
-        put_all(filed(self.targets(keys), values))
+        put_all(self.entries(keys, values))
 
     def on_device(self, ops: list[Operation], keys: list[str], place: Any = None) -> tuple[jax.Array, ...]:
         """The values of variables as arrays on a device or mesh (None: the default device), where they are kept from now on.
@@ -154,14 +154,6 @@ class VariableState:
     def clear(self) -> None:
         self.unfiled.clear()
         self.held.clear()
-
-
-def filed(targets: Iterable[tuple[dict[str, Any], str]], values: Iterable[Any]) -> list[tuple[dict, dict]]:
-    """Dicts, and what is to be put in each of them."""
-    found: dict[int, tuple[dict, dict]] = {}
-    for (place, key), value in zip(targets, values):
-        found.setdefault(id(place), (place, {}))[1][key] = value
-    return list(found.values())
 
 
 def put_all(entries: Iterable[tuple[dict, dict]]) -> None:
