@@ -16,7 +16,7 @@ import jax
 import jaxlib
 import numpy as np
 
-from tfcompat._src.framework import jax_threads
+from tfcompat._src.framework import errors, jax_threads
 from tfcompat._src.framework.helper_threads import interruptibly
 
 SUPPORTED = "jax>=0.10,<0.13"
@@ -42,8 +42,6 @@ except (ImportError, AttributeError) as missing:
         f"JAX {jax.__version__} does not have a name that tfcompat uses: {missing}. tfcompat works with {SUPPORTED}: "
         f'pip install "{SUPPORTED}" brings such a version.'
     ) from missing
-
-from tfcompat._src.framework import errors
 
 # JAX reports each backend that is not there at the level INFO, which TensorFlow programs often turn on.
 logging.getLogger("jax._src.xla_bridge").setLevel(logging.WARNING)
