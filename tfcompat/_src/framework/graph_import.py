@@ -111,6 +111,7 @@ def _as_tensors(input_map: dict, scope: str) -> dict[str, Any]:
 class _Importer:
     """One import: made nodes by their names in the GraphDef, and the inputs that close loops, set last."""
 
+    _name_pattern = _NODE_NAME
     _input_pattern = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\-/]*(:\d+)?|\^[A-Za-z0-9.][A-Za-z0-9_.\-/]*", re.ASCII)
     _completes_nodes = True  # 1.15 writes the defaults of attributes into the message that it is given
     _drops_unknown_groups = False
@@ -132,7 +133,7 @@ class _Importer:
 
     def _check_node(self, node: Any) -> None:
         """ValueError where name, op type or order of inputs cannot be those of a node."""
-        if not _NODE_NAME.fullmatch(node.name):
+        if not self._name_pattern.fullmatch(node.name):
             raise ValueError(f"Node {node.name!r}: Node name contains invalid characters")
         if node.name in self._nodes:
             raise ValueError(f"Node {node.name!r} is not unique")
