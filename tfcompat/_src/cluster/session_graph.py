@@ -13,10 +13,13 @@ from tfcompat._src.framework.tensor import Tensor
 
 
 class _Extension(_Importer):
-    """An import of nodes whose inputs may be in the graph already, under their own names and where they say they are."""
+    """An import of nodes whose inputs may be in the graph already, under their own names and where they say they are.
+
+    Names may begin with "_": masters give such ones to nodes that send and receive.
+    """
 
     _name_pattern = re.compile(r"[A-Za-z0-9._][A-Za-z0-9_.\-/]*", re.ASCII)
-    _input_pattern = re.compile(r"^\^?[A-Za-z0-9._][A-Za-z0-9_.\-/]*(:\d+)?$")
+    _input_pattern = re.compile(r"\^?[A-Za-z0-9._][A-Za-z0-9_.\-/]*(:\d+)?", re.ASCII)
 
     def __init__(self, graph: Graph, graph_def: Any) -> None:
         super().__init__(graph, graph_def, "", {}, None)

@@ -10,9 +10,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from tfcompat._src.framework import dtypes, errors
+from tfcompat._src.framework import dtypes, errors, tensor_proto
 from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.tensor_proto import make_ndarray
 from tfcompat._src.platform import logging
 from tfcompat._src.proto import messages
 
@@ -61,10 +60,9 @@ def from_proto(proto: Any) -> np.ndarray:
     """
     try:
         dtype = dtypes.as_dtype(proto.dtype)
-        shape = tuple(dim.size for dim in proto.tensor_shape.dim)
         if not proto.tensor_content or dtype == dtypes.string:
-            return make_ndarray(proto)
-        return np.frombuffer(proto.tensor_content, dtype.as_numpy_dtype).reshape(shape)
+            return tensor_proto.parse(proto)
+        return np.frombuffer(proto.tensor_content, dtype.as_numpy_dtype).reshape(tensor_proto.shape_of(proto))
     except (TypeError, ValueError) as e:
         raise errors.InvalidArgumentError(None, None, f"Cannot read a tensor that another process sent: {e}") from None
 
