@@ -22,6 +22,7 @@ from tfcompat._src.runtime.item import Item, OpItem
 from tfcompat._src.runtime.lower import ROUTES, flatten_results
 from tfcompat._src.runtime.plan import HostStep, Plan
 from tfcompat._src.runtime.planner import Request
+from tfcompat._src.runtime.run_context import RunContext
 
 
 class _Instance:
@@ -41,7 +42,7 @@ class _Instance:
 class Prepared:
     """A function of a node, inlined and planned: shared by all its calls in a session."""
 
-    def __init__(self, session: Any, node: Operation, reference: Any, captured: Sequence[Tensor], given: Sequence[bool]) -> None:
+    def __init__(self, session: RunContext, node: Operation, reference: Any, captured: Sequence[Tensor], given: Sequence[bool]) -> None:
         function = node._graph._get_function(reference.name)
         if function is None:
             raise errors.NotFoundError(node.node_def, node, f"Function {reference.name} is not defined.")

@@ -23,6 +23,7 @@ from tfcompat._src.framework.variant import EncodedVariant
 from tfcompat._src.ops.flow.list_value import variant, zeros_like
 from tfcompat._src.ops.queues.queue_ops import MAKES_HANDLE
 from tfcompat._src.ops.queues.resource import SharedResource, invalid, shared_resource
+from tfcompat._src.runtime.run_context import RunContext
 from tfcompat._src.runtime.session import BaseSession
 
 _NUMBERS = itertools.count()
@@ -48,7 +49,7 @@ class IteratorValue(SharedResource):
         self._asked = 0
         self.dataset: DatasetValue | None = None
 
-    def begin(self, dataset: DatasetValue, session: Any, seeds: Any = ()) -> None:
+    def begin(self, dataset: DatasetValue, session: RunContext, seeds: Any = ()) -> None:
         """Starts iterating over a dataset; `seeds` are those that an iteration chose which is to be repeated."""
         scope = Scope(session, seeds)
         following = dataset.start(scope)
@@ -70,7 +71,7 @@ class IteratorValue(SharedResource):
             found = {"asked": self._asked, "is_over": self._is_over, "seeds": self._scope.seeds}
         return EncodedVariant(_STATE, json.dumps(found).encode())
 
-    def go_to(self, state: EncodedVariant, session: Any) -> None:
+    def go_to(self, state: EncodedVariant, session: RunContext) -> None:
         """Starts the iteration over the same dataset again and asks for as many elements as `state` says.
 
         Raises:

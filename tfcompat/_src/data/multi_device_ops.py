@@ -15,6 +15,7 @@ from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.op_spec import EXTERNAL, HOST, op
 from tfcompat._src.ops.queues.queue_ops import MAKES_HANDLE
 from tfcompat._src.ops.queues.resource import SharedResource, invalid, shared_resource
+from tfcompat._src.runtime.run_context import RunContext
 
 _NUMBERS = itertools.count()
 _HANDLES = "iterators of several devices by handle"
@@ -31,7 +32,7 @@ class MultiDeviceIteratorValue(SharedResource):
         self._scope: Scope | None = None
         self._following: Next | None = None
 
-    def begin(self, dataset: DatasetValue, session: Any) -> int:
+    def begin(self, dataset: DatasetValue, session: RunContext) -> int:
         """Starts iterating over a dataset; the number of this iteration."""
         scope = Scope(session)
         following = dataset.start(scope)

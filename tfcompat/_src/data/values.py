@@ -21,6 +21,7 @@ from tfcompat._src.ops.flow.list_value import variant
 from tfcompat._src.ops.queues.resource import invalid
 from tfcompat._src.ops.queues.state import _uniform_numbers as uniform_numbers
 from tfcompat._src.runtime.random_state import RandomState
+from tfcompat._src.runtime.run_context import RunContext
 
 Element = tuple
 Next = Callable[[], Element]
@@ -41,7 +42,7 @@ class Scope:
     the number of workers and the own one for kernels, by the id of their context, whose input is split over workers.
     """
 
-    def __init__(self, session: Any, seeds: Iterable[tuple[int, int]] = ()) -> None:
+    def __init__(self, session: RunContext, seeds: Iterable[tuple[int, int]] = ()) -> None:
         self._session = session
         self.fuses: frozenset[str] = frozenset()
         self.seeds: list[tuple[int, int]] = []

@@ -13,6 +13,7 @@ from tfcompat._src.distribute.extended import StrategyExtended
 from tfcompat._src.distribute.reduce_util import ReduceOp, as_reduce_op
 from tfcompat._src.framework import dtypes
 from tfcompat._src.framework.export import export
+from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.array.shape import shape as shape_of
 from tfcompat._src.ops.array.shape import size
@@ -113,7 +114,7 @@ class Strategy:
         with self.scope():
             return self._extended._make_input_fn_iterator(input_fn)
 
-    def experimental_make_numpy_dataset(self, numpy_input: Any, session: Any = None) -> Any:
+    def experimental_make_numpy_dataset(self, numpy_input: Any, session: SessionLike | None = None) -> Any:
         """A tf.data.Dataset of the rows of a structure of arrays, which `session` keeps in variables."""
         return self._extended.experimental_make_numpy_dataset(numpy_input, session)
 

@@ -14,6 +14,7 @@ from tfcompat._src.distribute.values import DistributedValues, Mirrored, value_c
 from tfcompat._src.framework import distribution_context
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.scopes import device
+from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.platform import logging
 from tfcompat._src.variables.scope import get_variable_scope, variable_scope
@@ -251,7 +252,7 @@ class StrategyExtended:
         """What an input function is told."""
         raise NotImplementedError("must be implemented in descendants")
 
-    def experimental_make_numpy_dataset(self, numpy_input: Any, session: Any = None) -> Any:
+    def experimental_make_numpy_dataset(self, numpy_input: Any, session: SessionLike | None = None) -> Any:
         """A tf.data.Dataset of the rows of a structure of arrays, which `session` keeps in variables."""
         return input_lib.numpy_dataset(numpy_input, device_util.get_host_for_device(self._devices[0]), session)
 

@@ -18,6 +18,7 @@ from tfcompat._src.distribute.values import regroup
 from tfcompat._src.framework import nest
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.scopes import device
+from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.ops.array.constant import placeholder
 from tfcompat._src.ops.array.fill import zeros
 from tfcompat._src.ops.control.groups import group
@@ -149,7 +150,7 @@ def callable_iterator(source: Any, devices: Sequence[str]) -> DistributedIterato
     return DistributedIterator(lambda: [source() for _ in devices], [], devices)
 
 
-def numpy_dataset(numpy_input: Any, host_device: str, session: Any) -> Any:
+def numpy_dataset(numpy_input: Any, host_device: str, session: SessionLike) -> Any:
     """A dataset of the rows of a structure of arrays, which variables on the host keep and `session` is given the values of."""
     arrays = [np.asarray(each) for each in nest.flatten(numpy_input)]
 

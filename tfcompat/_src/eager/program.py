@@ -23,6 +23,7 @@ from tfcompat._src.framework.graph import Graph
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.runtime.execute import fetched_value
 from tfcompat._src.runtime.fold import MAX_FOLDED_ELEMENTS, can_fold
+from tfcompat._src.runtime.run_context import RunContext
 from tfcompat._src.runtime.session import BaseSession, PreparedRun
 
 
@@ -136,7 +137,7 @@ class EagerProgram:
                 self._state.writes.update(keys.values())
 
 
-def _as_it_is(tensor: Tensor, values: dict[Tensor, Any], session: Any) -> Any:
+def _as_it_is(tensor: Tensor, values: dict[Tensor, Any], session: RunContext) -> Any:
     """A result as the value of an eager tensor: arrays stay on their device."""
     value = values.get(tensor)
     if value is None:

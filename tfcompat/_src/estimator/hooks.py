@@ -11,6 +11,7 @@ from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph import Graph
 from tfcompat._src.framework.graph_collections import GraphKeys
 from tfcompat._src.framework.scopes import get_collection
+from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.ops.array.constant import placeholder
 from tfcompat._src.ops.control.groups import group
 from tfcompat._src.train.basic_session_run_hooks import StopAtStepHook, global_step_read
@@ -63,7 +64,7 @@ class InMemoryEvaluatorHook(SessionRunHook):
             self._eval_variables = {v.name: v for v in get_collection(GraphKeys.GLOBAL_VARIABLES)}
             self._placeholders = {name: placeholder(v.dtype) for name, v in self._eval_variables.items()}
 
-    def after_create_session(self, session: Any, coord: Any) -> None:
+    def after_create_session(self, session: SessionLike, coord: Any) -> None:
         if get_collection(GraphKeys.SAVEABLE_OBJECTS):
             raise ValueError("InMemoryEvaluator does not support saveables other than global variables.")
         trained = {v.name: v for v in get_collection(GraphKeys.GLOBAL_VARIABLES)}
@@ -78,7 +79,7 @@ class InMemoryEvaluatorHook(SessionRunHook):
         values = train_session.run(self._train_variables)
         feeds = {self._placeholders[name]: value for name, value in values.items()}
 
-        def feed_variables(scaffold: Scaffold, session: Any) -> None:
+        def feed_variables(scaffold: Scaffold, session: SessionLike) -> None:
             session.run(self._feed_op, feed_dict=feeds)
 
         scaffold = Scaffold(init_fn=feed_variables, copy_from_scaffold=self._scaffold)
@@ -94,7 +95,7 @@ class InMemoryEvaluatorHook(SessionRunHook):
         if self._timer.should_trigger_for_step(self._iter_count):
             self._evaluate(run_context.session)
 
-    def end(self, session: Any) -> None:
+    def end(self, session: SessionLike) -> None:
         self._evaluate(session)
 
 

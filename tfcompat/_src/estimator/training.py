@@ -12,6 +12,7 @@ from tfcompat._src.estimator.run_config import RunConfig, TaskType
 from tfcompat._src.estimator.specs import EvalSpec, TrainSpec, _assert_eval_spec, _validate_hooks
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph_collections import GraphKeys
+from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.platform import compat, logging
 from tfcompat._src.proto.messages import ConfigProto
 from tfcompat._src.train.cluster import Server
@@ -123,7 +124,7 @@ class _NewCheckpointListenerForEvaluate(CheckpointSaverListener):
         self._timer = SecondOrStepTimer(every_secs=self._eval_throttle_secs)
         self._is_first_run = True
 
-    def after_save(self, session: Any, global_step_value: int) -> bool | None:
+    def after_save(self, session: SessionLike, global_step_value: int) -> bool | None:
         if self._is_first_run:
             self._is_first_run = False
             return None
@@ -139,7 +140,7 @@ class _NewCheckpointListenerForEvaluate(CheckpointSaverListener):
             return True
         return None
 
-    def end(self, session: Any, global_step_value: int) -> None:
+    def end(self, session: SessionLike, global_step_value: int) -> None:
         if global_step_value != self._timer.last_triggered_step() and self._continuous_eval_listener.before_eval():
             self._evaluate(global_step_value)
             self._continuous_eval_listener.after_eval(self.eval_result)

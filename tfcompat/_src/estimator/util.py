@@ -10,6 +10,7 @@ from typing import Any
 
 from tfcompat._src.data.dataset import DatasetV2
 from tfcompat._src.data.dataset_v1 import make_initializable_iterator
+from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.platform import logging
 from tfcompat._src.train.session_run_hook import SessionRunHook
 
@@ -65,7 +66,7 @@ class _DatasetInitializerHook(SessionRunHook):
     def begin(self) -> None:
         self._initializer = self._iterator.initializer
 
-    def after_create_session(self, session: Any, coord: Any) -> None:
+    def after_create_session(self, session: SessionLike, coord: Any) -> None:
         session.run(self._initializer)
 
 
@@ -82,7 +83,7 @@ class MultiHostDatasetInitializerHook(SessionRunHook):
     def __init__(self, dataset_initializers: list) -> None:
         self._initializers = dataset_initializers
 
-    def after_create_session(self, session: Any, coord: Any) -> None:
+    def after_create_session(self, session: SessionLike, coord: Any) -> None:
         start = time.time()
         session.run(self._initializers)
         logging.info("Initialized dataset iterators in %d seconds", time.time() - start)

@@ -13,6 +13,7 @@ import numpy as np
 from tfcompat._src.framework import dtypes, jax_compat, op_spec, tensor_proto
 from tfcompat._src.framework.default_stack import get_eager_graph
 from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape
 
@@ -107,7 +108,7 @@ class EagerTensor(Tensor):
         if not self.shape.is_compatible_with(shape):
             raise ValueError(f"Tensor's shape {self.shape.sizes} is not compatible with supplied shape {TensorShape(shape).sizes}")
 
-    def eval(self, feed_dict: dict | None = None, session: Any = None) -> Any:
+    def eval(self, feed_dict: dict | None = None, session: SessionLike | None = None) -> Any:
         """Raises NotImplementedError: a tensor with a value is not run."""
         raise NotImplementedError("eval is not supported when eager execution is enabled, is .numpy() what you're looking for?")
 

@@ -10,6 +10,7 @@ from tfcompat._src.framework import dtypes, tensor_proto
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph import Graph
 from tfcompat._src.framework.operation import Operation
+from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.platform import logging
 from tfcompat._src.proto import messages
 
@@ -91,7 +92,7 @@ def extract_sub_graph(graph_def: Any, dest_nodes: list[str]) -> Any:
 
 @export("graph_util.convert_variables_to_constants")
 def convert_variables_to_constants(
-    sess: Any, input_graph_def: Any, output_node_names: list[str],
+    sess: SessionLike, input_graph_def: Any, output_node_names: list[str],
     variable_names_whitelist: Iterable[str] | None = None, variable_names_blacklist: Iterable[str] | None = None,
 ) -> Any:  # fmt: skip
     """The part of a GraphDef that some nodes need, with variables replaced by constants of their values in a session.

@@ -9,6 +9,7 @@ from typing import Any
 from tfcompat._src.framework import attr_values, dtypes, errors, op_spec
 from tfcompat._src.framework import device as device_lib
 from tfcompat._src.framework.export import export
+from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.framework.tensor import Tensor, session_for
 from tfcompat._src.framework.tf_stack import StackFrame, convert_stack
 from tfcompat._src.framework.traceable_stack import TraceableObject
@@ -164,7 +165,7 @@ class Operation:
     def _traceback(self, frames: Sequence[StackFrame]) -> None:
         self._given_traceback = frames
 
-    def run(self, feed_dict: dict | None = None, session: Any = None) -> None:
+    def run(self, feed_dict: dict | None = None, session: SessionLike | None = None) -> None:
         """Runs this operation in `session`, or in the default session; ValueError where there is none."""
         session_for("execute operation using `run()`", self._graph, session).run(self, feed_dict)
 

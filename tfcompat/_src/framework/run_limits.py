@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tfcompat._src.framework import errors, jax_compat, jax_threads
+from tfcompat._src.framework.session_like import SessionLike
 
 
 class MustWait(Exception):
@@ -34,12 +35,12 @@ _stoppable: dict[StopFlag, Any] = {}
 """The flags of the loops that run, and the session of each."""
 
 
-def is_running(session: Any) -> bool:
+def is_running(session: SessionLike) -> bool:
     """Whether a loop runs in a session."""
     return any(owner is session for owner in list(_stoppable.values()))
 
 
-def stop(session: Any = None) -> None:
+def stop(session: SessionLike | None = None) -> None:
     """Ends the loops that run in a session, or in all of them: their runs raise CancelledError and change no variable."""
     for flag, owner in list(_stoppable.items()):
         if session is None or owner is session:
@@ -50,7 +51,7 @@ jax_threads.AT_CLOSE.append(stop)
 
 
 @contextlib.contextmanager
-def stoppable(session: Any) -> Iterator[StopFlag]:
+def stoppable(session: SessionLike) -> Iterator[StopFlag]:
     """A block in which a loop of a session runs: `stop`, and an exception in the block, set the flag."""
     if _limits.flag is None or _limits.flag.is_set or _limits.flag in _stoppable:
         _limits.flag = StopFlag()

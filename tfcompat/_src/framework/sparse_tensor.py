@@ -14,6 +14,7 @@ from tfcompat._src.framework.constant_value import constant_value_as_shape
 from tfcompat._src.framework.convert import convert_to_tensor, to_tensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.scopes import name_scope
+from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.framework.tensor import eval_in_session
 from tfcompat._src.framework.tensor_shape import TensorShape, as_shape
 from tfcompat._src.framework.tensor_spec import TensorSpec
@@ -88,7 +89,7 @@ class SparseTensor(CompositeTensor):
     def __str__(self) -> str:
         return f"SparseTensor(indices={self._indices}, values={self._values}, dense_shape={self._dense_shape})"
 
-    def eval(self, feed_dict: dict | None = None, session: Any = None) -> SparseTensorValue:
+    def eval(self, feed_dict: dict | None = None, session: SessionLike | None = None) -> SparseTensorValue:
         """Runs the three parts in `session`, or in the default session; ValueError where there is none."""
         return SparseTensorValue(
             *eval_in_session([self.indices, self.values, self.dense_shape], feed_dict, self.graph, session)

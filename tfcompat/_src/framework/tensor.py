@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tfcompat._src.framework import autograph_status, dtypes, errors
 from tfcompat._src.framework.default_stack import SESSIONS
 from tfcompat._src.framework.export import export
+from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.framework.tensor_shape import TensorShape
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ class Tensor:
         """The operations that take this tensor as an input."""
         return self._op._graph._consumers(self)
 
-    def eval(self, feed_dict: dict | None = None, session: Any = None) -> Any:
+    def eval(self, feed_dict: dict | None = None, session: SessionLike | None = None) -> Any:
         """Runs this tensor in `session`, or in the default session.
 
         Raises:
@@ -190,7 +191,7 @@ class TensorReference:
         return isinstance(other, TensorReference) and self._tensor is other._tensor
 
 
-def session_for(what: str, graph: Any, session: Any) -> Any:
+def session_for(what: str, graph: Any, session: SessionLike) -> Any:
     """The given or the default session, checked to run `graph`; ValueError otherwise."""
     chosen = session or SESSIONS.top()
     if chosen is None:
@@ -204,5 +205,5 @@ def session_for(what: str, graph: Any, session: Any) -> Any:
     return chosen
 
 
-def eval_in_session(tensor: Any, feed_dict: dict | None, graph: Any, session: Any) -> Any:
+def eval_in_session(tensor: Any, feed_dict: dict | None, graph: Any, session: SessionLike) -> Any:
     return session_for("evaluate tensor using `eval()`", graph, session).run(tensor, feed_dict)

@@ -16,6 +16,7 @@ from tfcompat._src.framework.eager_tensor import EagerTensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import EXTERNAL, HOST, NotDifferentiable, op
 from tfcompat._src.framework.scopes import executing_eagerly, get_default_graph
+from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.gradients.tape import GradientTape
 from tfcompat._src.ops.control.py_func import PY_FUNCTIONS, error_of_python, register
 
@@ -27,7 +28,7 @@ class _EagerFunction:
         self._function, self._kinds = function, kinds
         self._calls: weakref.WeakKeyDictionary[Any, tuple] = weakref.WeakKeyDictionary()
 
-    def __call__(self, session: Any, inputs: list[EagerTensor]) -> list[EagerTensor]:
+    def __call__(self, session: SessionLike, inputs: list[EagerTensor]) -> list[EagerTensor]:
         with GradientTape(persistent=True) as tape:
             for tensor in inputs:
                 if tensor.dtype.is_floating or tensor.dtype.is_complex:
@@ -45,7 +46,7 @@ class _EagerFunction:
             raise errors.InvalidArgumentError(None, None, text)
         return [convert_to_tensor(r, dtype=kind) for r, kind in zip(results, self._kinds)]
 
-    def gradient(self, session: Any, grads: list[EagerTensor]) -> list[EagerTensor]:
+    def gradient(self, session: SessionLike, grads: list[EagerTensor]) -> list[EagerTensor]:
         tape, inputs, outputs = self._calls.pop(session)
         found = tape.gradient(outputs, inputs, output_gradients=grads)
         return [raw.ZerosLike(x) if g is None else convert_to_tensor(g) for x, g in zip(inputs, found)]

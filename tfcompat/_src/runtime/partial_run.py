@@ -12,6 +12,7 @@ from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.runtime.execute import execute, fetched_value
 from tfcompat._src.runtime.prune import prune
+from tfcompat._src.runtime.run_context import RunContext
 
 
 class PartialRun:
@@ -26,7 +27,7 @@ class PartialRun:
         self._values: dict[Tensor, Any] = {}
         self._ran: set[Operation] = set()
 
-    def go_on(self, wanted: Any, feeds: dict[Tensor, Any], session: Any, make_plan: Callable) -> list[Any]:
+    def go_on(self, wanted: Any, feeds: dict[Tensor, Any], session: RunContext, make_plan: Callable) -> list[Any]:
         self._check(wanted, feeds)
         self._fed.update(feeds)
         self._values.update({t: array_memory.frozen(feeds, t) if isinstance(v, np.ndarray) else v for t, v in feeds.items()})
@@ -64,6 +65,6 @@ class PartialRun:
             self._fetched.add(element)
 
 
-def _result(tensor: Tensor, values: dict[Tensor, Any], session: Any) -> Any:
+def _result(tensor: Tensor, values: dict[Tensor, Any], session: RunContext) -> Any:
     """A value for later calls: what the run made, or what a fetch shows of a variable."""
     return values[tensor] if tensor in values else fetched_value(tensor, values, session)

@@ -21,6 +21,7 @@ from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.runtime.item import OpItem
 from tfcompat._src.runtime.plan import Cluster, HostStep, Plan
+from tfcompat._src.runtime.run_context import RunContext
 
 
 @dataclass
@@ -43,7 +44,7 @@ class Recorder:
     def timed(self, run_step: Callable) -> Callable:
         """`run_step(step, plan, values, session)` with entries for what it runs; a host step runs one item at a time."""
 
-        def run(step: HostStep | Cluster, plan: Any, values: dict[Tensor, Any], session: Any) -> None:
+        def run(step: HostStep | Cluster, plan: Any, values: dict[Tensor, Any], session: RunContext) -> None:
             if isinstance(step, Cluster):
                 self._time(step, step.outputs, run_step, step, plan, values, session)
                 return
@@ -55,7 +56,7 @@ class Recorder:
 
         return run
 
-    def _time(self, work: Any, outputs: list[Tensor], run_step: Callable, step: Any, plan: Any, values: dict, session: Any) -> None:
+    def _time(self, work: Any, outputs: list[Tensor], run_step: Callable, step: Any, plan: Any, values: dict, session: RunContext) -> None:
         start = time.time_ns()
         run_step(step, plan, values, session)
         found = {t: values[t] for t in outputs if t in values}

@@ -11,6 +11,7 @@ from tfcompat._src.framework.export import export
 from tfcompat._src.framework.meta_graph import write_message
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.scopes import add_to_collection, get_collection
+from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.platform import compat, file_io, logging
 from tfcompat._src.platform.temporary_files import replacing
@@ -54,7 +55,7 @@ class _SavedModelBuilder:
         self._add_graph(tags, signatures, self._saver(saver), clear_devices, True, self._adder_of_assets(assets_list))
 
     def add_meta_graph_and_variables(
-        self, sess: Any, tags: Iterable[str], signature_def_map: dict[str, Any] | None = None, assets_list: Any = None,
+        self, sess: SessionLike, tags: Iterable[str], signature_def_map: dict[str, Any] | None = None, assets_list: Any = None,
         clear_devices: bool = False, init_op: Any = None, train_op: Any = None, strip_default_attrs: bool = False,
         saver: Saver | None = None,
     ) -> None:  # fmt: skip
@@ -113,7 +114,7 @@ class _SavedModelBuilder:
                 found[key] = op_signature_def(op, key)
         return found
 
-    def _save_variables(self, sess: Any, saver: Saver | None) -> Saver:
+    def _save_variables(self, sess: SessionLike, saver: Saver | None) -> Saver:
         files.get_or_create_variables_dir(self._export_dir)
         saver = self._saver(saver)
         path = files.get_variables_path(self._export_dir)
@@ -206,7 +207,7 @@ class SavedModelBuilder(_SavedModelBuilder):
         self._add_graph(tags, signatures, self._saver(saver), clear_devices, strip_default_attrs, _assets_are_a_collection)
 
     def add_meta_graph_and_variables(  # type: ignore[override]
-        self, sess: Any, tags: Iterable[str], signature_def_map: dict[str, Any] | None = None, assets_collection: Any = None,
+        self, sess: SessionLike, tags: Iterable[str], signature_def_map: dict[str, Any] | None = None, assets_collection: Any = None,
         legacy_init_op: Any = None, clear_devices: bool = False, main_op: Any = None, strip_default_attrs: bool = False,
         saver: Saver | None = None,
     ) -> None:  # fmt: skip

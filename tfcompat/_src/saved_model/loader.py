@@ -9,6 +9,7 @@ from typing import Any
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph import Graph
 from tfcompat._src.framework.scopes import get_collection
+from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.platform import compat, logging
 from tfcompat._src.proto import messages
 from tfcompat._src.saved_model import constants, files
@@ -64,7 +65,7 @@ def get_train_op(meta_graph_def: Any, import_scope: str | None = None) -> Any:
 
 
 @export("saved_model.load", "saved_model.loader.load")
-def load(sess: Any, tags: Iterable[str], export_dir: str, import_scope: str | None = None, **saver_kwargs: Any) -> Any:
+def load(sess: SessionLike, tags: Iterable[str], export_dir: str, import_scope: str | None = None, **saver_kwargs: Any) -> Any:
     """Adds the graph of a SavedModel to a session's graph, restores its variables and runs its initial operation.
 
     Args:
@@ -129,7 +130,7 @@ class SavedModelLoader:
                 self.get_meta_graph_def_from_tags(tags), import_scope=import_scope, **saver_kwargs
             )
 
-    def restore_variables(self, sess: Any, saver: Saver | None, import_scope: str | None = None) -> None:
+    def restore_variables(self, sess: SessionLike, saver: Saver | None, import_scope: str | None = None) -> None:
         """Restores variables in a session.
 
         Args:
@@ -150,7 +151,7 @@ class SavedModelLoader:
                     "variables in the graph, a saver is required."
                 )
 
-    def run_init_ops(self, sess: Any, tags: Iterable[str], import_scope: str | None = None) -> None:
+    def run_init_ops(self, sess: SessionLike, tags: Iterable[str], import_scope: str | None = None) -> None:
         """Runs the initial operation of the graph with the given tags, with the paths of its assets."""
         meta_graph_def = self.get_meta_graph_def_from_tags(tags)
         with sess.graph.as_default():
@@ -159,7 +160,7 @@ class SavedModelLoader:
             if init_op is not None:
                 sess.run(fetches=[init_op], feed_dict=assets)
 
-    def load(self, sess: Any, tags: Iterable[str], import_scope: str | None = None, **saver_kwargs: Any) -> Any:
+    def load(self, sess: SessionLike, tags: Iterable[str], import_scope: str | None = None, **saver_kwargs: Any) -> Any:
         """Does all of it; arguments and result are those of `tf.saved_model.load`."""
         with sess.graph.as_default():
             saver, _ = self.load_graph(sess.graph, tags, import_scope, **saver_kwargs)

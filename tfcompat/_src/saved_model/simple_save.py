@@ -7,6 +7,7 @@ from typing import Any
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph_collections import GraphKeys
 from tfcompat._src.framework.scopes import get_collection
+from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.saved_model.builder import SavedModelBuilder
 from tfcompat._src.saved_model.signature_constants import DEFAULT_SERVING_SIGNATURE_DEF_KEY
 from tfcompat._src.saved_model.signature_def_utils import predict_signature_def
@@ -14,7 +15,7 @@ from tfcompat._src.saved_model.tag_constants import SERVING
 
 
 @export("saved_model.simple_save")
-def simple_save(session: Any, export_dir: str, inputs: dict, outputs: dict, legacy_init_op: Any = None) -> None:
+def simple_save(session: SessionLike, export_dir: str, inputs: dict, outputs: dict, legacy_init_op: Any = None) -> None:
     """Writes the default graph and a session's variables as a SavedModel with one signature for Predict.
 
     Args:

@@ -7,6 +7,7 @@ from typing import Any
 from tfcompat._src.framework import dtypes
 from tfcompat._src.framework.convert import constant
 from tfcompat._src.framework.scopes import name_scope
+from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.ops.array.constant import placeholder_with_default
 from tfcompat._src.platform import file_io
 from tfcompat._src.summary.recording import always_record_summaries
@@ -24,7 +25,7 @@ class EventFileWriterV2:
     """
 
     def __init__(
-        self, session: Any, logdir: Any, max_queue: int = 10, flush_secs: float = 120, filename_suffix: str | None = ""
+        self, session: SessionLike, logdir: Any, max_queue: int = 10, flush_secs: float = 120, filename_suffix: str | None = ""
     ) -> None:
         self._session, self._logdir, self._closed = session, logdir, False
         if not file_io.isdir(logdir):

@@ -24,6 +24,7 @@ from tfcompat._src.framework.scopes import (
     get_default_graph,
     name_scope,
 )
+from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.array.constant import identity, placeholder
 from tfcompat._src.ops.control.cond import smart_cond
@@ -39,7 +40,7 @@ _NOT_IN_SCOPES = re.compile(r"[^-_/.A-Za-z0-9]")
 
 
 @export("summary.initialize", "contrib.summary.initialize", "contrib.summary.summary.initialize")
-def initialize(graph: Any = None, session: Any = None) -> None:
+def initialize(graph: Any = None, session: SessionLike | None = None) -> None:
     """Opens the writers of the default graph; where operations run at once, they are open already.
 
     Args:

@@ -12,6 +12,7 @@ from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph import Graph
 from tfcompat._src.framework.meta_graph import create_meta_graph_def
 from tfcompat._src.framework.scopes import get_default_graph
+from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.platform import file_io, logging
 from tfcompat._src.proto.messages import Event, GraphDef, MetaGraphDef, Summary, TaggedRunMetadata
 from tfcompat._src.summary.event_file_writer import EventFileWriter
@@ -137,7 +138,7 @@ class FileWriter(SummaryToEventTransformer):
         flush_secs: float = 120,
         graph_def: Any = None,
         filename_suffix: str | None = None,
-        session: Any = None,
+        session: SessionLike | None = None,
     ) -> None:
         if session is not None:
             writer: Any = EventFileWriterV2(session, logdir, max_queue, flush_secs, filename_suffix)

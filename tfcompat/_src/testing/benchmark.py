@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tfcompat._src.framework.export import export
+from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.platform import file_io, logging
 from tfcompat._src.profiler.timeline import Timeline
 from tfcompat._src.proto import messages
@@ -88,7 +89,7 @@ class TensorFlowBenchmark(Benchmark):
 
     def run_op_benchmark(
         self,
-        sess: Any,
+        sess: SessionLike,
         op_or_tensor: Any,
         feed_dict: dict[Any, Any] | None = None,
         burn_iters: int = 2,

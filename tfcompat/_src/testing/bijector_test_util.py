@@ -8,6 +8,7 @@ import numpy as np
 
 from tfcompat._src.distributions.bijector import Bijector
 from tfcompat._src.distributions.uniform import Uniform
+from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.ops.math.reduce import reduce_mean
 from tfcompat._src.ops.math.unary import exp
 from tfcompat._src.runtime.session import get_default_session
@@ -38,7 +39,7 @@ def assert_strictly_monotonic(array: Any) -> None:
 
 
 def assert_scalar_congruency(
-    bijector: Bijector, lower_x: float, upper_x: float, n: int = 10000, rtol: float = 0.01, sess: Any = None
+    bijector: Bijector, lower_x: float, upper_x: float, n: int = 10000, rtol: float = 0.01, sess: SessionLike | None = None
 ) -> None:
     """Fails where a bijector of numbers is not monotonic, not inverted by its inverse, or has another derivative.
 
@@ -70,7 +71,7 @@ def assert_scalar_congruency(
 
 
 def assert_bijective_and_finite(
-    bijector: Bijector, x: Any, y: Any, event_ndims: int, atol: float = 0, rtol: float = 1e-5, sess: Any = None
+    bijector: Bijector, x: Any, y: Any, event_ndims: int, atol: float = 0, rtol: float = 1e-5, sess: SessionLike | None = None
 ) -> None:
     """Fails where the methods are not finite or not inverse to each other at `x` and `y`.
 

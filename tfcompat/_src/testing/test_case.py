@@ -17,6 +17,7 @@ from tfcompat._src.framework import nest
 from tfcompat._src.framework.default_stack import GRAPHS
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.indexed_slices import IndexedSlicesValue
+from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.ops.ragged.value import RaggedTensorValue
 from tfcompat._src.proto import messages
 from tfcompat._src.testing import googletest
@@ -218,7 +219,7 @@ class TestCase(Assertions):
         return tf.Session(graph=graph, config=own)
 
     @contextlib.contextmanager
-    def _on_devices(self, session: Any, use_gpu: bool, force_gpu: bool) -> Iterator[Any]:
+    def _on_devices(self, session: SessionLike, use_gpu: bool, force_gpu: bool) -> Iterator[Any]:
         if force_gpu:
             device = session.graph.device(gpu_device_name() or "/device:GPU:0")
         else:

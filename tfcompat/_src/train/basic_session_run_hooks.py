@@ -12,6 +12,7 @@ from tfcompat._src.framework import dtypes, errors
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph_collections import GraphKeys
 from tfcompat._src.framework.scopes import get_default_graph
+from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.platform import logging
 from tfcompat._src.train import training_util
 from tfcompat._src.train.hook_timers import NeverTriggerTimer, SecondOrStepTimer
@@ -76,7 +77,7 @@ class LoggingTensorHook(SessionRunHook):
             self._log_tensors(run_values.results)
         self._iter_count += 1
 
-    def end(self, session: Any) -> None:
+    def end(self, session: SessionLike) -> None:
         if self._log_at_end:
             self._log_tensors(session.run(self._current_tensors))
 
@@ -130,7 +131,7 @@ class StopAtStepHook(SessionRunHook):
     def begin(self) -> None:
         self._global_step_tensor = global_step_read("StopAtStepHook")
 
-    def after_create_session(self, session: Any, coord: Any) -> None:
+    def after_create_session(self, session: SessionLike, coord: Any) -> None:
         if self._last_step is None:
             self._last_step = session.run(self._global_step_tensor) + self._num_steps
 
@@ -185,11 +186,11 @@ class _MultiStepStopAtStepHook(SessionRunHook):
             raise RuntimeError("Global step should be created to use StopAtStepHook.")
         self._steps_per_run_variable = get_or_create_steps_per_run_variable()
 
-    def _update_steps_per_run_variable(self, global_step: int, session: Any) -> None:
+    def _update_steps_per_run_variable(self, global_step: int, session: SessionLike) -> None:
         steps = min(self._last_step - global_step, self._steps_per_run_initial_value)
         self._steps_per_run_variable.load(steps, session=session)
 
-    def after_create_session(self, session: Any, coord: Any) -> None:
+    def after_create_session(self, session: SessionLike, coord: Any) -> None:
         global_step = session.run(self._global_step_tensor)
         if self._last_step is None:
             self._last_step = global_step + self._num_steps
@@ -258,7 +259,7 @@ class GlobalStepWaiterHook(SessionRunHook):
             self._wait(run_context.session)
         self._worker_is_started = True
 
-    def _wait(self, session: Any) -> None:
+    def _wait(self, session: SessionLike) -> None:
         logging.info("Waiting for global step %d before starting training.", self._wait_until_step)
         last_logged_step = 0
         while (step := session.run(self._global_step_tensor)) < self._wait_until_step:
@@ -287,7 +288,7 @@ class FinalOpsHook(SessionRunHook):
     def final_ops_values(self) -> Any:
         return self._final_ops_values
 
-    def end(self, session: Any) -> None:
+    def end(self, session: SessionLike) -> None:
         if self._final_ops is None:
             return
         try:

@@ -11,6 +11,7 @@ from tfcompat._src.framework import dtypes, errors, raw
 from tfcompat._src.framework.convert import constant
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.scopes import colocate_with, control_dependencies, device, executing_eagerly, init_scope
+from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.framework.tensor_shape import as_shape
 from tfcompat._src.framework.trackable import OBJECT_GRAPH_PROTO_KEY, Trackable
 from tfcompat._src.function.def_function import Function
@@ -49,7 +50,7 @@ class TrackableSaver:
         self._cached_save_operation: Any = None
         self._restore_op_cache: dict[str, Any] = {}
 
-    def save(self, file_prefix: str, checkpoint_number: int | None = None, session: Any = None) -> Any:
+    def save(self, file_prefix: str, checkpoint_number: int | None = None, session: SessionLike | None = None) -> Any:
         """Saves; the prefix of the checkpoint, as bytes."""
         if checkpoint_number:
             file_prefix = f"{file_prefix}-{checkpoint_number}"
@@ -147,7 +148,7 @@ class CheckpointV1(AutoTrackable):
         self._maybe_create_save_counter()
         return self._save_counter
 
-    def write(self, file_prefix: Any, session: Any = None) -> str:
+    def write(self, file_prefix: Any, session: SessionLike | None = None) -> str:
         """Saves without a number, a state file or the deletion of old ones.
 
         Args:
@@ -158,7 +159,7 @@ class CheckpointV1(AutoTrackable):
         """
         return compat.as_text(self._saver.save(compat.as_text(compat.path_to_str(file_prefix)), session=session))
 
-    def save(self, file_prefix: Any, session: Any = None) -> str:
+    def save(self, file_prefix: Any, session: SessionLike | None = None) -> str:
         """Saves as `file_prefix-NUMBER`, and makes it the latest checkpoint of its folder.
 
         Args:
@@ -181,7 +182,7 @@ class CheckpointV1(AutoTrackable):
         )  # fmt: skip
         return path
 
-    def _counted(self, session: Any) -> Any:
+    def _counted(self, session: SessionLike) -> Any:
         """The tensor that adds 1 to the counter, which is initialized where it is new."""
         if self._save_counter is None:
             session.run(self.save_counter.initializer)

@@ -9,6 +9,7 @@ from tfcompat._src.framework import dtypes
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph_collections import GraphKeys
 from tfcompat._src.framework.scopes import control_dependencies, get_default_graph
+from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.platform import logging
@@ -63,7 +64,7 @@ class _EvalsHook(SessionRunHook):
         if self._num_evals is not None and completed >= self._num_evals:
             run_context.request_stop()
 
-    def _after_evals(self, completed: int, session: Any) -> None:
+    def _after_evals(self, completed: int, session: SessionLike) -> None:
         """Called after a run, with the number of steps so far."""
 
     def _log(self, completed: int) -> None:
@@ -88,14 +89,14 @@ class _MultiStepStopAfterNEvalsHook(_EvalsHook):
     def begin(self) -> None:
         self._steps_per_run_variable = get_or_create_steps_per_run_variable()
 
-    def after_create_session(self, session: Any, coord: Any) -> None:
+    def after_create_session(self, session: SessionLike, coord: Any) -> None:
         self._load_steps(0, session)
 
-    def _after_evals(self, completed: int, session: Any) -> None:
+    def _after_evals(self, completed: int, session: SessionLike) -> None:
         self._load_steps(completed, session)
         self._log(completed)
 
-    def _load_steps(self, completed: int, session: Any) -> None:
+    def _load_steps(self, completed: int, session: SessionLike) -> None:
         steps = self._steps_per_run_initial_value
         if self._num_evals is not None:
             steps = min(steps, self._num_evals - completed)
@@ -116,7 +117,7 @@ class _StopAfterNEvalsHook(_EvalsHook):
         self._log_progress = log_progress
         self._log_frequency = 1 if num_evals is None or num_evals < _MANY else num_evals // _LINES_FOR_MANY
 
-    def _after_evals(self, completed: int, session: Any) -> None:
+    def _after_evals(self, completed: int, session: SessionLike) -> None:
         if self._log_progress and (completed % self._log_frequency == 0 or completed == self._num_evals):
             self._log(completed)
 

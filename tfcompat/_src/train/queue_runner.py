@@ -13,6 +13,7 @@ from tfcompat._src.framework.graph_collections import GraphKeys
 from tfcompat._src.framework.meta_graph import prepend_name_scope, strip_name_scope
 from tfcompat._src.framework.registry import register_proto_function
 from tfcompat._src.framework.scopes import executing_eagerly, get_default_graph
+from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.platform import logging
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime.session import BaseSession, get_default_session
@@ -110,7 +111,7 @@ class QueueRunner:
     def name(self) -> str:
         return self._queue.name
 
-    def _run(self, sess: Any, enqueue_op: Any, coord: Coordinator | None = None) -> None:
+    def _run(self, sess: SessionLike, enqueue_op: Any, coord: Coordinator | None = None) -> None:
         """The work of one thread."""
         try:
             enqueue = self._enqueuer(sess, enqueue_op)
@@ -130,23 +131,23 @@ class QueueRunner:
         else:
             self._end_run(sess)
 
-    def _enqueuer(self, sess: Any, enqueue_op: Any) -> Callable[[], Any]:
+    def _enqueuer(self, sess: SessionLike, enqueue_op: Any) -> Callable[[], Any]:
         """A function that runs an enqueue operation once."""
         return sess.make_callable(enqueue_op)
 
-    def _end_run(self, sess: Any, close: bool = False) -> None:
+    def _end_run(self, sess: SessionLike, close: bool = False) -> None:
         with self._lock:
             self._runs_per_session[sess] -= 1
             if close and not self._runs_per_session[sess]:
                 _run_quietly(sess, self._close_op)
 
-    def _close_on_stop(self, sess: Any, cancel_op: Any, coord: Coordinator) -> None:
+    def _close_on_stop(self, sess: SessionLike, cancel_op: Any, coord: Coordinator) -> None:
         """The work of the thread that waits for the coordinator."""
         coord.wait_for_stop()
         _run_quietly(sess, cancel_op)
 
     def create_threads(
-        self, sess: Any, coord: Coordinator | None = None, daemon: bool = False, start: bool = False
+        self, sess: SessionLike, coord: Coordinator | None = None, daemon: bool = False, start: bool = False
     ) -> list[threading.Thread]:
         """Threads that run the enqueue operations, and with a coordinator one that cancels them when it stops.
 
@@ -200,7 +201,7 @@ class QueueRunner:
         return QueueRunner(queue_runner_def=queue_runner_def, import_scope=import_scope)
 
 
-def _run_quietly(sess: Any, op: Any) -> None:
+def _run_quietly(sess: SessionLike, op: Any) -> None:
     """Runs an operation that closes a queue: it may be closed already, or its session."""
     try:
         sess.run(op)
@@ -216,7 +217,7 @@ def add_queue_runner(qr: QueueRunner, collection: str = GraphKeys.QUEUE_RUNNERS)
 
 @export("train.queue_runner.start_queue_runners", "train.start_queue_runners")
 def start_queue_runners(
-    sess: Any = None, coord: Coordinator | None = None, daemon: bool = True, start: bool = True,
+    sess: SessionLike | None = None, coord: Coordinator | None = None, daemon: bool = True, start: bool = True,
     collection: str = GraphKeys.QUEUE_RUNNERS,
 ) -> list[threading.Thread]:  # fmt: skip
     """Starts the threads of all queue runners of the graph.

@@ -16,6 +16,7 @@ from tfcompat._src.framework.graph import Graph
 from tfcompat._src.framework.graph_collections import GraphKeys
 from tfcompat._src.framework.registry import register_proto_function
 from tfcompat._src.framework.scopes import add_to_collection, executing_eagerly, get_collection, get_default_graph
+from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.framework.trackable import OBJECT_GRAPH_PROTO_KEY
 from tfcompat._src.platform import compat, file_io, logging
 from tfcompat._src.proto import messages
@@ -210,7 +211,7 @@ class Saver:
     # ---- saving ----
 
     def save(
-        self, sess: Any, save_path: Any, global_step: Any = None, latest_filename: str | None = None,
+        self, sess: SessionLike, save_path: Any, global_step: Any = None, latest_filename: str | None = None,
         meta_graph_suffix: str = "meta", write_meta_graph: bool = True, write_state: bool = True,
         strip_default_attrs: bool = False, save_debug_info: bool = False,
     ) -> str | None:  # fmt: skip
@@ -266,12 +267,12 @@ class Saver:
                 )
         return found
 
-    def _numbered(self, sess: Any, save_path: str, global_step: Any) -> str:
+    def _numbered(self, sess: SessionLike, save_path: str, global_step: Any) -> str:
         if not isinstance(global_step, compat.integral_types):
             global_step = training_util.global_step(sess, global_step)
         return f"{save_path}-{global_step:08d}" if self._pad_step_number else f"{save_path}-{global_step}"
 
-    def _run_save(self, sess: Any, save_path: str, checkpoint_file: str) -> str:
+    def _run_save(self, sess: SessionLike, save_path: str, checkpoint_file: str) -> str:
         try:
             path = sess.run(self.saver_def.save_tensor_name, {self.saver_def.filename_tensor_name: checkpoint_file})
         except (errors.FailedPreconditionError, errors.NotFoundError):
@@ -308,7 +309,7 @@ class Saver:
 
     # ---- restoring ----
 
-    def restore(self, sess: Any, save_path: Any) -> None:
+    def restore(self, sess: SessionLike, save_path: Any) -> None:
         """Gives the variables of a session the values of a checkpoint; they need not be initialized.
 
         Args:
@@ -338,7 +339,7 @@ class Saver:
         except errors.InvalidArgumentError as e:
             raise _explained(e, "a mismatch between the current graph and the graph") from None
 
-    def _restore_objects(self, sess: Any, prefix: str, error: errors.NotFoundError) -> None:
+    def _restore_objects(self, sess: SessionLike, prefix: str, error: errors.NotFoundError) -> None:
         """Restores from a checkpoint of objects (tf.train.Checkpoint), whose variables have other names."""
         try:
             names_to_keys = object_graph_key_mapping(prefix)

@@ -10,6 +10,7 @@ from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph_collections import GraphKeys
 from tfcompat._src.framework.meta_graph import create_meta_graph_def
 from tfcompat._src.framework.scopes import get_collection, get_default_graph
+from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.platform import file_io, logging
 from tfcompat._src.profiler.timeline import Timeline
 from tfcompat._src.proto.messages import RunOptions, SessionLog, Summary
@@ -34,13 +35,13 @@ class CheckpointSaverListener:
     def begin(self) -> None:
         """Called before the session is made."""
 
-    def before_save(self, session: Any, global_step_value: int) -> None:
+    def before_save(self, session: SessionLike, global_step_value: int) -> None:
         """Called before a checkpoint is written."""
 
-    def after_save(self, session: Any, global_step_value: int) -> bool | None:
+    def after_save(self, session: SessionLike, global_step_value: int) -> bool | None:
         """Called after a checkpoint was written; true asks for a stop of the training."""
 
-    def end(self, session: Any, global_step_value: int) -> None:
+    def end(self, session: SessionLike, global_step_value: int) -> None:
         """Called at the end, after the last checkpoint."""
 
 
@@ -83,7 +84,7 @@ class CheckpointSaverHook(SessionRunHook):
         for listener in self._listeners:
             listener.begin()
 
-    def after_create_session(self, session: Any, coord: Any) -> None:
+    def after_create_session(self, session: SessionLike, coord: Any) -> None:
         global_step = session.run(self._global_step_tensor)
         graph = get_default_graph()
         graph_def = graph.as_graph_def(add_shapes=True)
@@ -107,14 +108,14 @@ class CheckpointSaverHook(SessionRunHook):
         if self._save(run_context.session, step):
             run_context.request_stop()
 
-    def end(self, session: Any) -> None:
+    def end(self, session: SessionLike) -> None:
         last_step = session.run(self._global_step_tensor)
         if last_step != self._timer.last_triggered_step():
             self._save(session, last_step)
         for listener in self._listeners:
             listener.end(session, last_step)
 
-    def _save(self, session: Any, step: int) -> bool:
+    def _save(self, session: SessionLike, step: int) -> bool:
         """Saves a checkpoint; gives whether a listener asks for a stop."""
         logging.info("Saving checkpoints for %d into %s.", step, self._save_path)
         for listener in self._listeners:
@@ -266,7 +267,7 @@ class SummarySaverHook(SessionRunHook):
                 self._summary_writer.add_summary(summary, global_step)
         self._next_step = global_step + 1
 
-    def end(self, session: Any = None) -> None:
+    def end(self, session: SessionLike | None = None) -> None:
         if self._summary_writer:
             self._summary_writer.flush()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from tfcompat._src.framework.export import export
+from tfcompat._src.framework.session_like import SessionLike
 
 
 @export("train.SessionRunHook", "estimator.SessionRunHook", "compat.v2.estimator.SessionRunHook")
@@ -14,7 +15,7 @@ class SessionRunHook:
     def begin(self) -> None:
         """Called once before the session is made; nodes may still be added to the default graph."""
 
-    def after_create_session(self, session: Any, coord: Any) -> None:
+    def after_create_session(self, session: SessionLike, coord: Any) -> None:
         """Called with each new session, also after a recovery, and its Coordinator; the graph is final."""
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
@@ -24,7 +25,7 @@ class SessionRunHook:
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         """Called after each run that raised nothing, with the values that this hook asked for."""
 
-    def end(self, session: Any) -> None:
+    def end(self, session: SessionLike) -> None:
         """Called at the end, with the session, unless it ends with an error."""
 
 
@@ -55,7 +56,7 @@ class SessionRunContext:
       session: the Session that runs it.
     """
 
-    def __init__(self, original_args: SessionRunArgs, session: Any) -> None:
+    def __init__(self, original_args: SessionRunArgs, session: SessionLike) -> None:
         self._original_args = original_args
         self._session = session
         self._stop_requested = False

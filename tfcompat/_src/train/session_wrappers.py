@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from tfcompat._src.framework import errors
+from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.platform import logging
 from tfcompat._src.proto.messages import RunMetadata, RunOptions
 from tfcompat._src.train.coordinator import Coordinator
@@ -30,7 +31,7 @@ class StepContext:
       run_with_hooks_fn: the `run` of the MonitoredSession.
     """
 
-    def __init__(self, session: Any, run_with_hooks_fn: Callable) -> None:
+    def __init__(self, session: SessionLike, run_with_hooks_fn: Callable) -> None:
         self._session = session
         self._run_with_hooks_fn = run_with_hooks_fn
 
@@ -54,7 +55,7 @@ class StepContext:
 class _WrappedSession:
     """A session, or another layer, that it runs and closes; `should_stop` asks the layers from the outside in."""
 
-    def __init__(self, sess: Any) -> None:
+    def __init__(self, sess: SessionLike) -> None:
         self._sess = sess
 
     @property
@@ -157,7 +158,7 @@ class _CoordinatedSession(_WrappedSession):
       stop_grace_period_secs: seconds that threads have to stop.
     """
 
-    def __init__(self, sess: Any, coord: Coordinator, stop_grace_period_secs: float = 120) -> None:
+    def __init__(self, sess: SessionLike, coord: Coordinator, stop_grace_period_secs: float = 120) -> None:
         super().__init__(sess)
         self._coord = coord
         self._stop_grace_period_secs = stop_grace_period_secs
@@ -197,7 +198,7 @@ class _HookedSession(_WrappedSession):
       hooks: SessionRunHooks.
     """
 
-    def __init__(self, sess: Any, hooks: Iterable[SessionRunHook]) -> None:
+    def __init__(self, sess: SessionLike, hooks: Iterable[SessionRunHook]) -> None:
         super().__init__(sess)
         self._hooks = hooks
         self._should_stop = False

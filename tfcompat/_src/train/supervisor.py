@@ -14,6 +14,7 @@ from tfcompat._src.framework.graph import Graph
 from tfcompat._src.framework.graph_collections import GraphKeys
 from tfcompat._src.framework.meta_graph import create_meta_graph_def
 from tfcompat._src.framework.scopes import add_to_collection, executing_eagerly, get_collection, get_default_graph
+from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.ops.control.groups import group
 from tfcompat._src.platform import logging
 from tfcompat._src.proto.messages import SessionLog
@@ -229,7 +230,7 @@ class Supervisor:
 
     # ---- threads ----
 
-    def start_standard_services(self, sess: Any) -> list[LooperThread] | None:
+    def start_standard_services(self, sess: SessionLike) -> list[LooperThread] | None:
         """Starts the threads that save and summarize.
 
         Returns:
@@ -260,7 +261,7 @@ class Supervisor:
             thread.start()
         return threads
 
-    def start_queue_runners(self, sess: Any, queue_runners: Iterable[Any] | None = None) -> list[threading.Thread]:
+    def start_queue_runners(self, sess: SessionLike, queue_runners: Iterable[Any] | None = None) -> list[threading.Thread]:
         """Starts the threads of queue runners, by default of those of the graph; gives the threads."""
         if executing_eagerly():
             raise RuntimeError("Queues are not compatible with eager execution.")
@@ -310,7 +311,7 @@ class Supervisor:
         """Waits until a stop is asked for."""
         self._coord.wait_for_stop()
 
-    def summary_computed(self, sess: Any, summary: Any, global_step: int | None = None) -> None:
+    def summary_computed(self, sess: SessionLike, summary: Any, global_step: int | None = None) -> None:
         """Writes a summary that `sess` computed, at `global_step` or the present one.
 
         Raises:

@@ -6,6 +6,7 @@ import math
 import time
 from typing import Any
 
+from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.platform import logging
 from tfcompat._src.proto.messages import SessionLog, Summary
 from tfcompat._src.train import training_util
@@ -21,7 +22,7 @@ class SVSummaryThread(LooperThread):
       sv: the Supervisor. sess: its session.
     """
 
-    def __init__(self, sv: Any, sess: Any) -> None:
+    def __init__(self, sv: Any, sess: SessionLike) -> None:
         super().__init__(sv.coord, sv.save_summaries_secs)
         self._sv, self._sess = sv, sess
 
@@ -43,7 +44,7 @@ class SVStepCounterThread(LooperThread):
       step_counter: the counter, by default the global step.
     """
 
-    def __init__(self, sv: Any, sess: Any, step_counter: Any = None) -> None:
+    def __init__(self, sv: Any, sess: SessionLike, step_counter: Any = None) -> None:
         super().__init__(sv.coord, sv.save_summaries_secs)
         self._sv, self._sess = sv, sess
         self._step_counter = sv.global_step if step_counter is None else step_counter
@@ -72,7 +73,7 @@ class SVTimerCheckpointThread(LooperThread):
       sv: the Supervisor. sess: its session.
     """
 
-    def __init__(self, sv: Any, sess: Any) -> None:
+    def __init__(self, sv: Any, sess: SessionLike) -> None:
         super().__init__(sv.coord, sv.save_model_secs)
         self._sv, self._sess = sv, sess
 

@@ -11,6 +11,7 @@ from tfcompat._src.framework.graph_collections import GraphKeys
 from tfcompat._src.framework.indexed_slices import IndexedSlices
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.scopes import colocate_with, control_dependencies, device, name_scope
+from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.array.fill import fill
 from tfcompat._src.ops.control.groups import group, no_op
@@ -192,7 +193,7 @@ class _SyncReplicasHook(SessionRunHook):
         self._q_runner = optimizer.get_chief_queue_runner() if self._is_chief else None
         self._init_tokens_op = optimizer.get_init_tokens_op(self._num_tokens) if self._is_chief else None
 
-    def after_create_session(self, session: Any, coord: Any) -> None:
+    def after_create_session(self, session: SessionLike, coord: Any) -> None:
         missing = _reason(
             self._ready_for_local_init_op, session, "Model is not ready for SyncReplicasOptimizer local init."
         )

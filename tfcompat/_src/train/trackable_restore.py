@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from tfcompat._src.checkpoint.reader import NewCheckpointReader
 from tfcompat._src.framework.default_stack import SESSIONS
 from tfcompat._src.framework.scopes import device, executing_eagerly, init_scope
+from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.platform import logging
 from tfcompat._src.train import saveable_object_util
 from tfcompat._src.train.functional_saver import MultiDeviceSaver
@@ -244,7 +245,7 @@ def present_session() -> Any:
     return _session_providers[0]() if found is None and _session_providers else found
 
 
-def default_session(session: Any) -> Any:
+def default_session(session: SessionLike) -> Any:
     """The session to run in; ValueError where none is given, none is the default and none is provided."""
     found = session or present_session()
     if found is None:
@@ -252,7 +253,7 @@ def default_session(session: Any) -> Any:
     return found
 
 
-def _run_initializers(objects: list[Any], uid: int, session: Any, restored: set[int]) -> None:
+def _run_initializers(objects: list[Any], uid: int, session: SessionLike, restored: set[int]) -> None:
     found = [
         o.initializer for o in objects
         if getattr(o, "initializer", None) is not None and id(o) not in restored and getattr(o, "_update_uid", uid - 1) < uid
@@ -331,12 +332,12 @@ class CheckpointLoadStatus(LoadStatus):
             )
         return self
 
-    def run_restore_ops(self, session: Any = None) -> None:
+    def run_restore_ops(self, session: SessionLike | None = None) -> None:
         """Restores what was found so far in a session, by default the default one."""
         if self._checkpoint.known_ops is not None:
             default_session(session).run(self._checkpoint.restore_ops, feed_dict=self._feed_dict)
 
-    def initialize_or_restore(self, session: Any = None) -> None:
+    def initialize_or_restore(self, session: SessionLike | None = None) -> None:
         """Restores what was found, and initializes the variables that were not."""
         if self._checkpoint.known_ops is None:
             return
@@ -359,13 +360,13 @@ class InitializationOnlyStatus(LoadStatus):
 
     assert_existing_objects_matched = assert_nontrivial_match = assert_consumed
 
-    def run_restore_ops(self, session: Any = None) -> Any:
+    def run_restore_ops(self, session: SessionLike | None = None) -> Any:
         """Raises AssertionError."""
         raise AssertionError(
             "No checkpoint specified, so no restore ops are available (save_path=None to Saver.restore)."
         )
 
-    def initialize_or_restore(self, session: Any = None) -> None:
+    def initialize_or_restore(self, session: SessionLike | None = None) -> None:
         """Initializes all variables."""
         if executing_eagerly():
             return
@@ -419,7 +420,7 @@ class NameBasedSaverStatus(LoadStatus):
         self._unused.extend((s.op, name) for s in saveables for name in missing[id(s)])
         return [s for s in saveables if not missing[id(s)]]
 
-    def run_restore_ops(self, session: Any = None) -> None:
+    def run_restore_ops(self, session: SessionLike | None = None) -> None:
         """Restores in a session, by default the default one."""
         session, saveables = None, self._saveables()
         if executing_eagerly():
@@ -433,7 +434,7 @@ class NameBasedSaverStatus(LoadStatus):
     initialize_or_restore = run_restore_ops
 
 
-def streaming_restore(status: Any, session: Any = None) -> None:
+def streaming_restore(status: Any, session: SessionLike | None = None) -> None:
     """Restores what was found in a session, and what is found later as soon as it is.
 
     Raises:

@@ -12,6 +12,7 @@ from tfcompat._src.framework.graph import Graph
 from tfcompat._src.framework.graph_collections import GraphKeys
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.scopes import control_dependencies, executing_eagerly, get_default_graph
+from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.platform import logging
 from tfcompat._src.variables.initializers import Zeros
@@ -23,7 +24,7 @@ GLOBAL_STEP_READ_KEY = "global_step_read_op_cache"
 
 
 @export("train.global_step")
-def global_step(sess: Any, global_step_tensor: Any) -> int:
+def global_step(sess: SessionLike, global_step_tensor: Any) -> int:
     """The value of a global step in a session, as an int."""
     if executing_eagerly():
         return int(global_step_tensor.numpy())

@@ -22,6 +22,7 @@ from tfcompat._src.framework.scopes import (
     init_scope,
     name_scope,
 )
+from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape, as_shape
 from tfcompat._src.variables import assign, policies
@@ -113,13 +114,13 @@ class BaseResourceVariable(Variable):
             raise NotImplementedError("numpy() is only available when eager execution is enabled.")
         return self.read_value().numpy()
 
-    def eval(self, session: Any = None) -> Any:
+    def eval(self, session: SessionLike | None = None) -> Any:
         """The value as NumPy, in `session` or the default session; RuntimeError in eager mode."""
         if executing_eagerly():
             raise RuntimeError("Trying to eval in EAGER mode")
         return super().eval(session)
 
-    def load(self, value: Any, session: Any = None) -> None:
+    def load(self, value: Any, session: SessionLike | None = None) -> None:
         """Sets the value: in `session` or the default session, or at once in eager mode."""
         if executing_eagerly():
             self.assign(value)

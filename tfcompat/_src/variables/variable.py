@@ -14,6 +14,7 @@ from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph import Graph
 from tfcompat._src.framework.indexed_slices import IndexedSlices
 from tfcompat._src.framework.scopes import get_default_graph, init_scope
+from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.framework.tensor import Tensor, TensorReference
 from tfcompat._src.framework.tensor_shape import TensorShape
 from tfcompat._src.framework.trackable import VARIABLE_VALUE_KEY, Trackable
@@ -307,14 +308,14 @@ class Variable(Trackable, metaclass=VariableMetaclass):
     def _is_initialized_test(self) -> Tensor:
         raise NotImplementedError
 
-    def eval(self, session: Any = None) -> Any:
+    def eval(self, session: SessionLike | None = None) -> Any:
         """The value as a NumPy array, in `session` or the default session."""
         return self._as_graph_element().eval(session=session)
 
     def _as_graph_element(self) -> Tensor:
         raise NotImplementedError
 
-    def load(self, value: Any, session: Any = None) -> None:
+    def load(self, value: Any, session: SessionLike | None = None) -> None:
         """Sets the value in `session` or the default session, without adding nodes; ValueError where there is no
         session."""
         session = session or SESSIONS.top()

@@ -15,6 +15,7 @@ from tfcompat._src.distribute.distribute_lib import Strategy
 from tfcompat._src.distribute.mirrored_strategy import MirroredExtended
 from tfcompat._src.distribute.parameter_server_strategy import CentralStorageExtended
 from tfcompat._src.framework.export import export
+from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.train.cluster import Server
 
 
@@ -183,7 +184,7 @@ class Monitor:
       ValueError: there is no session.
     """
 
-    def __init__(self, step_callable: Step, session: Any = None) -> None:
+    def __init__(self, step_callable: Step, session: SessionLike | None = None) -> None:
         if session is None:
             raise ValueError("Should provide a `session` in Graph mode.")
         session.run(step_callable.initialize())

@@ -17,6 +17,7 @@ from tfcompat._src.estimator.estimator import Estimator as CoreEstimator
 from tfcompat._src.estimator.util import fn_args
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph_collections import GraphKeys
+from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.platform import compat, logging
 from tfcompat._src.train import checkpoint_management
 from tfcompat._src.train.basic_session_run_hooks import GlobalStepWaiterHook
@@ -50,7 +51,7 @@ class _EvalAndExportListener(CheckpointSaverListener):
         self._eval_fn, self._export_fn, self._model_dir = eval_fn, export_fn, model_dir
         self._latest_path = self._eval_result = self._export_results = None
 
-    def after_save(self, session: Any, global_step_value: int) -> None:
+    def after_save(self, session: SessionLike, global_step_value: int) -> None:
         logging.info("Checking for checkpoint in %s", self._model_dir)
         latest_path = checkpoint_management.latest_checkpoint(self._model_dir)
         if not latest_path:

@@ -16,6 +16,7 @@ from tfcompat._src.estimator.util import fn_args
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph_collections import GraphKeys
 from tfcompat._src.framework.scopes import get_collection, get_default_graph
+from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.platform import logging
 from tfcompat._src.proto.messages import SessionLog, Summary
 from tfcompat._src.summary.writer import FileWriter, FileWriterCache
@@ -394,7 +395,7 @@ class CheckpointSaver(BaseMonitor):
         super().end(session)
         self._save(self._last_begin_step, session)
 
-    def _save(self, step: int, session: Any) -> None:
+    def _save(self, step: int, session: SessionLike) -> None:
         if step == self._last_saved_step:
             return
         logging.info("Saving checkpoints for %d into %s.", step, self._save_path)

@@ -8,6 +8,7 @@ from typing import Any
 from tfcompat._src.contrib.slim import learning
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph import Graph
+from tfcompat._src.framework.session_like import SessionLike
 
 _USE_DEFAULT = learning._USE_DEFAULT
 
@@ -29,7 +30,7 @@ def train(
       mask_update_op: what updates the masks, run after each step.
     """
 
-    def step(session: Any, train_op: Any, global_step: Any, train_step_kwargs: Any) -> tuple[Any, bool]:
+    def step(session: SessionLike, train_op: Any, global_step: Any, train_step_kwargs: Any) -> tuple[Any, bool]:
         result = train_step_fn(session, train_op, global_step, train_step_kwargs)
         session.run(mask_update_op)
         return result

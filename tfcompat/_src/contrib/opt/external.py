@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tfcompat._src.framework.export import export
+from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.gradients.gradients import gradients
 from tfcompat._src.ops.array.constant import placeholder
@@ -85,7 +86,7 @@ class ExternalOptimizerInterface:
         return packed
 
     def minimize(
-        self, session: Any = None, feed_dict: dict | None = None, fetches: list | None = None,
+        self, session: SessionLike | None = None, feed_dict: dict | None = None, fetches: list | None = None,
         step_callback: Callable | None = None, loss_callback: Callable | None = None, **run_kwargs: Any,
     ) -> None:  # fmt: skip
         """Minimizes, and sets the variables to what is found.
@@ -139,7 +140,7 @@ class ExternalOptimizerInterface:
         )
 
     def _make_eval_func(
-        self, tensors: Any, session: Any, feed_dict: dict, fetches: list, callback: Callable | None = None
+        self, tensors: Any, session: SessionLike, feed_dict: dict, fetches: list, callback: Callable | None = None
     ) -> Callable[[np.ndarray], list]:
         tensors = tensors if isinstance(tensors, list) else [tensors]
 

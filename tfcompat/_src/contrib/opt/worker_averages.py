@@ -18,6 +18,7 @@ from tfcompat._src.framework.scopes import (
     get_collection_ref,
     name_scope,
 )
+from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.array.fill import fill, zeros_like
 from tfcompat._src.ops.control.cond import cond
@@ -172,7 +173,7 @@ class _InitHook(SessionRunHook):
         self._global_init_op = global_variables_initializer() if self._is_chief else None
         self._variable_init_op = self._optimizer.get_init_op(self._task_index)
 
-    def after_create_session(self, session: Any, coord: Any) -> None:
+    def after_create_session(self, session: SessionLike, coord: Any) -> None:
         session.run(self._variable_init_op)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from tfcompat._src.estimator.estimator import Estimator
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph import Graph
+from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.platform import logging
 from tfcompat._src.runtime.session import Session
 from tfcompat._src.saved_model import files, loader
@@ -27,7 +28,7 @@ class Predictor(abc.ABC):
     """
 
     _graph: Any
-    _session: Any
+    _session: SessionLike
     _feed_tensors: dict[str, Any]
     _fetch_tensors: dict[str, Any]
 

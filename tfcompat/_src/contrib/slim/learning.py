@@ -15,6 +15,7 @@ from tfcompat._src.framework.convert import constant
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph import Graph
 from tfcompat._src.framework.scopes import control_dependencies, get_default_graph, name_scope
+from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.control.groups import group
 from tfcompat._src.ops.math.binary import floormod
@@ -71,7 +72,7 @@ def create_train_op(
 
 
 @export("contrib.slim.learning.train_step")
-def train_step(sess: Any, train_op: Any, global_step: Any, train_step_kwargs: dict[str, Any]) -> tuple[Any, Any]:
+def train_step(sess: SessionLike, train_op: Any, global_step: Any, train_step_kwargs: dict[str, Any]) -> tuple[Any, Any]:
     """Makes one step, and logs or traces it.
 
     Args:
@@ -181,7 +182,7 @@ def train(
     if summary_writer is not None:
         train_step_kwargs["summary_writer"] = sv.summary_writer
 
-    def prepare(sess: Any) -> list:
+    def prepare(sess: SessionLike) -> list:
         """Starts what runs besides the training; gives the threads of the queue runners."""
         if is_chief and logdir:
             sv.start_standard_services(sess)
@@ -282,6 +283,6 @@ def _step_kwargs(
     return found
 
 
-def _wait_for_step(sess: Any, global_step: Any, step: int) -> None:
+def _wait_for_step(sess: SessionLike, global_step: Any, step: int) -> None:
     while training_util.global_step(sess, global_step) < step:
         time.sleep(_SECONDS_BETWEEN_LOOKS)

@@ -11,6 +11,7 @@ from tfcompat._src.framework import dtypes
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph_collections import GraphKeys
 from tfcompat._src.framework.scopes import get_collection, name_scope
+from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.queues.queue import FIFOQueue, PaddingFIFOQueue
 from tfcompat._src.summary.summary import scalar
@@ -54,7 +55,7 @@ class NestedQueueRunnerError(Exception):
 
 @export("contrib.slim.queues.QueueRunners")
 @contextlib.contextmanager
-def QueueRunners(session: Any) -> Iterator[None]:
+def QueueRunners(session: SessionLike) -> Iterator[None]:
     """Runs the graph's queue runners inside the block; NestedQueueRunnerError where they run already."""
     if not _running.acquire(blocking=False):
         raise NestedQueueRunnerError("QueueRunners cannot be nested")

@@ -16,6 +16,7 @@ from tfcompat._src.feature_column import input_layer
 from tfcompat._src.framework import raw
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.scopes import control_dependencies
+from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.framework.sparse_tensor import SparseTensor
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.losses.losses import Reduction
@@ -56,7 +57,7 @@ class TensorForestRunOpAtEndHook(SessionRunHook):
     def __init__(self, op_dict: dict[str, Any]) -> None:
         self._ops = op_dict
 
-    def end(self, session: Any) -> None:
+    def end(self, session: SessionLike) -> None:
         """Runs the operations in the order of their names."""
         for name in sorted(self._ops):
             logging.info("%s: %s", name, session.run(self._ops[name]))

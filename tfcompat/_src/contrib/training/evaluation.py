@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tfcompat._src.framework.export import export
+from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.platform import logging
 from tfcompat._src.summary.summary import merge_all
 from tfcompat._src.summary.writer import FileWriterCache
@@ -48,11 +49,11 @@ class SummaryAtEndHook(SessionRunHook):
             self._summary_op = merge_all()
         self._global_step = training_util.get_or_create_global_step()
 
-    def after_create_session(self, session: Any, coord: Any) -> None:
+    def after_create_session(self, session: SessionLike, coord: Any) -> None:
         if self._summary_writer is None and self._log_dir:
             self._summary_writer = FileWriterCache.get(self._log_dir)
 
-    def end(self, session: Any) -> None:
+    def end(self, session: SessionLike) -> None:
         if self._summary_op is not None:
             step = training_util.global_step(session, self._global_step)
             summary = session.run(self._summary_op, self._feed_dict)

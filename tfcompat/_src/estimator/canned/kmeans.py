@@ -17,6 +17,7 @@ from tfcompat._src.feature_column.input_layer import input_layer
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.graph_collections import GraphKeys
 from tfcompat._src.framework.scopes import colocate_with, get_collection
+from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.metrics.mean import mean
 from tfcompat._src.ops.array.join import concat
@@ -70,7 +71,7 @@ class InitializeClustersHook(SessionRunHook):
     def __init__(self, init_op: Any, is_initialized: Any, config: Any) -> None:
         self._init_op, self._is_initialized, self._config = init_op, is_initialized, config
 
-    def after_create_session(self, session: Any, coord: Any) -> None:
+    def after_create_session(self, session: SessionLike, coord: Any) -> None:
         has_chosen = False
         while not self._is_ready(session):
             if not self._config.is_chief:
@@ -85,7 +86,7 @@ class InitializeClustersHook(SessionRunHook):
         if has_chosen and savers and self._config.model_dir:
             savers[0].save(session, os.path.join(self._config.model_dir, "model.ckpt"), global_step=get_global_step())
 
-    def _is_ready(self, session: Any) -> bool:
+    def _is_ready(self, session: SessionLike) -> bool:
         try:
             return session.run(self._is_initialized)
         except RuntimeError as e:

@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 from tfcompat._src.framework import errors
 from tfcompat._src.framework.export import export
+from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.train.queue_runner import QueueRunner
 
 
@@ -34,7 +35,7 @@ class _FeedingQueueRunner(QueueRunner):
             raise ValueError("If feed_fns is not None, it must have the same length as enqueue_ops.")
         self._feed_fns = [None for _ in self._enqueue_ops] if feed_fns is None else feed_fns
 
-    def _enqueuer(self, sess: Any, enqueue_op: Any) -> Callable[[], Any]:
+    def _enqueuer(self, sess: SessionLike, enqueue_op: Any) -> Callable[[], Any]:
         feed_fn = dict(zip(self._enqueue_ops, self._feed_fns))[enqueue_op]
         if feed_fn is None:
             return super()._enqueuer(sess, enqueue_op)

@@ -8,6 +8,7 @@ from typing import Any
 from tfcompat._src.estimator.model_fn import EstimatorSpec, _TPUEstimatorSpec
 from tfcompat._src.estimator.util import fn_args
 from tfcompat._src.framework.export import export
+from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.platform import logging
 from tfcompat._src.proto.messages import Summary
 from tfcompat._src.summary.summary_writers import flush, summary_writer_initializer_op
@@ -107,13 +108,13 @@ class _OutfeedHostCallHook(SessionRunHook):
         self._init_ops = summary_writer_initializer_op()
         self._finalize_ops = [flush(writer=op.inputs[0]) for op in self._init_ops]
 
-    def after_create_session(self, session: Any, coord: Any) -> None:
+    def after_create_session(self, session: SessionLike, coord: Any) -> None:
         session.run(self._init_ops)
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
         return SessionRunArgs(self._tensors)
 
-    def end(self, session: Any) -> None:
+    def end(self, session: SessionLike) -> None:
         session.run(self._finalize_ops)
 
 

@@ -22,6 +22,7 @@ from tfcompat._src.framework.scopes import (
     get_default_graph,
     init_scope,
 )
+from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_like import is_tensor
 from tfcompat._src.function import eager_call
@@ -78,7 +79,7 @@ class GraphExecutionFunction:
         self._made: tuple[Any, ...] = ()
         self._call: Callable | None = None
 
-    def _callable(self, session: Any, fed: list[Tensor]) -> Callable:
+    def _callable(self, session: SessionLike, fed: list[Tensor]) -> Callable:
         """The session's function for feeding `fed`, kept until what is fed or fetched changes."""
         wanted = (session, *fed, None, *self.fetches)
         if len(wanted) != len(self._made) or any(a is not b for a, b in zip(wanted, self._made)):

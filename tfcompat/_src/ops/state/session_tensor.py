@@ -15,6 +15,7 @@ from tfcompat._src.framework.host_context import HostContext
 from tfcompat._src.framework.op_spec import EXTERNAL, HOST, NotDifferentiable, op
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.scopes import colocate_with, device
+from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.array.constant import placeholder
 
@@ -28,7 +29,7 @@ class TensorHandle(bytes):
     placeholder of `get_session_tensor`.
     """
 
-    def __new__(cls, handle: bytes, dtype: dtypes.DType, session: Any) -> TensorHandle:
+    def __new__(cls, handle: bytes, dtype: dtypes.DType, session: SessionLike) -> TensorHandle:
         made = super().__new__(cls, handle)
         made._dtype, made._session, made._kept = dtype, weakref.ref(session), False
         return made
@@ -77,7 +78,7 @@ class TensorHandle(bytes):
             _values_of(session).pop(bytes(self), None)
 
 
-def _values_of(session: Any) -> dict[bytes, np.ndarray]:
+def _values_of(session: SessionLike) -> dict[bytes, np.ndarray]:
     return session.resources.setdefault("session tensors", {})
 
 

@@ -15,6 +15,7 @@ from tfcompat._src.framework.dtypes import as_dtype
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.indexed_slices import IndexedSlices
 from tfcompat._src.framework.scopes import get_default_graph
+from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.framework.sparse_tensor import SparseTensor
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.proto import messages
@@ -99,7 +100,7 @@ def inside_function() -> bool:
     return get_default_graph().building_function
 
 
-def default_session(session: Any) -> contextlib.AbstractContextManager[Any]:
+def default_session(session: SessionLike) -> contextlib.AbstractContextManager[Any]:
     """A block in which `session` is the default session."""
     return SESSIONS.entered(session)
 

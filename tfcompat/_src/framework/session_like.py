@@ -1,0 +1,16 @@
+"""What code that is given a session may ask of it: a tf.Session, or one of the wrappers that hooks and monitored training make."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+
+class SessionLike(Protocol):
+    """Runs parts of a graph."""
+
+    @property
+    def graph(self) -> Any:
+        """The tf.Graph."""
+
+    def run(self, fetches: Any, feed_dict: dict | None = None, options: Any = None, run_metadata: Any = None) -> Any:
+        """Computes `fetches`, as tf.Session.run."""
