@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.framework import errors
+
 
 def _references(holder: Any, place: Any) -> int:
     return sys.getrefcount(holder[place])
@@ -25,7 +27,10 @@ def private(holder: Any, place: Any) -> np.ndarray:
         flags = holder[place].flags
         if flags.owndata and flags.carray:
             return holder[place]
-    return np.array(holder[place], order="C")
+    try:
+        return np.array(holder[place], order="C")
+    except MemoryError as e:
+        raise errors.ResourceExhaustedError(None, None, f"OOM when allocating tensor: {e}") from None
 
 
 def frozen(holder: Any, place: Any) -> np.ndarray:

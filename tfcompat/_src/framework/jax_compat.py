@@ -17,7 +17,7 @@ import jax
 import jaxlib
 import numpy as np
 
-from tfcompat._src.framework import errors, jax_threads
+from tfcompat._src.framework import jax_threads
 from tfcompat._src.framework.helper_threads import interruptibly
 
 SUPPORTED = "jax>=0.10,<0.13"
@@ -257,10 +257,7 @@ def is_lost(value: np.ndarray | jax.Array) -> bool:
 
 def to_numpy(value: np.ndarray | jax.Array) -> np.ndarray:
     """A writable NumPy array that stays valid when the device buffer is donated."""
-    try:
-        return np.array(value)
-    except MemoryError as e:
-        raise errors.ResourceExhaustedError(None, None, f"OOM when allocating tensor: {e}") from None
+    return np.array(value)
 
 
 def keep_freed_memory() -> None:
