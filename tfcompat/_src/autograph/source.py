@@ -88,7 +88,11 @@ def instantiated(code: types.CodeType, function: types.FunctionType, runtime: An
     cells[RUNTIME] = types.CellType(runtime)
     closure = tuple(cells[name] for name in code.co_freevars)
     made = types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__, closure)
-    made.__kwdefaults__, made.__annotations__ = function.__kwdefaults__, function.__annotations__
+    made.__kwdefaults__ = function.__kwdefaults__
+    if getattr(function, "__annotate__", None) is None:
+        made.__annotations__ = function.__annotations__
+    else:  # Python 3.14 evaluates annotations when they are asked for, and their names may be unknown
+        made.__annotate__ = function.__annotate__  # type: ignore[attr-defined]
     made.__qualname__, made.__module__, made.__doc__ = function.__qualname__, function.__module__, function.__doc__
     made.__dict__.update(function.__dict__)
     return made

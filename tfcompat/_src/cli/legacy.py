@@ -20,6 +20,8 @@ import importlib.machinery
 import importlib.util
 import inspect
 import math
+import multiprocessing
+import multiprocessing.context
 import os
 import re
 import shlex
@@ -218,11 +220,22 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
                 setattr(module, name, value)
 
 
+def fork_children() -> None:
+    """Makes children by fork on Linux, as Python did until 3.14, unless the program chooses another way."""
+    default = multiprocessing.context._default_context
+    if sys.platform == "linux" and default._default_context.get_start_method() != "fork":
+        default._default_context = multiprocessing.get_context("fork")
+
+
 def restore() -> None:
-    """Applies the table to this process, and lets NumPy print scalars as it did. Calling it again does nothing."""
+    """Applies the table to this process, lets NumPy print scalars and multiprocessing make children as they did.
+
+    Calling it again does nothing.
+    """
     if any(isinstance(finder, Finder) for finder in sys.meta_path):
         return
     np.set_printoptions(legacy="1.21")
+    fork_children()
     for owner, names in ATTRIBUTES.items():
         for name, value in names.items():
             if name not in vars(owner):

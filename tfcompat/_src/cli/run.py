@@ -150,7 +150,9 @@ def prepare(program: str, arguments: list[str], folder: str) -> types.ModuleType
     if not sys.flags.safe_path:
         sys.path[0] = folder
     module = types.ModuleType("__main__")
-    module.__dict__.update(__builtins__=sys.modules["builtins"], __annotations__={})
+    module.__dict__["__builtins__"] = sys.modules["builtins"]
+    if sys.version_info < (3, 14):  # which makes them of the module's code
+        module.__dict__["__annotations__"] = {}
     sys.modules["__main__"] = module
     return module
 

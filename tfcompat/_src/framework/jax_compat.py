@@ -7,6 +7,7 @@ import itertools
 import logging
 import math
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable
@@ -48,8 +49,9 @@ except (ImportError, AttributeError) as missing:
 logging.getLogger("jax._src.xla_bridge").setLevel(logging.WARNING)
 
 # The names of files stand in compiled programs as UTF-8; bytes of a name that are none are left out (Python has surrogates for them).
+_NOT_UTF8 = re.compile(r"[\ud800-\udfff]")
 if jax.config.jax_hlo_source_file_canonicalization_regex is None:
-    jax.config.update("jax_hlo_source_file_canonicalization_regex", r"[\ud800-\udfff]")
+    jax.config.update("jax_hlo_source_file_canonicalization_regex", _NOT_UTF8.pattern)
 
 # By default XLA CPU gives convolutions to a library that runs most large ones on one core. Products are given to it one by one:
 # with what stands around them (LIBRARY_FUSION_TYPE_DOT), JAX 0.10's are wrong where a factor is a constant of equal elements.
@@ -82,6 +84,8 @@ def keep_programs(folder: str, store: Any) -> None:
         return
     compilation_cache.get_file_cache = lambda path: (store, path) if path == folder else get_file_cache(path)
     jax.config.update("jax_compilation_cache_dir", folder)
+    if _NOT_UTF8.search(folder):  # XLA, which keeps files of its own there, cannot take such a name
+        jax.config.update("jax_persistent_cache_enable_xla_caches", "none")
     if "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS" not in os.environ:
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.3)
 
