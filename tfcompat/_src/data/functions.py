@@ -31,6 +31,7 @@ class _Instance:
     _span = 1.0
     _inside_others: frozenset[Tensor] = frozenset()
     _control_flow_context = None
+    _callers = ()
 
     def __init__(self, function: Any, node: Operation, arguments: Sequence[Tensor]) -> None:
         self.function, self._arguments = function, list(arguments)

@@ -66,8 +66,13 @@ def _digamma(x):
 
 
 def _igamma(a, x):
-    """Zero where `x` is, for every `a`."""
-    return _choose([(x == 0, 0)], lax.igamma(a, x))
+    """Zero where `x` is, for every `a`; not a number for infinite `a` where x >= 1, of which versions of JAX think differently."""
+    return _choose([(x == 0, 0), ((a == np.inf) & (x >= 1), np.nan)], lax.igamma(a, x))
+
+
+def _igammac(a, x):
+    """One less `_igamma`, but 0 where both are infinite."""
+    return _choose([((a == np.inf) & (x == np.inf), 0), ((a == np.inf) & (x >= 1), np.nan)], lax.igammac(a, x))
 
 
 def _zeta(x, q):
@@ -122,7 +127,7 @@ def _zeta_grad(op: Any, g: Any) -> list:
 
 
 _binary("Igamma", "a", "x", _igamma, lambda op, g: sum_to_inputs(op, *_igamma_grads(op, g)))
-_binary("Igammac", "a", "x", lax.igammac, _igammac_grad)
+_binary("Igammac", "a", "x", _igammac, _igammac_grad)
 _binary("IgammaGradA", "a", "x", lax.igamma_grad_a, NotDifferentiable("no gradient is defined", raises=True))
 _binary("Polygamma", "a", "x", _polygamma, _polygamma_grad)
 _binary("Zeta", "x", "q", _zeta, _zeta_grad)
