@@ -9,6 +9,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.sharding import NamedSharding
 
 from tfcompat._src.framework import checks, constant_value, errors, jax_compat, op_spec, run_limits, this_run
 from tfcompat._src.framework.host_context import HostContext
@@ -276,9 +277,9 @@ def run_cluster(cluster: Cluster, known: dict[Tensor, Any], values: dict[Tensor,
 def _call_program(program: Program, cluster: Cluster, inputs: tuple, known: dict[Tensor, Any], session: Any) -> Sequence[Any] | None:
     """Calls a program; its outputs, or None where it must run again with more room for growing arrays."""
     large = tuple([session.large_constant(t, known[t], cluster.place) for t in cluster.large])
-    if cluster.has_loops and cluster.place is None and jax_compat.compiles_to_cpu():
+    if cluster.has_loops and not isinstance(cluster.place, NamedSharding) and jax_compat.compiles_to_cpu():
         with run_limits.stoppable(session) as flag:
-            outputs, error = _called(program, cluster, inputs, (*large, flag.array), session)
+            outputs, error = _called(program, cluster, inputs, (*large, flag.array_on(cluster.place)), session)
     else:
         outputs, error = _called(program, cluster, inputs, large, session)
     if isinstance(error, ArrayOverflow):
