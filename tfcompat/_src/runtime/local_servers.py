@@ -86,7 +86,7 @@ class _ClusterValues(MutableMapping):
         self._graph, self._task_of, self._servers = graph, task_of, servers
         self._places: dict[str, dict[str, Any]] = {}
 
-    def _place(self, key: str) -> dict[str, Any]:
+    def place(self, key: str) -> dict[str, Any]:
         if key not in self._places:
             for op in self._graph.get_operations():
                 if op.type in HANDLE_OPS and variable_key(op) not in self._places:
