@@ -56,10 +56,11 @@ for _ in range(int(sys.argv[2])):
     try:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, exit if kind == "exit" else signal.default_int_handler)
-        signal.setitimer(signal.ITIMER_REAL, delays.uniform(1e-3, 2e-2))
+        signal.setitimer(signal.ITIMER_REAL, delays.uniform(1e-3, 2e-2), 2.0)  # again, as what a handler raises in a finalizer is lost
         while True:
             sess.run(train)
     except (KeyboardInterrupt, SystemExit):
+        signal.setitimer(signal.ITIMER_REAL, 0)
         saver.save(sess, sys.argv[3])
         a, b = sess.run([v, w])
         assert np.array_equal(a, b), (a, b)
@@ -137,7 +138,7 @@ def test_closing_a_session_cancels_its_loops(is_on_host, closes):
         run_limits.stop()
     thread.join(20)
     assert isinstance(raised[0], tf.errors.CancelledError)
-    assert "Loop execution was cancelled" in raised[0].message
+    assert raised[0].message in ("[_Derived_]Loop execution was cancelled.", "Session has been closed.")
     if not closes:
         assert session.run(v) == -1.0
 
@@ -156,20 +157,23 @@ v = tf.Variable(np.zeros(10, np.float32))
 train, more = tf.assign_add(v, tf.ones(10)), tf.assign_add(v, 2.0 * tf.ones(10))
 sess = tf.Session()
 sess.run(tf.global_variables_initializer())
-sess.run([train, more])
+for _ in range(3):
+    sess.run(train)
+    sess.run(more)
 came = 0
 
 def handler(*_):
     global came
     sess.run(more)
     came += 1
+    signal.setitimer(signal.ITIMER_REAL, 1e-3)
 
 signal.signal(signal.SIGALRM, handler)
-signal.setitimer(signal.ITIMER_REAL, 1e-3, 1e-3)
+signal.setitimer(signal.ITIMER_REAL, 1e-3)
 runs = 0
 while came < 50:
     sess.run(train)
     runs += 1
 signal.setitimer(signal.ITIMER_REAL, 0)
-print(sess.run(v)[0] == 3 + runs + 2 * came)
+print(sess.run(v)[0] == 9 + runs + 2 * came)
 """

@@ -216,12 +216,16 @@ def bytes_there(place: jax.Device | jax.sharding.Sharding | None) -> int:
     return stats.get("bytes_limit") or os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
-def shared_memory(size: int, dtype: Any) -> tuple[np.ndarray, jax.Array]:
-    """A vector of zeros, and an array of JAX in which, on a CPU, a program sees what is written there while it runs."""
+def aligned_zeros(size: int, dtype: Any) -> np.ndarray:
+    """A vector in memory that JAX takes over without a copy."""
     room = np.zeros(size * np.dtype(dtype).itemsize + _ALIGNMENT, np.uint8)
     start = -room.ctypes.data % _ALIGNMENT
-    memory = room[start : room.size - _ALIGNMENT + start].view(dtype)
-    return memory, jax.device_put(memory, may_alias=True)
+    return room[start : room.size - _ALIGNMENT + start].view(dtype)
+
+
+def shared_array(memory: np.ndarray, device: jax.Device | None) -> jax.Array:
+    """An array on a CPU device in which a program sees what is written to `memory` (of `aligned_zeros`) while it runs."""
+    return jax.device_put(memory, device, may_alias=True)
 
 
 def own_array(value: np.ndarray | jax.Array, place: jax.Device | jax.sharding.Sharding | None = None) -> jax.Array:

@@ -20,11 +20,18 @@ class MustWait(Exception):
 
 
 class StopFlag:
-    """Whether the loops of a run are to end. Compiled ones look at it in each iteration: on a CPU `array` shares its memory."""
+    """Whether the loops of a run are to end. Compiled ones look at it in each iteration, in memory that they share with it."""
 
     def __init__(self) -> None:
-        self._memory, self.array = jax_compat.shared_memory(2, np.int32)
+        self._memory = jax_compat.aligned_zeros(2, np.int32)
+        self._arrays: dict[Any, Any] = {}
         self.is_set = False
+
+    def array_on(self, device: Any) -> Any:
+        """The memory as an array on a CPU device of JAX, None for the default one."""
+        if device not in self._arrays:
+            self._arrays[device] = jax_compat.shared_array(self._memory, device)
+        return self._arrays[device]
 
     def set(self) -> None:
         self._memory[:] = 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import jax
@@ -27,7 +28,7 @@ class CompiledCall:
     run operations itself, between any two of them: what is left then is filed by whoever uses the variables next.
     """
 
-    __slots__ = ("_arguments", "_cluster", "_entries", "_may_begin", "_program", "_random_state", "_results", "_shapes", "_state", "_work")
+    __slots__ = ("_arguments", "_cluster", "_may_begin", "_prepared", "_program", "_random_state", "_results", "_shapes", "_state", "_work")
 
     def __init__(self, program: Program, cluster: Cluster, inputs: tuple, large: tuple, session: RunContext) -> None:
         self._program, self._cluster = program, cluster
@@ -40,7 +41,7 @@ class CompiledCall:
         self._arguments = (inputs, large, read, updated, rng)
         self._shapes = input_shapes(inputs)
         self._results: list[tuple] = []
-        self._entries: list[Any] = []
+        self._prepared: list[tuple] = []
         self._work: Work | None = None
 
     def make(self) -> bool:
@@ -53,7 +54,7 @@ class CompiledCall:
                 self._make_apart(call)
                 if shapes not in program.long:
                     program.quick[shapes] = call
-        except RuntimeError:
+        except (RuntimeError, ValueError):
             if not self._were_arguments_replaced():
                 raise
         return bool(self._results)
@@ -92,8 +93,18 @@ class CompiledCall:
             del held[key]
         return bool(replaced)
 
-    def prepare(self) -> tuple[list[Any], errors.OpError | None]:
-        """Makes ready what `leave` files: what the call gives, and the error of its first check that does not hold."""
+    def prepare(self) -> tuple[Sequence[Any], errors.OpError | None]:
+        """Makes ready what `leave` files, once: what the call gives, and the error of its first check that does not hold."""
+        try:
+            self._prepared.append(self._outcome())
+        except RuntimeError:
+            if not self._prepared:  # else a run of a signal's handler has filed the results, and has donated arrays among them
+                raise
+        _, outputs, error = self._prepared[0]
+        return outputs, error
+
+    def _outcome(self) -> tuple[Iterator[tuple[dict, dict]], Sequence[Any], errors.OpError | None]:
+        """What is to be filed, and what `prepare` gives."""
         cluster, (inputs, large, read, updated, rng) = self._cluster, self._arguments
         outputs, new_state, holds, moved = self._results[0]
         failed = holds is not None and not (holds := np.asarray(holds)).all()
@@ -106,13 +117,12 @@ class CompiledCall:
         if cluster.randoms and not isinstance(error, _UNDONE):
             steps = (*self._program.reserves[self._shapes].items(), *zip(self._program.moving[self._shapes], moved))
             entries.append(self._random_state.advanced(steps))
-        self._entries.append(iter(entries))
-        return self._program.structured(self._shapes, outputs), error
+        return iter(entries), self._program.structured(self._shapes, outputs), error
 
     def leave(self) -> None:
         """Files the new state; where a signal's handler has raised before it was there, whoever uses the variables next does."""
-        if self._entries:
-            put_all(self._entries[0])
+        if self._prepared:
+            put_all(self._prepared[0][0])
         elif self._results or self._work is not None and not self._take_begin():
             return
         unfiled = self._state.unfiled
@@ -126,10 +136,12 @@ class CompiledCall:
         elif self._work is None and not self._results:
             return
         try:
-            if self._results and not self._entries:
+            if self._results and not self._prepared:
                 self.prepare()
         except jax.errors.JaxRuntimeError:  # which the run has raised, unless it was left before
+            self._results.clear()
+        if self._prepared:
+            put_all(self._prepared[0][0])
+        elif not self._results:
             self._were_arguments_replaced()
-        if not self._results:
-            self._were_arguments_replaced()
-        self.leave()
+        self._state.unfiled.remove(self)

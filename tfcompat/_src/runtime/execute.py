@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.sharding import NamedSharding
 
 from tfcompat._src.framework import (
     array_memory,
@@ -189,9 +190,9 @@ def _call_program(program: Program, cluster: Cluster, inputs: tuple, known: dict
     large = tuple([session.large_constant(t, known[t], cluster.place) for t in cluster.large])
     if cluster.randoms:
         session.random_state.await_turn(cluster.randoms)
-    if cluster.has_loops and cluster.place is None and jax_compat.compiles_to_cpu():
+    if cluster.has_loops and not isinstance(cluster.place, NamedSharding) and jax_compat.compiles_to_cpu():
         with run_limits.stoppable(session) as flag:
-            outputs, error = _called(program, cluster, inputs, (*large, flag.array), session)
+            outputs, error = _called(program, cluster, inputs, (*large, flag.array_on(cluster.place)), session)
     else:
         outputs, error = _called(program, cluster, inputs, large, session)
     if isinstance(error, ArrayOverflow):

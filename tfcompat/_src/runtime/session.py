@@ -136,7 +136,7 @@ class BaseSession:
 
         Raises:
           RuntimeError: the session is closed or the graph empty. TypeError, ValueError: fetches or feeds are not of this graph.
-          errors.OpError: what went wrong while running; variables are then as they were.
+          errors.OpError: what went wrong while running; variables are then as before the step of the plan that failed.
         """
         self._check_open()
         if self._remote:
@@ -168,6 +168,10 @@ class BaseSession:
                 guessed_for = prepared.plans.get(prepared.plan_key(feeds, self.variable_state.values))
                 if guessed_for is not None:
                     guessed_for.seen.pop(input_shapes(feeds), None)
+            except errors.FailedPreconditionError as e:
+                if self._closed:  # by another thread, which has taken the variables away
+                    raise errors.CancelledError(None, None, "Session has been closed.") from e
+                raise
 
     def _prepare(self, fetches: Any, feed_dict: dict | None) -> tuple[PreparedRun, list[Any]]:
         """The prepared run and the converted feeds; made anew where they are not kept."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Container, Iterable, MutableMapping
+from collections.abc import Callable, Container, Iterable, MutableMapping
 from typing import Any, Protocol
 
 import jax
@@ -131,19 +131,23 @@ class VariableState:
         Raises:
           errors.FailedPreconditionError: the variable is not initialized.
         """
-        with self.lock:
-            value = self.values.get(key)
-            if value is None:
-                raise uninitialized(op)
-            return np.asarray(value)
+        return self._as_numpy(op, key, np.asarray)
 
     def read(self, op: Operation, key: str) -> np.ndarray:
         """The value as NumPy; FailedPreconditionError where the variable is not initialized."""
+        return self._as_numpy(op, key, lambda value: value if isinstance(value, np.ndarray) else jax_compat.to_numpy(value))
+
+    def _as_numpy(self, op: Operation, key: str, convert: Callable[[Any], np.ndarray]) -> np.ndarray:
         with self.lock:
-            value = self.values.get(key)
-            if value is None:
-                raise uninitialized(op)
-            return value if isinstance(value, np.ndarray) else jax_compat.to_numpy(value)
+            while True:
+                value = self.values.get(key)
+                if value is None:
+                    raise uninitialized(op)
+                try:
+                    return convert(value)
+                except RuntimeError:
+                    if self.held.get(key) is value:  # else a run of a signal's handler has donated it, and there is a new one
+                        raise
 
     def forget_lost(self) -> None:
         """Takes out the variables whose new value a failing device never delivered."""
