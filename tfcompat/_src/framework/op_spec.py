@@ -90,6 +90,7 @@ class Facts:
     Attributes:
       names_variable: its output is the name of a variable. is_placeholder: its output is to be fed.
       tells_status: it tells whether a variable has a value. forgets: it takes the value of a variable or a resource away.
+      does_nothing: it is there for control edges alone.
       rows_by: the input that says which rows are picked or added up. picks: whether they are picked out of the first input.
       row_count: where rows are added up, the input that says how many there are then.
       varying_length: how long results are depends on data.
@@ -109,6 +110,7 @@ class Facts:
     is_placeholder: bool = False
     tells_status: bool = False
     forgets: bool = False
+    does_nothing: bool = False
     rows_by: str = ""
     picks: bool = False
     row_count: str = ""

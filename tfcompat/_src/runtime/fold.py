@@ -9,7 +9,6 @@ import numpy as np
 
 from tfcompat._src.framework import errors
 from tfcompat._src.framework.constant_value import KnownShape, call_numpy_kernel, constant_of, is_constant
-from tfcompat._src.framework.op_spec import PURE
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
 
@@ -41,7 +40,7 @@ def _folded(op: Operation, values: list[Any]) -> tuple:
 
 def _needs_no_run(op: Operation, known: dict[Tensor, np.ndarray]) -> bool:
     """Whether waiting for an operation is no waiting at all, so that users of its waiters need not wait either."""
-    if not op._outputs and op.spec.effects == PURE:
+    if op.spec.facts.does_nothing:
         return all(_needs_no_run(c, known) for c in op._control_inputs)
     return bool(op._outputs) and all(t in known for t in op._outputs)
 

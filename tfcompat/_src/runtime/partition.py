@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework.op_spec import HOST, PURE
+from tfcompat._src.framework.op_spec import HOST
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.flow.array_origin import is_length
@@ -302,5 +302,5 @@ def _is_handle(tensor: Tensor) -> bool:
 
 
 def _does_nothing(cluster: Cluster) -> bool:
-    idle = all(isinstance(i, OpItem) and not i._outputs and i.effects == PURE for i in cluster.items)
+    idle = all(i.facts.does_nothing for i in cluster.items)
     return idle and not (cluster.outputs or cluster.updates or cluster.overwrites)

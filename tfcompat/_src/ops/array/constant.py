@@ -154,7 +154,8 @@ op(
     gradient=lambda op, *grads: list(grads), kernel=_pass, fold=True,
 )  # fmt: skip
 
-op("NoOp", "() -> ()", shape=si.no_outputs, gradient=NotDifferentiable("it has no outputs", raises=True), kernel=lambda: ())
+op("NoOp", "() -> ()", shape=si.no_outputs, gradient=NotDifferentiable("it has no outputs", raises=True), kernel=lambda: (),
+   facts=Facts(does_nothing=True))  # fmt: skip
 
 
 @export("identity")

@@ -8,7 +8,7 @@ from tfcompat._src.framework import dtypes, raw
 from tfcompat._src.framework import shape_inference as si
 from tfcompat._src.framework.function_body import is_listed
 from tfcompat._src.framework.indexed_slices import IndexedSlices
-from tfcompat._src.framework.op_spec import NotDifferentiable, op
+from tfcompat._src.framework.op_spec import Facts, NotDifferentiable, op
 from tfcompat._src.framework.scopes import colocate_with, control_dependencies, name_scope
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.array.fill import zeros, zeros_like
@@ -102,7 +102,7 @@ for _prefix, _type in (("", "T"), ("Ref", "Ref(T)")):
 
 
 op(
-    "ControlTrigger", "() -> ()", shape=si.no_outputs, kernel=lambda: (), fold=True,
+    "ControlTrigger", "() -> ()", shape=si.no_outputs, kernel=lambda: (), fold=True, facts=Facts(does_nothing=True),
     gradient=NotDifferentiable("it has no values", raises=True),
 )  # fmt: skip
 
