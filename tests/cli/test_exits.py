@@ -45,12 +45,13 @@ def ended(program, command=COMMAND):
     command = [*command, str(PROGRAMS / f"{program}.py")]
     path = os.pathsep.join(p for p in (str(ROOT), os.environ.get("PYTHONPATH")) if p)
     env = dict(os.environ, PYTHONPATH=path, PYTHONUNBUFFERED="1", JAX_PLATFORMS="cpu")
-    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    # Without a buffer: what stands in one after the first line, `communicate` does not see.
+    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0) as process:
         first = process.stdout.readline()
         began = time.monotonic()
         rest, errors = process.communicate(timeout=60)
         took = time.monotonic() - began
-    return process.returncode, first + rest, errors, took
+    return process.returncode, (first + rest).decode(), errors.decode(), took
 
 
 def check(program, status, output, command=COMMAND):
