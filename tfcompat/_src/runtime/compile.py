@@ -16,6 +16,7 @@ import numpy as np
 from jax.sharding import NamedSharding
 
 from tfcompat._src.framework import checks, errors, jax_compat
+from tfcompat._src.framework.helper_threads import Work, is_interruptible
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.recent import Recent
 from tfcompat._src.ops.flow.array_value import FIRST_CAPACITY, GROWTH
@@ -73,6 +74,7 @@ class Program:
         self.calls = Recent(dropped=self._forget)
         self.long: set[tuple] = set()
         self.quick: dict[tuple, Any] = {}
+        self._begun: dict[tuple, Work] = {}
         self._structures: dict[tuple, Any] = {}
         self._shown: dict[tuple, Callable] = {}
 
@@ -82,12 +84,28 @@ class Program:
         Raises:
           errors.ResourceExhaustedError: it needs more memory than the device has, which is found out before anything is donated.
         """
-        call = self.calls.get(shapes)
-        if call is None:
-            call = self.calls[shapes] = self._compiled(shapes, arguments)
+        while (call := self.calls.get(shapes)) is None:
+            self._compile(shapes, arguments)
         if isinstance(call, _FewRuns):
             call = self.calls[shapes] = call.after_one()
         return call.function if isinstance(call, _FewRuns) else call
+
+    def _compile(self, shapes: tuple, arguments: tuple) -> None:
+        """Compiles for these shapes, or waits where a run that a signal's handler has ended began with that."""
+        if not is_interruptible():
+            self._compile_here(shapes, arguments)
+            return
+        work = self._begun.get(shapes)
+        if work is None:
+            work = self._begun[shapes] = jax_compat.begin_apart(functools.partial(self._compile_here, shapes, arguments))
+        try:
+            work.wait()
+        finally:
+            if work.is_over:
+                self._begun.pop(shapes, None)
+
+    def _compile_here(self, shapes: tuple, arguments: tuple) -> None:
+        self.calls[shapes] = self._compiled(shapes, arguments)
 
     def structured(self, shapes: tuple, outputs: Sequence[Any]) -> Sequence[Any]:
         """Outputs of a call whose inputs have these shapes, with TensorArrays as such."""
@@ -115,7 +133,7 @@ class Program:
         if call is None:
             shown = jax_compat.jit(self._detached(lambda self, *arguments: self._traced(*arguments)[1][first]), donate=(), small=True)
             call = self._shown[shapes, first] = shown
-        return check.failure(check.merge_values([np.asarray(v) for v in call(*arguments)]))
+        return check.failure(check.merge_values(jax_compat.apart(lambda: [np.asarray(v) for v in call(*arguments)])))
 
     def _compiled(self, shapes: tuple, arguments: tuple) -> Callable:
         trace = self._detached(Program._trace)  # JAX traces once for all that is made of one object

@@ -64,17 +64,16 @@ class CompiledCall:
         the waiting, but not the call."""
         if is_interruptible():
             self._may_begin = [True]
-            self._work = Work(functools.partial(self._compile_and_call, call))
+            self._work = jax_compat.begin_apart(functools.partial(self._compile_and_call, call))
             self._work.wait()
         else:
             self._results.append(call(*self._arguments))
 
     def _compile_and_call(self, call: Any) -> None:
-        with jax_compat.x64():
-            call.lower(*self._arguments).compile()
-            if self._take_begin():
-                self._results.append(call(*self._arguments))
-                jax.block_until_ready(self._results)
+        call.lower(*self._arguments).compile()
+        if self._take_begin():
+            self._results.append(call(*self._arguments))
+            jax.block_until_ready(self._results)
 
     def _take_begin(self) -> bool:
         """Takes the right to begin the call, which one thread gets."""
