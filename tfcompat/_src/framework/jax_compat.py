@@ -93,22 +93,20 @@ def keep_programs(folder: str, store: Any) -> None:
 
 class x64(jax_threads.Using):  # noqa: N801
     """The context of all that uses JAX: 64-bit types are real, whatever `jax_enable_x64` says outside (quicker than `jax.enable_x64`),
-    and an exit of the interpreter knows that the thread is there. After an exception no trace goes on that was begun inside: JAX does
-    not end one where a signal's handler raises in what would end it.
+    and an exit of the interpreter knows that the thread is there. After an exception no trace goes on in the main thread: JAX does not
+    end one where a signal's handler raises in what would end it.
     """
 
-    __slots__ = ("_axes", "_outer", "_trace")
+    __slots__ = ("_outer",)
 
     def __enter__(self) -> None:
         super().__enter__()
-        self._trace, self._axes = trace_ctx.trace, trace_ctx.axis_env
         self._outer = _swap_x64(True)
 
     def __exit__(self, *raised: Any) -> None:
         _set_x64(self._outer)
-        if raised[0] is not None:
-            trace_ctx.set_trace(self._trace)
-            trace_ctx.set_axis_env(self._axes)
+        if raised[0] is not None and is_interruptible():
+            trace_ctx.reset()
         super().__exit__()
 
 

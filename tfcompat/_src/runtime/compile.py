@@ -6,7 +6,7 @@ import functools
 import math
 import operator
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,7 +59,8 @@ class Program:
     gives (outputs, or one number where there are none, to wait for; new values of the updated and overwritten variables, a vector of
     which checks hold or None, how far random operations in loops and branches have moved on). Outputs are flat: JAX makes them
     without Python code. The updated variables are donated. `capacity` is the room of growing TensorArrays. `long` are the input
-    shapes for which a call may take seconds, `quick` has the function that was called before for others.
+    shapes for which a call may take seconds, `called` has the function that was called before for others, and `quick` the
+    one that will not be replaced. `structures` are those of outputs, where they are no flat arrays.
     """
 
     def __init__(self, cluster: Cluster, known: dict[Any, np.ndarray], statics: list[np.ndarray], capacity: int = FIRST_CAPACITY) -> None:
@@ -73,9 +74,10 @@ class Program:
         self.capacity = capacity
         self.calls = Recent(dropped=self._forget)
         self.long: set[tuple] = set()
+        self.called: dict[tuple, Any] = {}
         self.quick: dict[tuple, Any] = {}
         self._begun: dict[tuple, Work] = {}
-        self._structures: dict[tuple, Any] = {}
+        self.structures: dict[tuple, Any] = {}
         self._shown: dict[tuple, Callable] = {}
 
     def call_for(self, shapes: tuple, arguments: tuple) -> Any:
@@ -89,6 +91,13 @@ class Program:
         if isinstance(call, _FewRuns):
             call = self.calls[shapes] = call.after_one()
         return call.function if isinstance(call, _FewRuns) else call
+
+    def note_call(self, shapes: tuple, call: Any) -> None:
+        """Notes that a function was called, so that JAX needs no Python code to call it again."""
+        if shapes not in self.long:
+            self.called[shapes] = call
+            if self.calls.get(shapes) is call:
+                self.quick[shapes] = call
 
     def _compile(self, shapes: tuple, arguments: tuple) -> None:
         """Compiles for these shapes, or waits where a run that a signal's handler has ended began with that."""
@@ -107,14 +116,9 @@ class Program:
     def _compile_here(self, shapes: tuple, arguments: tuple) -> None:
         self.calls[shapes] = self._compiled(shapes, arguments)
 
-    def structured(self, shapes: tuple, outputs: Sequence[Any]) -> Sequence[Any]:
-        """Outputs of a call whose inputs have these shapes, with TensorArrays as such."""
-        structure = self._structures[shapes]
-        return outputs if structure is None else jax.tree.unflatten(structure, outputs)
-
     def _forget(self, shapes: tuple) -> None:
         """Lets go of what belongs to a call that is no longer kept."""
-        for notes in (self.checks, self.largest, self.reserves, self.moving, self._structures, self.quick):
+        for notes in (self.checks, self.largest, self.reserves, self.moving, self.structures, self.called, self.quick):
             notes.pop(shapes, None)
         self.long.discard(shapes)
         self._shown = {key: call for key, call in self._shown.items() if key[0] != shapes}
@@ -210,7 +214,9 @@ class Program:
         outputs = tuple(jax.tree.map(jnp.asarray, frame.values.get(t)) for t in cluster.outputs) or (jnp.zeros((), bool),)
         leaves, structure = jax.tree.flatten(outputs)
         is_flat = len(leaves) == len(outputs) and all(map(operator.is_, leaves, outputs))
-        self._structures[shapes], outputs = None if is_flat else structure, tuple(leaves)
+        outputs = tuple(leaves)
+        if not is_flat:
+            self.structures[shapes] = structure
         self._heeds_flag = STOPPING.is_used
         if isinstance(cluster.place, NamedSharding):
             outputs, new_state = jax.lax.with_sharding_constraint((outputs, new_state), cluster.place)

@@ -61,8 +61,9 @@ def execute(
       step that failed.
     """
     state = session.variable_state
+    there = state.values
     for key, op in plan.required_keys:
-        if key not in state.values:
+        if key not in there:
             raise uninitialized(op)
     try:
         values = _run_single(plan, feeds, session, lent)
