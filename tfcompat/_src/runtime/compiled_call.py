@@ -12,7 +12,7 @@ import numpy as np
 from tfcompat._src.framework import errors, jax_compat
 from tfcompat._src.framework.helper_threads import Work, is_interruptible
 from tfcompat._src.ops.flow.array_value import ArrayOverflow
-from tfcompat._src.runtime.compile import Program, input_shapes
+from tfcompat._src.runtime.compile import Program
 from tfcompat._src.runtime.plan import Cluster, WrongGuess
 from tfcompat._src.runtime.run_context import RunContext
 from tfcompat._src.runtime.variable_state import put_all
@@ -31,7 +31,7 @@ class CompiledCall:
     _work: Work | None = None
     """The call in a helper thread, where it is made there."""
 
-    def __init__(self, program: Program, cluster: Cluster, inputs: tuple, large: tuple, session: RunContext) -> None:
+    def __init__(self, program: Program, cluster: Cluster, inputs: tuple, shapes: tuple, large: tuple, session: RunContext) -> None:
         self._program, self._cluster = program, cluster
         self._state = state = session.variable_state
         self._random_state = randoms = session.random_state
@@ -40,7 +40,7 @@ class CompiledCall:
         read = state.on_device(cluster.reads, cluster.read_keys, place) if cluster.reads else ()
         updated = state.on_device(cluster.updates, cluster.update_keys, place) if cluster.updates else ()
         self._arguments = (inputs, large, read, updated, rng)
-        self._shapes = input_shapes(inputs)
+        self._shapes = shapes
         self._results: list[tuple] = []
         self._prepared: list[tuple] = []
 
