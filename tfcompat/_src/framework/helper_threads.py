@@ -1,4 +1,4 @@
-"""Work that a signal's handler can leave alone: it goes on in a thread of its own, while the main thread waits.
+"""Work that no signal's handler stops: it goes on in a thread of its own, while the main thread waits.
 
 Python runs handlers of signals in the main thread alone, between two of its bytecodes. So they never stop what a helper thread does,
 and they need not wait for a call into C that takes long: waiting for a lock is ended by a handler that raises.
@@ -47,9 +47,17 @@ class Work:
     def wait(self) -> Any:
         """The result, when it is there; raises what the function raised, or at once what a signal's handler does."""
         self.join()
-        if self.error is not None:
-            raise self.error
-        return self.result
+        error, self.error = self.error, None
+        if error is None:
+            return self.result
+        try:
+            raise error
+        finally:
+            del error  # its traceback holds this frame
+
+    @property
+    def is_over(self) -> bool:
+        return not self._running.locked()
 
     def join(self) -> None:
         """Waits until the function has come back."""
@@ -72,10 +80,3 @@ class _Helper:
 def is_interruptible() -> bool:
     """Whether handlers of signals run in this thread, so that work is to be done apart: not where the process ends."""
     return threading.current_thread() is threading.main_thread() and not jax_threads.is_exiting()
-
-
-def interruptibly(function: Callable[[], Any]) -> Any:
-    """Calls a function that blocks in C, so that signals are handled meanwhile; it goes on where a handler raises."""
-    if not is_interruptible():
-        return function()
-    return Work(function).wait()

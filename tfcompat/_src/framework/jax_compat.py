@@ -18,7 +18,7 @@ import jaxlib
 import numpy as np
 
 from tfcompat._src.framework import jax_threads
-from tfcompat._src.framework.helper_threads import interruptibly
+from tfcompat._src.framework.helper_threads import Work, is_interruptible
 
 SUPPORTED = "jax>=0.10,<0.13"
 """What pyproject.toml asks for."""
@@ -93,22 +93,20 @@ def keep_programs(folder: str, store: Any) -> None:
 
 class x64(jax_threads.Using):  # noqa: N801
     """The context of all that uses JAX: 64-bit types are real, whatever `jax_enable_x64` says outside (quicker than `jax.enable_x64`),
-    and an exit of the interpreter knows that the thread is there. After an exception no trace goes on that was begun inside: JAX does
-    not end one where a signal's handler raises in what would end it.
+    and an exit of the interpreter knows that the thread is there. After an exception no trace goes on in the main thread: JAX does not
+    end one where a signal's handler raises in what would end it.
     """
 
-    __slots__ = ("_axes", "_outer", "_trace")
+    __slots__ = ("_outer",)
 
     def __enter__(self) -> None:
         super().__enter__()
-        self._trace, self._axes = trace_ctx.trace, trace_ctx.axis_env
         self._outer = _swap_x64(True)
 
     def __exit__(self, *raised: Any) -> None:
         _set_x64(self._outer)
-        if raised[0] is not None:
-            trace_ctx.set_trace(self._trace)
-            trace_ctx.set_axis_env(self._axes)
+        if raised[0] is not None and is_interruptible():
+            trace_ctx.reset()
         super().__exit__()
 
 
@@ -206,10 +204,25 @@ def call_at_once(function: Any, arguments: tuple, results: list) -> bool:
     return True
 
 
+def begin_apart(function: Callable[[], Any]) -> Work:
+    """Lets a helper thread call a function that runs Python code of JAX, whose notes a handler of a signal that raises would spoil."""
+
+    def call() -> Any:
+        with x64():
+            return function()
+
+    return Work(call)
+
+
+def apart(function: Callable[[], Any]) -> Any:
+    """The result of a function that is called as by `begin_apart`, where handlers of signals run in this thread."""
+    return begin_apart(function).wait() if is_interruptible() else function()
+
+
 def cost(function: Any, arguments: tuple) -> tuple[int, float]:
     """Compiles a jitted function for arguments: the bytes that a call allocates beside them, and its floating-point operations, where
     every loop goes round once."""
-    program = interruptibly(function.lower(*arguments).compile)
+    program = function.lower(*arguments).compile()
     memory, costs = program.memory_analysis(), program.cost_analysis() or {}
     needed = 0 if memory is None else memory.temp_size_in_bytes + memory.output_size_in_bytes - memory.alias_size_in_bytes
     return needed, costs.get("flops", 0.0)

@@ -6,7 +6,7 @@ import functools
 import math
 import operator
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 from jax.sharding import NamedSharding
 
 from tfcompat._src.framework import checks, errors, jax_compat
+from tfcompat._src.framework.helper_threads import Work, is_interruptible
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.recent import Recent
 from tfcompat._src.ops.flow.array_value import FIRST_CAPACITY, GROWTH
@@ -58,7 +59,8 @@ class Program:
     gives (outputs, or one number where there are none, to wait for; new values of the updated and overwritten variables, a vector of
     which checks hold or None, how far random operations in loops and branches have moved on). Outputs are flat: JAX makes them
     without Python code. The updated variables are donated. `capacity` is the room of growing TensorArrays. `long` are the input
-    shapes for which a call may take seconds, `quick` has the function that was called before for others.
+    shapes for which a call may take seconds, `called` has the function that was called before for others, and `quick` the
+    one that will not be replaced. `structures` are those of outputs, where they are no flat arrays.
     """
 
     def __init__(self, cluster: Cluster, known: dict[Any, np.ndarray], statics: list[np.ndarray], capacity: int = FIRST_CAPACITY) -> None:
@@ -72,8 +74,10 @@ class Program:
         self.capacity = capacity
         self.calls = Recent(dropped=self._forget)
         self.long: set[tuple] = set()
+        self.called: dict[tuple, Any] = {}
         self.quick: dict[tuple, Any] = {}
-        self._structures: dict[tuple, Any] = {}
+        self._begun: dict[tuple, Work] = {}
+        self.structures: dict[tuple, Any] = {}
         self._shown: dict[tuple, Callable] = {}
 
     def call_for(self, shapes: tuple, arguments: tuple) -> Any:
@@ -82,21 +86,39 @@ class Program:
         Raises:
           errors.ResourceExhaustedError: it needs more memory than the device has, which is found out before anything is donated.
         """
-        call = self.calls.get(shapes)
-        if call is None:
-            call = self.calls[shapes] = self._compiled(shapes, arguments)
+        while (call := self.calls.get(shapes)) is None:
+            self._compile(shapes, arguments)
         if isinstance(call, _FewRuns):
             call = self.calls[shapes] = call.after_one()
         return call.function if isinstance(call, _FewRuns) else call
 
-    def structured(self, shapes: tuple, outputs: Sequence[Any]) -> Sequence[Any]:
-        """Outputs of a call whose inputs have these shapes, with TensorArrays as such."""
-        structure = self._structures[shapes]
-        return outputs if structure is None else jax.tree.unflatten(structure, outputs)
+    def note_call(self, shapes: tuple, call: Any) -> None:
+        """Notes that a function was called, so that JAX needs no Python code to call it again."""
+        if shapes not in self.long:
+            self.called[shapes] = call
+            if self.calls.get(shapes) is call:
+                self.quick[shapes] = call
+
+    def _compile(self, shapes: tuple, arguments: tuple) -> None:
+        """Compiles for these shapes, or waits where a run that a signal's handler has ended began with that."""
+        if not is_interruptible():
+            self._compile_here(shapes, arguments)
+            return
+        work = self._begun.get(shapes)
+        if work is None:
+            work = self._begun[shapes] = jax_compat.begin_apart(functools.partial(self._compile_here, shapes, arguments))
+        try:
+            work.wait()
+        finally:
+            if work.is_over:
+                self._begun.pop(shapes, None)
+
+    def _compile_here(self, shapes: tuple, arguments: tuple) -> None:
+        self.calls[shapes] = self._compiled(shapes, arguments)
 
     def _forget(self, shapes: tuple) -> None:
         """Lets go of what belongs to a call that is no longer kept."""
-        for notes in (self.checks, self.largest, self.reserves, self.moving, self._structures, self.quick):
+        for notes in (self.checks, self.largest, self.reserves, self.moving, self.structures, self.called, self.quick):
             notes.pop(shapes, None)
         self.long.discard(shapes)
         self._shown = {key: call for key, call in self._shown.items() if key[0] != shapes}
@@ -115,7 +137,7 @@ class Program:
         if call is None:
             shown = jax_compat.jit(self._detached(lambda self, *arguments: self._traced(*arguments)[1][first]), donate=(), small=True)
             call = self._shown[shapes, first] = shown
-        return check.failure(check.merge_values([np.asarray(v) for v in call(*arguments)]))
+        return check.failure(check.merge_values(jax_compat.apart(lambda: [np.asarray(v) for v in call(*arguments)])))
 
     def _compiled(self, shapes: tuple, arguments: tuple) -> Callable:
         trace = self._detached(Program._trace)  # JAX traces once for all that is made of one object
@@ -192,7 +214,9 @@ class Program:
         outputs = tuple(jax.tree.map(jnp.asarray, frame.values.get(t)) for t in cluster.outputs) or (jnp.zeros((), bool),)
         leaves, structure = jax.tree.flatten(outputs)
         is_flat = len(leaves) == len(outputs) and all(map(operator.is_, leaves, outputs))
-        self._structures[shapes], outputs = None if is_flat else structure, tuple(leaves)
+        outputs = tuple(leaves)
+        if not is_flat:
+            self.structures[shapes] = structure
         self._heeds_flag = STOPPING.is_used
         if isinstance(cluster.place, NamedSharding):
             outputs, new_state = jax.lax.with_sharding_constraint((outputs, new_state), cluster.place)

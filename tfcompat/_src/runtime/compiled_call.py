@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -12,7 +12,7 @@ import numpy as np
 from tfcompat._src.framework import errors, jax_compat
 from tfcompat._src.framework.helper_threads import Work, is_interruptible
 from tfcompat._src.ops.flow.array_value import ArrayOverflow
-from tfcompat._src.runtime.compile import Program, input_shapes
+from tfcompat._src.runtime.compile import Program
 from tfcompat._src.runtime.plan import Cluster, WrongGuess
 from tfcompat._src.runtime.run_context import RunContext
 from tfcompat._src.runtime.variable_state import put_all
@@ -28,9 +28,10 @@ class CompiledCall:
     run operations itself, between any two of them: what is left then is filed by whoever uses the variables next.
     """
 
-    __slots__ = ("_arguments", "_cluster", "_may_begin", "_prepared", "_program", "_random_state", "_results", "_shapes", "_state", "_work")
+    _work: Work | None = None
+    """The call in a helper thread, where it is made there."""
 
-    def __init__(self, program: Program, cluster: Cluster, inputs: tuple, large: tuple, session: RunContext) -> None:
+    def __init__(self, program: Program, cluster: Cluster, inputs: tuple, shapes: tuple, large: tuple, session: RunContext) -> None:
         self._program, self._cluster = program, cluster
         self._state = state = session.variable_state
         self._random_state = randoms = session.random_state
@@ -39,21 +40,19 @@ class CompiledCall:
         read = state.on_device(cluster.reads, cluster.read_keys, place) if cluster.reads else ()
         updated = state.on_device(cluster.updates, cluster.update_keys, place) if cluster.updates else ()
         self._arguments = (inputs, large, read, updated, rng)
-        self._shapes = input_shapes(inputs)
+        self._shapes = shapes
         self._results: list[tuple] = []
         self._prepared: list[tuple] = []
-        self._work: Work | None = None
 
     def make(self) -> bool:
         """Calls the program; false where it was not called, since a signal's handler has changed variables meanwhile."""
         shapes, program = self._shapes, self._program
-        call = program.call_for(shapes, self._arguments)
+        call = program.quick.get(shapes) or program.call_for(shapes, self._arguments)
         try:
-            is_quick = program.quick.get(shapes) is call
-            if not (is_quick and jax_compat.call_at_once(call, self._arguments, self._results)):
+            was_called = program.called.get(shapes) is call
+            if not (was_called and jax_compat.call_at_once(call, self._arguments, self._results)):
                 self._make_apart(call)
-                if shapes not in program.long:
-                    program.quick[shapes] = call
+                program.note_call(shapes, call)
         except (RuntimeError, ValueError):
             if not self._were_arguments_replaced():
                 raise
@@ -64,17 +63,16 @@ class CompiledCall:
         the waiting, but not the call."""
         if is_interruptible():
             self._may_begin = [True]
-            self._work = Work(functools.partial(self._compile_and_call, call))
+            self._work = jax_compat.begin_apart(functools.partial(self._compile_and_call, call))
             self._work.wait()
         else:
             self._results.append(call(*self._arguments))
 
     def _compile_and_call(self, call: Any) -> None:
-        with jax_compat.x64():
-            call.lower(*self._arguments).compile()
-            if self._take_begin():
-                self._results.append(call(*self._arguments))
-                jax.block_until_ready(self._results)
+        call.lower(*self._arguments).compile()
+        if self._take_begin():
+            self._results.append(call(*self._arguments))
+            jax.block_until_ready(self._results)
 
     def _take_begin(self) -> bool:
         """Takes the right to begin the call, which one thread gets."""
@@ -95,29 +93,30 @@ class CompiledCall:
 
     def prepare(self) -> tuple[Sequence[Any], errors.OpError | None]:
         """Makes ready what `leave` files, once: what the call gives, and the error of its first check that does not hold."""
+        cluster, program, shapes = self._cluster, self._program, self._shapes
+        inputs, large, read, updated, rng = self._arguments
+        outputs, new_state, holds, moved = self._results[0]
+        error, kept, entries = None, new_state, []
         try:
-            self._prepared.append(self._outcome())
+            failed = holds is not None and not (holds := np.asarray(holds)).all()
+            if new_state or read:
+                owned = {*map(id, read), *map(id, new_state)}
+                outputs = [jax_compat.to_numpy(o) if id(o) in owned else o for o in outputs]
+            if failed:
+                kept = new_state[: len(updated)]
+                error = program.failure(holds, (inputs, large, read, kept, rng))
         except RuntimeError:
             if not self._prepared:  # else a run of a signal's handler has filed the results, and has donated arrays among them
                 raise
-        _, outputs, error = self._prepared[0]
-        return outputs, error
-
-    def _outcome(self) -> tuple[Iterator[tuple[dict, dict]], Sequence[Any], errors.OpError | None]:
-        """What is to be filed, and what `prepare` gives."""
-        cluster, (inputs, large, read, updated, rng) = self._cluster, self._arguments
-        outputs, new_state, holds, moved = self._results[0]
-        failed = holds is not None and not (holds := np.asarray(holds)).all()
-        kept = new_state[: len(updated)] if failed else new_state
-        if new_state or read:
-            owned = {*map(id, read), *map(id, new_state)}
-            outputs = [jax_compat.to_numpy(o) if id(o) in owned else o for o in outputs]
-        error = self._program.failure(holds, (inputs, large, read, kept, rng)) if failed else None
-        entries = self._state.entries(cluster.written_keys, kept) if kept else []
+        if kept:
+            entries = self._state.entries(cluster.written_keys, kept)
         if cluster.randoms and not isinstance(error, _UNDONE):
-            steps = (*self._program.reserves[self._shapes].items(), *zip(self._program.moving[self._shapes], moved))
+            steps = (*program.reserves[shapes].items(), *zip(program.moving[shapes], moved))
             entries.append(self._random_state.advanced(steps))
-        return iter(entries), self._program.structured(self._shapes, outputs), error
+        if shapes in program.structures:
+            outputs = jax.tree.unflatten(program.structures[shapes], outputs)
+        self._prepared.append((iter(entries), outputs, error))
+        return self._prepared[0][1:]
 
     def leave(self) -> None:
         """Files the new state; where a signal's handler has raised before it was there, whoever uses the variables next does."""

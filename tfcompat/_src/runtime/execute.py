@@ -61,8 +61,9 @@ def execute(
       step that failed.
     """
     state = session.variable_state
+    there = state.values
     for key, op in plan.required_keys:
-        if key not in state.values:
+        if key not in there:
             raise uninitialized(op)
     try:
         values = _run_single(plan, feeds, session, lent)
@@ -81,9 +82,9 @@ def _run_single(plan: Plan, feeds: list[Any], session: RunContext, lent: bool) -
     cluster, positions = plan.single
     inputs = tuple([feeds[i] for i in positions])
     program = cluster.programs.get(())
-    if program is None or input_shapes(inputs) not in program.calls:
+    if program is None or (shapes := input_shapes(inputs)) not in program.calls:
         return None
-    outputs = _call_program(program, cluster, inputs, plan.known, session)
+    outputs = _call_program(program, cluster, inputs, shapes, plan.known, session)
     if outputs is None:
         return None
     if lent and not cluster.outputs:  # else a fetch waits for it
@@ -180,21 +181,24 @@ def run_cluster(cluster: Cluster, known: dict[Tensor, Any], values: dict[Tensor,
     """One compiled call: gathers inputs and state, calls, files outputs and new state."""
     inputs = tuple([_device_input(_filled_up(values[t]) if t in cluster.counted else values[t], cluster.place) for t in cluster.inputs])
     program = program_for(cluster, known, values, FIRST_CAPACITY)
-    while (outputs := _call_program(program, cluster, inputs, known, session)) is None:
+    shapes = input_shapes(inputs)
+    while (outputs := _call_program(program, cluster, inputs, shapes, known, session)) is None:
         program = program_for(cluster, known, values, program.capacity * 4)
     values.update(zip(cluster.results, outputs))
 
 
-def _call_program(program: Program, cluster: Cluster, inputs: tuple, known: dict[Tensor, Any], session: RunContext) -> Sequence[Any] | None:
+def _call_program(
+    program: Program, cluster: Cluster, inputs: tuple, shapes: tuple, known: dict[Tensor, Any], session: RunContext
+) -> Sequence[Any] | None:  # fmt: skip
     """Calls a program; its outputs, or None where it must run again with more room for growing arrays."""
     large = tuple([session.large_constant(t, known[t], cluster.place) for t in cluster.large])
     if cluster.randoms:
         session.random_state.await_turn(cluster.randoms)
     if cluster.has_loops and not isinstance(cluster.place, NamedSharding) and jax_compat.compiles_to_cpu():
         with run_limits.stoppable(session) as flag:
-            outputs, error = _called(program, cluster, inputs, (*large, flag.array_on(cluster.place)), session)
+            outputs, error = _called(program, cluster, inputs, shapes, (*large, flag.array_on(cluster.place)), session)
     else:
-        outputs, error = _called(program, cluster, inputs, large, session)
+        outputs, error = _called(program, cluster, inputs, shapes, large, session)
     if isinstance(error, ArrayOverflow):
         return None
     if error is not None:
@@ -203,7 +207,7 @@ def _call_program(program: Program, cluster: Cluster, inputs: tuple, known: dict
 
 
 def _called(
-    program: Program, cluster: Cluster, inputs: tuple, large: tuple, session: RunContext
+    program: Program, cluster: Cluster, inputs: tuple, shapes: tuple, large: tuple, session: RunContext
 ) -> tuple[Sequence[Any], errors.OpError | None]:
     """What a call gives, and its first failed check; the new state is filed, or will be when it is wanted."""
     state = session.variable_state
@@ -211,7 +215,7 @@ def _called(
         while True:
             if state.unfiled:
                 state.file_left()
-            call = CompiledCall(program, cluster, inputs, large, session)
+            call = CompiledCall(program, cluster, inputs, shapes, large, session)
             try:
                 state.unfiled.append(call)
                 if call.make():
