@@ -5,7 +5,7 @@ TensorFlow 1.15.5 sees the same, but for arrays at multiples of 64 bytes, which 
 
 import array_boundaries as boundaries
 import pytest
-from tfcompat._src.runtime.eager import eager_mode
+from tfcompat._src.eager.mode import eager_mode
 
 import tfcompat as tf
 
