@@ -122,6 +122,8 @@ def _parse_default(text: str, element_kind: str, is_list: bool) -> Any:
     value = ast.literal_eval(text)
     if element_kind == "string":
         return [v.encode("latin-1") for v in value] if is_list else value.encode("latin-1")
+    if element_kind == "float":
+        return [float(v) for v in value] if is_list else float(value)
     return value
 
 

@@ -179,7 +179,8 @@ def parse(proto) -> np.ndarray:
     else:
         flat = _stored_numbers(values, storage, np.dtype(dtype.as_numpy_dtype))
     if flat.size < 2:
-        return np.broadcast_to(flat[0] if flat.size else flat.dtype.type(0) if flat.dtype != object else b"", dims)
+        nothing = np.array(b"" if flat.dtype == object else 0, flat.dtype)
+        return np.broadcast_to(flat.reshape(()) if flat.size else nothing, dims)
     try:
         return _filled(flat[:size], size).reshape(dims)
     except MemoryError as e:
