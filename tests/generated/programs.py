@@ -61,12 +61,12 @@ def _usage(op, given):
     effects = spec.effects
     if effects.is_stateful or effects.reads or effects.writes or effects.external or not op.inputs or not op.outputs:
         return None
-    if op.type in NOT_ALONE or op_spec.find(op.type) is None or raw.missing_arguments(spec.signature, {*spec.signature.input_index, *op._attrs}):
+    if op.type in NOT_ALONE or op_spec.find(op.type) is None or raw.missing_arguments(spec.signature, {*spec.signature.input_index, *op.attrs}):
         return None
     for t in (*op.inputs, *op.outputs):
         if t.dtype.name in ("resource", "variant", "string") or t.dtype._is_ref_dtype or t.dtype.is_quantized:
             return None
-    attrs = {name: op._attrs[name] for name in spec.signature.explicit if name in op._attrs}
+    attrs = {name: op.attrs[name] for name in spec.signature.explicit if name in op.attrs}
     if any(spec.signature.attrs[name].element_kind == "func" for name in attrs):
         return None
     inputs = tuple((t.dtype.name, t._sizes, _value(t, given)) for t in op.inputs)
@@ -176,5 +176,5 @@ class Drawing:
 def _shown(value):
     if value.op.type != "Const":
         return value.name
-    array = value.op._attrs["value"]
+    array = value.op.attrs["value"]
     return f"{array.dtype}{list(array.shape)}{array.ravel()[:6].tolist()}{'...' if array.size > 6 else ''}"

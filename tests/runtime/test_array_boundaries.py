@@ -5,9 +5,9 @@ TensorFlow 1.15.5 sees the same, but for arrays at multiples of 64 bytes, which 
 
 import array_boundaries as boundaries
 import pytest
-from tfcompat._src.eager.mode import eager_mode
 
 import tfcompat as tf
+from tfcompat._src.eager.mode import eager_mode
 
 COUNTED = ("one_buffer_of_a_generator", "eager_buffer_of_a_generator")
 """The rows in which a buffer has been filled with 1, 2 and 3."""

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import shape_memory
-from tfcompat._src.eager.mode import eager_graph, eager_mode
 
 import tfcompat as tf
+from tfcompat._src.eager.mode import eager_graph, eager_mode
 from tfcompat._src.framework.recent import SHAPES, Recent
 
 MORE = SHAPES + 8

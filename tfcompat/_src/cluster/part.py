@@ -41,7 +41,7 @@ class Part:
         ends = []
         consumed = {source for op in graph.get_operations() for source in (*(t.op for t in op.inputs), *op.control_inputs)}
         for op in graph.get_operations():
-            is_clients = op.type in (*transfer_ops.SEND, *transfer_ops.RECV) and op._attrs["client_terminated"]
+            is_clients = op.type in (*transfer_ops.SEND, *transfer_ops.RECV) and op.attrs["client_terminated"]
             if is_clients and op.type in transfer_ops.RECV:
                 self._feeds[transfer_ops.key_of(op)] = op.outputs[0]
             elif is_clients:
@@ -49,10 +49,10 @@ class Part:
             elif op not in consumed:
                 ends.append(op)
             if not is_clients and op.type in transfer_ops.SEND:
-                self._sent.append((transfer_ops.key_of(op), op._attrs["T"]))
+                self._sent.append((transfer_ops.key_of(op), op.attrs["T"]))
             if not is_clients and op.type in transfer_ops.RECV and not op.control_inputs:
                 key = transfer_ops.key_of(op)
-                together = (op._attrs["send_device"], op._attrs.get(STAGE, key))
+                together = (op.attrs["send_device"], op.attrs.get(STAGE, key))
                 self.received.setdefault(together, []).append(key)
         self._wanted = [*self._fetches.values(), *ends]
         _check_control_flow(graph)
@@ -89,8 +89,8 @@ class Part:
 def _check_control_flow(graph: Graph) -> None:
     """NotImplementedError where a part of another master may have to tell other tasks of branches and iterations while it runs."""
     ops = graph.get_operations()
-    crossing = [op for op in ops if op.type in (*transfer_ops.SEND, *transfer_ops.RECV) and not op._attrs["client_terminated"]]
-    if any(STAGE in op._attrs for op in crossing):
+    crossing = [op for op in ops if op.type in (*transfer_ops.SEND, *transfer_ops.RECV) and not op.attrs["client_terminated"]]
+    if any(STAGE in op.attrs for op in crossing):
         return
     receives = {op for op in crossing if op.type in transfer_ops.RECV}
     looped = {op for members in loops(ops) for op in members}

@@ -64,7 +64,7 @@ def loops(ops: list[Operation]) -> list[list[Operation]]:
     for op in ops:
         sources = [t.op for t in op.inputs if t.op.type not in _BACK_EDGE] + list(op.control_inputs)
         inside = max((_frame_behind(s, frames) for s in sources), key=len, default=())
-        frames[op] = (*inside, op._attrs["frame_name"]) if op.type in ENTER else inside
+        frames[op] = (*inside, op.attrs["frame_name"]) if op.type in ENTER else inside
         if frames[op]:
             loops.setdefault(frames[op][0], []).append(op)
     return list(loops.values())

@@ -17,13 +17,13 @@ _NO_GRADIENT = NotDifferentiable("the tensor goes to another task")
 
 def key_of(node: Operation) -> str:
     """The key under which a node sends or receives."""
-    attrs = node._attrs
+    attrs = node.attrs
     send, receive, name = (attrs[key].decode() for key in ("send_device", "recv_device", "tensor_name"))
     return str(rendezvous.Key(send, attrs["send_device_incarnation"] % (1 << 64), receive, name))
 
 
 def _send(context: Any, tensor: Any) -> tuple:
-    dtype: dtypes.DType = context.op._attrs["T"]
+    dtype: dtypes.DType = context.op.attrs["T"]
     rendezvous.current().put(key_of(context.op), rendezvous.Arrived(wire.on_host(tensor), dtype))
     return ()
 

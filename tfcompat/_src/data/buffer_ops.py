@@ -113,7 +113,7 @@ def _prefetch(context: Any, input_dataset: Any, buffer_size: Any) -> DatasetValu
 
 def _cache(context: Any, input_dataset: Any, filename: Any, cache: Any = None) -> DatasetValue:
     source, path = dataset_of(input_dataset), filename.item().decode()
-    kinds = list(context.op._attrs["output_types"])
+    kinds = list(context.op.attrs["output_types"])
     owner = object()
 
     def start(scope: Scope) -> Next:

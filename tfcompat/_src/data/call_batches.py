@@ -174,7 +174,7 @@ def _joined(tasks: list[_Task], allowed: Sequence[int]) -> list[np.ndarray]:
 
 
 def _queue_of(context: Any) -> BatchQueue:
-    attrs = context.op._attrs
+    attrs = context.op.attrs
     _check_allowed(attrs["allowed_batch_sizes"], attrs["max_batch_size"])
     if not may_wait():
         raise MustWait
@@ -368,13 +368,13 @@ def _called(tasks: list[_Task], allowed: Sequence[int], kinds: Sequence[Any]) ->
 
 def _batch_function(context, inputs, captured, *, allowed_batch_sizes):
     node = context.op
-    wanted, given = len(node._graph._get_function(node._attrs["f"].name).body.inputs), len(inputs) + len(captured)
+    wanted, given = len(node._graph._get_function(node.attrs["f"].name).body.inputs), len(inputs) + len(captured)
     if wanted != given:
         raise invalid(f"Expects {wanted} arguments, but {given} {'is' if given == 1 else 'are'} provided")
     queue = _queue_of(context)
     call = HostFunction(context, "f", captured, len(inputs)).bound(Scope(context.session))
     task = _rows_of(_Task(inputs, captured, call))
-    return (queue.run(task, lambda tasks: _called(tasks, allowed_batch_sizes, node._attrs["Tout"])),)
+    return (queue.run(task, lambda tasks: _called(tasks, allowed_batch_sizes, node.attrs["Tout"])),)
 
 
 _add(

@@ -28,7 +28,7 @@ def _reads_files(node: Operation) -> bool:
     """Whether a node's function, or one that it calls, makes a dataset that reads files."""
     pending, seen = [node], set()
     while pending:
-        for reference in pending.pop()._attrs.values():
+        for reference in pending.pop().attrs.values():
             if not isinstance(reference, FunctionRef) or reference.name in seen:
                 continue
             seen.add(reference.name)

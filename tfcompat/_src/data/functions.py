@@ -28,15 +28,14 @@ from tfcompat._src.runtime.run_context import RunContext
 class _Instance:
     """What the body of a function is inlined for: the node of a dataset, with the arguments of one call."""
 
-    _span = 1.0
     _inside_others: frozenset[Tensor] = frozenset()
     _control_flow_context = None
     _callers = ()
 
     def __init__(self, function: Any, node: Operation, arguments: Sequence[Tensor]) -> None:
-        self.function, self._arguments = function, list(arguments)
-        self._graph, self._name, self._id, self._stack = node._graph, node._name, node._id, node._stack
-        self._waits_for: list[Operation] = []
+        self.function, self.inputs = function, list(arguments)
+        self._graph, self._name, self.order, self._stack = node._graph, node._name, node.order, node._stack
+        self.control_inputs: list[Operation] = []
         self._device = node._device
 
 
@@ -53,7 +52,7 @@ class Prepared:
         fed = [own if is_given and t.op.type != "Const" else t for t, own, is_given in zip(captured, inner, given)]
         results, acting = inlined(_Instance(function, node, [*elements, *fed]))
         self.feeds = [*elements, *(t for t, is_given in zip(fed, given) if is_given)]
-        self.kinds = [t._dtype.as_numpy_dtype if t._dtype.is_numpy_compatible else object for t in results]
+        self.kinds = [t.dtype.as_numpy_dtype if t.dtype.is_numpy_compatible else object for t in results]
         request = Request(results, acting, self.feeds, deciding={}, prefers_numpy=True)
         self.plan = session.planner.plan(node._graph, request, session.variable_state.values)
         self.is_external = any(op.spec.effects.external for op in self.plan.operations())
@@ -76,7 +75,7 @@ def _is_plain(item: Item) -> bool:
     spec = item.spec
     if spec.effects != op_spec.PURE or spec.context or not (spec.place == op_spec.HOST or spec.numpy_kernel):
         return False
-    return not any(t._dtype._is_ref_dtype or t._dtype.name == "resource" for t in (*item._inputs, *item._outputs))
+    return not any(t.dtype._is_ref_dtype or t.dtype.name == "resource" for t in (*item.takes, *item.outputs))
 
 
 def _numpy_program(plan: Plan) -> Callable[[list], tuple] | None:
@@ -86,7 +85,7 @@ def _numpy_program(plan: Plan) -> Callable[[list], tuple] | None:
         return None
     places: dict[Tensor, int] = {t: i for i, t in enumerate(plan.feeds)}
     constants: list[Any] = []
-    for tensor in dict.fromkeys([*(t for item in items for t in item._inputs), *plan.fetched]):
+    for tensor in dict.fromkeys([*(t for item in items for t in item.takes), *plan.fetched]):
         if tensor in plan.known:
             places[tensor] = len(plan.feeds) + len(constants)
             constants.append(np.asarray(plan.known[tensor]))
@@ -94,13 +93,13 @@ def _numpy_program(plan: Plan) -> Callable[[list], tuple] | None:
     steps = []
     for item in items:
         if item.type == "Identity":
-            places[item._outputs[0]] = places[item._inputs[0]]
+            places[item.outputs[0]] = places[item.takes[0]]
             continue
-        if item._outputs:
-            for t in item._outputs:
+        if item.outputs:
+            for t in item.outputs:
                 places[t] = count
                 count += 1
-        steps.append(_numpy_step(item, [places[t] for t in item._inputs]))
+        steps.append(_numpy_step(item, [places[t] for t in item.takes]))
     wanted = [places[t] for t in plan.fetched]
 
     def run(arguments: list) -> tuple:
@@ -118,7 +117,7 @@ def _numpy_step(item: OpItem, places: list[int]) -> Callable[[list], list]:
     names = spec.kernel_attrs if kernel is spec.kernel else spec.fold_attrs
     attrs = constant_value.kernel_arguments(item.op, [None] * len(places))[1]
     keywords = {k: attrs[k] for k in names}
-    kinds = [t._dtype.as_numpy_dtype if t._dtype.is_numpy_compatible else object for t in item._outputs]
+    kinds = [t.dtype.as_numpy_dtype if t.dtype.is_numpy_compatible else object for t in item.outputs]
     has_lists = any(a.is_list for a in spec.signature.inputs)
 
     def step(values: list) -> list:
@@ -154,7 +153,7 @@ class HostFunction:
 
     def __init__(self, context: Any, attribute: str, captured: Sequence[Any], first: int) -> None:
         self._node, self._attribute = context.op, attribute
-        tensors = context.op._inputs[first : first + len(captured)]
+        tensors = context.op.inputs[first : first + len(captured)]
         given = [value is not None for value in captured]
         self._tensors, self._given = tensors, given
         self._variables = getattr(context.session, "lent", None)
@@ -162,7 +161,7 @@ class HostFunction:
 
     def prepared(self, scope: Scope) -> Prepared:
         """The plan of the function in the session."""
-        node, reference = self._node, self._node._attrs[self._attribute]
+        node, reference = self._node, self._node.attrs[self._attribute]
         plans = _PREPARED.setdefault(scope._session, {})
         key = node, self._attribute
         if key not in plans:

@@ -163,12 +163,12 @@ def _named(context: Any, iterator: IteratorValue) -> IteratorValue:
 
 
 def _made(context: Any) -> IteratorValue:
-    attrs = context.op._attrs
+    attrs = context.op.attrs
     return shared_resource(context, "iterator", lambda: _named(context, IteratorValue(attrs["output_types"], attrs["output_shapes"])))
 
 
 def _one_shot(context: Any) -> IteratorValue:
-    attrs = context.op._attrs
+    attrs = context.op.attrs
 
     def make() -> IteratorValue:
         found = IteratorValue(attrs["output_types"], attrs["output_shapes"])
@@ -184,7 +184,7 @@ for _name in ("Iterator", "IteratorV2"):
     op(_name, f"(*, {_NAMES}{OUTPUTS}) -> (handle: resource)", shape=si.scalar, gradient=NO_GRADIENT, kernel=_made, place=HOST,
        effects=MAKES_HANDLE, context=True)  # fmt: skip
 op("AnonymousIterator", f"(*, {OUTPUTS}) -> (handle: resource)", shape=si.scalar, gradient=NO_GRADIENT, place=HOST, effects=MAKES_HANDLE,
-   context=True, kernel=lambda context: _named(context, IteratorValue(context.op._attrs["output_types"], context.op._attrs["output_shapes"])))  # fmt: skip
+   context=True, kernel=lambda context: _named(context, IteratorValue(context.op.attrs["output_types"], context.op.attrs["output_shapes"])))  # fmt: skip
 op(
     "OneShotIterator", f'(*, dataset_factory: func, {OUTPUTS}, container: string = "", shared_name: string = "") -> (handle: resource)',
     shape=si.scalar, gradient=NO_GRADIENT, kernel=_one_shot, place=HOST, effects=MAKES_HANDLE, context=True,
@@ -230,10 +230,10 @@ def _from_string_handle(context, string_handle):
     found = context.resources.get(_HANDLES, {}).get(string_handle.item())
     if found is None:
         raise errors.NotFoundError(None, None, f"Resource {string_handle.item()!r} of type Iterator does not exist.")
-    wanted = context.op._attrs["output_types"]
+    wanted = context.op.attrs["output_types"]
     if wanted and list(wanted) != list(found.kinds):
         raise invalid(f"Data type mismatch: the iterator gives {[k.name for k in found.kinds]}, not {[k.name for k in wanted]}.")
-    for place, (shape, other) in enumerate(zip(context.op._attrs["output_shapes"], found.shapes)):
+    for place, (shape, other) in enumerate(zip(context.op.attrs["output_shapes"], found.shapes)):
         if not shape.is_compatible_with(other):
             raise invalid(f"Incompatible shapes at component {place}: expected {shape} but got {other}.")
     return found
@@ -282,7 +282,7 @@ def _value_of(context, optional):
     components = optional.item().components
     if components is None:
         raise invalid("The given optional does not have a value.")
-    for place, (value, shape) in enumerate(zip(components, context.op._attrs["output_shapes"])):
+    for place, (value, shape) in enumerate(zip(components, context.op.attrs["output_shapes"])):
         if not shape.is_compatible_with(value.shape):
             raise invalid(f"Incompatible shapes at component {place}: expected {shape} but got {shape_text(value.shape)}.")
     return components
@@ -319,11 +319,11 @@ def _eager_session(state: EagerState) -> Any:
 
 
 def _anonymous(state: EagerState, op: Any) -> list:
-    return [_named(HostContext(_eager_session(state), op), IteratorValue(op._attrs["output_types"], op._attrs["output_shapes"]))]
+    return [_named(HostContext(_eager_session(state), op), IteratorValue(op.attrs["output_types"], op.attrs["output_shapes"]))]
 
 
 def _begin(state: EagerState, op: Any) -> list:
-    dataset, iterator = op._inputs[0]._value, op._inputs[1]._value
+    dataset, iterator = op.inputs[0]._value, op.inputs[1]._value
     with jax_compat.x64():
         iterator.begin(dataset_of(dataset), _eager_session(state))
     return []

@@ -76,7 +76,7 @@ class MultiDeviceIteratorValue(SharedResource):
 
 
 def _made(context: Any) -> MultiDeviceIteratorValue:
-    found = shared_resource(context, "multi-device iterator", lambda: MultiDeviceIteratorValue(len(context.op._attrs["devices"])))
+    found = shared_resource(context, "multi-device iterator", lambda: MultiDeviceIteratorValue(len(context.op.attrs["devices"])))
     context.resources.setdefault(_HANDLES, {})[found.handle] = found
     return found
 

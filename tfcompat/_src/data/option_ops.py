@@ -56,7 +56,7 @@ class ThreadPool(SharedResource):
 
 
 def _thread_pool(context: Any) -> ThreadPool:
-    return shared_resource(context, "thread pool", lambda: ThreadPool(context.op._attrs["num_threads"]))
+    return shared_resource(context, "thread pool", lambda: ThreadPool(context.op.attrs["num_threads"]))
 
 
 def _limited(source: DatasetValue, num_threads: int) -> DatasetValue:

@@ -247,7 +247,7 @@ def tried(serial: Next, parallel: Callable[[], Next], trial: Trial) -> Next:
 
 
 def _is_sloppy(context: Any, scope: Scope) -> bool:
-    return bool(context.op._attrs.get("sloppy", False)) or "make_sloppy" in scope.fuses
+    return bool(context.op.attrs.get("sloppy", False)) or "make_sloppy" in scope.fuses
 
 
 def parallel_mapped(context: Any, source: DatasetValue, function: HostFunction, calls: int) -> DatasetValue:

@@ -186,7 +186,7 @@ def _sql(context: Any, driver_name: Any, data_source_name: Any, query: Any) -> D
     driver = driver_name.item().decode()
     if driver != "sqlite":
         raise invalid(f"tensorflow: driver_name {driver} is not supported; sqlite is")
-    kinds = list(context.op._attrs["output_types"])
+    kinds = list(context.op.attrs["output_types"])
     source, statement = data_source_name.item().decode(), query.item().decode()
 
     def rows() -> Iterator[Element]:
@@ -246,7 +246,7 @@ def _csv(
         raise invalid("select_cols should be strictly increasing indices")
     if selected and len(selected) != len(record_defaults):
         raise invalid("select_cols should match output size")
-    kinds = list(context.op._attrs["output_types"])
+    kinds = list(context.op.attrs["output_types"])
     skips, quotes, missing = bool(header), bool(use_quote_delim), na_value.item()
 
     def read(path: str) -> Iterator[Element]:

@@ -103,7 +103,7 @@ def _seeds(scope: Scope, owner: Any, seed: int, seed2: int) -> tuple[int, int]:
 def _shuffle(context: Any, input_dataset: Any, buffer_size: Any, seed: Any, seed2: Any) -> DatasetValue:
     source, size = dataset_of(input_dataset), _check(buffer_size)
     seeds = int(seed), int(seed2)
-    reshuffles = context.op._attrs["reshuffle_each_iteration"]
+    reshuffles = context.op.attrs["reshuffle_each_iteration"]
     owner = object()
 
     def start(scope: Scope) -> Next:

@@ -65,7 +65,7 @@ def _range(context: Any, start: np.ndarray, stop: np.ndarray, step: np.ndarray) 
     if not int(step):
         raise invalid("step must be a non-zero integer.")
     numbers = range(int(start), int(stop), int(step))
-    kind = context.op._attrs["output_types"][0].as_numpy_dtype
+    kind = context.op.attrs["output_types"][0].as_numpy_dtype
     return listed(lambda i: (np.array(numbers[i], kind),), len(numbers))
 
 

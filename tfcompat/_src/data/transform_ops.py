@@ -22,7 +22,7 @@ CALLED = "input_dataset: variant, other_arguments: Targuments"
 
 def ends_sequence(call: Callable, context: Any) -> Callable:
     """A function of elements for which OutOfRangeError means the end, or an error where the number of elements is kept."""
-    keeps_size = context.op._attrs.get("preserve_cardinality", False)
+    keeps_size = context.op.attrs.get("preserve_cardinality", False)
 
     def run(*components: Any) -> tuple:
         try:
@@ -111,7 +111,7 @@ def _take_while(context: Any, input_dataset: Any, other_arguments: tuple) -> Dat
 
 def _scan(context: Any, input_dataset: Any, initial_state: tuple, other_arguments: tuple) -> DatasetValue:
     source, function = dataset_of(input_dataset), HostFunction(context, "f", other_arguments, 1 + len(initial_state))
-    count, total = len(initial_state), len(initial_state) + len(context.op._attrs["output_types"])
+    count, total = len(initial_state), len(initial_state) + len(context.op.attrs["output_types"])
 
     def start(scope: Scope) -> Next:
         following, call, state = source.start(scope), ends_sequence(function.bound(scope), context), initial_state
@@ -229,7 +229,7 @@ def repeated(source: DatasetValue, times: int, scope: Scope) -> Next:
 @dataset_op("ShardDataset", "input_dataset: variant, num_shards: int64, index: int64", f"require_non_empty: bool = False, {OUTPUTS}")
 def _shard(context: Any, input_dataset: Any, num_shards: np.ndarray, index: np.ndarray) -> DatasetValue:
     source, shards, own = dataset_of(input_dataset), int(num_shards), int(index)
-    needs_all = context.op._attrs["require_non_empty"]
+    needs_all = context.op.attrs["require_non_empty"]
     if shards <= 0:
         raise invalid(f"Number of shards must be greater than zero (currently num_shards = {shards}).")
     if own < 0 or own >= shards:

@@ -55,7 +55,7 @@ class DistributedVariable(DistributedValues, BaseResourceVariable):
     _aggregation = property(lambda self: self._aggregation_mode)
     _handle_name = property(lambda self: self.primary._handle_name)
     _shape = property(lambda self: self.primary._shape)
-    _dtype = property(lambda self: self.primary._dtype)
+    _dtype = property(lambda self: self.primary.dtype)
     _distribute_strategy = property(lambda self: self._strategy)
     distribute_strategy = _distribute_strategy
 

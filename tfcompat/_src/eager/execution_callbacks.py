@@ -55,9 +55,9 @@ class InfOrNanError(Exception):
 
 def call_all(op: Any, name: str) -> None:
     """Calls the callbacks for an operation that has run."""
-    attrs = tuple(part for key, value in op._attrs.items() for part in (key, _public(value)))
+    attrs = tuple(part for key, value in op.attrs.items() for part in (key, _public(value)))
     for callback in list(ACTIVE):
-        callback(op.type, list(op._inputs), attrs, list(op._outputs), None if name == op.type else name)
+        callback(op.type, list(op.inputs), attrs, list(op.outputs), None if name == op.type else name)
 
 
 def _public(value: Any) -> Any:

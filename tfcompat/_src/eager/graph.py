@@ -134,14 +134,14 @@ class EagerGraph(Graph):
             sys.stderr.write(f"Executing op {spec.name} in device {device}\n")
         if op.type in DIRECT:
             values = DIRECT[op.type](self.state, op)
-        elif op.type == "Identity" and inputs[0]._dtype in (dtypes.resource, dtypes.variant):
-            op._outputs = [inputs[0]]
+        elif op.type == "Identity" and inputs[0].dtype in (dtypes.resource, dtypes.variant):
+            op.outputs = [inputs[0]]
             return op
         else:
             values = self._program(op, name, device)(inputs)
         kinds = output_dtypes(spec.signature, attrs) if dtypes_out is None else dtypes_out
         keeps_op = op if spec.effects.creates and not inputs else None
-        op._outputs = [EagerTensor.of(v, kind, self, device, keeps_op) for v, kind in zip(values, kinds)]
+        op.outputs = [EagerTensor.of(v, kind, self, device, keeps_op) for v, kind in zip(values, kinds)]
         if recorders.ACTIVE.recorders and inputs:
             recorders.record(op)
         if execution_callbacks.ACTIVE:
@@ -149,21 +149,21 @@ class EagerGraph(Graph):
         return op
 
     def _program(self, op: EagerOperation, name: str, device: str) -> EagerProgram:
-        spec, inputs = op.spec, list(op._inputs)
+        spec, inputs = op.spec, list(op.inputs)
         if spec.effects.creates:
-            return EagerProgram(self.state, self.library_of(op._attrs), spec, op._attrs, inputs, device, op.name)
+            return EagerProgram(self.state, self.library_of(op.attrs), spec, op.attrs, inputs, device, op.name)
         first_use: dict[str, int] = {}
         kinds = [
-            (first_use.setdefault(handle_key(t), i), *_handle_kind(t)) if is_variable(t) else (t._dtype, t._sizes) for i, t in enumerate(inputs)
+            (first_use.setdefault(handle_key(t), i), *_handle_kind(t)) if is_variable(t) else (t.dtype, t._sizes) for i, t in enumerate(inputs)
         ]
-        kind, called = (spec.name, _hashable(op._attrs), device), self._called(op._attrs)
+        kind, called = (spec.name, _hashable(op.attrs), device), self._called(op.attrs)
         programs = called[0].programs if called else self.state.programs.get(kind)
         if programs is None:
             programs = self.state.programs.setdefault(kind, Recent())
         key = (*kind, *kinds)
         found = programs.get(key)
         if found is None:
-            found = programs[key] = EagerProgram(self.state, self.library_of(op._attrs), spec, op._attrs, inputs, device, spec.name)
+            found = programs[key] = EagerProgram(self.state, self.library_of(op.attrs), spec, op.attrs, inputs, device, spec.name)
         return found
 
     def _called(self, attrs: dict[str, Any]) -> list[Any]:
@@ -182,7 +182,7 @@ class EagerGraph(Graph):
                 found[function.name] = function
                 pending.extend(function.held.values())
                 for op in function.body.get_operations():
-                    pending.extend(self._called(op._attrs))
+                    pending.extend(self._called(op.attrs))
                     pending.extend(f for f in [self._functions.get(op.type)] if f is not None)
         return found
 
@@ -197,7 +197,7 @@ class EagerGraph(Graph):
         value = tensor._value
         if isinstance(value, jax.Array):
             value = jax.device_put(value, target)
-        found = EagerTensor.of(value, tensor._dtype, self, device)
+        found = EagerTensor.of(value, tensor.dtype, self, device)
         found._handle_data = tensor._handle_data
         return found
 
@@ -209,7 +209,7 @@ def _agree(wanted: Any, name: str) -> bool:
 
 
 def _handle_kind(tensor: EagerTensor) -> tuple:
-    attrs = tensor._op._attrs
+    attrs = tensor._op.attrs
     return attrs["dtype"], attrs["shape"].sizes
 
 

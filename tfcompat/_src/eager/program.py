@@ -77,12 +77,12 @@ class EagerProgram:
             if key not in self._variables:
                 self._variables[key] = f"/{index}"
                 made_by = tensor._op
-                attrs = {**made_by._attrs, "container": b"", "shared_name": str(index).encode()}
+                attrs = {**made_by.attrs, "container": b"", "shared_name": str(index).encode()}
                 node = self._graph.make_op(made_by.spec, f"variable_{index}", (), attrs)
-                node._outputs[0]._handle_data = tensor._handle_data
+                node.outputs[0]._handle_data = tensor._handle_data
             return self._graph.get_tensor_by_name(f"variable_{self._variables[key][1:]}:0")
-        attrs = {"dtype": tensor._dtype, "shape": tensor.shape}
-        found = self._graph.make_op(op_spec.get("Placeholder"), f"input_{index}", (), attrs)._outputs[0]
+        attrs = {"dtype": tensor.dtype, "shape": tensor.shape}
+        found = self._graph.make_op(op_spec.get("Placeholder"), f"input_{index}", (), attrs).outputs[0]
         found._handle_data = tensor._handle_data
         self._fed.append(found)
         self._fed_positions.append(index)
@@ -119,7 +119,7 @@ class EagerProgram:
             op = self.op
             self._session = BaseSession(graph=self._graph, config=self._state.config)
             self._session.random_state, self._session.resources = self._state.random_state, self._state.resources
-            wanted = SimpleNamespace(tensors=list(op._outputs), targets=[op])
+            wanted = SimpleNamespace(tensors=list(op.outputs), targets=[op])
             self._prepared = PreparedRun(wanted, self._fed, self._graph._changes)
         return self._session, self._prepared
 

@@ -31,7 +31,7 @@ class _EagerRandomState(RandomState):
 
     def same_as(self, op: Operation) -> None:
         """Lets `op` go on where operations of its type and attributes are."""
-        key = (op.type, op._attrs["seed"], op._attrs["seed2"], str(op._attrs.get("dtype")))
+        key = (op.type, op.attrs["seed"], op.attrs["seed2"], str(op.attrs.get("dtype")))
         first = self._first.setdefault(key, op)
         if first is not op:
             self._shared[op] = first

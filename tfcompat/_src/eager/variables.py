@@ -19,8 +19,8 @@ from tfcompat._src.runtime.variable_state import variable_key
 
 
 def _make_handle(state: EagerState, op: EagerOperation) -> list[Any]:
-    if not op._attrs["shared_name"]:
-        op._attrs = {**op._attrs, "shared_name": op.name.encode()}
+    if not op.attrs["shared_name"]:
+        op.attrs = {**op.attrs, "shared_name": op.name.encode()}
     handle = VariableHandle(variable_key(op))
     weakref.finalize(handle, _forget, state, handle.key)
     return [handle]
@@ -38,11 +38,11 @@ def _read(state: EagerState, op: EagerOperation) -> list[Any]:
 
 
 def _value_of(state: EagerState, op: EagerOperation) -> Any:
-    handle = op._inputs[0]._value
+    handle = op.inputs[0]._value
     value = state.variables.get(handle.key) if isinstance(handle, VariableHandle) else None
-    wanted = op._attrs["dtype"]
-    if value is not None and op._inputs[0]._op._attrs["dtype"] is not wanted:
-        held = op._inputs[0]._op._attrs["dtype"]
+    wanted = op.attrs["dtype"]
+    if value is not None and op.inputs[0]._op.attrs["dtype"] is not wanted:
+        held = op.inputs[0]._op.attrs["dtype"]
         raise errors.InvalidArgumentError(
             None, None, f"Trying to read variable with wrong dtype. Expected {cpp_name(wanted.name)} got {cpp_name(held.name)}."
         )
@@ -57,12 +57,12 @@ def _value_of(state: EagerState, op: EagerOperation) -> Any:
 
 
 def _assign(state: EagerState, op: EagerOperation) -> list[Any]:
-    handle, value = op._inputs[0], op._inputs[1]
-    wanted = handle._op._attrs["dtype"]
-    if value._dtype is not wanted:
+    handle, value = op.inputs[0], op.inputs[1]
+    wanted = handle._op.attrs["dtype"]
+    if value.dtype is not wanted:
         raise errors.InvalidArgumentError(
             None, None,
-            f"Trying to assign variable with wrong dtype. Expected {cpp_name(wanted.name)} got {cpp_name(value._dtype.name)}.",
+            f"Trying to assign variable with wrong dtype. Expected {cpp_name(wanted.name)} got {cpp_name(value.dtype.name)}.",
         )  # fmt: skip
     state.writes[handle_key(handle)] += 1
     state.variables[handle_key(handle)] = np.array(value._value) if isinstance(value._value, np.ndarray) else np.asarray(value._value)
@@ -70,10 +70,10 @@ def _assign(state: EagerState, op: EagerOperation) -> list[Any]:
 
 
 def _destroy(state: EagerState, op: EagerOperation) -> list[Any]:
-    handle = op._inputs[0]._value
+    handle = op.inputs[0]._value
     if isinstance(handle, VariableHandle) and state.variables.pop(handle.key, None) is not None:
         return []
-    if not op._attrs["ignore_lookup_error"]:
+    if not op.attrs["ignore_lookup_error"]:
         name = getattr(handle, "key", str(handle)).lstrip("/")
         raise errors.NotFoundError(None, None, f"Resource localhost/{name}/N10tensorflow3VarE does not exist.")
     return []

@@ -153,14 +153,14 @@ def _convert_single(spec: OpSpec, arg: Arg, value: Any, attrs: dict[str, Any], f
         tensor = value
     else:
         tensor = _convert_value(spec, arg, value, wanted, preferred)
-    dtype = tensor._dtype.base_dtype
+    dtype = tensor.dtype.base_dtype
     if wanted is not None and dtype is not wanted:
         raise TypeError(_mismatch(spec, arg, dtype, wanted, first_use))
     if wanted is None and arg.type_attr:
         _check_allowed_dtype(spec, arg, spec.signature.attrs[arg.type_attr], dtype)
         attrs[arg.type_attr] = dtype
         first_use[arg.type_attr] = arg.name
-    if arg.is_ref and not tensor._dtype._is_ref_dtype:
+    if arg.is_ref and not tensor.dtype._is_ref_dtype:
         raise TypeError(
             f"'{spec.name}' Op requires that input '{arg.name}' be a mutable tensor (e.g.: a tf.Variable)"
         )
@@ -417,11 +417,11 @@ def results(op: Operation) -> Any:
     if not args:
         return op
     if len(args) == 1 and not args[0].is_list:
-        return op._outputs[0]
+        return op.outputs[0]
     values, start = [], 0
     for arg in args:
         count = op.arg_length(arg)
-        values.append(op._outputs[start : start + count] if arg.is_list else op._outputs[start])
+        values.append(op.outputs[start : start + count] if arg.is_list else op.outputs[start])
         start += count
     if len(args) == 1:
         return values[0] if values[0] or not getattr(op, "call_spec", op.spec).effects.is_stateful else op

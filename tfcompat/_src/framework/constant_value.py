@@ -37,7 +37,7 @@ def known_value(tensor: Tensor) -> np.ndarray | None:
     if value is not None:
         return value
     op = tensor.op
-    while op.type == "Enter" and op._attrs["is_constant"]:
+    while op.type == "Enter" and op.attrs["is_constant"]:
         op = op.inputs[0].op
     if op.type == "Const":
         return constant_of(op)
@@ -53,7 +53,7 @@ def is_constant(op: Any) -> bool:
 
 def constant_of(op: Any) -> np.ndarray | None:
     """The value of a Const; None where its message holds none."""
-    value = op._attrs["value"]
+    value = op.attrs["value"]
     return None if isinstance(value, UnreadableTensor) else value
 
 
@@ -134,7 +134,7 @@ class _kernel_attrs(dict):
 
     def __init__(self, op: Any) -> None:
         super().__init__()
-        self._attrs = op._attrs
+        self._attrs = op.attrs
 
     def __missing__(self, name: str) -> Any:
         value = self[name] = to_kernel(self._attrs[name])
@@ -170,7 +170,7 @@ def known_shape(tensor: Tensor) -> tuple | None:
 
 
 def _pack_sizes(op: Any, tensor: Tensor) -> tuple | None:
-    if op._attrs["axis"] != 0 or any(t._sizes not in ((), None) for t in op.inputs):
+    if op.attrs["axis"] != 0 or any(t._sizes not in ((), None) for t in op.inputs):
         return None
     values = [_known_size(t) for t in op.inputs]
     return tuple(values)
@@ -188,7 +188,7 @@ def _concat_sizes(op: Any, tensor: Tensor) -> tuple | None:
 
 
 def _slice_sizes(op: Any, tensor: Tensor) -> tuple | None:
-    attrs = op._attrs
+    attrs = op.attrs
     if attrs["ellipsis_mask"] or attrs["new_axis_mask"] or attrs["shrink_axis_mask"]:
         return None
     sizes = known_shape(op.inputs[0])
@@ -218,7 +218,7 @@ def _is_static(tensor: Tensor) -> bool:
     op = tensor.op
     if op.type in ("Shape", "Size", "Rank"):
         return True
-    if op.type not in _STATIC or (op.type == "Pack" and op._attrs["axis"] != 0):
+    if op.type not in _STATIC or (op.type == "Pack" and op.attrs["axis"] != 0):
         return False
     return all(_is_static(t) for t in op.inputs)
 
@@ -234,7 +234,7 @@ def constant_value(tensor: Any, partial: bool = False) -> np.ndarray | None:
     eager = eager_value(tensor)
     if eager is not None:
         return eager.copy()
-    if partial and tensor.op.type == "Pack" and tensor.op._attrs["axis"] == 0:
+    if partial and tensor.op.type == "Pack" and tensor.op.attrs["axis"] == 0:
         return np.array([constant_value(t) for t in tensor.op.inputs], dtype=object)
     found = known_value(tensor) if _is_static(tensor) else None
     if found is None:
@@ -248,7 +248,7 @@ def _python_sizes(tensor: Tensor) -> tuple | None:
     op = tensor.op
     if _is_static(tensor) or op.type == "StridedSlice" and _is_static(op.inputs[0]):
         return known_shape(tensor)
-    if op.type == "Pack" and op._attrs["axis"] == 0:
+    if op.type == "Pack" and op.attrs["axis"] == 0:
         return tuple(_known_size(t) if _is_static(t) else None for t in op.inputs)
     if op.type == "ConcatV2":
         parts = [_python_sizes(t) for t in op.inputs[:-1]]

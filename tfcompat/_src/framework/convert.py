@@ -60,7 +60,7 @@ def to_tensor(
 ) -> Tensor:  # fmt: skip
     """Converts anything to a Tensor; `as_ref` gives a variable's ref where it has one."""
     if isinstance(value, Tensor):
-        if dtype is not None and dtype is not value._dtype and not dtype.is_compatible_with(value._dtype):
+        if dtype is not None and dtype is not value.dtype and not dtype.is_compatible_with(value.dtype):
             raise ValueError(
                 f"Tensor conversion requested dtype {dtype.name} for Tensor with dtype {value.dtype.name}: {value!r}"
             )
@@ -140,7 +140,7 @@ def add_constant(value: np.ndarray, dtype: dtypes.DType, name: str | None) -> Te
         return EagerTensor.of(value, dtype, graph, graph.device_of("Const"))
     attrs = {"value": value, "dtype": dtype}
     op = graph.make_op(op_spec.get("Const"), graph._final_name("Const" if name is None else name), (), attrs, [dtype], skip_frames=3)
-    return op._outputs[0]
+    return op.outputs[0]
 
 
 @export("constant")

@@ -40,9 +40,9 @@ class EagerTensor(Tensor):
     def __init__(self, value: Any, device: str | None, dtype: Any = None) -> None:
         wanted = None if dtype is None else _as_dtype(dtype)
         if isinstance(value, EagerTensor):
-            if wanted is not None and wanted is not value._dtype:
-                raise TypeError(f"Expected tensor with type {wanted!r} not {value._dtype!r}")
-            array, kind = value._value, value._dtype
+            if wanted is not None and wanted is not value.dtype:
+                raise TypeError(f"Expected tensor with type {wanted!r} not {value.dtype!r}")
+            array, kind = value._value, value.dtype
         else:
             array = tensor_proto.to_numpy(value, wanted, None)
             kind = wanted or dtypes.as_dtype(array.dtype)
@@ -219,26 +219,28 @@ def _as_dtype(dtype: Any) -> dtypes.DType:
 class EagerOperation(Operation):
     """An operation that has run: its inputs and outputs have values."""
 
+    outputs: list[Tensor] = []  # type: ignore[assignment]  # set when it has run
+
     def __init__(self, graph: Any, spec: op_spec.OpSpec, inputs: Iterable[Tensor], attrs: dict[str, Any], number: int) -> None:
         super().__init__(graph, spec, f"{spec.name}_{number}", inputs, (), attrs, (), number, ())
 
     def without_outputs(self) -> EagerOperation:
         """The operation, which refers to no output: its outputs may refer to it and make no cycle."""
         found = copy.copy(self)
-        found._outputs = []
+        found.outputs = []
         return found
 
     def giving(self, tensor: Tensor) -> EagerOperation:
         """The operation with its one output."""
         found = copy.copy(self)
-        found._outputs = [tensor]
+        found.outputs = [tensor]
         return found
 
     @classmethod
     def of_function(cls, graph: Any, inputs: Iterable[Tensor], outputs: list[Tensor], gradient: Callable) -> EagerOperation:
         """What a tape is told of several operations at once: their inputs, outputs, and `gradient(op, *grads)`."""
         found = cls(graph, op_spec.get("IdentityN"), inputs, {}, graph.next_number())
-        found._outputs, found._gradient_function = outputs, gradient
+        found.outputs, found._gradient_function = outputs, gradient
         return found
 
 
@@ -246,14 +248,14 @@ class _Source(Operation):
     """Stands for the node of a tensor whose node is gone: it has no inputs."""
 
     def __init__(self, tensor: EagerTensor) -> None:
-        attrs = {"dtype": tensor._dtype, "shape": tensor.shape}
+        attrs = {"dtype": tensor.dtype, "shape": tensor.shape}
         super().__init__(tensor._graph, op_spec.get("Placeholder"), "EagerTensor", (), (), attrs, (), 0, ())
         self._outputs = [tensor]
 
 
 def eager_value(tensor: Any) -> np.ndarray | None:
     """The value of a tensor that has a numeric or string one, else None."""
-    if isinstance(tensor, EagerTensor) and tensor._dtype not in (dtypes.resource, dtypes.variant):
+    if isinstance(tensor, EagerTensor) and tensor.dtype not in (dtypes.resource, dtypes.variant):
         return tensor._numpy()
     return None
 

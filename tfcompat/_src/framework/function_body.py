@@ -23,7 +23,6 @@ from tfcompat._src.framework.recent import Recent
 from tfcompat._src.framework.signature import Arg, Signature
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.framework.tensor_shape import TensorShape
-from tfcompat._src.proto import messages
 
 _LARGEST_INLINED = 128
 
@@ -135,8 +134,8 @@ class FuncGraph(Graph):
             if is_stateful(op) and not self._copied_ops(op):
                 raise ValueError(f"Cannot capture a stateful node (name:{op.name}, type:{op.type}) by value.")
             inputs = [self._copied(t.op).outputs[t.value_index] for t in op.inputs]
-            kinds = [t._dtype for t in op._outputs]
-            self._copies[op] = super().make_op(spec_of(op), self.unique_name(op.name), inputs, dict(op._attrs), kinds)
+            kinds = [t.dtype for t in op.outputs]
+            self._copies[op] = super().make_op(spec_of(op), self.unique_name(op.name), inputs, dict(op.attrs), kinds)
         return self._copies[op]
 
     def make_op(self, spec: op_spec.OpSpec, name: str, inputs: Iterable[Tensor], *args: Any, **kwargs: Any) -> Operation:
@@ -240,7 +239,7 @@ def _call_gradient(op: Operation, *grads: Tensor) -> list[Tensor]:
         found = function.python_grad_func(op, *grads)
         return list(found) if isinstance(found, (list, tuple)) else [found]
     kinds = [t.dtype.base_dtype for t in op.inputs]
-    found = raw.SymbolicGradient([*op.inputs, *grads], kinds, attr_values.FunctionRef(op.type, dict(op._attrs)))
+    found = raw.SymbolicGradient([*op.inputs, *grads], kinds, attr_values.FunctionRef(op.type, dict(op.attrs)))
     return found if isinstance(found, list) else [found]
 
 
@@ -260,28 +259,30 @@ class _ArgumentContext(shape_inference.InferenceContext):
 
     def __init__(self, op: CallOperation) -> None:
         self.op = op
-        self.inputs = [t._sizes for t in op._arguments]
+        self.inputs = [t._sizes for t in op.inputs]
         self.asked = set()
 
 
 class CallOperation(Operation):
-    """A node that calls a function: `inputs` and `control_inputs` are those of the graph; `_inputs`, of the inlined body.
+    """A node that calls a function. When a run needs it, `inline` puts a copy of the body between the arguments and the node, which is
+    an identity of the copy's results from then on, as `takes` and `waits_for` say.
 
     `_inside_others` are arguments made in branches and loops of other such nodes: the body runs whether they have values or not.
     """
 
     differentiates_inlined = False
     results_spec = results_spec(_call_gradient)
-    _inlined: tuple | None = None
+    shown_as = "IdentityN"
+    _inlined: tuple[tuple[Tensor, ...], list[Operation]] | None = None
     _inside_others: Set[Tensor] = frozenset()
     _callers: tuple[GraphFunction, ...] = ()
-    _span: float = 1
 
     def __init__(self, graph: Graph, spec: op_spec.OpSpec, *args: Any) -> None:
         super().__init__(graph, spec, *args)
+        self._arguments, self._controls = self.takes, self.waits_for
         self.call_spec = spec
         self.spec = self.results_spec
-        for tensor, sizes in zip(self._outputs, spec.shape(_ArgumentContext(self))):
+        for tensor, sizes in zip(self.outputs, spec.shape(_ArgumentContext(self))):
             tensor._sizes = sizes
 
     @property
@@ -295,65 +296,46 @@ class CallOperation(Operation):
 
     @property
     def control_inputs(self) -> list[Operation]:
-        return list(self._waits_for)
+        return list(self._controls)
 
-    @property
-    def _inputs(self) -> tuple[Tensor, ...]:  # type: ignore[override]
-        return self._inline()[0]
+    def _set_inputs(self, tensors: Iterable[Tensor]) -> None:
+        self._arguments = tuple(tensors)
+        self._forget_copy()
 
-    @_inputs.setter
-    def _inputs(self, tensors: tuple[Tensor, ...]) -> None:
-        self._arguments, self._inlined = tensors, None
+    def _set_control_inputs(self, ops: Iterable[Operation]) -> None:
+        self._controls = list(ops)
+        self._forget_copy()
 
-    @property
-    def _control_inputs(self) -> list[Operation]:  # type: ignore[override]
-        return self._inline()[1]
-
-    @_control_inputs.setter
-    def _control_inputs(self, operations: list[Operation]) -> None:
-        self._waits_for, self._inlined = operations, None
+    def _forget_copy(self) -> None:
+        self.takes, self.waits_for, self._inlined = self._arguments, self._controls, None
+        self._graph._note_change()
 
     @property
     def _input_types(self) -> list[dtypes.DType]:
-        return [t.dtype for t in self._arguments]
+        return [t.dtype for t in self.inputs]
 
     @property
     def op_def(self) -> Any:
         return attr_values.op_def(self.call_spec)
 
-    @property
-    def node_def(self) -> Any:
-        node = messages.NodeDef(name=self._name, op=self.type, device=self._device)
-        node.input.extend(t._as_node_def_input() for t in self._arguments)
-        node.input.extend(sorted("^" + c._name for c in self._waits_for))
-        for key, value in self._attrs.items():
-            attr_values.fill(node.attr[key], value)
-        return node
-
     def arg_length(self, arg: Any) -> int:
-        return len(self._outputs)
+        return len(self.outputs)
 
-    def _update_input(self, index: int, tensor: Tensor) -> None:
-        changed = list(self._arguments)
-        changed[index] = tensor
-        self._inputs = tuple(changed)
-        self._graph._note_change()
+    def inline(self) -> tuple[tuple[Tensor, ...], list[Operation]]:
+        """Puts a copy of the body before this node, once; the results of the copy, and what must have run.
 
-    def _add_control_inputs(self, ops: Iterable[Operation]) -> None:
-        self._control_inputs = list(dict.fromkeys([*self._waits_for, *ops]))
-        self._graph._note_change()
-
-    def _remove_all_control_inputs(self) -> None:
-        self._control_inputs = []
-        self._graph._note_change()
-
-    def _inline(self) -> tuple[tuple[Tensor, ...], list[Operation]]:
-        """The results of a copy of the body, and what must have run: made once, when a run first looks."""
+        Raises:
+          errors.UnimplementedError: the function calls itself.
+        """
         if self._inlined is None:
             if self.function in self._callers:
                 raise calls_itself(self.function.name)
-            self._inlined = inlined(self)
+            self.use_copy(*inlined(self))
         return self._inlined
+
+    def use_copy(self, results: tuple[Tensor, ...], acting: list[Operation]) -> None:
+        """Takes what a copy of the body gives, and waits for what acts in it."""
+        self.takes, self.waits_for = self._inlined = results, acting
 
 
 def calls_itself(name: str) -> errors.UnimplementedError:
@@ -394,27 +376,28 @@ FUNCTION_OF: dict[str, Callable[[CallOperation], GraphFunction]] = {}
 def inlined(call: CallOperation) -> tuple[tuple[Tensor, ...], list[Operation]]:
     """Copies of the body's nodes, which the graph does not list, between the arguments and the results of a call."""
     nodes = body_nodes(call.function.body)
-    step = call._span / (len(nodes) + 1)
-    captured = {t for t in call._arguments if is_listed(call) and not is_listed(t.op)} | call._inside_others
-    sources = list(dict.fromkeys(t.op for t in call._arguments if t not in captured))
+    *outer, place = call.order
+    captured = {t for t in call.inputs if is_listed(call) and not is_listed(t.op)} | call._inside_others
+    sources = list(dict.fromkeys(t.op for t in call.inputs if t not in captured))
 
     def copy(op: Operation, attrs: dict[str, Any], inputs: list[Tensor], controls: list[Operation]) -> Operation:
         found = type(op)(
-            call._graph, spec_of(op), f"{call._name}/{op._name}", inputs, [t._dtype for t in op._outputs], attrs,
-            [*call._waits_for, *(controls if inputs or controls else sources)], call._id - call._span + nodes[op] * step, op._stack,
+            call._graph, spec_of(op), f"{call._name}/{op._name}", inputs, [t.dtype for t in op.outputs], attrs,
+            [*call.control_inputs, *(controls if inputs or controls else sources)], call.order[0], op._stack,
         )  # fmt: skip
+        found.order = (*outer, place - 1, nodes[op])  # after all that was made before the call
         found._device = op._device or call._device
         found._control_flow_context = call._control_flow_context
         if isinstance(found, CallOperation):
-            found._span, found._inside_others = step, captured.intersection(inputs)
+            found._inside_others = captured.intersection(inputs)
             found._callers = (*call._callers, call.function)
         else:
             shape_inference.infer(found)
         return found
 
-    made, values = copied(call.function.body, call._arguments, copy)
+    made, values = copied(call.function.body, call.inputs, copy)
     acting = [made[op] for op in acting_nodes(nodes)]
-    return tuple(values[t] for t in call.function.outputs), [*call._waits_for, *acting]
+    return tuple(values[t] for t in call.function.outputs), [*call.control_inputs, *acting]
 
 
 def is_listed(op: Operation) -> bool:
@@ -460,11 +443,15 @@ def body_nodes(body: FuncGraph) -> dict[Operation, int]:
             closing = {s for s in sources if s.type in BACK_EDGE}
             roots.extend(closing)
             if sources - closing:
-                pending.extend([op, *sorted(sources - closing, key=lambda s: -s._id)])
+                pending.extend([op, *sorted(sources - closing, key=_created, reverse=True)])
             else:
                 found[op] = len(found) + 1
-        roots = sorted(set(roots) - found.keys(), key=lambda op: op._id)
+        roots = sorted(set(roots) - found.keys(), key=_created)
     return found
+
+
+def _created(op: Operation) -> tuple[int, ...]:
+    return op.order
 
 
 def _taken(op: Operation) -> tuple[Sequence[Tensor], Sequence[Operation]]:
@@ -492,16 +479,16 @@ def copied(body: FuncGraph, arguments: Sequence[Tensor], copy: Callable) -> tupl
         known = [t for t in op.inputs if t in values]
         inputs = [values[t] if t in values else values[known[0]] for t in op.inputs]
         open_inputs += [(op, i) for i, t in enumerate(op.inputs) if t not in values]
-        attrs = {**op._attrs, "frame_name": op._attrs["frame_name"] + frame} if op.type in _ENTER else dict(op._attrs)
+        attrs = {**op.attrs, "frame_name": op.attrs["frame_name"] + frame} if op.type in _ENTER else dict(op.attrs)
         made[op] = copy(op, attrs, inputs, [made[c] for c in op.control_inputs if c in made])
-        values.update(zip(op._outputs, made[op]._outputs))
+        values.update(zip(op.outputs, made[op].outputs))
     for op, index in open_inputs:
         node = made[op]  # a new Merge: no plan holds it, so nothing has to be told that it changes
-        node._inputs = (*node._inputs[:index], values[op.inputs[index]], *node._inputs[index + 1 :])
+        node.takes = (*node.takes[:index], values[op.inputs[index]], *node.takes[index + 1 :])
     for op, copy_of_call in made.items():
         if isinstance(op, CallOperation) and op._inlined is not None:
             results, controls = op._inlined
-            copy_of_call._inlined = (tuple(values[t] for t in results), [made[c] for c in controls if c in made])
+            copy_of_call.use_copy(tuple(values[t] for t in results), [made[c] for c in controls if c in made])
     return made, values
 
 
@@ -538,7 +525,7 @@ def copier_into(graph: Graph) -> Callable:
 
     def copy(op: Operation, attrs: dict[str, Any], inputs: list[Tensor], controls: list[Operation]) -> Operation:
         with graph.control_dependencies(controls):
-            found = graph.make_op(spec_of(op), graph.unique_name(op.name), inputs, attrs, [t._dtype for t in op._outputs])
+            found = graph.make_op(spec_of(op), graph.unique_name(op.name), inputs, attrs, [t.dtype for t in op.outputs])
         found._device = op._device or found._device
         return found
 

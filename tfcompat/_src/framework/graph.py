@@ -166,14 +166,14 @@ class Graph(Collections):
     def _apply_scopes(self, node: Operation) -> None:
         node._original_op = self._default_original_op
         for key, value in self._attr_scopes.items():
-            if key not in node._attrs:
+            if key not in node.attrs:
                 value = value(node.node_def) if callable(value) else value
                 if value is not None:
-                    node._attrs[key] = attr_values.from_proto(value)
+                    node.attrs[key] = attr_values.from_proto(value)
         if node.type in self._kernel_labels:
-            node._attrs["_kernel"] = self._kernel_labels[node.type].encode()
+            node.attrs["_kernel"] = self._kernel_labels[node.type].encode()
         if node.type in self._gradient_overrides:
-            node._attrs["_gradient_op_type"] = self._gradient_overrides[node.type].encode()
+            node.attrs["_gradient_op_type"] = self._gradient_overrides[node.type].encode()
         context = self._control_flow_context
         for tensor in node.inputs:
             if tensor.op._control_flow_context is not None:
@@ -187,8 +187,8 @@ class Graph(Collections):
             device_scope.apply(self._devices, node)
         if self._colocations:
             self._apply_colocations(node)
-        if self._container and "container" in node._attrs and not node._attrs["container"]:
-            node._attrs["container"] = self._container.encode()
+        if self._container and "container" in node.attrs and not node.attrs["container"]:
+            node.attrs["container"] = self._container.encode()
 
     def create_op(
         self, op_type: str, inputs: Iterable[Tensor], dtypes: Any = None, input_types: Any = None, name: str | None = None,
@@ -319,7 +319,7 @@ class Graph(Collections):
                 node._device = entry.obj.device
         node._colocation_dict = {entry.obj.name: entry.copy_metadata() for entry in self._colocations}
         if groups:
-            node._attrs["_class"] = sorted(set(groups))
+            node.attrs["_class"] = sorted(set(groups))
 
     @contextlib.contextmanager
     def container(self, container_name: str) -> Iterator[str]:

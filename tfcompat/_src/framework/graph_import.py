@@ -238,7 +238,7 @@ class _Importer:
         self._graph._names_in_use.setdefault(final.lower(), 1)
         with self._graph.control_dependencies(controls) if controls else contextlib.nullcontext():
             op = self._graph.make_op(spec, final, inputs, attrs, output_dtypes(spec.signature, attrs))
-        op._control_inputs = list(dict.fromkeys([*controls, *op.control_inputs]))
+        op._set_control_inputs(dict.fromkeys([*controls, *op.control_inputs]))
         groups = self._rename_colocation(op, node.name)
         if groups:
             self._beside.append((op, groups))
@@ -260,7 +260,7 @@ class _Importer:
 
     def _rename_colocation(self, op: Operation, name_in_graph_def: str) -> list[str]:
         """Writes the groups of a node by the names that nodes have in the graph; the other nodes in them."""
-        groups = op._attrs.get("_class")
+        groups = op.attrs.get("_class")
         if not groups:
             return []
         strange = next((g for g in groups if not isinstance(g, bytes)), None) if isinstance(groups, list) else groups
@@ -273,7 +273,7 @@ class _Importer:
             if name not in self._nodes:
                 raise ValueError(f"Node {name_in_graph_def!r} expects to be colocated with unknown node {name!r}")
         new = {n: self._made[n].name if n in self._made else op.name if n == name_in_graph_def else self._scope + n for n in names}
-        op._attrs["_class"] = [
+        op.attrs["_class"] = [
             b"loc:@" + new[g[5:].decode()].encode() if g.startswith(b"loc:@") else g for g in groups
         ]
         return [n for n in names if n != name_in_graph_def]

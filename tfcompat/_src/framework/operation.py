@@ -34,6 +34,9 @@ class Operation:
 
     Made by graph-building functions, not directly. Attributes: `name`, `type`, `inputs`, `outputs`, `control_inputs`,
     `device`, `graph`, `node_def`, `op_def`, `traceback`.
+
+    What the stages of a run read: `takes` and `waits_for`, its inputs and control inputs in a run (those of a call are the results of
+    the function's inlined body); `attrs`, inside values; `order`, which sorts the nodes of a run as they were made.
     """
 
     is_node = True
@@ -50,11 +53,12 @@ class Operation:
         self.spec = spec
         self.type = spec.name
         self._name = name
-        self._inputs = tuple(inputs)
-        self._control_inputs = list(control_inputs)
-        self._attrs = attrs
+        self.takes = tuple(inputs)
+        self.waits_for = list(control_inputs)
+        self.attrs = attrs
         self._device = ""
         self._id = self._id_value = node_id
+        self.order: tuple[int, ...] = (node_id,)
         self._stack = stack
         self._control_flow_context = None
         self._original_op = None
@@ -71,7 +75,7 @@ class Operation:
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
-        return self._inputs
+        return self.takes
 
     @property
     def outputs(self) -> list[Tensor]:
@@ -79,7 +83,7 @@ class Operation:
 
     @property
     def control_inputs(self) -> list[Operation]:
-        return list(self._control_inputs)
+        return list(self.waits_for)
 
     @property
     def device(self) -> str:
@@ -93,14 +97,14 @@ class Operation:
 
     @property
     def _output_types(self) -> list[int]:
-        return [t.dtype.as_datatype_enum for t in self._outputs]
+        return [t.dtype.as_datatype_enum for t in self.outputs]
 
     @property
     def _control_outputs(self) -> list[Operation]:
-        return [o for o in self._graph.get_operations() if self in o._control_inputs]
+        return [o for o in self._graph.get_operations() if self in o.control_inputs]
 
     def values(self) -> tuple[Tensor, ...]:
-        return tuple(self._outputs)
+        return tuple(self.outputs)
 
     def _set_device(self, device: Any) -> None:
         self._device = device_lib.canonical_name(device)
@@ -111,32 +115,32 @@ class Operation:
     def colocation_groups(self) -> list[bytes]:
         """The `loc:@name` groups of this op; by default the one of its own name."""
         own = [b"loc:@" + self._name.encode()]
-        return [g for g in self._attrs.get("_class", ()) if g.startswith(b"loc:@")] or own
+        return [g for g in self.attrs.get("_class", ()) if g.startswith(b"loc:@")] or own
 
     def get_attr(self, name: str) -> Any:
         """The value of an attribute: numbers, bytes, DTypes, protos, or a list of them; ValueError where there is none."""
-        if name not in self._attrs:
+        if name not in self.attrs:
             raise ValueError(f"Operation '{self._name}' has no attr named '{name}'.")
-        return attr_values.to_public(self._attrs[name])
+        return attr_values.to_public(self.attrs[name])
 
     def _set_attr(self, name: str, value: Any) -> None:
-        self._attrs[name] = attr_values.from_proto(value) if isinstance(value, messages.AttrValue) else value
+        self.attrs[name] = attr_values.from_proto(value) if isinstance(value, messages.AttrValue) else value
         self._graph._note_change()
 
     def _set_attr_with_buf(self, name: str, serialized: bytes) -> None:
         self._set_attr(name, messages.AttrValue.FromString(serialized))
 
     def _clear_attr(self, name: str) -> None:
-        self._attrs.pop(name, None)
+        self.attrs.pop(name, None)
         self._graph._note_change()
 
     @property
     def node_def(self) -> Any:
         """A NodeDef message of this node."""
         node = messages.NodeDef(name=self._name, op=self.type, device=self._device)
-        node.input.extend(t._as_node_def_input() for t in self._inputs)
-        node.input.extend(sorted("^" + c._name for c in self._control_inputs))
-        for key, value in self._attrs.items():
+        node.input.extend(t._as_node_def_input() for t in self.inputs)
+        node.input.extend(sorted("^" + c._name for c in self.control_inputs))
+        for key, value in self.attrs.items():
             attr_values.fill(node.attr[key], value)
         return node
 
@@ -179,44 +183,50 @@ class Operation:
         self._add_control_inputs([op])
 
     def _add_control_inputs(self, ops: Iterable[Operation]) -> None:
+        found = dict.fromkeys(self.control_inputs)
         for op in ops:
             if not isinstance(op, Operation):
                 raise TypeError(f"op must be an Operation: {op}")
             if op._graph is not self._graph:
                 raise ValueError(f"{op.name} and {self.name} must be from the same graph.")
-            if op not in self._control_inputs:
-                self._control_inputs.append(op)
-        self._graph._note_change()
+            found[op] = None
+        self._set_control_inputs(found)
 
     def _remove_all_control_inputs(self) -> None:
-        self._control_inputs.clear()
+        self._set_control_inputs(())
+
+    def _set_control_inputs(self, ops: Iterable[Operation]) -> None:
+        self.waits_for = list(ops)
+        self._graph._note_change()
+
+    def _set_inputs(self, tensors: Iterable[Tensor]) -> None:
+        self.takes = tuple(tensors)
         self._graph._note_change()
 
     def _update_input(self, index: int, tensor: Tensor) -> None:
         """Replaces input `index`; the new tensor must be of the same graph."""
         if tensor.graph is not self._graph:
             raise ValueError(f"{tensor.name} and {self.name} must be from the same graph.")
-        changed = list(self._inputs)
+        changed = list(self.inputs)
         if not 0 <= index < len(changed):
             raise errors.OutOfRangeError(
                 self.node_def, self,
                 f"Cannot update edge. Input index [{index}] is greater than the number of total inputs [{len(changed)}].",
             )  # fmt: skip
         changed[index] = tensor
-        self._inputs = tuple(changed)
-        self._graph._note_change()
+        self._set_inputs(changed)
 
     def input_named(self, name: str) -> Any:
         """The tensor, or list of tensors, that is the input `name` of the signature."""
-        return self._named(name, self.spec.signature.inputs, self._inputs)
+        return self._named(name, self.spec.signature.inputs, self.takes)
 
     def output_named(self, name: str) -> Any:
         """The tensor, or list of tensors, that is the output `name` of the signature."""
-        return self._named(name, self.spec.signature.outputs, self._outputs)
+        return self._named(name, self.spec.signature.outputs, self.outputs)
 
     def arg_length(self, arg: Any) -> int:
         """How many tensors an input or output of the signature stands for."""
-        return arg_length(arg, self._attrs)
+        return arg_length(arg, self.attrs)
 
     def constant_positions(self) -> frozenset[int]:
         """The flat positions of the inputs that the kernel needs as NumPy values."""
@@ -228,7 +238,7 @@ class Operation:
             return frozenset()
         found, start = set(), 0
         for arg in self.spec.signature.inputs:
-            count = arg_length(arg, self._attrs)
+            count = arg_length(arg, self.attrs)
             if arg.name in names:
                 found.update(range(start, start + count))
             start += count
@@ -237,7 +247,7 @@ class Operation:
     def _named(self, name: str, args: tuple, tensors: Any) -> Any:
         start = 0
         for arg in args:
-            count = arg_length(arg, self._attrs)
+            count = arg_length(arg, self.attrs)
             if arg.name == name:
                 return list(tensors[start : start + count]) if arg.is_list else tensors[start]
             start += count

@@ -21,7 +21,7 @@ def topological(ops: Collection[Any], cut: Collection[Tensor] = (), owner: Mappi
     Raises:
       errors.InvalidArgumentError: there is a cycle that no NextIteration closes.
     """
-    by_creation = sorted(ops, key=lambda op: op._id)
+    by_creation = sorted(ops, key=lambda op: op.order)
     inside = set(ops)
     if _is_topological(by_creation, inside, cut, owner):
         return by_creation
@@ -30,7 +30,7 @@ def topological(ops: Collection[Any], cut: Collection[Tensor] = (), owner: Mappi
     for op, sources in waiting.items():
         for source in sources:
             consumers[source].append(op)
-    ready = [(op._id, op) for op, sources in waiting.items() if not sources]
+    ready = [(op.order, op) for op, sources in waiting.items() if not sources]
     heapq.heapify(ready)
     order = []
     while ready:
@@ -39,7 +39,7 @@ def topological(ops: Collection[Any], cut: Collection[Tensor] = (), owner: Mappi
         for consumer in consumers[op]:
             waiting[consumer].discard(op)
             if not waiting[consumer]:
-                heapq.heappush(ready, (consumer._id, consumer))
+                heapq.heappush(ready, (consumer.order, consumer))
     if len(order) != len(by_creation):
         stuck = next(op for op in by_creation if waiting[op])
         raise errors.InvalidArgumentError(stuck.node_def, stuck, f"Graph is invalid, contains a cycle through {stuck.name!r}.")
@@ -49,11 +49,11 @@ def topological(ops: Collection[Any], cut: Collection[Tensor] = (), owner: Mappi
 def _is_topological(order: list[Any], inside: set[Any], cut: Collection[Tensor], owner: Mapping[Operation, Any]) -> bool:
     seen: set[Any] = set()
     for op in order:
-        for t in op._inputs:
+        for t in op.takes:
             source = owner.get(t.op, t.op)
             if source not in seen and source in inside and t not in cut and t.op.type not in BACK_EDGE:
                 return False
-        for c in op._control_inputs:
+        for c in op.waits_for:
             source = owner.get(c, c)
             if source not in seen and source in inside:
                 return False
@@ -62,6 +62,6 @@ def _is_topological(order: list[Any], inside: set[Any], cut: Collection[Tensor],
 
 
 def _sources(op: Any, inside: set[Any], cut: Collection[Tensor], owner: Mapping[Operation, Any]) -> set[Any]:
-    found = {owner.get(t.op, t.op) for t in op._inputs if t not in cut and t.op.type not in BACK_EDGE}
-    found.update(owner.get(c, c) for c in op._control_inputs)
+    found = {owner.get(t.op, t.op) for t in op.takes if t not in cut and t.op.type not in BACK_EDGE}
+    found.update(owner.get(c, c) for c in op.waits_for)
     return found & inside

@@ -30,7 +30,7 @@ def record(op: Any) -> None:
     """Tells the tapes of an operation; its outputs lead back to it while one keeps it."""
     kept = [recorder.record(op) for recorder in ACTIVE.recorders]
     if any(kept):
-        for index, tensor in enumerate(op._outputs):
+        for index, tensor in enumerate(op.outputs):
             tensor.recorded_as(op, index)
 
 

@@ -25,30 +25,30 @@ class InferenceContext:
 
     def __init__(self, op: Operation) -> None:
         self.op = op
-        self.inputs: list[Sizes] = [t._sizes for t in op._inputs]
+        self.inputs: list[Sizes] = [t._sizes for t in op.inputs]
         self.asked: set[int] = set()
 
     def attr(self, name: str) -> Any:
         """An attribute as the graph holds it (strings are bytes)."""
-        return self.op._attrs[name]
+        return self.op.attrs[name]
 
     def value(self, index: int) -> np.ndarray | None:
         """The value of input `index`, where it is known."""
         self.asked.add(index)
-        return known_value(self.op._inputs[index])
+        return known_value(self.op.inputs[index])
 
     def shape_value(self, index: int) -> Sizes:
         """Input `index` read as a shape, as far as known."""
         self.asked.add(index)
-        return known_shape(self.op._inputs[index])
+        return known_shape(self.op.inputs[index])
 
     def handle(self, index: int) -> tuple | None:
         """(dtype, sizes) of the variable behind a resource input, where known."""
-        return self.op._inputs[index]._handle_data
+        return self.op.inputs[index]._handle_data
 
     def set_handle(self, index: int, dtype: Any, sizes: Sizes) -> None:
         """Records what stands behind a resource output."""
-        self.op._outputs[index]._handle_data = (dtype, sizes)
+        self.op.outputs[index]._handle_data = (dtype, sizes)
 
 
 def infer(op: Operation) -> None:
@@ -60,7 +60,7 @@ def infer(op: Operation) -> None:
     except ValueError as e:
         inputs = ", ".join("?" if s is None else shape_text(s) for s in context.inputs)
         raise ValueError(f"{e} for '{op.name}' (op: '{op.type}') with input shapes: {inputs}{_computed(context)}.") from None
-    for tensor, sizes in zip(op._outputs, shapes):
+    for tensor, sizes in zip(op.outputs, shapes):
         tensor._sizes = sizes
 
 
@@ -70,7 +70,7 @@ _WINDOW_ATTRS = ("ksize", "ksizes", "strides", "rates", "dilations")
 
 def _require_int32(op: Operation) -> None:
     for name in _WINDOW_ATTRS:
-        values = op._attrs.get(name)
+        values = op.attrs.get(name)
         for value in values if isinstance(values, list) else ():
             if not -(2**31) <= value < 2**31:
                 raise ValueError(f"Attr {name} has value {value} out of range for an int32")
@@ -80,7 +80,7 @@ def _computed(context: InferenceContext) -> str:
     """The known inputs that the shape function asked for, as 1.15 appends them to shape errors."""
     found = []
     for i in sorted(context.asked):
-        value = known_value(context.op._inputs[i])
+        value = known_value(context.op.inputs[i])
         if value is not None and value.dtype.kind in "iu" and value.ndim < 2 and value.size <= 16:
             found.append(f"input[{i}] = <{' '.join(str(v) for v in np.atleast_1d(value))}>")
     return " and with computed input tensors: " + ", ".join(found) if found else ""
@@ -201,13 +201,13 @@ def normalize_axis(axis: int, rank: int) -> int:
 
 def unchanged(c: InferenceContext) -> list:
     """Every output has the shape of input 0."""
-    return [c.inputs[0]] * len(c.op._outputs)
+    return [c.inputs[0]] * len(c.op.outputs)
 
 
 def pass_handle(c: InferenceContext) -> None:
     """Every output stands for what is behind input 0."""
     if c.handle(0) is not None:
-        for i in range(len(c.op._outputs)):
+        for i in range(len(c.op.outputs)):
             c.set_handle(i, *c.handle(0))
 
 
@@ -218,15 +218,15 @@ def unchanged_with_handle(c: InferenceContext) -> list:
 
 
 def unchanged_from(index: int) -> Callable:
-    return lambda c: [c.inputs[index]] * len(c.op._outputs)
+    return lambda c: [c.inputs[index]] * len(c.op.outputs)
 
 
 def scalar(c: InferenceContext) -> list:
-    return [()] * len(c.op._outputs)
+    return [()] * len(c.op.outputs)
 
 
 def unknown(c: InferenceContext) -> list:
-    return [None] * len(c.op._outputs)
+    return [None] * len(c.op.outputs)
 
 
 def no_outputs(c: InferenceContext) -> list:
@@ -234,7 +234,7 @@ def no_outputs(c: InferenceContext) -> list:
 
 
 def unknown_vector(c: InferenceContext) -> list:
-    return [(None,)] * len(c.op._outputs)
+    return [(None,)] * len(c.op.outputs)
 
 
 def broadcast_inputs(c: InferenceContext) -> list:
@@ -247,7 +247,7 @@ def merged_inputs(c: InferenceContext) -> list:
     sizes = c.inputs[0]
     for other in c.inputs[1:]:
         sizes = merge(sizes, other)
-    return [sizes] * len(c.op._outputs)
+    return [sizes] * len(c.op.outputs)
 
 
 def from_attr(name: str) -> Callable:
@@ -260,6 +260,6 @@ def from_shape_input(index: int) -> Callable:
 
     def shape(c: InferenceContext) -> list:
         with_rank(c.inputs[index], 1)
-        return [c.shape_value(index)] * len(c.op._outputs)
+        return [c.shape_value(index)] * len(c.op.outputs)
 
     return shape

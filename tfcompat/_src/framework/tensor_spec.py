@@ -73,7 +73,7 @@ class TensorSpec(type_spec.BatchableTypeSpec):
 
     def most_specific_compatible_type(self, other: Any) -> TensorSpec:
         """The TensorSpec of the most specific shape that both have; ValueError where the dtypes differ."""
-        if not isinstance(other, TensorSpec) or self._dtype is not other._dtype:
+        if not isinstance(other, TensorSpec) or self._dtype is not other.dtype:
             raise ValueError(f"Types are not compatible: {self!r} vs {other!r}")
         name = self._name if self._name == other._name else None
         return TensorSpec(self._shape.most_specific_compatible_shape(other._shape), self._dtype, name)

@@ -270,13 +270,13 @@ def _require_same_kinds(tensors: list[Tensor], shapes: list, after: list[Tensor]
 
 def get_func_graphs(op: Any) -> list[Any]:
     """The bodies of the branches of an If or Case node."""
-    refs = op._attrs.get("branches") or [op._attrs["then_branch"], op._attrs["else_branch"]]
+    refs = op.attrs.get("branches") or [op.attrs["then_branch"], op.attrs["else_branch"]]
     return [op.graph._get_function(ref.name).body for ref in refs]
 
 
 def _get_graph(while_op: Any, func_attr_name: str) -> Any:
     """The body of one function of a While node: "cond" or "body"."""
-    return while_op.graph._get_function(while_op._attrs[func_attr_name].name).body
+    return while_op.graph._get_function(while_op.attrs[func_attr_name].name).body
 
 
 def in_defun() -> bool:

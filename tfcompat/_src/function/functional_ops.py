@@ -42,7 +42,7 @@ class InlinedOperation(CallOperation):
 
 
 def _declared_shapes(c: InferenceContext) -> list:
-    shapes = c.op._attrs.get("output_shapes") or c.op._attrs.get("_output_shapes") or ()
+    shapes = c.op.attrs.get("output_shapes") or c.op.attrs.get("_output_shapes") or ()
     if not shapes and c.op.type in ("While", "StatelessWhile"):
         return list(c.inputs)
     return [s.sizes for s in shapes] or [None] * len(c.op.outputs)
@@ -95,7 +95,7 @@ _functional(
 
 def _called(call: CallOperation) -> GraphFunction:
     """The function that a call names; InternalError where its results are not those that the node says."""
-    function = _function(call, call._attrs["f"].name)
+    function = _function(call, call.attrs["f"].name)
     kinds = [t.dtype.base_dtype for t in function.outputs]
     for i, output in enumerate(call.outputs):
         if i >= len(kinds):
@@ -110,7 +110,7 @@ def _called(call: CallOperation) -> GraphFunction:
 
 def _called_elsewhere(call: CallOperation) -> GraphFunction:
     """The function on the device that the first argument names; where a run finds the name, on the caller's."""
-    function, target = _function(call, call._attrs["f"].name), known_value(call.inputs[0])
+    function, target = _function(call, call.attrs["f"].name), known_value(call.inputs[0])
 
     def build(arguments: list[Tensor]) -> list[Tensor]:
         with get_default_graph().device("" if target is None else target.item().decode()):
@@ -129,7 +129,7 @@ def _truth(value: Tensor) -> Tensor:
 
 
 def _branches(call: CallOperation) -> GraphFunction:
-    then, other = (_function(call, call._attrs[name].name) for name in ("then_branch", "else_branch"))
+    then, other = (_function(call, call.attrs[name].name) for name in ("then_branch", "else_branch"))
 
     def build(arguments: list[Tensor]) -> list[Tensor]:
         predicate, *inputs = arguments
@@ -140,7 +140,7 @@ def _branches(call: CallOperation) -> GraphFunction:
 
 def _cases(call: CallOperation) -> GraphFunction:
     """The branch of the index; the last one where there is none of it."""
-    functions = [_function(call, ref.name) for ref in call._attrs["branches"]]
+    functions = [_function(call, ref.name) for ref in call.attrs["branches"]]
 
     def build(arguments: list[Tensor]) -> list[Tensor]:
         index, *inputs = arguments
@@ -156,7 +156,7 @@ def _cases(call: CallOperation) -> GraphFunction:
 
 
 def _loop(call: CallOperation) -> GraphFunction:
-    test, step = (_function(call, call._attrs[name].name) for name in ("cond", "body"))
+    test, step = (_function(call, call.attrs[name].name) for name in ("cond", "body"))
 
     def build(arguments: list[Tensor]) -> list[Tensor]:
         if len(test.body.outputs) != 1:
@@ -172,7 +172,7 @@ def _loop(call: CallOperation) -> GraphFunction:
             argument.set_shape(shape)
         found = while_loop(
             lambda *values: _truth(_run(test, list(values))[0]), lambda *values: _run(step, list(values)), arguments,
-            invariants, call._attrs["parallel_iterations"], return_same_structure=True,
+            invariants, call.attrs["parallel_iterations"], return_same_structure=True,
         )  # fmt: skip
         return list(found)
 
@@ -180,7 +180,7 @@ def _loop(call: CallOperation) -> GraphFunction:
 
 
 def _counted_loop(call: CallOperation) -> GraphFunction:
-    step = _function(call, call._attrs["body"].name)
+    step = _function(call, call.attrs["body"].name)
 
     def build(arguments: list[Tensor]) -> list[Tensor]:
         start, limit, delta, *values = arguments

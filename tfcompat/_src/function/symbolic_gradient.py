@@ -33,7 +33,7 @@ def gradient_function(call: CallOperation) -> GraphFunction:
     Raises:
       errors.NotFoundError: the graph has no such function.
     """
-    name = call._attrs["f"].name
+    name = call.attrs["f"].name
     function = call.graph._get_function(name)
     if function is None:
         raise errors.NotFoundError(call.node_def, call, f"No gradient defined for op: {name}")

@@ -63,8 +63,8 @@ class _Lift:
         if op not in self._copies:
             controls = [self._copy(c) for c in op.control_inputs if c.graph.building_function]
             inputs = [self.tensor(t) for t in op.inputs]
-            kinds = [t._dtype for t in op.outputs]
+            kinds = [t.dtype for t in op.outputs]
             with self._graph.control_dependencies(controls):
                 name = self._graph.unique_name(op.name)
-                self._copies[op] = self._graph.make_op(op.spec, name, inputs, dict(op._attrs), kinds)
+                self._copies[op] = self._graph.make_op(op.spec, name, inputs, dict(op.attrs), kinds)
         return self._copies[op]

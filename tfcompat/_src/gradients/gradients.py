@@ -302,8 +302,8 @@ def _depth(graph: Graph) -> int:
 
 
 def _sources(op: Any) -> Any:
-    """The tensors that gradients of an operation flow to: for one that runs functions, those of the nodes that replace it."""
-    return op._inputs if getattr(op, "differentiates_inlined", False) else op.inputs
+    """The tensors that gradients of an operation flow to: for one that runs functions, the results of the nodes in its place."""
+    return op.inline()[0] if getattr(op, "differentiates_inlined", False) else op.inputs
 
 
 def _behind(ends: Iterable[Operation], sources: Callable) -> set[Operation]:
@@ -383,7 +383,7 @@ def gradient_rule(op: Operation) -> Callable | None:
     Raises:
       LookupError: the operation has no gradient.
     """
-    override = op._attrs.get("_gradient_op_type")
+    override = op.attrs.get("_gradient_op_type")
     if override is not None:
         return gradient_registry.lookup(override.decode())
     if op._gradient_function is not None:

@@ -77,11 +77,11 @@ class GradientTape:
 
     def record(self, op: Operation) -> bool:
         """Keeps an operation that has run where its inputs are followed, whose outputs then are too."""
-        for tensor in op._inputs:
+        for tensor in op.inputs:
             self._follow_variable(tensor)
-        if self._followed.isdisjoint(op._inputs):
+        if self._followed.isdisjoint(op.inputs):
             return False
-        outputs = [t for t in op._outputs if is_trainable(t)]
+        outputs = [t for t in op.outputs if is_trainable(t)]
         if not outputs:
             return False
         self._ran[op] = None

@@ -198,7 +198,7 @@ class Program:
                     lower(item, frame)
                 for op, assumed in cluster.assumed:
                     run_device_op(op, frame)
-                    holds = jnp.all(frame.values[op._outputs[0]] == assumed)
+                    holds = jnp.all(frame.values[op.outputs[0]] == assumed)
                     found.insert(0, checks.Check(holds, "another size", (), op, WrongGuess))
             except (TypeError, ValueError, errors.OpError) as e:
                 if not found:

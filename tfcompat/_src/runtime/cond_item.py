@@ -38,17 +38,17 @@ class CondItem(Item):
 
     def results(self, on: bool, values: Mapping[Tensor, Any]) -> dict[Tensor, Any]:
         """What goes out where one branch has run and left `values`."""
-        found = {t: values[t] for t in self._outputs if t in values and self.is_alive(t, on)}
+        found = {t: values[t] for t in self.outputs if t in values and self.is_alive(t, on)}
         for merge in self.merges:
-            for index, tensor in enumerate(merge._inputs):
+            for index, tensor in enumerate(merge.takes):
                 if self.is_alive(tensor, on) and tensor in values:
-                    found.update({merge._outputs[0]: values[tensor], merge._outputs[1]: np.array(index, np.int32)})
+                    found.update({merge.outputs[0]: values[tensor], merge.outputs[1]: np.array(index, np.int32)})
         return found
 
     def joined(self, on: bool) -> list[Tensor]:
         """The tensors of one branch that go out, by themselves or through a Merge."""
-        found = [t for t in self._outputs if self.is_alive(t, on) and t.op not in self.merges]
-        return found + [t for m in self.merges for t in m._inputs if self.is_alive(t, on)]
+        found = [t for t in self.outputs if self.is_alive(t, on) and t.op not in self.merges]
+        return found + [t for m in self.merges for t in m.takes if self.is_alive(t, on)]
 
     def is_guarded(self, tensor: Tensor) -> bool:
         """Whether a tensor that goes out has a value only where its branch was taken."""

@@ -142,6 +142,6 @@ def fill_metadata(run_metadata: Any, options: Any, plan: Any, device_of: Any) ->
             node.CopyFrom(op.node_def)
             if isinstance(op, CallOperation) and f"{op.name}/" not in whole:
                 del node.input[:]
-                node.op = "IdentityN"
-                node.input.extend(t._as_node_def_input() for t in op._inputs)
+                node.op = op.shown_as
+                node.input.extend(t._as_node_def_input() for t in op.takes)
             node.device = name

@@ -21,7 +21,7 @@ def kernel(op: Operation) -> Callable:
     Raises:
       NotImplementedError: the node has a gradient of its own, which a loop cannot use.
     """
-    if op._gradient_function is not None or "_gradient_op_type" in op._attrs:
+    if op._gradient_function is not None or "_gradient_op_type" in op.attrs:
         raise NotImplementedError(f"{op.name} has a gradient function of its own, which is not used inside a loop yet")
     plain = op.spec.kernel
     if op.spec.slope is not None:

@@ -51,14 +51,14 @@ class HostCond:
         inner = {**plan.known, **{t: values[t] for t in plan.feeds}}
         self._run_steps(plan, inner, context)
         for t in item.joined(on):
-            if t._dtype._is_ref_dtype and t not in inner:
+            if t.dtype._is_ref_dtype and t not in inner:
                 inner[t] = self._show(t, inner, context)
         values.update(item.results(on, inner))
 
     def _plan(self, on: bool, values: Values, context: RunContext) -> Plan:
         item = self._item
-        decided = {t: np.array(on) for t in item._inputs if root_predicate(t) is item.predicate}
-        feeds = [t for t in item._inputs if t in values and t not in decided]
+        decided = {t: np.array(on) for t in item.takes if root_predicate(t) is item.predicate}
+        feeds = [t for t in item.takes if t in values and t not in decided]
         return context.planner.part(item.on_side(on), item.joined(on), feeds, decided)
 
 
@@ -80,15 +80,15 @@ class HostLoop:
 
     def _run(self, values: Values, context: RunContext, flag: run_limits.StopFlag) -> None:
         program = self._program
-        outer = {op._outputs[0]: values[op._inputs[0]] for op in program.constants if op._inputs[0] in values}
-        outer.update({t: outer[op._outputs[0]] for t, op in program.aliases.items() if op._outputs[0] in outer})
-        state = [values[v.enter._inputs[0]] for v in program.variables]
-        predicate = program.condition._inputs[0] if program.condition is not None else None
+        outer = {op.outputs[0]: values[op.takes[0]] for op in program.constants if op.takes[0] in values}
+        outer.update({t: outer[op.outputs[0]] for t, op in program.aliases.items() if op.outputs[0] in outer})
+        state = [values[v.enter.takes[0]] for v in program.variables]
+        predicate = program.condition.takes[0] if program.condition is not None else None
         tape: list | None = None
         if self._item.gradients:
             tape = values[self._item] = []
         for record in program.records:
-            values.update({record._outputs[0]: np.zeros(0, np.int32), record._outputs[1]: np.zeros((0, 6), np.uint32)})
+            values.update({record.outputs[0]: np.zeros(0, np.int32), record.outputs[1]: np.zeros((0, 6), np.uint32)})
         changing_reads = program.changing_reads()
         while True:
             run_limits.require_time()
@@ -105,14 +105,14 @@ class HostLoop:
             if tape is not None:
                 tape.append((current, {op: context.random_state.row(op) for op in program.randoms}))
             if predicate is None:
-                found = self._run_part("body", program.body_items, [e._inputs[0] for e in program.exits], current, context)
-                values.update(zip((e._outputs[0] for e in program.exits), found))
+                found = self._run_part("body", program.body_items, [e.takes[0] for e in program.exits], current, context)
+                values.update(zip((e.outputs[0] for e in program.exits), found))
                 return
             state = self._run_part("body", program.body_items, [v.following for v in program.variables], current, context)
         final = {v.enter: value for v, value in zip(program.variables, state)}
         for exit in program.exits:
             source = program.entering(exit)
-            values[exit._outputs[0]] = final[source] if source in final else values.get(source._inputs[0])
+            values[exit.outputs[0]] = final[source] if source in final else values.get(source.takes[0])
 
     def _run_part(self, part: str, items: Sequence[Item], wanted: list[Tensor], given: Values, context: RunContext) -> list[Any]:
         """Runs the condition or the body once; the values of `wanted`."""
@@ -127,7 +127,7 @@ class HostLoop:
     def _plan(self, items: Sequence[Item], wanted: list[Tensor], given: Values, context: RunContext, compiles: bool) -> Plan:
         """A plan for a part; the session keeps it for other plans with the same loop."""
         inside = self._program.known
-        used = {t for item in items for t in item._inputs} | set(wanted)
+        used = {t for item in items for t in item.takes} | set(wanted)
         feeds = [t for t in given if t in used and t not in inside]
         known = tuple([(t, np.asarray(v).tobytes()) for t, v in inside.items() if t in used])
         key = (compiles, tuple([item.operations for item in items]), tuple(wanted), tuple(feeds), known)
@@ -163,8 +163,8 @@ def run_backwards(item: LoopGradientItem, values: dict[Any, Any]) -> None:
     hidden = next((o for o in program.operations if o.spec.effects.external), None)
     if hidden is not None:
         raise NotImplementedError(f"the gradient of {program.name} through {hidden.name} (op type {hidden.type}), which runs on the host")
-    variables = [v for v in program.variables if v.following._dtype.is_floating or v.following._dtype.is_complex]
-    captured = [t for t in wanted_of(op) if t in values and any(e._inputs[0] is t for e in program.constants)]
+    variables = [v for v in program.variables if v.following.dtype.is_floating or v.following.dtype.is_complex]
+    captured = [t for t in wanted_of(op) if t in values and any(e.takes[0] is t for e in program.constants)]
     given = dict(zip((t.op for t in op.input_named("exits")), (cotangent(values[t]) for t in op.input_named("grads"))))
     by_enter = {program.entering(e): given[e] for e in program.exits if e in given}
     flows = [by_enter.get(v.enter) for v in variables]
@@ -175,13 +175,13 @@ def run_backwards(item: LoopGradientItem, values: dict[Any, Any]) -> None:
     total = {t: g for t, g in zip(captured, sums) if not isinstance(g, int)}
     for v, flow in zip(variables, flows):
         if flow is not None:
-            source = v.enter._inputs[0]
+            source = v.enter.takes[0]
             total[source] = total[source] + flow if source in total else flow
     for enter in program.constants:
         if enter in by_enter:
-            source = enter._inputs[0]
+            source = enter.takes[0]
             total[source] = total[source] + by_enter[enter] if source in total else by_enter[enter]
-    for tensor, output in zip(wanted_of(op), op._outputs):
+    for tensor, output in zip(wanted_of(op), op.outputs):
         grad = total.get(tensor)
         values[output] = as_gradient(jnp.zeros_like(leaf(values[tensor])) if grad is None else grad, values[tensor])
 
@@ -194,8 +194,8 @@ def _one_back(
     `entry` has the values that the iteration started with, and the rows of its random operations.
     """
     noted, rows = entry
-    inside = [[e._outputs[0] for e in program.constants if e._inputs[0] is t] for t in captured]
-    names = [program.names_inside(v) for v in variables] + [n + [a for a, e in program.aliases.items() if e._outputs[0] in n] for n in inside]
+    inside = [[e.outputs[0] for e in program.constants if e.takes[0] is t] for t in captured]
+    names = [program.names_inside(v) for v in variables] + [n + [a for a, e in program.aliases.items() if e.outputs[0] in n] for n in inside]
 
     def run(primals: list) -> list:
         frame = Frame({**program.known, **numbers}, {}, rows, differentiated=1)

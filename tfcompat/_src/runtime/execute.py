@@ -145,7 +145,7 @@ def _run_step(step: Step, plan: Plan, values: dict[Tensor, Any], session: RunCon
 
 def fetched_value(tensor: Tensor, values: dict[Tensor, Any], session: RunContext) -> Any:
     """A fetched tensor as NumPy, a quantized one as integers; a ref shows its variable's value at the end of the run."""
-    if values.get(tensor) is None and tensor._dtype._is_ref_dtype:
+    if values.get(tensor) is None and tensor.dtype._is_ref_dtype:
         op = variable_op(tensor)
         values = {tensor: session.variable_state.read(op, variable_key(op))}
     if isinstance(values.get(tensor), (np.ndarray, jax.Array)):
@@ -154,7 +154,7 @@ def fetched_value(tensor: Tensor, values: dict[Tensor, Any], session: RunContext
             array = array[array.dtype.names[0]]
         return array if array.ndim else array[()]
     value = values.get(tensor)
-    if value is None and tensor._dtype.name == "resource" and variable_op(tensor) is not None:
+    if value is None and tensor.dtype.name == "resource" and variable_op(tensor) is not None:
         return _handle_value(variable_op(tensor), session)
     if value is None:
         raise _without_value(tensor)
@@ -270,7 +270,7 @@ def _runner(item: Item) -> Callable[[dict[Tensor, Any], RunContext], None]:
     if isinstance(item, LoopGradientItem):
         return lambda values, session: run_backwards(item, values)
     op = item.operations[0]
-    if is_identity(op) and op._outputs[0]._dtype.name == "resource" and variable_op(op._outputs[0]) is not None:
+    if is_identity(op) and op.outputs[0].dtype.name == "resource" and variable_op(op.outputs[0]) is not None:
         return lambda values, session: None
     if op.type in ROUTES:
         return lambda values, session: ROUTES[op.type](op, Frame(values, {}))
@@ -280,17 +280,17 @@ def _runner(item: Item) -> Callable[[dict[Tensor, Any], RunContext], None]:
 def _is_stateless(op: Operation) -> bool:
     """Whether an operation has to do neither with variables nor with a random state."""
     effects = op.spec.effects
-    has_refs = any(t._dtype._is_ref_dtype for t in (*op._inputs, *op._outputs))
+    has_refs = any(t.dtype._is_ref_dtype for t in (*op.takes, *op.outputs))
     return not (has_refs or effects.random or effects.reads or effects.writes)
 
 
 def _stateless_runner(op: Operation) -> Callable[[dict[Tensor, Any], Any], None]:
-    inputs, outputs = list(op._inputs), list(op._outputs)
+    inputs, outputs = list(op.takes), list(op.outputs)
     kernel, names, needs_context = *_numpy_kernel(op), op.spec.context
     has_lists = any(a.is_list for a in op.spec.signature.inputs)
     attrs = constant_value.kernel_arguments(op, inputs)[1]
     keywords = {k: attrs[k] for k in names}
-    kinds = [np.dtype(t._dtype.as_numpy_dtype) if t._dtype.is_numpy_compatible else None for t in outputs]
+    kinds = [np.dtype(t.dtype.as_numpy_dtype) if t.dtype.is_numpy_compatible else None for t in outputs]
 
     def run(values: dict[Tensor, Any], session: RunContext) -> None:
         arguments = [_on_host(values.get(t)) for t in inputs]
@@ -320,7 +320,7 @@ def _numpy_kernel(op: Operation) -> tuple[Callable, tuple[str, ...]]:
 def _stateful_runner(op: Operation) -> Callable[[dict[Tensor, Any], Any], None]:
     """Runs an operation in NumPy and files its outputs; no other thread uses its variables or its random numbers meanwhile."""
     reads, writes = accesses(op)
-    refs = [t for t in op._inputs if t._dtype._is_ref_dtype]
+    refs = [t for t in op.takes if t.dtype._is_ref_dtype]
 
     def run(values: dict[Tensor, Any], session: RunContext) -> None:
         read = accesses(op, values)[0] if any(t in values for t in refs) else reads
@@ -335,7 +335,7 @@ def _stateful_runner(op: Operation) -> Callable[[dict[Tensor, Any], Any], None]:
 def _run_stateful(op: Operation, reads: list[Operation], writes: list[Operation], values: dict[Tensor, Any], session: RunContext) -> None:
     spec = op.spec
     state = {variable_key(v): _current(session, v, v in reads) for v in (*reads, *writes)}
-    host_values = {t: _on_host(values[t]) for t in op._inputs if t in values}
+    host_values = {t: _on_host(values[t]) for t in op.takes if t in values}
     frame = Frame(host_values, state)
     arguments, attrs = constant_value.kernel_arguments(op, gather_inputs(op, frame))
     kernel, names = _numpy_kernel(op)
@@ -395,7 +395,7 @@ def _as_arrays(op: Operation, results: list[Any]) -> list[Any]:
     offset = len(results) - len(outputs)
     converted = []
     for i, value in enumerate(results):
-        kind = outputs[i - offset]._dtype if i >= offset else None
+        kind = outputs[i - offset].dtype if i >= offset else None
         is_value = kind is not None and kind.is_numpy_compatible and not kind._is_ref_dtype
         if is_value and not isinstance(value, (np.ndarray, DeviceArray, HostArray)):
             value = np.asarray(value, kind.as_numpy_dtype)

@@ -177,7 +177,7 @@ def convert_feed(tensor: Tensor, value: Any) -> Any:
     Raises:
       TypeError: it cannot be of that dtype. ValueError: its shape does not fit.
     """
-    dtype = tensor._dtype
+    dtype = tensor.dtype
     wanted = dtype.as_numpy_dtype
     if type(value) is np.ndarray and value.dtype == wanted and wanted is not object:
         array = value

@@ -21,12 +21,12 @@ def fold(ops: list[Operation], fed: set[Tensor], given: dict[Tensor, np.ndarray]
     for op in ops:
         if is_constant(op):
             value = constant_of(op)
-            if op._outputs[0] not in fed and value is not None:
-                known.setdefault(op._outputs[0], value)
-        elif can_fold(op) and op._inputs and all(_needs_no_run(c, known) for c in op._control_inputs):
-            values = [_value(op, i, t, known, fed) for i, t in enumerate(op._inputs)]
-            if all(v is not None for v in values) and not fed.intersection(op._outputs):
-                known.update(zip(op._outputs, _folded(op, values)))
+            if op.outputs[0] not in fed and value is not None:
+                known.setdefault(op.outputs[0], value)
+        elif can_fold(op) and op.takes and all(_needs_no_run(c, known) for c in op.waits_for):
+            values = [_value(op, i, t, known, fed) for i, t in enumerate(op.takes)]
+            if all(v is not None for v in values) and not fed.intersection(op.outputs):
+                known.update(zip(op.outputs, _folded(op, values)))
     return known
 
 
@@ -41,8 +41,8 @@ def _folded(op: Operation, values: list[Any]) -> tuple:
 def _needs_no_run(op: Operation, known: dict[Tensor, np.ndarray]) -> bool:
     """Whether waiting for an operation is no waiting at all, so that users of its waiters need not wait either."""
     if op.spec.facts.does_nothing:
-        return all(_needs_no_run(c, known) for c in op._control_inputs)
-    return bool(op._outputs) and all(t in known for t in op._outputs)
+        return all(_needs_no_run(c, known) for c in op.waits_for)
+    return bool(op.outputs) and all(t in known for t in op.outputs)
 
 
 def can_fold(op: Operation) -> bool:
@@ -50,12 +50,12 @@ def can_fold(op: Operation) -> bool:
     spec = op.spec
     if spec.numpy_kernel is None or spec.effects.is_stateful or spec.effects.reads or spec.effects.writes:
         return False
-    return all(_size(t) <= MAX_FOLDED_ELEMENTS for t in op._outputs)
+    return all(_size(t) <= MAX_FOLDED_ELEMENTS for t in op.outputs)
 
 
 def near_kernel(op: Operation) -> Callable | None:
     """A NumPy kernel that is equal but for rounding, for work on shapes that come once; None where there is none."""
-    return op.spec.near if op._outputs and op._outputs[0]._dtype.is_floating else None
+    return op.spec.near if op.outputs and op.outputs[0].dtype.is_floating else None
 
 
 def _size(tensor: Tensor) -> int:
@@ -72,5 +72,5 @@ def _value(op: Operation, index: int, tensor: Tensor, known: dict[Tensor, np.nda
     if index in op.spec.shape_only_positions and tensor not in fed:
         sizes = tensor._sizes
         if sizes is not None and None not in sizes:
-            return KnownShape(sizes, tensor._dtype.base_dtype.as_numpy_dtype)
+            return KnownShape(sizes, tensor.dtype.base_dtype.as_numpy_dtype)
     return known.get(tensor)

@@ -20,9 +20,9 @@ class Item:
 
     Attributes:
       name, type: as `explain` shows them.
-      _id: its place in the order in which nodes were made.
-      _inputs: the tensors that it takes. _outputs: those that it gives.
-      _control_inputs: the operations that it waits for.
+      order: its place in the order in which nodes were made.
+      takes: the tensors that it takes. outputs: those that it gives.
+      waits_for: the operations that it waits for.
       operations: all operations inside, in order. stands_for: the operations of the graph in whose place it is.
       reads, writes: the handle operations of the variables that it reads and writes.
       constants: the positions of the inputs that must be NumPy values when it is compiled.
@@ -32,10 +32,10 @@ class Item:
 
     name: str
     type: str
-    _id: float
-    _inputs: tuple[Tensor, ...]
-    _outputs: tuple[Tensor, ...]
-    _control_inputs: tuple[Operation, ...]
+    order: tuple[int, ...]
+    takes: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+    waits_for: tuple[Operation, ...]
     operations: tuple[Operation, ...]
     stands_for: frozenset[Operation]
     reads: tuple[Operation, ...] = ()
@@ -59,8 +59,8 @@ class OpItem(Item):
         reads, writes = accesses(op, fed)
         spec = op.spec
         self.__dict__.update(
-            op=op, spec=spec, name=op._name, type=op.type, _id=op._id, _inputs=op._inputs, _outputs=op._outputs,
-            _control_inputs=op._control_inputs, operations=(op,), stands_for=(op,), reads=reads, writes=writes,
+            op=op, spec=spec, name=op._name, type=op.type, order=op.order, takes=op.takes, outputs=op.outputs,
+            waits_for=op.waits_for, operations=(op,), stands_for=(op,), reads=reads, writes=writes,
             constants=op.constant_positions(), effects=spec.effects, facts=spec.facts, counted_positions=spec.counted_positions,
         )  # fmt: skip
 

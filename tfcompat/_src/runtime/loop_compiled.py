@@ -69,13 +69,13 @@ class LoopLowering:
 
     def _constants(self) -> dict[Tensor, Any]:
         values = self.frame.values
-        found = {op._outputs[0]: values[op._inputs[0]] for op in self.program.constants if op._inputs[0] in values}
-        found.update({t: found[op._outputs[0]] for t, op in self.program.aliases.items() if op._outputs[0] in found})
+        found = {op.outputs[0]: values[op.takes[0]] for op in self.program.constants if op.takes[0] in values}
+        found.update({t: found[op.outputs[0]] for t, op in self.program.aliases.items() if op.outputs[0] in found})
         return {**found, **{t: v for t, v in self.program.known.items() if t in found and not isinstance(found[t], jax.core.Tracer)}}
 
     def _span(self, variable: Variable) -> range | None:
         """The numbers that a counter can be in the body, where its start and a bound of the number of iterations are known."""
-        start, step = self.frame.values.get(variable.enter._inputs[0]), self.program.step(variable)
+        start, step = self.frame.values.get(variable.enter.takes[0]), self.program.step(variable)
         limit = self.program.bound(self.frame.values.get)[0]
         if step is None or not limit or not isinstance(start, (np.ndarray, np.generic)) or start.ndim:
             return None
@@ -110,7 +110,7 @@ class LoopLowering:
         inner = self._inside(carry)
         for item in self.program.condition_items:
             lower(item, inner)
-        predicate = self.program.condition._inputs[0]
+        predicate = self.program.condition.takes[0]
         return inner, truth(predicate, inner.values[predicate])
 
     def _body(self, carry: Carry) -> Carry:
@@ -152,7 +152,7 @@ class LoopLowering:
     def _start(self) -> Carry:
         program, frame = self.program, self.frame
         limit = program.bound(frame.values.get)[0]
-        entering = [frame.values[v.enter._inputs[0]] for v in program.variables]
+        entering = [frame.values[v.enter.takes[0]] for v in program.variables]
         entering = [v.with_room_for(limit) if isinstance(v, DeviceArray) else v for v in entering]
         self.turns = [self._written_in_turn(v, value) for v, value in zip(program.variables, entering)]
         entering = [value if span is None else value.in_turn() for value, span in zip(entering, self.turns)]
@@ -191,9 +191,9 @@ class LoopLowering:
             lower(item, inner)
         self.frame.state.update(inner.state)
         self.frame.reserves.update(inner.reserves)
-        left = {e._outputs[0]: e._inputs[0] for e in self.program.exits}
+        left = {e.outputs[0]: e.takes[0] for e in self.program.exits}
         self.frame.values.update({
-            out: inner.state[variable_key(variable_op(t))] if t._dtype._is_ref_dtype and t not in inner.values else inner.values[t]
+            out: inner.state[variable_key(variable_op(t))] if t.dtype._is_ref_dtype and t not in inner.values else inner.values[t]
             for out, t in left.items()
         })  # fmt: skip
 
@@ -248,7 +248,7 @@ class LoopLowering:
         for v, before, after in zip(self.program.variables, carry.variables, out.variables):
             shapes = [[(x.shape, x.dtype) for x in jax.tree.leaves(side)] for side in (before, after)]
             if shapes[0] != shapes[1]:
-                tensor = v.merge._outputs[0]
+                tensor = v.merge.outputs[0]
                 raise Replan(Finding(Kind.CHANGES_SHAPE, self.program.condition), f"{tensor.name} changes its shape in {self.program.name}")
 
     def _loop(self, body: Callable, carry: Carry) -> Carry:
@@ -284,12 +284,12 @@ class LoopLowering:
         for exit in program.exits:
             source = program.entering(exit)
             value = values.get(source)
-            if value is None and source._inputs[0] in frame.values:
-                value = frame.values[source._inputs[0]]
-            elif value is None and frame.differentiated and source._inputs[0]._dtype._is_ref_dtype:
-                value = primal(source._inputs[0], frame)
+            if value is None and source.takes[0] in frame.values:
+                value = frame.values[source.takes[0]]
+            elif value is None and frame.differentiated and source.takes[0].dtype._is_ref_dtype:
+                value = primal(source.takes[0], frame)
             if value is not None:
-                frame.values[exit._outputs[0]] = value
+                frame.values[exit.outputs[0]] = value
         frame.state.update(zip(self.written, final.state))
         for op, moved in zip(self.randoms, final.moved):
             frame.reserves[op] = frame.reserves.get(op, 0) + moved
@@ -304,9 +304,9 @@ class LoopLowering:
             for inner, count in zip(self.inner_counts, final.counts):
                 frame.counts[inner] = jnp.maximum(frame.counts.get(inner, 0), count)
         for record in program.records:
-            frame.values[record._outputs[0]] = _padded(jnp.stack([final.total, *final.counts]))
+            frame.values[record.outputs[0]] = _padded(jnp.stack([final.total, *final.counts]))
             rows = [jnp.asarray(frame.rng[op]) for op in self.randoms]
-            frame.values[record._outputs[1]] = jnp.stack(rows) if rows else jnp.zeros((0, 6), np.uint32)
+            frame.values[record.outputs[1]] = jnp.stack(rows) if rows else jnp.zeros((0, 6), np.uint32)
 
 
 def _not_stopped(flag: Any, total: Any) -> Any:

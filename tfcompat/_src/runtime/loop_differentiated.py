@@ -40,7 +40,7 @@ def _first_derivative(item: LoopGradientItem, frame: Frame) -> None:
     if pullback is None:
         pullback = _repeated(op, loop, frame)
     found = pullback(dict(zip(op.input_named("exits"), (frame.values[t] for t in op.input_named("grads")))))
-    for tensor, output in zip(wanted_of(op), op._outputs):
+    for tensor, output in zip(wanted_of(op), op.outputs):
         frame.values[output] = as_gradient(found[tensor], frame.values.get(tensor))
 
 
@@ -48,7 +48,7 @@ def _second_derivative(item: LoopGradientItem, frame: Frame) -> None:
     """Traces the loop again, and two derivatives of it."""
     op, loop = item.op, item.loop
     wanted, captured = wanted_of(op), op.input_named("captured")
-    varied = [captured[i] for i in op._attrs["varied"]]
+    varied = [captured[i] for i in op.attrs["varied"]]
     grads = [frame.values[t] for t in op.input_named("grads")]
     outer = [cotangent(frame.values[t]) for t in op.input_named("grads2")]
 
@@ -64,7 +64,7 @@ def _second_derivative(item: LoopGradientItem, frame: Frame) -> None:
     with collecting():
         results, pull = jax.vjp(first, primals, [jnp.asarray(cotangent(g)) for g in grads])
     found = pull([jnp.conj(jnp.asarray(g, r.dtype)) for g, r in zip(outer, results)])
-    for output, value, source in zip(op._outputs, [*found[0], *found[1]], [*[frame.values.get(t) for t in varied], *grads]):
+    for output, value, source in zip(op.outputs, [*found[0], *found[1]], [*[frame.values.get(t) for t in varied], *grads]):
         frame.values[output] = as_gradient(jnp.conj(value), source)
 
 
@@ -91,7 +91,7 @@ class _Pullback:
             shown = [(jnp.asarray(c.ok), tuple(map(jnp.asarray, c.traced_values()))) for c in found]
             reserves = {op: v for op, v in inner.reserves.items() if v is not frame.reserves.get(op)}
             results["moved"] = list(reserves)
-            outputs = [made[e._outputs[0]] for e in loop.program.exits if e._outputs[0] in made]
+            outputs = [made[e.outputs[0]] for e in loop.program.exits if e.outputs[0] in made]
             return [_inexact(v) for v in outputs], (list(made.values()), state, shown, list(reserves.values()))
 
         outputs, self._pull, (values, state, shown, moved) = jax.vjp(run, primals, has_aux=True)
@@ -101,7 +101,7 @@ class _Pullback:
         for check, (ok, given) in zip(results["checks"], shown):
             merged = check.without_traced_values().merge_values(list(given))
             checks.COLLECTOR.checks.append(checks.Check(ok, check.text, merged, check.op, check.error))
-        self._exits = [e._outputs[0] for e in loop.program.exits if e._outputs[0] in frame.values]
+        self._exits = [e.outputs[0] for e in loop.program.exits if e.outputs[0] in frame.values]
         self._outputs = outputs
 
     def __call__(self, grads: dict[Tensor, Any]) -> dict[Tensor, Any]:
@@ -115,7 +115,7 @@ class _Pullback:
 
 
 def _repeated(op: Operation, loop: LoopItem, frame: Frame) -> _Pullback:
-    values = {t: v for t, v in frame.values.items() if t not in loop._outputs}
+    values = {t: v for t, v in frame.values.items() if t not in loop.outputs}
     inner = Frame(values, dict(frame.state), dict(frame.rng), {}, frame.differentiated)
     steps = frame.values.get(op.input_named("steps"))
     if isinstance(steps, np.ndarray):
@@ -131,7 +131,7 @@ def _repeated(op: Operation, loop: LoopItem, frame: Frame) -> _Pullback:
 def wanted_of(op: Operation) -> list[Tensor]:
     """The tensors whose gradients a LoopGradient gives."""
     captured = op.input_named("captured")
-    return [captured[i] for i in op._attrs["wanted"]]
+    return [captured[i] for i in op.attrs["wanted"]]
 
 
 def refilled(value: Any, leaf: Any) -> Any:

@@ -61,7 +61,7 @@ class LoopProgram:
 
     def _sort_variables(self, loop: Loop) -> None:
         self.variables: list[Variable] = []
-        self.constants: list[Operation] = [op for op in loop.enters if op._attrs["is_constant"]]
+        self.constants: list[Operation] = [op for op in loop.enters if op.attrs["is_constant"]]
         self.aliases: dict[Tensor, Operation] = {}
         self._variable_of: dict[Tensor, Variable] = {}
         changing = set()
@@ -79,10 +79,10 @@ class LoopProgram:
     def _fold_inside(self, loop: Loop, known: Known) -> Known:
         found = dict(known)
         for enter in self.constants:
-            value = known.get(enter._inputs[0])
+            value = known.get(enter.takes[0])
             if value is not None and np.size(value) <= MAX_ENTERING_ELEMENTS:
-                found[enter._outputs[0]] = value
-        found.update({t: found[e._outputs[0]] for t, e in self.aliases.items() if e._outputs[0] in found})
+                found[enter.outputs[0]] = value
+        found.update({t: found[e.outputs[0]] for t, e in self.aliases.items() if e.outputs[0] in found})
         return fold(loop.members, set(), found)
 
     def _make_parts(self, loop: Loop, make_part: MakePart, fed: Container[Tensor]) -> None:
@@ -90,17 +90,17 @@ class LoopProgram:
         own = [op for op in loop.members if not (op in routing or op.type in ENTER | EXIT | NEXT_ITERATION or op is self.condition)]
         nodes = collapse(own, loop.children, self.known, make_part, fed)
         owner = {op: node for node in nodes if isinstance(node, Item) for op in node.stands_for}
-        in_condition = _ancestors(self.condition._inputs[0], nodes, owner) if self.condition is not None else set()
+        in_condition = _ancestors(self.condition.takes[0], nodes, owner) if self.condition is not None else set()
         conditional = [n for n in nodes if n in in_condition]
         rest = [n for n in nodes if n not in in_condition]
-        made = {t for n in conditional for t in n._outputs}
-        self.shared = list(dict.fromkeys(t for n in rest for t in n._inputs if t in made and t not in self.known))
+        made = {t for n in conditional for t in n.outputs}
+        self.shared = list(dict.fromkeys(t for n in rest for t in n.takes if t in made and t not in self.known))
         self.shared += [v.following for v in self.variables if v.following in made and v.following not in self.shared]
         self.condition_items: tuple[Item, ...] = ()
         if self.condition is None:
-            wanted = [op._inputs[0] for op in self.exits]
+            wanted = [op.takes[0] for op in self.exits]
         else:
-            self.condition_items, self.known = make_part(conditional, [self.condition._inputs[0], *self.shared], self.known, fed)
+            self.condition_items, self.known = make_part(conditional, [self.condition.takes[0], *self.shared], self.known, fed)
             wanted = [v.following for v in self.variables]
         self.body_items, self.known = make_part(rest, wanted, self.known, fed)
         self.inner = [loop for item in (*self.condition_items, *self.body_items) for loop in loops_of(item)]
@@ -114,7 +114,7 @@ class LoopProgram:
         for item in (*self.condition_items, *self.body_items):
             for flat in opened(item):
                 for position in self._constants_of(flat):
-                    tensor = flat._inputs[position]
+                    tensor = flat.takes[position]
                     found = self.static_needs(tensor)
                     if found is None:
                         return f"{flat.name} needs {tensor.name} when the loop is compiled", set()
@@ -131,12 +131,12 @@ class LoopProgram:
     @staticmethod
     def names_inside(variable: Variable) -> list[Tensor]:
         """The tensors that are the value of a loop variable inside."""
-        return [variable.merge._outputs[0]] + ([variable.switch._outputs[1]] if variable.switch is not None else [])
+        return [variable.merge.outputs[0]] + ([variable.switch.outputs[1]] if variable.switch is not None else [])
 
     @staticmethod
     def entering(exit: Operation) -> Operation:
         """The Enter node of the variable that goes out."""
-        return exit._inputs[0].op._inputs[0].op._inputs[0].op
+        return exit.takes[0].op.takes[0].op.takes[0].op
 
     @property
     def randoms(self) -> list[Operation]:
@@ -146,8 +146,8 @@ class LoopProgram:
     def changing_reads(self) -> dict[Tensor, Operation]:
         """The reads of refs that enter as constants, of variables that the loop writes: a read is an alias and sees what is written."""
         written = {variable_key(v) for v in self.writes}
-        reads = {e._outputs[0]: e._inputs[0].op for e in self.constants if is_ref_read(e._inputs[0].op)}
-        variables = {t: variable_op(read._inputs[0]) for t, read in reads.items()}
+        reads = {e.outputs[0]: e.takes[0].op for e in self.constants if is_ref_read(e.takes[0].op)}
+        variables = {t: variable_op(read.takes[0]) for t, read in reads.items()}
         return {t: v for t, v in variables.items() if v is not None and variable_key(v) in written}
 
     def why_not_compiled(self, findings: Collection[Finding], limited: bool) -> str:
@@ -166,15 +166,15 @@ class LoopProgram:
             return set()
         op = tensor.op
         if tensor in self.aliases or (op.type in ENTER and op in self.constants):
-            return {self.aliases.get(tensor, op)._inputs[0]}
+            return {self.aliases.get(tensor, op).takes[0]}
         if tensor in self._variable_of:
             return None
         if is_length(op):
             return self._length_needs(op)
-        if not op._inputs or not can_fold(op) or op.type in ENTER:
+        if not op.takes or not can_fold(op) or op.type in ENTER:
             return None
         found: set[Tensor] = set()
-        for i, t in enumerate(op._inputs):
+        for i, t in enumerate(op.takes):
             if i not in op.spec.shape_only_positions:
                 inner = self.static_needs(t)
                 if inner is None:
@@ -184,7 +184,7 @@ class LoopProgram:
 
     def _length_needs(self, op: Operation) -> set[Tensor] | None:
         """What the length of a TensorArray made inside the loop hangs on."""
-        length = fixed_length(op) if op._inputs[0].op.type not in FORWARDS_HANDLE else None
+        length = fixed_length(op) if op.takes[0].op.type not in FORWARDS_HANDLE else None
         return None if length is None else self.static_needs(length)
 
     def _is_static(self, tensor: Tensor) -> bool:
@@ -219,16 +219,16 @@ class LoopProgram:
                 variable, limit, _, _ = found
                 needs = self.static_needs(limit)
                 if needs is not None:
-                    yield needs | {variable.enter._inputs[0]}
+                    yield needs | {variable.enter.takes[0]}
 
     def _conjuncts(self) -> list[Operation]:
         if self.condition is None:
             return []
-        found, pending = [], [self.condition._inputs[0]]
+        found, pending = [], [self.condition.takes[0]]
         while pending:
             op = behind_identity(pending.pop()).op
             if op.spec.facts.conjoins:
-                pending.extend(op._inputs)
+                pending.extend(op.takes)
             else:
                 found.append(op)
         return found
@@ -239,21 +239,21 @@ class LoopProgram:
             return None
         sign, closed = op.spec.facts.compares
         for side, direction in ((0, sign), (1, -sign)):
-            variable = self._variable_of.get(behind_identity(op._inputs[side]))
+            variable = self._variable_of.get(behind_identity(op.takes[side]))
             step = self.step(variable) if variable is not None else None
             if step is not None and step * direction > 0:
-                return variable, op._inputs[1 - side], step, bool(closed)
+                return variable, op.takes[1 - side], step, bool(closed)
         return None
 
     def step(self, variable: Variable) -> int | None:
         """What a counter grows by in each iteration, or None where it is no counter."""
         op = behind_identity(variable.following).op
         sign = op.spec.facts.counts
-        if not sign or not op._outputs[0]._dtype.is_integer:
+        if not sign or not op.outputs[0].dtype.is_integer:
             return None
         for side in (0, 1) if sign > 0 else (0,):
-            step = self.known.get(op._inputs[1 - side])
-            if self._variable_of.get(behind_identity(op._inputs[side])) is variable and step is not None and step.ndim == 0:
+            step = self.known.get(op.takes[1 - side])
+            if self._variable_of.get(behind_identity(op.takes[side])) is variable and step is not None and step.ndim == 0:
                 return sign * int(step)
         return None
 
@@ -271,7 +271,7 @@ class LoopProgram:
 
     def _count(self, found: tuple[Variable, Tensor, int, bool], lookup: Callable[[Tensor], Any]) -> int | None:
         variable, limit_tensor, step, closed = found
-        start, limit = lookup(variable.enter._inputs[0]), self._evaluate(limit_tensor, lookup)
+        start, limit = lookup(variable.enter.takes[0]), self._evaluate(limit_tensor, lookup)
         if not (_is_known(start) and _is_known(limit)) or start.ndim or limit.ndim:
             return None
         distance = (int(limit) - int(start)) * (1 if step > 0 else -1)
@@ -283,11 +283,11 @@ class LoopProgram:
             return self.known[tensor]
         op = tensor.op
         if tensor in self.aliases or (op.type in ENTER and op in self.constants):
-            return lookup(self.aliases.get(tensor, op)._inputs[0])
-        if tensor in self._variable_of or not op._inputs or not can_fold(op) or op.type in ENTER:
+            return lookup(self.aliases.get(tensor, op).takes[0])
+        if tensor in self._variable_of or not op.takes or not can_fold(op) or op.type in ENTER:
             return None
         values = []
-        for i, t in enumerate(op._inputs):
+        for i, t in enumerate(op.takes):
             value = self._evaluate(t, lookup)
             if i in op.spec.shape_only_positions and value is not None:
                 value = KnownShape(value.shape, value.dtype)
@@ -314,7 +314,7 @@ class LoopGradientItem(Item):
 
     def constants_where(self, must_count: bool) -> frozenset[int]:
         """What the loop needs, and the number of iterations where that must be counted before it is compiled."""
-        return self.constants | {self._inputs.index(self.op.input_named("steps"))} if must_count else self.constants
+        return self.constants | {self.takes.index(self.op.input_named("steps"))} if must_count else self.constants
 
 
 def _loop_item(
@@ -323,11 +323,11 @@ def _loop_item(
     program = LoopProgram(loop, records, known, make_part, fed)
     every = loop.all_members()
     mine = frozenset([*every, *records])
-    inputs = tuple(dict.fromkeys(op._inputs[0] for op in loop.enters))
+    inputs = tuple(dict.fromkeys(op.takes[0] for op in loop.enters))
     return LoopItem(
-        name=program.name, type="loop", _id=max(op._id for op in every), _inputs=inputs,
-        _outputs=(*(op._outputs[0] for op in program.exits), *(t for r in records for t in r._outputs)),
-        _control_inputs=tuple(dict.fromkeys(c for op in every for c in op._control_inputs if c not in mine)),
+        name=program.name, type="loop", order=max(op.order for op in every), takes=inputs,
+        outputs=(*(op.outputs[0] for op in program.exits), *(t for r in records for t in r.outputs)),
+        waits_for=tuple(dict.fromkeys(c for op in every for c in op.waits_for if c not in mine)),
         operations=program.operations, stands_for=mine,
         reads=(*program.reads, *program.writes), writes=program.writes,  # there may be no iteration that writes
         constants=frozenset(i for i, t in enumerate(inputs) if t in program.constant_tensors),
@@ -338,9 +338,9 @@ def _loop_item(
 def _gradient_item(op: Operation, loop: LoopItem, fed: Container[Tensor]) -> LoopGradientItem:
     captured = [v for t in op.input_named("captured") if t not in fed and (v := variable_op(t)) is not None]
     return LoopGradientItem(
-        name=op.name, type="loop gradient", _id=op._id, _inputs=op._inputs, _outputs=tuple(op._outputs),
-        _control_inputs=tuple(op._control_inputs), operations=(op,), stands_for=frozenset([op]), reads=tuple(captured),
-        constants=frozenset(i for i, t in enumerate(op._inputs) if t in loop.program.constant_tensors), op=op, loop=loop,
+        name=op.name, type="loop gradient", order=op.order, takes=op.takes, outputs=tuple(op.outputs),
+        waits_for=tuple(op.waits_for), operations=(op,), stands_for=frozenset([op]), reads=tuple(captured),
+        constants=frozenset(i for i, t in enumerate(op.takes) if t in loop.program.constant_tensors), op=op, loop=loop,
     )  # fmt: skip
 
 
@@ -349,9 +349,9 @@ def collapse(ops: Sequence[Operation], loops: list[Loop], known: Known, make_par
     items: list[Item] = []
     for loop in loops:
         mine = set(loop.all_members())
-        records = [op for op in ops if op.type == "LoopRecord" and op._inputs[0].op in mine]
+        records = [op for op in ops if op.type == "LoopRecord" and op.takes[0].op in mine]
         mine.update(records)
-        gradients = [op for op in ops if op.type in GRADIENTS and op not in mine and op._inputs[0].op in mine]
+        gradients = [op for op in ops if op.type in GRADIENTS and op not in mine and op.takes[0].op in mine]
         item = _loop_item(loop, records, gradients, known, make_part, fed)
         items += [item, *(_gradient_item(op, item, fed) for op in gradients)]
     owner = {op: item for item in items for op in item.stands_for}
@@ -365,7 +365,7 @@ def _is_known(value: Any) -> bool:
 def behind_identity(tensor: Tensor) -> Tensor:
     """The tensor that Identity nodes pass on."""
     while tensor.op.type == "RefIdentity" or is_identity(tensor.op):
-        tensor = tensor.op._inputs[0]
+        tensor = tensor.op.takes[0]
     return tensor
 
 
@@ -407,6 +407,6 @@ def _ancestors(tensor: Tensor, nodes: list[Node], owner: dict[Operation, Item]) 
         node = owner.get(op, op)
         if node in inside and node not in found:
             found.add(node)
-            pending.extend(t.op for t in node._inputs)
-            pending.extend(node._control_inputs)
+            pending.extend(t.op for t in node.takes)
+            pending.extend(node.waits_for)
     return found

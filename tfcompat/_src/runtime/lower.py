@@ -100,13 +100,13 @@ def run_device_op(op: Operation, frame: Frame) -> None:
     if op.type in ROUTES:
         ROUTES[op.type](op, frame)
         return
-    if is_identity(op) and op._outputs[0]._dtype.name == "resource" and variable_op(op._outputs[0]) is not None:
+    if is_identity(op) and op.outputs[0].dtype.name == "resource" and variable_op(op.outputs[0]) is not None:
         return
     inputs = gather_inputs(op, frame)
     if frame.differentiated:
         inputs = _with_numpy_values(op, inputs)
     effects = spec.effects
-    if op._inputs and _all_static(spec, inputs):
+    if op.takes and _all_static(spec, inputs):
         if not can_fold(op):
             inputs = _hidden(op, inputs)
         elif _fold_traced(op, inputs, frame):
@@ -163,7 +163,7 @@ def _fold_traced(op: Operation, inputs: list[Any], frame: Frame) -> bool:
             results = constant_value.call_numpy_kernel(op, inputs)
     except errors.OpError:
         return False
-    frame.values.update(zip(op._outputs, results))
+    frame.values.update(zip(op.outputs, results))
     return True
 
 
@@ -173,7 +173,7 @@ def _hidden(op: Operation, inputs: list[Any]) -> list[Any]:
     It would else compute the operation while it compiles: in minutes where that is a convolution, or never, on a division by zero.
     """
     spec = op.spec
-    if spec.place == HOST or spec.numpy_kernel is spec.kernel or not op._outputs:
+    if spec.place == HOST or spec.numpy_kernel is spec.kernel or not op.outputs:
         return inputs
     kept = op.constant_positions()
     return [
@@ -219,7 +219,7 @@ def _merge(op: Operation, frame: Frame) -> None:
             frame.values[op.outputs[1]] = np.array(taken[0], np.int32)
         return None
     for index, tensor in enumerate(op.inputs):
-        if tensor._dtype._is_ref_dtype:
+        if tensor.dtype._is_ref_dtype:
             return _put_merged(op, index, frame.state[variable_key(variable_op(tensor))], frame)
     raise RuntimeError(f"no input of {op.name} has a value")
 
@@ -242,8 +242,8 @@ def gather_inputs(op: Operation, frame: Frame) -> list[Any]:
     plain = not any(a.is_list for a in args)
     accessed = set(op.spec.effects.reads + op.spec.effects.writes)
     found = []
-    for i, tensor in enumerate(op._inputs):
-        kind = tensor._dtype
+    for i, tensor in enumerate(op.takes):
+        kind = tensor.dtype
         if kind._is_ref_dtype or (plain and args[i].name in accessed):
             variable = variable_op(tensor) if tensor not in frame.values else None
             if variable is not None:
@@ -261,7 +261,7 @@ def _current(tensor: Tensor, frame: Frame) -> Any:
     producer = tensor.op
     while producer.type == "Switch":
         producer = producer.inputs[0].op
-    if is_ref_read(producer) and producer._inputs[0] not in frame.values:
+    if is_ref_read(producer) and producer.takes[0] not in frame.values:
         variable = variable_op(producer.inputs[0])
         now = None if variable is None else frame.state.get(variable_key(variable))
         if now is not None and np.shape(now) == np.shape(frame.values.get(tensor, now)):
@@ -297,7 +297,7 @@ def store_results(op: Operation, flat: list[Any], frame: Frame) -> None:
     if len(values) != len(outputs):
         raise RuntimeError(f"the kernel of {op.type} gave {len(flat)} values for {len(writes)} variables and {len(outputs)} outputs")
     for tensor, value in zip(outputs, values):
-        wanted = tensor._dtype.as_numpy_dtype if tensor._dtype.is_numpy_compatible else object
+        wanted = tensor.dtype.as_numpy_dtype if tensor.dtype.is_numpy_compatible else object
         if getattr(value, "dtype", None) != wanted and wanted is not object and isinstance(value, (jax.Array, np.ndarray, np.generic, int, float, bool)):
             raise RuntimeError(f"the kernel of {op.type} gave {getattr(value, 'dtype', type(value))} for {tensor.name}, not {np.dtype(wanted)}")
         if math.prod(getattr(value, "shape", ())) > MOST_ELEMENTS:
@@ -309,7 +309,7 @@ def store_results(op: Operation, flat: list[Any], frame: Frame) -> None:
 
 def value_outputs(op: Operation) -> list:
     """The outputs that a kernel returns: a ref output is another name of an input, unless the op makes the handle."""
-    return [t for t in op._outputs if op.spec.effects.creates or not t._dtype._is_ref_dtype]
+    return [t for t in op.outputs if op.spec.effects.creates or not t.dtype._is_ref_dtype]
 
 
 def _variables(op: Operation, name: str) -> list[Operation]:

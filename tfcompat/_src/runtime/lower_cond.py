@@ -82,7 +82,7 @@ class _Lowering:
             lower(inner, frame)
         for merge in self.item.merges:
             frame.values.update(self._merged(merge, on, frame))
-        dead = [t for t in self.item._outputs if t not in frame.values]
+        dead = [t for t in self.item.outputs if t not in frame.values]
         if dead:
             shapes = self._shapes(self._branch(not on, frame, []))[0]
             frame.values.update({t: zeros_of(shapes[t]) for t in dead if t in shapes})
@@ -105,7 +105,7 @@ class _Lowering:
                     _pass_switch(op, on, frame)
                 for inner in self.item.branches[on]:
                     lower(inner, frame)
-            values = {t: frame.values[t] for t in self.item._outputs if t in frame.values and self.item.is_alive(t, on)}
+            values = {t: frame.values[t] for t in self.item.outputs if t in frame.values and self.item.is_alive(t, on)}
             for merge in self.item.merges:
                 values.update(self._merged(merge, on, frame))
             return values, found, [jnp.asarray(frame.state[k]) for k in written], frame.reserves
@@ -135,12 +135,12 @@ class _Lowering:
 
     def _merged(self, merge: Operation, on: bool, frame: Frame) -> dict[Tensor, Any]:
         """The outputs of a Merge in one branch: the input that is alive there, and its index."""
-        for index, tensor in enumerate(merge._inputs):
+        for index, tensor in enumerate(merge.takes):
             if self.item.is_alive(tensor, on):
                 value = frame.values.get(tensor)
-                if value is None and tensor._dtype._is_ref_dtype:
+                if value is None and tensor.dtype._is_ref_dtype:
                     value = frame.state[variable_key(variable_op(tensor))]
-                return {merge._outputs[0]: value, merge._outputs[1]: np.int32(index)}
+                return {merge.outputs[0]: value, merge.outputs[1]: np.int32(index)}
         raise RuntimeError(f"no input of {merge.name} is alive where {self.item.predicate.name} is {on}")
 
     def _output_shapes(self, found: dict[bool, tuple]) -> list[tuple[Tensor, Any]]:
@@ -173,8 +173,8 @@ class _Lowering:
 
 def _pass_switch(op: Operation, on: bool, frame: Frame) -> None:
     """A Switch inside the branch of its own predicate: its input is the output on that side."""
-    if op._inputs[0] in frame.values:
-        frame.values[op._outputs[int(on)]] = frame.values[op._inputs[0]]
+    if op.takes[0] in frame.values:
+        frame.values[op.outputs[int(on)]] = frame.values[op.takes[0]]
 
 
 def zeros_of(shapes: Any) -> Any:

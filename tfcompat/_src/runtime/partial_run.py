@@ -33,14 +33,14 @@ class PartialRun:
         self._values.update({t: array_memory.frozen(feeds, t) if isinstance(v, np.ndarray) else v for t, v in feeds.items()})
         done = list(self._values)
         ops = prune(wanted.tensors, [t for t in wanted.targets if t not in self._ran], done)
-        missing = [t for op in ops for t in op._outputs if t in self._feeds and t not in self._fed]
+        missing = [t for op in ops for t in op.outputs if t in self._feeds and t not in self._fed]
         if missing:
             raise errors.InvalidArgumentError(
                 None, None, f"Fetching {wanted.tensors or wanted.targets} needs the feed {missing[0].name!r}, which has not been given."
             )
         ran = set(ops)
-        kept = [t for op in ops for t in op._outputs if t not in self._values and self._is_used_later(t, ran)]
-        extra = [t for t in kept if t not in wanted.tensors and not t._dtype._is_ref_dtype]
+        kept = [t for op in ops for t in op.outputs if t not in self._values and self._is_used_later(t, ran)]
+        extra = [t for t in kept if t not in wanted.tensors and not t.dtype._is_ref_dtype]
         targets = [t for t in wanted.targets if t not in self._ran]
         fetch = [t for t in wanted.tensors if t not in self._values] + extra
         plan = make_plan(fetch, targets, done, [self._values[t] for t in done])
@@ -49,7 +49,7 @@ class PartialRun:
         return [fetched_value(t, dict(self._values), session) for t in wanted.tensors]
 
     def _is_used_later(self, tensor: Tensor, ran: set[Operation]) -> bool:
-        return any(tensor in op._inputs for op in self._all if op not in self._ran and op not in ran)
+        return any(tensor in op.takes for op in self._all if op not in self._ran and op not in ran)
 
     def _check(self, wanted: Any, feeds: dict[Tensor, Any]) -> None:
         for tensor in feeds:

@@ -82,13 +82,13 @@ class Partitioner:
         """The items that control edges make an item wait for, also those of the constants that it takes, which do not run."""
         seen[node] = None
         found = []
-        for c in node._control_inputs:
+        for c in node.waits_for:
             source = self.owner.get(c, c)
             if source in self.tick:
                 found.append(source)
             elif source not in seen:
                 found += self._waited_for(source, seen)
-        for t in node._inputs:
+        for t in node.takes:
             if t in self.known and t.op not in seen:
                 found += self._waited_for(t.op, seen)
         return found
@@ -97,7 +97,7 @@ class Partitioner:
         """Whom an item gets its inputs from, and whether it needs the value to be compiled."""
         constants = self.placement.constants[item]
         found = []
-        for position, tensor in enumerate(item._inputs):
+        for position, tensor in enumerate(item.takes):
             source = self.producer.get(tensor)
             if source is not None and not source.facts.names_variable:
                 found.append((source, tensor in self.placement.statics and position in constants))
@@ -154,7 +154,7 @@ class Partitioner:
             by_step[step] = self._with_shapes(list(dict.fromkeys(items))) if step[0] % 2 else items
         uses: dict[Tensor, set[StepKey]] = {}
         for step, items in by_step.items():
-            for t in (t for item in items for t in item._inputs):
+            for t in (t for item in items for t in item.takes):
                 uses.setdefault(t, set()).add(step)
         steps = [
             self._cluster(items, step, uses) if step[0] % 2 else HostStep(self._files_first(items))
@@ -167,8 +167,8 @@ class Partitioner:
         found: list[Item] = []
         place = 0
         for item in items:
-            ready = item.facts.reads_files and not item._control_inputs
-            if ready and all(t in self.known or t in self.fed for t in item._inputs):
+            ready = item.facts.reads_files and not item.waits_for
+            if ready and all(t in self.known or t in self.fed for t in item.takes):
                 found.insert(place, item)
                 place += 1
             else:
@@ -183,10 +183,10 @@ class Partitioner:
         """
         inside, found = set(items), []
         for item in items:
-            for t in item._inputs:
+            for t in item.takes:
                 source = self.producer.get(t)
                 if source is not None and source not in inside and is_ref_read_item(source):
-                    if variable_op(source._inputs[0]) not in self._reshaped:
+                    if variable_op(source.takes[0]) not in self._reshaped:
                         found.append(source)
             found.append(item)
         return found
@@ -195,7 +195,7 @@ class Partitioner:
     def _reshaped(self) -> set[Operation | None]:
         """The variables that a step may give another shape."""
         leaves = (op for item in self.items for op in item.operations)
-        return {variable_op(op._inputs[0]) for op in leaves if op._attrs.get("validate_shape") is False and op.spec.effects.writes}
+        return {variable_op(op.takes[0]) for op in leaves if op.attrs.get("validate_shape") is False and op.spec.effects.writes}
 
     def _with_shapes(self, items: list[Item]) -> list[Item]:
         """Items of a cluster, after those that compute shapes for it in other clusters: shapes are found anew in each."""
@@ -203,7 +203,7 @@ class Partitioner:
         pulled: dict[Item, None] = {}
 
         def pull(item: Item) -> None:
-            for t in item._inputs:
+            for t in item.takes:
                 source = self.producer.get(t)
                 if source is not None and source not in inside and source not in pulled and self.placement.is_traced_static(t):
                     pull(source)
@@ -215,11 +215,11 @@ class Partitioner:
 
     def _cluster(self, items: list[Item], step: StepKey, uses: dict[Tensor, set[StepKey]]) -> Cluster:
         cluster = Cluster(items, place=step[1], assumed=[(t.op, value) for t, value in self.work.assumed.items()])
-        inside = {t for i in items for t in i._outputs}
+        inside = {t for i in items for t in i.outputs}
         fetched = self.placement.fetched
-        needed = {i._inputs[p] for i in items for p in self.placement.constants[i]}
-        needed.update(t for i in items if isinstance(i, OpItem) and i.spec.place == HOST for t in i._inputs)
-        for t in dict.fromkeys(t for i in items for t in i._inputs):
+        needed = {i.takes[p] for i in items for p in self.placement.constants[i]}
+        needed.update(t for i in items if isinstance(i, OpItem) and i.spec.place == HOST for t in i.takes)
+        for t in dict.fromkeys(t for i in items for t in i.takes):
             if t in inside:
                 continue
             if t in self.known:
@@ -233,7 +233,7 @@ class Partitioner:
                 cluster.inputs.append(t)
         cluster.large = [t for t in cluster.large if t not in needed]
         cluster.outputs = [
-            t for i in items for t in i._outputs
+            t for i in items for t in i.outputs
             if not _is_handle(t) and (t in fetched or any(u != step for u in uses.get(t, ())))
         ]  # fmt: skip
         cluster.counted = self._counted(cluster)
@@ -247,20 +247,20 @@ class Partitioner:
         found = {t for t in cluster.inputs if (t in self.fed or self.placement.is_from_host_step(t)) and t.shape.dims and t._sizes[0] is None}
         scaled: dict[Item, Tensor] = {}
         for item in cluster.items:
-            rows = [t for t in item._inputs if t in found]
-            if item.facts.scales_rows and len(rows) == 1 and all(t in rows or t._sizes == () for t in item._inputs):
+            rows = [t for t in item.takes if t in found]
+            if item.facts.scales_rows and len(rows) == 1 and all(t in rows or t._sizes == () for t in item.takes):
                 scaled[item] = rows[0]
-                found.update(set(item._outputs).difference(cluster.outputs))
+                found.update(set(item.outputs).difference(cluster.outputs))
         before: set[Tensor] = set()
         while found != before:
             before = set(found)
             for item in cluster.items:
                 if item in scaled:
-                    found.difference_update([] if item._outputs[0] in found else [scaled[item]])
+                    found.difference_update([] if item.outputs[0] in found else [scaled[item]])
                     continue
                 positions = item.counted_positions
-                together = found.issuperset(item._inputs[p] for p in positions)
-                found.difference_update(t for p, t in enumerate(item._inputs) if p not in positions or not together)
+                together = found.issuperset(item.takes[p] for p in positions)
+                found.difference_update(t for p, t in enumerate(item.takes) if p not in positions or not together)
         return found.intersection(cluster.inputs)
 
     def _collect_state(self, cluster: Cluster) -> None:
@@ -278,7 +278,7 @@ class Partitioner:
             target.append(op)
 
     def _fetched_refs(self) -> list[Tensor]:
-        return [t for t in self.work.fetched if t._dtype._is_ref_dtype and variable_op(t) is not None]
+        return [t for t in self.work.fetched if t.dtype._is_ref_dtype and variable_op(t) is not None]
 
     def _required(self) -> list[Operation]:
         """The variables that are read before anything in the plan writes them."""
@@ -298,7 +298,7 @@ class Partitioner:
 
 
 def _is_handle(tensor: Tensor) -> bool:
-    return variable_op(tensor) is not None if tensor._dtype._is_ref_dtype or tensor._dtype.name == "resource" else False
+    return variable_op(tensor) is not None if tensor.dtype._is_ref_dtype or tensor.dtype.name == "resource" else False
 
 
 def _does_nothing(cluster: Cluster) -> bool:

@@ -67,7 +67,7 @@ class Placer:
         if variables and variables[0] is not op:
             return self.device_of(variables[0])
         if not op._device:
-            for group in op._attrs.get("_class") or ():
+            for group in op.attrs.get("_class") or ():
                 root = op.graph._nodes_by_name.get(group.removeprefix(b"loc:@").decode())
                 if root is not None and root is not op:
                     return self.device_of(root)
@@ -98,7 +98,7 @@ class Placer:
 
 def _is_source(op: Operation) -> bool:
     """Whether TensorFlow places an operation after the others: it has no input, and one output that is no ref."""
-    return not op._inputs and len(op._outputs) == 1 and not op._outputs[0]._dtype._is_ref_dtype
+    return not op.takes and len(op.outputs) == 1 and not op.outputs[0].dtype._is_ref_dtype
 
 
 def _fits(ask: Any, have: Any) -> bool:

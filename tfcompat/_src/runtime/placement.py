@@ -65,12 +65,12 @@ class Placement:
 
     def __init__(self, work: Work, placer: Placer) -> None:
         self.work, self.known = work, work.known
-        self.items = [i for i in work.items if not all(t in self.known for t in i._outputs) or not i._outputs]
+        self.items = [i for i in work.items if not all(t in self.known for t in i.outputs) or not i.outputs]
         self.fed, self.fetched = set(work.feeds), set(work.fetched)
-        self.producer = {t: i for i in self.items for t in i._outputs}
+        self.producer = {t: i for i in self.items for t in i.outputs}
         self.users: dict[Tensor, list[Item]] = {}
         for i in self.items:
-            for t in i._inputs:
+            for t in i.takes:
                 self.users.setdefault(t, []).append(i)
         self.owner = {op: i for i in self.items for op in i.operations}
         self.on_host: set[Item] = set()
@@ -87,7 +87,7 @@ class Placement:
         for item in self.items:
             if item not in self.on_host:
                 for position in self.constants[item]:
-                    self._demand_static(item._inputs[position])
+                    self._demand_static(item.takes[position])
 
     def _devices(self, placer: Placer) -> dict[Item, Any]:
         """The JAX device of each item, or their mesh; none where all are on the default device."""
@@ -112,7 +112,7 @@ class Placement:
             if placement_rules.is_read_for_host(self, item):
                 self._put(item, placement_rules.READ_FOR_HOST)
         for item in [i for i in self.items if i in self.on_host and not i.facts.names_variable]:
-            for t in item._inputs:
+            for t in item.takes:
                 self._pull_to_host(t)
 
     def _put(self, item: Item, rule: placement_rules.Rule) -> None:
@@ -146,7 +146,7 @@ class Placement:
         if found is None:
             item = self.producer.get(tensor)
             depends = item in self.on_host and isinstance(item, OpItem)
-            found = depends and (placement_rules.gives_varying_length(item) or any(map(self.varies, item._inputs)))
+            found = depends and (placement_rules.gives_varying_length(item) or any(map(self.varies, item.takes)))
             self._varying[tensor] = found
         return found
 
@@ -168,14 +168,14 @@ class Placement:
         if is_length(item.op):
             length = fixed_length(item.op)
             return length is not None and self.is_traced_static(length)
-        if item in self.on_host or not item._inputs or not can_fold(item.op):
+        if item in self.on_host or not item.takes or not can_fold(item.op):
             return False
         shape_only = item.spec.shape_only_positions
-        return all(i in shape_only or self.is_traced_static(t) for i, t in enumerate(item._inputs))
+        return all(i in shape_only or self.is_traced_static(t) for i, t in enumerate(item.takes))
 
     def static_inside(self, operations: Sequence[Operation]) -> Callable[[Tensor], bool]:
         """Tells whether a tensor that one of the `operations` of an item makes or takes is a NumPy value while it is traced."""
-        made = {t: op for op in operations for t in op._outputs}
+        made = {t: op for op in operations for t in op.outputs}
 
         @functools.cache
         def is_static(tensor: Tensor) -> bool:
@@ -183,11 +183,11 @@ class Placement:
             if op is None or tensor in self.known:
                 return self.is_traced_static(tensor)
             if op.type in SWITCH:
-                return is_static(op._inputs[0])
-            if not op._inputs or not can_fold(op):
+                return is_static(op.takes[0])
+            if not op.takes or not can_fold(op):
                 return False
             shape_only = op.spec.shape_only_positions
-            return all(i in shape_only or is_static(t) for i, t in enumerate(op._inputs))
+            return all(i in shape_only or is_static(t) for i, t in enumerate(op.takes))
 
         return is_static
 
@@ -202,9 +202,9 @@ class Placement:
             return item is not None
         if not isinstance(item, OpItem) or item.spec.numpy_kernel is None or item.effects != op_spec.PURE:
             return False
-        if not all(t._dtype.is_integer or t._dtype.is_bool for t in item._outputs):
+        if not all(t.dtype.is_integer or t.dtype.is_bool for t in item.outputs):
             return False
-        if not item._inputs or not all([self._pull_to_host(t) for t in item._inputs]):
+        if not item.takes or not all([self._pull_to_host(t) for t in item.takes]):
             return False
         self._put(item, placement_rules.INDICES_FOR_HOST)
         return True
@@ -215,11 +215,11 @@ class Placement:
             return
         self.statics.add(tensor)
         item = self.producer.get(tensor)
-        if not self._may_compute_number(item) or any(t._dtype.name == "resource" for t in item._inputs):
+        if not self._may_compute_number(item) or any(t.dtype.name == "resource" for t in item.takes):
             return
-        if all(self._is_cheap_on_host(t) for t in item._inputs):
+        if all(self._is_cheap_on_host(t) for t in item.takes):
             self._put(item, placement_rules.NUMBER_FOR_COMPILER)
-            for t in item._inputs:
+            for t in item.takes:
                 if self._may_compute_number(self.producer.get(t), also_stateful=True):
                     self._demand_static(t)
 
@@ -232,4 +232,4 @@ class Placement:
         if tensor in self.fed or tensor in self.known or self.producer[tensor] in self.on_host:
             return True
         size = tensor.shape.num_elements()
-        return (size is not None and size <= MAX_FOLDED_ELEMENTS) or tensor._dtype.is_integer
+        return (size is not None and size <= MAX_FOLDED_ELEMENTS) or tensor.dtype.is_integer

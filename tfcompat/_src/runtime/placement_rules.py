@@ -43,7 +43,7 @@ def _holds_host_work(p: Placement, item: Item) -> bool:
         return False
     if isinstance(item, CondItem) and p.producer.get(item.predicate) in p.on_host:
         return True
-    for t in item._inputs:
+    for t in item.takes:
         source = p.producer.get(t)
         if isinstance(source, CondItem) and source in p.on_host and source.is_guarded(t):
             return True
@@ -56,7 +56,7 @@ def _holds_host_work(p: Placement, item: Item) -> bool:
         return True
     return any(
         op.spec.effects.external or _has_host_dtype(p, op)
-        or op.spec.place == HOST and not (op.spec.is_pure_on_host and all(map(is_static, op._outputs)))
+        or op.spec.place == HOST and not (op.spec.is_pure_on_host and all(map(is_static, op.outputs)))
         for op in item.operations
     )  # fmt: skip
 
@@ -64,8 +64,8 @@ def _holds_host_work(p: Placement, item: Item) -> bool:
 def _needs_number_of_branch(item: CondItem, is_static: Callable[[Tensor], bool]) -> bool:
     """Whether a kernel in a branch needs a value as a number that the branch computes from data."""
     inside = [*item.shared, *opened(item)]
-    made = {t for i in inside for t in i._outputs} | {t for merge in item.merges for t in merge._outputs}
-    asked = (i._inputs[position] for i in inside if isinstance(i, OpItem) for position in constants_of(i))
+    made = {t for i in inside for t in i.outputs} | {t for merge in item.merges for t in merge.outputs}
+    asked = (i.takes[position] for i in inside if isinstance(i, OpItem) for position in constants_of(i))
     return any(t in made and not is_static(t) for t in asked)
 
 
@@ -78,18 +78,18 @@ def _differentiates_host_loop(p: Placement, item: Item) -> bool:
 
 def _has_host_dtype(p: Placement, item: OpItem | Operation) -> bool:
     """Strings, variants, quantized values, and resources that are no variables live on the host."""
-    for t in (*item._inputs, *item._outputs):
-        name = t._dtype.base_dtype.name
+    for t in (*item.takes, *item.outputs):
+        name = t.dtype.base_dtype.name
         array = array_op(t) if name == "resource" else array_of_flow(t)
         if array is not None:
-            if array._attrs["dtype"].name in ("string", "variant", "resource") or not has_one_element_shape(array):
+            if array.attrs["dtype"].name in ("string", "variant", "resource") or not has_one_element_shape(array):
                 return True
             continue
-        if (name in ("string", "variant") or t._dtype.is_quantized) and t not in p.known:
+        if (name in ("string", "variant") or t.dtype.is_quantized) and t not in p.known:
             return True
         if name == "resource":
             variable = variable_op(t)
-            if variable is None or variable._attrs["dtype"].name in ("string", "variant"):
+            if variable is None or variable.attrs["dtype"].name in ("string", "variant"):
                 return True
     return False
 
@@ -98,10 +98,10 @@ def _only_updates_rows(p: Placement, item: OpItem) -> bool:
     """Whether distinct row numbers are used for nothing but sums by row and updates of rows."""
     if item.spec.padded is None:
         return False
-    rows, places = item._outputs
-    if item._inputs[0].dtype not in (dtypes.int32, dtypes.int64) or not {rows, places}.isdisjoint(p.fetched):
+    rows, places = item.outputs
+    if item.takes[0].dtype not in (dtypes.int32, dtypes.int64) or not {rows, places}.isdisjoint(p.fetched):
         return False
-    if jax_compat.compiles_to_cpu() and p.varies(item._inputs[0]):
+    if jax_compat.compiles_to_cpu() and p.varies(item.takes[0]):
         return False
     sums = p.uses(places)
     if not all(i.facts.row_count and _named(i, i.facts.rows_by) is places for i in sums):
@@ -113,7 +113,7 @@ def _is_row_update(item: Item, rows: Tensor) -> bool:
     if not isinstance(item, OpItem) or not item.effects.writes:
         return False
     names = item.spec.signature.input_index
-    return "indices" in names and item._inputs[names["indices"]] is rows
+    return "indices" in names and item.takes[names["indices"]] is rows
 
 
 def _is_row_count(p: Placement, item: Item, sums: list[Item]) -> bool:
@@ -121,14 +121,14 @@ def _is_row_count(p: Placement, item: Item, sums: list[Item]) -> bool:
     if not isinstance(item, OpItem) or not item.spec.shape_only:
         return False
     return all(
-        c.facts.cuts and all(u in sums and _named(u, u.facts.row_count) is c._outputs[0] for u in p.uses(c._outputs[0]))
-        for c in p.uses(item._outputs[0])
+        c.facts.cuts and all(u in sums and _named(u, u.facts.row_count) is c.outputs[0] for u in p.uses(c.outputs[0]))
+        for c in p.uses(item.outputs[0])
     )
 
 
 def _named(item: Item, name: str) -> Tensor | None:
     """The input of an item that has a name."""
-    return item._inputs[item.spec.signature.input_index[name]] if isinstance(item, OpItem) and name else None
+    return item.takes[item.spec.signature.input_index[name]] if isinstance(item, OpItem) and name else None
 
 
 # ---- what is not worth compiling ----
@@ -136,7 +136,7 @@ def _named(item: Item, name: str) -> Tensor | None:
 
 def _is_small_work(p: Placement, item: OpItem) -> bool:
     """Whether NumPy computes it where the whole plan is better off in NumPy."""
-    can = item.spec.numpy_kernel is not None or not item._outputs and not item._inputs
+    can = item.spec.numpy_kernel is not None or not item.outputs and not item.takes
     return p.in_numpy and not item.effects.creates and can
 
 
@@ -148,18 +148,18 @@ def _comes_once(p: Placement, item: OpItem) -> bool:
 
 def _samples_by_rejection(p: Placement, item: OpItem) -> bool:
     """Whether an item draws few samples by rejection, from parameters that are on the host: NumPy computes only those not yet accepted."""
-    if not item.facts.rejects or not jax_compat.compiles_to_cpu() or not all(map(p.is_there, item._inputs)):
+    if not item.facts.rejects or not jax_compat.compiles_to_cpu() or not all(map(p.is_there, item.takes)):
         return False
-    return (item._outputs[0].shape.num_elements() or 0) <= FEW_SAMPLES
+    return (item.outputs[0].shape.num_elements() or 0) <= FEW_SAMPLES
 
 
 def _is_integer_work_on_host_values(p: Placement, item: OpItem) -> bool:
     """Index arithmetic on what a host step gave: its shapes vary from run to run."""
     if item.spec.numpy_kernel is None or item.effects != op_spec.PURE:
         return False
-    if not all(t._dtype.is_integer or t._dtype.is_bool for t in item._outputs):
+    if not all(t.dtype.is_integer or t.dtype.is_bool for t in item.outputs):
         return False
-    sources = [p.producer.get(t) for t in item._inputs if t not in p.known]
+    sources = [p.producer.get(t) for t in item.takes if t not in p.known]
     return bool(sources) and all(s is not None and s in p.on_host and not s.facts.names_variable for s in sources)
 
 
@@ -168,7 +168,7 @@ def _moves_host_value(p: Placement, item: OpItem) -> bool:
     value = _named(item, item.facts.hands_on)
     if value is None or not p.is_from_host_step(value):
         return False
-    rest = [t for t in item._inputs if t is not value and not item.effects.writes]
+    rest = [t for t in item.takes if t is not value and not item.effects.writes]
     return all(t in p.known for t in rest) or p.varies(value) and all(map(p.is_there, rest))
 
 
@@ -184,14 +184,14 @@ def _depends_on_host_count(p: Placement, item: OpItem) -> bool:
         return False
     if jax_compat.compiles_to_cpu() and p.varies(rows):
         return True
-    return item.facts.picks and p.is_there(item._inputs[0]) and item._inputs[0] not in p.known
+    return item.facts.picks and p.is_there(item.takes[0]) and item.takes[0] not in p.known
 
 
 def _cuts_at_host_place(p: Placement, item: OpItem) -> bool:
     """Whether an item cuts a piece out of a value on the host where a host step says, which would be compiled for each place."""
-    if not item.facts.cuts or not all(map(p.is_there, item._inputs)):
+    if not item.facts.cuts or not all(map(p.is_there, item.takes)):
         return False
-    return any(map(p.is_from_host_step, item._inputs[1:]))
+    return any(map(p.is_from_host_step, item.takes[1:]))
 
 
 # ---- the table ----
@@ -208,7 +208,7 @@ RULES = (
     Rule("names a variable", HOST, lambda p, item: item.facts.names_variable),
     Rule("values of a kind that only the host has", HOST, _of_operations(_has_host_dtype)),
     Rule("host operation on numbers known while compiling", DEVICE, _of_operations(
-        lambda p, item: item.spec.is_pure_on_host and all(map(p.is_traced_static, item._outputs))
+        lambda p, item: item.spec.is_pure_on_host and all(map(p.is_traced_static, item.outputs))
     )),
     Rule("distinct rows for updates of rows", DEVICE, _of_operations(lambda p, item: item.spec.place == HOST and _only_updates_rows(p, item))),
     Rule("host operation", HOST, _of_operations(lambda p, item: item.spec.place == HOST)),
@@ -236,8 +236,8 @@ def is_read_for_host(p: Placement, item: Item) -> bool:
     """Whether host steps, and nothing else, use what an item reads."""
     if not isinstance(item, OpItem) or not item.facts.reads_through:
         return False
-    users = p.uses(item._outputs[0])
-    return bool(users) and item._outputs[0] not in p.fetched and all(u in p.on_host for u in users)
+    users = p.uses(item.outputs[0])
+    return bool(users) and item.outputs[0] not in p.fetched and all(u in p.on_host for u in users)
 
 
 def gives_varying_length(item: OpItem) -> bool:
@@ -276,6 +276,6 @@ def _is_small_in_numpy(item: OpItem) -> bool:
     if item.reads or item.writes or effects.external or effects.creates:
         return False
     if item.spec.numpy_kernel is None:
-        return not item._inputs and not item._outputs
-    sizes = [t.shape.num_elements() for t in item._outputs]
+        return not item.takes and not item.outputs
+    sizes = [t.shape.num_elements() for t in item.outputs]
     return None not in sizes and max(sizes, default=0) <= MAX_FOLDED_ELEMENTS

@@ -108,7 +108,7 @@ def _keeps_inputs(item: Item) -> bool:
     """Whether an item on the host may keep what it is given: also in what it makes, as a dataset does."""
     if not isinstance(item, OpItem) or item.effects.keeps_inputs:
         return True
-    return any(t._dtype.name in ("variant", "resource") for t in item._outputs)
+    return any(t.dtype.name in ("variant", "resource") for t in item.outputs)
 
 
 @dataclass(eq=False)
@@ -155,7 +155,7 @@ class Plan:
         if len(self.steps) != 1 or not isinstance(cluster := self.steps[0], Cluster):
             return None
         more = self.sizes or self.guarded or cluster.statics or cluster.counted or cluster.place is not None
-        plain = all(t._dtype.is_numpy_compatible and t._dtype.as_numpy_dtype is not object for t in self.feeds)
+        plain = all(t.dtype.is_numpy_compatible and t.dtype.as_numpy_dtype is not object for t in self.feeds)
         if more or not plain or not set(cluster.inputs) <= set(self.feeds) or not set(self.fetched) <= set(cluster.outputs):
             return None
         return cluster, [self.feeds.index(t) for t in cluster.inputs]
@@ -166,8 +166,8 @@ class Plan:
         items = [item for step in self.steps if isinstance(step, HostStep) for item in step.items]
         if not any(map(_keeps_inputs, items)):
             return []
-        used = {t for item in items for t in item._inputs}
-        return [i for i, t in enumerate(self.feeds) if t in used and t._dtype.is_numpy_compatible]
+        used = {t for item in items for t in item.takes}
+        return [i for i, t in enumerate(self.feeds) if t in used and t.dtype.is_numpy_compatible]
 
     @functools.cached_property
     def reading(self) -> list[Any]:

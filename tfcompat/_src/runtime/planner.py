@@ -112,8 +112,8 @@ class Planner:
             nodes = [node for item in items for node in (item.stands_for if isinstance(item, TowersItem) else (item,))]
             owner = {op: item for item in items if not isinstance(item, TowersItem) for op in item.stands_for}
             items = list(as_items(topological(nodes, owner=owner), ()))
-        made = {t for item in items for t in item._outputs}
-        used = dict.fromkeys([*(t for item in items for t in item._inputs), *plan.fetched])
+        made = {t for item in items for t in item.outputs}
+        used = dict.fromkeys([*(t for item in items for t in item.takes), *plan.fetched])
         feeds = [t for t in used if t in values and t not in made and t not in plan.known]
         rest = self.part(items, plan.fetched, feeds, plan.known)
         rest.is_rest = True

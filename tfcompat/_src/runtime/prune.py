@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tfcompat._src.framework.function_body import CallOperation
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.ordering import topological
 from tfcompat._src.framework.tensor import Tensor
 
 
 def prune(fetched: Iterable[Tensor], targets: Iterable[Operation], fed: Iterable[Tensor]) -> list[Operation]:
-    """The operations that must run: data and control inputs of what is asked for, cut at fed tensors.
+    """The operations that must run: data and control inputs of what is asked for, cut at fed tensors, with those of the functions that
+    are called.
 
     Returns:
       them in creation order as far as data, control and back edges allow: first those that were made first.
@@ -23,11 +25,13 @@ def prune(fetched: Iterable[Tensor], targets: Iterable[Operation], fed: Iterable
         if op in needed:
             continue
         needed.add(op)
-        pending.extend(t.op for t in op._inputs if t not in fed)
-        pending.extend(c for c in op._control_inputs if not _is_fed(c, fed))
+        if isinstance(op, CallOperation):
+            op.inline()
+        pending.extend(t.op for t in op.takes if t not in fed)
+        pending.extend(c for c in op.waits_for if not _is_fed(c, fed))
     return topological(needed, fed)
 
 
 def _is_fed(op: Operation, fed: set[Tensor]) -> bool:
     """Whether waiting for an operation means waiting for a feed."""
-    return op.spec.facts.is_placeholder and op._outputs[0] in fed
+    return op.spec.facts.is_placeholder and op.outputs[0] in fed

@@ -24,7 +24,7 @@ class RandomState:
         """uint32[6] for the next execution of `op`: the key (2), then the counter (4), least significant word first."""
         start = self._starts.get(op)
         if start is None:
-            key, counter = seed_to_key_counter(op._attrs["seed"], op._attrs["seed2"])
+            key, counter = seed_to_key_counter(op.attrs["seed"], op.attrs["seed2"])
             start = self._starts[op] = np.concatenate([key, counter]).astype(np.uint32)
         moved = self._moved.get(op, 0)
         if not moved:

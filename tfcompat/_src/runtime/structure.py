@@ -92,7 +92,7 @@ def _decided(
 
 def _in_items(nodes: list[Node], wanted: list[Tensor], guards: dict[Any, Guard], fed: Container[Tensor]) -> tuple[Item, ...]:
     """The items of nodes, with conditional ones in place of what is guarded."""
-    guarded = any(guards[t] for n in nodes for t in n._outputs) or any(guards[n] for n in nodes)
+    guarded = any(guards[t] for n in nodes for t in n.outputs) or any(guards[n] for n in nodes)
     return _Grouping(nodes, guards, wanted, fed).group(nodes, frozenset()) if guarded else as_items(nodes, fed)
 
 
@@ -101,7 +101,7 @@ def predicate_feeds(nodes: Iterable[Node], fed: set[Tensor]) -> list[Tensor]:
     found: dict[Tensor, None] = {}
     for node in nodes:
         if node.type in SWITCH:
-            leaves = _leaves(node._inputs[1], fed)
+            leaves = _leaves(node.takes[1], fed)
             if leaves is not None:
                 found.update(dict.fromkeys(leaves))
     return list(found)
@@ -111,14 +111,14 @@ def asked_status(ops: list[Operation], fed: set[Tensor]) -> list[tuple[Tensor, s
     """The tensors that tell whether a variable has a value, with its key, where no operation of the run changes that: a plan is
     made for each answer.
     """
-    asking = [op for op in ops if op.spec.facts.tells_status and op._outputs[0] not in fed]
+    asking = [op for op in ops if op.spec.facts.tells_status and op.outputs[0] not in fed]
     if not asking or any(op.spec.facts.forgets for op in ops):
         return []
     changed: set[str] = set()
     for op in ops:
         reads, writes = accesses(op)
         changed.update(variable_key(v) for v in writes if v not in reads)
-    found = [(op._outputs[0], variable_op(op._inputs[0])) for op in asking]
+    found = [(op.outputs[0], variable_op(op.takes[0])) for op in asking]
     return [(t, variable_key(v)) for t, v in found if v is not None and variable_key(v) not in changed]
 
 
@@ -154,15 +154,15 @@ def _without_dead(
     guards = guards_of(nodes)
     for node in nodes:
         if node.type not in MERGE and _contradicts(guards[node]):
-            dead.update((node, *node._outputs))
+            dead.update((node, *node.outputs))
         elif node.type in MERGE:
-            if all(t in dead for t in node._inputs):
-                dead.update((node, *node._outputs))
-        elif any(t in dead for t in node._inputs) or any(c in dead for c in node._control_inputs):
-            dead.update((node, *node._outputs))
-        elif node.type in SWITCH and node._inputs[1] in known:
-            dead.add(node._outputs[0 if bool(truth(node._inputs[1], known[node._inputs[1]])) else 1])
-        dead.update(t for t in node._outputs if _contradicts(guards[t]))
+            if all(t in dead for t in node.takes):
+                dead.update((node, *node.outputs))
+        elif any(t in dead for t in node.takes) or any(c in dead for c in node.waits_for):
+            dead.update((node, *node.outputs))
+        elif node.type in SWITCH and node.takes[1] in known:
+            dead.add(node.outputs[0 if bool(truth(node.takes[1], known[node.takes[1]])) else 1])
+        dead.update(t for t in node.outputs if _contradicts(guards[t]))
     if not dead:
         return nodes, dead
     targets = [node for node in nodes if node not in dead]
@@ -176,8 +176,8 @@ def _contradicts(guard: Guard) -> bool:
 
 
 def _still_needed(live: list[Node], dead: set[Any], fetched: list[Tensor], fed: set[Tensor], nodes: list[Node]) -> set[Node]:
-    owner: dict[Operation, Node] = {t.op: op for op in nodes for t in op._outputs}
-    consumed = {owner.get(t.op) for op in nodes for t in op._inputs} | {owner.get(c, c) for op in nodes for c in op._control_inputs}
+    owner: dict[Operation, Node] = {t.op: op for op in nodes for t in op.outputs}
+    consumed = {owner.get(t.op) for op in nodes for t in op.takes} | {owner.get(c, c) for op in nodes for c in op.waits_for}
     pending = [op for op in live if op not in consumed] + [t.op for t in fetched if t not in fed and t.op not in dead]
     needed: set[Node] = set()
     while pending:
@@ -185,8 +185,8 @@ def _still_needed(live: list[Node], dead: set[Any], fetched: list[Tensor], fed: 
         op = owner.get(op, op)
         if op not in needed and op not in dead:
             needed.add(op)
-            pending.extend(t.op for t in op._inputs if t not in fed and t not in dead)
-            pending.extend(op._control_inputs)
+            pending.extend(t.op for t in op.takes if t not in fed and t not in dead)
+            pending.extend(op.waits_for)
     return needed
 
 
@@ -224,10 +224,10 @@ class _Grouping:
         self._predicate_of: dict[Node, Tensor] = {}
         same = same_reads(nodes)
         for node in nodes:
-            for t in node._inputs:
+            for t in node.takes:
                 self._consumers.setdefault(t, []).append(node)
             if node.type in SWITCH:
-                self._predicate_of[node] = root_predicate(node._inputs[1], same)
+                self._predicate_of[node] = root_predicate(node.takes[1], same)
                 self._consumers.setdefault(self._predicate_of[node], []).append(node)
 
     def group(self, nodes: list[Node], base: Guard) -> tuple[Item, ...]:
@@ -255,22 +255,22 @@ class _Grouping:
         predicate, members = cond.predicate, cond.members
         branches = {on: self.group(side, base | {(predicate, on)}) for on, side in cond.sides.items()}
         mine = set(members)
-        inside = {t for node in members for t in node._outputs}
+        inside = {t for node in members for t in node.outputs}
         nested = [item.predicate for side in branches.values() for item in side if isinstance(item, CondItem)]
-        used = [t for t in (*(t for node in members for t in node._inputs), *nested) if t not in inside]
+        used = [t for t in (*(t for node in members for t in node.takes), *nested) if t not in inside]
         inputs = tuple(dict.fromkeys([predicate, *used]))
-        wanted = {node._inputs[p] for node in members for p in constants_of(node)}
+        wanted = {node.takes[p] for node in members for p in constants_of(node)}
         reads, writes = accesses_of(members, self._fed)
         operations = tuple(operations_of(members))
         return CondItem(
-            name=f"cond on {predicate.name}", type="cond", _id=max(node._id for node in members), _inputs=inputs,
-            _outputs=tuple(t for node in members for t in node._outputs if self._is_used_outside(t, mine)),
-            _control_inputs=tuple(dict.fromkeys(c for node in members for c in node._control_inputs if c not in mine)),
+            name=f"cond on {predicate.name}", type="cond", order=max(node.order for node in members), takes=inputs,
+            outputs=tuple(t for node in members for t in node.outputs if self._is_used_outside(t, mine)),
+            waits_for=tuple(dict.fromkeys(c for node in members for c in node.waits_for if c not in mine)),
             operations=operations, stands_for=frozenset(operations),
             reads=(*reads, *writes), writes=tuple(writes),  # what one branch writes the other keeps
             constants=frozenset(i for i, t in enumerate(inputs) if t in wanted),
             predicate=predicate, branches=branches, shared=as_items(cond.shared, self._fed), merges=tuple(cond.merges),
-            names={predicate, *(node._inputs[1] for node in members if self._predicate_of.get(node) is predicate)}, guards=self._guards,
+            names={predicate, *(node.takes[1] for node in members if self._predicate_of.get(node) is predicate)}, guards=self._guards,
         )  # fmt: skip
 
     def _is_used_outside(self, tensor: Tensor, members: set[Node]) -> bool:
@@ -282,20 +282,20 @@ def _outer_predicate(op: Node, guards: dict[Any, Guard], base: Guard) -> Tensor 
     decided = {p for p, _ in base}
     extra = guards[op] - base
     if op.type in MERGE:
-        extra = frozenset().union(*(guards[t] for t in op._inputs if t in guards)) - base
+        extra = frozenset().union(*(guards[t] for t in op.takes if t in guards)) - base
     elif op.type in SWITCH and not extra:
-        extra = (guards[op._outputs[0]] | guards[op._outputs[1]]) - base
+        extra = (guards[op.outputs[0]] | guards[op.outputs[1]]) - base
     undecided = {p for p, _ in extra} - decided
     if not undecided:
         return None
-    return min(undecided, key=lambda p: (len(guards.get(p, ())), p.op._id))
+    return min(undecided, key=lambda p: (len(guards.get(p, ())), p.op.order))
 
 
 def _close_consumed(node: Node, owner: dict[Operation, _OpenCond], open_conds: dict[Tensor, _OpenCond], keep: _OpenCond | None) -> None:
     """A conditional takes no more members once something outside uses it, or touches state."""
     effects = node.spec.effects if isinstance(node, Operation) else node.effects
     touches_state = effects.is_stateful or effects.reads or effects.writes
-    used = {owner[s] for s in (*[t.op for t in node._inputs], *node._control_inputs) if s in owner}
+    used = {owner[s] for s in (*[t.op for t in node.takes], *node.waits_for) if s in owner}
     for predicate, cond in list(open_conds.items()):
         if cond is not keep and (cond in used or touches_state):
             del open_conds[predicate]

@@ -73,13 +73,13 @@ def _towers_item(walk: _Walk, meetings: list[Meeting], fetched: Sequence[Tensor]
     stands_for = frozenset(operations) | {op for m in meetings for op in m.absorbed}
     used = [*shared, *[t for leaf in leaves for t in leaf]]
     inputs = tuple(dict.fromkeys(t for t in used if t not in walk.known))
-    outside = set(fetched) | {t for item in items if not stands_for.issuperset(item.stands_for) for t in item._inputs}
+    outside = set(fetched) | {t for item in items if not stands_for.issuperset(item.stands_for) for t in item.takes}
     each = [row for op_row in rows for row in _output_rows(op_row) if not outside.isdisjoint(row)]
-    wanted = {op._inputs[p] for op in operations for p in op.constant_positions()}
+    wanted = {op.takes[p] for op in operations for p in op.constant_positions()}
     return TowersItem(
-        name=f"{len(walk.jax_devices)} towers of {rows[0][0].name}", type="towers", _id=max(op._id for op in stands_for), _inputs=inputs,
-        _outputs=(*(m.output for m in meetings), *(t for row in each for t in row)),
-        _control_inputs=tuple(dict.fromkeys(c for op in stands_for for c in op._control_inputs if c not in stands_for)),
+        name=f"{len(walk.jax_devices)} towers of {rows[0][0].name}", type="towers", order=max(op.order for op in stands_for), takes=inputs,
+        outputs=(*(m.output for m in meetings), *(t for row in each for t in row)),
+        waits_for=tuple(dict.fromkeys(c for op in stands_for for c in op.waits_for if c not in stands_for)),
         operations=operations, stands_for=stands_for, constants=frozenset(i for i, t in enumerate(inputs) if t in wanted),
         rows=rows, meetings=meetings, leaves=leaves, shared=shared, each=each, jax_devices=walk.jax_devices,
     )  # fmt: skip
@@ -97,12 +97,12 @@ def with_towers(
         return items
     if len({placer.device_of(i.op).name for i in items if isinstance(i, OpItem)}) < 2:
         return items
-    items = [item for item in items if not item._outputs or any(t not in known for t in item._outputs)]
+    items = [item for item in items if not item.outputs or any(t not in known for t in item.outputs)]
     walk = _Walk(items, feeds, known, placer)
     uses: dict[Tensor, int] = {}
-    for t in (*fetched, *[t for item in items for t in item._inputs]):
+    for t in (*fetched, *[t for item in items for t in item.takes]):
         uses[t] = uses.get(t, 0) + 1
-    readers = {t: item for item in items for t in item._inputs}
+    readers = {t: item for item in items for t in item.takes}
     meetings, late = _first_meetings(items, walk, uses, readers, known)
     if any(not isinstance(item, OpItem) or item.spec.facts.costly for item in late):
         return items
@@ -115,12 +115,12 @@ def _first_meetings(
     items: Sequence[Item], walk: _Walk, uses: dict[Tensor, int], readers: dict[Tensor, Item], known: dict[Tensor, np.ndarray]
 ) -> tuple[list[Meeting], set[Item]]:
     """The meetings that wait for no other meeting, and the items that wait for one of them."""
-    producer = {t: item for item in items for t in item._outputs}
+    producer = {t: item for item in items for t in item.outputs}
     owner = {op: item for item in items for op in item.stands_for}
     meetings: list[Meeting] = []
     late: set[Item] = set()
     for item in items:
-        if any(producer.get(t) in late for t in item._inputs) or any(owner.get(c) in late for c in item._control_inputs):
+        if any(producer.get(t) in late for t in item.takes) or any(owner.get(c) in late for c in item.waits_for):
             late.add(item)
         elif isinstance(item, OpItem):
             found = [m for m in _meetings_at(item.op, uses, readers, known) if walk.take(m.row)]
@@ -133,31 +133,31 @@ def _meetings_at(op: Operation, uses: dict[Tensor, int], readers: dict[Tensor, I
     """The sum or mean over towers that an operation may be the end of."""
     facts = op.spec.facts
     if facts.adds_all:
-        return [Meeting(op._inputs, op._outputs[0], [op], mean=False, squeezed=False)]
+        return [Meeting(op.takes, op.outputs[0], [op], mean=False, squeezed=False)]
     if facts.counts > 0:
-        reader = readers.get(op._outputs[0])
-        used_as_part = uses.get(op._outputs[0], 0) == 1 and reader is not None and reader.facts.counts > 0
+        reader = readers.get(op.outputs[0])
+        used_as_part = uses.get(op.outputs[0], 0) == 1 and reader is not None and reader.facts.counts > 0
         leaves, inner = _terms(op, uses)
-        return [] if used_as_part else [Meeting(tuple(leaves), op._outputs[0], inner, mean=False, squeezed=False)]
-    if not facts.reduces or op._attrs["keep_dims"] or uses.get(op._inputs[0]) != 1:
+        return [] if used_as_part else [Meeting(tuple(leaves), op.outputs[0], inner, mean=False, squeezed=False)]
+    if not facts.reduces or op.attrs["keep_dims"] or uses.get(op.takes[0]) != 1:
         return []
-    joined, axes = op._inputs[0].op, known.get(op._inputs[1])
+    joined, axes = op.takes[0].op, known.get(op.takes[1])
     if axes is None or list(np.ravel(axes)) != [0]:
         return []
-    if joined.spec.facts.joins == "new" and joined._attrs["axis"] == 0:
-        return [Meeting(joined._inputs, op._outputs[0], [joined, op], facts.reduces == "mean", squeezed=False)]
-    if joined.spec.facts.joins == "old" and known.get(joined._inputs[-1], 1) == 0:
-        row = joined._inputs[:-1]
+    if joined.spec.facts.joins == "new" and joined.attrs["axis"] == 0:
+        return [Meeting(joined.takes, op.outputs[0], [joined, op], facts.reduces == "mean", squeezed=False)]
+    if joined.spec.facts.joins == "old" and known.get(joined.takes[-1], 1) == 0:
+        row = joined.takes[:-1]
         if all(t._sizes and t._sizes[0] == 1 for t in row):
-            return [Meeting(row, op._outputs[0], [joined, op], facts.reduces == "mean", squeezed=True)]
+            return [Meeting(row, op.outputs[0], [joined, op], facts.reduces == "mean", squeezed=True)]
     return []
 
 
 def _terms(op: Operation, uses: dict[Tensor, int]) -> tuple[list[Tensor], list[Operation]]:
     """The terms of a sum written with `+`, and its operations."""
     terms, inner = [], [op]
-    for t in op._inputs:
-        if t.op.spec.facts.counts > 0 and uses.get(t) == 1 and t._sizes == op._outputs[0]._sizes:
+    for t in op.takes:
+        if t.op.spec.facts.counts > 0 and uses.get(t) == 1 and t._sizes == op.outputs[0]._sizes:
             more, deeper = _terms(t.op, uses)
             terms += more
             inner += deeper
@@ -220,9 +220,9 @@ class _Walk:
                 continue
             self._seen[ops] = None
             self.rows.append(ops)
-            inputs.extend(zip(*[op._inputs for op in ops]))
-            if len({len(op._control_inputs) for op in ops}) == 1:
-                pending.extend(zip(*[op._control_inputs for op in ops]))
+            inputs.extend(zip(*[op.takes for op in ops]))
+            if len({len(op.waits_for) for op in ops}) == 1:
+                pending.extend(zip(*[op.waits_for for op in ops]))
         return inputs
 
     def _is_row(self, ops: tuple) -> bool:
@@ -241,20 +241,20 @@ class _Walk:
         return True
 
     def _may_run_in_tower(self, op: Operation) -> bool:
-        if op not in self._inside or not self._feeds.isdisjoint(op._outputs) or any(t in self.known for t in op._outputs):
+        if op not in self._inside or not self._feeds.isdisjoint(op.outputs) or any(t in self.known for t in op.outputs):
             return False
         effects = op.spec.effects
         plain = not (effects.reads or effects.writes or effects.external or effects.creates) and not op.spec.facts.names_variable
-        kinds = {t._dtype.name for t in (*op._inputs, *op._outputs)}
-        refs = any(t._dtype._is_ref_dtype for t in (*op._inputs, *op._outputs))
+        kinds = {t.dtype.name for t in (*op.takes, *op.outputs)}
+        refs = any(t.dtype._is_ref_dtype for t in (*op.takes, *op.outputs))
         return plain and not refs and op.spec.place == DEVICE and kinds.isdisjoint(("string", "resource", "variant"))
 
     @staticmethod
     def _is_alike(one: Operation, other: Operation) -> bool:
-        if one.type != other.type or len(one._inputs) != len(other._inputs):
+        if one.type != other.type or len(one.takes) != len(other.takes):
             return False
-        keys = (set(one._attrs) | set(other._attrs)) - FREE_ATTRS
-        return all(_same(one._attrs.get(k), other._attrs.get(k)) for k in keys)
+        keys = (set(one.attrs) | set(other.attrs)) - FREE_ATTRS
+        return all(_same(one.attrs.get(k), other.attrs.get(k)) for k in keys)
 
     def _is_same_constant(self, row: Row) -> bool:
         values = [self.known.get(t) for t in row]
@@ -273,11 +273,11 @@ class _Walk:
 
     def clashes(self) -> bool:
         """Whether a tensor of the first tower has two meanings, or a kernel needs numbers that differ between the towers."""
-        made = {t for row in self.rows for t in row[0]._outputs}
+        made = {t for row in self.rows for t in row[0].outputs}
         firsts = [leaf[0] for leaf in self.leaves]
         roles = [*made, *firsts, *self.shared]
         operations = [op for row in self.rows for op in row]
-        needed = {row[0]._inputs[p] for row in self.rows for p in row[0].constant_positions()}
+        needed = {row[0].takes[p] for row in self.rows for p in row[0].constant_positions()}
         return len(roles) != len(set(roles)) or len(operations) != len(set(operations)) or not needed.isdisjoint(firsts)
 
     def finished(self) -> _Walk:
@@ -293,19 +293,19 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _output_rows(ops: Row) -> list[Row]:
-    return list(zip(*[op._outputs for op in ops]))
+    return list(zip(*[op.outputs for op in ops]))
 
 
 def _collapsed(items: Sequence[Item], towers: TowersItem) -> list[Item]:
     """`items` with the towers, in an order that respects inputs; [] where the towers hang on what they give."""
     rest = [item for item in items if not (isinstance(item, OpItem) and item.op in towers.stands_for)]
     owner = {op: item for item in (*rest, towers) for op in item.stands_for}
-    producer = {t: item for item in (*rest, towers) for t in item._outputs}
+    producer = {t: item for item in (*rest, towers) for t in item.outputs}
     pending: list[Item] = [towers]
     seen: set[Item] = set()
     while pending:
         item = pending.pop()
-        for source in [*[producer.get(t) for t in item._inputs], *[owner.get(c) for c in item._control_inputs]]:
+        for source in [*[producer.get(t) for t in item.takes], *[owner.get(c) for c in item.waits_for]]:
             if source is towers:
                 return []
             if source is not None and source not in seen:

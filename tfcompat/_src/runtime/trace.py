@@ -50,7 +50,7 @@ class Recorder:
                 return
             for item in step.items:
                 if isinstance(item, OpItem):
-                    self._time(item.op, item._outputs, run_step, HostStep([item]), plan, values, session)
+                    self._time(item.op, item.outputs, run_step, HostStep([item]), plan, values, session)
                 else:
                     run_step(HostStep([item]), plan, values, session)
 
@@ -136,13 +136,13 @@ def _input_name(tensor: Tensor) -> str:
 
 
 def _label(op: Operation) -> str:
-    inputs = [*map(_input_name, op._inputs), *(f"^{c.name}" for c in op.control_inputs)]
+    inputs = [*map(_input_name, op.takes), *(f"^{c.name}" for c in op.control_inputs)]
     return f"{op.name} = {op.type}({', '.join(inputs)})"
 
 
 def _add_outputs(stats: Any, op: Operation, sizes: dict[Tensor, tuple], device: str) -> None:
     """The outputs of a node as far as their sizes are known; handles and strings count no bytes."""
-    for slot, tensor in enumerate(op._outputs):
+    for slot, tensor in enumerate(op.outputs):
         found = sizes.get(tensor, tensor._sizes)
         if found is None or None in found:
             continue

@@ -21,8 +21,8 @@ from tfcompat._src.ops.flow.array_origin import handed_on
 
 def variable_key(op: Operation) -> str:
     """The name under which a Session keeps the variable that `op` makes: container and shared name, else the node's name."""
-    shared = op._attrs.get("shared_name") or b""
-    container = op._attrs.get("container") or b""
+    shared = op.attrs.get("shared_name") or b""
+    container = op.attrs.get("container") or b""
     return f"{container.decode()}/{shared.decode() or op._name}"
 
 
@@ -35,10 +35,10 @@ def variable_op(tensor: Tensor) -> Operation | None:
     source: Tensor | None = tensor
     while source is not None and not source.op.spec.facts.names_variable:
         op = source.op
-        if op.type in MERGE and op._inputs[0].op.type not in ENTER and len(set(map(variable_op, op._inputs)) - {None}) > 1:
+        if op.type in MERGE and op.takes[0].op.type not in ENTER and len(set(map(variable_op, op.takes)) - {None}) > 1:
             raise NotImplementedError(f"{op.name} joins the handles of several variables, of which a conditional takes one when it runs")
-        is_update = op.spec.effects.writes and op._inputs and op._inputs[0].dtype._is_ref_dtype
-        source = op._inputs[0] if is_update else handed_on(source)
+        is_update = op.spec.effects.writes and op.takes and op.takes[0].dtype._is_ref_dtype
+        source = op.takes[0] if is_update else handed_on(source)
     return None if source is None else source.op
 
 
@@ -49,7 +49,7 @@ def is_identity(op: Operation) -> bool:
 
 def is_ref_read(op: Operation) -> bool:
     """Whether an operation reads a ref: its output is an alias of the variable."""
-    return is_identity(op) and op._inputs[0]._dtype._is_ref_dtype
+    return is_identity(op) and op.takes[0].dtype._is_ref_dtype
 
 
 class UnfiledCall(Protocol):
@@ -167,9 +167,9 @@ def put_all(entries: Iterable[tuple[dict, dict]]) -> None:
 
 def uninitialized(op: Operation) -> errors.FailedPreconditionError:
     """What reading a variable without a value raises."""
-    if op._outputs[0]._dtype.name == "resource":
-        name = (op._attrs.get("shared_name") or b"").decode() or op.name
-        container = (op._attrs.get("container") or b"localhost").decode()
+    if op.outputs[0].dtype.name == "resource":
+        name = (op.attrs.get("shared_name") or b"").decode() or op.name
+        container = (op.attrs.get("container") or b"localhost").decode()
         text = (
             f"Error while reading resource variable {name} from Container: {container}. This could mean that the variable was "
             f"uninitialized. Not found: Resource {container}/{name}/N10tensorflow3VarE does not exist."
@@ -193,8 +193,8 @@ def accesses(item: Operation, fed: Container[Tensor] = ()) -> tuple[list[Operati
         writes.extend(_handles(item, name))
     inputs = spec.signature.inputs
     flat_refs = [a.is_ref for a in inputs] if not any(a.is_list for a in inputs) else None
-    for i, tensor in enumerate(item._inputs):
-        if tensor._dtype._is_ref_dtype and not (flat_refs and flat_refs[i]) and tensor not in fed:
+    for i, tensor in enumerate(item.takes):
+        if tensor.dtype._is_ref_dtype and not (flat_refs and flat_refs[i]) and tensor not in fed:
             op = variable_op(tensor)
             if op is not None:
                 reads.append(op)
@@ -203,11 +203,11 @@ def accesses(item: Operation, fed: Container[Tensor] = ()) -> tuple[list[Operati
 
 def check_fed_refs(ops: Iterable[Operation], feeds: list[Tensor]) -> None:
     """Raises InvalidArgumentError where an operation would change a variable whose ref is fed."""
-    fed = {t: position for position, t in enumerate(feeds) if t._dtype._is_ref_dtype}
+    fed = {t: position for position, t in enumerate(feeds) if t.dtype._is_ref_dtype}
     for op in ops if fed else ():
-        for index, (arg, tensor) in enumerate(zip(op.spec.signature.inputs, op._inputs, strict=False)):
+        for index, (arg, tensor) in enumerate(zip(op.spec.signature.inputs, op.takes, strict=False)):
             if arg.is_ref and tensor in fed:
-                kind = cpp_name(tensor._dtype.base_dtype.name)
+                kind = cpp_name(tensor.dtype.base_dtype.name)
                 raise errors.InvalidArgumentError(
                     None, None, f"Input {index} of node {op.name} was passed {kind} from _arg_{tensor.op.name}_0_{fed[tensor]}:0 "
                     f"incompatible with expected {kind}_ref."

@@ -31,12 +31,12 @@ def structure(items: Sequence[Item], fed: Collection[Tensor], known: Mapping[Ten
     """
     position: dict[Tensor, int] = {}
     for place, item in enumerate(items):
-        for t in item._outputs:
+        for t in item.outputs:
             if t in position:
                 raise InvalidPlan(f"{t.name} is made by {items[position[t]].name} and again by {item.name}")
             position[t] = place
     for place, item in enumerate(items):
-        for t in item._inputs:
+        for t in item.takes:
             if t not in fed and t not in known and position.get(t, -1) >= place:
                 raise InvalidPlan(f"{item.name} takes {t.name} before {items[position[t]].name} has made it")
 
@@ -53,7 +53,7 @@ def placement(found: Placement) -> None:
         if item in found.on_host:
             continue
         for position in found.constants[item]:
-            t = item._inputs[position]
+            t = item.takes[position]
             if t not in found.statics and not found.is_traced_static(t):
                 raise InvalidPlan(f"{item.name} needs the number {t.name} when it is compiled, and nothing computes it before")
 
@@ -76,28 +76,28 @@ def plan(found: Plan, work_items: Sequence[Item]) -> None:
 
 
 def _given(step: Step) -> set[Tensor]:
-    return set(step.outputs) if isinstance(step, Cluster) else {t for item in step.items for t in item._outputs}
+    return set(step.outputs) if isinstance(step, Cluster) else {t for item in step.items for t in item.outputs}
 
 
 def _is_variable(tensor: Tensor) -> bool:
-    handle = tensor._dtype._is_ref_dtype or tensor._dtype.name == "resource"
+    handle = tensor.dtype._is_ref_dtype or tensor.dtype.name == "resource"
     return handle and variable_op(tensor) is not None
 
 
 def _each_step_has_its_inputs(found: Plan) -> None:
     there = {*found.feeds, *found.known}
-    made = {t for step in found.steps for item in step.items for t in item._outputs}
+    made = {t for step in found.steps for item in step.items for t in item.outputs}
     for number, step in enumerate(found.steps):
-        inside = {t for item in step.items for t in item._outputs} if isinstance(step, Cluster) else set()
+        inside = {t for item in step.items for t in item.outputs} if isinstance(step, Cluster) else set()
         taken = [*step.inputs, *step.statics] if isinstance(step, Cluster) else []
         for item in step.items:
-            needed = [t for t in item._inputs if t in made and not _is_variable(t) and item.type not in MERGE]
+            needed = [t for t in item.takes if t in made and not _is_variable(t) and item.type not in MERGE]
             for t in needed:
                 if t in there or t in inside:
                     continue
                 raise InvalidPlan(f"step {number}: {item.name} takes {t.name}, which no earlier step gives")
             if isinstance(step, HostStep):
-                there.update(item._outputs)
+                there.update(item.outputs)
         for t in taken:
             if t not in there:
                 raise InvalidPlan(f"step {number}: its input {t.name} is given by no earlier step")
@@ -106,7 +106,7 @@ def _each_step_has_its_inputs(found: Plan) -> None:
 
 def _fetched_are_there(found: Plan) -> None:
     given = {*found.feeds, *found.known}.union(*map(_given, found.steps))
-    made = {t for step in found.steps for item in step.items for t in item._outputs}
+    made = {t for step in found.steps for item in step.items for t in item.outputs}
     for t in found.fetched:
         if t in made and t not in given and not _is_variable(t):
             raise InvalidPlan(f"{t.name} is fetched, and the step that makes it does not give it")
@@ -119,8 +119,8 @@ def _each_item_runs_once(found: Plan) -> None:
             if item in seen and (item.effects.is_stateful or item.writes):
                 raise InvalidPlan(f"{item.name} acts, and runs in steps {seen[item]} and {number}")
             seen[item] = number
-        places = {t: number for item in step.items for t in item._outputs} if isinstance(step, Cluster) else {}
-        if len(places) < len([t for item in step.items for t in item._outputs]) and isinstance(step, Cluster):
+        places = {t: number for item in step.items for t in item.outputs} if isinstance(step, Cluster) else {}
+        if len(places) < len([t for item in step.items for t in item.outputs]) and isinstance(step, Cluster):
             raise InvalidPlan(f"step {number} makes a tensor twice")
 
 

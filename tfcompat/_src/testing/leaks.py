@@ -22,7 +22,7 @@ def _tensors() -> dict[int, Any]:
     found = {id(x): x for x in gc.get_objects() if issubclass(type(x), kinds)}
     for tensor in [x for x in found.values() if isinstance(x, Tensor) and x.graph.is_program]:
         for node in tensor.graph.get_operations():
-            for kept in (*node.outputs, *node._attrs.values()):
+            for kept in (*node.outputs, *node.attrs.values()):
                 found.pop(id(kept), None)
     return found
 

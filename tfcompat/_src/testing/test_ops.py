@@ -135,7 +135,7 @@ def _not_after_version_8(c: InferenceContext) -> list:
 
 
 def _label(context: HostContext, *inputs: Any) -> np.ndarray:
-    label = context.op._attrs.get("_kernel", b"")
+    label = context.op.attrs.get("_kernel", b"")
     if not label and context.op.type == "KernelLabelRequired":
         raise errors.InvalidArgumentError(
             None, None, "No OpKernel was registered to support Op 'KernelLabelRequired' without a label"
@@ -150,7 +150,7 @@ def _one_vector(c: InferenceContext) -> list:
 
 def _key(context: HostContext) -> str:
     source = context.op.inputs[0].op
-    return f"StubResource/{source._attrs['container'].decode()}/{source._attrs['shared_name'].decode() or source.name}"
+    return f"StubResource/{source.attrs['container'].decode()}/{source.attrs['shared_name'].decode() or source.name}"
 
 
 def _create(context: HostContext, resource: Any) -> None:

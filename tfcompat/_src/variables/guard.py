@@ -26,7 +26,7 @@ def guard_initial_value(name: str, initial_value: Tensor) -> Tensor:
     replaced: dict[Operation, Operation] = {}
     for op in ancestors:
         replaced[op] = _safe_op(name, op, replaced)
-    return replaced[initial_value.op]._outputs[initial_value._value_index]
+    return replaced[initial_value.op].outputs[initial_value._value_index]
 
 
 def _ancestors(root: Operation) -> list[Operation] | None:
@@ -44,7 +44,7 @@ def _ancestors(root: Operation) -> list[Operation] | None:
             stack.append((op, True))
             if op.type in _SAFE:
                 continue
-            inputs = [t.op for t in reversed(op._inputs)]
+            inputs = [t.op for t in reversed(op.inputs)]
             if any(done.get(i) is False for i in inputs):
                 return None
             stack.extend((i, False) for i in inputs)
@@ -57,13 +57,13 @@ def _safe_op(name: str, op: Operation, replaced: dict[Operation, Operation]) -> 
     if op.type in _VARIABLES:
         value = _initialized_value(op)
         return op if value is None else value.op
-    inputs = [replaced[t.op]._outputs[t._value_index] for t in op._inputs]
-    if all(new is old for new, old in zip(inputs, op._inputs)):
+    inputs = [replaced[t.op].outputs[t._value_index] for t in op.inputs]
+    if all(new is old for new, old in zip(inputs, op.inputs)):
         return op
     op_type = "Switch" if op.type == "RefSwitch" else op.type
-    dtypes = [t._dtype.base_dtype if op_type != op.type else t._dtype for t in op._outputs]
+    dtypes = [t.dtype.base_dtype if op_type != op.type else t.dtype for t in op.outputs]
     return op.graph.create_op(
-        op_type, inputs, dtypes, name=f"{op.name}_{name}".replace(":", "_"), attrs=dict(op._attrs)
+        op_type, inputs, dtypes, name=f"{op.name}_{name}".replace(":", "_"), attrs=dict(op.attrs)
     )
 
 

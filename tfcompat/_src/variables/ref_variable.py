@@ -70,7 +70,7 @@ class RefVariable(Variable):
     def _variable_node(self, scope: str, validate_shape: bool, shape: Any) -> Tensor:
         if shape is None:
             shape = self._initial_value.shape if validate_shape else TensorShape(None)
-        return raw.VariableV2(shape=shape, dtype=self._initial_value._dtype.base_dtype, name=scope)
+        return raw.VariableV2(shape=shape, dtype=self._initial_value.dtype.base_dtype, name=scope)
 
     def _snapshot_place(self) -> contextlib.AbstractContextManager:
         return colocate_with(self._variable.op) if self._caching_device is None else device(self._caching_device)

@@ -364,7 +364,7 @@ class ResourceVariable(BaseResourceVariable):
             value = initial_value() if callable(initial_value) else initial_value
             initial = convert_to_tensor(value, name="initial_value", dtype=dtype)
         self._shape = _declared_shape(initial, shape)
-        self._dtype = initial._dtype.base_dtype
+        self._dtype = initial.dtype.base_dtype
         self._handle_name = f"{name}:0"
         self._unique_name = f"{name}_{next(_EAGER_NUMBERS)}"
         self._handle = raw.VarHandleOp(shape=self._shape, dtype=self._dtype, shared_name=self._unique_name)
@@ -379,7 +379,7 @@ class ResourceVariable(BaseResourceVariable):
                 value = initial_value() if callable(initial_value) else initial_value
                 initial = self._initial_value = convert_to_tensor(value, name="initial_value", dtype=dtype)
             self._shape = _declared_shape(initial, shape)
-            self._dtype = initial._dtype.base_dtype
+            self._dtype = initial.dtype.base_dtype
             handle = self._handle = raw.VarHandleOp(
                 shape=self._shape, dtype=self._dtype, shared_name=handle_name, name=scope
             )
@@ -409,8 +409,8 @@ class ResourceVariable(BaseResourceVariable):
             return get_default_graph().as_graph_element(prepend_name_scope(name, import_scope))
 
         self._handle = element(variable_def.variable_name)
-        self._shape = self._handle.op._attrs["shape"]
-        self._dtype = self._handle.op._attrs["dtype"]
+        self._shape = self._handle.op.attrs["shape"]
+        self._dtype = self._handle.op.attrs["dtype"]
         self._handle_name = self._handle.name
         self._initializer_op = element(variable_def.initializer_name)
         self._initial_value = element(variable_def.initial_value_name) if variable_def.initial_value_name else None
@@ -449,7 +449,7 @@ class UnreadVariable(BaseResourceVariable):
     """A resource variable as it is after `parent_op`; reads wait for that operation."""
 
     def __init__(self, variable: BaseResourceVariable, parent_op: Operation) -> None:
-        self._handle, self._shape, self._dtype = variable._handle, variable._shape, variable._dtype
+        self._handle, self._shape, self._dtype = variable._handle, variable._shape, variable.dtype
         self._in_graph_mode = variable._in_graph_mode
         self._handle_name = self._handle.name + ":0" if self._in_graph_mode else "UnreadVariable"
         self._parent_op = parent_op
@@ -484,10 +484,10 @@ class UnreadVariable(BaseResourceVariable):
 def _convert(
     variable: BaseResourceVariable, dtype: Any = None, name: str | None = None, as_ref: bool = False
 ) -> Tensor:
-    if dtype is not None and not dtype.is_compatible_with(variable._dtype):
+    if dtype is not None and not dtype.is_compatible_with(variable.dtype):
         raise ValueError(
             f"Incompatible type conversion requested to type {dtype.name!r} for variable of type "
-            f"{variable._dtype.name!r}"
+            f"{variable.dtype.name!r}"
         )
     return variable.read_value().op.inputs[0] if as_ref else variable.value()
 

@@ -291,7 +291,7 @@ def _part_initializer(name: str, initializer: Any, offset: list[int], size: list
     if callable(initializer):
         return initializer, size, dtype
     whole = initializer if isinstance(initializer, Tensor) else convert_to_tensor(initializer, dtype=dtype)
-    return raw.Slice(whole, offset, size), None, whole._dtype.base_dtype
+    return raw.Slice(whole, offset, size), None, whole.dtype.base_dtype
 
 
 def default_initializer(name: str, dtype: dtypes.DType) -> Any:

@@ -57,12 +57,12 @@ class XLACompileContext(XLAControlFlowContext):
             logging.error(f"Operation of type {op.type} ({op.name}) is not supported in XLA. Execution will fail if this op is used.")
         if any(t.dtype._is_ref_dtype for t in op.inputs):
             raise NotImplementedError(f"Non-resource Variables are not supported inside XLA computations (operator name: {op.name})")
-        if _ATTRIBUTE in op._attrs:
+        if _ATTRIBUTE in op.attrs:
             raise ValueError(f"XLA compiled computations cannot be nested, (operator name: {op.name})")
         op._set_attr(_ATTRIBUTE, self._name.encode())
         inside = [c for c in op.control_inputs if contains(self, c)]
         if len(inside) < len(op.control_inputs):
-            op._control_inputs = inside
+            op._set_control_inputs(inside)
         if not op.inputs and not inside:
             op._add_control_input(self._pivot)
         self._mark_made(op)

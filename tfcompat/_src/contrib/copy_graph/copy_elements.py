@@ -89,7 +89,7 @@ def copy_op_to_graph(org_instance: Any, to_graph: Graph, variables: Iterable[Any
     )
     with to_graph.as_default(), control_dependencies(None), control_dependencies(before):
         dtypes = [t.dtype for t in org_instance.outputs]
-        copied = to_graph.make_op(spec_of(org_instance), name, inputs, dict(org_instance._attrs), dtypes)
+        copied = to_graph.make_op(spec_of(org_instance), name, inputs, dict(org_instance.attrs), dtypes)
     copied._set_device(org_instance.device)
     return copied
 

@@ -88,7 +88,7 @@ def copy_op_handler(
     """
     if isinstance(new_inputs, bool):
         raise TypeError("the `new_inputs` argument must be an iterable.")
-    name, attrs, device = info.graph_.unique_name(info.new_name(op.name)), dict(op._attrs), op.device
+    name, attrs, device = info.graph_.unique_name(info.new_name(op.name)), dict(op.attrs), op.device
     if nodedef_fn is not None:
         node = op.node_def
         node.name = name

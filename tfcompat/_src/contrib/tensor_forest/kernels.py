@@ -47,18 +47,18 @@ class _Holder(SharedResource):
 
 
 def _handle(context: Any) -> _Holder:
-    attrs = context.op._attrs
+    attrs = context.op.attrs
     name = attrs["shared_name"].decode() or context.op.name
     kind = context.op.type.removesuffix("HandleOp")
     return context.resources.setdefault(f"{kind}/{attrs['container'].decode()}/{name}", _Holder(name, kind))
 
 
 def _params(context: Any) -> Any:
-    return read_params(context.op._attrs["params"])
+    return read_params(context.op.attrs["params"])
 
 
 def _examples(context: Any, *tensors: Any) -> Examples:
-    return Examples(*tensors, context.op._attrs["input_spec"].decode())
+    return Examples(*tensors, context.op.attrs["input_spec"].decode())
 
 
 def _scalar_bytes(value: Any, what: str) -> bytes:

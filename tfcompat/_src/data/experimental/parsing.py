@@ -29,7 +29,7 @@ from tfcompat._src.ops.sparse.serialize import parts_vector
 
 
 def _parse_examples(context: Any, input_dataset: Any, num_parallel_calls: Any, dense_defaults: tuple) -> DatasetValue:
-    source, attrs = dataset_of(input_dataset), context.op._attrs
+    source, attrs = dataset_of(input_dataset), context.op.attrs
     dense_keys, sparse_keys = attrs["dense_keys"], attrs["sparse_keys"]
     dense = dense_features(dense_keys, [t.as_numpy_dtype for t in attrs["Tdense"]], attrs["dense_shapes"], dense_defaults)
     check_defaults(dense)

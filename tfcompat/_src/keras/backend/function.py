@@ -194,7 +194,7 @@ def _copy(op: Any, body: FuncGraph, known: dict[Tensor, Tensor]) -> None:
         body._functions.setdefault(name, function)
     with body.device(op.device):
         made = body.make_op(
-            spec_of(op), body.unique_name(op.name), [known[x] for x in op.inputs], dict(op._attrs), [x._dtype for x in op.outputs]
+            spec_of(op), body.unique_name(op.name), [known[x] for x in op.inputs], dict(op.attrs), [x.dtype for x in op.outputs]
         )
     for old, new in zip(op.outputs, made.outputs):
         known[old] = new

@@ -117,7 +117,7 @@ def placeholder_with_default(input: Any, shape: Any, name: str | None = None) ->
 
 
 def _pass_shape(c):
-    source = c.op._inputs[0]
+    source = c.op.inputs[0]
     if source._handle_data is not None:
         c.set_handle(0, *source._handle_data)
     return [c.inputs[0]]

@@ -85,7 +85,7 @@ def _pack(values, *, axis):
 
 
 def _unpack_shape(c):
-    sizes, count = c.inputs[0], len(c.op._outputs)
+    sizes, count = c.inputs[0], len(c.op.outputs)
     si.pass_handle(c)
     if sizes is None:
         return [None] * count
@@ -363,7 +363,7 @@ def _split_axis(c, index: int, sizes: Any) -> int | None:
 
 
 def _split_shape(c):
-    sizes, count = c.inputs[1], len(c.op._outputs)
+    sizes, count = c.inputs[1], len(c.op.outputs)
     axis = _split_axis(c, 0, sizes)
     if sizes is None:
         return [None] * count
@@ -428,7 +428,7 @@ def _lengths(given: list[int], total: int | None) -> list[int | None]:
 
 
 def _split_v_shape(c):
-    sizes, count = c.inputs[0], len(c.op._outputs)
+    sizes, count = c.inputs[0], len(c.op.outputs)
     axis, given = _split_axis(c, 2, sizes), c.value(1)
     if sizes is None:
         return [None] * count

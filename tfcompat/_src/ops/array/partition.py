@@ -15,7 +15,7 @@ from tfcompat._src.ops.array.shape import invalid, shape
 
 
 def _partition_shape(c):
-    data, partitions, count = c.inputs[0], c.inputs[1], len(c.op._outputs)
+    data, partitions, count = c.inputs[0], c.inputs[1], len(c.op.outputs)
     if partitions is None:
         return [None] * count
     if data is not None:

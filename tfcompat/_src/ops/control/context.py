@@ -111,14 +111,14 @@ class ControlFlowContext:
         inside = [c for c in op.control_inputs if in_loop(c, loop)]
         outside = [c for c in op.control_inputs if c not in inside]
         if outside:
-            op._control_inputs = inside
+            op._set_control_inputs(inside)
         return inside, outside
 
     def _mark_made(self, op: Operation) -> None:
         """Records the outputs of a node made inside; inner nodes can be neither fetched nor, in loops, fed."""
         context: ControlFlowContext | None = self
         while context is not None:
-            context._values.update(t.name for t in op._outputs)
+            context._values.update(t.name for t in op.outputs)
             context = context._outer_context
         if self._outer_context is not None or op.type not in LOOP_EXITS:
             op.graph.prevent_fetching(op)

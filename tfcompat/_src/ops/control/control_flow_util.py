@@ -31,7 +31,7 @@ def GetContainingXLAContext(context: Any, stop_ctxt: Any = None) -> Any:
 
 def IsInXLAContext(op: Operation) -> bool:
     """Whether a node was made for XLA alone."""
-    return bool(op._attrs.get("_XlaCompile")) or GetContainingXLAContext(op._get_control_flow_context()) is not None
+    return bool(op.attrs.get("_XlaCompile")) or GetContainingXLAContext(op._get_control_flow_context()) is not None
 
 
 def GraphOrParentsInXlaContext(graph: Any) -> bool:

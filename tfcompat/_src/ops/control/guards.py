@@ -24,17 +24,17 @@ def guards_of(ops: Iterable[Any], known: Collection[Tensor] = ()) -> dict[Any, G
     guards: dict[Any, Guard] = {}
     none: Guard = frozenset()
     for op in ops:
-        sources = [guards.get(t, none) for t in op._inputs]
+        sources = [guards.get(t, none) for t in op.takes]
         if op.type in MERGE:
-            present = [guards[t] for t in op._inputs if t in guards]
+            present = [guards[t] for t in op.takes if t in guards]
             guard = frozenset.intersection(*present) if present else none
         else:
-            guard = none.union(*sources, *(guards.get(c, none) for c in op._control_inputs))
+            guard = none.union(*sources, *(guards.get(c, none) for c in op.waits_for))
         guards[op] = guard
-        for i, t in enumerate(op._outputs):
+        for i, t in enumerate(op.outputs):
             guards[t] = guard
-            if op.type in SWITCH and op._inputs[1] not in known:
-                guards[t] = guard | {(root_predicate(op._inputs[1], same), bool(i))}
+            if op.type in SWITCH and op.takes[1] not in known:
+                guards[t] = guard | {(root_predicate(op.takes[1], same), bool(i))}
     return guards
 
 
@@ -45,17 +45,17 @@ def joined_predicate(merge: Any) -> Tensor | None:
         op = pending.pop()
         if op not in ancestors:
             ancestors.add(op)
-            pending.extend([*(t.op for t in op._inputs), *op._control_inputs])
+            pending.extend([*(t.op for t in op.takes), *op.waits_for])
     guards = guards_of(topological(ancestors))
-    if len(merge._inputs) != 2:
+    if len(merge.takes) != 2:
         return None
-    off, on = (guards[t] for t in merge._inputs)
+    off, on = (guards[t] for t in merge.takes)
     return next((p for p, value in on if value and (p, False) in off), None)
 
 
 def root_predicate(tensor: Tensor, same: Mapping[Tensor, Tensor] = {}) -> Tensor:
     """The tensor behind Identity nodes and `same_reads`, the read where that is a variable: one predicate has one name in all guards."""
-    while tensor.op.type == "Identity" and not tensor.op.inputs[0]._dtype._is_ref_dtype:
+    while tensor.op.type == "Identity" and not tensor.op.inputs[0].dtype._is_ref_dtype:
         tensor = tensor.op.inputs[0]
     return same.get(tensor, tensor)
 
@@ -65,10 +65,10 @@ def same_reads(ops: Iterable[Any]) -> dict[Tensor, Tensor]:
     first: dict[Tensor, Tensor] = {}
     found = {}
     for op in ops:
-        if op.type == "ReadVariableOp" or (op.type == "Identity" and op._inputs[0]._dtype._is_ref_dtype):
-            read = first.setdefault(op._inputs[0], op._outputs[0])
-            if read is not op._outputs[0]:
-                found[op._outputs[0]] = read
+        if op.type == "ReadVariableOp" or (op.type == "Identity" and op.takes[0].dtype._is_ref_dtype):
+            read = first.setdefault(op.takes[0], op.outputs[0])
+            if read is not op.outputs[0]:
+                found[op.outputs[0]] = read
         elif not isinstance(op, Operation) or op.spec.effects.writes:
             first.clear()
     return found

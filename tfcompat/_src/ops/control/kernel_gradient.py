@@ -29,18 +29,18 @@ class _ForwardNode:
     """As much of the forward node as its kernel's arguments are made from."""
 
     def __init__(self, spec: op_spec.OpSpec, attrs: dict[str, Any]) -> None:
-        self.spec, self._attrs = spec, attrs
+        self.spec, self.attrs = spec, attrs
 
     def arg_length(self, arg: Any) -> int:
         if arg.number_attr:
-            return self._attrs[arg.number_attr]
-        return len(self._attrs[arg.type_list_attr]) if arg.type_list_attr else 1
+            return self.attrs[arg.number_attr]
+        return len(self.attrs[arg.type_list_attr]) if arg.type_list_attr else 1
 
 
 def _shapes(c: Any) -> list:
     count = len(c.attr("Tin"))
-    dynamic = [c.inputs[i] for i in range(count) if c.op._inputs[i].dtype in c.attr("Tout")]
-    return dynamic[: len(c.op._outputs)] if len(dynamic) == len(c.op._outputs) else [None] * len(c.op._outputs)
+    dynamic = [c.inputs[i] for i in range(count) if c.op.inputs[i].dtype in c.attr("Tout")]
+    return dynamic[: len(c.op.outputs)] if len(dynamic) == len(c.op.outputs) else [None] * len(c.op.outputs)
 
 
 @op(

@@ -17,7 +17,7 @@ def check_loops(outermost: Iterable[Loop], loop_of: dict[Operation, Loop]) -> No
     """Raises InvalidArgumentError for a node that takes values of different frames, and for a frame that is no loop."""
     for op, loop in loop_of.items():
         if op.type in ENTER:
-            if not op._attrs["frame_name"]:
+            if not op.attrs["frame_name"]:
                 raise _invalid(op, f"The Enter node {op.name} must have a frame name.")
         else:
             _require_one_frame(op, loop, loop_of)
@@ -32,7 +32,7 @@ def _all_loops(loops: Iterable[Loop]) -> Iterator[Loop]:
 
 
 def _require_one_frame(op: Operation, loop: Loop, loop_of: dict[Operation, Loop]) -> None:
-    frames = [(t.op.name, _frame_of(t, loop_of)) for t in op._inputs if op.type not in MERGE or t.op.type not in _NEXT]
+    frames = [(t.op.name, _frame_of(t, loop_of)) for t in op.takes if op.type not in MERGE or t.op.type not in _NEXT]
     for name, frame in frames:
         if frame is not loop:
             inside = next((n for n, f in frames if f is loop), "of a control dependency")
@@ -46,12 +46,12 @@ def _check_variables(loop: Loop) -> None:
     """A loop variable comes back by a NextIteration of what the loop goes on with; what leaves it has a condition."""
     for variable in loop.variables():
         merge = variable.merge
-        if len(merge._inputs) != 2 or merge._inputs[1].op.type not in _NEXT:
+        if len(merge.takes) != 2 or merge.takes[1].op.type not in _NEXT:
             raise _invalid(merge, f"The loop variable {merge.name} has no NextIteration in frame {_name_of(loop)!r}.")
         if variable.switch is None:
             continue
         for op in loop.members:
-            if op.type not in EXIT and variable.switch._outputs[0] in op._inputs:
+            if op.type not in EXIT and variable.switch.outputs[0] in op.takes:
                 raise _invalid(op, f"{op.name} takes the value with which the loop of frame {_name_of(loop)!r} ends, and is inside it.")
     back = [op for op in loop.members if op.type in _NEXT]
     if back and loop.condition is None:
@@ -64,7 +64,7 @@ def _frame_of(tensor: Tensor, loop_of: dict[Operation, Loop]) -> Loop | None:
 
 
 def _name_of(loop: Loop | None) -> str:
-    return "" if loop is None else loop.enters[0]._attrs["frame_name"].decode("utf-8", "replace")
+    return "" if loop is None else loop.enters[0].attrs["frame_name"].decode("utf-8", "replace")
 
 
 def _invalid(op: Operation, text: str) -> errors.InvalidArgumentError:

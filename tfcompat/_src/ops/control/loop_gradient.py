@@ -47,7 +47,7 @@ def _second_derivative(node: Any, *grads2: Any) -> list:
     kinds = [*[_gradient_dtype(captured[i]) for i in varied], *[t.dtype.base_dtype for t in grads]]
     present = [raw.ZerosLike(t) if g is None else g for g, t in zip(grads2, node.outputs)]
     outputs = raw.LoopGradientGradient(
-        exits, captured, steps, counters, grads, present, wanted=node._attrs["wanted"], varied=varied, Tout=kinds
+        exits, captured, steps, counters, grads, present, wanted=node.attrs["wanted"], varied=varied, Tout=kinds
     )
     of_captured: list[Any] = [None] * len(captured)
     for index, found in zip(varied, outputs):
@@ -74,10 +74,10 @@ class LoopNode:
 
     def __init__(self, loop: Loop) -> None:
         self.loop = loop
-        self.inputs: list[Tensor] = list(dict.fromkeys(op._inputs[0] for op in loop.enters))
-        self.outputs: list[Tensor] = [op._outputs[0] for op in loop.exits]
-        self._id = max(op._id for op in loop.all_members())
-        self._inputs, self._control_inputs = self.inputs, ()
+        self.inputs: list[Tensor] = list(dict.fromkeys(op.takes[0] for op in loop.enters))
+        self.outputs: list[Tensor] = [op.outputs[0] for op in loop.exits]
+        self.order = max(op.order for op in loop.all_members())
+        self.takes, self.waits_for = self.inputs, ()
         self.type, self.name = "loop", loop.exits[0].name
         context = loop.exits[0]._control_flow_context
         self.back_prop = context is None or context.GetWhileContext() is None or context.GetWhileContext().back_prop
@@ -121,5 +121,5 @@ def _gradient_dtype(tensor: Tensor) -> Any:
 def _is_variable(tensor: Tensor) -> bool:
     source = tensor.op
     while source.type in ENTER or source.type in ("Identity", "Switch"):
-        source = source._inputs[0].op
+        source = source.takes[0].op
     return source.type in ("VarHandleOp", "Placeholder")

@@ -27,7 +27,7 @@ class Variable:
     @property
     def following(self) -> Tensor:
         """The value for the next iteration."""
-        return self.merge._inputs[1].op._inputs[0]
+        return self.merge.takes[1].op.takes[0]
 
 
 @dataclass(eq=False)
@@ -59,14 +59,14 @@ class Loop:
         found: dict[Tensor, Variable] = {}
         condition = self.condition
         for op in self.members:
-            if op.type in MERGE and op._inputs[0].op.type in ENTER:
-                found[op._outputs[0]] = Variable(op._inputs[0].op, op)
-            elif op.type in SWITCH and op._inputs[0] in found and op._inputs[1].op is condition:
-                found[op._inputs[0]].switch = op
+            if op.type in MERGE and op.takes[0].op.type in ENTER:
+                found[op.outputs[0]] = Variable(op.takes[0].op, op)
+            elif op.type in SWITCH and op.takes[0] in found and op.takes[1].op is condition:
+                found[op.takes[0]].switch = op
         by_switch = {v.switch: v for v in found.values() if v.switch is not None}
         for op in self.exits:
-            if op._inputs[0].op in by_switch:
-                by_switch[op._inputs[0].op].exit = op
+            if op.takes[0].op in by_switch:
+                by_switch[op.takes[0].op].exit = op
         return list(found.values())
 
 
@@ -81,11 +81,11 @@ def find_loops(ops: Iterable[Operation]) -> tuple[list[Loop], dict[Operation, Lo
     loop_of: dict[Operation, Loop] = {}
     outermost: list[Loop] = []
     for op in ops:
-        if not op._inputs and not op._control_inputs:
+        if not op.takes and not op.waits_for:
             continue
         outer = _deepest(op, loop_of)
         if op.type in ENTER:
-            key = (outer, op._attrs["frame_name"])
+            key = (outer, op.attrs["frame_name"])
             loop = frames.get(key)
             if loop is None:
                 _require_new_frame(op, outer, frames)
@@ -101,21 +101,21 @@ def find_loops(ops: Iterable[Operation]) -> tuple[list[Loop], dict[Operation, Lo
 
 
 def _require_new_frame(op: Operation, outer: Loop | None, frames: Iterable[tuple]) -> None:
-    other = next((parent for parent, name in frames if name == op._attrs["frame_name"]), outer)
+    other = next((parent for parent, name in frames if name == op.attrs["frame_name"]), outer)
     if other is not outer:
         raise errors.InternalError(
-            op.node_def, op, f'Invalid loop structure: Mismatched parent frames for "{op._attrs["frame_name"].decode()}": '
+            op.node_def, op, f'Invalid loop structure: Mismatched parent frames for "{op.attrs["frame_name"].decode()}": '
             f'"{_frame_name(outer)}" vs "{_frame_name(other)}". The node giving this error: {op.name}.',
         )  # fmt: skip
 
 
 def _require_one_dtype(op: Operation) -> None:
     """Raises InvalidArgumentError for a Merge whose back edge brings another dtype."""
-    wanted = op._outputs[0]._dtype.base_dtype if op.type in MERGE else None
-    for i, t in enumerate(op._inputs) if wanted is not None else ():
-        if t._dtype.base_dtype != wanted:
+    wanted = op.outputs[0].dtype.base_dtype if op.type in MERGE else None
+    for i, t in enumerate(op.takes) if wanted is not None else ():
+        if t.dtype.base_dtype != wanted:
             raise errors.InvalidArgumentError(
-                op.node_def, op, f"Input {i} of node {op.name} was passed {dtypes.cpp_name(t._dtype.base_dtype.name)} from {t.name} incompatible "
+                op.node_def, op, f"Input {i} of node {op.name} was passed {dtypes.cpp_name(t.dtype.base_dtype.name)} from {t.name} incompatible "
                 f"with expected {dtypes.cpp_name(wanted.name)}.",
             )  # fmt: skip
 
@@ -126,13 +126,13 @@ def left_loops(loops: Iterable[Loop]) -> list[Loop]:
 
 
 def _frame_name(loop: Loop | None) -> str:
-    return "" if loop is None else loop.enters[0]._attrs["frame_name"].decode()
+    return "" if loop is None else loop.enters[0].attrs["frame_name"].decode()
 
 
 def _deepest(op: Operation, loop_of: dict[Operation, Loop]) -> Loop | None:
     """The frame that a node's inputs are in."""
     found: Loop | None = None
-    sources: Iterable[Any] = [t.op for t in op._inputs] if op.type in ENTER else [*[t.op for t in op._inputs], *op._control_inputs]
+    sources: Iterable[Any] = [t.op for t in op.takes] if op.type in ENTER else [*[t.op for t in op.takes], *op.waits_for]
     for source in sources:
         loop = loop_of.get(source)
         if loop is not None and source.type in EXIT:

@@ -115,11 +115,11 @@ class WhileContext(ControlFlowContext):
             _, outside = self._remove_external_controls(op)
             if self._needs_pivot(op):
                 op._add_control_input(self.GetControlPivot())
-        self._values.update(t.name for t in op._outputs)
+        self._values.update(t.name for t in op.outputs)
         if outside:
             op._add_control_inputs(self._controls_as_data(outside))
         self._mark_made(op)
-        for tensor in op._outputs:
+        for tensor in op.outputs:
             if not op.graph.is_fetchable(op):
                 op.graph.prevent_feeding(tensor)
 
@@ -130,13 +130,13 @@ class WhileContext(ControlFlowContext):
             return False
         if op.graph._is_function(op.type) or op.type == "SymbolicGradient":
             return True
-        return all(t.op.type in loop_ops.ENTER and t.op._attrs["is_constant"] for t in op.inputs)
+        return all(t.op.type in loop_ops.ENTER and t.op.attrs["is_constant"] for t in op.inputs)
 
     def _controls_as_data(self, outside: list[Operation]) -> list[Operation]:
         """Identity nodes that wait inside the loop for nodes outside of it."""
         with get_default_graph().control_dependencies(None):
             self.Enter()
-            found = [raw.Identity(op._outputs[0]).op for op in outside if op._outputs]
+            found = [raw.Identity(op.outputs[0]).op for op in outside if op.outputs]
             self.Exit()
         return found
 
@@ -144,7 +144,7 @@ class WhileContext(ControlFlowContext):
         """Gives Enter nodes this context and those control inputs that lie around the loop."""
         graph = get_default_graph()
         for tensor in enters:
-            controls = graph._control_inputs_for(tensor.op._inputs)
+            controls = graph._control_inputs_for(tensor.op.inputs)
             tensor.op._control_flow_context = self
             tensor.op._add_control_inputs(c for c in controls if self._is_around(c))
             graph._record_op_seen_by_control_dependencies(tensor.op)
@@ -210,8 +210,8 @@ class WhileContext(ControlFlowContext):
                 tensor.graph.prevent_feeding(tensor)
         pivot = self._outer_pivot()
         for tensor in enters if pivot is not None else ():
-            source = tensor.op._inputs[0].op
-            if source.type in loop_ops.ENTER and source._attrs["is_constant"]:
+            source = tensor.op.inputs[0].op
+            if source.type in loop_ops.ENTER and source.attrs["is_constant"]:
                 tensor.op._add_control_input(pivot)
         _set_shape_invariants(tensors, enters, shapes)
         self._adopt_enters(enters)
@@ -312,7 +312,7 @@ def _close_loop(variable: Tensor, value: Any) -> None:
     """Adds the NextIteration node of a loop variable and makes it the second input of its Merge."""
     following = loop_ops.next_iteration(to_tensor(value))
     if not _fits(following.shape, variable.shape):
-        source = variable.op._inputs[0].op._inputs[0]
+        source = variable.op.inputs[0].op.inputs[0]
         raise ValueError(
             f"Input tensor '{source.name}' enters the loop with shape {source.shape}, but has shape {following.shape} after one "
             "iteration. To allow the shape to vary across iterations, use the `shape_invariants` argument of tf.while_loop to "

@@ -25,7 +25,7 @@ class Node(Protocol):
 
     type: str
     _inputs: tuple[Tensor, ...]
-    _control_inputs: Sequence[Operation]
+    waits_for: Sequence[Operation]
     operations: Sequence[Operation]
     stands_for: Iterable[Operation]
 
@@ -45,10 +45,10 @@ def require_order(nodes: Sequence[Node], operations: Sequence[Operation], known:
 def _require_read_once(operations: Sequence[Operation], known: Mapping[Tensor, np.ndarray]) -> None:
     seen: dict[Operation, set[int]] = {}
     for op in operations:
-        if op.type not in _READS or op._inputs[0].op.type == "TensorArrayGradV3":
+        if op.type not in _READS or op.takes[0].op.type == "TensorArrayGradV3":
             continue
-        array = array_op(op._inputs[0])
-        indices = None if array is None or not array._attrs["clear_after_read"] else _indices(op._inputs[1], array, known)
+        array = array_op(op.takes[0])
+        indices = None if array is None or not array.attrs["clear_after_read"] else _indices(op.takes[1], array, known)
         if indices is None:
             continue
         read = seen.setdefault(array, set())
@@ -63,9 +63,9 @@ def _require_read_once(operations: Sequence[Operation], known: Mapping[Tensor, n
 
 def _indices(tensor: Tensor, array: Operation, known: Mapping[Tensor, np.ndarray]) -> np.ndarray | None:
     """The value of the index or indices of a read where it is known; those of all elements are as TensorArray.stack makes them."""
-    if tensor in known or tensor.op.type != "Range" or tensor.op._inputs[1].op.type != "TensorArraySizeV3" or array._attrs["dynamic_size"]:
+    if tensor in known or tensor.op.type != "Range" or tensor.op.takes[1].op.type != "TensorArraySizeV3" or array.attrs["dynamic_size"]:
         return known.get(tensor)
-    size = known.get(array._inputs[0])
+    size = known.get(array.takes[0])
     return None if size is None else np.arange(int(size))
 
 
@@ -73,9 +73,9 @@ def _require_open(nodes: Sequence[Node]) -> None:
     """Raises InvalidArgumentError for an operation on an array that waits for its end."""
     closed: dict[Operation, set[Operation]] = {}
     for item in nodes:
-        sources = [t.op for t in item._inputs] + list(item._control_inputs)
+        sources = [t.op for t in item.takes] + list(item.waits_for)
         before = set().union(*(closed.get(s, ()) for s in sources))
-        array = array_op(item._inputs[0]) if item.type in _USES or item.type == "TensorArrayCloseV3" else None
+        array = array_op(item.takes[0]) if item.type in _USES or item.type == "TensorArrayCloseV3" else None
         if item.type in _USES and array in before:
             op = item.operations[0]
             raise errors.InvalidArgumentError(op.node_def, op, f"TensorArray {_name(array)} has already been closed.")
@@ -86,4 +86,4 @@ def _require_open(nodes: Sequence[Node]) -> None:
 
 
 def _name(array: Operation) -> str:
-    return f"{array._attrs['tensor_array_name'].decode() or array.name}_0"
+    return f"{array.attrs['tensor_array_name'].decode() or array.name}_0"

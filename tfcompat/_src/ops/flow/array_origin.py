@@ -19,35 +19,35 @@ def handed_on(tensor: Tensor) -> Tensor | None:
     """What a node hands on as `tensor`: the first input of one that routes, the result of a call; None where it makes `tensor`."""
     op = tensor.op
     if isinstance(op, CallOperation):
-        return op._inputs[tensor.value_index]
-    return op._inputs[0] if op.type in FORWARDS_HANDLE else None
+        return op.inline()[0][tensor.value_index]
+    return op.takes[0] if op.type in FORWARDS_HANDLE else None
 
 
 def array_op(tensor: Tensor) -> Operation | None:
     """The op that makes the TensorArray behind a handle, or None where there is none."""
     source: Tensor | None = tensor
     while source is not None and source.op.type != "TensorArrayV3":
-        source = source.op._inputs[0] if source.op.type == "TensorArrayGradV3" else handed_on(source)
+        source = source.op.takes[0] if source.op.type == "TensorArrayGradV3" else handed_on(source)
     return None if source is None else source.op
 
 
 def array_of_flow(tensor: Tensor) -> Operation | None:
     """The op that makes the TensorArray whose elements a flow carries, or None where a tensor is no flow."""
-    if tensor._sizes not in ((), None) or tensor._dtype.name != "float32":
+    if tensor._sizes not in ((), None) or tensor.dtype.name != "float32":
         return None
     while tensor.op.type in FORWARDS_FLOW or tensor.op.type in _SUMS or isinstance(tensor.op, CallOperation):
-        if tensor.op.type in _SUMS and (found := array_of_flow(tensor.op._inputs[1])) is not None:
+        if tensor.op.type in _SUMS and (found := array_of_flow(tensor.op.takes[1])) is not None:
             return found
-        tensor = tensor.op._inputs[tensor.value_index if isinstance(tensor.op, CallOperation) else 0]
+        tensor = handed_on(tensor) if isinstance(tensor.op, CallOperation) else tensor.op.takes[0]
     op = tensor.op
     if op.type == "TensorArrayV3":
         return op
-    return array_op(op._inputs[0]) if op.type in GIVES_FLOW else None
+    return array_op(op.takes[0]) if op.type in GIVES_FLOW else None
 
 
 def has_one_element_shape(array: Operation) -> bool:
     """Whether all elements of a TensorArray have one shape."""
-    return array._attrs["identical_element_shapes"] or array._attrs["element_shape"].is_fully_defined()
+    return array.attrs["identical_element_shapes"] or array.attrs["element_shape"].is_fully_defined()
 
 
 def is_length(op: Operation) -> bool:
@@ -57,11 +57,11 @@ def is_length(op: Operation) -> bool:
 
 def fixed_length(op: Operation) -> Tensor | None:
     """The tensor that says how long the array is whose length `op` tells; None where it may grow."""
-    array = array_op(op._inputs[0])
-    return None if array is None or array._attrs["dynamic_size"] else array._inputs[0]
+    array = array_op(op.takes[0])
+    return None if array is None or array.attrs["dynamic_size"] else array.takes[0]
 
 
 def written_at(tensor: Tensor) -> tuple[Tensor, Tensor] | None:
     """The index and the flow before of a write of one element that gives the flow `tensor`; None where it is none."""
     op = tensor.op
-    return (op._inputs[1], op._inputs[3]) if op.type == "TensorArrayWriteV3" else None
+    return (op.takes[1], op.takes[3]) if op.type == "TensorArrayWriteV3" else None

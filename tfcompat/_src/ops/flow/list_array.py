@@ -31,7 +31,7 @@ class ListTensorArray(TensorArray):
 
     def __init__(self, flow: Tensor, spec: TensorArraySpec) -> None:
         self._flow, self._spec = flow, spec
-        self._dtype, self._dynamic_size, self._infer_shape = spec._dtype, spec._dynamic_size, spec._infer_shape
+        self._dtype, self._dynamic_size, self._infer_shape = spec.dtype, spec._dynamic_size, spec._infer_shape
         self._element_shape = [spec._element_shape]
         self._colocate_with = None
         self._colocate_with_first_write_call = False
@@ -100,7 +100,7 @@ def of_list(flow: Tensor, spec: TensorArraySpec) -> TensorArray:
         return found
     elements = found.stack()
     made = TensorArray(
-        spec._dtype, size=elements.shape[0].value, dynamic_size=spec._dynamic_size, infer_shape=spec._infer_shape,
+        spec.dtype, size=elements.shape[0].value, dynamic_size=spec._dynamic_size, infer_shape=spec._infer_shape,
         element_shape=spec._element_shape,
     )  # fmt: skip
     return made.unstack(elements) if elements.shape[0].value else made

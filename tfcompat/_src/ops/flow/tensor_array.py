@@ -392,6 +392,8 @@ class TensorArraySpec(TypeSpec):
         self._element_shape, self._dtype = as_shape(element_shape), dtypes.as_dtype(dtype)
         self._dynamic_size, self._infer_shape = dynamic_size, infer_shape
 
+    dtype = property(lambda self: self._dtype)
+
     @staticmethod
     def from_value(value: TensorArray) -> TensorArraySpec:
         return TensorArraySpec(value.element_shape, value.dtype, value.dynamic_size, value._infer_shape)
@@ -410,7 +412,7 @@ class TensorArraySpec(TypeSpec):
         """Whether the other is the type of arrays like these; whether shapes are inferred does not count."""
         other = spec_or_value if isinstance(spec_or_value, TypeSpec) else TensorArraySpec.from_value(spec_or_value)
         return (
-            isinstance(other, TensorArraySpec) and self._dtype.is_compatible_with(other._dtype)
+            isinstance(other, TensorArraySpec) and self._dtype.is_compatible_with(other.dtype)
             and self._element_shape.is_compatible_with(other._element_shape) and self._dynamic_size == other._dynamic_size
         )  # fmt: skip
 

@@ -241,7 +241,7 @@ def _get(handle, index, shape, *, element_dtype):
 def _set_gradient(node: Any, grad: Any) -> list:
     handle, index, item = node.inputs
     rest = raw.TensorListSetItem(grad, index, raw.ZerosLike(item))
-    if node._attrs.get("resize_if_index_out_of_bounds"):
+    if node.attrs.get("resize_if_index_out_of_bounds"):
         rest = raw.TensorListResize(rest, raw.TensorListLength(handle))
     return [rest, None, raw.TensorListGetItem(grad, index, raw.Shape(item), element_dtype=item.dtype)]
 

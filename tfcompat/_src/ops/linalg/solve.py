@@ -41,7 +41,7 @@ _CACHE_BYTES = 256000
 
 def _determinant_shape(c):
     sizes = lib.square_sizes(c.inputs[0])
-    return [None if sizes is None else sizes[:-2]] * len(c.op._outputs)
+    return [None if sizes is None else sizes[:-2]] * len(c.op.outputs)
 
 
 def _permutation_sign(pivots: Any, dtype: Any) -> Any:

@@ -45,7 +45,7 @@ def table_op(handle: Tensor) -> Operation | None:
 
 def _handle_sizes(c: si.InferenceContext) -> None:
     """Checks the shape of a table handle: a scalar resource, or the two strings of a ref."""
-    if c.op._inputs[0].dtype.base_dtype.name == "resource":
+    if c.op.inputs[0].dtype.base_dtype.name == "resource":
         si.with_rank(c.inputs[0], 0)
     else:
         si.with_size(si.with_rank(c.inputs[0], 1)[0], 2)
@@ -54,17 +54,17 @@ def _handle_sizes(c: si.InferenceContext) -> None:
 def _resource(context: Any, make: Any) -> Table:
     """The table of a handle node, made in its first run: nodes of one shared name in one container share it."""
     node = context.op
-    key_dtype, value_dtype = node._attrs["key_dtype"], node._attrs["value_dtype"]
+    key_dtype, value_dtype = node.attrs["key_dtype"], node.attrs["value_dtype"]
     allowed = _KERNELS[node.type.removesuffix("V2")]
     if f"{key_dtype.name}-{value_dtype.name}" not in allowed.split():
         raise invalid(
             f"No OpKernel was registered to support Op '{node.type}' used by node {node.name} with key_dtype="
             f"{key_dtype.name}, value_dtype={value_dtype.name}: the pairs are {allowed}"
         )
-    name = node._attrs.get("shared_name", b"").decode()
+    name = node.attrs.get("shared_name", b"").decode()
     if not name:
-        name = node.name if node._attrs["use_node_name_sharing"] else f"_{node.name}"
-    key = f"table/{node._attrs['container'].decode()}/{name}"
+        name = node.name if node.attrs["use_node_name_sharing"] else f"_{node.name}"
+    key = f"table/{node.attrs['container'].decode()}/{name}"
     table = context.resources.get(key)
     if table is None:
         table = context.resources.setdefault(key, make(key_dtype, value_dtype))
@@ -131,14 +131,14 @@ _add("MutableDenseHashTableV2", f"(empty_key: key_dtype, deleted_key: key_dtype,
 
 def _known_shapes(c: si.InferenceContext, key_attr: str, value_attr: str) -> tuple[si.Sizes, si.Sizes] | None:
     """The shapes of one key and of one value, where the graph tells; ValueError where the dtypes are not the node's."""
-    node = table_op(c.op._inputs[0])
+    node = table_op(c.op.inputs[0])
     if node is None or node.type == "HashTableV2" or not node.type.endswith("V2"):
         return None
-    for mine, attr in ((node._attrs["key_dtype"], key_attr), (node._attrs["value_dtype"], value_attr)):
+    for mine, attr in ((node.attrs["key_dtype"], key_attr), (node.attrs["value_dtype"], value_attr)):
         if c.attr(attr) is not mine:
             raise ValueError(f"Trying to read value with wrong dtype. Expected {mine.name} got {c.attr(attr).name}")
-    key_sizes = node._inputs[0]._sizes if node.type.startswith("MutableDense") else ()
-    return key_sizes, (node._attrs["value_shape"].sizes if "value_shape" in node._attrs else ())
+    key_sizes = node.inputs[0]._sizes if node.type.startswith("MutableDense") else ()
+    return key_sizes, (node.attrs["value_shape"].sizes if "value_shape" in node.attrs else ())
 
 
 def _find_shape(c: si.InferenceContext) -> list:
@@ -153,7 +153,7 @@ def _find_shape(c: si.InferenceContext) -> list:
 
 
 def _find(context: Any, table: Table, keys: Any, default: Any) -> Any:
-    table.check_types(context.op._attrs["Tin"], context.op._attrs["Tout"])
+    table.check_types(context.op.attrs["Tin"], context.op.attrs["Tout"])
     keys, default = np.asarray(keys), np.asarray(default)
     table.check_keys(keys)
     table.check_default(default)
@@ -202,21 +202,21 @@ def _file_shape(c: si.InferenceContext) -> list:
 
 
 def _insert(context: Any, table: Table, keys: Any, values: Any) -> None:
-    table.check_types(context.op._attrs["Tin"], context.op._attrs["Tout"])
+    table.check_types(context.op.attrs["Tin"], context.op.attrs["Tout"])
     keys, values = np.asarray(keys), np.asarray(values)
     table.check_pairs(keys, values)
     table.insert(keys, values)
 
 
 def _import(context: Any, table: Table, keys: Any, values: Any) -> None:
-    table.check_types(context.op._attrs["Tin"], context.op._attrs["Tout"])
+    table.check_types(context.op.attrs["Tin"], context.op.attrs["Tout"])
     keys, values = np.asarray(keys), np.asarray(values)
     table.check_import(keys, values)
     table.import_values(keys, values)
 
 
 def _remove(context: Any, table: Table, keys: Any) -> None:
-    table.check_types(context.op._attrs["Tin"])
+    table.check_types(context.op.attrs["Tin"])
     keys = np.asarray(keys)
     table.check_keys(keys)
     table.remove(keys)
@@ -230,7 +230,7 @@ def _initializable(context: Any, table: Table) -> StaticTable:
 
 def _initialize(context: Any, table: Table, keys: Any, values: Any) -> None:
     static = _initializable(context, table)
-    static.check_types(context.op._attrs["Tkey"], context.op._attrs["Tval"])
+    static.check_types(context.op.attrs["Tkey"], context.op.attrs["Tval"])
     for array, name in ((keys, "Keys"), (values, "Values")):
         if array.ndim != 1:
             raise invalid(f"{name} must be a vector, but received shape{shape_text(array.shape)}")

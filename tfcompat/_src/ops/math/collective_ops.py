@@ -36,7 +36,7 @@ class _Instance:
 
 def _meet(node: Any, value: Any, result: Callable[[list[Any]], Any]) -> Any:
     """Leaves the value of a member; what `result` makes of the values of all members, in the order of their devices."""
-    attrs = node._attrs
+    attrs = node.attrs
     key = "collective", attrs["group_key"], attrs["instance_key"]
     instance = this_run.notes().setdefault(key, _Instance())
     if node not in instance.waiting:
@@ -55,7 +55,7 @@ def _meet(node: Any, value: Any, result: Callable[[list[Any]], Any]) -> Any:
 def _wait(node: Any, count: int) -> None:
     if not may_wait():
         raise MustWait
-    attrs = node._attrs
+    attrs = node.attrs
     raise errors.DeadlineExceededError(
         None, None, f"{count} of the {attrs['group_size']} members of collective instance {attrs['instance_key']} in group "
         f"{attrs['group_key']} are part of this run: fetch all of them in one Session.run.",
@@ -66,15 +66,15 @@ def _check_shapes(node: Any, shapes: Sequence[tuple]) -> None:
     other = next((s for s in shapes if s != shapes[0]), None)
     if other is not None:
         raise errors.InvalidArgumentError(
-            None, None, f"Shape mismatch in the collective instance {node._attrs['instance_key']}. Op at device {node.device} expected "
+            None, None, f"Shape mismatch in the collective instance {node.attrs['instance_key']}. Op at device {node.device} expected "
             f"shape {shape_text(other)} but another member in the group expected shape {shape_text(shapes[0])}.",
         )  # fmt: skip
 
 
 def _reduced(node: Any, values: list[Any]) -> Any:
     _check_shapes(node, [v.shape for v in values])
-    total = functools.reduce(_MERGE[node._attrs["merge_op"].decode()], values)
-    if node._attrs["final_op"] == b"Id":
+    total = functools.reduce(_MERGE[node.attrs["merge_op"].decode()], values)
+    if node.attrs["final_op"] == b"Id":
         return total
     if total.dtype.kind == "f":
         return (total / len(values)).astype(total.dtype)

@@ -47,7 +47,7 @@ def _norm_shape(c):
     rank, axis = _layout(c.attr("data_format").decode())
     x = si.with_rank(c.inputs[0], rank)
     channels = _merged_channels(c, x[axis], 1, 3 if c.attr("is_training") else 5)
-    return [_with_channels(x, axis, channels), *[(channels,)] * 4, None][: len(c.op._outputs)]
+    return [_with_channels(x, axis, channels), *[(channels,)] * 4, None][: len(c.op.outputs)]
 
 
 def _grad_shape(c):

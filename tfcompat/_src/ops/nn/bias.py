@@ -20,7 +20,7 @@ _FORMAT = 'data_format: {"NHWC", "NCHW"} = "NHWC"'
 
 
 def _is_nchw(c) -> bool:
-    return "data_format" in c.op._attrs and c.attr("data_format") == b"NCHW"
+    return "data_format" in c.op.attrs and c.attr("data_format") == b"NCHW"
 
 
 def _bias_add_shape(c):

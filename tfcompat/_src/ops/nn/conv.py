@@ -30,7 +30,7 @@ _ATTRS_3D = (
 
 
 def _optional(c: Any, name: str, default: Any) -> Any:
-    return c.op._attrs.get(name, default)
+    return c.op.attrs.get(name, default)
 
 
 def _data_format(c: Any) -> str:
@@ -121,7 +121,7 @@ def _shape_of_input(index: int, rank: int) -> Callable:
 
 def _shared_attrs(node: Any) -> dict[str, Any]:
     names = ("strides", "padding", "explicit_paddings", "data_format", "dilations", "use_cudnn_on_gpu")
-    return {n: node.get_attr(n) for n in names if n in node._attrs}
+    return {n: node.get_attr(n) for n in names if n in node.attrs}
 
 
 def bilinear_gradients(forward: str, to_input: str, to_filter: str) -> tuple[Callable, Callable, Callable]:

@@ -179,7 +179,7 @@ _DISCRETE = NotDifferentiable("decoded labels are discrete")
 
 def _decoder_shape(c: Any) -> list:
     batch = si.merge_size(si.with_rank(c.inputs[0], 3)[1], si.with_rank(c.inputs[1], 1)[0])
-    paths = (len(c.op._outputs) - 1) // 3
+    paths = (len(c.op.outputs) - 1) // 3
     return [(None, 2)] * paths + [(None,)] * paths + [(2,)] * paths + [(batch, paths)]
 
 

@@ -29,7 +29,7 @@ _THIRD = NotDifferentiable("1.15 has no gradient of this one", raises=True)
 
 
 def _data_format(c: Any) -> str:
-    found = text_attr(c, "data_format") if "data_format" in c.op._attrs else "NHWC"
+    found = text_attr(c, "data_format") if "data_format" in c.op.attrs else "NHWC"
     if found == "NCHW_VECT_C":
         raise NotImplementedError("tfcompat has no pooling in data_format NCHW_VECT_C.")
     return found
@@ -51,7 +51,7 @@ def _pooled(c: Any, what: str, rank: int, ksize: Any, strides: Any, over_channel
 
 
 def pool_shape(what: str, rank: int, over_channels: bool = False) -> Callable:
-    return lambda c: [_pooled(c, what, rank, c.attr("ksize"), c.attr("strides"), over_channels)] * len(c.op._outputs)
+    return lambda c: [_pooled(c, what, rank, c.attr("ksize"), c.attr("strides"), over_channels)] * len(c.op.outputs)
 
 
 def _window_inputs_shape(c: Any) -> list:

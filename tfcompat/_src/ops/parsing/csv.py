@@ -112,7 +112,7 @@ def _csv_shape(c):
         si.with_rank_at_most(sizes, 1)
         if sizes and sizes[0] is not None and sizes[0] > 1:
             raise ValueError("Shape of a default must be a length-0 or length-1 vector, or a scalar.")
-    return [c.inputs[0]] * len(c.op._outputs)
+    return [c.inputs[0]] * len(c.op.outputs)
 
 
 @op(

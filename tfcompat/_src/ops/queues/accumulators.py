@@ -163,7 +163,7 @@ _ATTRS = (
 
 def _maker(accumulator_class: type[Accumulator]) -> Any:
     def kernel(context):
-        attrs = context.op._attrs
+        attrs = context.op.attrs
         averages = attrs["reduction_type"] == b"MEAN"
         return shared_resource(context, "accumulator", lambda: accumulator_class(attrs["dtype"], attrs["shape"].sizes, averages))
 

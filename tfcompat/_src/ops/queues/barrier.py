@@ -124,13 +124,13 @@ _HANDLE = "handle: Ref(string)"
 
 def _make(context):
     node = context.op
-    kinds, shapes = list(node._attrs["component_types"]), [s.sizes for s in node._attrs["shapes"]]
+    kinds, shapes = list(node.attrs["component_types"]), [s.sizes for s in node.attrs["shapes"]]
     if len(shapes) != len(kinds):
         raise invalid("All of the component shapes must be specified")
     for sizes in shapes:
         if sizes is not None and None in sizes:
             raise invalid(f"Shape {shape_text(sizes)} is not fully defined")
-    if node._attrs["capacity"] != -1:
+    if node.attrs["capacity"] != -1:
         raise invalid(
             "Barrier only accepts capacity=-1.  Feed the inputs to your Barrier through a queue to enforce a limited capacity."
         )
@@ -158,7 +158,7 @@ def _insert(context, barrier, keys, values, *, component_index):
     kinds = barrier.component_types
     if not 0 <= component_index < len(kinds):
         raise invalid(f"The component ID is out of range {component_index} > num_components (= {len(kinds)})")
-    given = context.op._attrs["T"]
+    given = context.op.attrs["T"]
     if given != kinds[component_index]:
         found, wanted = (type_list_text([string, k]) for k in (given, kinds[component_index]))
         raise invalid(f"Signature mismatch, have: string_ref, {found}-> expected: string_ref, {wanted}->")
@@ -167,7 +167,7 @@ def _insert(context, barrier, keys, values, *, component_index):
 
 
 def _take(context, barrier, count, *, allow_small_batch, timeout_ms):
-    wanted, kinds = context.op._attrs["component_types"], barrier.component_types
+    wanted, kinds = context.op.attrs["component_types"], barrier.component_types
     if list(wanted) != kinds:
         have, expected = (f"string_ref, int32->{type_list_text([int64, string, *k])}" for k in (wanted, kinds))
         raise invalid(f"Signature mismatch, have: {have} expected: {expected}")

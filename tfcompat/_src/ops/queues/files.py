@@ -31,7 +31,7 @@ def _scalars_in(count: int) -> Any:
     def shape(c):
         for sizes in c.inputs[:count]:
             si.with_rank(sizes, 0)
-        return [()] * len(c.op._outputs)
+        return [()] * len(c.op.outputs)
 
     return shape
 

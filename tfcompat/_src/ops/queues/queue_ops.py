@@ -27,14 +27,14 @@ _COMMON = 'capacity: int = -1, container: string = "", shared_name: string = ""'
 
 def _requested(node: Any) -> tuple[list[DType], list[tuple] | None, int]:
     """The component types, shapes and capacity that a node asks for."""
-    shapes = [s.sizes for s in node._attrs["shapes"]]
-    return list(node._attrs["component_types"]), shapes or None, node._attrs["capacity"]
+    shapes = [s.sizes for s in node.attrs["shapes"]]
+    return list(node.attrs["component_types"]), shapes or None, node.attrs["capacity"]
 
 
 def _queue_maker(queue_class: type[state.Queue]) -> Callable:
     def kernel(context: HostContext) -> state.Queue:
         component_types, shapes, capacity = _requested(context.op)
-        extra = (context.op._attrs[a] for a in _EXTRA_ATTRS.get(queue_class, ()))
+        extra = (context.op.attrs[a] for a in _EXTRA_ATTRS.get(queue_class, ()))
         return shared_resource(
             context, "queue", lambda: queue_class(capacity, component_types, shapes, *extra),
             functools.partial(_check_fits, context.op, queue_class),
@@ -51,7 +51,7 @@ def _check_fits(node: Any, queue_class: type[state.Queue], queue: state.Queue) -
     if type(queue) is not queue_class:
         raise invalid(f"Expected {queue.kind}, found {node.type}")
     component_types, shapes, capacity = _requested(node)
-    wanted = queue_class(capacity, component_types, shapes, *(node._attrs[a] for a in _EXTRA_ATTRS.get(queue_class, ())))
+    wanted = queue_class(capacity, component_types, shapes, *(node.attrs[a] for a in _EXTRA_ATTRS.get(queue_class, ())))
     for what, has, requested in (
         ("capacity", queue.capacity, wanted.capacity),
         ("component types", type_list_text(queue.component_types), type_list_text(wanted.component_types)),
@@ -103,18 +103,18 @@ def _check_user(context: HostContext, queue: state.Queue, attr: str, enqueues: b
     node = context.op
     if node in queue.users:
         return
-    if node._attrs["timeout_ms"] != -1:
+    if node.attrs["timeout_ms"] != -1:
         raise invalid("Timeout not supported yet.")
-    if list(node._attrs[attr]) != list(queue.component_types):
-        found, wanted = (_signature_text(node, kinds, enqueues) for kinds in (node._attrs[attr], queue.component_types))
+    if list(node.attrs[attr]) != list(queue.component_types):
+        found, wanted = (_signature_text(node, kinds, enqueues) for kinds in (node.attrs[attr], queue.component_types))
         raise invalid(f"Signature mismatch, have: {found} expected: {wanted}")
     queue.users.add(node)
 
 
 def _signature_text(node: Any, kinds: list[DType], enqueues: bool) -> str:
     """The input and output types that a node has with these component types."""
-    fixed = node._inputs[:1] if enqueues else node._inputs
-    given = [t._dtype.name for t in fixed] + [type_list_text(kinds)] * enqueues
+    fixed = node.inputs[:1] if enqueues else node.inputs
+    given = [t.dtype.name for t in fixed] + [type_list_text(kinds)] * enqueues
     return f"{', '.join(given)}->{'' if enqueues else type_list_text(kinds)}"
 
 

@@ -28,7 +28,7 @@ _add = functools.partial(op, place=HOST, gradient=NotDifferentiable("records of 
 def _reader_maker(reader_class: type[state.Reader], attrs: tuple[str, ...]) -> Callable:
     def kernel(context):
         node = context.op
-        values = [node._attrs[a] for a in attrs if a in node._attrs]
+        values = [node.attrs[a] for a in attrs if a in node.attrs]
         return shared_resource(context, "reader", lambda: reader_class(node._name, *values))
 
     return kernel

@@ -75,7 +75,7 @@ class _Records:
     shape=lambda c: [(c.attr("batch_size") if c.attr("batch_size") > 0 else None,)], gradient=NO_GRADIENT, effects=EXTERNAL, place=HOST, context=True,
 )  # fmt: skip
 def _record_input(context):
-    attrs = context.op._attrs
+    attrs = context.op.attrs
     if attrs["batch_size"] < 1:
         raise errors.InvalidArgumentError(None, None, f"batch_size must be positive, not {attrs['batch_size']}")
     records = context.resources.setdefault(f"record input/{context.op._name}", _Records(attrs))

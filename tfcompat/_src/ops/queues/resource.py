@@ -132,7 +132,7 @@ def shared_resource(context: HostContext, kind: str, make: Callable[[], R], chec
       check: raises where another node's resource of this name does not fit the node.
     """
     op = context.op
-    container, shared = op._attrs["container"], op._attrs["shared_name"].decode()
+    container, shared = op.attrs["container"], op.attrs["shared_name"].decode()
     key = f"{kind}/{container.decode()}/{shared or '_' + op._name}"
     found = context.resources.get(key)
     if found is None:

@@ -32,12 +32,12 @@ _NAMES = ', container: string = "", shared_name: string = "")'
 
 
 def _buffer(context: Any) -> StagingBuffer:
-    attrs = context.op._attrs
+    attrs = context.op.attrs
     return shared_resource(context, "staging", lambda: StagingBuffer(attrs["capacity"], attrs["memory_limit"]))
 
 
 def _map(context: Any, ordered: bool) -> StagingMap:
-    attrs = context.op._attrs
+    attrs = context.op.attrs
     return shared_resource(
         context, "ordered staging map" if ordered else "staging map",
         lambda: StagingMap(attrs["capacity"], attrs["memory_limit"], len(attrs["dtypes"]), ordered),

@@ -152,7 +152,7 @@ def _sparse_slice(indices, values, sizes, start, size):
 
 
 def _split_shape(c):
-    count, parts = si.num_elements(c.inputs[3]), len(c.op._outputs) // 3
+    count, parts = si.num_elements(c.inputs[3]), len(c.op.outputs) // 3
     return [(None, count)] * parts + [(None,)] * parts + [c.inputs[3]] * parts
 
 

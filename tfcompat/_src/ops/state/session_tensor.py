@@ -88,7 +88,7 @@ def _keep(context: HostContext, value: np.ndarray) -> np.ndarray:
     name = f"{node.name};{number};{session.devices[0].name}".encode()
     _values_of(session)[name] = np.array(value)
     found = np.empty((), object)
-    found[()] = TensorHandle(name, node._attrs["T"], session)
+    found[()] = TensorHandle(name, node.attrs["T"], session)
     return found
 
 

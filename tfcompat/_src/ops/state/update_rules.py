@@ -291,13 +291,13 @@ def _shape_function(names: list[str], count: int, rows: bool) -> Callable:
             if found is not None and len(found):
                 merge_size(length, found[0])
                 merge(sizes, (None, *found[1:]))
-        return [sizes] * len(c.op._outputs)
+        return [sizes] * len(c.op.outputs)
 
     return shape
 
 
 def _variable_sizes(c: InferenceContext, index: int) -> Sizes:
-    if c.op._inputs[index]._dtype.name != "resource":
+    if c.op.inputs[index].dtype.name != "resource":
         return c.inputs[index]
     handle = c.handle(index)
     return None if handle is None else handle[1]

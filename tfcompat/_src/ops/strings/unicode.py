@@ -121,7 +121,7 @@ def _decode_with_offsets(x, *, input_encoding, errors, replacement_char, replace
 
 def _splits_shape(c):
     count = si.num_elements(c.inputs[0])
-    return [(None if count is None else count + 1,)] + [(None,)] * (len(c.op._outputs) - 1)
+    return [(None if count is None else count + 1,)] + [(None,)] * (len(c.op.outputs) - 1)
 
 
 _add(
