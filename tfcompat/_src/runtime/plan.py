@@ -210,7 +210,7 @@ class Plan:
         """How many programs have been traced for this plan so far."""
         return sum(p.traces for c in self.clusters for p in c.programs.values())
 
-    def _by_rule(self, step: Step) -> dict[str, list[str]]:
+    def by_rule(self, step: Step) -> dict[str, list[str]]:
         """The names of the items of a step by the rule that put them there, as far as there are more rules than that they are compiled."""
         found: dict[str, list[str]] = {}
         for item in step.items:
@@ -229,7 +229,7 @@ class Plan:
             more = f", ... {len(step.items) - 12} more" if len(step.items) > 12 else ""
             place = "host" if isinstance(step, HostStep) else f"cluster on {step.place or 'the default device'}"
             lines.append(f"step {number}: {place}: {names}{more}")
-            lines += [f"  {rule}: {', '.join(found)}" for rule, found in self._by_rule(step).items()]
+            lines += [f"  {rule}: {', '.join(found)}" for rule, found in self.by_rule(step).items()]
             if isinstance(step, HostStep):
                 continue
             for label, ops in (("reads", step.reads), ("updates", step.updates), ("overwrites", step.overwrites), ("random", step.randoms)):
