@@ -28,17 +28,9 @@ class DatasetV1(DatasetV2):
     def _class(cls) -> type:
         return DatasetV1Adapter
 
-    @property
-    def output_classes(self) -> Any:
-        return structure.legacy(self.element_spec, "classes")
-
-    @property
-    def output_shapes(self) -> Any:
-        return structure.legacy(self.element_spec, "shapes")
-
-    @property
-    def output_types(self) -> Any:
-        return structure.legacy(self.element_spec, "types")
+    output_classes = structure.legacy_property("classes")
+    output_shapes = structure.legacy_property("shapes")
+    output_types = structure.legacy_property("types")
 
     def make_one_shot_iterator(self) -> Iterator:
         """An iterator that passes once and needs no initialization.

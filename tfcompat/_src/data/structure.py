@@ -157,3 +157,8 @@ def are_compatible(spec1: Any, spec2: Any) -> bool:
 def legacy(element_spec: Any, what: str) -> Any:
     """The structure of "types", "shapes" or "classes" of an element."""
     return nest.map_structure(lambda spec: getattr(spec, f"_to_legacy_output_{what}")(), element_spec)
+
+
+def legacy_property(what: str) -> property:
+    """The property `output_types`, `output_shapes` or `output_classes` of what has an `element_spec`."""
+    return property(lambda self: legacy(self.element_spec, what))

@@ -52,17 +52,9 @@ class DistributedIterator:
         """As `initialize()`."""
         return self.initialize()
 
-    @property
-    def output_classes(self) -> Any:
-        return structure.legacy(self.element_spec, "classes")
-
-    @property
-    def output_shapes(self) -> Any:
-        return structure.legacy(self.element_spec, "shapes")
-
-    @property
-    def output_types(self) -> Any:
-        return structure.legacy(self.element_spec, "types")
+    output_classes = structure.legacy_property("classes")
+    output_shapes = structure.legacy_property("shapes")
+    output_types = structure.legacy_property("types")
 
     def __iter__(self) -> Any:
         raise RuntimeError("Iterating over a distributed iterator needs eager execution; call get_next() in the graph.")

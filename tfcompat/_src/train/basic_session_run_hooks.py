@@ -66,7 +66,7 @@ class LoggingTensorHook(SessionRunHook):
     def begin(self) -> None:
         self._timer.reset()
         self._iter_count = 0
-        self._current_tensors = {tag: _as_graph_element(tensor) for tag, tensor in self._tensors.items()}
+        self._current_tensors = {tag: as_graph_element(tensor) for tag, tensor in self._tensors.items()}
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
         self._should_trigger = self._timer.should_trigger_for_step(self._iter_count)
@@ -91,7 +91,7 @@ class LoggingTensorHook(SessionRunHook):
         logging.info("%s", text if seconds is None else f"{text} ({seconds:.3f} sec)")
 
 
-def _as_graph_element(obj: Any) -> Any:
+def as_graph_element(obj: Any) -> Any:
     """The tensor or operation of the default graph that an object is or a name means; "x" means "x:0"."""
     graph = get_default_graph()
     if not isinstance(obj, str):

@@ -20,6 +20,7 @@ from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.platform import logging
 from tfcompat._src.proto.messages import SessionLog, Summary
 from tfcompat._src.summary.writer import FileWriter, FileWriterCache
+from tfcompat._src.train.basic_session_run_hooks import as_graph_element
 from tfcompat._src.train.checkpoint_management import latest_checkpoint
 from tfcompat._src.train.session_run_hook import SessionRunArgs, SessionRunHook
 from tfcompat._src.train.training_util import get_global_step
@@ -492,7 +493,7 @@ class RunHookAdapterForMonitors(SessionRunHook):
                 raise ValueError("Monitor.step_begin should return a list.")
             wanted.extend(fetches or ())
         if wanted:
-            request["monitors"] = {fetch: _as_graph_element(fetch) for fetch in wanted}
+            request["monitors"] = {fetch: as_graph_element(fetch) for fetch in wanted}
         return SessionRunArgs(request)
 
     def after_run(self, run_context, run_values) -> None:
@@ -520,18 +521,3 @@ def replace_monitors_with_hooks(monitors_or_hooks: Any, estimator: Any) -> list[
     for monitor in monitors:
         monitor.set_estimator(estimator)
     return [*hooks, RunHookAdapterForMonitors(monitors)] if monitors else hooks
-
-
-def _as_graph_element(obj: Any) -> Any:
-    """The element of the default graph that a monitor asks for; ValueError where a name is ambiguous."""
-    graph = get_default_graph()
-    if not isinstance(obj, str):
-        if getattr(obj, "graph", None) is not graph:
-            raise ValueError(f"Passed {obj} should have graph attribute that is equal to current graph {graph}.")
-        return obj
-    if ":" in obj:
-        return graph.as_graph_element(obj)
-    element = graph.as_graph_element(obj + ":0")
-    if len(element.op.outputs) > 1:
-        raise ValueError(f"Name {obj} is ambiguous, as this `Operation` has multiple outputs (at least 2).")
-    return element

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from tfcompat._src.contrib.framework.arg_scope import add_arg_scope, arg_scope
@@ -103,6 +104,22 @@ def four_blocks(unit_fn: Any, units: tuple[int, int, int, int]) -> list[Block]:
     return [
         bottleneck_block(unit_fn, f"block{i + 1}", 64 << i, count, 1 if i == 3 else 2) for i, count in enumerate(units)
     ]
+
+
+def published(network: Callable, unit_fn: Callable, layers: int, units: tuple[int, int, int, int]) -> Callable:
+    """The function that builds one of the published networks; its arguments are those of `network` but for the blocks."""
+
+    def resnet(
+        inputs: Tensor, num_classes: int | None = None, is_training: Any = True, global_pool: bool = True,
+        output_stride: int | None = None, reuse: bool | None = None, scope: Any = f"{network.__name__}_{layers}",
+    ) -> tuple[Tensor, dict[str, Tensor]]:  # fmt: skip
+        blocks = four_blocks(unit_fn, units)
+        return network(inputs, blocks, num_classes, is_training, global_pool, output_stride, reuse=reuse, scope=scope)
+
+    resnet.__name__ = resnet.__qualname__ = f"{network.__name__}_{layers}"
+    resnet.__module__ = network.__module__
+    resnet.__doc__ = f"`{network.__name__}` of {layers} layers."
+    return resnet
 
 
 def root_stride(output_stride: int | None) -> float | None:

@@ -109,49 +109,15 @@ def resnet_v2_block(scope: str, base_depth: int, num_units: int, stride: int) ->
     return resnet_utils.bottleneck_block(bottleneck, scope, base_depth, num_units, stride)
 
 
-@export("contrib.slim.nets.resnet_v2.resnet_v2_50")
-def resnet_v2_50(
-    inputs: Tensor, num_classes: int | None = None, is_training: Any = True, global_pool: bool = True,
-    output_stride: int | None = None, reuse: bool | None = None, scope: Any = "resnet_v2_50",
-) -> tuple[Tensor, dict[str, Tensor]]:  # fmt: skip
-    """`resnet_v2` of 50 layers."""
-    blocks = resnet_utils.four_blocks(bottleneck, (3, 4, 6, 3))
-    return resnet_v2(
-        inputs, blocks, num_classes, is_training, global_pool, output_stride, reuse=reuse, scope=scope
-    )
-
-
-@export("contrib.slim.nets.resnet_v2.resnet_v2_101")
-def resnet_v2_101(
-    inputs: Tensor, num_classes: int | None = None, is_training: Any = True, global_pool: bool = True,
-    output_stride: int | None = None, reuse: bool | None = None, scope: Any = "resnet_v2_101",
-) -> tuple[Tensor, dict[str, Tensor]]:  # fmt: skip
-    """`resnet_v2` of 101 layers."""
-    blocks = resnet_utils.four_blocks(bottleneck, (3, 4, 23, 3))
-    return resnet_v2(
-        inputs, blocks, num_classes, is_training, global_pool, output_stride, reuse=reuse, scope=scope
-    )
-
-
-@export("contrib.slim.nets.resnet_v2.resnet_v2_152")
-def resnet_v2_152(
-    inputs: Tensor, num_classes: int | None = None, is_training: Any = True, global_pool: bool = True,
-    output_stride: int | None = None, reuse: bool | None = None, scope: Any = "resnet_v2_152",
-) -> tuple[Tensor, dict[str, Tensor]]:  # fmt: skip
-    """`resnet_v2` of 152 layers."""
-    blocks = resnet_utils.four_blocks(bottleneck, (3, 8, 36, 3))
-    return resnet_v2(
-        inputs, blocks, num_classes, is_training, global_pool, output_stride, reuse=reuse, scope=scope
-    )
-
-
-@export("contrib.slim.nets.resnet_v2.resnet_v2_200")
-def resnet_v2_200(
-    inputs: Tensor, num_classes: int | None = None, is_training: Any = True, global_pool: bool = True,
-    output_stride: int | None = None, reuse: bool | None = None, scope: Any = "resnet_v2_200",
-) -> tuple[Tensor, dict[str, Tensor]]:  # fmt: skip
-    """`resnet_v2` of 200 layers."""
-    blocks = resnet_utils.four_blocks(bottleneck, (3, 24, 36, 3))
-    return resnet_v2(
-        inputs, blocks, num_classes, is_training, global_pool, output_stride, reuse=reuse, scope=scope
-    )
+resnet_v2_50 = export("contrib.slim.nets.resnet_v2.resnet_v2_50")(
+    resnet_utils.published(resnet_v2, bottleneck, 50, (3, 4, 6, 3))
+)
+resnet_v2_101 = export("contrib.slim.nets.resnet_v2.resnet_v2_101")(
+    resnet_utils.published(resnet_v2, bottleneck, 101, (3, 4, 23, 3))
+)
+resnet_v2_152 = export("contrib.slim.nets.resnet_v2.resnet_v2_152")(
+    resnet_utils.published(resnet_v2, bottleneck, 152, (3, 8, 36, 3))
+)
+resnet_v2_200 = export("contrib.slim.nets.resnet_v2.resnet_v2_200")(
+    resnet_utils.published(resnet_v2, bottleneck, 200, (3, 24, 36, 3))
+)
