@@ -1,8 +1,9 @@
 """Settings that hold for every test: virtual CPU devices, no accelerator, no programs kept on disk, imports from this folder, plans
-that are verified.
+that are verified, interrupts that arrive.
 """
 
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -22,6 +23,8 @@ import pytest  # noqa: E402
 from tfcompat._src.runtime import verify  # noqa: E402
 
 verify.Switch.is_on = True
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as a shell leaves it to what it starts in the background, and that to its children
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 COMPILE_EVENT = "/jax/core/compile/backend_compile_duration"
 

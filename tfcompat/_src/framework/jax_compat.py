@@ -119,8 +119,10 @@ def _be_forked() -> None:
 
 
 os.register_at_fork(after_in_child=_be_forked)
-# A forked process that does without operations needs no JAX, and one that runs them is told so then.
+# A forked process that does without operations needs no JAX, and one that runs them is told so then. JAX warns of its threads, Python 3.12
+# and newer of any.
 warnings.filterwarnings("ignore", r"os\.fork\(\) was called", RuntimeWarning)
+warnings.filterwarnings("ignore", r"This process \(pid=\d+\) is multi-threaded, use of fork\(\)", DeprecationWarning)
 
 
 def ask_for_cpu_devices(count: int) -> bool:
