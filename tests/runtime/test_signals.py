@@ -14,7 +14,7 @@ import pytest
 
 import tfcompat as tf
 from tests.runtime.interrupted import PROGRAMS
-from tfcompat._src.framework import run_limits
+from tfcompat._src.framework import jax_threads, run_limits
 
 ROOT = pathlib.Path(__file__).parents[2]
 COUNT = int(os.environ.get("TFCOMPAT_INTERRUPTS", "10"))
@@ -177,3 +177,11 @@ while came < 50:
 signal.setitimer(signal.ITIMER_REAL, 0)
 print(sess.run(v)[0] == 9 + runs + 2 * came)
 """
+
+
+def test_use_of_jax_ends_where_a_wait_inside_was_interrupted():
+    """The handler of a signal may raise in the end of the wait, before that is noted."""
+    before = dict(jax_threads._depths)
+    with jax_threads.Using():
+        jax_threads.Waiting().__enter__()
+    assert jax_threads._depths == before

@@ -45,24 +45,23 @@ class _Process:
 
 
 class Using:
-    """A block in which this thread uses JAX."""
+    """A block in which this thread uses JAX. Its end is as its beginning was, also where a signal's handler has ended what is inside."""
 
-    __slots__ = ()
+    __slots__ = ("_depth",)
 
     def __enter__(self) -> None:
         thread = threading.get_ident()
-        depth = _depths.get(thread, 0)
+        self._depth = depth = _depths.get(thread, 0)
         _depths[thread] = depth + 1
         if not (_Process.is_open or depth):
             _stay(thread)
 
     def __exit__(self, *raised: Any) -> None:
         thread = threading.get_ident()
-        depth = _depths[thread] - 1
-        if depth:
-            _depths[thread] = depth
+        if self._depth:
+            _depths[thread] = self._depth
         else:
-            del _depths[thread]
+            _depths.pop(thread, None)
             if not _Process.is_open:
                 _stay(thread)
 
