@@ -257,7 +257,7 @@ def words(name, module, source, public, known, usual):
             continue
         if attribute in arrived and arrived[attribute] is value and attribute not in imported:
             continue
-        if attribute in op_types:
+        if attribute in op_types and public.get(id(value), "contrib.").startswith("contrib."):
             result.append("%s=raw:%s" % (attribute, op_types[attribute]))
         elif isinstance(value, types.ModuleType):
             result.append(module_word(attribute, value, name, usual))
