@@ -20,6 +20,7 @@ The second file maps each class, as "module:name", to its direct bases.
 """
 
 import __future__
+
 import ast
 import collections
 import gzip
