@@ -66,6 +66,22 @@ def _replace(name: str, old: Any, new: Any) -> None:
             vars(module)[name] = new
 
 
+def _completed(module: types.ModuleType, path: str) -> types.ModuleType:
+    """A module of ours that gives what it lacks of TensorFlow's module `path`: modules that this imports, constants, names of others."""
+    if module.__name__.startswith("tfcompat._src.") and "__getattr__" not in vars(module):
+
+        def lacking(name: str) -> Any:
+            if name == "__all__":
+                return [each for each in brought_by_star(path) if hasattr(module, each)]
+            found = lookup(path, name) if not name.startswith("__") else ABSENT
+            if found is ABSENT:
+                raise AttributeError(missing.message(f"{path}.{name}"), name=name, obj=module)
+            return found
+
+        vars(module)["__getattr__"] = lacking
+    return module
+
+
 MADE: dict[str, InternalModule] = {}
 """Modules made so far, by canonical path: all paths of one module give one object."""
 
@@ -74,7 +90,7 @@ def find(path: str) -> types.ModuleType | None:
     """The module that stands for TensorFlow's module `path`, or None if tfcompat has none."""
     path = canonical(path)
     if path in REAL_MODULES:
-        return importlib.import_module(REAL_MODULES[path])
+        return _completed(importlib.import_module(REAL_MODULES[path]), path)
     if path.endswith("_pb2") and path in modules():
         return pool.module(path.replace(".", "/").removesuffix("_pb2") + ".proto")
     namespace = public_module(path)
