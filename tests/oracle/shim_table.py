@@ -1,15 +1,29 @@
-"""Records which names each module of TensorFlow 1.15's Python package holds, for `tfcompat/_src/shim/tf1_modules.json`.
+"""Records which names each module of TensorFlow 1.15's Python package holds, for `tfcompat/_src/shim/tf1_modules.txt`.
 
-Run with the real program: `python3.7 tests/oracle/shim_table.py tfcompat/_src/shim/tf1_modules.json`.
+Run with the real program: `python3.7 tests/oracle/shim_table.py tfcompat/_src/shim/tf1_modules.txt tests/golden/class_bases.json.gz`.
 
-The file maps a module path to one string of words: `a` stands for the public name `tf.a` under its own name, `a=b.c` for
-the public name `tf.b.c`, `a=raw:Abs` for the op type Abs, `a@module` (`a@module:b`) for the name `a` (`b`) of
-another module and `*@module` for all names of it. `a@` stands for the module that most modules mean by `a`, as the entry "" says, and
-`a@module:` for another module. Names that have no public path are not listed: `shim/places.py` says where they are looked for.
+Each line of the file is a module's path and its words:
+
+    a              the public name tf.a
+    a=b.c          the public name tf.b.c
+    a=raw:Abs      the function of op type Abs
+    a@module       the name a of another module of TensorFlow; a@module:b is its name b
+    a@             the module of TensorFlow that most modules mean by a, as the first line (path ".") says; a@module: is another one
+    *@module       all names of a module
+    a^module       a name of Python or of another package, a^module:b under another name there; a^module: is the module itself
+    a~c            a class that the module defines and that has no public path; a~f is a function, a~v another value
+    a~v5           ..., a number, a truth value, None or a word, as JSON
+    __future__     the three names that most modules import from there
+    __all__=a,b    what the module says that a star brings
+
+The second file maps each class, as "module:name", to its direct bases.
 """
+
+import __future__
 
 import ast
 import collections
+import gzip
 import importlib
 import inspect
 import json
@@ -31,8 +45,12 @@ ROOTS = {
     "tensorflow_estimator": os.path.dirname(tensorflow_estimator.__file__),
 }
 SCRIPTS = re.compile(
-    r"_main$|\.(benchmarks|examples|g3doc|testdata|tools\.api|tools\.compatibility|tools\.pip_package)\.|_test$"
+    r"_main$|\.(g3doc|testdata|tools\.api|tools\.pip_package)(\.|$)|_test$|\.keras\.api(\._v\d)?\.keras|\.estimator\.api\._v\d\.estimator"
 )
+FUTURE = {"absolute_import", "division", "print_function"}
+NAME = re.compile(r"[A-Za-z_][\w.]*$")
+WORD = re.compile(r"[\w./:%<>=+*,@^-]{0,60}$")
+GENERATED = re.compile(r"_eager_fallback$|^_\w+(Output|_outputs)$|^_(op_def_lib|InitOpDefLibrary)$")
 API = re.compile(r"tensorflow(_core|_estimator)?(?!.*\.python\.(?!.*\.?api\._v))")
 OP = re.compile(r"^def (\w+)\(|_apply_op_helper\(\s*\"(\w+)\"", re.M)
 
@@ -52,7 +70,9 @@ def module_files():
 
 def shared(value):
     """Whether the object's identity says nothing (a small int, a string, a module)."""
-    return value is None or isinstance(value, (int, str, bytes, float, tuple, list, dict, types.ModuleType))
+    return value is None or isinstance(
+        value, (int, str, bytes, float, tuple, list, dict, types.ModuleType, __future__._Feature)
+    )
 
 
 def public_paths():
@@ -117,7 +137,7 @@ def op_names(source):
 def import_all(files):
     modules = {}
     for name in files:
-        if SCRIPTS.search(name + ".") or name.endswith("_pb2"):
+        if SCRIPTS.search(name) or name.endswith("_pb2"):
             continue
         try:
             modules[name] = importlib.import_module(name)
@@ -139,13 +159,9 @@ def module_names(modules):
     return found
 
 
-def words(name, module, source, public, known):
-    here = (name, name.replace("tensorflow.", "tensorflow_core.", 1))
-    if "._apply_op_helper(" in source and name.split(".")[-1].startswith("gen_"):
-        return ["%s=raw:%s" % pair for pair in op_names(source)]
-    result, stars, imported = [], [], {}
-    for paths, constant in getattr(module, "_tf_api_constants_v1", ()):
-        result.append("%s=%s" % (constant, min(paths, key=len)))
+def imports_of(source):
+    """Name -> (module, name there) of what a module imports from others, and the modules whose names it repeats."""
+    stars, imported = [], {}
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
             for alias in node.names:
@@ -153,56 +169,136 @@ def words(name, module, source, public, known):
                     stars.append(node.module)
                 else:
                     imported[alias.asname or alias.name] = (node.module, alias.name)
-    arrived = set()
+    return stars, imported
+
+
+def brought_by_star(module):
+    return [name for name in getattr(module, "__all__", None) or vars(module) if name in vars(module) and not name.startswith("__")
+            and ("__all__" in vars(module) or not name.startswith("_"))]
+
+
+def is_plain(value):
+    """Whether a value can be written as a word: a number, a truth value, None or a short text without spaces."""
+    if isinstance(value, str):
+        return WORD.match(value) is not None
+    return value is None or type(value) in (bool, int) or (type(value) is float and value == value and abs(value) < 1e300)
+
+
+def kind_of(value):
+    if inspect.isclass(value):
+        return "c"
+    if callable(value):
+        return "f"
+    return "v" + (json.dumps(value) if is_plain(value) else "")
+
+
+def of_module(path, name):
+    """`module` or `module:b` for the word of a name."""
+    return path if path.endswith(":") or name is None else path + ":" + name
+
+
+def home(name, value, here, known):
+    """The (module, name) of TensorFlow that defines a class or function which another module merely holds, or None."""
+    module, qualified = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
+    module = module and module.replace("tensorflow_core", "tensorflow", 1)
+    if module in known and module not in here and qualified and vars(known[module]).get(qualified) is value:
+        return module, qualified
+    return None
+
+
+def word(attribute, value, imported, public, here, known):
+    """The word for one name of a module."""
+    path = public.get(id(value)) if not shared(value) else None
+    origin, original = imported.get(attribute, (None, None))
+    if origin is not None and origin.split(".")[0] in ROOTS and origin not in known:
+        origin = None
+    if path is not None and not (origin in known and path.startswith("contrib.")):
+        return attribute if path == attribute else "%s=%s" % (attribute, path)
+    if origin is not None and origin not in known:
+        return "%s^%s" % (attribute, origin if original == attribute else of_module(origin, original))
+    if origin is None and not shared(value):
+        origin, original = home(attribute, value, here, known) or (None, None)
+    if origin is not None:
+        return "%s@%s" % (attribute, origin if original == attribute else of_module(origin, original))
+    return "%s~%s" % (attribute, kind_of(value)) if path is None else "%s=%s" % (attribute, path)
+
+
+def module_word(attribute, value, path, usual):
+    """The word for a module that a module holds."""
+    meant = value.__name__.replace("tensorflow_core", "tensorflow", 1)
+    if not NAME.match(meant):
+        return ""
+    if meant.split(".")[0] in ROOTS:
+        return "%s@%s" % (attribute, "" if usual.get(attribute) == meant else meant + ":")
+    return "%s^%s:" % (attribute, meant)
+
+
+def words(name, module, source, public, known, usual):
+    here = (name, name.replace("tensorflow.", "tensorflow_core.", 1))
+    result = []
+    generated = "._apply_op_helper(" in source and name.split(".")[-1].startswith("gen_")
+    op_types = dict(op_names(source)) if generated else {}
+    op_types.update({each: each for each in op_types.values()})
+    for paths, constant in getattr(module, "_tf_api_constants_v1", ()):
+        result.append("%s=%s" % (constant, public.get(id(vars(module)[constant])) or min(paths, key=len)))
+    constants = {each.partition("=")[0] for each in result}
+    stars, imported = imports_of(source)
+    arrived = {}
     for star in stars:
         if star in known:
             result.append("*@" + star)
-            arrived.update(vars(known[star]))
+            arrived.update((each, vars(known[star])[each]) for each in brought_by_star(known[star]))
+    if "__all__" in vars(module) :
+        result.append("__all__=" + ",".join(sorted(set(module.__all__) & set(vars(module)))))
+    if FUTURE <= set(imported):
+        result.append("__future__")
+        constants |= FUTURE
     for attribute, value in sorted(vars(module).items()):
-        if attribute.startswith("__") or shared(value) or isinstance(value, types.ModuleType):
+        if attribute.startswith(("__", "_tfmw", "_tf_api_constants")) or attribute in constants:
             continue
-        path = public.get(id(value))
-        if attribute in imported:
-            origin, original = imported[attribute]
-            if origin not in known or attribute.startswith("_") or origin.startswith("tensorflow.python.util."):
-                continue
-            if path is None or path.startswith("contrib."):
-                target = origin if original == attribute else origin + ":" + original
-                result.append(attribute + "@" + target)
-                continue
-        elif attribute in arrived and getattr(value, "__module__", None) not in here:
+        if attribute in arrived and arrived[attribute] is value and attribute not in imported:
             continue
-        if path is not None:
-            result.append(attribute if path == attribute else "%s=%s" % (attribute, path))
-    return result
+        if attribute in op_types and public.get(id(value), "contrib.").startswith("contrib."):
+            result.append("%s=raw:%s" % (attribute, op_types[attribute]))
+        elif isinstance(value, types.ModuleType):
+            result.append(module_word(attribute, value, name, usual))
+        elif not (generated and GENERATED.search(attribute)):
+            result.append(word(attribute, value, imported, public, here, known))
+    return [each for each in result if each]
 
 
-def main(target):
+def class_bases(modules):
+    """"module:name" of each class that a module defines -> its direct bases."""
+    found = {}
+    for path, module in modules.items():
+        for name, value in vars(module).items():
+            if inspect.isclass(value) and name == value.__qualname__ and value.__module__.replace("tensorflow_core", "tensorflow", 1) == path:
+                found[path + ":" + name] = [
+                    base.__module__.replace("tensorflow_core", "tensorflow", 1) + ":" + base.__qualname__ for base in value.__bases__
+                ]
+    return found
+
+
+def main(target, bases):
     files = dict(module_files())
     public = public_paths()
     known = import_all(files)
-    meant = module_names(known)
     counts = collections.defaultdict(collections.Counter)
-    for path, names in meant.items():
+    for path, names in module_names(known).items():
         for name, module in names.items():
             counts[name][module] += 1
     usual = {name: min(found, key=lambda m: (-found[m], m)) for name, found in counts.items()}
-    table = {"": " ".join("%s=%s" % pair for pair in sorted(usual.items()))}
-    for name in sorted(files):
-        if SCRIPTS.search(name + "."):
-            continue
-        source = open(files[name], encoding="utf8").read()
-        found = words(name, known[name], source, public, known) if name in known else []
-        found += [n + "@" + ("" if usual[n] == m else m + ":") for n, m in sorted(meant.get(name, {}).items())]
-        table[name] = " ".join(found)
+    table = {".": ["%s=%s" % pair for pair in sorted(usual.items())]}
+    for name in files:
+        if not SCRIPTS.search(name):
+            source = open(files[name], encoding="utf8").read()
+            table[name] = words(name, known[name], source, public, known, usual) if name in known else []
     with open(target, "w") as out:
-        out.write(
-            "{\n" + ",\n".join("%s: %s" % (json.dumps(k), json.dumps(v)) for k, v in sorted(table.items())) + "\n}\n"
-        )
-    print(
-        len(table), "modules,", sum(len(v.split()) for v in table.values()), "words, of", inspect.getmodule(tf).__name__
-    )
+        out.writelines(" ".join([name] + found) + "\n" for name, found in sorted(table.items()))
+    with gzip.GzipFile(bases, "wb", mtime=0) as out:
+        out.write(json.dumps(class_bases(known), sort_keys=True, indent=0).encode())
+    print(len(table), "modules,", sum(map(len, table.values())), "words, of", inspect.getmodule(tf).__name__)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

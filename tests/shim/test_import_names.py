@@ -1,11 +1,19 @@
 """`import tensorflow` in its forms means tfcompat, also where another package of that name is installed."""
 
+import gzip
+import importlib
+import json
 import os
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
+
+import tfcompat
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -93,6 +101,35 @@ PROGRAMS = {
         from tensorflow.core.framework import graph_pb2
         assert graph_pb2.GraphDef.DESCRIPTOR.full_name == "tensorflow.GraphDef"
         """,
+    "a star brings modules, names of other modules and of Python": """
+        from tensorflow.python.ops.rnn_cell_impl import *
+        assert collections.__name__ == "collections" and nest.flatten([1, [2]]) == [1, 2] and BasicLSTMCell is tfcompat.nn.rnn_cell.BasicLSTMCell
+        from tensorflow.python.ops.array_ops import *
+        assert np.__name__ == "numpy" and gen_array_ops.shape and dtypes.float32 is tfcompat.float32 and concat is tfcompat.concat
+        from tensorflow.python.framework.ops import *
+        assert control_flow_util.__name__.endswith("control_flow_util") and six.moves
+        from tensorflow.python.eager import context
+        assert context.MIRRORING_ALL == 1 and context.threading.Lock
+        """,
+    "what a module says that a star brings": """
+        from tensorflow.python.ops.variable_scope import *
+        assert get_variable is tfcompat.get_variable and "array_ops" not in dir() and "VariableScope" in dir()
+        """,
+    "constants and functions of op types": """
+        from tensorflow.python.framework import errors_impl
+        from tensorflow.python.ops import gen_math_ops
+        assert gen_math_ops.tanh is tfcompat.tanh and gen_math_ops.Tanh(x=0.5).op.type == "Tanh"
+        from tensorflow_estimator.python.estimator.canned import head
+        assert head._PREDICT_SERVING_KEY == "predict"
+        from tensorflow.python.keras.api._v1.keras import layers
+        assert layers is tfcompat.keras.layers
+        """,
+    "tests under strategies": """
+        from tensorflow.python.distribute import combinations, strategy_combinations
+        from tensorflow.python.eager import test
+        assert repr(strategy_combinations.one_device_strategy) == "OneDeviceCPU" and not strategy_combinations.default_strategy.required_gpus
+        assert len(strategy_combinations.all_strategy_combinations()) == 12 and test.main.__module__.endswith("eager_test")
+        """,
     "wildcard": """
         from tensorflow.python.framework.errors_impl import *
         assert NotFoundError.__name__ == "NotFoundError"
@@ -104,6 +141,23 @@ PROGRAMS = {
 def test_import(run, name):
     found = run(PROGRAMS[name])
     assert found.returncode == 0, found.stderr
+
+
+CLASSES_BASES = json.loads(gzip.decompress((ROOT / "tests" / "golden" / "class_bases.json.gz").read_bytes()))
+OPTIMIZERS = [
+    path for path, bases in CLASSES_BASES.items()
+    if path.startswith(("tensorflow.python.training.", "tensorflow.python.keras.optimizer_v2.")) and bases[0].endswith(("optimizer:Optimizer", ":OptimizerV2"))
+]  # fmt: skip
+
+
+def test_optimizers_have_the_direct_base_of_tensorflow():
+    tfcompat.install_as_tensorflow()
+    wrong = []
+    for path in OPTIMIZERS:
+        kind, base = (getattr(importlib.import_module(module), name) for module, name in (each.split(":") for each in (path, CLASSES_BASES[path][0])))
+        if kind.__base__ is not base:
+            wrong.append(path)
+    assert len(OPTIMIZERS) > 15 and not wrong
 
 
 LACKING = {

@@ -14,6 +14,7 @@ from tfcompat._src.framework import errors
 from tfcompat._src.framework.graph import Graph
 from tfcompat._src.ops.array.constant import placeholder
 from tfcompat._src.ops.math.matmul import matmul
+from tfcompat._src.platform import promotion
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime.devices import VIRTUAL_GPUS, Device
 from tfcompat._src.runtime.hardware import HARDWARE, KINDS, Hardware
@@ -39,6 +40,9 @@ def main(arguments: list[str]) -> int:
     """
     argparse.ArgumentParser(prog="tfcompat doctor", description="what tfcompat finds on this machine").parse_args(arguments)
     print(f"Python {platform.python_version()}, JAX {jax.__version__}, jaxlib {jaxlib.__version__}, NumPy {np.__version__}")
+    if not promotion.CAN_BE_OLD:
+        print("  this NumPy promotes by type alone: np.ones(1, np.float32) * np.float64(2), float32 in a TensorFlow 1 program, is float64; "
+              "NumPy 2.1 (Python 3.11 to 3.13) has both rules")  # fmt: skip
     for name in _SETTINGS:
         if name in os.environ:
             print(f"  {name}={os.environ[name]}")

@@ -12,8 +12,8 @@ import types
 from importlib.machinery import SourceFileLoader, SourcelessFileLoader
 from typing import Any, NamedTuple
 
-from tfcompat._src.cli import legacy
 from tfcompat._src.cli.children import inheritance
+from tfcompat._src.cli.legacy import restore, sources
 from tfcompat._src.cli.program_cache import keep_programs
 from tfcompat._src.framework import jax_threads
 from tfcompat._src.shim.install import install_as_tensorflow
@@ -77,7 +77,7 @@ def main(arguments: list[str]) -> int:
         return 2
     install()
     if not target.strict:
-        legacy.restore()
+        restore.restore()
     inheritance.begin(target.strict)
     sys.excepthook = report
     try:
@@ -170,22 +170,21 @@ def execute(source: bytes, path: str, program: str, arguments: list[str], folder
         module.__dict__.update(__cached__=None, __loader__=loader_class("__main__", path))
     if program != "-c":
         module.__dict__["__file__"] = path
-    code = (
-        module.__loader__.get_code("__main__")
-        if path.endswith(".pyc")
-        else compile(source, path, "exec", dont_inherit=True)
-    )
+    code = module.__loader__.get_code("__main__") if path.endswith(".pyc") else sources.compiled(source, path)
     exec(code, module.__dict__)  # type: ignore[arg-type]  # noqa: S102
     return 0
 
 
+def _is_own(trace: types.TracebackType) -> bool:
+    return trace.tb_frame.f_code.co_filename.startswith(OWN_FILES)
+
+
 def report(kind: type[BaseException], error: BaseException, trace: types.TracebackType | None) -> None:
     """Prints an uncaught exception as python does, without the frames that lead to the program."""
-    inner, step = trace, trace
-    while step is not None:
-        if step.tb_frame.f_code.co_filename.startswith(OWN_FILES):
-            inner = step.tb_next
-        step = step.tb_next
+    inner, were_own = trace, False
+    while inner is not None and not (were_own and not _is_own(inner)):
+        were_own = _is_own(inner)
+        inner = inner.tb_next
     while inner is not None and inner.tb_frame.f_code.co_filename.startswith(RUNPY_FILES):
         inner = inner.tb_next
     if inner is not None or isinstance(error, SyntaxError):

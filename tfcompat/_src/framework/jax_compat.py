@@ -19,6 +19,7 @@ import numpy as np
 
 from tfcompat._src.framework import jax_threads
 from tfcompat._src.framework.helper_threads import Work, is_interruptible
+from tfcompat._src.platform import promotion
 
 SUPPORTED = "jax>=0.10,<0.13"
 """What pyproject.toml asks for."""
@@ -93,17 +94,20 @@ def keep_programs(folder: str, store: Any) -> None:
 
 class x64(jax_threads.Using):  # noqa: N801
     """The context of all that uses JAX: 64-bit types are real, whatever `jax_enable_x64` says outside (quicker than `jax.enable_x64`),
-    and an exit of the interpreter knows that the thread is there. After an exception no trace goes on in the main thread: JAX does not
-    end one where a signal's handler raises in what would end it.
+    NumPy promotes as today, and an exit of the interpreter knows that the thread is there. After an exception no trace goes on in the
+    main thread: JAX does not end one where a signal's handler raises in what would end it.
     """
 
-    __slots__ = ("_outer",)
+    __slots__ = ("_outer", "_rule")
 
     def __enter__(self) -> None:
         super().__enter__()
         self._outer = _swap_x64(True)
+        self._rule = promotion.begin_of_today() if promotion.Program.has_old_rule else ""
 
     def __exit__(self, *raised: Any) -> None:
+        if self._rule:
+            promotion.swap(self._rule)
         _set_x64(self._outer)
         if raised[0] is not None and is_interruptible():
             trace_ctx.reset()

@@ -19,6 +19,7 @@ from tfcompat._src.framework.scopes import executing_eagerly, get_default_graph
 from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.gradients.tape import GradientTape
 from tfcompat._src.ops.control.py_func import PY_FUNCTIONS, error_of_python, register
+from tfcompat._src.platform import promotion
 
 
 class _EagerFunction:
@@ -60,7 +61,8 @@ def _run(context: Any, inputs: tuple, token: str, method: str) -> tuple:
     with GRAPHS.entered(graph):
         tensors = [EagerTensor.of(np.asarray(x), kind, graph, device) for x, kind in zip(inputs, kinds)]
         try:
-            found = getattr(registered, method)(context.session, tensors)
+            with promotion.OfProgram():
+                found = getattr(registered, method)(context.session, tensors)
         except errors.OpError:
             raise
         except Exception as e:

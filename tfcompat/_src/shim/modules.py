@@ -12,8 +12,8 @@ from tfcompat._src.framework.export import export
 from tfcompat._src.proto import definitions, pool
 from tfcompat._src.shim import missing
 from tfcompat._src.shim.places import NAMES, REAL_MODULES
-from tfcompat._src.shim.resolve import ABSENT, canonical, known, listed, listed_or_repeated, lookup, public_module
-from tfcompat._src.shim.table import modules, names
+from tfcompat._src.shim.resolve import ABSENT, canonical, known, lookup, public_module
+from tfcompat._src.shim.table import brought_by_star, modules, names
 
 
 class InternalModule(types.ModuleType):
@@ -41,30 +41,22 @@ class InternalModule(types.ModuleType):
     def __getattr__(self, name: str) -> Any:
         path = self.__name__
         if name == "__all__":
-            return [each for each in dir(self) if hasattr(self, each)]
+            return [each for each in brought_by_star(path) if hasattr(self, each)]
         if name.startswith("__") and f"{path}.{name}" not in NAMES:
             raise AttributeError(f"module {path!r} has no attribute {name!r}", name=name, obj=self)
-        found = listed(path, name)
+        found = lookup(path, name)
         if found is ABSENT:
-            inner = f"{path}.{name}"
-            found = lookup(inner, name) if inner in names(path).repeats else ABSENT
-            if isinstance(found, types.ModuleType):
-                found = ABSENT
+            found = find(f"{path}.{name}") or ABSENT
         if found is ABSENT:
-            found = find(inner) or lookup(path, name)
-        if found is ABSENT and name.startswith("gen_"):
-            found = find(f"tensorflow.python.ops.{name}") or ABSENT
-        if found is ABSENT:
-            public = names(path).targets.get(name)
-            text = missing.message(
-                f"{path}.{name}", public if public and public[0] != "@" and ":" not in public else None
-            )
+            word = names(path).words.get(name)
+            text = missing.message(f"{path}.{name}", word.there if word and word.kind == "public" else None)
             raise AttributeError(text, name=name, obj=self)
         vars(self)[name] = found
         return found
 
     def __dir__(self) -> list[str]:
-        return sorted({*names(self.__name__).targets, *(n for n in vars(self) if not n.startswith("__"))})
+        held = (*names(self.__name__).words, *brought_by_star(self.__name__), *vars(self))
+        return sorted({name for name in held if not name.startswith("__")})
 
 
 def _replace(name: str, old: Any, new: Any) -> None:
@@ -72,6 +64,22 @@ def _replace(name: str, old: Any, new: Any) -> None:
     for path, module in list(sys.modules.items()):
         if path.startswith("tfcompat._src.") and vars(module).get(name, ABSENT) is old:
             vars(module)[name] = new
+
+
+def _completed(module: types.ModuleType, path: str) -> types.ModuleType:
+    """A module of ours that gives what it lacks of TensorFlow's module `path`: modules that this imports, constants, names of others."""
+    if module.__name__.startswith("tfcompat._src.") and "__getattr__" not in vars(module):
+
+        def lacking(name: str) -> Any:
+            if name == "__all__":
+                return [each for each in brought_by_star(path) if hasattr(module, each)]
+            found = lookup(path, name) if not name.startswith("__") else ABSENT
+            if found is ABSENT:
+                raise AttributeError(missing.message(f"{path}.{name}"), name=name, obj=module)
+            return found
+
+        vars(module)["__getattr__"] = lacking
+    return module
 
 
 MADE: dict[str, InternalModule] = {}
@@ -82,7 +90,7 @@ def find(path: str) -> types.ModuleType | None:
     """The module that stands for TensorFlow's module `path`, or None if tfcompat has none."""
     path = canonical(path)
     if path in REAL_MODULES:
-        return importlib.import_module(REAL_MODULES[path])
+        return _completed(importlib.import_module(REAL_MODULES[path]), path)
     if path.endswith("_pb2") and path in modules():
         return pool.module(path.replace(".", "/").removesuffix("_pb2") + ".proto")
     namespace = public_module(path)
@@ -115,7 +123,7 @@ def internal_name(namespace: str, name: str) -> Any:
     if path.startswith("tensorflow.contrib.") and not name.startswith("__") and (path, name) not in asked:
         asked.add((path, name))
         try:
-            found = listed_or_repeated(path, name)
+            found = lookup(path, name)
         finally:
             asked.remove((path, name))
     if found is ABSENT:

@@ -6,13 +6,15 @@ import functools
 import importlib
 import importlib.util
 import inspect
+import json
 import pkgutil
 import types
+from collections.abc import Callable
 from typing import Any
 
 from tfcompat._src.framework import op_spec
 from tfcompat._src.shim.places import NAMES, REAL_MODULES, places
-from tfcompat._src.shim.table import modules, names
+from tfcompat._src.shim.table import Word, brought_by_star, modules, names
 
 ABSENT = object()
 IMPLEMENTATION = "tfcompat._src."
@@ -23,11 +25,16 @@ ALIASES = (
     ("tensorflow.compat.v1", "tensorflow"),
     ("tensorflow._api.v2", "tensorflow.compat.v2"),
     ("tensorflow_estimator.python.estimator.api._v1.estimator", "tensorflow.estimator"),
+    ("tensorflow_estimator.python.estimator.api._v2.estimator", "tensorflow.compat.v2.estimator"),
     ("tensorflow.python.keras.api._v1.keras", "tensorflow.keras"),
+    ("tensorflow.python.keras.api._v2.keras", "tensorflow.compat.v2.keras"),
+    ("tensorflow.python.keras.api.keras", "tensorflow.keras"),
+    ("tensorflow.contrib.keras.api.keras", "tensorflow.keras"),
     ("tensorflow.python.keras._impl.keras", "tensorflow.python.keras"),
     ("tensorflow.python.estimator", "tensorflow_estimator.python.estimator"),
     ("tensorflow.python.training.checkpointable", "tensorflow.python.training.tracking"),
 )
+_KINDS: dict[str, Callable[[Any], bool]] = {"c": callable, "f": callable, "v": lambda found: True}
 
 
 def canonical(path: str) -> str:
@@ -70,55 +77,66 @@ def known(path: str) -> bool:
     return path in modules() and not (path.startswith("tensorflow.contrib.") and path.count(".") == 2)
 
 
-def listed(module: str, name: str) -> Any:
-    """The object that the table gives `name` of TensorFlow's module `module`, or ABSENT."""
-    targets = names(module).targets
-    if name not in targets:
-        return ABSENT
-    if targets[name].startswith("raw:") and module.startswith("tensorflow.contrib.") and op_spec.find(targets[name][4:]) is None:
-        for path in paths_below(f"{IMPLEMENTATION}contrib.{module.split('.')[2]}"):
-            importlib.import_module(path)
-    return target(targets[name])
-
-
-def listed_or_repeated(module: str, name: str) -> Any:
-    """The object that the table gives `name` of a module or of one whose names it repeats, or ABSENT."""
-    found = listed(module, name)
-    for repeated in names(module).repeats if found is ABSENT else ():
-        found = listed_or_repeated(repeated, name)
-        if found is not ABSENT:
-            break
-    return found
-
-
 def lookup(module: str, name: str) -> Any:
     """The object that stands for `name` of TensorFlow's module `module`, or ABSENT."""
-    found = listed(module, name)
-    if found is ABSENT and f"{module}.{name}" in NAMES:
-        found = target(NAMES[f"{module}.{name}"])
-    if found is ABSENT:
-        found = internal(places(module), name)
-    if found is ABSENT and module.startswith("tensorflow.python.ops.gen_") and op_spec.find(name) is not None:
-        found = target("raw:" + name)
-    if found is not ABSENT:
-        return found
-    for repeated in () if name.startswith("_") else names(module).repeats:
-        found = lookup(repeated, name)
-        if found is not ABSENT:
-            return found
+    module = canonical(module)
+    held, given = names(module), NAMES.get(f"{module}.{name}")
+    if given is not None:
+        return target(given)
+    if name in held.words:
+        found = meaning(module, name, held.words[name])
+        return own(module, name, "v") if found is ABSENT and held.words[name].kind in ("public", "name") else found
+    for repeated in reversed(held.repeats):
+        if name in brought_by_star(canonical(repeated)):
+            return lookup(repeated, name)
     return ABSENT
 
 
+def meaning(module: str, name: str, word: Word) -> Any:
+    """The object behind a word of the table, or ABSENT."""
+    if word.kind == "public":
+        return public(word.there)
+    if word.kind == "op":
+        return op(module, word.there)
+    if word.kind == "name":
+        return of_module(word.module, word.there)
+    if word.kind == "module":
+        return _module(word.module)
+    if word.kind == "own":
+        return own(module, name, word.there)
+    found = _module(word.module)
+    return getattr(found, word.there, ABSENT) if word.kind == "outer" else found
+
+
+def op(module: str, op_type: str) -> Any:
+    """The function of an op type; those of a contrib package are registered when its modules are imported."""
+    if module.startswith("tensorflow.contrib.") and op_spec.find(op_type) is None:
+        for path in paths_below(f"{IMPLEMENTATION}contrib.{module.split('.')[2]}"):
+            importlib.import_module(path)
+    return getattr(importlib.import_module(IMPLEMENTATION + "framework.raw"), op_type, ABSENT)
+
+
+def of_module(module: str, name: str) -> Any:
+    """The object that TensorFlow's module `module` has as `name`, or ABSENT."""
+    real = REAL_MODULES.get(canonical(module))
+    return getattr(importlib.import_module(real), name, ABSENT) if real else lookup(module, name)
+
+
+def own(module: str, name: str, kind: str) -> Any:
+    """What a module of TensorFlow defines without making it public: of the kind that it has there, or a plain value."""
+    found = internal(places(module), name)
+    if found is not ABSENT and _KINDS[kind[0]](found):
+        return found
+    return json.loads(kind[1:]) if kind[1:] else ABSENT
+
+
 def target(text: str) -> Any:
-    """The object that a word of the table points to, or ABSENT."""
+    """The object that an entry of `NAMES` points to, or ABSENT."""
     if text.startswith("raw:"):
-        return getattr(importlib.import_module(IMPLEMENTATION + "framework.raw"), text[4:], ABSENT)
+        return op("", text[4:])
     if text.startswith("@"):
         module, _, name = text[1:].partition(":")
-        if not name:
-            return _module(module)
-        real = REAL_MODULES.get(module)
-        return getattr(importlib.import_module(real), name, ABSENT) if real else lookup(module, name)
+        return internal(places(module), name) if module not in REAL_MODULES else of_module(module, name)
     return public(text)
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.train.optimizer import FusedOptimizer
+from tfcompat._src.train.optimizer import Optimizer
 
 
 @export("train.AdadeltaOptimizer")
-class AdadeltaOptimizer(FusedOptimizer):
+class AdadeltaOptimizer(Optimizer):
     """Steps by the ratio of the averages of squared updates and of squared gradients (Zeiler 2012).
 
     Args:

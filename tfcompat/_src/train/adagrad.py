@@ -13,7 +13,7 @@ from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.ops.array.shape import shape as shape_of
 from tfcompat._src.ops.math.cast import cast
-from tfcompat._src.train.optimizer import FusedOptimizer
+from tfcompat._src.train.optimizer import Optimizer
 from tfcompat._src.variables.initializers import Constant
 
 
@@ -23,7 +23,7 @@ def _require_positive(value: float, name: str) -> None:
 
 
 @export("train.AdagradOptimizer")
-class AdagradOptimizer(FusedOptimizer):
+class AdagradOptimizer(Optimizer):
     """`accumulator += grad ** 2; var -= learning_rate * grad / sqrt(accumulator)`.
 
     Args:
@@ -68,7 +68,7 @@ class AdagradOptimizer(FusedOptimizer):
 
 
 @export("train.ProximalAdagradOptimizer")
-class ProximalAdagradOptimizer(FusedOptimizer):
+class ProximalAdagradOptimizer(Optimizer):
     """Adagrad followed by a proximal step for l1 and l2 regularization.
 
     Args:
@@ -120,7 +120,7 @@ class ProximalAdagradOptimizer(FusedOptimizer):
 
 
 @export("train.AdagradDAOptimizer")
-class AdagradDAOptimizer(FusedOptimizer):
+class AdagradDAOptimizer(Optimizer):
     """Adagrad by dual averaging, for sparse linear models: `var` follows from the sums of gradients and of their
     squares.
 

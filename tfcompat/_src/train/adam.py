@@ -13,12 +13,12 @@ from tfcompat._src.framework.scopes import colocate_with, control_dependencies, 
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.control.groups import group
 from tfcompat._src.ops.math.cast import cast
-from tfcompat._src.train.optimizer import FusedOptimizer
+from tfcompat._src.train.optimizer import Optimizer
 from tfcompat._src.variables import assign
 
 
 @export("train.AdamOptimizer")
-class AdamOptimizer(FusedOptimizer):
+class AdamOptimizer(Optimizer):
     """Steps by the ratio of averages of the gradient and of its square (Kingma & Ba 2015, the form before section 2.1).
 
     Args:

@@ -9,11 +9,11 @@ from tfcompat._src.framework.convert import constant
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.scopes import colocate_with
 from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.train.optimizer import FusedOptimizer
+from tfcompat._src.train.optimizer import Optimizer
 
 
 @export("train.FtrlOptimizer")
-class FtrlOptimizer(FusedOptimizer):
+class FtrlOptimizer(Optimizer):
     """Follow the regularized leader, proximal form (McMahan et al. 2013, algorithm 1).
 
     Args:

@@ -11,7 +11,7 @@ from tfcompat._src.framework.indexed_slices import IndexedSlices
 from tfcompat._src.framework.operation import Operation
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.math.cast import cast
-from tfcompat._src.train.optimizer import FusedOptimizer, Optimizer
+from tfcompat._src.train.optimizer import Optimizer
 
 
 @export("train.GradientDescentOptimizer")
@@ -48,7 +48,7 @@ class GradientDescentOptimizer(Optimizer):
 
 
 @export("train.ProximalGradientDescentOptimizer")
-class ProximalGradientDescentOptimizer(FusedOptimizer):
+class ProximalGradientDescentOptimizer(Optimizer):
     """Gradient descent followed by a proximal step for l1 and l2 regularization (Duchi & Singer 2009, FOBOS).
 
     Args:
@@ -87,7 +87,7 @@ class ProximalGradientDescentOptimizer(FusedOptimizer):
             },
         )
 
-    def _apply(self, variant: str, var: Any, dtype: Any, **gradient: Any) -> Any:
+    def _apply_rule(self, variant: str, var: Any, dtype: Any, **gradient: Any) -> Any:
         if "Sparse" not in variant:
             gradient["delta"] = gradient.pop("grad")
-        return super()._apply(variant, var, dtype, **gradient)
+        return super()._apply_rule(variant, var, dtype, **gradient)

@@ -7,11 +7,11 @@ from typing import Any
 
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.train.optimizer import FusedOptimizer
+from tfcompat._src.train.optimizer import Optimizer
 
 
 @export("train.MomentumOptimizer")
-class MomentumOptimizer(FusedOptimizer):
+class MomentumOptimizer(Optimizer):
     """`accumulation = momentum * accumulation + grad; var -= learning_rate * accumulation`.
 
     Args:

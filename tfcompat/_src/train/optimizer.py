@@ -374,21 +374,37 @@ class Optimizer(Trackable):
     def _prepare(self) -> None:
         """Makes the tensors of the hyperparameters, inside the name scope of the training operation."""
 
+    def _rule(self, var: Any, as_type: Callable[[Any], Tensor]) -> tuple[str, dict[str, str], dict[str, Any]]:
+        """Of an update that is one op type in four variants: the op type without its prefix, the slot of each of its slot inputs, and its
+        other arguments without the gradient.
+
+        Args:
+          var: the variable. as_type: casts a hyperparameter to the type of the update.
+        """
+        raise NotImplementedError(f"{type(self).__name__} defines no update of {var}.")
+
+    def _apply_rule(self, variant: str, var: Any, dtype: dtypes.DType, **gradient: Any) -> Any:
+        op_type, slots, settings = self._rule(var, lambda value: cast(value, dtype))
+        variables = {"var": var, **{key: self.get_slot(var, name) for key, name in slots.items()}}
+        if variant.startswith("Resource"):
+            variables = {key: v.handle for key, v in variables.items()}
+        return raw.function(variant + op_type)(**variables, **settings, **gradient, use_locking=self._use_locking)
+
     def _apply_dense(self, grad: Tensor, var: Any) -> Any:
         """The update of a reference variable by a Tensor."""
-        raise NotImplementedError(f"{type(self).__name__} defines no _apply_dense.")
+        return self._apply_rule("Apply", var, var.dtype.base_dtype, grad=grad).op
 
     def _resource_apply_dense(self, grad: Tensor, handle: Any) -> Any:
         """The update of a resource variable by a Tensor."""
-        raise NotImplementedError(f"{type(self).__name__} defines no _resource_apply_dense.")
+        return self._apply_rule("ResourceApply", handle, grad.dtype.base_dtype, grad=grad)
 
     def _apply_sparse(self, grad: IndexedSlices, var: Any) -> Any:
         """The update of a reference variable by IndexedSlices with distinct indices."""
-        raise NotImplementedError(f"{type(self).__name__} defines no _apply_sparse.")
+        return self._apply_rule("SparseApply", var, var.dtype.base_dtype, grad=grad.values, indices=grad.indices).op
 
     def _resource_apply_sparse(self, grad: Tensor, handle: Any, indices: Tensor) -> Any:
         """The update of a resource variable by rows with distinct indices."""
-        raise NotImplementedError(f"{type(self).__name__} defines no _resource_apply_sparse.")
+        return self._apply_rule("ResourceSparseApply", handle, grad.dtype.base_dtype, grad=grad, indices=indices)
 
     def _apply_sparse_duplicate_indices(self, grad: IndexedSlices, var: Any, *state: Any) -> Any:
         """As `_apply_sparse`; equal indices are added up first."""
@@ -410,38 +426,6 @@ class Optimizer(Trackable):
     def _hyperparameter(self, value: Any, name: str) -> Tensor:
         """The tensor of a hyperparameter: a number, a Tensor, or a function that gives one."""
         return convert_to_tensor(self._call_if_callable(value), name=name)
-
-
-class FusedOptimizer(Optimizer):
-    """An optimizer whose update is one op type in four variants, as `_rule` says."""
-
-    def _rule(self, var: Any, as_type: Callable[[Any], Tensor]) -> tuple[str, dict[str, str], dict[str, Any]]:
-        """The op type without its prefix, the slot of each of its slot inputs, and its other arguments without the
-        gradient.
-
-        Args:
-          var: the variable. as_type: casts a hyperparameter to the type of the update.
-        """
-        raise NotImplementedError(f"{type(self).__name__} defines no _rule.")
-
-    def _apply(self, variant: str, var: Any, dtype: dtypes.DType, **gradient: Any) -> Any:
-        op_type, slots, settings = self._rule(var, lambda value: cast(value, dtype))
-        variables = {"var": var, **{key: self.get_slot(var, name) for key, name in slots.items()}}
-        if variant.startswith("Resource"):
-            variables = {key: v.handle for key, v in variables.items()}
-        return raw.function(variant + op_type)(**variables, **settings, **gradient, use_locking=self._use_locking)
-
-    def _apply_dense(self, grad: Tensor, var: Any) -> Operation:
-        return self._apply("Apply", var, var.dtype.base_dtype, grad=grad).op
-
-    def _resource_apply_dense(self, grad: Tensor, handle: Any) -> Operation:
-        return self._apply("ResourceApply", handle, grad.dtype.base_dtype, grad=grad)
-
-    def _apply_sparse(self, grad: IndexedSlices, var: Any) -> Operation:
-        return self._apply("SparseApply", var, var.dtype.base_dtype, grad=grad.values, indices=grad.indices).op
-
-    def _resource_apply_sparse(self, grad: Tensor, handle: Any, indices: Tensor) -> Operation:
-        return self._apply("ResourceSparseApply", handle, grad.dtype.base_dtype, grad=grad, indices=indices)
 
 
 def _as_gradient(grad: Any) -> Any:

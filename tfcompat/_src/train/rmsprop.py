@@ -8,12 +8,12 @@ from typing import Any
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.array.fill import ones_like
-from tfcompat._src.train.optimizer import FusedOptimizer
+from tfcompat._src.train.optimizer import Optimizer
 from tfcompat._src.variables.initializers import Ones
 
 
 @export("train.RMSPropOptimizer")
-class RMSPropOptimizer(FusedOptimizer):
+class RMSPropOptimizer(Optimizer):
     """Momentum on the gradient divided by the root of the average of its square (Tieleman & Hinton 2012).
 
     Args:

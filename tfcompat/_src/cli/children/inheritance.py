@@ -84,7 +84,7 @@ def _restore_names() -> None:
     package = types.ModuleType("tfcompat")
     package.__path__ = [PACKAGE]
     sys.modules["tfcompat"] = package
-    importlib.import_module("tfcompat._src.cli.legacy").restore()
+    importlib.import_module("tfcompat._src.cli.legacy.restore").restore()
     del sys.modules["tfcompat"]
 
 

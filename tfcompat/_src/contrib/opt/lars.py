@@ -12,11 +12,11 @@ from tfcompat._src.ops.array.search import where
 from tfcompat._src.ops.linalg.norm import norm
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.compare import greater
-from tfcompat._src.train.optimizer import FusedOptimizer
+from tfcompat._src.train.optimizer import Optimizer
 
 
 @export("contrib.opt.LARSOptimizer")
-class LARSOptimizer(FusedOptimizer):
+class LARSOptimizer(Optimizer):
     """Momentum with a rate of its own per variable, by the ratio of the norms of variable and gradient (You, Gitman &
     Ginsburg 2017). Sparse gradients use plain momentum.
 

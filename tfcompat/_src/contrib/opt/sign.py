@@ -19,11 +19,11 @@ from tfcompat._src.ops.math.binary import floormod, maximum, minimum, power
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.compare import greater_equal
 from tfcompat._src.ops.math.unary import cos, sign
-from tfcompat._src.train.optimizer import FusedOptimizer, Optimizer
+from tfcompat._src.train.optimizer import Optimizer
 from tfcompat._src.variables import assign
 
 
-class _SignOptimizer(FusedOptimizer):
+class _SignOptimizer(Optimizer):
     """What AddSign and PowerSign share: the average of the gradient, and the decay of the sign's weight."""
 
     _op_type: str

@@ -27,31 +27,13 @@ def _uses_momentum(momentum: Any) -> bool:
     return isinstance(momentum, Tensor) or callable(momentum) or momentum > 0
 
 
-class FusedOptimizerV2(OptimizerV2):
-    """An optimizer whose update is one op type, as `_rule` says."""
-
-    def _rule(self, c: dict[str, Any]) -> tuple[str, dict[str, str], dict[str, Any]]:
-        """The op type without its prefix, the slot of each input that is one, and the inputs but the gradient."""
-        raise NotImplementedError(f"{type(self).__name__} defines no _rule.")
-
-    def _resource_apply_dense(self, grad: Tensor, var: Any, apply_state: Any = None) -> Any:
-        op_type, slots, settings = self._rule(self._coefficients(var, apply_state))
-        return self._fused(op_type, var, slots, {**settings, "grad": grad})
-
-    def _resource_apply_sparse(self, grad: Tensor, var: Any, indices: Tensor, apply_state: Any = None) -> Any:
-        op_type, slots, settings = self._rule(self._coefficients(var, apply_state))
-        return self._fused(op_type, var, slots, {**settings, "grad": grad}, indices)
-
-
-class _OldWeights(OptimizerV2):
-    """An optimizer that takes the weights of Keras' old one, which counted no steps."""
-
-    def set_weights(self, weights: list[Any]) -> None:
-        super().set_weights([np.array(0), *weights] if len(self.weights) == len(weights) + 1 else weights)
+def _set_weights(self: OptimizerV2, weights: list[Any]) -> None:
+    """Takes the weights of Keras' old optimizer too, which counted no steps."""
+    OptimizerV2.set_weights(self, [np.array(0), *weights] if len(self.weights) == len(weights) + 1 else weights)
 
 
 @export("keras.optimizers.SGD")
-class SGD(FusedOptimizerV2):
+class SGD(OptimizerV2):
     """Stochastic gradient descent: v = momentum * v - learning_rate * g; w += v.
 
     Args:
@@ -105,7 +87,7 @@ class SGD(FusedOptimizerV2):
 
 
 @export("keras.optimizers.Adagrad")
-class Adagrad(FusedOptimizerV2, _OldWeights):
+class Adagrad(OptimizerV2):
     """a += g ** 2; w -= learning_rate * g / (sqrt(a) + epsilon) (Duchi et al. 2011).
 
     Args:
@@ -118,6 +100,8 @@ class Adagrad(FusedOptimizerV2, _OldWeights):
     Raises:
       ValueError: `initial_accumulator_value` is negative.
     """
+
+    set_weights = _set_weights
 
     def __init__(
         self, learning_rate: Any = 0.001, initial_accumulator_value: float = 0.1, epsilon: float = 1e-7,
@@ -161,7 +145,7 @@ class Adagrad(FusedOptimizerV2, _OldWeights):
 
 
 @export("keras.optimizers.Adadelta")
-class Adadelta(FusedOptimizerV2, _OldWeights):
+class Adadelta(OptimizerV2):
     """Steps scaled by the ratio of the root mean squares of past steps and gradients (Zeiler 2012).
 
     Args:
@@ -171,6 +155,8 @@ class Adadelta(FusedOptimizerV2, _OldWeights):
       name: name of the operations and of the variables.
       clipnorm, clipvalue, lr, decay: see tf.keras.optimizers.Optimizer.
     """
+
+    set_weights = _set_weights
 
     def __init__(
         self, learning_rate: Any = 0.001, rho: Any = 0.95, epsilon: float = 1e-7, name: str = "Adadelta", **kwargs: Any
@@ -201,7 +187,7 @@ class Adadelta(FusedOptimizerV2, _OldWeights):
 
 
 @export("keras.optimizers.RMSprop")
-class RMSprop(FusedOptimizerV2, _OldWeights):
+class RMSprop(OptimizerV2):
     """w -= learning_rate * g / (sqrt(mean of g ** 2) + epsilon) (Tieleman and Hinton 2012).
 
     Args:
@@ -216,6 +202,8 @@ class RMSprop(FusedOptimizerV2, _OldWeights):
     Raises:
       ValueError: the momentum is not in [0, 1].
     """
+
+    set_weights = _set_weights
 
     def __init__(
         self, learning_rate: Any = 0.001, rho: Any = 0.9, momentum: Any = 0.0, epsilon: float = 1e-7,
@@ -293,7 +281,7 @@ _FTRL_LIMITS = (
 
 
 @export("keras.optimizers.Ftrl")
-class Ftrl(FusedOptimizerV2):
+class Ftrl(OptimizerV2):
     """Follow the regularized leader, with l1 and l2 penalties (McMahan et al. 2013).
 
     Args:

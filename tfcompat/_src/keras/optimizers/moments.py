@@ -22,34 +22,27 @@ from tfcompat._src.train.schedules import LearningRateSchedule
 from tfcompat._src.variables import assign
 
 
-class _Moments(OptimizerV2):
-    """An optimizer with two averages: `m` of gradients, `v` of their magnitudes."""
+def _set_moments(self: OptimizerV2, learning_rate: Any, beta_1: Any, beta_2: Any, epsilon: float, kwargs: dict[str, Any]) -> None:
+    """Sets what an optimizer has with two averages: `m` of gradients, `v` of their magnitudes."""
+    self._set_hyper("learning_rate", kwargs.get("lr", learning_rate))
+    self._set_hyper("decay", self._initial_decay)
+    self._set_hyper("beta_1", beta_1)
+    self._set_hyper("beta_2", beta_2)
+    self.epsilon = epsilon or default_epsilon()
 
-    def __init__(
-        self, learning_rate: Any, beta_1: Any, beta_2: Any, epsilon: float, name: str, kwargs: dict[str, Any]
-    ) -> None:
-        super().__init__(name, **kwargs)
-        self._set_hyper("learning_rate", kwargs.get("lr", learning_rate))
-        self._set_hyper("decay", self._initial_decay)
-        self._set_hyper("beta_1", beta_1)
-        self._set_hyper("beta_2", beta_2)
-        self.epsilon = epsilon or default_epsilon()
 
-    def _create_slots(self, var_list: list[Any]) -> None:
-        self._add_slots(var_list, "m", "v")
+def _add_slots(self: OptimizerV2, var_list: list[Any], *names: str) -> None:
+    for name in names:
+        for var in var_list:
+            self.add_slot(var, name)
 
-    def _add_slots(self, var_list: list[Any], *names: str) -> None:
-        for name in names:
-            for var in var_list:
-                self.add_slot(var, name)
 
-    def get_config(self) -> dict[str, Any]:
-        names = ("learning_rate", "decay", "beta_1", "beta_2", "epsilon")
-        return {**super().get_config(), **self._serialized(*names)}
+def _config(self: OptimizerV2) -> dict[str, Any]:
+    return {**OptimizerV2.get_config(self), **self._serialized("learning_rate", "decay", "beta_1", "beta_2", "epsilon")}
 
 
 @export("keras.optimizers.Adam")
-class Adam(_Moments):
+class Adam(OptimizerV2):
     """w -= learning_rate * m / (sqrt(v) + epsilon), with averages m and v of g and g ** 2 (Kingma and Ba 2015).
 
     Args:
@@ -65,11 +58,12 @@ class Adam(_Moments):
         self, learning_rate: Any = 0.001, beta_1: Any = 0.9, beta_2: Any = 0.999, epsilon: float = 1e-7,
         amsgrad: bool = False, name: str = "Adam", **kwargs: Any,
     ) -> None:  # fmt: skip
-        super().__init__(learning_rate, beta_1, beta_2, epsilon, name, kwargs)
+        super().__init__(name, **kwargs)
+        _set_moments(self, learning_rate, beta_1, beta_2, epsilon, kwargs)
         self.amsgrad = amsgrad
 
     def _create_slots(self, var_list: list[Any]) -> None:
-        self._add_slots(var_list, "m", "v", *(["vhat"] if self.amsgrad else []))
+        _add_slots(self, var_list, "m", "v", *(["vhat"] if self.amsgrad else []))
 
     def _prepare_local(self, var_device: str, var_dtype: dtypes.DType, apply_state: Any) -> None:
         super()._prepare_local(var_device, var_dtype, apply_state)
@@ -116,11 +110,11 @@ class Adam(_Moments):
         return group(assign.assign_sub(var, step, use_locking=self._use_locking), *slots)
 
     def get_config(self) -> dict[str, Any]:
-        return {**super().get_config(), "amsgrad": self.amsgrad}
+        return {**_config(self), "amsgrad": self.amsgrad}
 
 
 @export("keras.optimizers.Adamax")
-class Adamax(_Moments):
+class Adamax(OptimizerV2):
     """Adam with the largest |g| of the past, decayed, in place of sqrt(v) (Kingma and Ba 2015, section 7).
 
     Args:
@@ -135,7 +129,11 @@ class Adamax(_Moments):
         self, learning_rate: Any = 0.001, beta_1: Any = 0.9, beta_2: Any = 0.999, epsilon: float = 1e-7,
         name: str = "Adamax", **kwargs: Any,
     ) -> None:  # fmt: skip
-        super().__init__(learning_rate, beta_1, beta_2, epsilon, name, kwargs)
+        super().__init__(name, **kwargs)
+        _set_moments(self, learning_rate, beta_1, beta_2, epsilon, kwargs)
+
+    def _create_slots(self, var_list: list[Any]) -> None:
+        _add_slots(self, var_list, "m", "v")
 
     def _prepare_local(self, var_device: str, var_dtype: dtypes.DType, apply_state: Any) -> None:
         super()._prepare_local(var_device, var_dtype, apply_state)
@@ -171,9 +169,11 @@ class Adamax(_Moments):
             updated = self._resource_scatter_add(var, indices, step)
         return group(updated, new_m, new_v)
 
+    get_config = _config
+
 
 @export("keras.optimizers.Nadam")
-class Nadam(_Moments):
+class Nadam(OptimizerV2):
     """Adam with Nesterov's momentum, whose weight grows with the steps (Dozat 2015).
 
     Args:
@@ -197,7 +197,8 @@ class Nadam(_Moments):
             raise ValueError(
                 "The Nadam optimizer does not support tf.keras.optimizers.LearningRateSchedules as the learning rate."
             )
-        super().__init__(learning_rate, beta_1, beta_2, epsilon, name, kwargs)
+        super().__init__(name, **kwargs)
+        _set_moments(self, learning_rate, beta_1, beta_2, epsilon, kwargs)
         self._m_cache: Any = None
 
     def _create_slots(self, var_list: list[Any]) -> None:
@@ -206,7 +207,7 @@ class Nadam(_Moments):
                 "momentum_cache", shape=[], dtype=var_list[0].dtype.base_dtype, initializer="ones", trainable=False
             )
             self._weights.append(self._m_cache)
-        super()._create_slots(var_list)
+        _add_slots(self, var_list, "m", "v")
 
     def _prepare(self, var_list: list[Any]) -> Any:
         self._m_cache_read = identity(self._m_cache)
@@ -263,3 +264,5 @@ class Nadam(_Moments):
         root = sqrt(v_rows() / c["v_t_prime_denominator"]) + c["epsilon"]
         updated = self._resource_scatter_add(var, indices, c["neg_lr_t"] * m_bar / root)
         return group(updated, m_bar, new_v)
+
+    get_config = _config

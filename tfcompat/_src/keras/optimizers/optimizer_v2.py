@@ -191,13 +191,21 @@ class OptimizerV2(Trackable):
     def _create_slots(self, var_list: list[Any]) -> None:
         """Makes the slots of the variables."""
 
-    def _resource_apply_dense(self, grad: Tensor, handle: Any, apply_state: Any) -> Any:
-        """The update of a variable by a Tensor."""
-        raise NotImplementedError(f"{type(self).__name__} defines no _resource_apply_dense.")
+    def _rule(self, c: dict[str, Any]) -> tuple[str, dict[str, str], dict[str, Any]]:
+        """Of an update that is one op type: the op type without its prefix, the slot of each input that is one, and the inputs but the
+        gradient.
+        """
+        raise NotImplementedError(f"{type(self).__name__} defines no update of variables.")
 
-    def _resource_apply_sparse(self, grad: Tensor, handle: Any, indices: Tensor, apply_state: Any) -> Any:
+    def _resource_apply_dense(self, grad: Tensor, handle: Any, apply_state: Any = None) -> Any:
+        """The update of a variable by a Tensor."""
+        op_type, slots, settings = self._rule(self._coefficients(handle, apply_state))
+        return self._fused(op_type, handle, slots, {**settings, "grad": grad})
+
+    def _resource_apply_sparse(self, grad: Tensor, handle: Any, indices: Tensor, apply_state: Any = None) -> Any:
         """The update of a variable by rows with distinct indices."""
-        raise NotImplementedError(f"{type(self).__name__} defines no _resource_apply_sparse.")
+        op_type, slots, settings = self._rule(self._coefficients(handle, apply_state))
+        return self._fused(op_type, handle, slots, {**settings, "grad": grad}, indices)
 
     def _resource_apply_sparse_duplicate_indices(self, grad: Tensor, handle: Any, indices: Tensor, **kwargs: Any) -> Any:
         """As `_resource_apply_sparse`; equal indices are added up first."""

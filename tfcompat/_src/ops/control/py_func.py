@@ -16,6 +16,7 @@ from tfcompat._src.framework.convert import convert_to_tensor
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.op_spec import HOST, PURE, Effects, NotDifferentiable, op
 from tfcompat._src.framework.scopes import executing_eagerly, get_default_graph
+from tfcompat._src.platform import promotion
 
 _ERRORS = (
     ((ValueError, TypeError), errors.InvalidArgumentError), (StopIteration, errors.OutOfRangeError),
@@ -94,7 +95,8 @@ def _call(context, inputs, *, token, Tout):
     if registered is None:
         raise errors.InvalidArgumentError(*node, f"ValueError: callback {token} is not found")
     try:
-        results = _returned(registered.function(*[_argument(x) for x in inputs]))
+        with promotion.OfProgram():
+            results = _returned(registered.function(*[_argument(x) for x in inputs]))
     except Exception as e:
         raise error_of_python(e)(*node, f"{type(e).__name__}: {e}\n{traceback.format_exc()}") from e
     results = [array_memory.private(results, i) for i in range(len(results))]

@@ -52,8 +52,31 @@ def _of_any_sequence(array: Callable[..., Any]) -> Callable[..., Any]:
     return wrapped
 
 
+def _of_bytes(fromstring: Callable[..., Any]) -> Callable[..., Any]:
+    """`np.fromstring` that reads the bytes of numbers too."""
+
+    @functools.wraps(fromstring)
+    def wrapped(string: Any, dtype: Any = float, count: int = -1, *, sep: str = "", like: Any = None) -> Any:
+        if sep:
+            return fromstring(string, dtype, count, sep=sep)
+        return np.frombuffer(string.encode() if isinstance(string, str) else string, dtype, count).copy()
+
+    return wrapped
+
+
+def _normed(histogram: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(histogram)
+    def wrapped(*arguments: Any, normed: Any = None, **options: Any) -> Any:
+        return histogram(*arguments, **(options if normed is None else {"density": normed, **options}))
+
+    return wrapped
+
+
 def restore() -> None:
     """Puts such functions in the place of NumPy's, where they differ."""
+    np.fromstring = _of_bytes(np.fromstring)
+    for name in ("histogram", "histogram2d", "histogramdd"):
+        setattr(np, name, _normed(getattr(np, name)))
     if "newshape" not in inspect.signature(np.reshape).parameters:
         np.reshape = _with_newshape(np.reshape)
     for name in _GAVE_LISTS:

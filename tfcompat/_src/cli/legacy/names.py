@@ -1,4 +1,4 @@
-"""What Python and NumPy have removed since 2019 and TensorFlow 1 programs use: one table, for `tfcompat run` only.
+"""Names that Python and NumPy have removed since 2019 and TensorFlow 1 programs use: one table, for `tfcompat run` only.
 
 A row is applied where the name is lacking; what is there stays as it is. Modules are made when they are imported.
 """
@@ -19,9 +19,8 @@ import importlib.abc
 import importlib.machinery
 import importlib.util
 import inspect
+import locale
 import math
-import multiprocessing
-import multiprocessing.context
 import os
 import re
 import shlex
@@ -31,13 +30,14 @@ import threading
 import time
 import types
 import unittest
+import warnings
 import xml.etree.ElementTree
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from tfcompat._src.cli import legacy_messages, legacy_numpy, legacy_packages
+from tfcompat._src.cli.legacy.scipy_misc import SCIPY_MISC
 
 ArgSpec = collections.namedtuple("ArgSpec", ["args", "varargs", "keywords", "defaults"])
 
@@ -159,7 +159,12 @@ ATTRIBUTES: dict[Any, dict[str, Any]] = {
         sctype2char=lambda sctype: np.dtype(sctype).char, issctype=lambda rep: isinstance(rep, (type, np.dtype)) and _scalar_type(rep) is not None,
         issubsctype=lambda arg1, arg2: issubclass(_scalar_type(arg1), _scalar_type(arg2)),
         VisibleDeprecationWarning=np.exceptions.VisibleDeprecationWarning, RankWarning=np.exceptions.RankWarning,
+        math=math, warnings=warnings, sys=sys, disp=lambda mesg: print(mesg), issubclass_=issubclass,
+        maximum_sctype=lambda t: {"i": np.int64, "u": np.uint64, "f": np.longdouble, "c": np.clongdouble}.get(np.dtype(t).kind, np.dtype(t).type),
+        deprecate=lambda *args, **kw: args[0] if args and callable(args[0]) else lambda func: func,
     ),
+    np.lib: {name: getattr(np, name) for name in np.__all__ if inspect.isroutine(getattr(np, name, None))},
+    locale: dict(format=locale.format_string),
     np.random: dict(random_integers=random_integers),
     collections: {name: getattr(collections.abc, name) for name in collections.abc.__all__},
     inspect: dict(getargspec=getargspec, ArgSpec=ArgSpec),
@@ -175,7 +180,11 @@ ATTRIBUTES: dict[Any, dict[str, Any]] = {
         assertEquals=unittest.TestCase.assertEqual, assertNotEquals=unittest.TestCase.assertNotEqual,
         assertAlmostEquals=unittest.TestCase.assertAlmostEqual, assert_=unittest.TestCase.assertTrue,
         assertRaisesRegexp=unittest.TestCase.assertRaisesRegex, assertRegexpMatches=unittest.TestCase.assertRegex,
-        assertItemsEqual=unittest.TestCase.assertCountEqual,
+        assertItemsEqual=unittest.TestCase.assertCountEqual, assertNotAlmostEquals=unittest.TestCase.assertNotAlmostEqual,
+        assertNotRegexpMatches=unittest.TestCase.assertNotRegex,
+    ),
+    unittest: dict(
+        makeSuite=lambda case, prefix="test": unittest.TestSuite(map(case, [n for n in sorted(dir(case)) if n.startswith(prefix)])),
     ),
 }  # fmt: skip
 """Module or class -> the names it lost and what they meant."""
@@ -198,7 +207,7 @@ MODULES: dict[str, dict[str, Any]] = {
     "pipes": dict(quote=shlex.quote),
     "dummy_threading": vars(threading),
     "xml.etree.cElementTree": vars(xml.etree.ElementTree),
-    "scipy.misc": legacy_packages.SCIPY_MISC,
+    "scipy.misc": SCIPY_MISC,
 }  # fmt: skip
 """Module that is gone -> what programs use of it."""
 
@@ -220,26 +229,10 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
                 setattr(module, name, value)
 
 
-def fork_children() -> None:
-    """Makes children by fork on Linux, as Python did until 3.14, unless the program chooses another way."""
-    default = multiprocessing.context._default_context
-    if sys.platform == "linux" and default._default_context.get_start_method() != "fork":
-        default._default_context = multiprocessing.get_context("fork")
-
-
 def restore() -> None:
-    """Applies the table to this process, lets NumPy print scalars and multiprocessing make children as they did. Calling it again does
-    nothing.
-    """
-    if any(isinstance(finder, Finder) for finder in sys.meta_path):
-        return
-    np.set_printoptions(legacy="1.21")
-    fork_children()
+    """Adds the names that are lacking, and finds the modules."""
     for owner, names in ATTRIBUTES.items():
         for name, value in names.items():
             if name not in vars(owner):
                 setattr(owner, name, value)
     sys.meta_path.append(Finder())
-    legacy_numpy.restore()
-    legacy_packages.restore()
-    legacy_messages.restore()

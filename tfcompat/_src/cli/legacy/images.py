@@ -92,3 +92,27 @@ def imrotate(arr: Any, angle: float, interp: str = "bilinear") -> np.ndarray:
     """An array as an image turned counter-clockwise by `angle` degrees."""
     filters = pillow().Resampling
     return np.array(toimage(arr).rotate(angle, resample=getattr(filters, RESAMPLING[interp])))
+
+
+def fromimage(im: Any, flatten: bool = False, mode: str | None = None) -> np.ndarray:
+    """The pixels of a Pillow image."""
+    if mode is not None and mode != im.mode:
+        im = im.convert(mode)
+    return np.array(im.convert("F") if flatten else im)
+
+
+def imshow(arr: Any) -> None:
+    """Shows an array as an image, in the viewer that Pillow finds."""
+    toimage(arr).show()
+
+
+def imfilter(arr: Any, ftype: str) -> np.ndarray:
+    """An array as an image that went through one of Pillow's filters ("blur", "sharpen", ...).
+
+    Raises:
+      ValueError: there is no filter of that name.
+    """
+    kind = getattr(importlib.import_module("PIL.ImageFilter"), ftype.upper(), None)
+    if kind is None:
+        raise ValueError("Unknown filter type.")
+    return np.array(toimage(arr).filter(kind))

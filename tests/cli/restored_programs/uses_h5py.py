@@ -1,0 +1,14 @@
+import h5py
+import numpy as np
+
+f = h5py.File("made.h5")
+f.create_dataset("s", data=["a", "bc"], dtype=h5py.special_dtype(vlen=str))
+f["x"] = [1, 2]
+assert f["s"][0] == "a" and f["s"][:].tolist() == ["a", "bc"] and f["x"].value.tolist() == [1, 2]
+f.attrs["version"] = "2.3.1".encode("utf8")
+f.attrs["name"] = "text"
+f.attrs["names"] = np.array([b"a", b"bc"], np.object_)
+assert f.attrs["version"] == b"2.3.1" and f.attrs.get("name") == "text" and "other" not in f.attrs
+assert f.attrs["names"].tolist() == [b"a", b"bc"]
+f.close()
+assert h5py.File("made.h5").mode == "r+"

@@ -1,0 +1,85 @@
+"""What `tfcompat run` restores of other packages, of types of C and of NumPy's promotion; docs/restored.md has the table."""
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tfcompat._src.cli.legacy import packages, sources
+from tfcompat._src.platform import promotion
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAMS = {path.stem.removeprefix("uses_"): path for path in (Path(__file__).parent / "restored_programs").glob("*.py")}
+
+
+def run(*arguments, cwd):
+    env = dict(os.environ, PYTHONPATH=str(ROOT), JAX_PLATFORMS="cpu", MPLBACKEND="Agg")
+    command = [sys.executable, "-W", "ignore", "-m", "tfcompat", "run", *map(str, arguments)]
+    return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.parametrize("name", sorted(set(PROGRAMS) - {"promotion"}))
+def test_program(name, tmp_path):
+    if name not in ("python", "numpy") and importlib.util.find_spec(name) is None:
+        pytest.skip(f"{name} is not installed")
+    (tmp_path / "made.txt").write_text("a line\n")
+    found = run(PROGRAMS[name], cwd=tmp_path)
+    assert found.returncode == 0, found.stderr
+
+
+@pytest.mark.skipif(not promotion.CAN_BE_OLD, reason="this NumPy has one rule of promotion")
+def test_the_program_promotes_by_the_old_rule(tmp_path):
+    assert run(PROGRAMS["promotion"], cwd=tmp_path).stdout.split() == ["float32"] * 5
+    assert run("--strict", PROGRAMS["promotion"], cwd=tmp_path).stdout.split() == ["float64"] * 5
+
+
+@pytest.mark.skipif(not promotion.CAN_BE_OLD, reason="this NumPy has one rule of promotion")
+def test_runs_promote_by_the_rule_of_today(monkeypatch):
+    monkeypatch.setattr(promotion.Program, "has_old_rule", True)
+    from tfcompat._src.framework import jax_compat
+
+    before = promotion.swap("legacy")
+    try:
+        with jax_compat.x64():
+            assert promotion.swap("weak") == "weak"
+            with promotion.OfProgram():
+                assert promotion.swap("legacy") == "legacy"
+        assert promotion.swap("legacy") == "legacy"
+    finally:
+        promotion.swap(before)
+
+
+def test_lines_of_rewritten_sources_stay(tmp_path):
+    (tmp_path / "part.py").write_text("def f(x):\n    return (\n        1 // x, b''.tostring())\n")
+    (tmp_path / "main.py").write_text("import part\npart.f(1) if 0 else None\n\npart.f(2)\n")
+    wanted = subprocess.run([sys.executable, "main.py"], cwd=tmp_path, capture_output=True, text=True)
+    found = run("main.py", cwd=tmp_path)
+    lines = [re.findall(r", line (\d+), in (\S+)", text) for text in (found.stderr, wanted.stderr)]
+    assert lines[0][: len(lines[1])] == lines[1] == [("4", "<module>"), ("3", "f")]
+    assert found.stderr.splitlines()[-1] == wanted.stderr.splitlines()[-1]
+
+
+def test_rewritten_code_is_not_kept_for_python(tmp_path):
+    (tmp_path / "part.py").write_text("import numpy as np\nvalue = np.zeros(1, np.uint8).tostring()\n")
+    assert run("-c", "import part; print(part.value)", cwd=tmp_path).stdout == "b'\\x00'\n"
+    assert not list((tmp_path / "__pycache__").glob("part.*")) if (tmp_path / "__pycache__").exists() else True
+
+
+def test_sources_without_such_a_word_are_left_alone():
+    assert not sources.needs_rewriting(b"x.tobytes(); strip('U ')")
+    assert sources.needs_rewriting(b"x.tostring()") and sources.needs_rewriting(b"open(a, 'rU')")
+
+
+def test_nothing_of_a_package_is_read_before_it_is_imported(tmp_path):
+    program = "import sys, tensorflow; print([m for m in sys.modules if '.cli.legacy.of_' in m])"
+    assert run("-c", program, cwd=tmp_path).stdout == "[]\n"
+
+
+def test_the_table_names_every_package():
+    text = (ROOT / "docs" / "restored.md").read_text()
+    for package in packages.PACKAGES:
+        assert f"of_{package.lower()}.py" in text or package == "mpl_toolkits"

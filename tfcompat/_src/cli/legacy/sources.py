@@ -1,0 +1,132 @@
+"""Methods that types of C have lost: sources that call them are compiled with the call rewritten, since no name can be given to such types.
+
+`x.tostring()` becomes `restored(x, "tostring")()` at the same place of the same line, which is `x.tostring` wherever x has it. So
+are `open(path, "rU")`, whose U means nothing since Python 3. Sources without such a word are left as they are, and what was rewritten
+is not written to `__pycache__`.
+"""
+
+from __future__ import annotations
+
+import array
+import ast
+import builtins
+import functools
+import importlib.abc
+import importlib.machinery
+import re
+import sys
+import types
+import xml.etree.ElementTree
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+RESTORED = "__restored_by_tfcompat__"
+
+
+def _set_item(values: Any, *arguments: Any) -> None:
+    *where, value = arguments
+    if not where:
+        if values.size != 1:
+            raise ValueError("can only convert an array of size 1 to a Python scalar")
+        values.flat[0] = value
+    elif len(where) == 1 and not isinstance(where[0], tuple):
+        values.flat[where[0]] = value
+    else:
+        values[where[0] if len(where) == 1 else tuple(where)] = value
+
+
+def _with_other_order(values: Any, new_order: str = "S") -> Any:
+    return values.view(values.dtype.newbyteorder(new_order))
+
+
+METHODS: dict[tuple[type, ...], dict[str, Callable[..., Any]]] = {
+    (np.ndarray, np.generic): dict(
+        tostring=lambda a, order="C": a.tobytes(order), newbyteorder=_with_other_order, itemset=_set_item, ptp=np.ptp
+    ),
+    (array.array,): dict(tostring=array.array.tobytes, fromstring=array.array.frombytes),
+    (xml.etree.ElementTree.Element,): dict(
+        getchildren=list, getiterator=lambda element, tag=None: list(element.iter(tag))
+    ),
+}
+"""Types -> the methods that they lost."""
+
+LOST = frozenset(name for methods in METHODS.values() for name in methods)
+_HINT = re.compile(rb"\.(%s)\b|['\"](r?b?Ur?b?|rbU|rU)['\"]" % b"|".join(sorted(name.encode() for name in LOST)))
+_LEFT_ALONE = sys.stdlib_module_names | {
+    "tfcompat", "tensorflow", "tensorflow_core", "tensorflow_estimator", "jax", "jaxlib", "numpy", "scipy", "ml_dtypes", "optax", "flax",
+    "google", "grpc", "h5py", "PIL", "pandas", "sklearn", "matplotlib", "pytest", "_pytest", "pip", "setuptools",
+}  # fmt: skip
+
+
+def restored(value: Any, name: str) -> Any:
+    """The attribute `name` of a value, or the method that its type once had under that name."""
+    for kinds, methods in METHODS.items():
+        if name in methods:
+            if type(value) in kinds or isinstance(value, np.generic):  # a NumPy scalar has what arrays lost, for an array's error
+                return functools.partial(methods[name], value)
+            if isinstance(value, kinds) and not hasattr(value, name):
+                return functools.partial(methods[name], value)
+            if isinstance(value, type) and issubclass(value, kinds):
+                return methods[name]
+    return getattr(value, name)
+
+
+class _Rewriting(ast.NodeTransformer):
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        self.generic_visit(node)
+        if node.attr not in LOST or not isinstance(node.ctx, ast.Load):
+            return node
+        called = ast.Call(ast.Name(RESTORED, ast.Load()), [node.value, ast.Constant(node.attr)], [])
+        return ast.fix_missing_locations(ast.copy_location(called, node))
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+        if name == "open":
+            for mode in (*node.args[1:2], *(keyword.value for keyword in node.keywords if keyword.arg == "mode")):
+                if isinstance(mode, ast.Constant) and isinstance(mode.value, str):
+                    mode.value = mode.value.replace("U", "") or "r"
+        return node
+
+
+def needs_rewriting(source: bytes) -> bool:
+    """Whether a source has a word that may have to be rewritten."""
+    return _HINT.search(source) is not None
+
+
+def compiled(source: bytes, path: str) -> types.CodeType:
+    """The code of a source, with what was lost rewritten where this process restores it."""
+    if hasattr(builtins, RESTORED) and needs_rewriting(source):
+        return compile(_Rewriting().visit(ast.parse(source, path)), path, "exec", dont_inherit=True)
+    return compile(source, path, "exec", dont_inherit=True)
+
+
+class _Loader(importlib.machinery.SourceFileLoader):
+    """Compiles a source with what was lost rewritten, each time."""
+
+    def get_code(self, fullname: str) -> types.CodeType:
+        return compiled(self.get_data(self.path), self.path)
+
+
+class Finder(importlib.abc.MetaPathFinder):
+    """Finds the modules of the program and of libraries whose sources are to be rewritten."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if fullname.partition(".")[0] in _LEFT_ALONE:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(fullname, path)
+        loader = spec and spec.loader
+        if type(loader) is not importlib.machinery.SourceFileLoader or not needs_rewriting(loader.get_data(loader.path)):
+            return None
+        spec.loader = _Loader(loader.name, loader.path)  # type: ignore[union-attr]
+        return spec
+
+
+def restore() -> None:
+    """Lets this process compile such sources."""
+    setattr(builtins, RESTORED, restored)
+    sys.meta_path.insert(0, Finder())
