@@ -52,6 +52,7 @@ from tfcompat.contrib import resampler as resampler
 from tfcompat.contrib import rnn as rnn
 from tfcompat.contrib import saved_model as saved_model
 from tfcompat.contrib import seq2seq as seq2seq
+from tfcompat.contrib import session_bundle as session_bundle
 from tfcompat.contrib import signal as signal
 from tfcompat.contrib import slim as slim
 from tfcompat.contrib import solvers as solvers
