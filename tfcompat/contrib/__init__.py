@@ -28,6 +28,7 @@ from tfcompat.contrib import input_pipeline as input_pipeline
 from tfcompat.contrib import integrate as integrate
 from tfcompat.contrib import keras as keras
 from tfcompat.contrib import kernel_methods as kernel_methods
+from tfcompat.contrib import labeled_tensor as labeled_tensor
 from tfcompat.contrib import layers as layers
 from tfcompat.contrib import learn as learn
 from tfcompat.contrib import legacy_seq2seq as legacy_seq2seq

@@ -17,6 +17,8 @@ REAL_MODULES = {
     "tensorflow.contrib.factorization.python.ops.factorization_ops_test_utils": "tfcompat._src.testing.factorization_test_util",
     "tensorflow.contrib.framework.python.ops.prettyprint_ops": "tfcompat._src.contrib.framework.print_op",
     "tensorflow.contrib.integrate.python.ops.odes": "tfcompat._src.contrib.integrate.odes",
+    "tensorflow.contrib.labeled_tensor.python.ops._typecheck": "tfcompat._src.contrib.labeled_tensor.axes",
+    "tensorflow.contrib.labeled_tensor.python.ops.test_util": "tfcompat._src.testing.labeled_tensor_test_util",
     "tensorflow.contrib.layers.python.layers.utils": "tfcompat._src.contrib.layers.utils",
     "tensorflow.contrib.learn.python.learn.estimators._sklearn": "tfcompat._src.contrib.learn.sklearn",
     "tensorflow.contrib.learn.python.learn.estimators.debug": "tfcompat._src.contrib.learn.debug",

@@ -30,7 +30,7 @@ from tfcompat._src.variables.variable import Variable
 FROM_CONTEXT = "__rev_block_lib_default"
 _OTHER_VARIABLES = (
     "The variables used on recompute were different than the variables originally used: the function wrapped with "
-    "@recompute_grad makes a variable scope with a default name, and was called twice in one enclosing scope. Give "
+    "@recompute_grad makes a variable scope with a default name, and has been called twice in the same enclosing scope. Give "
     "each call a variable scope of its own."
 )
 
