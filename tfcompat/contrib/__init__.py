@@ -6,7 +6,9 @@ from tfcompat._src.framework.lacking import lacking as _lacking
 from tfcompat.contrib import autograph as autograph
 from tfcompat.contrib import batching as batching
 from tfcompat.contrib import bayesflow as bayesflow
+from tfcompat.contrib import bigtable as bigtable
 from tfcompat.contrib import checkpoint as checkpoint
+from tfcompat.contrib import cloud as cloud
 from tfcompat.contrib import cluster_resolver as cluster_resolver
 from tfcompat.contrib import compiler as compiler
 from tfcompat.contrib import constrained_optimization as constrained_optimization
@@ -20,14 +22,19 @@ from tfcompat.contrib import eager as eager
 from tfcompat.contrib import estimator as estimator
 from tfcompat.contrib import factorization as factorization
 from tfcompat.contrib import feature_column as feature_column
+from tfcompat.contrib import ffmpeg as ffmpeg
 from tfcompat.contrib import framework as framework
+from tfcompat.contrib import fused_conv as fused_conv
 from tfcompat.contrib import graph_editor as graph_editor
 from tfcompat.contrib import grid_rnn as grid_rnn
+from tfcompat.contrib import ignite as ignite
 from tfcompat.contrib import image as image
 from tfcompat.contrib import input_pipeline as input_pipeline
 from tfcompat.contrib import integrate as integrate
+from tfcompat.contrib import kafka as kafka
 from tfcompat.contrib import keras as keras
 from tfcompat.contrib import kernel_methods as kernel_methods
+from tfcompat.contrib import kinesis as kinesis
 from tfcompat.contrib import labeled_tensor as labeled_tensor
 from tfcompat.contrib import layers as layers
 from tfcompat.contrib import learn as learn
@@ -39,6 +46,7 @@ from tfcompat.contrib import memory_stats as memory_stats
 from tfcompat.contrib import metrics as metrics
 from tfcompat.contrib import mixed_precision as mixed_precision
 from tfcompat.contrib import model_pruning as model_pruning
+from tfcompat.contrib import nearest_neighbor as nearest_neighbor
 from tfcompat.contrib import nn as nn
 from tfcompat.contrib import opt as opt
 from tfcompat.contrib import optimizer_v2 as optimizer_v2
@@ -49,8 +57,10 @@ from tfcompat.contrib import quantize as quantize
 from tfcompat.contrib import receptive_field as receptive_field
 from tfcompat.contrib import recurrent as recurrent
 from tfcompat.contrib import reduce_slice_ops as reduce_slice_ops
+from tfcompat.contrib import remote_fused_graph as remote_fused_graph
 from tfcompat.contrib import resampler as resampler
 from tfcompat.contrib import rnn as rnn
+from tfcompat.contrib import rpc as rpc
 from tfcompat.contrib import saved_model as saved_model
 from tfcompat.contrib import seq2seq as seq2seq
 from tfcompat.contrib import session_bundle as session_bundle
@@ -63,6 +73,7 @@ from tfcompat.contrib import stateless as stateless
 from tfcompat.contrib import summary as summary
 from tfcompat.contrib import tensor_forest as tensor_forest
 from tfcompat.contrib import tensorboard as tensorboard
+from tfcompat.contrib import tensorrt as tensorrt
 from tfcompat.contrib import testing as testing
 from tfcompat.contrib import text as text
 from tfcompat.contrib import tfprof as tfprof

@@ -55,7 +55,9 @@ from tfcompat.contrib.learn import datasets as datasets
 from tfcompat.contrib.learn import graph_actions as graph_actions
 from tfcompat.contrib.learn import io as io
 from tfcompat.contrib.learn import learn_runner as learn_runner
+from tfcompat.contrib.learn import models as models
 from tfcompat.contrib.learn import monitors as monitors
+from tfcompat.contrib.learn import ops as ops
 from tfcompat.contrib.learn import preprocessing as preprocessing
 from tfcompat.contrib.learn import utils as utils
 

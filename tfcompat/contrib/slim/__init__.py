@@ -148,6 +148,7 @@ from tfcompat.contrib.slim import dataset as dataset
 from tfcompat.contrib.slim import dataset_data_provider as dataset_data_provider
 from tfcompat.contrib.slim import evaluation as evaluation
 from tfcompat.contrib.slim import learning as learning
+from tfcompat.contrib.slim import loader as loader
 from tfcompat.contrib.slim import losses as losses
 from tfcompat.contrib.slim import metrics as metrics
 from tfcompat.contrib.slim import model_analyzer as model_analyzer
