@@ -50,8 +50,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def exec_module(self, module: types.ModuleType) -> None:
         name = module.__name__
-        inner = name.startswith("tfcompat.") and not name.endswith("_pb2")
-        found = internal_module(_of_tensorflow(name)) if inner else find(_of_tensorflow(name))
+        found = internal_module(_of_tensorflow(name)) if name.startswith("tfcompat.") else find(name)
         if found is not None:
             sys.modules[name] = found
 

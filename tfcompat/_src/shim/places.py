@@ -36,6 +36,7 @@ REAL_MODULES = {
     "tensorflow.contrib.learn.python.learn.learn_io": "tfcompat.contrib.learn.io",
     "tensorflow.contrib.learn.python.learn.learn_io.data_feeder": "tfcompat._src.contrib.learn.data_feeder",
     "tensorflow.contrib.learn.python.learn.learn_io.generator_io": "tfcompat._src.contrib.learn.generator_io",
+    "tensorflow.contrib.learn.python.learn.learn_io.graph_io": "tfcompat._src.contrib.learn.graph_io",
     "tensorflow.contrib.learn.python.learn.learn_io.pandas_io": "tfcompat._src.contrib.learn.pandas_io",
     "tensorflow.contrib.learn.python.learn.learn_runner": "tfcompat._src.contrib.learn.learn_runner",
     "tensorflow.contrib.learn.python.learn.metric_spec": "tfcompat._src.contrib.learn.metric_spec",

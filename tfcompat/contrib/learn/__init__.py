@@ -22,6 +22,13 @@ from tfcompat._src.contrib.learn.graph_actions import infer as infer
 from tfcompat._src.contrib.learn.graph_actions import run_feeds as run_feeds
 from tfcompat._src.contrib.learn.graph_actions import run_n as run_n
 from tfcompat._src.contrib.learn.graph_actions import train as train
+from tfcompat._src.contrib.learn.graph_io import read_batch_examples as read_batch_examples
+from tfcompat._src.contrib.learn.graph_io import read_batch_features as read_batch_features
+from tfcompat._src.contrib.learn.graph_io import read_batch_record_features as read_batch_record_features
+from tfcompat._src.contrib.learn.graph_io import read_keyed_batch_examples as read_keyed_batch_examples
+from tfcompat._src.contrib.learn.graph_io import read_keyed_batch_examples_shared_queue as read_keyed_batch_examples_shared_queue
+from tfcompat._src.contrib.learn.graph_io import read_keyed_batch_features as read_keyed_batch_features
+from tfcompat._src.contrib.learn.graph_io import read_keyed_batch_features_shared_queue as read_keyed_batch_features_shared_queue
 from tfcompat._src.contrib.learn.head import Head as Head
 from tfcompat._src.contrib.learn.head import no_op_train_fn as no_op_train_fn
 from tfcompat._src.contrib.learn.heads import binary_svm_head as binary_svm_head

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -15,35 +16,36 @@ from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.composed.masks import boolean_mask
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.parsing.functions import parse_example
-from tfcompat._src.ops.queues.queues import FIFOQueue
+from tfcompat._src.ops.queues.queue import FIFOQueue
 from tfcompat._src.ops.queues.readers import TFRecordReader
-from tfcompat._src.platform import gfile
+from tfcompat._src.platform.gfile import get_matching_files as Glob
 from tfcompat._src.summary.summary import scalar
 from tfcompat._src.train.input_batching import batch_join, shuffle_batch_join
 from tfcompat._src.train.input_producers import string_input_producer
 from tfcompat._src.train.queue_runner import QueueRunner, add_queue_runner
 
 KEY_FEATURE_NAME = "__key__"
+this_module = export("contrib.learn.io.graph_io")(sys.modules[__name__])
+
+
+def _get_file_names(file_pattern: Any, randomize_input: bool) -> list[str]:
+    """The files of a pattern or of a list of patterns, sorted unless they are shuffled."""
+    patterns = file_pattern if isinstance(file_pattern, list) else [file_pattern]
+    if not patterns:
+        raise ValueError("No files given to dequeue_examples.")
+    found = [path for pattern in patterns for path in Glob(pattern)]
+    if not found:
+        raise ValueError(f"No files match {file_pattern}.")
+    return found if randomize_input else sorted(found)
 
 
 class _Source(NamedTuple):
-    """Which files are read, how often and in what order."""
+    """How often files are read, in what order, and whether workers share the list of them."""
 
-    file_pattern: Any
     randomize_input: bool
     num_epochs: int | None
     seed: int | None
     shared: bool = False
-
-    def files(self) -> list[str]:
-        """The files of the patterns, sorted unless they are shuffled."""
-        patterns = self.file_pattern if isinstance(self.file_pattern, list) else [self.file_pattern]
-        if not patterns:
-            raise ValueError("No files given to dequeue_examples.")
-        found = [path for pattern in patterns for path in gfile.get_matching_files(pattern)]
-        if not found:
-            raise ValueError(f"No files match {self.file_pattern}.")
-        return found if self.randomize_input else sorted(found)
 
     def queue(self, files: list[str], name: str) -> Any:
         """The queue of paths, or one that takes them from a list shared by all workers."""
@@ -84,8 +86,8 @@ def _read_keyed_batch_examples_helper(
     parse_fn: Callable | None = None, setup_shared_queue: bool = False, name: str | None = None, seed: int | None = None,
 ) -> Any:  # fmt: skip
     """Keys and examples in batches; `filter_fn(keys, examples)` says which are kept."""
-    source = _Source(file_pattern, randomize_input, num_epochs, seed, setup_shared_queue)
-    files = source.files()
+    source = _Source(randomize_input, num_epochs, seed, setup_shared_queue)
+    files = _get_file_names(file_pattern, randomize_input)
     _check_sizes(batch_size, queue_capacity, read_batch_size, num_threads, num_epochs)
     with name_scope(name, "read_batch_examples", [file_pattern]) as scope:
         with name_scope("file_name_queue") as queue_scope:

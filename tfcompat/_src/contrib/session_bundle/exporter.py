@@ -21,7 +21,7 @@ from tfcompat._src.proto.messages import GraphDef
 from tfcompat._src.train.saver import Saver
 from tfcompat._src.train.training_util import global_step
 
-MANIFEST = "tensorflow.serving."
+manifest_pb2 = export("contrib.session_bundle.manifest_pb2")(pool.module("tensorflow/contrib/session_bundle/manifest.proto"))
 
 
 @export("contrib.session_bundle.exporter.gfile_copy_callback")
@@ -40,14 +40,10 @@ def gfile_copy_callback(files_to_copy: dict[Any, Any], export_dir_path: Any) -> 
         gfile.copy(source, target, overwrite=True)
 
 
-def _signature() -> Any:
-    return pool.message(MANIFEST + "Signature")()
-
-
 @export("contrib.session_bundle.exporter.regression_signature")
 def regression_signature(input_tensor: Tensor, output_tensor: Tensor) -> Any:
     """The Signature message of a regression with these two Tensors."""
-    signature = _signature()
+    signature = manifest_pb2.Signature()
     signature.regression_signature.input.tensor_name = input_tensor.name
     signature.regression_signature.output.tensor_name = output_tensor.name
     return signature
@@ -58,7 +54,7 @@ def classification_signature(
     input_tensor: Tensor, classes_tensor: Tensor | None = None, scores_tensor: Tensor | None = None
 ) -> Any:
     """The Signature message of a classification with these Tensors."""
-    signature = _signature()
+    signature = manifest_pb2.Signature()
     signature.classification_signature.input.tensor_name = input_tensor.name
     if classes_tensor is not None:
         signature.classification_signature.classes.tensor_name = classes_tensor.name
@@ -70,7 +66,7 @@ def classification_signature(
 @export("contrib.session_bundle.exporter.generic_signature")
 def generic_signature(name_tensor_map: dict[str, Tensor]) -> Any:
     """The Signature message of a dict from names to Tensors."""
-    signature = _signature()
+    signature = manifest_pb2.Signature()
     for name, tensor in name_tensor_map.items():
         signature.generic_signature.map[name].tensor_name = tensor.name
     return signature
@@ -153,14 +149,14 @@ class Exporter:
             if not isinstance(init_op, Operation):
                 raise TypeError(f"init_op needs to be an Operation: {init_op}")
             add_to_collection(constants.INIT_OP_KEY, init_op)
-        signatures = pool.message(MANIFEST + "Signatures")()
+        signatures = manifest_pb2.Signatures()
         if default_graph_signature:
             signatures.default_signature.CopyFrom(default_graph_signature)
         for name, signature in (named_graph_signatures or {}).items():
             signatures.named_signatures[name].CopyFrom(signature)
         _add_message(constants.SIGNATURES_KEY, signatures)
         for name, tensor in assets:
-            asset = pool.message(MANIFEST + "AssetFile")(filename=name.decode())
+            asset = manifest_pb2.AssetFile(filename=name.decode())
             asset.tensor_binding.tensor_name = tensor.name
             _add_message(constants.ASSETS_KEY, asset)
         self._assets_callback = assets_callback

@@ -6,10 +6,10 @@ import os
 from typing import Any
 
 from tfcompat._src.contrib.session_bundle import constants
+from tfcompat._src.contrib.session_bundle.exporter import manifest_pb2
 from tfcompat._src.framework.export import export
 from tfcompat._src.framework.scopes import get_collection, reset_default_graph
 from tfcompat._src.platform import file_io, gfile
-from tfcompat._src.proto import pool
 from tfcompat._src.proto.messages import GraphDef, MetaGraphDef
 from tfcompat._src.runtime.session import Session
 from tfcompat._src.train.saver import import_meta_graph
@@ -86,7 +86,7 @@ def _asset_paths(export_dir: str, collections: Any) -> dict[str, str]:
     """The path of each asset, by the name of the tensor that it is fed to."""
     found = {}
     for packed in collections[constants.ASSETS_KEY].any_list.value if constants.ASSETS_KEY in collections else ():
-        asset = pool.message("tensorflow.serving.AssetFile")()
+        asset = manifest_pb2.AssetFile()
         packed.Unpack(asset)
         found[asset.tensor_binding.tensor_name] = os.path.join(export_dir, constants.ASSETS_DIRECTORY, asset.filename)
     return found
