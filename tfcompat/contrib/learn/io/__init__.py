@@ -3,7 +3,9 @@
 import importlib as _importlib
 
 from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.contrib.learn.data_feeder import this_module as data_feeder
 from tfcompat._src.contrib.learn.generator_io import generator_input_fn as generator_input_fn
+from tfcompat._src.contrib.learn.generator_io import this_module as generator_io
 from tfcompat._src.contrib.learn.graph_io import this_module as graph_io
 from tfcompat._src.contrib.learn.graph_io import queue_parsed_features as queue_parsed_features
 from tfcompat._src.contrib.learn.graph_io import read_batch_examples as read_batch_examples
@@ -22,6 +24,7 @@ from tfcompat._src.contrib.learn.pandas_io import extract_pandas_labels as extra
 from tfcompat._src.contrib.learn.pandas_io import extract_pandas_matrix as extract_pandas_matrix
 from tfcompat._src.contrib.learn.pandas_io import numpy_input_fn as numpy_input_fn
 from tfcompat._src.contrib.learn.pandas_io import pandas_input_fn as pandas_input_fn
+from tfcompat._src.contrib.learn.pandas_io import this_module as pandas_io
 
 _LAZY = {
 }
