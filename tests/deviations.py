@@ -37,6 +37,11 @@ CASES: dict[str, dict[str, str]] = {
         for name in ("sgd", "adam_clipped", "momentum_summaries", "multipliers")
     },
     **{f"contrib_nets/{name}": {"roundtrip": SET_SHAPES} for name in ("bow_encoder", "odeint", "odeint_fixed")},
+    **{f"rnn_estimator/{name}": {"roundtrip": SET_SHAPES} for name in ("classifier_eval", "classifier_infer", "estimator_cell_fn")},
+    **{
+        f"rnn_estimator/classifier_{name}": {"nodes": GRADIENT_NODES, "roundtrip": SET_SHAPES}
+        for name in ("train", "context", "gru")
+    },
     "contrib_nets/scaled_softplus": {"roundtrip": FUNCTION_SHAPE},
     "sparse/transpose_fed": {"nodes": KNOWN_SIZE},
     "sparse/safe_lookup_weights": {"roundtrip": SET_SHAPES},

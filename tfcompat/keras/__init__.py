@@ -26,6 +26,7 @@ from tfcompat.keras import utils as utils
 from tfcompat.keras import wrappers as wrappers
 
 _LAZY = {
+    "applications": "tfcompat.keras.applications",
 }
 
 

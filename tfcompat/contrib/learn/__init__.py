@@ -22,6 +22,13 @@ from tfcompat._src.contrib.learn.graph_actions import infer as infer
 from tfcompat._src.contrib.learn.graph_actions import run_feeds as run_feeds
 from tfcompat._src.contrib.learn.graph_actions import run_n as run_n
 from tfcompat._src.contrib.learn.graph_actions import train as train
+from tfcompat._src.contrib.learn.graph_io import read_batch_examples as read_batch_examples
+from tfcompat._src.contrib.learn.graph_io import read_batch_features as read_batch_features
+from tfcompat._src.contrib.learn.graph_io import read_batch_record_features as read_batch_record_features
+from tfcompat._src.contrib.learn.graph_io import read_keyed_batch_examples as read_keyed_batch_examples
+from tfcompat._src.contrib.learn.graph_io import read_keyed_batch_examples_shared_queue as read_keyed_batch_examples_shared_queue
+from tfcompat._src.contrib.learn.graph_io import read_keyed_batch_features as read_keyed_batch_features
+from tfcompat._src.contrib.learn.graph_io import read_keyed_batch_features_shared_queue as read_keyed_batch_features_shared_queue
 from tfcompat._src.contrib.learn.head import Head as Head
 from tfcompat._src.contrib.learn.head import no_op_train_fn as no_op_train_fn
 from tfcompat._src.contrib.learn.heads import binary_svm_head as binary_svm_head
@@ -55,7 +62,9 @@ from tfcompat.contrib.learn import datasets as datasets
 from tfcompat.contrib.learn import graph_actions as graph_actions
 from tfcompat.contrib.learn import io as io
 from tfcompat.contrib.learn import learn_runner as learn_runner
+from tfcompat.contrib.learn import models as models
 from tfcompat.contrib.learn import monitors as monitors
+from tfcompat.contrib.learn import ops as ops
 from tfcompat.contrib.learn import preprocessing as preprocessing
 from tfcompat.contrib.learn import utils as utils
 

@@ -96,6 +96,9 @@ from tfcompat._src.contrib.layers.functions import one_hot_encoding as one_hot_e
 from tfcompat._src.contrib.layers.functions import sequence_to_images as sequence_to_images
 from tfcompat._src.contrib.layers.functions import softmax as softmax
 from tfcompat._src.contrib.layers.functions import spatial_softmax as spatial_softmax
+from tfcompat._src.contrib.layers.gdn import GDN as GDN
+from tfcompat._src.contrib.layers.gdn import gdn as gdn
+from tfcompat._src.contrib.layers.gradient_scale import scale_gradient as scale_gradient
 from tfcompat._src.contrib.layers.initializers import variance_scaling_initializer as variance_scaling_initializer
 from tfcompat._src.contrib.layers.initializers import xavier_initializer as xavier_initializer
 from tfcompat._src.contrib.layers.initializers import xavier_initializer as xavier_initializer_conv2d
@@ -114,11 +117,14 @@ from tfcompat._src.contrib.layers.pooling import max_pool3d as max_pool3d
 from tfcompat._src.contrib.layers.pooling import pool as pool
 from tfcompat._src.contrib.layers.real_valued_columns import bucketized_column as bucketized_column
 from tfcompat._src.contrib.layers.real_valued_columns import real_valued_column as real_valued_column
+from tfcompat._src.contrib.layers.recompute import recompute_grad as recompute_grad
 from tfcompat._src.contrib.layers.regularizers import apply_regularization as apply_regularization
 from tfcompat._src.contrib.layers.regularizers import l1_l2_regularizer as l1_l2_regularizer
 from tfcompat._src.contrib.layers.regularizers import l1_regularizer as l1_regularizer
 from tfcompat._src.contrib.layers.regularizers import l2_regularizer as l2_regularizer
 from tfcompat._src.contrib.layers.regularizers import sum_regularizer as sum_regularizer
+from tfcompat._src.contrib.layers.rev_block import RevBlock as RevBlock
+from tfcompat._src.contrib.layers.rev_block import rev_block as rev_block
 from tfcompat._src.contrib.layers.scattered_embedding import scattered_embedding_lookup as scattered_embedding_lookup
 from tfcompat._src.contrib.layers.scattered_embedding import scattered_embedding_lookup_sparse as scattered_embedding_lookup_sparse
 from tfcompat._src.contrib.layers.sparse_feature_cross import sparse_feature_cross as sparse_feature_cross
@@ -142,6 +148,7 @@ from tfcompat.contrib.slim import dataset as dataset
 from tfcompat.contrib.slim import dataset_data_provider as dataset_data_provider
 from tfcompat.contrib.slim import evaluation as evaluation
 from tfcompat.contrib.slim import learning as learning
+from tfcompat.contrib.slim import loader as loader
 from tfcompat.contrib.slim import losses as losses
 from tfcompat.contrib.slim import metrics as metrics
 from tfcompat.contrib.slim import model_analyzer as model_analyzer

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -17,8 +18,11 @@ from tfcompat._src.contrib.learn.pandas_io import (
     pd,
 )  # fmt: skip
 from tfcompat._src.framework import dtypes
+from tfcompat._src.framework.export import export
 from tfcompat._src.ops.array.constant import placeholder
 from tfcompat._src.platform import logging
+
+this_module = export("contrib.learn.io.data_feeder")(sys.modules[__name__])
 
 
 def _each(fn: Callable, value: Any, *others: Any) -> Any:

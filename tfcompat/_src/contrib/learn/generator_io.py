@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Container
 from types import FunctionType, GeneratorType
 from typing import Any
 
 from tfcompat._src.estimator.inputs.feeding_functions import _enqueue_data
 from tfcompat._src.framework.export import export
+
+this_module = export("contrib.learn.io.generator_io")(sys.modules[__name__])
 
 
 def _checked_targets(target_key: Any, keys: list[str]) -> list[str] | None:

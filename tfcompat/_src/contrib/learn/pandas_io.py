@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,8 @@ from tfcompat._src.estimator.inputs import pandas_io as core
 from tfcompat._src.estimator.inputs.feeding_functions import HAS_PANDAS as _HAS_PANDAS
 from tfcompat._src.estimator.inputs.feeding_functions import pd
 from tfcompat._src.framework.export import export
+
+this_module = export("contrib.learn.io.pandas_io")(sys.modules[__name__])
 
 HAS_PANDAS = export("contrib.learn.io.HAS_PANDAS")(_HAS_PANDAS)
 _NUMBERS = frozenset((

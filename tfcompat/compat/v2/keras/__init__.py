@@ -26,6 +26,7 @@ _LAZY = {
     "Input": "tfcompat.keras:Input",
     "Model": "tfcompat.keras:Model",
     "Sequential": "tfcompat.keras:Sequential",
+    "applications": "tfcompat.compat.v2.keras.applications",
 }
 
 

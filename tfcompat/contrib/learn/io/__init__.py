@@ -3,7 +3,18 @@
 import importlib as _importlib
 
 from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.contrib.learn.data_feeder import this_module as data_feeder
 from tfcompat._src.contrib.learn.generator_io import generator_input_fn as generator_input_fn
+from tfcompat._src.contrib.learn.generator_io import this_module as generator_io
+from tfcompat._src.contrib.learn.graph_io import this_module as graph_io
+from tfcompat._src.contrib.learn.graph_io import queue_parsed_features as queue_parsed_features
+from tfcompat._src.contrib.learn.graph_io import read_batch_examples as read_batch_examples
+from tfcompat._src.contrib.learn.graph_io import read_batch_features as read_batch_features
+from tfcompat._src.contrib.learn.graph_io import read_batch_record_features as read_batch_record_features
+from tfcompat._src.contrib.learn.graph_io import read_keyed_batch_examples as read_keyed_batch_examples
+from tfcompat._src.contrib.learn.graph_io import read_keyed_batch_examples_shared_queue as read_keyed_batch_examples_shared_queue
+from tfcompat._src.contrib.learn.graph_io import read_keyed_batch_features as read_keyed_batch_features
+from tfcompat._src.contrib.learn.graph_io import read_keyed_batch_features_shared_queue as read_keyed_batch_features_shared_queue
 from tfcompat._src.contrib.learn.pandas_io import HAS_DASK as HAS_DASK
 from tfcompat._src.contrib.learn.pandas_io import HAS_PANDAS as HAS_PANDAS
 from tfcompat._src.contrib.learn.pandas_io import extract_dask_data as extract_dask_data
@@ -13,6 +24,7 @@ from tfcompat._src.contrib.learn.pandas_io import extract_pandas_labels as extra
 from tfcompat._src.contrib.learn.pandas_io import extract_pandas_matrix as extract_pandas_matrix
 from tfcompat._src.contrib.learn.pandas_io import numpy_input_fn as numpy_input_fn
 from tfcompat._src.contrib.learn.pandas_io import pandas_input_fn as pandas_input_fn
+from tfcompat._src.contrib.learn.pandas_io import this_module as pandas_io
 
 _LAZY = {
 }
