@@ -14,8 +14,8 @@ import pytest
 from google.protobuf import json_format, text_format
 from google.protobuf.descriptor import FieldDescriptor
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework import tensor_proto as tensors
+from tfcompat._src.base import dtypes
+from tfcompat._src.graph import tensor_proto as tensors
 from tfcompat._src.proto import definitions, messages, pool
 
 GOLDEN = pathlib.Path(__file__).parent / "golden" / "proto"

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tfcompat._src import namespaces
-from tfcompat._src.framework import op_spec
+from tfcompat._src.graph import op_spec
 
 ROOT = pathlib.Path(namespaces.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))

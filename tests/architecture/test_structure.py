@@ -10,7 +10,8 @@ import tomllib
 import pytest
 
 from tfcompat._src import namespaces
-from tfcompat._src.framework import jax_compat, op_spec, signature
+from tfcompat._src.base import jax_compat
+from tfcompat._src.graph import op_spec, signature
 
 ROOT = pathlib.Path(namespaces.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
@@ -80,7 +81,7 @@ PRIVATE = re.compile(r"^jaxlib\.|\b(interpreters|extend)\b|\._(?!_version)")
 @pytest.mark.parametrize("path", [p for p in FILES if p.name != "jax_compat.py"], ids=lambda p: str(p.relative_to(ROOT)))
 def test_private_names_of_jax_stand_in_one_file(path):
     found = {name for name in private_names_of_jax(ast.parse(path.read_text())) if not name.startswith("jaxlib.__")}
-    assert not found, "framework/jax_compat.py has what JAX makes no promise about"
+    assert not found, "base/jax_compat.py has what JAX makes no promise about"
 
 
 def test_private_names_of_jax_are_seen():

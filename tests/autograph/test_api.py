@@ -10,8 +10,8 @@ import pytest
 
 import tfcompat as tf
 from tfcompat._src.autograph import conversion, options
+from tfcompat._src.base.autograph_status import Status, control_status_ctx
 from tfcompat._src.eager.mode import eager_mode
-from tfcompat._src.framework.autograph_status import Status, control_status_ctx
 
 Feature = tf.autograph.experimental.Feature
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import tfcompat as tf
+from tfcompat._src.base import errors
 from tfcompat._src.checkpoint.reader import CheckpointReader
-from tfcompat._src.framework import errors
 from tfcompat._src.train.saver_builder import BaseSaverBuilder
 
 WRITER = os.path.join(os.path.dirname(__file__), "save_forever.py")

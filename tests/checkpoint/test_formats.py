@@ -9,9 +9,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from tfcompat._src.base import dtypes, errors
 from tfcompat._src.checkpoint import bundle_writer, slices, v1_writer
 from tfcompat._src.checkpoint.reader import CheckpointReader
-from tfcompat._src.framework import dtypes, errors
 
 HERE = pathlib.Path(__file__).parent
 GOLDEN = HERE.parent / "golden" / "checkpoint"

@@ -9,8 +9,8 @@ import time
 
 import pytest
 
+from tfcompat._src.base import jax_compat
 from tfcompat._src.cli import program_cache
-from tfcompat._src.framework import jax_compat
 
 PROGRAM = """
 import tensorflow as tf

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tfcompat._src.base import promotion
 from tfcompat._src.cli.legacy import packages, sources
-from tfcompat._src.platform import promotion
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = {path.stem.removeprefix("uses_"): path for path in (Path(__file__).parent / "restored_programs").glob("*.py")}
@@ -40,7 +40,7 @@ def test_the_program_promotes_by_the_old_rule(tmp_path):
 @pytest.mark.skipif(not promotion.CAN_BE_OLD, reason="this NumPy has one rule of promotion")
 def test_runs_promote_by_the_rule_of_today(monkeypatch):
     monkeypatch.setattr(promotion.Program, "has_old_rule", True)
-    from tfcompat._src.framework import jax_compat
+    from tfcompat._src.base import jax_compat
 
     before = promotion.swap("legacy")
     try:

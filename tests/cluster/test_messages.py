@@ -7,8 +7,8 @@ import pathlib
 import numpy as np
 import pytest
 
+from tfcompat._src.base import dtypes, errors
 from tfcompat._src.cluster import wire
-from tfcompat._src.framework import dtypes, errors
 from tfcompat._src.proto import messages, pool
 
 TRAFFIC = json.loads((pathlib.Path(__file__).parents[1] / "golden" / "cluster_traffic.json").read_text())

@@ -3,9 +3,9 @@
 import pytest
 
 import tfcompat as tf
+from tfcompat._src.base.device import DeviceSpec
 from tfcompat._src.cluster import part_order
 from tfcompat._src.cluster.graph_partition import GraphPartition
-from tfcompat._src.framework.device import DeviceSpec
 
 PS, WORKER = "/job:ps/replica:0/task:0", "/job:worker/replica:0/task:0"
 ON_PS, ON_WORKER = (lambda: tf.device("/job:ps/task:0")), (lambda: tf.device("/job:worker/task:0"))

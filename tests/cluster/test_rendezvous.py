@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
+from tfcompat._src.base import errors, run_limits
 from tfcompat._src.cluster.rendezvous import Arrived, Key, Steps, parse_key
-from tfcompat._src.framework import errors, run_limits
 
 
 def test_a_key_is_written_as_the_real_program_does():

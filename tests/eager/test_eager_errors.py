@@ -5,7 +5,7 @@ import pytest
 
 import tfcompat as tf
 from tfcompat._src.eager.mode import eager_mode
-from tfcompat._src.framework import raw
+from tfcompat._src.nodes import raw
 from tfcompat._src.ops.flow import list_functions as lists
 
 INVALID = tf.errors.InvalidArgumentError

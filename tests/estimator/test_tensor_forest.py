@@ -6,7 +6,7 @@ import pytest
 import tfcompat as tf
 from tfcompat._src.contrib.tensor_forest import random_forest, tensor_forest
 from tfcompat._src.contrib.tensor_forest.growth import hashed_order
-from tfcompat._src.framework import raw
+from tfcompat._src.nodes import raw
 from tfcompat._src.variables import resources
 
 X = np.random.RandomState(1).rand(200, 3).astype(np.float32)

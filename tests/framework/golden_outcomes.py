@@ -6,7 +6,7 @@ from pathlib import Path
 
 from oracle import framework_expressions
 
-from tfcompat._src.framework import device, dtypes, nest, tensor_shape
+from tfcompat._src.base import device, dtypes, nest, tensor_shape
 
 GOLDEN = Path(__file__).resolve().parent.parent / "golden" / "framework"
 

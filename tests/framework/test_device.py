@@ -4,8 +4,8 @@ import pytest
 from framework.golden_outcomes import found, recorded
 
 import tfcompat as tf
-from tfcompat._src.framework import device
-from tfcompat._src.framework.device import DeviceSpecV1, DeviceSpecV2
+from tfcompat._src.base import device
+from tfcompat._src.base.device import DeviceSpecV1, DeviceSpecV2
 
 
 @pytest.mark.parametrize("expression, expected", recorded("device"))

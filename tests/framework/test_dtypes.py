@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from framework.golden_outcomes import found, recorded
 
-from tfcompat._src.framework import dtypes
+from tfcompat._src.base import dtypes
 
 
 @pytest.mark.parametrize("expression, expected", recorded("dtypes"))

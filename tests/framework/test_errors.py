@@ -3,7 +3,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tfcompat._src.framework import errors
+from tfcompat._src.base import errors
 
 # google/rpc/code.proto
 CODES = {

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from framework.golden_outcomes import found, recorded
 
-from tfcompat._src.framework import dtypes, nest, tensor_spec, type_spec
-from tfcompat._src.framework.composite_tensor import CompositeTensor
+from tfcompat._src.base import dtypes, nest
+from tfcompat._src.base.composite_tensor import CompositeTensor
+from tfcompat._src.nodes import tensor_spec, type_spec
 
 
 class PairSpec(type_spec.TypeSpec):

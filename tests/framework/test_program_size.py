@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from jax import lax
 
-from tfcompat._src.framework import jax_compat
+from tfcompat._src.base import jax_compat
 
 X = np.zeros((300, 400), np.float32)
 

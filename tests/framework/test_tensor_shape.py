@@ -1,8 +1,8 @@
 import pytest
 from framework.golden_outcomes import found, recorded
 
-from tfcompat._src.framework import tensor_shape
-from tfcompat._src.framework.tensor_shape import Dimension, TensorShape
+from tfcompat._src.base import tensor_shape
+from tfcompat._src.base.tensor_shape import Dimension, TensorShape
 from tfcompat._src.proto import messages
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tfcompat as tf
-from tfcompat._src.framework import variant
+from tfcompat._src.graph import variant
 from tfcompat._src.proto import messages
 
 

@@ -13,7 +13,7 @@ import traceback
 
 import tfcompat as tf
 from generated.programs import Drawing
-from tfcompat._src.framework import op_spec
+from tfcompat._src.graph import op_spec
 
 MOST_BYTES = 16 << 30
 NOT_FIT = "cannot be computed of these inputs and attributes"

@@ -11,8 +11,9 @@ import numpy as np
 from cases import observe
 
 import tfcompat as tf
-from tfcompat._src.framework import op_spec, raw
-from tfcompat._src.framework.constant_value import known_value
+from tfcompat._src.graph import op_spec
+from tfcompat._src.graph.constant_value import known_value
+from tfcompat._src.nodes import raw
 
 CASES = pathlib.Path(__file__).resolve().parent.parent / "cases"
 NO_TABLES = ("__init__", "table", "observe")

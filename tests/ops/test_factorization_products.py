@@ -5,7 +5,7 @@ import pytest
 
 import tfcompat as tf
 from tfcompat._src.contrib.factorization import products  # noqa: F401 registers the op types
-from tfcompat._src.framework import raw
+from tfcompat._src.nodes import raw
 
 RANDOM = np.random.RandomState(0)
 FACTORS = RANDOM.rand(4, 3).astype(np.float32)

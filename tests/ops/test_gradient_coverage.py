@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from oracle import golden
 
-from tfcompat._src.framework import dtypes, op_spec
+from tfcompat._src.base import dtypes
 from tfcompat._src.gradients.gradients import _TRAINABLE
+from tfcompat._src.graph import op_spec
 
 TESTS = Path(__file__).resolve().parent.parent
 CONTRIB = Path(op_spec.__file__).parent.parent / "contrib"

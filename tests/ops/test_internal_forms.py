@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import tfcompat as tf
-from tfcompat._src.framework.convert import constant_v2
 from tfcompat._src.function.defun import Defun
 from tfcompat._src.function.functional_calls import partitioned_call
+from tfcompat._src.nodes.convert import constant_v2
 from tfcompat._src.ops.composed import v2_forms
 from tfcompat._src.ops.nn.embedding import embedding_lookup_and_transform
 

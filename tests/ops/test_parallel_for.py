@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import tfcompat as tf
-from tfcompat._src.function.parallel_for import for_loop, pfor
 from tfcompat._src.gradients.jacobians import batch_jacobian, jacobian
+from tfcompat._src.ops.control.parallel_for import for_loop, pfor
 
 ROWS = np.arange(12.0, dtype=np.float32).reshape(3, 4)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tfcompat as tf
-from tfcompat._src.framework import raw
+from tfcompat._src.nodes import raw
 
 DATA = np.arange(16, dtype=np.float32).reshape(4, 4)
 UNSORTED = "Segment id {} out of range [0, {}), possibly because 'segment_ids' input is not sorted."

@@ -3,7 +3,7 @@
 import pytest
 
 import tfcompat as tf
-from tfcompat._src.framework import op_selector
+from tfcompat._src.graph import op_selector
 from tfcompat._src.ops.composed.subscribe import subscribe
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tfcompat as tf
-from tfcompat._src.framework import raw
+from tfcompat._src.nodes import raw
 from tfcompat._src.ops.flow import list_functions as lists
 
 

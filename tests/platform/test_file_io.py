@@ -2,7 +2,7 @@
 
 import pytest
 
-from tfcompat._src.framework import errors
+from tfcompat._src.base import errors
 from tfcompat._src.platform import file_io, gfile
 
 

@@ -15,7 +15,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from tfcompat._src.framework import op_spec
+from tfcompat._src.graph import op_spec
 from tfcompat._src.ops.nn import candidates  # noqa: F401
 from tfcompat._src.ops.random import candidate_samplers, distributions, philox, stateful, stateless  # noqa: F401
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import tfcompat as tf
-from tfcompat._src.framework import raw
 from tfcompat._src.function.control_flow_v2 import cond_v2, while_v2
+from tfcompat._src.nodes import raw
 from tfcompat._src.proto import messages
 
 

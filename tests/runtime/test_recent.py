@@ -5,8 +5,8 @@ import pytest
 import shape_memory
 
 import tfcompat as tf
+from tfcompat._src.base.recent import SHAPES, Recent
 from tfcompat._src.eager.mode import eager_graph, eager_mode
-from tfcompat._src.framework.recent import SHAPES, Recent
 
 MORE = SHAPES + 8
 

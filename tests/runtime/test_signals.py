@@ -14,7 +14,7 @@ import pytest
 
 import tfcompat as tf
 from tests.runtime.interrupted import PROGRAMS
-from tfcompat._src.framework import jax_threads, run_limits
+from tfcompat._src.base import jax_threads, run_limits
 
 ROOT = pathlib.Path(__file__).parents[2]
 COUNT = int(os.environ.get("TFCOMPAT_INTERRUPTS", "10"))

@@ -3,9 +3,9 @@
 import pytest
 
 import tfcompat as tf
-from tfcompat._src.saved_model import revived_types
 from tfcompat._src.saved_model.model_utils import export_output, export_utils, mode_keys
 from tfcompat._src.summary import tensorboard_logging
+from tfcompat._src.train import revived_types
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tfcompat as tf
-from tfcompat._src.cli import saved_model as command
+from tfcompat._src.saved_model import command as command
 from tfcompat._src.saved_model import optimize_for_inference as optimize
 
 ROOT = pathlib.Path(__file__).parent.parent.parent

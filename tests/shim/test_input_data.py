@@ -6,8 +6,8 @@ import struct
 import numpy as np
 import pytest
 
+from tfcompat._src.base import dtypes
 from tfcompat._src.contrib.learn import mnist as input_data
-from tfcompat._src.framework import dtypes
 
 TRAIN, TEST = 12, 4
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tfcompat as tf
-from tfcompat._src.framework import tf_stack, traceable_stack
+from tfcompat._src.base import tf_stack, traceable_stack
 from tfcompat._src.platform import logging
 from tfcompat._src.shim.internal import (
     all_util,

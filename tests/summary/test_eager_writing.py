@@ -7,7 +7,7 @@ import pytest
 
 import tfcompat as tf
 from tfcompat._src.eager.mode import eager_mode
-from tfcompat._src.framework.tensor_proto import make_ndarray
+from tfcompat._src.graph.tensor_proto import make_ndarray
 
 summary = tf.compat.v2.summary
 

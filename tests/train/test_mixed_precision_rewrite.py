@@ -3,7 +3,7 @@
 import pytest
 
 import tfcompat as tf
-from tfcompat._src.framework import mixed_precision_state
+from tfcompat._src.base import mixed_precision_state
 from tfcompat._src.keras.mixed_precision.policy import policy_scope
 from tfcompat._src.runtime import config
 

@@ -3,7 +3,7 @@
 import pytest
 
 import tfcompat as tf
-from tfcompat._src.train import training_util
+from tfcompat._src.variables import training_util
 
 
 @pytest.mark.parametrize("use_resource", [False, True])

@@ -48,8 +48,8 @@ _gc.disable()  # importing makes many objects and hardly any garbage
 COLLECTOR_ON = """
 if _collecting:
     _gc.enable()"""
-RAW_OPS = '''from tfcompat._src.framework.raw_ops import __dir__ as __dir__
-from tfcompat._src.framework.raw_ops import __getattr__ as __getattr__
+RAW_OPS = '''from tfcompat._src.nodes.raw_ops import __dir__ as __dir__
+from tfcompat._src.nodes.raw_ops import __getattr__ as __getattr__
 '''
 ALIAS = '''import tfcompat
 
@@ -149,7 +149,7 @@ def _text(space: str, names: dict[str, tuple[str, str]], lazy: dict[str, str], s
     lines = [HEADER.format(title=f"tf.{space}." if space else "TensorFlow 1.15's API on JAX."), "import importlib as _importlib\n"]
     if not space:
         lines += [COLLECTOR_OFF, "from tfcompat._src.ops import all as _all_ops\n"]
-    lines.append("from tfcompat._src.framework.lacking import lacking as _lacking")
+    lines.append("from tfcompat._src.base.lacking import lacking as _lacking")
     by_module = sorted(names.items(), key=lambda item: (item[1][0], item[0]))
     lines += [f"from {module} import {local} as {name}" for name, (module, local) in by_module]
     lines += [f"from {parent} import {c.rpartition('.')[2]} as {c.rpartition('.')[2]}" for c in eager]

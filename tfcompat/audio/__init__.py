@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.ops.audio.wav import decode_wav as decode_wav
 from tfcompat._src.ops.audio.wav import encode_wav as encode_wav
 

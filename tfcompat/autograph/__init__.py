@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.autograph.api import set_verbosity as set_verbosity
 from tfcompat._src.autograph.api import to_code as to_code
 from tfcompat._src.autograph.api import to_graph as to_graph

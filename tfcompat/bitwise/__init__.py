@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.ops.math.bitwise import bitwise_and as bitwise_and
 from tfcompat._src.ops.math.bitwise import bitwise_or as bitwise_or
 from tfcompat._src.ops.math.bitwise import bitwise_xor as bitwise_xor

@@ -2,9 +2,9 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
-from tfcompat._src.framework.tensor_shape import dimension_at_index as dimension_at_index
-from tfcompat._src.framework.tensor_shape import dimension_value as dimension_value
+from tfcompat._src.base.lacking import lacking as _lacking
+from tfcompat._src.base.tensor_shape import dimension_at_index as dimension_at_index
+from tfcompat._src.base.tensor_shape import dimension_value as dimension_value
 from tfcompat._src.platform.compat import as_bytes as as_bytes
 from tfcompat._src.platform.compat import as_text as as_str
 from tfcompat._src.platform.compat import as_str_any as as_str_any

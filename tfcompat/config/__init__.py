@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.function.def_function import run_functions_eagerly as experimental_run_functions_eagerly
 from tfcompat._src.runtime.config import connect_to_cluster as experimental_connect_to_cluster
 from tfcompat._src.runtime.config import connect_to_remote_host as experimental_connect_to_host

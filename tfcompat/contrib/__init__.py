@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat.contrib import autograph as autograph
 from tfcompat.contrib import batching as batching
 from tfcompat.contrib import bayesflow as bayesflow

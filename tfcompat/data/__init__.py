@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.data.dataset_spec import DatasetSpec as DatasetSpec
 from tfcompat._src.data.dataset_v1 import DatasetV1 as Dataset
 from tfcompat._src.data.dataset_v1 import get_legacy_output_classes as get_output_classes

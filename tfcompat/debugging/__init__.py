@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.ops.array.constant import check_numerics as check_numerics
 from tfcompat._src.ops.composed.check_ops import assert_equal as assert_equal
 from tfcompat._src.ops.composed.check_ops import assert_greater as assert_greater

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.distribute.cross_device_ops import CrossDeviceOps as CrossDeviceOps
 from tfcompat._src.distribute.cross_device_ops import HierarchicalCopyAllReduce as HierarchicalCopyAllReduce
 from tfcompat._src.distribute.cross_device_ops import NcclAllReduce as NcclAllReduce

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.distributions.bernoulli import Bernoulli as Bernoulli
 from tfcompat._src.distributions.beta import Beta as Beta
 from tfcompat._src.distributions.categorical import Categorical as Categorical

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.estimator.canned.baseline import BaselineClassifier as BaselineClassifier
 from tfcompat._src.estimator.canned.baseline import BaselineEstimator as BaselineEstimator
 from tfcompat._src.estimator.canned.baseline import BaselineRegressor as BaselineRegressor

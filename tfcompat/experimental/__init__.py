@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.function.control_flow_v2 import output_all_intermediates as output_all_intermediates
 from tfcompat._src.function.executor_type import function_executor_type as function_executor_type
 

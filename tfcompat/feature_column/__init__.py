@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.feature_column.categorical import categorical_column_with_hash_bucket as categorical_column_with_hash_bucket
 from tfcompat._src.feature_column.categorical import categorical_column_with_identity as categorical_column_with_identity
 from tfcompat._src.feature_column.categorical import categorical_column_with_vocabulary_file as categorical_column_with_vocabulary_file

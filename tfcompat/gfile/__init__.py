@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.platform.file_io import FastGFile as FastGFile
 from tfcompat._src.platform.file_io import FileIO as GFile
 from tfcompat._src.platform.file_io import FileIO as Open

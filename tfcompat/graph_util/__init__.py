@@ -2,13 +2,13 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
-from tfcompat._src.framework.graph_import import import_graph_def as import_graph_def
-from tfcompat._src.framework.graph_util import convert_variables_to_constants as convert_variables_to_constants
-from tfcompat._src.framework.graph_util import extract_sub_graph as extract_sub_graph
-from tfcompat._src.framework.graph_util import must_run_on_cpu as must_run_on_cpu
-from tfcompat._src.framework.graph_util import remove_training_nodes as remove_training_nodes
-from tfcompat._src.framework.graph_util import tensor_shape_from_node_def_name as tensor_shape_from_node_def_name
+from tfcompat._src.base.lacking import lacking as _lacking
+from tfcompat._src.graph.graph_util import convert_variables_to_constants as convert_variables_to_constants
+from tfcompat._src.graph.graph_util import extract_sub_graph as extract_sub_graph
+from tfcompat._src.graph.graph_util import must_run_on_cpu as must_run_on_cpu
+from tfcompat._src.graph.graph_util import remove_training_nodes as remove_training_nodes
+from tfcompat._src.graph.graph_util import tensor_shape_from_node_def_name as tensor_shape_from_node_def_name
+from tfcompat._src.nodes.graph_import import import_graph_def as import_graph_def
 
 _LAZY = {
 }

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.ops.array.patches import extract_image_patches as extract_image_patches
 from tfcompat._src.ops.array.patches import extract_patches as extract_patches
 from tfcompat._src.ops.image.adjust import adjust_brightness as adjust_brightness

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.variables.collections import global_variables_initializer as global_variables
 from tfcompat._src.variables.collections import local_variables_initializer as local_variables
 from tfcompat._src.variables.collections import tables_initializer as tables_initializer

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.io.tfrecord import TFRecordCompressionType as TFRecordCompressionType
 from tfcompat._src.io.tfrecord import TFRecordOptions as TFRecordOptions
 from tfcompat._src.io.tfrecord import TFRecordWriter as TFRecordWriter

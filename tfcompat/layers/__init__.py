@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.keras.engine.input_spec import InputSpec as InputSpec
 from tfcompat._src.layers.conv import Conv1D as Conv1D
 from tfcompat._src.layers.conv import Conv2D as Conv2D

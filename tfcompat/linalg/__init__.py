@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.linalg.adjoint import LinearOperatorAdjoint as LinearOperatorAdjoint
 from tfcompat._src.linalg.block_diag import LinearOperatorBlockDiag as LinearOperatorBlockDiag
 from tfcompat._src.linalg.circulant import LinearOperatorCirculant as LinearOperatorCirculant

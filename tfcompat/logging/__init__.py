@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.platform.logging import DEBUG as DEBUG
 from tfcompat._src.platform.logging import ERROR as ERROR
 from tfcompat._src.platform.logging import FATAL as FATAL

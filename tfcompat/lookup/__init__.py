@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.lookup.initializers import KeyValueTensorInitializer as KeyValueTensorInitializer
 from tfcompat._src.lookup.initializers import TextFileIndex as TextFileIndex
 from tfcompat._src.lookup.initializers import TextFileInitializer as TextFileInitializer

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.losses.collected import add_loss as add_loss
 from tfcompat._src.losses.collected import get_losses as get_losses
 from tfcompat._src.losses.collected import get_regularization_loss as get_regularization_loss

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.ops.array.blocks import batch_to_space_nd as batch_to_space_nd
 from tfcompat._src.ops.array.blocks import space_to_batch_nd as space_to_batch_nd
 from tfcompat._src.ops.array.join import tile as tile

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.ops.array.reorder import invert_permutation as invert_permutation
 from tfcompat._src.ops.composed.check_ops import is_non_decreasing as is_non_decreasing
 from tfcompat._src.ops.composed.check_ops import is_strictly_increasing as is_strictly_increasing

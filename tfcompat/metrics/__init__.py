@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.metrics.at_k import average_precision_at_k as average_precision_at_k
 from tfcompat._src.metrics.at_k import precision_at_k as precision_at_k
 from tfcompat._src.metrics.at_k import precision_at_top_k as precision_at_top_k

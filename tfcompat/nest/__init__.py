@@ -2,12 +2,12 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
-from tfcompat._src.framework.nest import assert_same_structure as assert_same_structure
-from tfcompat._src.framework.nest import flatten as flatten
-from tfcompat._src.framework.nest import is_nested as is_nested
-from tfcompat._src.framework.nest import map_structure as map_structure
-from tfcompat._src.framework.nest import pack_sequence_as as pack_sequence_as
+from tfcompat._src.base.lacking import lacking as _lacking
+from tfcompat._src.base.nest import assert_same_structure as assert_same_structure
+from tfcompat._src.base.nest import flatten as flatten
+from tfcompat._src.base.nest import is_nested as is_nested
+from tfcompat._src.base.nest import map_structure as map_structure
+from tfcompat._src.base.nest import pack_sequence_as as pack_sequence_as
 
 _LAZY = {
 }

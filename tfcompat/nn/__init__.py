@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.function.ctc_dense import ctc_loss_v2 as ctc_loss_v2
 from tfcompat._src.function.ctc_dense import ctc_unique_labels as ctc_unique_labels
 from tfcompat._src.keras.utils.average_loss import compute_average_loss as compute_average_loss

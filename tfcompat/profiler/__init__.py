@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.profiler.model_analyzer import Profiler as Profiler
 from tfcompat._src.profiler.model_analyzer import advise as advise
 from tfcompat._src.profiler.model_analyzer import profile as profile

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.ops.math.fake_quant import fake_quant_with_min_max_args as fake_quant_with_min_max_args
 from tfcompat._src.ops.math.fake_quant import fake_quant_with_min_max_args_gradient as fake_quant_with_min_max_args_gradient
 from tfcompat._src.ops.math.fake_quant import fake_quant_with_min_max_vars as fake_quant_with_min_max_vars

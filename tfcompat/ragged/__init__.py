@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.ops.ragged.array import boolean_mask as boolean_mask
 from tfcompat._src.ops.ragged.array import stack_dynamic_partitions as stack_dynamic_partitions
 from tfcompat._src.ops.ragged.factory import constant as constant

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.ops.nn.candidates import all_candidate_sampler as all_candidate_sampler
 from tfcompat._src.ops.nn.candidates import fixed_unigram_candidate_sampler as fixed_unigram_candidate_sampler
 from tfcompat._src.ops.nn.candidates import learned_unigram_candidate_sampler as learned_unigram_candidate_sampler

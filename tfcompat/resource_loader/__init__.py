@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.platform.resource_loader import get_data_files_path as get_data_files_path
 from tfcompat._src.platform.resource_loader import get_path_to_datafile as get_path_to_datafile
 from tfcompat._src.platform.resource_loader import get_root_dir_with_all_resources as get_root_dir_with_all_resources

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.ops.sets.sets import set_difference as difference
 from tfcompat._src.ops.sets.sets import set_intersection as intersection
 from tfcompat._src.ops.sets.sets import set_difference as set_difference

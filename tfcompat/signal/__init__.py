@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.ops.signal.cosine import dct as dct
 from tfcompat._src.ops.signal.cosine import idct as idct
 from tfcompat._src.ops.signal.cosine import mfccs_from_log_mel_spectrograms as mfccs_from_log_mel_spectrograms

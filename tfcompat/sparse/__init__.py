@@ -2,8 +2,8 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
-from tfcompat._src.framework.sparse_tensor import SparseTensor as SparseTensor
+from tfcompat._src.base.lacking import lacking as _lacking
+from tfcompat._src.nodes.sparse_tensor import SparseTensor as SparseTensor
 from tfcompat._src.ops.composed.masks import sparse_mask as mask
 from tfcompat._src.ops.composed.sparse_placeholder import sparse_placeholder as placeholder
 from tfcompat._src.ops.math.sparse_segment import sparse_segment_mean as segment_mean

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.ops.strings.hashing import string_to_hash_bucket_v1 as to_hash_bucket
 from tfcompat._src.ops.strings.hashing import string_to_hash_bucket_fast as to_hash_bucket_fast
 from tfcompat._src.ops.strings.hashing import string_to_hash_bucket_strong as to_hash_bucket_strong

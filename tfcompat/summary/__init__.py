@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.summary.summary import audio as audio
 from tfcompat._src.summary.summary import get_summary_description as get_summary_description
 from tfcompat._src.summary.summary import histogram as histogram

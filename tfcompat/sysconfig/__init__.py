@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.platform.sysconfig import get_compile_flags as get_compile_flags
 from tfcompat._src.platform.sysconfig import get_include as get_include
 from tfcompat._src.platform.sysconfig import get_lib as get_lib

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.testing.benchmark import TensorFlowBenchmark as Benchmark
 from tfcompat._src.testing.benchmark import benchmark_config as benchmark_config
 from tfcompat._src.testing.devices import gpu_device_name as gpu_device_name

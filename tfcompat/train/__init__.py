@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.checkpoint.reader import NewCheckpointReader as NewCheckpointReader
 from tfcompat._src.io.events import summary_iterator as summary_iterator
 from tfcompat._src.ops.composed.confusion_matrix import confusion_matrix as confusion_matrix
@@ -99,13 +99,13 @@ from tfcompat._src.train.session_run_hook import SessionRunHook as SessionRunHoo
 from tfcompat._src.train.session_run_hook import SessionRunValues as SessionRunValues
 from tfcompat._src.train.supervisor import Supervisor as Supervisor
 from tfcompat._src.train.sync_replicas_optimizer import SyncReplicasOptimizer as SyncReplicasOptimizer
-from tfcompat._src.train.training_util import assert_global_step as assert_global_step
-from tfcompat._src.train.training_util import create_global_step as create_global_step
-from tfcompat._src.train.training_util import get_global_step as get_global_step
-from tfcompat._src.train.training_util import get_or_create_global_step as get_or_create_global_step
-from tfcompat._src.train.training_util import global_step as global_step
 from tfcompat._src.train.warm_starting_util import VocabInfo as VocabInfo
 from tfcompat._src.train.warm_starting_util import warm_start as warm_start
+from tfcompat._src.variables.training_util import assert_global_step as assert_global_step
+from tfcompat._src.variables.training_util import create_global_step as create_global_step
+from tfcompat._src.variables.training_util import get_global_step as get_global_step
+from tfcompat._src.variables.training_util import get_or_create_global_step as get_or_create_global_step
+from tfcompat._src.variables.training_util import global_step as global_step
 from tfcompat.train import experimental as experimental
 from tfcompat.train import queue_runner as queue_runner
 

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.platform.versions import COMPILER_VERSION as COMPILER_VERSION
 from tfcompat._src.platform.versions import GIT_VERSION as GIT_VERSION
 from tfcompat._src.platform.versions import GRAPH_DEF_VERSION as GRAPH_DEF_VERSION

@@ -12,8 +12,8 @@ from typing import Any
 from tfcompat._src.autograph import conversion, source
 from tfcompat._src.autograph.errors import ConversionError, with_lines
 from tfcompat._src.autograph.options import ConversionOptions
-from tfcompat._src.framework.autograph_status import ControlStatusCtx, Status, control_status_ctx
-from tfcompat._src.framework.export import export
+from tfcompat._src.base.autograph_status import ControlStatusCtx, Status, control_status_ctx
+from tfcompat._src.base.export import export
 
 
 def _in_status(function: Callable, status: Status) -> Callable:

@@ -7,12 +7,13 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.convert import constant
-from tfcompat._src.framework.eager_tensor import EagerTensor
-from tfcompat._src.framework.scopes import control_dependencies
-from tfcompat._src.framework.tensor_like import is_dense_tensor_like, is_tensor
-from tfcompat._src.function.py_function import py_function
+from tfcompat._src.base import dtypes
+from tfcompat._src.gradients.py_function import py_function
+from tfcompat._src.graph.eager_tensor import EagerTensor
+from tfcompat._src.graph.scopes import control_dependencies
+from tfcompat._src.graph.tensor_like import is_dense_tensor_like, is_tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import constant
 from tfcompat._src.ops.control.cond import Assert, cond
 from tfcompat._src.ops.flow.tensor_array import TensorArray
 

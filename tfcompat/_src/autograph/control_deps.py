@@ -6,10 +6,11 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework import nest, raw
-from tfcompat._src.framework.function_body import is_stateful
-from tfcompat._src.framework.scopes import control_dependencies, executing_eagerly, get_default_graph
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import nest
+from tfcompat._src.graph.scopes import control_dependencies, executing_eagerly, get_default_graph
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.function_body import is_stateful
 
 
 def in_order(function: Callable) -> Callable:

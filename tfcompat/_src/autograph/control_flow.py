@@ -13,15 +13,16 @@ from typing import Any
 import numpy as np
 
 from tfcompat._src.autograph.builtins import tensor_length
-from tfcompat._src.framework import nest, raw
-from tfcompat._src.framework.composite_tensor import CompositeTensor
-from tfcompat._src.framework.constant_value import constant_value
-from tfcompat._src.framework.convert import constant, convert_to_tensor
-from tfcompat._src.framework.eager_tensor import EagerTensor
-from tfcompat._src.framework.function_body import FuncGraph
-from tfcompat._src.framework.scopes import executing_eagerly, get_default_graph
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_like import is_dense_tensor_like, is_tensor
+from tfcompat._src.base import nest
+from tfcompat._src.base.composite_tensor import CompositeTensor
+from tfcompat._src.graph.constant_value import constant_value
+from tfcompat._src.graph.eager_tensor import EagerTensor
+from tfcompat._src.graph.scopes import executing_eagerly, get_default_graph
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.graph.tensor_like import is_dense_tensor_like, is_tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import constant, convert_to_tensor
+from tfcompat._src.nodes.function_body import FuncGraph
 from tfcompat._src.ops.control.cond import cond
 from tfcompat._src.ops.control.control_flow_util import GraphOrParentsInXlaContext
 from tfcompat._src.ops.control.while_loop import while_loop

@@ -13,7 +13,7 @@ from tfcompat._src.autograph import builtins, control_flow, lists, source
 from tfcompat._src.autograph.control_deps import in_order
 from tfcompat._src.autograph.converter import Converter, may_change
 from tfcompat._src.autograph.options import ConversionOptions, Feature
-from tfcompat._src.framework.scopes import name_scope
+from tfcompat._src.graph.scopes import name_scope
 from tfcompat._src.platform import logging
 
 LIBRARIES = frozenset(("tfcompat", "tensorflow", "numpy", "jax", "jaxlib", "mock", "ipdb", "tensorflow_probability")) | (

@@ -10,8 +10,8 @@ import traceback
 import types
 
 from tfcompat._src.autograph import source
-from tfcompat._src.framework import errors
-from tfcompat._src.framework.export import export
+from tfcompat._src.base import errors
+from tfcompat._src.base.export import export
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 

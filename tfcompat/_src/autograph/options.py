@@ -6,7 +6,7 @@ import enum
 from collections.abc import Iterable
 from typing import Any
 
-from tfcompat._src.framework.export import export
+from tfcompat._src.base.export import export
 
 
 @export("autograph.experimental.Feature", "contrib.autograph.Feature")

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from google.protobuf.message import DecodeError
 
+from tfcompat._src.base import dtypes, errors
 from tfcompat._src.checkpoint import block_files, slices, string_tensors, table, variants
 from tfcompat._src.checkpoint.bundle_files import HEADER_KEY, VERSION, begun_saves, data_name, index_name
 from tfcompat._src.checkpoint.reading import SavedTensors, TensorInfo, check_version, tensor_info
-from tfcompat._src.framework import dtypes, errors
 from tfcompat._src.platform import crc32c, file_io, temporary_files
 from tfcompat._src.proto import messages
 from tfcompat._src.proto.messages import BundleEntryProto

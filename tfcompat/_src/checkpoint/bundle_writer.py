@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base import dtypes, errors
 from tfcompat._src.checkpoint import files, slices, string_tensors, table, variants
 from tfcompat._src.checkpoint.bundle_files import HEADER_KEY, VERSION, data_name, index_name
 from tfcompat._src.checkpoint.commit import NewFiles, settle
-from tfcompat._src.framework import dtypes, errors
 from tfcompat._src.platform import crc32c, file_io, temporary_files
 from tfcompat._src.proto import messages
 

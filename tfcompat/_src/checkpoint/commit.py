@@ -7,10 +7,10 @@ import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
+from tfcompat._src.base import errors
 from tfcompat._src.checkpoint.bundle_files import KIND, begun_saves, index_name
 from tfcompat._src.checkpoint.bundle_reader import BundleReader
 from tfcompat._src.checkpoint.files import MovedFile, PendingFile, sync_folder
-from tfcompat._src.framework import errors
 from tfcompat._src.platform import file_io, logging, temporary_files
 
 _LOCK_MARK = temporary_files.MARK + "-lock"

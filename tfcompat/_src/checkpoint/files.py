@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base import errors
 from tfcompat._src.checkpoint.block_files import BlockWriter
-from tfcompat._src.framework import errors
 from tfcompat._src.platform import file_io, temporary_files
 
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}

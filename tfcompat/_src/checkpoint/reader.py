@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
 from tfcompat._src.checkpoint.bundle_files import begun_saves, index_name
 from tfcompat._src.checkpoint.bundle_reader import BundleReader
 from tfcompat._src.checkpoint.reading import SavedTensors
 from tfcompat._src.checkpoint.v1_reader import V1Reader
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.export import export
 from tfcompat._src.platform import compat, file_io
 
 

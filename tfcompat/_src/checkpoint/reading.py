@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tfcompat._src.base import dtypes, errors
 from tfcompat._src.checkpoint.slices import TensorSlice
-from tfcompat._src.framework import dtypes, errors, tensor_proto
+from tfcompat._src.graph import tensor_proto
 from tfcompat._src.proto import messages
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from tfcompat._src.framework import errors
+from tfcompat._src.base import errors
 from tfcompat._src.proto import messages
 
 FULL = -1

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from google.protobuf.message import DecodeError
 
+from tfcompat._src.base import dtypes, errors
 from tfcompat._src.checkpoint import slices, table
 from tfcompat._src.checkpoint.bundle_files import VERSION
 from tfcompat._src.checkpoint.reading import SavedTensors, TensorInfo, check_version, tensor_info
 from tfcompat._src.checkpoint.v1_writer import FIELDS, META_KEY, Field
-from tfcompat._src.framework import dtypes, errors
 from tfcompat._src.platform import file_io, varint
 from tfcompat._src.proto import messages
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base import dtypes, errors
 from tfcompat._src.checkpoint import files, slices, table
 from tfcompat._src.checkpoint.commit import settle
-from tfcompat._src.framework import dtypes, errors
 from tfcompat._src.platform import compat, file_io, varint
 from tfcompat._src.proto import messages
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework.variant import EncodedVariant
+from tfcompat._src.graph.variant import EncodedVariant
 from tfcompat._src.platform import crc32c, varint
 from tfcompat._src.proto import messages
 

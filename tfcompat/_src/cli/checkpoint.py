@@ -7,8 +7,8 @@ import sys
 
 import numpy as np
 
+from tfcompat._src.base import errors
 from tfcompat._src.checkpoint.reader import CheckpointReader
-from tfcompat._src.framework import errors
 from tfcompat._src.train.checkpoint_utils import load_checkpoint
 
 ARGUMENTS = "list|show CHECKPOINT [NAME...]"

@@ -10,11 +10,10 @@ import jax
 import jaxlib
 import numpy as np
 
-from tfcompat._src.framework import errors
-from tfcompat._src.framework.graph import Graph
+from tfcompat._src.base import errors, promotion
+from tfcompat._src.graph.graph import Graph
 from tfcompat._src.ops.array.constant import placeholder
 from tfcompat._src.ops.math.matmul import matmul
-from tfcompat._src.platform import promotion
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime.devices import VIRTUAL_GPUS, Device
 from tfcompat._src.runtime.hardware import HARDWARE, KINDS, Hardware

@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 import jax
 
-from tfcompat._src.cli import checkpoint, doctor, run, saved_model
+from tfcompat._src.cli import checkpoint, doctor, run
 from tfcompat._src.platform.versions import VERSION
+from tfcompat._src.saved_model import command as saved_model
 
 
 class Command(NamedTuple):

@@ -18,7 +18,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from tfcompat._src.framework import jax_compat
+from tfcompat._src.base import jax_compat
 
 LIMIT = 2**30
 """Bytes kept, for all versions together; what was used least recently goes first."""

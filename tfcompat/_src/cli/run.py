@@ -12,10 +12,10 @@ import types
 from importlib.machinery import SourceFileLoader, SourcelessFileLoader
 from typing import Any, NamedTuple
 
+from tfcompat._src.base import jax_threads
 from tfcompat._src.cli.children import inheritance
 from tfcompat._src.cli.legacy import restore, sources
 from tfcompat._src.cli.program_cache import keep_programs
-from tfcompat._src.framework import jax_threads
 from tfcompat._src.shim.install import install_as_tensorflow
 
 ARGUMENTS = "[--strict] (SCRIPT | - | -m MODULE | -c CODE) [ARGS...]"

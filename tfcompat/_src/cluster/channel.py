@@ -9,9 +9,9 @@ from typing import Any
 
 import grpc
 
+from tfcompat._src.base import errors
 from tfcompat._src.cluster import wire
 from tfcompat._src.cluster.threads import THREADS
-from tfcompat._src.framework import errors
 from tfcompat._src.proto import pool
 
 OPTIONS = (

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tfcompat._src.base import errors
 from tfcompat._src.cluster import wire
 from tfcompat._src.cluster.cancellation import Cancellation
 from tfcompat._src.cluster.graph_partition import GraphPartition, TaskPart
@@ -17,10 +18,9 @@ from tfcompat._src.cluster.local_steps import asks_for_metadata
 from tfcompat._src.cluster.members import Member
 from tfcompat._src.cluster.remote_worker import RemoteWorker, run_result
 from tfcompat._src.cluster.rendezvous import Arrived
-from tfcompat._src.framework import errors
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.platform import logging
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime.devices import Device

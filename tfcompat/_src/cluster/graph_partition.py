@@ -10,15 +10,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from tfcompat._src.base import dtypes, errors
+from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.cluster.part_order import STAGE, kind_order
 from tfcompat._src.cluster.placement import Conditions, needed, tasks_of
 from tfcompat._src.cluster.rendezvous import Key
-from tfcompat._src.framework import attr_values, dtypes, errors
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.ordering import BACK_EDGE
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.graph import attr_values
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.ordering import BACK_EDGE
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.control.guards import SWITCH
 from tfcompat._src.proto import messages
 

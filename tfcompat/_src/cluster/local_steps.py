@@ -6,13 +6,13 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
+from tfcompat._src.base import errors
 from tfcompat._src.cluster import wire
 from tfcompat._src.cluster.cancellation import Cancellation
 from tfcompat._src.cluster.server_session import ServerSession
-from tfcompat._src.framework import errors
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.proto import messages
 
 

@@ -8,13 +8,13 @@ import threading
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from tfcompat._src.base import errors
 from tfcompat._src.cluster import session_graph
 from tfcompat._src.cluster.cancellation import Cancellation
 from tfcompat._src.cluster.cluster_steps import ClusterSteps
 from tfcompat._src.cluster.local_steps import LocalSteps
 from tfcompat._src.cluster.members import members_of
-from tfcompat._src.framework import errors
-from tfcompat._src.framework.graph import Graph
+from tfcompat._src.graph.graph import Graph
 from tfcompat._src.proto import messages
 
 _CLOSED = "Step was cancelled by an explicit call to `Session::Close()`."

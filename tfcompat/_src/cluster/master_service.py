@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tfcompat._src.base import errors
 from tfcompat._src.cluster import session_graph, wire
 from tfcompat._src.cluster.cancellation import Cancellation
 from tfcompat._src.cluster.master import Master, MasterSession
 from tfcompat._src.cluster.request_ids import RequestIds
-from tfcompat._src.framework import errors
 from tfcompat._src.proto import messages
 
 

@@ -6,11 +6,11 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
+from tfcompat._src.base import errors
 from tfcompat._src.cluster import wire
 from tfcompat._src.cluster.cancellation import Cancellation
 from tfcompat._src.cluster.channel import MASTER, RemoteService, request_id
 from tfcompat._src.cluster.master import Master, MasterSession
-from tfcompat._src.framework import errors
 from tfcompat._src.proto import messages
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from tfcompat._src.base.device import DeviceSpec
 from tfcompat._src.cluster.remote_worker import worker_at
-from tfcompat._src.framework.device import DeviceSpec
 from tfcompat._src.runtime import local_servers
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tfcompat._src.base import errors
 from tfcompat._src.cluster import session_graph, transfer_ops
 from tfcompat._src.cluster.cancellation import Cancellation
 from tfcompat._src.cluster.local_steps import asks_for_metadata
@@ -12,9 +13,8 @@ from tfcompat._src.cluster.part_order import STAGE, ordered
 from tfcompat._src.cluster.placement import Conditions, loops, needed
 from tfcompat._src.cluster.rendezvous import Arrived, StepRendezvous, entered
 from tfcompat._src.cluster.server_session import PartSession
-from tfcompat._src.framework import errors
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.proto import messages
 
 

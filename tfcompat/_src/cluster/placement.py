@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 
-from tfcompat._src.framework import op_spec
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph import op_spec
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.control.guards import MERGE, SWITCH, Guard, root_predicate, same_reads
 from tfcompat._src.ops.control.loop_ops import ENTER
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+from tfcompat._src.base import errors
 from tfcompat._src.cluster import wire
 from tfcompat._src.cluster.masters import RemoteMaster, StraightMaster
-from tfcompat._src.framework import errors
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.runtime import devices
 from tfcompat._src.runtime.fetch import Fetches, convert_feed, expand_feeds, fed_parts, structure_key
 

@@ -6,10 +6,10 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tfcompat._src.base import dtypes
 from tfcompat._src.cluster import wire
 from tfcompat._src.cluster.channel import TRANSFER, WORKER, Call, RemoteService, request_id
 from tfcompat._src.cluster.rendezvous import Arrived
-from tfcompat._src.framework import dtypes
 from tfcompat._src.proto import messages
 
 

@@ -8,9 +8,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from tfcompat._src.base import errors
+from tfcompat._src.base.run_limits import MustWait, is_cancelled, may_wait, seconds_left
 from tfcompat._src.cluster.wire import DERIVED
-from tfcompat._src.framework import errors
-from tfcompat._src.framework.run_limits import MustWait, is_cancelled, may_wait, seconds_left
 
 _REMEMBERED = 4096
 """So many steps that have ended are known, so that who comes too late for one does not wait for ever."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 
-from tfcompat._src.framework import errors
+from tfcompat._src.base import errors
 
 _REMEMBERED = 4096
 

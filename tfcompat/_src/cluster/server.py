@@ -10,6 +10,7 @@ from typing import Any
 
 import grpc
 
+from tfcompat._src.base import errors
 from tfcompat._src.cluster import channel, wire
 from tfcompat._src.cluster.cancellation import Cancellation
 from tfcompat._src.cluster.master import Master
@@ -17,7 +18,6 @@ from tfcompat._src.cluster.master_service import MasterService
 from tfcompat._src.cluster.threads import THREADS
 from tfcompat._src.cluster.worker import Worker
 from tfcompat._src.cluster.worker_service import WorkerService
-from tfcompat._src.framework import errors
 from tfcompat._src.proto import pool
 
 LISTEN_HOST = "TFCOMPAT_LISTEN_HOST"

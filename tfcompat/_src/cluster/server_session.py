@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from tfcompat._src.cluster.cancellation import Cancellation
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.operation import Operation
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.operation import Operation
 from tfcompat._src.ops.queues.resource import SharedResource
 from tfcompat._src.runtime.random_state import RandomState
 from tfcompat._src.runtime.session import BaseSession

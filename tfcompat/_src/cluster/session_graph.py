@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from tfcompat._src.framework import errors
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.graph_import import _Importer, check_versions
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import errors
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.graph_import import _Importer, check_versions
 
 
 class _Extension(_Importer):

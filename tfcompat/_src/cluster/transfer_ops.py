@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfcompat._src.base import dtypes, errors
 from tfcompat._src.cluster import rendezvous, wire
-from tfcompat._src.framework import dtypes, errors
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.op_spec import EXTERNAL, HOST, WAITING, NotDifferentiable, op
-from tfcompat._src.framework.operation import Operation
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import EXTERNAL, HOST, WAITING, NotDifferentiable, op
+from tfcompat._src.graph.operation import Operation
 
 SEND, RECV = ("_Send", "_HostSend"), ("_Recv", "_HostRecv")
 _ATTRS = "tensor_name: string, send_device: string, send_device_incarnation: int, recv_device: string, client_terminated: bool = False"

@@ -10,8 +10,9 @@ from typing import Any
 import jax
 import numpy as np
 
-from tfcompat._src.framework import dtypes, errors, tensor_proto
-from tfcompat._src.framework.graph import Graph
+from tfcompat._src.base import dtypes, errors
+from tfcompat._src.graph import tensor_proto
+from tfcompat._src.graph.graph import Graph
 from tfcompat._src.platform import logging
 from tfcompat._src.proto import messages
 

@@ -8,13 +8,13 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from tfcompat._src.base import errors, run_limits
 from tfcompat._src.cluster import rendezvous, wire
 from tfcompat._src.cluster.cancellation import Cancellation
 from tfcompat._src.cluster.part import Part
 from tfcompat._src.cluster.remote_worker import RemoteWorker, worker_at
 from tfcompat._src.cluster.rendezvous import Arrived, Steps, parse_key
 from tfcompat._src.cluster.server_session import NamedRandomState, PartSession, TaskState
-from tfcompat._src.framework import errors, run_limits
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime.devices import describe, session_devices
 from tfcompat._src.runtime.local_servers import task_name

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from tfcompat._src.base import errors
 from tfcompat._src.cluster import wire
 from tfcompat._src.cluster.cancellation import Cancellation
 from tfcompat._src.cluster.request_ids import RequestIds
 from tfcompat._src.cluster.worker import Worker
-from tfcompat._src.framework import errors
 from tfcompat._src.proto import messages, pool
 from tfcompat._src.runtime.local_servers import task_name
 

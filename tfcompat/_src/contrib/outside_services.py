@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.data.dataset_v1 import DatasetV1
-from tfcompat._src.framework.export import export
 from tfcompat._src.ops.queues.readers import ReaderBase
 from tfcompat._src.platform import load_library
 from tfcompat._src.train.session_run_hook import SessionRunHook

@@ -9,7 +9,7 @@ from tfcompat._src.autograph.control_flow import Loop, loop_over
 from tfcompat._src.data.dataset import DatasetV2
 from tfcompat._src.data.iterator import EagerIterator, get_next_as_optional
 from tfcompat._src.data.scans import scanned, taken_while
-from tfcompat._src.framework.convert import constant
+from tfcompat._src.nodes.convert import constant
 from tfcompat._src.ops.control.cond import cond
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base import errors
 from tfcompat._src.data.source_ops import listed
 from tfcompat._src.data.values import OUTPUTS, UNKNOWN, DatasetValue, Element, Next, Scope, dataset_of, dataset_op
-from tfcompat._src.framework import errors
-from tfcompat._src.framework.tensor import shape_text
+from tfcompat._src.graph.tensor import shape_text
 from tfcompat._src.ops.flow.list_value import variant
 from tfcompat._src.ops.queues.resource import invalid
 from tfcompat._src.ops.sparse.serialize import parts_vector

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base import dtypes, errors
 from tfcompat._src.checkpoint.bundle_files import index_name
 from tfcompat._src.checkpoint.bundle_reader import BundleReader
 from tfcompat._src.checkpoint.bundle_writer import BundleWriter
 from tfcompat._src.data.values import OUTPUTS, DatasetValue, Element, Next, Scope, dataset_of, dataset_op
-from tfcompat._src.framework import dtypes, errors
 from tfcompat._src.ops.queues.resource import cancelled, invalid
 from tfcompat._src.platform import file_io
 

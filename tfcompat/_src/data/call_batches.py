@@ -14,14 +14,15 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base import errors
+from tfcompat._src.base.dtypes import as_dtype, cpp_name
+from tfcompat._src.base.run_limits import MustWait, may_wait
 from tfcompat._src.data.functions import HostFunction
 from tfcompat._src.data.values import Scope
-from tfcompat._src.framework import errors, raw
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.dtypes import as_dtype, cpp_name
-from tfcompat._src.framework.op_spec import HOST, WAITING, NotDifferentiable, op
-from tfcompat._src.framework.run_limits import MustWait, may_wait
-from tfcompat._src.framework.tensor import shape_text
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import HOST, WAITING, NotDifferentiable, op
+from tfcompat._src.graph.tensor import shape_text
+from tfcompat._src.nodes import raw
 from tfcompat._src.ops.queues.resource import SharedResource, invalid, shared_resource
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.data import nest
 from tfcompat._src.data.dataset_v1 import DatasetV1Adapter
 from tfcompat._src.data.iterator import flat_attrs
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import get_default_graph
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import get_default_graph
+from tfcompat._src.nodes import raw
 
 
 def clone_dataset(dataset: Any) -> DatasetV1Adapter:

@@ -8,6 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.composite_tensor import CompositeTensor
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.base.trackable import Trackable
 from tfcompat._src.data import (  # noqa: F401  (the ops)
     batch_ops,
     buffer_ops,
@@ -29,16 +34,13 @@ from tfcompat._src.data.iterator import EagerIterator, flat_attrs
 from tfcompat._src.data.options import Options
 from tfcompat._src.data.random_seed import get_seed
 from tfcompat._src.data.structured_function import StructuredFunctionWrapper
-from tfcompat._src.framework import constant_value, dtypes, raw
-from tfcompat._src.framework.composite_tensor import CompositeTensor
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.scopes import control_dependencies, get_default_graph, name_scope
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
-from tfcompat._src.framework.tensor_spec import TensorSpec
-from tfcompat._src.framework.trackable import Trackable
+from tfcompat._src.graph import constant_value
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.scopes import control_dependencies, get_default_graph, name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import convert_to_tensor
+from tfcompat._src.nodes.tensor_spec import TensorSpec
 from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.ops.array.shape import shape as shape_of
 from tfcompat._src.ops.control.cond import Assert

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tfcompat._src.base import dtypes
 from tfcompat._src.data.dataset import DatasetV2, number
 from tfcompat._src.data.iterator import flat_attrs
 from tfcompat._src.data.structured_function import StructuredFunctionWrapper
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
 
 
 class DatasetSource(DatasetV2):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
-from tfcompat._src.framework.tensor_spec import TensorSpec
-from tfcompat._src.framework.type_spec import BatchableTypeSpec
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.tensor_spec import TensorSpec
+from tfcompat._src.nodes.type_spec import BatchableTypeSpec
 
 DATASET_CLASSES: dict[str, Any] = {}
 """What datasets are made of when they come out of tensors; filled in by dataset_v1.py."""

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
 from tfcompat._src.data import autograph_loops, dataset_spec, iterator_resources, structure  # noqa: F401  (the ops and loops)
 from tfcompat._src.data.dataset import DatasetV2
 from tfcompat._src.data.iterator import EagerIterator, Iterator, flat_attrs, legacy_of
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.attr_values import FunctionRef
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import colocate_with, get_default_graph
-from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.function.defun import Defun
+from tfcompat._src.graph.attr_values import FunctionRef
+from tfcompat._src.graph.scopes import colocate_with, get_default_graph
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
 
 _STATELESS_READERS = ("MatchingFiles", "ReadFile")
 

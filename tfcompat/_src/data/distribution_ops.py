@@ -8,10 +8,10 @@ import numpy as np
 
 from tfcompat._src.data.transform_ops import shard_of
 from tfcompat._src.data.values import NO_GRADIENT, OUTPUTS, DatasetValue, Element, Next, Scope, dataset_of, dataset_op
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.attr_values import FunctionRef
-from tfcompat._src.framework.op_spec import HOST, op
-from tfcompat._src.framework.operation import Operation
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.attr_values import FunctionRef
+from tfcompat._src.graph.op_spec import HOST, op
+from tfcompat._src.graph.operation import Operation
 from tfcompat._src.ops.queues.resource import invalid
 
 _READERS = ("FixedLengthRecordDataset", "FixedLengthRecordDatasetV2", "TextLineDataset", "TFRecordDataset")

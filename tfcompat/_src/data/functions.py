@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base import errors, jax_compat
 from tfcompat._src.data.values import Scope
-from tfcompat._src.framework import constant_value, errors, jax_compat, op_spec
-from tfcompat._src.framework.function_body import inlined
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph import constant_value, op_spec
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.function_body import inlined
 from tfcompat._src.runtime.execute import _call as call_kernel
 from tfcompat._src.runtime.execute import execute, fetched_value
 from tfcompat._src.runtime.item import Item, OpItem

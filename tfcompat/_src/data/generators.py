@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base import dtypes
 from tfcompat._src.data import nest, structure
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
 from tfcompat._src.ops.control.py_func import numpy_function
 
 

@@ -8,17 +8,18 @@ import warnings
 import weakref
 from typing import Any
 
+from tfcompat._src.base import autograph_status, dtypes, errors
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.base.trackable import Trackable
 from tfcompat._src.data import iterator_resources, nest, structure  # noqa: F401  (the ops)
-from tfcompat._src.framework import autograph_status, dtypes, errors, raw
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.eager_tensor import EagerTensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import colocate_with, executing_eagerly, get_default_graph
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
-from tfcompat._src.framework.trackable import Trackable
-from tfcompat._src.framework.type_spec import TypeSpec
+from tfcompat._src.graph.eager_tensor import EagerTensor
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import colocate_with, executing_eagerly, get_default_graph
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import convert_to_tensor
+from tfcompat._src.nodes.type_spec import TypeSpec
 from tfcompat._src.train.saveable_object import SaveableObject, SaveSpec
 
 GET_NEXT_CALL_WARNING_THRESHOLD = 32

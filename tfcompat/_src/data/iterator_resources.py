@@ -9,17 +9,18 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base import dtypes, errors, jax_compat
+from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.data.functions import HostFunction
 from tfcompat._src.data.values import NO_GRADIENT, OUTPUTS, DatasetValue, Element, Next, Scope, dataset_of, text
 from tfcompat._src.eager.state import EagerState
 from tfcompat._src.eager.variables import DIRECT
-from tfcompat._src.framework import dtypes, errors, jax_compat, raw
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.host_context import HostContext
-from tfcompat._src.framework.op_spec import EXTERNAL, HOST, op
-from tfcompat._src.framework.tensor import shape_text
-from tfcompat._src.framework.variant import EncodedVariant
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.op_spec import EXTERNAL, HOST, op
+from tfcompat._src.graph.tensor import shape_text
+from tfcompat._src.graph.variant import EncodedVariant
+from tfcompat._src.nodes import raw
 from tfcompat._src.ops.flow.list_value import variant, zeros_like
 from tfcompat._src.ops.queues.queue_ops import MAKES_HANDLE
 from tfcompat._src.ops.queues.resource import SharedResource, invalid, shared_resource

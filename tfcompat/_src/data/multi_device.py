@@ -10,12 +10,12 @@ from tfcompat._src.data.dataset_v1 import DatasetV1Adapter
 from tfcompat._src.data.iterator import flat_attrs, get_next_as_optional
 from tfcompat._src.data.options import Options
 from tfcompat._src.data.remote_functions import HANDLE, generator_dataset, no_more, remote_function
-from tfcompat._src.framework import raw
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import device as on_device
-from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.function.tracing import Traced
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import device as on_device
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.control.groups import group
 
 

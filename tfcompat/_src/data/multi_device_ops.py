@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base import errors
 from tfcompat._src.data.iterator_resources import component_shapes, end_of_sequence, session_of
 from tfcompat._src.data.values import NO_GRADIENT, OUTPUTS, DatasetValue, Element, Next, Scope, dataset_of, text
-from tfcompat._src.framework import errors
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.op_spec import EXTERNAL, HOST, op
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import EXTERNAL, HOST, op
 from tfcompat._src.ops.queues.queue_ops import MAKES_HANDLE
 from tfcompat._src.ops.queues.resource import SharedResource, invalid, shared_resource
 from tfcompat._src.runtime.run_context import RunContext

@@ -6,7 +6,7 @@ import collections.abc
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework.sparse_tensor import SparseTensorValue
+from tfcompat._src.nodes.sparse_tensor import SparseTensorValue
 
 
 def is_sequence(value: Any) -> bool:

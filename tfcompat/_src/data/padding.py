@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.data import nest
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.constant_value import constant_value_as_shape
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.graph.constant_value import constant_value_as_shape
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import convert_to_tensor
 
 
 def partial_shape_to_tensor(shape_like: Any) -> Tensor:

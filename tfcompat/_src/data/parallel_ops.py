@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base import jax_threads
 from tfcompat._src.data.batch_ops import batched
 from tfcompat._src.data.buffer_ops import AUTOTUNE, Buffer
 from tfcompat._src.data.functions import HostFunction
@@ -32,7 +33,6 @@ from tfcompat._src.data.transform_ops import (
     outer_start,
 )
 from tfcompat._src.data.values import DatasetValue, Element, Next, Scope, dataset_of, dataset_op
-from tfcompat._src.framework import jax_threads
 from tfcompat._src.ops.queues.resource import invalid
 from tfcompat._src.runtime.random_state import RandomState
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base import errors
 from tfcompat._src.data.functions import HostFunction
 from tfcompat._src.data.iterator_resources import component_shapes, session_of
 from tfcompat._src.data.source_ops import listed
@@ -23,9 +24,8 @@ from tfcompat._src.data.values import (
     dataset_op,
     text,
 )
-from tfcompat._src.framework import errors
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.op_spec import EXTERNAL, HOST, NotDifferentiable, op
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import EXTERNAL, HOST, NotDifferentiable, op
 from tfcompat._src.io.tfrecord import TFRecordWriter
 from tfcompat._src.ops.flow.list_value import variant
 from tfcompat._src.ops.queues.resource import cancelled, invalid

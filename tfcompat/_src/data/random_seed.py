@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework import raw
-from tfcompat._src.framework.convert import constant, convert_to_tensor
-from tfcompat._src.framework.dtypes import int64
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base.dtypes import int64
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import constant, convert_to_tensor
 from tfcompat._src.ops.random import seeds
 
 

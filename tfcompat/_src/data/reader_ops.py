@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base import dtypes, errors
 from tfcompat._src.data.values import DatasetValue, Element, Next, Scope, dataset_op, text
-from tfcompat._src.framework import dtypes, errors
 from tfcompat._src.io.tfrecord import RecordReader
 from tfcompat._src.ops.queues.resource import invalid
 from tfcompat._src.platform import file_io

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tfcompat._src.base import dtypes
 from tfcompat._src.data import structure
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.attr_values import FunctionRef
-from tfcompat._src.framework.convert import constant
-from tfcompat._src.framework.scopes import get_default_graph
-from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.function.tracing import Traced
+from tfcompat._src.graph.attr_values import FunctionRef
+from tfcompat._src.graph.scopes import get_default_graph
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import constant
 from tfcompat._src.variables.variable import creator_stack
 
 HANDLE = [(dtypes.string, ())]

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tfcompat._src.base import dtypes
 from tfcompat._src.data import structure
 from tfcompat._src.data.dataset import check_state, relaxed
 from tfcompat._src.data.iterator import flat_attrs
 from tfcompat._src.data.structured_function import StructuredFunctionWrapper
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.tensor_spec import TensorSpec
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.tensor_spec import TensorSpec
 
 
 def taken_while(dataset: Any, predicate: Callable) -> Any:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base import errors
 from tfcompat._src.data.functions import HostFunction
 from tfcompat._src.data.values import INFINITE, OUTPUTS, UNKNOWN, DatasetValue, Next, Scope, dataset_op, text
-from tfcompat._src.framework import errors
 from tfcompat._src.ops.queues.resource import invalid
 
 _TENSORS = "Toutput_types: list(type) >= 1, output_shapes: list(shape) >= 1"

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from tfcompat._src.data.values import NO_GRADIENT, DatasetValue, Element, Next, Scope, dataset_of, dataset_op, text
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.op_spec import EXTERNAL, HOST, op
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import EXTERNAL, HOST, op
 from tfcompat._src.ops.queues.queue_ops import MAKES_HANDLE
 from tfcompat._src.ops.queues.resource import SharedResource, shared_resource
 from tfcompat._src.ops.summary.values import add_histogram

@@ -6,16 +6,17 @@ from typing import Any
 
 import tfcompat._src.ops.flow.list_array  # noqa: F401  (how TensorArrays are elements)
 import tfcompat._src.ops.flow.tensor_array as tensor_arrays
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.data import nest
-from tfcompat._src.framework import dtypes, type_spec
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.sparse_tensor import SparseTensor, SparseTensorSpec, SparseTensorValue, is_sparse
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
-from tfcompat._src.framework.tensor_spec import TensorSpec
-from tfcompat._src.framework.type_spec import TypeSpec
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import type_spec
+from tfcompat._src.nodes.convert import convert_to_tensor
+from tfcompat._src.nodes.sparse_tensor import SparseTensor, SparseTensorSpec, SparseTensorValue, is_sparse
+from tfcompat._src.nodes.tensor_spec import TensorSpec
+from tfcompat._src.nodes.type_spec import TypeSpec
 from tfcompat._src.ops.ragged.tensor import RaggedTensorSpec
 
 TensorStructure = export("data.experimental.TensorStructure")(lambda dtype, shape: TensorSpec(shape, dtype))

@@ -9,13 +9,13 @@ from typing import Any
 
 from tfcompat._src.autograph.api import in_context
 from tfcompat._src.data import nest, structure
-from tfcompat._src.framework import raw
-from tfcompat._src.framework.attr_values import FunctionRef
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.scopes import get_default_graph
-from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.function.defun import Defun
 from tfcompat._src.function.tracing import Traced
+from tfcompat._src.graph.attr_values import FunctionRef
+from tfcompat._src.graph.scopes import get_default_graph
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.variables.variable import creator_stack
 
 _TABLES = ("HashTable", "HashTableV2", "HashTableOfTensors", "HashTableOfTensorsV2")

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base import errors
 from tfcompat._src.data.functions import HostFunction
 from tfcompat._src.data.values import INFINITE, OUTPUTS, UNKNOWN, DatasetValue, Next, Scope, dataset_of, dataset_op
-from tfcompat._src.framework import errors
 from tfcompat._src.ops.queues.resource import invalid
 
 FUNCTION = f"f: func, Targuments: list(type) >= 0, {OUTPUTS}"

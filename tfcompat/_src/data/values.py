@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import errors
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
+from tfcompat._src.base import errors
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import HOST, NotDifferentiable, op
 from tfcompat._src.ops.flow.list_value import variant
 from tfcompat._src.ops.queues.resource import invalid
 from tfcompat._src.ops.queues.state import _uniform_numbers as uniform_numbers

@@ -10,9 +10,9 @@ import functools
 import operator
 from collections.abc import Callable, Sequence
 
-from tfcompat._src.framework import raw
-from tfcompat._src.framework.scopes import device
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.scopes import device
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
 from tfcompat._src.ops.math.binary import add
 from tfcompat._src.ops.math.nccl_ops import reduced
 from tfcompat._src.ops.math.scan import add_n

@@ -5,11 +5,11 @@ from __future__ import annotations
 import enum
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.distribute.cluster_resolver.tfconfig import TFConfigClusterResolver
 from tfcompat._src.distribute.distribute_lib import Strategy
 from tfcompat._src.distribute.mirrored_strategy import MirroredExtended
 from tfcompat._src.distribute.parameter_server_strategy import check_one_process
-from tfcompat._src.framework.export import export
 
 
 @export("distribute.experimental.CollectiveCommunication")

@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from tfcompat._src.base.device import DeviceSpec
+from tfcompat._src.base.export import export
 from tfcompat._src.distribute import device_util
 from tfcompat._src.distribute.reduce_util import ReduceOp, as_reduce_op
 from tfcompat._src.distribute.values import DistributedValues, Mirrored, PerReplica, regroup
-from tfcompat._src.framework import raw
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.device import DeviceSpec
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.indexed_slices import IndexedSlices
-from tfcompat._src.framework.scopes import device
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.scopes import device
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import convert_to_tensor
+from tfcompat._src.nodes.indexed_slices import IndexedSlices
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.math.scan import add_n
 from tfcompat._src.variables.variable import Variable

@@ -6,18 +6,19 @@ import contextlib
 from collections.abc import Callable
 from typing import Any
 
+from tfcompat._src.base import dtypes, nest
+from tfcompat._src.base.export import export
 from tfcompat._src.data.dataset import DatasetV2
 from tfcompat._src.distribute import input_lib
 from tfcompat._src.distribute.distribute_lib import InputContext, Strategy
 from tfcompat._src.distribute.extended import StrategyExtended
 from tfcompat._src.distribute.reduce_util import ReduceOp
 from tfcompat._src.distribute.replica_context import ReplicaContext
-from tfcompat._src.framework import distribution_context, dtypes, nest
-from tfcompat._src.framework.convert import constant
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.scopes import colocate_with as colocated
-from tfcompat._src.framework.scopes import get_default_graph
+from tfcompat._src.graph import distribution_context
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.scopes import colocate_with as colocated
+from tfcompat._src.graph.scopes import get_default_graph
+from tfcompat._src.nodes.convert import constant
 from tfcompat._src.ops.array.constant import identity
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import types
 from typing import Any
 
-from tfcompat._src.framework import device_scope
-from tfcompat._src.framework.device import DeviceSpec, canonical_name
-from tfcompat._src.framework.scopes import get_default_graph
+from tfcompat._src.base.device import DeviceSpec, canonical_name
+from tfcompat._src.graph import device_scope
+from tfcompat._src.graph.scopes import get_default_graph
 from tfcompat._src.runtime.devices import accelerator_count
 
 

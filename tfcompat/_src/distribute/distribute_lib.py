@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from tfcompat._src.autograph.api import in_context
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.session_like import SessionLike
 from tfcompat._src.distribute.extended import StrategyExtended
 from tfcompat._src.distribute.reduce_util import ReduceOp, as_reduce_op
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.session_like import SessionLike
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.array.shape import shape as shape_of
 from tfcompat._src.ops.array.shape import size
 from tfcompat._src.ops.control.groups import group

@@ -7,14 +7,14 @@ import copy
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from tfcompat._src.base.export import export
+from tfcompat._src.base.session_like import SessionLike
 from tfcompat._src.distribute import device_util, input_lib
 from tfcompat._src.distribute.cross_device_ops import CrossDeviceOps, reduce_non_distributed_value
 from tfcompat._src.distribute.reduce_util import ReduceOp, as_reduce_op
 from tfcompat._src.distribute.values import DistributedValues, Mirrored, value_container
-from tfcompat._src.framework import distribution_context
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import device
-from tfcompat._src.framework.session_like import SessionLike
+from tfcompat._src.graph import distribution_context
+from tfcompat._src.graph.scopes import device
 from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.platform import logging
 from tfcompat._src.variables.scope import get_variable_scope, variable_scope

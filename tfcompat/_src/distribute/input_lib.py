@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base import nest
+from tfcompat._src.base.session_like import SessionLike
 from tfcompat._src.data import structure
 from tfcompat._src.data.clone import _RebatchDataset, auto_shard_dataset, clone_dataset
 from tfcompat._src.data.dataset import DatasetV2
@@ -15,10 +17,8 @@ from tfcompat._src.data.multi_device import MultiDeviceIterator
 from tfcompat._src.data.options import Options
 from tfcompat._src.distribute.device_util import get_host_for_device
 from tfcompat._src.distribute.values import regroup
-from tfcompat._src.framework import nest
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import device
-from tfcompat._src.framework.session_like import SessionLike
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import device
 from tfcompat._src.ops.array.constant import placeholder
 from tfcompat._src.ops.array.fill import zeros
 from tfcompat._src.ops.control.groups import group

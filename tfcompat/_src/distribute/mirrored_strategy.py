@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tfcompat._src.base.device import DeviceSpec
+from tfcompat._src.base.export import export
 from tfcompat._src.distribute import device_util
 from tfcompat._src.distribute.cross_device_ops import CrossDeviceOps, choose_the_best
 from tfcompat._src.distribute.distribute_lib import InputContext, Strategy
@@ -12,10 +14,8 @@ from tfcompat._src.distribute.extended import StrategyExtended
 from tfcompat._src.distribute.replica_threads import call_for_each_replica
 from tfcompat._src.distribute.values import select_device_mirrored, update_regroup
 from tfcompat._src.distribute.variables import DistributedVariable, SyncOnReadVariable, create_mirrored_variable
-from tfcompat._src.framework import distribution_context
-from tfcompat._src.framework.device import DeviceSpec
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import device, name_scope
+from tfcompat._src.graph import distribution_context
+from tfcompat._src.graph.scopes import device, name_scope
 from tfcompat._src.ops.array.constant import identity
 
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tfcompat._src.base import dtypes, nest
+from tfcompat._src.base.export import export
 from tfcompat._src.distribute import device_util, input_lib
 from tfcompat._src.distribute.distribute_lib import InputContext, Strategy
 from tfcompat._src.distribute.extended import StrategyExtended
 from tfcompat._src.distribute.mirrored_strategy import check_local
 from tfcompat._src.distribute.replica_context import ReplicaContext
-from tfcompat._src.framework import distribution_context, dtypes, nest
-from tfcompat._src.framework.convert import constant
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import colocate_with as colocated
-from tfcompat._src.framework.scopes import device
+from tfcompat._src.graph import distribution_context
+from tfcompat._src.graph.scopes import colocate_with as colocated
+from tfcompat._src.graph.scopes import device
+from tfcompat._src.nodes.convert import constant
 from tfcompat._src.ops.array.constant import identity
 
 

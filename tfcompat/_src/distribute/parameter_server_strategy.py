@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tfcompat._src.base import nest
+from tfcompat._src.base.device import canonical_name
+from tfcompat._src.base.export import export
 from tfcompat._src.distribute import device_util
 from tfcompat._src.distribute.cluster_resolver.tfconfig import TFConfigClusterResolver
 from tfcompat._src.distribute.cross_device_ops import ReductionToOneDevice
@@ -14,11 +17,9 @@ from tfcompat._src.distribute.mirrored_strategy import check_local
 from tfcompat._src.distribute.replica_threads import call_for_each_replica
 from tfcompat._src.distribute.values import Mirrored, PerReplica
 from tfcompat._src.distribute.variables import AggregatingVariable, in_collections
-from tfcompat._src.framework import distribution_context, nest
-from tfcompat._src.framework.device import canonical_name
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import colocate_with as colocated
-from tfcompat._src.framework.scopes import device
+from tfcompat._src.graph import distribution_context
+from tfcompat._src.graph.scopes import colocate_with as colocated
+from tfcompat._src.graph.scopes import device
 from tfcompat._src.ops.array.constant import identity
 
 _LOCAL_CPU = "/device:CPU:0"

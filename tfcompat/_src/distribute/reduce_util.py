@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from typing import Any
 
-from tfcompat._src.framework.export import export
+from tfcompat._src.base.export import export
 from tfcompat._src.variables.policies import VariableAggregation
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tfcompat._src.base import nest
+from tfcompat._src.base.export import export
 from tfcompat._src.distribute.reduce_util import as_reduce_op
-from tfcompat._src.framework import distribution_context, nest
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.indexed_slices import IndexedSlices
 from tfcompat._src.gradients.custom_gradient import gradient_of_tensors
+from tfcompat._src.graph import distribution_context
+from tfcompat._src.nodes.indexed_slices import IndexedSlices
 
 
 @export("distribute.ReplicaContext", "contrib.distribute.ReplicaContext")

@@ -6,12 +6,12 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tfcompat._src.base import dtypes
 from tfcompat._src.distribute.replica_context import ReplicaContext
 from tfcompat._src.distribute.values import regroup, replica_number, select_replica
 from tfcompat._src.distribute.variables import shared_creator
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import constant
-from tfcompat._src.framework.scopes import control_dependencies, device, get_default_graph, name_scope
+from tfcompat._src.graph.scopes import control_dependencies, device, get_default_graph, name_scope
+from tfcompat._src.nodes.convert import constant
 from tfcompat._src.variables.scope import get_variable_scope, variable_scope
 from tfcompat._src.variables.variable import creator_stack, variable_creator_scope
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfcompat._src.base import errors
+from tfcompat._src.base.export import export
 from tfcompat._src.distribute.cross_device_ops import ReductionToOneDevice
 from tfcompat._src.distribute.distribute_lib import Strategy
 from tfcompat._src.distribute.mirrored_strategy import MirroredExtended
-from tfcompat._src.framework import errors
-from tfcompat._src.framework.export import export
 from tfcompat._src.runtime.devices import accelerator_count
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tfcompat._src.base import nest
 from tfcompat._src.distribute import device_util
-from tfcompat._src.framework import distribution_context, nest
-from tfcompat._src.framework.constant_value import constant_value
-from tfcompat._src.framework.convert import convert_to_tensor, register_tensor_conversion_function
-from tfcompat._src.framework.scopes import control_dependencies, device
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph import distribution_context
+from tfcompat._src.graph.constant_value import constant_value
+from tfcompat._src.graph.scopes import control_dependencies, device
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import convert_to_tensor, register_tensor_conversion_function
 from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.ops.control.groups import group
 from tfcompat._src.variables.variable import Variable

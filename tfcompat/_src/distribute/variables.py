@@ -7,15 +7,16 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.base.trackable import VARIABLE_VALUE_KEY
 from tfcompat._src.distribute import device_util
 from tfcompat._src.distribute.reduce_util import ReduceOp
 from tfcompat._src.distribute.values import DistributedValues, Mirrored, current_index, select_replica
-from tfcompat._src.framework import distribution_context, raw
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.scopes import add_to_collections, device, get_collection_ref
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.trackable import VARIABLE_VALUE_KEY
+from tfcompat._src.graph import distribution_context
+from tfcompat._src.graph.scopes import add_to_collections, device, get_collection_ref
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.control.groups import group
 from tfcompat._src.train.saveable_object import SaveableObject, SaveSpec
 from tfcompat._src.variables.policies import VariableAggregation, VariableSynchronization

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape, dimension_value
 from tfcompat._src.distributions import util
 from tfcompat._src.distributions.distribution import NOT_REPARAMETERIZED, Distribution, ScalarDistribution, parameter
 from tfcompat._src.distributions.kullback_leibler import RegisterKL
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import constant, convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape, dimension_value
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import constant, convert_to_tensor
 from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.ops.array.fill import ones, ones_like, zeros_like
 from tfcompat._src.ops.array.join import concat

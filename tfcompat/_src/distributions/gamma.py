@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
 from tfcompat._src.distributions.distribution import (
     FULLY_REPARAMETERIZED,
     ReparameterizationType,
@@ -13,11 +15,9 @@ from tfcompat._src.distributions.distribution import (
     parameter,
 )
 from tfcompat._src.distributions.kullback_leibler import RegisterKL
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import control_dependencies, name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.scopes import control_dependencies, name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.ops.array.fill import fill, ones
 from tfcompat._src.ops.array.join import concat

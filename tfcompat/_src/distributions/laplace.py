@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base.export import export
 from tfcompat._src.distributions import special_math
 from tfcompat._src.distributions.location_scale import LocationScale
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.array.fill import zeros_like
 from tfcompat._src.ops.math.unary import absolute, exp, log, log1p, sign
 from tfcompat._src.ops.nn.activation import softplus

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tfcompat._src.distributions.distribution import FULLY_REPARAMETERIZED, ScalarDistribution, parameter
-from tfcompat._src.framework.scopes import control_dependencies, name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.scopes import control_dependencies, name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.ops.array.fill import ones_like
 from tfcompat._src.ops.composed.check_ops import assert_positive, assert_same_float_dtype

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import dimension_value
 from tfcompat._src.distributions.util import prefer_static_rank
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import dimension_value
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.diagonal import matrix_band_part, matrix_diag, matrix_diag_part, matrix_set_diag
 from tfcompat._src.ops.array.fill import ones_like, zeros, zeros_like
 from tfcompat._src.ops.array.join import concat

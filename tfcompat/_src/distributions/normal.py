@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.distributions import special_math
 from tfcompat._src.distributions.kullback_leibler import RegisterKL
 from tfcompat._src.distributions.location_scale import LocationScale
-from tfcompat._src.framework.convert import constant
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import constant
 from tfcompat._src.ops.array.fill import ones_like
 from tfcompat._src.ops.math.binary import squared_difference
 from tfcompat._src.ops.math.unary import log, square

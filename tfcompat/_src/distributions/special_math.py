@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework.convert import constant, convert_to_tensor
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import constant, convert_to_tensor
 from tfcompat._src.ops.array.fill import fill, zeros_like
 from tfcompat._src.ops.array.search import where_v2
 from tfcompat._src.ops.array.shape import shape

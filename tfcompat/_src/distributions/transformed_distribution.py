@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.distributions import bijector as bijectors
 from tfcompat._src.distributions.distribution import Distribution, parameter
 from tfcompat._src.distributions.util import maybe_get_static_value, pick_vector
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.constant_value import constant_value, constant_value_as_shape
-from tfcompat._src.framework.convert import constant, convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.graph.constant_value import constant_value, constant_value_as_shape
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import constant, convert_to_tensor
 from tfcompat._src.ops.array.fill import ones, ones_like, zeros
 from tfcompat._src.ops.array.join import concat, stack, tile
 from tfcompat._src.ops.array.reorder import transpose

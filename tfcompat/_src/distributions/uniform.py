@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.distributions.distribution import FULLY_REPARAMETERIZED, ScalarDistribution, parameter
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import control_dependencies, name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.scopes import control_dependencies, name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.ops.array.fill import ones, ones_like, zeros, zeros_like
 from tfcompat._src.ops.array.search import where_v2

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.constant_value import constant_value
-from tfcompat._src.framework.convert import constant, convert_to_tensor
-from tfcompat._src.framework.scopes import control_dependencies, name_scope
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape, dimension_at_index, dimension_value
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.tensor_shape import TensorShape, dimension_at_index, dimension_value
+from tfcompat._src.graph.constant_value import constant_value
+from tfcompat._src.graph.scopes import control_dependencies, name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import constant, convert_to_tensor
 from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.ops.array.gather import one_hot
 from tfcompat._src.ops.array.join import concat, stack

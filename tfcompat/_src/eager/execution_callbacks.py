@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import attr_values, dtypes
-from tfcompat._src.framework.export import export
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.graph import attr_values
 from tfcompat._src.platform import logging
 
 ACTIVE: list[Callable] = []

@@ -14,23 +14,18 @@ from typing import Any
 import jax
 import numpy as np
 
+from tfcompat._src.base import device as device_lib
+from tfcompat._src.base import dtypes, recorders
+from tfcompat._src.base.recent import Recent
 from tfcompat._src.eager import execution_callbacks
 from tfcompat._src.eager.program import EagerProgram, handle_key, is_variable
 from tfcompat._src.eager.state import EagerState
 from tfcompat._src.eager.variables import DIRECT
-from tfcompat._src.framework import (
-    attr_values,
-    device_scope,
-    dtypes,
-    op_spec,
-    recorders,
-)
-from tfcompat._src.framework import device as device_lib
-from tfcompat._src.framework.eager_tensor import EagerOperation, EagerTensor
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.operation import Operation, output_dtypes
-from tfcompat._src.framework.recent import Recent
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph import attr_values, device_scope, op_spec
+from tfcompat._src.graph.eager_tensor import EagerOperation, EagerTensor
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.operation import Operation, output_dtypes
+from tfcompat._src.graph.tensor import Tensor
 
 _LARGEST_SEED = 2**31 - 1
 

@@ -7,14 +7,12 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
+from tfcompat._src.base.default_stack import EAGER_GRAPHS, GRAPHS
+from tfcompat._src.base.export import export
 from tfcompat._src.eager.graph import EagerGraph
 from tfcompat._src.eager.state import EagerState
-from tfcompat._src.framework import (
-    scopes,
-)
-from tfcompat._src.framework.default_stack import EAGER_GRAPHS, GRAPHS
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph import Graph
+from tfcompat._src.graph import scopes
+from tfcompat._src.graph.graph import Graph
 from tfcompat._src.runtime.config import session_config
 
 

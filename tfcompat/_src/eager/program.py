@@ -10,17 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base import errors, jax_compat
 from tfcompat._src.eager.state import EagerState, ProcessVariables
-from tfcompat._src.framework import (
-    constant_value,
-    errors,
-    jax_compat,
-    op_spec,
-)
-from tfcompat._src.framework.eager_tensor import EagerTensor
-from tfcompat._src.framework.function_body import operations_within
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph import constant_value, op_spec
+from tfcompat._src.graph.eager_tensor import EagerTensor
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.function_body import operations_within
 from tfcompat._src.runtime.execute import fetched_value
 from tfcompat._src.runtime.fold import MAX_FOLDED_ELEMENTS, can_fold
 from tfcompat._src.runtime.run_context import RunContext

@@ -10,11 +10,9 @@ from typing import Any
 import jax
 import numpy as np
 
-from tfcompat._src.framework import (
-    op_spec,
-)
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.recent import Recent
+from tfcompat._src.base.recent import Recent
+from tfcompat._src.graph import op_spec
+from tfcompat._src.graph.operation import Operation
 from tfcompat._src.runtime.config import process_config
 from tfcompat._src.runtime.devices import session_devices
 from tfcompat._src.runtime.random_state import RandomState

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from tfcompat._src.base import tf2
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import disable_v2_tensorshape, enable_v2_tensorshape
 from tfcompat._src.eager.mode import disable_eager_execution, enable_eager_execution
-from tfcompat._src.framework import tf2
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor_shape import disable_v2_tensorshape, enable_v2_tensorshape
 from tfcompat._src.function.control_flow_v2 import disable_control_flow_v2, enable_control_flow_v2
 from tfcompat._src.variables.store import disable_resource_variables, enable_resource_variables
 from tfcompat._src.variables.tensor_equality import disable_tensor_equality, enable_tensor_equality

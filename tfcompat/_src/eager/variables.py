@@ -8,13 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base import errors
+from tfcompat._src.base.dtypes import cpp_name
 from tfcompat._src.eager.program import VariableHandle, handle_key
 from tfcompat._src.eager.state import EagerState
-from tfcompat._src.framework import (
-    errors,
-)
-from tfcompat._src.framework.dtypes import cpp_name
-from tfcompat._src.framework.eager_tensor import EagerOperation
+from tfcompat._src.graph.eager_tensor import EagerOperation
 from tfcompat._src.runtime.variable_state import variable_key
 
 

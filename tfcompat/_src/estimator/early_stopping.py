@@ -8,19 +8,19 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
 from tfcompat._src.estimator.estimator import Estimator
 from tfcompat._src.estimator.exporter import scalar_results
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph_collections import GraphKeys
 from tfcompat._src.io.events import summary_iterator
 from tfcompat._src.platform import file_io, logging
 from tfcompat._src.train.hook_timers import SecondOrStepTimer
 from tfcompat._src.train.session_run_hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
-from tfcompat._src.train.training_util import get_global_step
 from tfcompat._src.variables.assign import assign
 from tfcompat._src.variables.initializers import Constant
 from tfcompat._src.variables.scope import AUTO_REUSE, get_variable, variable_scope
+from tfcompat._src.variables.training_util import get_global_step
 
 _EVENT_FILE_GLOB_PATTERN = "events.out.tfevents.*"
 

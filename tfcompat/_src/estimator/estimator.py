@@ -8,6 +8,9 @@ import tempfile
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from tfcompat._src.base import errors, nest
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
 from tfcompat._src.checkpoint.reader import NewCheckpointReader
 from tfcompat._src.estimator import run_config, util
 from tfcompat._src.estimator.evaluation_steps import EvaluationSteps, _check_hooks_type
@@ -16,21 +19,19 @@ from tfcompat._src.estimator.run_config import RunConfig, TaskType
 from tfcompat._src.estimator.saved_model_export import SavedModelExport
 from tfcompat._src.estimator.training_steps import TrainingSteps
 from tfcompat._src.estimator.warm_start import _get_default_warm_start_settings
-from tfcompat._src.framework import errors, nest
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.scopes import device, get_default_graph
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.scopes import device, get_default_graph
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.random.seeds import set_random_seed
 from tfcompat._src.platform import logging
 from tfcompat._src.saved_model.model_utils.mode_keys import EstimatorModeKeys as ModeKeys
-from tfcompat._src.train import device_setter, training_util
+from tfcompat._src.train import device_setter
 from tfcompat._src.train.basic_session_run_hooks import StopAtStepHook
 from tfcompat._src.train.checkpoint_management import latest_checkpoint
 from tfcompat._src.train.checkpoint_utils import list_variables, load_variable
 from tfcompat._src.train.monitored_session import ChiefSessionCreator, MonitoredSession
 from tfcompat._src.train.saving_hooks import CheckpointSaverListener
+from tfcompat._src.variables import training_util
 
 _ALLOWED_OVERRIDES = frozenset(("model_fn", "_create_and_assert_global_step", "_export_all_saved_models"))
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.tensor_proto import make_tensor_proto
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.graph.tensor_proto import make_tensor_proto
 from tfcompat._src.platform import logging
 from tfcompat._src.proto.messages import Summary
 from tfcompat._src.summary.writer import FileWriterCache

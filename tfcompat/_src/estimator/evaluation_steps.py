@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfcompat._src.base.graph_collections import GraphKeys
 from tfcompat._src.estimator import replicas, util
 from tfcompat._src.estimator.evaluation_results import _write_checkpoint_path_to_summary, _write_dict_to_summary
 from tfcompat._src.estimator.model_fn import LOSS_METRIC_KEY
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.scopes import get_default_graph
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.scopes import get_default_graph
 from tfcompat._src.metrics.mean import mean
 from tfcompat._src.ops.control.groups import group
 from tfcompat._src.ops.random.seeds import set_random_seed
 from tfcompat._src.platform import logging
 from tfcompat._src.saved_model.model_utils.mode_keys import EstimatorModeKeys as ModeKeys
-from tfcompat._src.train import evaluation, training_util
+from tfcompat._src.train import evaluation
 from tfcompat._src.train.checkpoint_management import latest_checkpoint
 from tfcompat._src.train.scaffold import Scaffold
 from tfcompat._src.train.session_run_hook import SessionRunHook
 from tfcompat._src.train.warm_starting_util import warm_start
+from tfcompat._src.variables import training_util
 
 
 class EvaluationSteps:

@@ -7,12 +7,12 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from tfcompat._src.base import errors
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
 from tfcompat._src.estimator import garbage_collection
 from tfcompat._src.estimator.model_fn import LOSS_METRIC_KEY
 from tfcompat._src.estimator.util import fn_args
-from tfcompat._src.framework import errors
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph_collections import GraphKeys
 from tfcompat._src.io.events import summary_iterator
 from tfcompat._src.platform import file_io, logging
 

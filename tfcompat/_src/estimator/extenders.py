@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.estimator.estimator import Estimator
 from tfcompat._src.estimator.model_fn import EstimatorSpec
 from tfcompat._src.estimator.util import call_with_known, fn_args
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.sparse_tensor import SparseTensor, convert_to_tensor_or_sparse_tensor
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.sparse_tensor import SparseTensor, convert_to_tensor_or_sparse_tensor
 from tfcompat._src.ops.math.clip import clip_by_global_norm
 from tfcompat._src.ops.sparse.convert import sparse_tensor_to_dense
 from tfcompat._src.saved_model.model_utils.export_output import PredictOutput

@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.base.session_like import SessionLike
 from tfcompat._src.estimator.estimator import Estimator, _load_global_step_from_checkpoint_dir
 from tfcompat._src.estimator.evaluation_steps import _check_hooks_type
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.scopes import get_collection
-from tfcompat._src.framework.session_like import SessionLike
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.scopes import get_collection
 from tfcompat._src.ops.array.constant import placeholder
 from tfcompat._src.ops.control.groups import group
 from tfcompat._src.train.basic_session_run_hooks import StopAtStepHook, global_step_read

@@ -7,20 +7,20 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.estimator.estimator import Estimator, EstimatorV2, maybe_overwrite_model_dir_and_session_config
 from tfcompat._src.estimator.model_fn import EstimatorSpec
-from tfcompat._src.framework import distribution_context
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.scopes import executing_eagerly_outside_functions
-from tfcompat._src.framework.sparse_tensor import convert_to_tensor_or_sparse_tensor
-from tfcompat._src.framework.tensor_like import is_tensor
+from tfcompat._src.graph import distribution_context
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.scopes import executing_eagerly_outside_functions
+from tfcompat._src.graph.tensor_like import is_tensor
 from tfcompat._src.keras.backend import session as backend_session
 from tfcompat._src.keras.engine.sequential import Sequential
 from tfcompat._src.keras.engine.training_data import standardize_sample_weights
 from tfcompat._src.keras.models import clone_and_build_model, in_place_subclassed_model_state_restoration
 from tfcompat._src.keras.saving.save import load_model
 from tfcompat._src.keras.saving.saving_utils import extract_model_metrics
+from tfcompat._src.nodes.sparse_tensor import convert_to_tensor_or_sparse_tensor
 from tfcompat._src.ops.random.seeds import set_random_seed
 from tfcompat._src.platform import file_io, logging
 from tfcompat._src.runtime.session import Session
@@ -30,7 +30,7 @@ from tfcompat._src.saved_model.signature_constants import DEFAULT_SERVING_SIGNAT
 from tfcompat._src.train.checkpoint_management import latest_checkpoint
 from tfcompat._src.train.saver import Saver
 from tfcompat._src.train.scaffold import Scaffold, saver_of_objects
-from tfcompat._src.train.training_util import create_global_step, get_global_step, get_or_create_global_step
+from tfcompat._src.variables.training_util import create_global_step, get_global_step, get_or_create_global_step
 
 _WEIGHTED_FEATURES = {"features", "sample_weights"}
 _LOST_WEIGHTS = (

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+from tfcompat._src.base import nest
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
 from tfcompat._src.estimator.util import call_with_known, fn_args
-from tfcompat._src.framework import nest
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import add_to_collection, executing_eagerly, get_collection, get_default_graph
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_like import is_dense_tensor_like
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import add_to_collection, executing_eagerly, get_collection, get_default_graph
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.graph.tensor_like import is_dense_tensor_like
 from tfcompat._src.keras.metrics.metric import Metric
 from tfcompat._src.ops.array.shape import reshape
 from tfcompat._src.platform import logging

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework import nest
-from tfcompat._src.framework.graph_collections import GraphKeys
+from tfcompat._src.base import nest
+from tfcompat._src.base.graph_collections import GraphKeys
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.train.scaffold import Scaffold
 from tfcompat._src.variables.collections import global_variables, report_uninitialized_variables

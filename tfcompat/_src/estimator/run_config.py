@@ -8,9 +8,9 @@ import os
 from collections.abc import Callable, Collection
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.estimator import cluster_settings
 from tfcompat._src.estimator.util import fn_args
-from tfcompat._src.framework.export import export
 from tfcompat._src.platform import logging
 from tfcompat._src.proto.messages import ConfigProto
 

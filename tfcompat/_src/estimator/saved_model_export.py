@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from tfcompat._src.framework import errors
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.scopes import get_collection
+from tfcompat._src.base import errors
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.scopes import get_collection
 from tfcompat._src.ops.random.seeds import set_random_seed
 from tfcompat._src.platform import compat, file_io
 from tfcompat._src.runtime.session import Session

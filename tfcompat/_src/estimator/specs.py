@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+from tfcompat._src.base.export import export
 from tfcompat._src.estimator.exporter import Exporter
-from tfcompat._src.framework.export import export
 from tfcompat._src.train.session_run_hook import SessionRunContext, SessionRunHook, SessionRunValues
 
 

@@ -7,12 +7,12 @@ import os
 import time
 from typing import Any, NamedTuple
 
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.base.session_like import SessionLike
 from tfcompat._src.estimator.estimator import Estimator
 from tfcompat._src.estimator.run_config import RunConfig, TaskType
 from tfcompat._src.estimator.specs import EvalSpec, TrainSpec, _assert_eval_spec, _validate_hooks
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.platform import compat, logging
 from tfcompat._src.proto.messages import ConfigProto
 from tfcompat._src.train.cluster import Server

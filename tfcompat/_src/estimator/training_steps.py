@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfcompat._src.base.graph_collections import GraphKeys
 from tfcompat._src.distribute.default_strategy import get_loss_reduction
 from tfcompat._src.distribute.reduce_util import ReduceOp
 from tfcompat._src.estimator import replicas, util
 from tfcompat._src.estimator.model_fn import EstimatorSpec
 from tfcompat._src.estimator.run_config import TaskType
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.scopes import add_to_collection, get_collection, get_default_graph
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.scopes import add_to_collection, get_collection, get_default_graph
 from tfcompat._src.ops.random.seeds import set_random_seed
 from tfcompat._src.platform import logging
 from tfcompat._src.saved_model.model_utils.mode_keys import EstimatorModeKeys as ModeKeys
 from tfcompat._src.summary import summary
-from tfcompat._src.train import training_util
 from tfcompat._src.train.basic_session_run_hooks import LoggingTensorHook, NanTensorHook
 from tfcompat._src.train.monitored_session import MonitoredTrainingSession
 from tfcompat._src.train.saver import Saver
 from tfcompat._src.train.saving_hooks import CheckpointSaverHook, StepCounterHook, SummarySaverHook
 from tfcompat._src.train.session_run_hook import SessionRunHook
 from tfcompat._src.train.warm_starting_util import warm_start
+from tfcompat._src.variables import training_util
 
 
 class TrainingSteps:

@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from tfcompat._src.base.session_like import SessionLike
 from tfcompat._src.data.dataset import DatasetV2
 from tfcompat._src.data.dataset_v1 import make_initializable_iterator
-from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.platform import logging
 from tfcompat._src.train.session_run_hook import SessionRunHook
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
 from tfcompat._src.feature_column import utils
 from tfcompat._src.feature_column.base import (
     CategoricalColumn,
@@ -17,11 +19,9 @@ from tfcompat._src.feature_column.base import (
 )  # fmt: skip
 from tfcompat._src.feature_column.inputs import to_sparse_input
 from tfcompat._src.feature_column.serialization import Configured, serializable
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import control_dependencies
-from tfcompat._src.framework.sparse_tensor import SparseTensor, convert_to_tensor_or_sparse_tensor
+from tfcompat._src.graph.scopes import control_dependencies
 from tfcompat._src.lookup.vocabulary import index_table_from_file, index_table_from_tensor
+from tfcompat._src.nodes.sparse_tensor import SparseTensor, convert_to_tensor_or_sparse_tensor
 from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.ops.array.fill import fill
 from tfcompat._src.ops.array.search import where, where_v2

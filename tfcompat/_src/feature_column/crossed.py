@@ -5,6 +5,8 @@ from __future__ import annotations
 import collections
 from typing import Any
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
 from tfcompat._src.feature_column.base import (
     CategoricalColumn,
     EarlierInterface,
@@ -15,9 +17,7 @@ from tfcompat._src.feature_column.base import (
 )  # fmt: skip
 from tfcompat._src.feature_column.categorical import HashedCategoricalColumn, _HashedCategoricalColumn
 from tfcompat._src.feature_column.serialization import Configured, serializable
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.sparse_tensor import SparseTensor
+from tfcompat._src.nodes.sparse_tensor import SparseTensor
 from tfcompat._src.ops.parsing.features import VarLenFeature
 from tfcompat._src.ops.sparse.cross import sparse_cross_hashed
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.feature_column.base import DenseColumn
 from tfcompat._src.feature_column.features_layer import _BaseFeaturesLayer
 from tfcompat._src.feature_column.inputs import FeatureTransformationCache
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras.engine.registry import provides_layer
 
 

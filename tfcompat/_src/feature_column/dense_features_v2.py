@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.feature_column import dense_features
 from tfcompat._src.feature_column.state import _StateManagerImplV2
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import name_scope
+from tfcompat._src.graph.scopes import name_scope
 from tfcompat._src.keras.engine.base_layer import Layer
 
 

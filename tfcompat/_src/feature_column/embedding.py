@@ -6,6 +6,9 @@ import collections
 import math
 from typing import Any
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.feature_column import utils
 from tfcompat._src.feature_column.base import (
     DenseColumn,
@@ -19,12 +22,9 @@ from tfcompat._src.feature_column.base import (
 from tfcompat._src.feature_column.sequence_feature_column import check_sequence
 from tfcompat._src.feature_column.serialization import Configured, serializable
 from tfcompat._src.feature_column.state import add_to_weight_collections
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.sparse_tensor import SparseTensor
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.layers.scoped_layer import Layer
+from tfcompat._src.nodes.sparse_tensor import SparseTensor
 from tfcompat._src.ops.sparse.embedding import safe_embedding_lookup_sparse
 from tfcompat._src.train.checkpoint_utils import init_from_checkpoint
 from tfcompat._src.variables.initializers import TruncatedNormal

@@ -8,7 +8,7 @@ from tfcompat._src.feature_column.base import normalize_feature_columns
 from tfcompat._src.feature_column.serialization import deserialize_feature_columns, serialize_feature_columns
 from tfcompat._src.feature_column.state import _StateManagerImpl
 from tfcompat._src.feature_column.utils import check_static_batch_sizes
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras.engine.base_layer import Layer
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.shape import reshape

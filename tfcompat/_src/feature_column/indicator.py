@@ -5,6 +5,8 @@ from __future__ import annotations
 import collections
 from typing import Any
 
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.feature_column import utils
 from tfcompat._src.feature_column.base import (
     DenseColumn,
@@ -17,9 +19,7 @@ from tfcompat._src.feature_column.base import (
 )  # fmt: skip
 from tfcompat._src.feature_column.sequence_feature_column import check_sequence
 from tfcompat._src.feature_column.serialization import Configured, serializable
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.array.gather import one_hot
 from tfcompat._src.ops.array.scatter import scatter_nd
 from tfcompat._src.ops.math.reduce import reduce_sum

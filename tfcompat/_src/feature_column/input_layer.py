@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
 from tfcompat._src.feature_column.base import (
     FeatureColumn,
     _DenseColumn,
@@ -15,10 +17,8 @@ from tfcompat._src.feature_column.inputs import FeatureTransformationCache, _Laz
 from tfcompat._src.feature_column.state import ScopeState, with_default_collections
 from tfcompat._src.feature_column.utils import check_static_batch_sizes
 from tfcompat._src.feature_column.weighted_sum import as_rows
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.scopes import get_collection, name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.scopes import get_collection, name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.variables.scope import get_variable_scope, variable_scope
 from tfcompat._src.variables.template import make_template

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfcompat._src.base import dtypes
 from tfcompat._src.feature_column.base import FeatureColumn, _FeatureColumn
 from tfcompat._src.feature_column.state import ScopeState
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.scopes import control_dependencies, name_scope
-from tfcompat._src.framework.sparse_tensor import SparseTensor, convert_to_tensor_or_sparse_tensor
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.scopes import control_dependencies, name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.sparse_tensor import SparseTensor, convert_to_tensor_or_sparse_tensor
 from tfcompat._src.ops.array.search import where_v2
 from tfcompat._src.ops.array.shape import expand_dims, rank
 from tfcompat._src.ops.array.shape import shape as shape_of

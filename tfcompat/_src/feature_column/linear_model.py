@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
 from tfcompat._src.feature_column.base import (
     CategoricalColumn,
     DenseColumn,
@@ -22,11 +25,8 @@ from tfcompat._src.feature_column.state import (
 )  # fmt: skip
 from tfcompat._src.feature_column.utils import check_static_batch_sizes
 from tfcompat._src.feature_column.weighted_sum import num_weights_of, weighted_sum
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.scopes import get_collection, name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.scopes import get_collection, name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras.engine import base_layer
 from tfcompat._src.keras.engine.training import Model
 from tfcompat._src.layers import scoped_layer

@@ -5,6 +5,9 @@ from __future__ import annotations
 import collections
 from typing import Any
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.feature_column import utils
 from tfcompat._src.feature_column.base import (
     CategoricalColumn,
@@ -15,11 +18,9 @@ from tfcompat._src.feature_column.base import (
     parse_spec_of,
 )  # fmt: skip
 from tfcompat._src.feature_column.serialization import Configured, serializable
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.sparse_tensor import SparseTensor
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.sparse_tensor import SparseTensor
 from tfcompat._src.ops.array.gather import one_hot
 from tfcompat._src.ops.array.join import stack, tile
 from tfcompat._src.ops.array.reorder import transpose

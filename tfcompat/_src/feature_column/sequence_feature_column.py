@@ -5,6 +5,9 @@ from __future__ import annotations
 import collections
 from typing import Any
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.feature_column import categorical, utils
 from tfcompat._src.feature_column.base import (
     CategoricalColumn,
@@ -17,9 +20,6 @@ from tfcompat._src.feature_column.base import (
 )  # fmt: skip
 from tfcompat._src.feature_column.serialization import Configured, serializable
 from tfcompat._src.feature_column.state import ScopeState
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor_shape import TensorShape
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.shape import reshape
 from tfcompat._src.ops.array.shape import shape as shape_of

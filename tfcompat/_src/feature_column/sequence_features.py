@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
 from tfcompat._src.feature_column.base import SequenceDenseColumn
 from tfcompat._src.feature_column.features_layer import _BaseFeaturesLayer
 from tfcompat._src.feature_column.inputs import FeatureTransformationCache
 from tfcompat._src.feature_column.utils import check_static_batch_sizes
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import control_dependencies, name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.scopes import control_dependencies, name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras.engine.registry import provides_layer
 from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.ops.array.join import concat, tile

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from tfcompat._src.base import dtypes
 from tfcompat._src.feature_column.base import FeatureColumn
-from tfcompat._src.framework import dtypes
 from tfcompat._src.keras import initializers
 from tfcompat._src.keras.utils import generic_utils
 

@@ -6,6 +6,8 @@ import collections
 import weakref
 from typing import Any
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
 from tfcompat._src.feature_column.base import (
     CategoricalColumn,
     DenseColumn,
@@ -18,17 +20,15 @@ from tfcompat._src.feature_column.base import (
 from tfcompat._src.feature_column.categorical import Weighted
 from tfcompat._src.feature_column.embedding import Embedded, check_embedding, embedding_initializer, restore
 from tfcompat._src.feature_column.serialization import Configured, serializable
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import (
+from tfcompat._src.graph.scopes import (
     add_to_collection,
     executing_eagerly,
     get_collection,
     get_default_graph,
     name_scope,
 )
-from tfcompat._src.framework.sparse_tensor import SparseTensor
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.sparse_tensor import SparseTensor
 from tfcompat._src.train.trackable_data_structures import AutoTrackable
 from tfcompat._src.variables.scope import get_variable
 

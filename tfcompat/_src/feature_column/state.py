@@ -5,8 +5,8 @@ from __future__ import annotations
 import collections
 from typing import Any
 
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.scopes import add_to_collection
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.graph.scopes import add_to_collection
 from tfcompat._src.variables.partitioned import PartitionedVariable
 from tfcompat._src.variables.scope import get_variable
 

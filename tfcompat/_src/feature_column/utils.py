@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework import dtypes, nest
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes, nest
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.array.fill import ones_like, zeros
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.shape import shape as shape_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tfcompat._src.feature_column.base import CategoricalColumn, FeatureColumn, _CategoricalColumn, num_buckets_of
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.array.shape import reshape
 from tfcompat._src.ops.array.shape import shape as shape_of
 from tfcompat._src.ops.math.matmul import matmul

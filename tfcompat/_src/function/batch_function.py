@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tfcompat._src.framework import raw
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_spec import TensorSpec
+from tfcompat._src.base.export import export
 from tfcompat._src.function.def_function import function
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.tensor_spec import TensorSpec
 
 
 @export("nondifferentiable_batch_function", "contrib.batching.batch_function")

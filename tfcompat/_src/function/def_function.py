@@ -13,21 +13,22 @@ from typing import Any
 import numpy as np
 
 from tfcompat._src.autograph.api import traced_as
-from tfcompat._src.framework import nest, raw
-from tfcompat._src.framework.attr_values import FunctionRef
-from tfcompat._src.framework.composite_tensor import CompositeTensor
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.function_body import FuncGraph, GraphFunction
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.recent import Recent
-from tfcompat._src.framework.scopes import executing_eagerly, get_default_graph
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
-from tfcompat._src.framework.tensor_spec import TensorSpec
+from tfcompat._src.base import nest
+from tfcompat._src.base.composite_tensor import CompositeTensor
+from tfcompat._src.base.export import export
+from tfcompat._src.base.recent import Recent
+from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.function import eager_call, executor_type
 from tfcompat._src.function.tracing import Traced
 from tfcompat._src.function.variable_lifting import lifting_creator
+from tfcompat._src.graph.attr_values import FunctionRef
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import executing_eagerly, get_default_graph
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import convert_to_tensor
+from tfcompat._src.nodes.function_body import FuncGraph, GraphFunction
+from tfcompat._src.nodes.tensor_spec import TensorSpec
 from tfcompat._src.variables.resource_variable import is_resource_variable
 from tfcompat._src.variables.variable import creator_stack
 

@@ -9,16 +9,16 @@ from collections.abc import Callable
 from typing import Any
 
 import tfcompat._src.function.symbolic_gradient  # noqa: F401  (gives functions their gradients)
-from tfcompat._src.framework import dtypes, errors
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.function_body import FuncGraph, GraphFunction, is_stateful, make_call
-from tfcompat._src.framework.function_def import argument_names
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.graph_import import ImportedFunction
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.recent import Recent
-from tfcompat._src.framework.scopes import get_default_graph
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes, errors
+from tfcompat._src.base.recent import Recent
+from tfcompat._src.graph.function_def import argument_names
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import get_default_graph
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import convert_to_tensor
+from tfcompat._src.nodes.function_body import FuncGraph, GraphFunction, is_stateful, make_call
+from tfcompat._src.nodes.graph_import import ImportedFunction
 from tfcompat._src.variables.resource_variable import is_resource_variable
 from tfcompat._src.variables.scope import get_variable_store, variable_scope, with_variable_store
 

@@ -8,17 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tfcompat._src.framework import dtypes, raw, recorders
-from tfcompat._src.framework.attr_values import FunctionRef
-from tfcompat._src.framework.eager_tensor import EagerOperation
-from tfcompat._src.framework.function_body import CallOperation, FuncGraph, GraphFunction, copy_into, operations_within
-from tfcompat._src.framework.function_def import argument_names
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.recent import Recent
-from tfcompat._src.framework.scopes import get_default_graph
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes, recorders
+from tfcompat._src.base.recent import Recent
 from tfcompat._src.function.tracing import Traced
 from tfcompat._src.gradients.gradients import gradients, is_trainable
+from tfcompat._src.graph.attr_values import FunctionRef
+from tfcompat._src.graph.eager_tensor import EagerOperation
+from tfcompat._src.graph.function_def import argument_names
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import get_default_graph
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.function_body import CallOperation, FuncGraph, GraphFunction, copy_into, operations_within
 from tfcompat._src.ops.array.fill import zeros_like
 
 _OPAQUE = (dtypes.resource, dtypes.variant)

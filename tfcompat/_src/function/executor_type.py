@@ -6,7 +6,7 @@ import contextlib
 import threading
 from collections.abc import Iterator
 
-from tfcompat._src.framework.export import export
+from tfcompat._src.base.export import export
 
 
 class _Current(threading.local):

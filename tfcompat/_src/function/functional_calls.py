@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes
 from tfcompat._src.function import functional_ops, symbolic_gradient  # noqa: F401  (the ops)
 from tfcompat._src.function.defun import DefinedFunction, Defun, get_extra_args
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.unary import absolute
 from tfcompat._src.proto import messages

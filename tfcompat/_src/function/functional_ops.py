@@ -6,10 +6,17 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework import dtypes, errors, op_spec, raw
-from tfcompat._src.framework.constant_value import known_value
-from tfcompat._src.framework.convert import constant, convert_to_tensor
-from tfcompat._src.framework.function_body import (
+from tfcompat._src.base import dtypes, errors
+from tfcompat._src.graph import op_spec
+from tfcompat._src.graph.constant_value import known_value
+from tfcompat._src.graph.function_def import argument_names
+from tfcompat._src.graph.op_spec import op
+from tfcompat._src.graph.scopes import control_dependencies, get_default_graph
+from tfcompat._src.graph.shape_inference import InferenceContext
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import constant, convert_to_tensor
+from tfcompat._src.nodes.function_body import (
     FUNCTION_OF,
     CallOperation,
     FuncGraph,
@@ -20,11 +27,6 @@ from tfcompat._src.framework.function_body import (
     copier_into,
     results_spec,
 )
-from tfcompat._src.framework.function_def import argument_names
-from tfcompat._src.framework.op_spec import op
-from tfcompat._src.framework.scopes import control_dependencies, get_default_graph
-from tfcompat._src.framework.shape_inference import InferenceContext
-from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.ops.control.cond import cond
 from tfcompat._src.ops.control.while_loop import while_loop
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework import errors, raw
-from tfcompat._src.framework.function_body import FUNCTION_OF, CallOperation, FuncGraph, GraphFunction, copy_into
-from tfcompat._src.framework.function_def import argument_names
-from tfcompat._src.framework.op_spec import NotDifferentiable, op
-from tfcompat._src.framework.shape_inference import InferenceContext
+from tfcompat._src.base import errors
 from tfcompat._src.gradients.gradients import gradients
+from tfcompat._src.graph.function_def import argument_names
+from tfcompat._src.graph.op_spec import NotDifferentiable, op
+from tfcompat._src.graph.shape_inference import InferenceContext
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.function_body import FUNCTION_OF, CallOperation, FuncGraph, GraphFunction, copy_into
 
 
 def _shapes_of_arguments(c: InferenceContext) -> list:

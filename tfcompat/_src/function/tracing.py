@@ -7,17 +7,18 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from tfcompat._src.framework import dtypes, nest, raw
-from tfcompat._src.framework.convert import constant, convert_to_tensor
-from tfcompat._src.framework.function_body import FuncGraph, GraphFunction, with_held
-from tfcompat._src.framework.function_def import argument_names
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.recent import Recent
-from tfcompat._src.framework.scopes import control_dependencies, get_default_graph
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.base import dtypes, nest
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.base.recent import Recent
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.graph.function_def import argument_names
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import control_dependencies, get_default_graph
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import constant, convert_to_tensor
+from tfcompat._src.nodes.function_body import FuncGraph, GraphFunction, with_held
 from tfcompat._src.ops.control.while_context import flow_of
 from tfcompat._src.variables.scope import VARIABLE_STORES, get_variable_scope
 from tfcompat._src.variables.variable import creator_stack

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import get_default_graph, init_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import get_default_graph, init_scope
+from tfcompat._src.graph.tensor import Tensor
 
 
 class UnliftableError(Exception):

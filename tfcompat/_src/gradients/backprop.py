@@ -7,10 +7,10 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tfcompat._src.framework import nest
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
+from tfcompat._src.base import nest
+from tfcompat._src.base.export import export
 from tfcompat._src.gradients.tape import GradientTape
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.variables.resource_variable import is_resource_variable
 
 

@@ -8,18 +8,19 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework import nest, raw, recorders
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.eager_tensor import EagerOperation
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.gradient_registry import RegisterGradient
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.op_selector import is_differentiable
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import control_dependencies, executing_eagerly, get_collection, get_default_graph
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import nest, recorders
+from tfcompat._src.base.export import export
+from tfcompat._src.base.gradient_registry import RegisterGradient
+from tfcompat._src.base.graph_collections import GraphKeys
 from tfcompat._src.gradients.gradients import gradients
 from tfcompat._src.gradients.tape import GradientTape
+from tfcompat._src.graph.eager_tensor import EagerOperation
+from tfcompat._src.graph.op_selector import is_differentiable
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import control_dependencies, executing_eagerly, get_collection, get_default_graph
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.fill import zeros_like
 from tfcompat._src.platform import logging
 from tfcompat._src.variables.resource_variable import is_resource_variable

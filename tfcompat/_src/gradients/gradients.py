@@ -7,16 +7,18 @@ import enum
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tfcompat._src.framework import dtypes, gradient_registry, op_spec, raw
-from tfcompat._src.framework.convert import constant, convert_n_to_tensor_or_indexed_slices, to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.function_body import is_listed
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.indexed_slices import IndexedSlices
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.ordering import topological
-from tfcompat._src.framework.scopes import executing_eagerly, get_default_graph, name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes, gradient_registry
+from tfcompat._src.base.export import export
+from tfcompat._src.graph import op_spec
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.ordering import topological
+from tfcompat._src.graph.scopes import executing_eagerly, get_default_graph, name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import constant, convert_n_to_tensor_or_indexed_slices, to_tensor
+from tfcompat._src.nodes.function_body import is_listed
+from tfcompat._src.nodes.indexed_slices import IndexedSlices
 from tfcompat._src.ops.array.fill import zeros_like
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.shape import shape

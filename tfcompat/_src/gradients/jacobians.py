@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework import nest
-from tfcompat._src.framework.scopes import control_dependencies
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.function import parallel_for
+from tfcompat._src.base import nest
 from tfcompat._src.gradients.gradients import gradients
+from tfcompat._src.graph.scopes import control_dependencies
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.array.gather import gather
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.reorder import transpose
 from tfcompat._src.ops.array.shape import reshape, shape, size
 from tfcompat._src.ops.composed.check_ops import assert_equal
+from tfcompat._src.ops.control import parallel_for
 
 
 def _each_row(loop_fn: Any, dtypes: Any, count: Any, use_pfor: bool, parallel_iterations: int | None) -> Any:

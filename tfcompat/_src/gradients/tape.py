@@ -7,14 +7,15 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from tfcompat._src.framework import dtypes, nest, raw, recorders
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import get_default_graph, name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes, nest, recorders
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
 from tfcompat._src.gradients.gradients import UnconnectedGradients, is_trainable, origin, recorded_gradients
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import get_default_graph, name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
 from tfcompat._src.ops.array.shape import shape
 from tfcompat._src.platform import logging
 

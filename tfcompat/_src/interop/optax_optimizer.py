@@ -13,14 +13,15 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from tfcompat._src.framework import errors, jax_compat, raw
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import NotDifferentiable, op
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import get_default_graph
-from tfcompat._src.framework.shape_inference import InferenceContext
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import errors, jax_compat
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.op_spec import NotDifferentiable, op
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import get_default_graph
+from tfcompat._src.graph.shape_inference import InferenceContext
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.control.groups import group
 from tfcompat._src.train.optimizer import Optimizer
 from tfcompat._src.variables import assign

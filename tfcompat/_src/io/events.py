@@ -8,8 +8,8 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from tfcompat._src.framework import errors
-from tfcompat._src.framework.export import export
+from tfcompat._src.base import errors
+from tfcompat._src.base.export import export
 from tfcompat._src.io.tfrecord import TFRecordWriter, tf_record_iterator
 from tfcompat._src.platform import compat, logging
 from tfcompat._src.platform.file_io import ERROR_OF_ERRNO, local

@@ -13,8 +13,8 @@ import zlib
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from tfcompat._src.framework import errors
-from tfcompat._src.framework.export import export
+from tfcompat._src.base import errors
+from tfcompat._src.base.export import export
 from tfcompat._src.platform import compat, crc32c
 from tfcompat._src.platform.file_io import local, tensorflow_errors
 

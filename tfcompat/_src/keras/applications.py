@@ -7,7 +7,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework.export import export
+from tfcompat._src.base.export import export
 
 PARTS = ("backend", "layers", "models", "utils")
 """What keras_applications is handed of Keras, by the name of the argument and of the namespace."""

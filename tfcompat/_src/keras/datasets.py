@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework.export import export
+from tfcompat._src.base.export import export
 from tfcompat._src.keras.backend.config import image_data_format
 from tfcompat._src.keras.preprocessing.sequence import _remove_long_seq
 from tfcompat._src.keras.utils.data_utils import data_dir, validate_file

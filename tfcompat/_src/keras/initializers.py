@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.export import export
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
 from tfcompat._src.keras.utils.generic_utils import deserialize_keras_object, serialize_keras_object
 from tfcompat._src.variables import initializers, orthogonal
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.distribute.default_strategy import has_strategy
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras.backend import nn
 from tfcompat._src.keras.backend.config import epsilon, floatx
 from tfcompat._src.keras.backend.math import clip, reduce_mean
@@ -17,6 +16,7 @@ from tfcompat._src.keras.backend.values import evaluate
 from tfcompat._src.keras.utils import losses_utils
 from tfcompat._src.keras.utils.generic_utils import deserialize_keras_object, serialize_keras_object
 from tfcompat._src.losses.losses import huber, sparse_softmax_cross_entropy
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.shape import shape
 from tfcompat._src.ops.control.cond import smart_cond
 from tfcompat._src.ops.math import binary, unary

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework import nest
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.trackable import no_automatic_dependency_tracking_scope
+from tfcompat._src.base import nest
+from tfcompat._src.base.export import export
+from tfcompat._src.base.trackable import no_automatic_dependency_tracking_scope
 from tfcompat._src.keras.backend.session import track_tf_optimizer
 from tfcompat._src.keras.backend.values import placeholder
 from tfcompat._src.keras.engine.base_layer import Layer

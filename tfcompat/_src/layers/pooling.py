@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras.layers.pooling import Pooling
 from tfcompat._src.layers.scoped_layer import Layer
 from tfcompat._src.ops.nn.pool_functions import avg_pool, avg_pool3d, max_pool, max_pool3d

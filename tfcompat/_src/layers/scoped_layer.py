@@ -7,11 +7,11 @@ import copy
 from collections.abc import Iterator
 from typing import Any
 
-from tfcompat._src.framework import nest
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.scopes import executing_eagerly_outside_functions, get_collection_ref, name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import nest
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.graph.scopes import executing_eagerly_outside_functions, get_collection_ref, name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras.backend.session import unique_object_name
 from tfcompat._src.keras.engine import base_layer
 from tfcompat._src.keras.engine.layer_weights import check_trainable

@@ -6,8 +6,8 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor_shape import dimension_value
+from tfcompat._src.base.tensor_shape import dimension_value
+from tfcompat._src.graph.scopes import name_scope
 from tfcompat._src.linalg.diag import LinearOperatorDiag
 from tfcompat._src.linalg.full_matrix import LinearOperatorFullMatrix
 from tfcompat._src.linalg.identity import LinearOperatorIdentity, LinearOperatorScaledIdentity

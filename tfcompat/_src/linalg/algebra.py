@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework.scopes import name_scope
+from tfcompat._src.graph.scopes import name_scope
 
 _ADJOINTS: dict[tuple, Callable] = {}
 _CHOLESKY_DECOMPS: dict[tuple, Callable] = {}

@@ -7,14 +7,14 @@ import operator as python_operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.linalg import util
 from tfcompat._src.linalg.of_operators import OfOperators, broadcast_batch_shape_tensor, register_by_operator
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.fill import zeros
 from tfcompat._src.ops.array.join import concat, split, stack
 from tfcompat._src.ops.array.shape import shape, squeeze

@@ -6,17 +6,17 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.distributions.util import rotate_transpose
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.linalg import hints, util
 from tfcompat._src.linalg.algebra import RegisterAdjoint, RegisterInverse, RegisterMatmul, RegisterSolve
 from tfcompat._src.linalg.linear_operator import LinearOperator
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.fill import ones, zeros_like
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.shape import rank, reshape, shape

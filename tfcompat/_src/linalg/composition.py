@@ -7,16 +7,16 @@ import operator as python_operator
 from collections.abc import Iterable
 from typing import Any
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.linalg import hints, util
 from tfcompat._src.linalg.algebra import RegisterMatmul, RegisterSolve
 from tfcompat._src.linalg.inversion import LinearOperatorInversion
 from tfcompat._src.linalg.linear_operator import LinearOperator
 from tfcompat._src.linalg.of_operators import OfOperators, broadcast_batch_shape_tensor
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.join import concat, stack
 
 

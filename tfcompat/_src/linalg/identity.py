@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.constant_value import constant_value
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.graph.constant_value import constant_value
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.linalg import hints, util
 from tfcompat._src.linalg.algebra import (
     RegisterAdjoint,
@@ -22,6 +21,7 @@ from tfcompat._src.linalg.algebra import (
 )
 from tfcompat._src.linalg.linear_operator import LinearOperator
 from tfcompat._src.linalg.sized import SizedLinearOperator, checked_sizes
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.diagonal import matrix_diag_part, matrix_set_diag
 from tfcompat._src.ops.array.fill import ones, zeros, zeros_like
 from tfcompat._src.ops.array.join import concat, stack

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.linalg import hints
 from tfcompat._src.linalg.algebra import RegisterInverse, RegisterSolve
 from tfcompat._src.linalg.linear_operator import LinearOperator

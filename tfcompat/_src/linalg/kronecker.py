@@ -7,11 +7,11 @@ import operator as python_operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tfcompat._src.framework import errors
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.base import errors
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.linalg import util
 from tfcompat._src.linalg.of_operators import OfOperators, register_by_operator
 from tfcompat._src.ops.array.fill import ones_like, zeros

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.dispatch import dispatch_for_types
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import Dimension, TensorShape, dimension_at_index, dimension_value
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.dispatch import dispatch_for_types
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import Dimension, TensorShape, dimension_at_index, dimension_value
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.linalg import algebra, util
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.diagonal import matrix_diag_part
 from tfcompat._src.ops.array.shape import expand_dims, size, squeeze
 from tfcompat._src.ops.composed.check_ops import assert_equal, assert_less, assert_positive

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import Dimension, TensorShape, dimension_at_index, dimension_value
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import Dimension, TensorShape, dimension_at_index, dimension_value
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.linalg import util
 from tfcompat._src.linalg.diag import LinearOperatorDiag
 from tfcompat._src.linalg.identity import LinearOperatorIdentity

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.linalg import hints, util
 from tfcompat._src.linalg.algebra import RegisterAdjoint, RegisterCholesky, RegisterInverse
 from tfcompat._src.linalg.linear_operator import LinearOperator

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework.constant_value import constant_value
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape, dimension_value
+from tfcompat._src.base.tensor_shape import TensorShape, dimension_value
+from tfcompat._src.graph.constant_value import constant_value
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.linalg import util
 from tfcompat._src.linalg.linear_operator import LinearOperator
 from tfcompat._src.ops.array.fill import zeros

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework import dtypes, errors
-from tfcompat._src.framework.constant_value import constant_value
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.base import dtypes, errors
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.graph.constant_value import constant_value
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.linalg import util
 from tfcompat._src.linalg.algebra import RegisterMatmul
 from tfcompat._src.linalg.linear_operator import LinearOperator

@@ -5,14 +5,15 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import add_to_collection, get_default_graph, init_scope, name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import add_to_collection, get_default_graph, init_scope, name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.lookup.interface import LookupInterface, TableInitializerBase, check_table_dtypes
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.lookup import text_file
 from tfcompat._src.train.tracking import TrackableAsset
 

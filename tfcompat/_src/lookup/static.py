@@ -5,15 +5,15 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
-from tfcompat._src.framework import raw
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import init_scope, name_scope
-from tfcompat._src.framework.sparse_tensor import SparseTensor
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import init_scope, name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.lookup.initializers import outside_control_flow
 from tfcompat._src.lookup.interface import LookupInterface, TableInitializerBase, own_name, with_values
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import convert_to_tensor
+from tfcompat._src.nodes.sparse_tensor import SparseTensor
 
 
 @export("contrib.lookup.InitializableLookupTableBase")

@@ -8,14 +8,12 @@ import numbers
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.constant_value import constant_value
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.sparse_tensor import SparseTensor
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.constant_value import constant_value
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.lookup.initializers import (
     KeyValueTensorInitializer,
     TextFileIdTableInitializer,
@@ -24,6 +22,9 @@ from tfcompat._src.lookup.initializers import (
 )
 from tfcompat._src.lookup.interface import LookupInterface, TableInitializerBase, with_values
 from tfcompat._src.lookup.static import HashTable, StaticHashTableV1
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import convert_to_tensor
+from tfcompat._src.nodes.sparse_tensor import SparseTensor
 from tfcompat._src.ops.array.search import where_v2
 from tfcompat._src.ops.array.shape import size
 from tfcompat._src.ops.control.groups import no_op

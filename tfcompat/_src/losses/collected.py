@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework.convert import constant
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.scopes import add_to_collection, executing_eagerly, get_collection
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.graph.scopes import add_to_collection, executing_eagerly, get_collection
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import constant
 from tfcompat._src.ops.math.scan import add_n
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.metrics.metric import aggregated, collected, graph_only, metric_variable
 from tfcompat._src.ops.array.diagonal import diag_part
 from tfcompat._src.ops.array.fill import ones, ones_like

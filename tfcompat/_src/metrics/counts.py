@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import control_dependencies
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.scopes import control_dependencies
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.metrics.metric import ARGUMENTS, aggregated, collected, fitted, graph_only, metric_variable
+from tfcompat._src.nodes import raw
 from tfcompat._src.ops.array.search import where
 from tfcompat._src.ops.array.shape import rank
 from tfcompat._src.ops.composed.check_ops import assert_type

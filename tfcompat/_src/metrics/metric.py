@@ -6,11 +6,11 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework import distribution_context
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.scopes import add_to_collections, executing_eagerly
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.graph import distribution_context
+from tfcompat._src.graph.scopes import add_to_collections, executing_eagerly
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.fill import zeros
 from tfcompat._src.ops.array.shape import expand_dims, rank, squeeze
 from tfcompat._src.ops.composed.confusion_matrix import remove_squeezable_dimensions

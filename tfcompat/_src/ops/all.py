@@ -47,6 +47,7 @@ import tfcompat._src.ops.control.loop_checks  # noqa: F401
 import tfcompat._src.ops.control.loop_gradient  # noqa: F401
 import tfcompat._src.ops.control.loop_ops  # noqa: F401
 import tfcompat._src.ops.control.loop_topology  # noqa: F401
+import tfcompat._src.ops.control.parallel_for  # noqa: F401
 import tfcompat._src.ops.control.printing  # noqa: F401
 import tfcompat._src.ops.control.py_func  # noqa: F401
 import tfcompat._src.ops.control.summary_text  # noqa: F401

@@ -8,7 +8,7 @@ from typing import Any
 
 from absl import app
 
-from tfcompat._src.framework.export import export
+from tfcompat._src.base.export import export
 from tfcompat._src.platform import flags as flags_module
 
 flags = export("flags", "app.flags")(flags_module)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework.export import export
+from tfcompat._src.base.export import export
 
 integral_types = export("compat.integral_types")((numbers.Integral, np.integer))
 real_types = export("compat.real_types")((numbers.Real, np.integer, np.floating))

@@ -14,8 +14,8 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, NamedTuple
 
-from tfcompat._src.framework import errors
-from tfcompat._src.framework.export import export
+from tfcompat._src.base import errors
+from tfcompat._src.base.export import export
 from tfcompat._src.platform import compat, temporary_files
 
 MODES = ("r", "w", "a", "r+", "w+", "a+")

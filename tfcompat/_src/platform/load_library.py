@@ -9,8 +9,8 @@ import re
 import types
 from typing import Any
 
-from tfcompat._src.framework.errors import NotFoundError
-from tfcompat._src.framework.export import export
+from tfcompat._src.base.errors import NotFoundError
+from tfcompat._src.base.export import export
 
 _KERNELS = re.compile(r"libtfkernel.*\.so(\.\d+){0,3}")
 

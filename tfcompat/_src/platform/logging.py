@@ -8,7 +8,7 @@ import logging
 import sys
 from typing import Any
 
-from tfcompat._src.framework.export import export
+from tfcompat._src.base.export import export
 
 DEBUG = export("logging.DEBUG")(logging.DEBUG)
 ERROR = export("logging.ERROR")(logging.ERROR)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 
-from tfcompat._src.framework.export import export
+from tfcompat._src.base.export import export
 from tfcompat._src.platform.sysconfig import PACKAGE
 
 

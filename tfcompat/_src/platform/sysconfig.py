@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from tfcompat._src.framework.export import export
+from tfcompat._src.base.export import export
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 NO_LIBRARY = "tfcompat has no C++ library to {}: register the op in Python instead of compiling it"

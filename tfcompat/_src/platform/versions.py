@@ -1,6 +1,6 @@
 """The versions that tfcompat states: those of TensorFlow 1.15.5, whose API it is."""
 
-from tfcompat._src.framework.export import export
+from tfcompat._src.base.export import export
 
 VERSION = export("__version__", "VERSION", "version.VERSION")("1.15.5")
 GIT_VERSION = export("__git_version__", "GIT_VERSION", "version.GIT_VERSION")("v1.15.4-39-g3db52be")

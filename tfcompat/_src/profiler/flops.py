@@ -7,8 +7,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework.graph_util import tensor_shape_from_node_def_name
-from tfcompat._src.framework.op_stats import OpStats, RegisterStatistics
+from tfcompat._src.base.op_stats import OpStats, RegisterStatistics
+from tfcompat._src.graph.graph_util import tensor_shape_from_node_def_name
 
 
 class _Node:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework import errors
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.scopes import get_default_graph
+from tfcompat._src.base import errors
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.scopes import get_default_graph
 from tfcompat._src.platform import file_io
 from tfcompat._src.profiler import nodes, views
 from tfcompat._src.profiler.op_log import merge_default_with_oplog

@@ -7,13 +7,13 @@ import sys
 from typing import Any
 
 import tfcompat._src.profiler.flops  # noqa: F401  (registers the functions that count)
-from tfcompat._src.framework import errors
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.op_stats import get_stats_for_node_def
-from tfcompat._src.framework.scopes import get_default_graph
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.base import errors
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.base.op_stats import get_stats_for_node_def
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.scopes import get_default_graph
 from tfcompat._src.platform import file_io
 from tfcompat._src.proto.messages import tfprof
 

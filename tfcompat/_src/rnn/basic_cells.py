@@ -5,12 +5,12 @@ from __future__ import annotations
 import collections
 from typing import Any
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import constant
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras import activations, initializers
 from tfcompat._src.keras.engine.input_spec import InputSpec
+from tfcompat._src.nodes.convert import constant
 from tfcompat._src.ops.array.join import concat, split
 from tfcompat._src.ops.array.slice import slice_ as slice_of
 from tfcompat._src.ops.math.binary import add, multiply

@@ -6,12 +6,12 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tfcompat._src.framework import nest
-from tfcompat._src.framework.constant_value import constant_value
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import colocate_with, get_default_graph
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape, as_shape
+from tfcompat._src.base import nest
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape, as_shape
+from tfcompat._src.graph.constant_value import constant_value
+from tfcompat._src.graph.scopes import colocate_with, get_default_graph
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras.engine.base_layer import Layer
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.reorder import transpose

@@ -8,16 +8,16 @@ import numbers
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework import nest
-from tfcompat._src.framework.constant_value import constant_value
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import device as device_scope
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
-from tfcompat._src.framework.trackable import Trackable
+from tfcompat._src.base import nest
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.base.trackable import Trackable
+from tfcompat._src.graph.constant_value import constant_value
+from tfcompat._src.graph.scopes import device as device_scope
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras.engine.base_layer import Layer
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.slice import slice_ as slice_of
 from tfcompat._src.ops.flow.tensor_array import TensorArray

@@ -15,10 +15,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import NamedSharding
 
-from tfcompat._src.framework import checks, errors, jax_compat
-from tfcompat._src.framework.helper_threads import Work, is_interruptible
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.recent import Recent
+from tfcompat._src.base import checks, errors, jax_compat
+from tfcompat._src.base.helper_threads import Work, is_interruptible
+from tfcompat._src.base.recent import Recent
+from tfcompat._src.graph.operation import Operation
 from tfcompat._src.ops.flow.array_value import FIRST_CAPACITY, GROWTH
 from tfcompat._src.runtime import failure, loop_differentiated, lower_cond, lower_towers, reroll  # noqa: F401  (how items are lowered)
 from tfcompat._src.runtime.lower import STOPPING, Frame, Write, collecting, lower, run_device_op

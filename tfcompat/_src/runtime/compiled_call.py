@@ -9,8 +9,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from tfcompat._src.framework import errors, jax_compat
-from tfcompat._src.framework.helper_threads import Work, is_interruptible
+from tfcompat._src.base import errors, jax_compat
+from tfcompat._src.base.helper_threads import Work, is_interruptible
 from tfcompat._src.ops.flow.array_value import ArrayOverflow
 from tfcompat._src.runtime.compile import Program
 from tfcompat._src.runtime.plan import Cluster, WrongGuess

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.control.guards import Guard
 from tfcompat._src.runtime.item import Item
 

@@ -6,8 +6,8 @@ import collections
 from collections.abc import Iterable
 from typing import Any
 
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import get_default_graph
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.scopes import get_default_graph
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime import devices as device_list
 

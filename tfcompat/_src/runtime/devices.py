@@ -12,9 +12,9 @@ from typing import Any
 
 import jax
 
-from tfcompat._src.framework import errors, jax_compat
-from tfcompat._src.framework.device import canonical_name
-from tfcompat._src.framework.function_body import CallOperation, is_listed
+from tfcompat._src.base import errors, jax_compat
+from tfcompat._src.base.device import canonical_name
+from tfcompat._src.nodes.function_body import CallOperation, is_listed
 from tfcompat._src.ops.control.control_flow_util import IsInXLAContext
 from tfcompat._src.platform import logging
 from tfcompat._src.runtime.hardware import KINDS, expected_count

@@ -7,8 +7,8 @@ from typing import Any
 
 import jax
 
-from tfcompat._src.framework.op_spec import NotDifferentiable
-from tfcompat._src.framework.operation import Operation
+from tfcompat._src.graph.op_spec import NotDifferentiable
+from tfcompat._src.graph.operation import Operation
 
 
 def _stopped(value: Any) -> Any:

@@ -9,9 +9,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tfcompat._src.framework import errors, jax_compat, run_limits
-from tfcompat._src.framework.findings import Finding, Kind
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import errors, jax_compat, run_limits
+from tfcompat._src.base.findings import Finding, Kind
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.control.guards import root_predicate
 from tfcompat._src.ops.control.loop_topology import Variable
 from tfcompat._src.runtime.cond_item import CondItem

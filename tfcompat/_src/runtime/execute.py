@@ -10,20 +10,11 @@ import jax
 import numpy as np
 from jax.sharding import NamedSharding
 
-from tfcompat._src.framework import (
-    array_memory,
-    checks,
-    constant_value,
-    errors,
-    jax_compat,
-    jax_threads,
-    op_spec,
-    run_limits,
-    this_run,
-)
-from tfcompat._src.framework.host_context import HostContext
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import array_memory, checks, errors, jax_compat, jax_threads, run_limits, this_run
+from tfcompat._src.base.host_context import HostContext
+from tfcompat._src.graph import constant_value, op_spec
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.flow.array_value import FIRST_CAPACITY, ArrayHandle, ArrayOverflow, DeviceArray, HostArray
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime import failure, trace

@@ -6,8 +6,8 @@ from typing import Any
 
 import jax
 
-from tfcompat._src.framework import errors
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import errors
+from tfcompat._src.graph.tensor import Tensor
 
 
 def out_of_memory(largest: tuple[Tensor, tuple[int, ...]], bytes_needed: int, bytes_there: int) -> errors.ResourceExhaustedError:

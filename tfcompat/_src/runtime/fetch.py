@@ -9,12 +9,12 @@ from typing import Any
 import jax
 import numpy as np
 
-from tfcompat._src.framework import dtypes, errors, nest
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.indexed_slices import IndexedSlices, IndexedSlicesValue
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.sparse_tensor import SparseTensor, SparseTensorValue
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes, errors, nest
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.indexed_slices import IndexedSlices, IndexedSlicesValue
+from tfcompat._src.nodes.sparse_tensor import SparseTensor, SparseTensorValue
 from tfcompat._src.ops.ragged.tensor import RaggedTensor
 from tfcompat._src.ops.state.session_tensor import TensorHandle
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import errors
-from tfcompat._src.framework.constant_value import KnownShape, call_numpy_kernel, constant_of, is_constant
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import errors
+from tfcompat._src.graph.constant_value import KnownShape, call_numpy_kernel, constant_of, is_constant
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor
 
 MAX_FOLDED_ELEMENTS = 1 << 14
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import jax
 
-from tfcompat._src.framework import jax_compat
+from tfcompat._src.base import jax_compat
 
 KINDS = {"cpu": "CPU", "gpu": "GPU", "cuda": "GPU", "rocm": "GPU", "tpu": "TPU"}
 """What TensorFlow calls JAX's platforms."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
 
-from tfcompat._src.framework.op_spec import NO_FACTS, PURE, Effects, Facts, OpSpec
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.op_spec import NO_FACTS, PURE, Effects, Facts, OpSpec
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.runtime.variable_state import accesses, is_ref_read
 
 

@@ -9,8 +9,8 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from typing import Any
 
-from tfcompat._src.framework import errors
-from tfcompat._src.framework.operation import Operation
+from tfcompat._src.base import errors
+from tfcompat._src.graph.operation import Operation
 from tfcompat._src.runtime.devices import TASK, Device, session_devices
 from tfcompat._src.runtime.variable_state import VariableState, variable_key
 

@@ -10,9 +10,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tfcompat._src.framework import checks, errors
-from tfcompat._src.framework.findings import Finding, Kind
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import checks, errors
+from tfcompat._src.base.findings import Finding, Kind
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.control.loop_topology import Variable
 from tfcompat._src.ops.flow.array_origin import written_at
 from tfcompat._src.ops.flow.array_value import COUNTERS, DeviceArray

@@ -8,9 +8,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tfcompat._src.framework import checks
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import checks
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.flow.array_value import ArrayHandle, DeviceArray
 from tfcompat._src.runtime.loop_compiled import LoopLowering, inner_loops
 from tfcompat._src.runtime.loop_program import LoopGradientItem, LoopItem

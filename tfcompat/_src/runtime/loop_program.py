@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework.constant_value import KnownShape, call_numpy_kernel
-from tfcompat._src.framework.findings import Finding, Kind
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.ordering import topological
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base.findings import Finding, Kind
+from tfcompat._src.graph.constant_value import KnownShape, call_numpy_kernel
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.ordering import topological
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.control.loop_ops import ENTER, EXIT, NEXT_ITERATION
 from tfcompat._src.ops.control.loop_topology import Loop, Variable
 from tfcompat._src.ops.flow.array_origin import FORWARDS_HANDLE, fixed_length, is_length

@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tfcompat._src.framework.jax_compat import Literal, Var
+from tfcompat._src.base.jax_compat import Literal, Var
 
 _CALLS = ("jit", "pjit", "checkpoint", "remat2")
 

@@ -13,11 +13,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tfcompat._src.framework import checks, constant_value, errors, op_spec
-from tfcompat._src.framework.findings import Finding
-from tfcompat._src.framework.op_spec import HOST
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import checks, errors
+from tfcompat._src.base.findings import Finding
+from tfcompat._src.graph import constant_value, op_spec
+from tfcompat._src.graph.op_spec import HOST
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.flow.array_value import DeviceArray
 from tfcompat._src.runtime import differentiable
 from tfcompat._src.runtime.fold import can_fold

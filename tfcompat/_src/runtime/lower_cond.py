@@ -9,10 +9,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tfcompat._src.framework import checks, errors
-from tfcompat._src.framework.findings import Finding, Kind
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import checks, errors
+from tfcompat._src.base.findings import Finding, Kind
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.flow.array_value import DeviceArray
 from tfcompat._src.runtime.cond_item import CondItem
 from tfcompat._src.runtime.item import OpItem

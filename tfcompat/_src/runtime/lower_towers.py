@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tfcompat._src.framework import checks
-from tfcompat._src.framework.findings import Finding, Kind
+from tfcompat._src.base import checks
+from tfcompat._src.base.findings import Finding, Kind
 from tfcompat._src.runtime.lower import Frame, Replan, collecting, lower, run_device_op
 from tfcompat._src.runtime.towers import ALL, AXIS, EACH, Meeting, TowersItem
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import jax
 import numpy as np
 
-from tfcompat._src.framework import jax_compat
-from tfcompat._src.framework.jax_compat import ClosedJaxpr, Var
+from tfcompat._src.base import jax_compat
+from tfcompat._src.base.jax_compat import ClosedJaxpr, Var
 
 
 def normalized(trace: ClosedJaxpr) -> ClosedJaxpr:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import array_memory, errors
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import array_memory, errors
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.runtime.execute import execute, fetched_value
 from tfcompat._src.runtime.prune import prune
 from tfcompat._src.runtime.run_context import RunContext

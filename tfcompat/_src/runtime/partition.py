@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework.op_spec import HOST
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.op_spec import HOST
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.flow.array_origin import is_length
 from tfcompat._src.runtime.compile import FEW_RUNS
 from tfcompat._src.runtime.cond_item import CondItem

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from tfcompat._src.framework import device as device_lib
-from tfcompat._src.framework import errors
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.operation import Operation
+from tfcompat._src.base import device as device_lib
+from tfcompat._src.base import errors
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.operation import Operation
 from tfcompat._src.runtime.devices import Device, mapping
 from tfcompat._src.runtime.variable_state import accesses
 

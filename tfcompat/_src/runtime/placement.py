@@ -14,10 +14,10 @@ from typing import Any
 import jax
 import numpy as np
 
-from tfcompat._src.framework import op_spec
-from tfcompat._src.framework.findings import Finding
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base.findings import Finding
+from tfcompat._src.graph import op_spec
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.control.guards import SWITCH
 from tfcompat._src.ops.flow.array_origin import fixed_length, is_length
 from tfcompat._src.runtime import placement_rules

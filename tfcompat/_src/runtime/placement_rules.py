@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tfcompat._src.framework import dtypes, jax_compat, op_spec
-from tfcompat._src.framework.op_spec import DEVICE, HOST
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes, jax_compat
+from tfcompat._src.graph import op_spec
+from tfcompat._src.graph.op_spec import DEVICE, HOST
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.flow.array_origin import array_of_flow, array_op, has_one_element_shape
 from tfcompat._src.runtime.cond_item import CondItem
 from tfcompat._src.runtime.fold import MAX_FOLDED_ELEMENTS, near_kernel

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import errors
-from tfcompat._src.framework.constant_value import is_constant
-from tfcompat._src.framework.findings import Finding
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.recent import SHAPES, Recent
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import errors
+from tfcompat._src.base.findings import Finding
+from tfcompat._src.base.recent import SHAPES, Recent
+from tfcompat._src.graph.constant_value import is_constant
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.control.guards import Guard
 from tfcompat._src.runtime.item import Item, OpItem
 from tfcompat._src.runtime.loop_program import LoopItem

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import run_limits
-from tfcompat._src.framework.findings import Finding
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.ordering import topological
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import run_limits
+from tfcompat._src.base.findings import Finding
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.ordering import topological
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.flow.array_order import require_order
 from tfcompat._src.runtime import structure, verify
 from tfcompat._src.runtime.fold import fold

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tfcompat._src.framework.run_limits import MustWait, without_waiting
+from tfcompat._src.base.run_limits import MustWait, without_waiting
 from tfcompat._src.runtime.item import Item, OpItem
 from tfcompat._src.runtime.plan import Step
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tfcompat._src.framework.function_body import CallOperation
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.ordering import topological
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.ordering import topological
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.function_body import CallOperation
 
 
 def prune(fetched: Iterable[Tensor], targets: Iterable[Operation], fed: Iterable[Tensor]) -> list[Operation]:

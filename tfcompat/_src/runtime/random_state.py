@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from tfcompat._src.framework.operation import Operation
+from tfcompat._src.graph.operation import Operation
 from tfcompat._src.ops.random.philox import seed_to_key_counter
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework.jax_compat import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
+from tfcompat._src.base.jax_compat import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
 
 SAVED = 100
 """A repeat is one that saves as many equations."""

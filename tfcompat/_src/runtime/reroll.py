@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tfcompat._src.framework.jax_compat import ClosedJaxpr, JaxprEqn, Literal, Var
+from tfcompat._src.base.jax_compat import ClosedJaxpr, JaxprEqn, Literal, Var
 from tfcompat._src.runtime import normal_form, repeats
 from tfcompat._src.runtime.repeats import Carried, Invariant, Local, Repeat, Varying
 

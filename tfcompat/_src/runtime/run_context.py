@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import jax
 
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.runtime.random_state import RandomState
 from tfcompat._src.runtime.variable_state import VariableState
 

@@ -13,14 +13,14 @@ import numpy as np
 import tfcompat._src.function.control_flow_v2  # noqa: F401  (or run them)
 import tfcompat._src.function.def_function  # noqa: F401  (nodes of graphs from files may call functions)
 import tfcompat._src.function.symbolic_gradient  # noqa: F401  (nodes of graphs from files may be gradients of functions)
-from tfcompat._src.framework import errors, jax_compat, mixed_precision_state, run_limits
-from tfcompat._src.framework.default_stack import SESSIONS
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.recent import SHAPES, Recent
-from tfcompat._src.framework.scopes import get_default_graph
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import errors, jax_compat, mixed_precision_state, run_limits
+from tfcompat._src.base.default_stack import SESSIONS
+from tfcompat._src.base.export import export
+from tfcompat._src.base.recent import SHAPES, Recent
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import get_default_graph
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime import devices, local_servers, planner, trace
 from tfcompat._src.runtime.compile import input_shapes

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework.constant_value import is_constant
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.constant_value import is_constant
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.control.guards import MERGE, SWITCH, Guard, guards_of, root_predicate, same_reads
 from tfcompat._src.ops.control.loop_checks import check_loops
 from tfcompat._src.ops.control.loop_ops import ENTER

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from tfcompat._src.framework.findings import Finding, Kind
-from tfcompat._src.framework.op_spec import DEVICE
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.ordering import topological
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base.findings import Finding, Kind
+from tfcompat._src.graph.op_spec import DEVICE
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.ordering import topological
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.runtime.item import Item, OpItem
 from tfcompat._src.runtime.place import Placer
 from tfcompat._src.runtime.variable_state import accesses, variable_key

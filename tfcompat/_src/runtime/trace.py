@@ -17,8 +17,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.runtime.item import OpItem
 from tfcompat._src.runtime.plan import Cluster, HostStep, Plan
 from tfcompat._src.runtime.run_context import RunContext

@@ -10,10 +10,10 @@ from typing import Any, Protocol
 import jax
 import numpy as np
 
-from tfcompat._src.framework import errors, jax_compat
-from tfcompat._src.framework.dtypes import cpp_name
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import errors, jax_compat
+from tfcompat._src.base.dtypes import cpp_name
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.control.guards import MERGE
 from tfcompat._src.ops.control.loop_ops import ENTER
 from tfcompat._src.ops.flow.array_origin import handed_on

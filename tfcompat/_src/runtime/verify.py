@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.control.guards import MERGE
 from tfcompat._src.runtime.item import Item, is_ref_read_item
 from tfcompat._src.runtime.placement import Placement

@@ -6,13 +6,13 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.meta_graph import write_message
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import add_to_collection, get_collection
-from tfcompat._src.framework.session_like import SessionLike
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.session_like import SessionLike
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import add_to_collection, get_collection
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.meta_graph import write_message
 from tfcompat._src.platform import compat, file_io, logging
 from tfcompat._src.platform.temporary_files import replacing
 from tfcompat._src.proto import messages

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfcompat._src.framework.export import export
+from tfcompat._src.base.export import export
 
 ASSETS_DIRECTORY = export("saved_model.ASSETS_DIRECTORY", "saved_model.constants.ASSETS_DIRECTORY")("assets")
 ASSETS_KEY = export("saved_model.ASSETS_KEY", "saved_model.constants.ASSETS_KEY")("saved_model_assets")

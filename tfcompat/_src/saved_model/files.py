@@ -8,7 +8,7 @@ from typing import Any
 from google.protobuf import text_format
 from google.protobuf.message import DecodeError
 
-from tfcompat._src.framework.export import export
+from tfcompat._src.base.export import export
 from tfcompat._src.platform import compat, file_io
 from tfcompat._src.proto import messages, pool
 from tfcompat._src.saved_model import constants

@@ -10,9 +10,10 @@ import re
 import sys
 from typing import Any
 
+from tfcompat._src.base import dtypes
 from tfcompat._src.checkpoint.reader import NewCheckpointReader
-from tfcompat._src.framework import dtypes, graph_util
-from tfcompat._src.framework.graph_import import import_graph_def
+from tfcompat._src.graph import graph_util
+from tfcompat._src.nodes.graph_import import import_graph_def
 from tfcompat._src.platform import file_io
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime.session import Session

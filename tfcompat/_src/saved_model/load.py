@@ -7,25 +7,27 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from tfcompat._src.framework import dtypes, nest, raw
-from tfcompat._src.framework.attr_values import FunctionRef
-from tfcompat._src.framework.composite_tensor import CompositeTensor
-from tfcompat._src.framework.convert import constant
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.graph_import import add_functions
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import add_to_collection, control_dependencies, executing_eagerly, get_default_graph
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_proto import make_ndarray
-from tfcompat._src.framework.tensor_shape import TensorShape
-from tfcompat._src.framework.tensor_spec import TensorSpec
-from tfcompat._src.framework.type_spec import TypeSpec
+from tfcompat._src.base import dtypes, nest
+from tfcompat._src.base.composite_tensor import CompositeTensor
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.function.def_function import ConcreteFunction, Function
+from tfcompat._src.graph.attr_values import FunctionRef
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import add_to_collection, control_dependencies, executing_eagerly, get_default_graph
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.graph.tensor_proto import make_ndarray
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import constant
+from tfcompat._src.nodes.graph_import import add_functions
+from tfcompat._src.nodes.tensor_spec import TensorSpec
+from tfcompat._src.nodes.type_spec import TypeSpec
 from tfcompat._src.proto import messages
-from tfcompat._src.saved_model import files, load_v1, revived_types
+from tfcompat._src.saved_model import files, load_v1
 from tfcompat._src.saved_model.named_function import NamedFunction
 from tfcompat._src.saved_model.nested_structure_coder import StructureCoder
+from tfcompat._src.train import revived_types
 from tfcompat._src.train.checkpoint import object_metadata
 from tfcompat._src.train.checkpoint_utils import load_checkpoint
 from tfcompat._src.train.trackable_data_structures import AutoTrackable

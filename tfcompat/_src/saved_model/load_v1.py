@@ -6,17 +6,17 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
-from tfcompat._src.framework import nest
-from tfcompat._src.framework.convert import constant
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.graph_import import import_graph_def
-from tfcompat._src.framework.graph_util import extract_sub_graph
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import add_to_collection, control_dependencies, get_default_graph
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
-from tfcompat._src.framework.tensor_spec import TensorSpec
+from tfcompat._src.base import nest
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.graph_util import extract_sub_graph
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import add_to_collection, control_dependencies, get_default_graph
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import constant
+from tfcompat._src.nodes.graph_import import import_graph_def
+from tfcompat._src.nodes.tensor_spec import TensorSpec
 from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.proto import messages
 from tfcompat._src.saved_model import constants, files

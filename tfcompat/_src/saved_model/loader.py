@@ -6,10 +6,10 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.scopes import get_collection
-from tfcompat._src.framework.session_like import SessionLike
+from tfcompat._src.base.export import export
+from tfcompat._src.base.session_like import SessionLike
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.scopes import get_collection
 from tfcompat._src.platform import compat, logging
 from tfcompat._src.proto import messages
 from tfcompat._src.saved_model import constants, files

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework.tensor_spec import TensorSpec
 from tfcompat._src.function.def_function import ConcreteFunction
+from tfcompat._src.nodes.tensor_spec import TensorSpec
 
 
 class NamedFunction(ConcreteFunction):

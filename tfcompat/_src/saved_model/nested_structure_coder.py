@@ -5,10 +5,10 @@ from __future__ import annotations
 import collections
 from typing import Any
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.tensor_shape import TensorShape
-from tfcompat._src.framework.tensor_spec import TensorSpec
-from tfcompat._src.framework.type_spec import TypeSpec
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.nodes.tensor_spec import TensorSpec
+from tfcompat._src.nodes.type_spec import TypeSpec
 from tfcompat._src.proto import messages
 
 _TYPE_SPEC_CLASSES = {

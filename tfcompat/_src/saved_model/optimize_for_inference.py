@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import dtypes, graph_util
-from tfcompat._src.framework.meta_graph import write_message
-from tfcompat._src.framework.tensor_proto import make_ndarray, make_tensor_proto
+from tfcompat._src.base import dtypes
+from tfcompat._src.graph import graph_util
+from tfcompat._src.graph.tensor_proto import make_ndarray, make_tensor_proto
+from tfcompat._src.nodes.meta_graph import write_message
 from tfcompat._src.platform import file_io, logging
 from tfcompat._src.proto import messages
 from tfcompat._src.saved_model import files

@@ -7,31 +7,34 @@ import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tfcompat._src.framework import constant_value, dtypes, nest, raw
-from tfcompat._src.framework.attr_values import FunctionRef
-from tfcompat._src.framework.composite_tensor import CompositeTensor
-from tfcompat._src.framework.convert import constant
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.function_body import with_held
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.meta_graph import write_message
-from tfcompat._src.framework.scopes import control_dependencies, executing_eagerly, get_default_graph
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
-from tfcompat._src.framework.tensor_spec import TensorSpec
-from tfcompat._src.framework.trackable import Trackable
-from tfcompat._src.framework.type_spec import TypeSpec
+from tfcompat._src.base import dtypes, nest
+from tfcompat._src.base.composite_tensor import CompositeTensor
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.base.trackable import Trackable
 from tfcompat._src.function.def_function import ConcreteFunction, Function, as_spec
+from tfcompat._src.graph import constant_value
+from tfcompat._src.graph.attr_values import FunctionRef
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.scopes import control_dependencies, executing_eagerly, get_default_graph
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import constant
+from tfcompat._src.nodes.function_body import with_held
+from tfcompat._src.nodes.meta_graph import write_message
+from tfcompat._src.nodes.tensor_spec import TensorSpec
+from tfcompat._src.nodes.type_spec import TypeSpec
 from tfcompat._src.ops.control.groups import group
 from tfcompat._src.platform import compat
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime.session import Session
-from tfcompat._src.saved_model import constants, files, revived_types
+from tfcompat._src.saved_model import constants, files
 from tfcompat._src.saved_model.builder import copy_assets_to_destination_dir, get_asset_filename_to_add
 from tfcompat._src.saved_model.nested_structure_coder import StructureCoder
 from tfcompat._src.saved_model.signature_constants import DEFAULT_SERVING_SIGNATURE_DEF_KEY
 from tfcompat._src.saved_model.signature_def_utils import op_signature_def, predict_signature_def
 from tfcompat._src.saved_model.tag_constants import SERVING
+from tfcompat._src.train import revived_types
 from tfcompat._src.train.checkpoint import TrackableSaver
 from tfcompat._src.train.saver import Saver
 from tfcompat._src.train.trackable_graph import ATTRIBUTES, ObjectGraphView, SerializedGraph

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfcompat._src.framework.export import export
+from tfcompat._src.base.export import export
 
 DEFAULT_SERVING_SIGNATURE_DEF_KEY = export(
     "saved_model.DEFAULT_SERVING_SIGNATURE_DEF_KEY", "saved_model.signature_constants.DEFAULT_SERVING_SIGNATURE_DEF_KEY"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework import dtypes, errors
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes, errors
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.proto import messages
 from tfcompat._src.saved_model import signature_constants as names
 from tfcompat._src.saved_model.tensor_info import (

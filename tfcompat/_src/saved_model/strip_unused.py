@@ -9,8 +9,9 @@ import argparse
 import sys
 from typing import Any
 
-from tfcompat._src.framework import dtypes, graph_util
-from tfcompat._src.framework.meta_graph import write_message
+from tfcompat._src.base import dtypes
+from tfcompat._src.graph import graph_util
+from tfcompat._src.nodes.meta_graph import write_message
 from tfcompat._src.platform import file_io
 from tfcompat._src.proto import messages
 from tfcompat._src.saved_model import files

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfcompat._src.framework.export import export
+from tfcompat._src.base.export import export
 
 SERVING = export("saved_model.SERVING", "saved_model.tag_constants.SERVING")("serve")
 TRAINING = export("saved_model.TRAINING", "saved_model.tag_constants.TRAINING")("train")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework import dtypes, nest
-from tfcompat._src.framework.composite_tensor import CompositeTensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.meta_graph import prepend_name_scope
-from tfcompat._src.framework.scopes import executing_eagerly, get_default_graph
-from tfcompat._src.framework.sparse_tensor import SparseTensor
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.base import dtypes, nest
+from tfcompat._src.base.composite_tensor import CompositeTensor
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.scopes import executing_eagerly, get_default_graph
+from tfcompat._src.nodes.meta_graph import prepend_name_scope
+from tfcompat._src.nodes.sparse_tensor import SparseTensor
 from tfcompat._src.proto import messages
 from tfcompat._src.saved_model.nested_structure_coder import StructureCoder
 

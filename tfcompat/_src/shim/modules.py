@@ -8,7 +8,7 @@ import threading
 import types
 from typing import Any
 
-from tfcompat._src.framework.export import export
+from tfcompat._src.base.export import export
 from tfcompat._src.proto import definitions, pool
 from tfcompat._src.shim import missing
 from tfcompat._src.shim.places import NAMES, REAL_MODULES

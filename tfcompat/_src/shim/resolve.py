@@ -12,7 +12,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework import op_spec
+from tfcompat._src.graph import op_spec
 from tfcompat._src.shim.places import NAMES, REAL_MODULES, places
 from tfcompat._src.shim.table import Word, brought_by_star, modules, names
 
@@ -113,7 +113,7 @@ def op(module: str, op_type: str) -> Any:
     if module.startswith("tensorflow.contrib.") and op_spec.find(op_type) is None:
         for path in paths_below(f"{IMPLEMENTATION}contrib.{module.split('.')[2]}"):
             importlib.import_module(path)
-    return getattr(importlib.import_module(IMPLEMENTATION + "framework.raw"), op_type, ABSENT)
+    return getattr(importlib.import_module(IMPLEMENTATION + "nodes.raw"), op_type, ABSENT)
 
 
 def of_module(module: str, name: str) -> Any:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework import errors
+from tfcompat._src.base import errors
 from tfcompat._src.io.events import EventsWriter
 from tfcompat._src.platform import file_io, logging
 from tfcompat._src.proto.messages import Event

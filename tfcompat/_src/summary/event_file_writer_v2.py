@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import constant
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.session_like import SessionLike
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.session_like import SessionLike
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.nodes.convert import constant
 from tfcompat._src.ops.array.constant import placeholder_with_default
 from tfcompat._src.platform import file_io
 from tfcompat._src.summary.recording import always_record_summaries

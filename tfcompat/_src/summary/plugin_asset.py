@@ -5,8 +5,8 @@ from __future__ import annotations
 import abc
 from typing import Any
 
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.scopes import get_default_graph
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.scopes import get_default_graph
 
 _PLUGIN_ASSET_PREFIX = "__tensorboard_plugin_asset__"
 

@@ -7,12 +7,12 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-from tfcompat._src.framework import raw
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import device, executing_eagerly
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.scopes import device, executing_eagerly
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
 from tfcompat._src.ops.math.compare import logical_and
-from tfcompat._src.train.training_util import get_or_create_global_step
+from tfcompat._src.variables.training_util import get_or_create_global_step
 
 CPU = "cpu:0"
 

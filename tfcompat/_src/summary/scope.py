@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from tfcompat._src.framework.scopes import add_to_collection, name_scope
+from tfcompat._src.graph.scopes import add_to_collection, name_scope
 from tfcompat._src.platform import logging
 
 _INVALID_TAG_CHARACTERS = re.compile(r"[^-/\w\.]")

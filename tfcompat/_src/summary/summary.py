@@ -7,12 +7,13 @@ from typing import Any
 
 from google.protobuf import json_format
 
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.scopes import executing_eagerly, get_collection, name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.graph.scopes import executing_eagerly, get_collection, name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.platform.compat import as_str_any
 from tfcompat._src.proto.messages import SummaryDescription, SummaryMetadata
 from tfcompat._src.summary.scope import clean_tag, collect, summary_scope

@@ -8,14 +8,14 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.convert import constant, convert_to_tensor
-from tfcompat._src.framework.default_stack import SESSIONS
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import (
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.default_stack import SESSIONS
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.base.session_like import SessionLike
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import (
     add_to_collection,
     control_dependencies,
     device,
@@ -24,8 +24,9 @@ from tfcompat._src.framework.scopes import (
     get_default_graph,
     name_scope,
 )
-from tfcompat._src.framework.session_like import SessionLike
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import constant, convert_to_tensor
 from tfcompat._src.ops.array.constant import identity, placeholder
 from tfcompat._src.ops.control.cond import smart_cond
 from tfcompat._src.ops.control.groups import no_op
@@ -34,7 +35,7 @@ from tfcompat._src.proto import messages
 from tfcompat._src.summary import scope as summary_op_util
 from tfcompat._src.summary.recording import CPU, STATE, get_step, is_recording, should_record_summaries
 from tfcompat._src.summary.summary_writers import summary_writer_initializer_op
-from tfcompat._src.train.training_util import get_or_create_global_step
+from tfcompat._src.variables.training_util import get_or_create_global_step
 
 _NOT_IN_SCOPES = re.compile(r"[^-_/.A-Za-z0-9]")
 

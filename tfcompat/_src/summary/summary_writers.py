@@ -11,12 +11,11 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.convert import constant, convert_to_tensor
-from tfcompat._src.framework.eager_tensor import EagerTensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import (
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.eager_tensor import EagerTensor
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import (
     add_to_collection,
     control_dependencies,
     device,
@@ -26,7 +25,9 @@ from tfcompat._src.framework.scopes import (
     init_scope,
     name_scope,
 )
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import constant, convert_to_tensor
 from tfcompat._src.ops.control.groups import no_op
 from tfcompat._src.platform import logging
 from tfcompat._src.summary.recording import CPU, STATE

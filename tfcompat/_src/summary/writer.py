@@ -8,11 +8,11 @@ import time
 import warnings
 from typing import Any
 
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.meta_graph import create_meta_graph_def
-from tfcompat._src.framework.scopes import get_default_graph
-from tfcompat._src.framework.session_like import SessionLike
+from tfcompat._src.base.export import export
+from tfcompat._src.base.session_like import SessionLike
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.scopes import get_default_graph
+from tfcompat._src.nodes.meta_graph import create_meta_graph_def
 from tfcompat._src.platform import file_io, logging
 from tfcompat._src.proto.messages import Event, GraphDef, MetaGraphDef, Summary, TaggedRunMetadata
 from tfcompat._src.summary.event_file_writer import EventFileWriter

@@ -13,8 +13,8 @@ from absl.testing import absltest
 from google.protobuf import text_format
 
 import tfcompat as tf
-from tfcompat._src.framework import device, errors
-from tfcompat._src.framework.eager_tensor import EagerTensor
+from tfcompat._src.base import device, errors
+from tfcompat._src.graph.eager_tensor import EagerTensor
 from tfcompat._src.platform import logging, versions
 from tfcompat._src.proto import pool
 

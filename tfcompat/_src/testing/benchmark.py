@@ -12,8 +12,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.session_like import SessionLike
+from tfcompat._src.base.export import export
+from tfcompat._src.base.session_like import SessionLike
 from tfcompat._src.platform import file_io, logging
 from tfcompat._src.profiler.timeline import Timeline
 from tfcompat._src.proto import messages

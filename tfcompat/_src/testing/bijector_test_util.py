@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base.session_like import SessionLike
 from tfcompat._src.distributions.bijector import Bijector
 from tfcompat._src.distributions.uniform import Uniform
-from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.ops.math.reduce import reduce_mean
 from tfcompat._src.ops.math.unary import exp
 from tfcompat._src.runtime.session import get_default_session

@@ -9,8 +9,8 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from tfcompat._src.base import dtypes
 from tfcompat._src.data.experimental.readers import make_batched_features_dataset
-from tfcompat._src.framework import dtypes
 from tfcompat._src.io.tfrecord import TFRecordWriter
 from tfcompat._src.ops.parsing.features import FixedLenFeature, VarLenFeature
 from tfcompat._src.proto import messages

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tfcompat._src.base import dtypes, errors
 from tfcompat._src.data import nest, structure
 from tfcompat._src.data.dataset_v1 import (
     Dataset,
@@ -15,9 +16,8 @@ from tfcompat._src.data.dataset_v1 import (
     make_initializable_iterator,
     make_one_shot_iterator,
 )
-from tfcompat._src.framework import dtypes, errors
-from tfcompat._src.framework.scopes import executing_eagerly
-from tfcompat._src.framework.sparse_tensor import is_sparse
+from tfcompat._src.graph.scopes import executing_eagerly
+from tfcompat._src.nodes.sparse_tensor import is_sparse
 from tfcompat._src.ops.array.fill import zeros
 from tfcompat._src.ops.flow.tensor_array import TensorArray
 from tfcompat._src.ops.ragged.tensor import is_ragged

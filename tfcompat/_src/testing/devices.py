@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import jax
 
 import tfcompat as tf
-from tfcompat._src.framework.export import export
+from tfcompat._src.base.export import export
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime.devices import accelerator_count, session_devices
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.sparse_tensor import SparseTensor
+from tfcompat._src.nodes.convert import convert_to_tensor
+from tfcompat._src.nodes.sparse_tensor import SparseTensor
 from tfcompat._src.ops.array.gather import gather
 from tfcompat._src.ops.math.matmul import matmul
 from tfcompat._src.ops.math.reduce import reduce_sum

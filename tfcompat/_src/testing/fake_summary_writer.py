@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework.export import export
+from tfcompat._src.base.export import export
 from tfcompat._src.io.events import summary_iterator
 from tfcompat._src.proto.messages import Summary
 from tfcompat._src.summary import writer

@@ -13,7 +13,7 @@ from typing import Any
 
 from absl.testing import absltest
 
-from tfcompat._src.framework.export import export
+from tfcompat._src.base.export import export
 from tfcompat._src.platform import app, file_io
 from tfcompat._src.testing.benchmark import TensorFlowBenchmark as Benchmark  # noqa: F401
 from tfcompat._src.testing.benchmark import benchmarks_main

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import constant
-from tfcompat._src.framework.default_stack import SESSIONS
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.default_stack import SESSIONS
+from tfcompat._src.base.export import export
 from tfcompat._src.gradients.gradients import gradients
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import constant
 from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.ops.math.cast import cast
 

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.default_stack import SESSIONS
-from tfcompat._src.framework.eager_tensor import EagerTensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.indexed_slices import IndexedSlices, IndexedSlicesValue
-from tfcompat._src.framework.scopes import executing_eagerly
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.default_stack import SESSIONS
+from tfcompat._src.base.export import export
 from tfcompat._src.gradients.gradients import gradients
 from tfcompat._src.gradients.tape import GradientTape
+from tfcompat._src.graph.eager_tensor import EagerTensor
+from tfcompat._src.graph.scopes import executing_eagerly
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import convert_to_tensor
+from tfcompat._src.nodes.indexed_slices import IndexedSlices, IndexedSlicesValue
 from tfcompat._src.ops.array.constant import placeholder
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.testing.gradient_checker import largest_difference, numeric_jacobian, theoretical_jacobian

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import tfcompat as tf
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.registry import get_collection_proto_type
+from tfcompat._src.base.export import export
+from tfcompat._src.base.registry import get_collection_proto_type
 from tfcompat._src.proto import messages
 
 

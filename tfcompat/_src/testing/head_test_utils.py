@@ -7,7 +7,7 @@ from typing import Any
 from tfcompat._src.estimator.heads.base_head import Head
 from tfcompat._src.estimator.heads.class_heads import BinaryClassHead, MultiClassHead
 from tfcompat._src.estimator.heads.keys import DEFAULT_SERVING_KEY
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.composed.check_ops import assert_less
 from tfcompat._src.ops.math.unary import absolute
 from tfcompat._src.proto.messages import Summary

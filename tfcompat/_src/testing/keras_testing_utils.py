@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from tfcompat import keras
-from tfcompat._src.framework.scopes import executing_eagerly
-from tfcompat._src.framework.tensor_shape import TensorShape
-from tfcompat._src.framework.tensor_spec import TensorSpec
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.graph.scopes import executing_eagerly
 from tfcompat._src.keras.engine import base_layer_utils
+from tfcompat._src.nodes.tensor_spec import TensorSpec
 
 
 class _Settings(threading.local):

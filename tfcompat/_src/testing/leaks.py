@@ -8,11 +8,11 @@ import gc
 from collections.abc import Callable
 from typing import Any
 
+from tfcompat._src.base.tensor_shape import Dimension, TensorShape
 from tfcompat._src.eager.mode import eager_mode
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.scopes import executing_eagerly
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import Dimension, TensorShape
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.scopes import executing_eagerly
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.variables.variable import Variable
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base import dtypes
 from tfcompat._src.contrib.learn.tables import Dataset, load_iris
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import constant
+from tfcompat._src.nodes.convert import constant
 
 _MEMBERS = ("config", "evaluate", "export", "fit", "get_variable_names", "get_variable_value", "model_dir", "predict")
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.scopes import executing_eagerly, name_scope
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.gradients.tape import GradientTape
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.scopes import executing_eagerly, name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.linalg.util import matrix_solve_with_broadcast
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.diagonal import matrix_band_part, matrix_diag_part, matrix_set_diag
 from tfcompat._src.ops.array.fill import ones, ones_like
 from tfcompat._src.ops.array.join import concat

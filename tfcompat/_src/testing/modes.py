@@ -14,8 +14,8 @@ from typing import Any
 from absl.testing import parameterized
 
 import tfcompat as tf
+from tfcompat._src.base.export import export
 from tfcompat._src.eager import mode as eager
-from tfcompat._src.framework.export import export
 from tfcompat._src.ops.control import control_flow_util
 from tfcompat._src.testing.devices import is_gpu_available
 

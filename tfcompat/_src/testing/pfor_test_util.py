@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import dtypes, nest
-from tfcompat._src.function.parallel_for import for_loop, pfor
+from tfcompat._src.base import dtypes, nest
+from tfcompat._src.ops.control.parallel_for import for_loop, pfor
 from tfcompat._src.testing.test_case import TestCase
 from tfcompat._src.variables.collections import global_variables_initializer
 

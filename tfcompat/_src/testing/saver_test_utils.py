@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.scopes import add_to_collection
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.graph.scopes import add_to_collection
+from tfcompat._src.nodes import raw
 from tfcompat._src.train.saver_builder import BaseSaverBuilder
 
 

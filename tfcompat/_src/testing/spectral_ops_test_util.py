@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 
-from tfcompat._src.framework.scopes import get_default_graph
+from tfcompat._src.graph.scopes import get_default_graph
 
 
 def fft_kernel_label_map() -> contextlib.AbstractContextManager[None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from tfcompat._src.framework.export import export
+from tfcompat._src.base.export import export
 from tfcompat._src.io.events import summary_iterator
 from tfcompat._src.platform import file_io
 from tfcompat._src.summary.summary_writers import create_db_writer

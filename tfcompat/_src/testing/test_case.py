@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 import tfcompat as tf
-from tfcompat._src.framework import nest
-from tfcompat._src.framework.default_stack import GRAPHS
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.indexed_slices import IndexedSlicesValue
-from tfcompat._src.framework.session_like import SessionLike
+from tfcompat._src.base import nest
+from tfcompat._src.base.default_stack import GRAPHS
+from tfcompat._src.base.export import export
+from tfcompat._src.base.session_like import SessionLike
+from tfcompat._src.nodes.indexed_slices import IndexedSlicesValue
 from tfcompat._src.ops.ragged.value import RaggedTensorValue
 from tfcompat._src.proto import messages
 from tfcompat._src.testing import googletest

@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import errors, op_spec, raw
-from tfcompat._src.framework.host_context import HostContext
-from tfcompat._src.framework.op_def_library import OpDefLibrary
-from tfcompat._src.framework.op_spec import EXTERNAL, HOST, Effects, NotDifferentiable
-from tfcompat._src.framework.scopes import get_default_graph
-from tfcompat._src.framework.shape_inference import InferenceContext, scalar, unknown, with_rank
+from tfcompat._src.base import errors
+from tfcompat._src.base.host_context import HostContext
+from tfcompat._src.graph import op_spec
+from tfcompat._src.graph.op_spec import EXTERNAL, HOST, Effects, NotDifferentiable
+from tfcompat._src.graph.scopes import get_default_graph
+from tfcompat._src.graph.shape_inference import InferenceContext, scalar, unknown, with_rank
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.op_def_library import OpDefLibrary
 
 _NO_GRADIENT = NotDifferentiable("an op type of tests", raises=True)
 

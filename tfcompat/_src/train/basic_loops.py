@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tfcompat._src.framework import errors
-from tfcompat._src.framework.export import export
+from tfcompat._src.base import errors
+from tfcompat._src.base.export import export
 from tfcompat._src.train.supervisor import Supervisor
 
 

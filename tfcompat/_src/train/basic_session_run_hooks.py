@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import dtypes, errors
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.scopes import get_default_graph
-from tfcompat._src.framework.session_like import SessionLike
+from tfcompat._src.base import dtypes, errors
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.base.session_like import SessionLike
+from tfcompat._src.graph.scopes import get_default_graph
 from tfcompat._src.platform import logging
-from tfcompat._src.train import training_util
 from tfcompat._src.train.hook_timers import NeverTriggerTimer, SecondOrStepTimer
 from tfcompat._src.train.session_run_hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
+from tfcompat._src.variables import training_util
 from tfcompat._src.variables.initializers import Ones
 from tfcompat._src.variables.scope import AUTO_REUSE, get_variable, variable_scope
 

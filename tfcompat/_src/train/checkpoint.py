@@ -6,15 +6,16 @@ import os
 import weakref
 from typing import Any
 
+from tfcompat._src.base import dtypes, errors
+from tfcompat._src.base.export import export
+from tfcompat._src.base.session_like import SessionLike
+from tfcompat._src.base.tensor_shape import as_shape
+from tfcompat._src.base.trackable import OBJECT_GRAPH_PROTO_KEY, Trackable
 from tfcompat._src.checkpoint.reader import NewCheckpointReader
-from tfcompat._src.framework import dtypes, errors, raw
-from tfcompat._src.framework.convert import constant
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import colocate_with, control_dependencies, device, executing_eagerly, init_scope
-from tfcompat._src.framework.session_like import SessionLike
-from tfcompat._src.framework.tensor_shape import as_shape
-from tfcompat._src.framework.trackable import OBJECT_GRAPH_PROTO_KEY, Trackable
 from tfcompat._src.function.def_function import Function
+from tfcompat._src.graph.scopes import colocate_with, control_dependencies, device, executing_eagerly, init_scope
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import constant
 from tfcompat._src.platform import compat, file_io
 from tfcompat._src.proto import messages
 from tfcompat._src.train import checkpoint_management

@@ -9,15 +9,15 @@ from typing import Any
 
 from google.protobuf import text_format
 
+from tfcompat._src.base import errors
+from tfcompat._src.base.default_stack import SESSIONS
+from tfcompat._src.base.export import export
 from tfcompat._src.checkpoint.bundle_files import begun_saves, index_name
 from tfcompat._src.checkpoint.commit import settle
-from tfcompat._src.framework import errors
-from tfcompat._src.framework.default_stack import SESSIONS
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import executing_eagerly
+from tfcompat._src.graph.scopes import executing_eagerly
 from tfcompat._src.platform import compat, file_io, logging, temporary_files
 from tfcompat._src.proto import messages, pool
-from tfcompat._src.train import training_util
+from tfcompat._src.variables import training_util
 from tfcompat._src.variables.variable import variable_creator_scope
 
 V1, V2 = 1, 2

@@ -6,10 +6,11 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.math.sequence import arange
 from tfcompat._src.variables.initializers import TruncatedNormal, Zeros

@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.checkpoint.reader import CheckpointReader
-from tfcompat._src.framework import raw
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import device
+from tfcompat._src.graph.scopes import device
+from tfcompat._src.nodes import raw
 from tfcompat._src.platform import compat, file_io, logging
 from tfcompat._src.train import checkpoint_management, saveable_object_util
 from tfcompat._src.variables.resource_variable import is_resource_variable

@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from tfcompat._src.framework import errors
-from tfcompat._src.framework.export import export
+from tfcompat._src.base import errors
+from tfcompat._src.base.export import export
 from tfcompat._src.platform import compat
 from tfcompat._src.proto.messages import ClusterDef, ServerDef
 from tfcompat._src.runtime.local_servers import LocalServer

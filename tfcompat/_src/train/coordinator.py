@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from tfcompat._src.framework import errors
-from tfcompat._src.framework.export import export
+from tfcompat._src.base import errors
+from tfcompat._src.base.export import export
 from tfcompat._src.platform import logging
 
 _SECONDS_BETWEEN_LOOKS = 0.05

@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework.device import DeviceSpec
-from tfcompat._src.framework.export import export
+from tfcompat._src.base.device import DeviceSpec
+from tfcompat._src.base.export import export
 from tfcompat._src.platform import logging
 from tfcompat._src.train.cluster import ClusterSpec
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.scopes import control_dependencies, get_default_graph
-from tfcompat._src.framework.session_like import SessionLike
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.base.session_like import SessionLike
+from tfcompat._src.graph.scopes import control_dependencies, get_default_graph
 from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.platform import logging

@@ -6,10 +6,11 @@ import uuid
 from collections.abc import Iterable
 from typing import Any
 
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.convert import constant
-from tfcompat._src.framework.scopes import control_dependencies, device
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes
+from tfcompat._src.graph.scopes import control_dependencies, device
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import constant
 from tfcompat._src.ops.array.constant import placeholder
 from tfcompat._src.ops.strings.text import string_join
 from tfcompat._src.proto import messages

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.meta_graph import write_message
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.nodes.meta_graph import write_message
 from tfcompat._src.platform import compat
 
 

@@ -6,8 +6,8 @@ import re
 
 import numpy as np
 
+from tfcompat._src.base import errors
 from tfcompat._src.checkpoint.reader import CheckpointReader
-from tfcompat._src.framework import errors
 
 _FILE_SUFFIXES = (".index", ".meta", ".data")
 

@@ -6,13 +6,14 @@ import abc
 from collections.abc import Iterable
 from typing import Any
 
-from tfcompat._src.framework import distribution_context, dtypes, nest
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import present_graph
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.trackable import Trackable, TrackableReference
+from tfcompat._src.base import dtypes, nest
+from tfcompat._src.base.export import export
+from tfcompat._src.base.trackable import Trackable, TrackableReference
+from tfcompat._src.graph import distribution_context
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import present_graph
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.control.cond import cond
 from tfcompat._src.ops.control.groups import group, no_op
 from tfcompat._src.ops.math.binary import maximum

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from tfcompat._src.framework import distribution_context, dtypes
-from tfcompat._src.framework.convert import constant
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.indexed_slices import IndexedSlices
-from tfcompat._src.framework.operation import Operation
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.graph import distribution_context
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.nodes.convert import constant
+from tfcompat._src.nodes.indexed_slices import IndexedSlices
 from tfcompat._src.ops.control.cond import smart_cond
 from tfcompat._src.ops.control.groups import group, no_op
 from tfcompat._src.train import loss_scale as loss_scales

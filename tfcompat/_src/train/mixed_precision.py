@@ -5,8 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from tfcompat._src.framework import mixed_precision_state as state
-from tfcompat._src.framework.export import export
+from tfcompat._src.base import mixed_precision_state as state
+from tfcompat._src.base.export import export
 from tfcompat._src.platform import logging
 from tfcompat._src.runtime.config import set_optimizer_experimental_options
 from tfcompat._src.train.loss_scale_optimizer import MixedPrecisionLossScaleOptimizer

@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tfcompat._src.framework import nest
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import get_default_graph, name_scope
+from tfcompat._src.base import nest
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.scopes import get_default_graph, name_scope
 from tfcompat._src.train.trackable_data_structures import AutoTrackable
 from tfcompat._src.variables.variable import Variable
 

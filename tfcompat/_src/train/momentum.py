@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.train.optimizer import Optimizer
 
 

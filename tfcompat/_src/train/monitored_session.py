@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any
 
-from tfcompat._src.framework import errors
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.scopes import get_collection, get_default_graph
+from tfcompat._src.base import errors
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.graph.scopes import get_collection, get_default_graph
 from tfcompat._src.train.coordinator import Coordinator
 from tfcompat._src.train.queue_runner import start_queue_runners
 from tfcompat._src.train.saving_hooks import CheckpointSaverHook, StepCounterHook, SummarySaverHook

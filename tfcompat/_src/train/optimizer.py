@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tfcompat._src.framework import distribution_context, dtypes, nest, raw
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.indexed_slices import IndexedSlices, convert_to_tensor_or_indexed_slices
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import (
+from tfcompat._src.base import dtypes, nest
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.base.trackable import Trackable, TrackableReference
+from tfcompat._src.gradients.gradients import gradients
+from tfcompat._src.gradients.tape import GradientTape
+from tfcompat._src.graph import distribution_context
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import (
     colocate_with,
     control_dependencies,
     executing_eagerly,
@@ -21,10 +23,10 @@ from tfcompat._src.framework.scopes import (
     name_scope,
     present_graph,
 )  # fmt: skip
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.trackable import Trackable, TrackableReference
-from tfcompat._src.gradients.gradients import gradients
-from tfcompat._src.gradients.tape import GradientTape
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import convert_to_tensor
+from tfcompat._src.nodes.indexed_slices import IndexedSlices, convert_to_tensor_or_indexed_slices
 from tfcompat._src.ops.array.search import unique
 from tfcompat._src.ops.array.shape import shape as shape_of
 from tfcompat._src.ops.control.groups import group, tuple_

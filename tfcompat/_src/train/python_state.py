@@ -6,8 +6,8 @@ import abc
 import functools
 from typing import Any
 
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.trackable import Trackable
+from tfcompat._src.base.export import export
+from tfcompat._src.base.trackable import Trackable
 from tfcompat._src.train.trackable_graph import PythonStringStateSaveable
 
 

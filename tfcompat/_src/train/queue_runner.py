@@ -7,13 +7,13 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework import errors
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.meta_graph import prepend_name_scope, strip_name_scope
-from tfcompat._src.framework.registry import register_proto_function
-from tfcompat._src.framework.scopes import executing_eagerly, get_default_graph
-from tfcompat._src.framework.session_like import SessionLike
+from tfcompat._src.base import errors
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.base.registry import register_proto_function
+from tfcompat._src.base.session_like import SessionLike
+from tfcompat._src.graph.scopes import executing_eagerly, get_default_graph
+from tfcompat._src.nodes.meta_graph import prepend_name_scope, strip_name_scope
 from tfcompat._src.platform import logging
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime.session import BaseSession, get_default_session

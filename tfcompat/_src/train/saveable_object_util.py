@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tfcompat._src.framework import raw
-from tfcompat._src.framework.convert import internal_convert_to_tensor
-from tfcompat._src.framework.device import DeviceSpecV2
-from tfcompat._src.framework.scopes import device, executing_eagerly
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.trackable import VARIABLE_VALUE_KEY, Trackable
+from tfcompat._src.base.device import DeviceSpecV2
+from tfcompat._src.base.trackable import VARIABLE_VALUE_KEY, Trackable
+from tfcompat._src.graph.scopes import device, executing_eagerly
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import internal_convert_to_tensor
 from tfcompat._src.train.saveable_object import SaveableObject, SaveSpec
 from tfcompat._src.variables import assign
 from tfcompat._src.variables.partitioned import PartitionedVariable

@@ -9,20 +9,22 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base import errors
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.base.registry import register_proto_function
+from tfcompat._src.base.session_like import SessionLike
+from tfcompat._src.base.trackable import OBJECT_GRAPH_PROTO_KEY
 from tfcompat._src.checkpoint.reader import NewCheckpointReader
-from tfcompat._src.framework import errors, meta_graph
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.registry import register_proto_function
-from tfcompat._src.framework.scopes import add_to_collection, executing_eagerly, get_collection, get_default_graph
-from tfcompat._src.framework.session_like import SessionLike
-from tfcompat._src.framework.trackable import OBJECT_GRAPH_PROTO_KEY
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.scopes import add_to_collection, executing_eagerly, get_collection, get_default_graph
+from tfcompat._src.nodes import meta_graph
 from tfcompat._src.platform import compat, file_io, logging
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime.session import BaseSession
-from tfcompat._src.train import checkpoint_management, saveable_object_util, training_util
+from tfcompat._src.train import checkpoint_management, saveable_object_util
 from tfcompat._src.train.saver_builder import V2, BulkSaverBuilder
+from tfcompat._src.variables import training_util
 from tfcompat._src.variables.collections import all_saveable_objects
 
 _V1_WARNING = (

@@ -5,18 +5,18 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
-from tfcompat._src.framework import raw
-from tfcompat._src.framework.convert import constant
-from tfcompat._src.framework.device import canonical_name
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import (
+from tfcompat._src.base.device import canonical_name
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import (
     control_dependencies,
     device,
     executing_eagerly,
     get_default_graph,
     name_scope,
 )
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import constant
 from tfcompat._src.ops.array.constant import placeholder_with_default
 from tfcompat._src.ops.control.groups import group, with_dependencies
 from tfcompat._src.ops.strings.text import string_join

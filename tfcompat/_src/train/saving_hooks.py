@@ -6,11 +6,11 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.meta_graph import create_meta_graph_def
-from tfcompat._src.framework.scopes import get_collection, get_default_graph
-from tfcompat._src.framework.session_like import SessionLike
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.base.session_like import SessionLike
+from tfcompat._src.graph.scopes import get_collection, get_default_graph
+from tfcompat._src.nodes.meta_graph import create_meta_graph_def
 from tfcompat._src.platform import file_io, logging
 from tfcompat._src.profiler.timeline import Timeline
 from tfcompat._src.proto.messages import RunOptions, SessionLog, Summary
@@ -19,7 +19,7 @@ from tfcompat._src.train.basic_session_run_hooks import global_step_read
 from tfcompat._src.train.graph_io import write_graph
 from tfcompat._src.train.hook_timers import SecondOrStepTimer
 from tfcompat._src.train.session_run_hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
-from tfcompat._src.train.training_util import get_global_step
+from tfcompat._src.variables.training_util import get_global_step
 
 _LINES_ABOUT_A_STEP_THAT_STANDS_STILL = 5
 

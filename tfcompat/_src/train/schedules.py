@@ -8,11 +8,12 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.convert import constant, convert_n_to_tensor, convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import executing_eagerly, name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.scopes import executing_eagerly, name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import constant, convert_n_to_tensor, convert_to_tensor
 from tfcompat._src.ops.control.cond import case, cond
 from tfcompat._src.ops.math.binary import divide, multiply, power
 from tfcompat._src.ops.math.cast import cast

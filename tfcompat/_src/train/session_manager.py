@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import errors
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.scopes import get_default_graph
+from tfcompat._src.base import errors
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.scopes import get_default_graph
 from tfcompat._src.platform import logging
 from tfcompat._src.runtime.session import Session
 from tfcompat._src.train.checkpoint_management import get_checkpoint_state

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.session_like import SessionLike
+from tfcompat._src.base.export import export
+from tfcompat._src.base.session_like import SessionLike
 
 
 @export("train.SessionRunHook", "estimator.SessionRunHook", "compat.v2.estimator.SessionRunHook")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tfcompat._src.framework import errors
-from tfcompat._src.framework.session_like import SessionLike
+from tfcompat._src.base import errors
+from tfcompat._src.base.session_like import SessionLike
 from tfcompat._src.platform import logging
 from tfcompat._src.proto.messages import RunMetadata, RunOptions
 from tfcompat._src.train.coordinator import Coordinator

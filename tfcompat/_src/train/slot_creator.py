@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
-from tfcompat._src.framework import distribution_context
-from tfcompat._src.framework.scopes import colocate_with
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.graph import distribution_context
+from tfcompat._src.graph.scopes import colocate_with
 from tfcompat._src.ops.array.fill import zeros
 from tfcompat._src.ops.array.shape import shape as shape_of
 from tfcompat._src.variables.initializers import Zeros

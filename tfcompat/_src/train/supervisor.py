@@ -8,24 +8,24 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.meta_graph import create_meta_graph_def
-from tfcompat._src.framework.scopes import add_to_collection, executing_eagerly, get_collection, get_default_graph
-from tfcompat._src.framework.session_like import SessionLike
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.base.session_like import SessionLike
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.scopes import add_to_collection, executing_eagerly, get_collection, get_default_graph
+from tfcompat._src.nodes.meta_graph import create_meta_graph_def
 from tfcompat._src.ops.control.groups import group
 from tfcompat._src.platform import logging
 from tfcompat._src.proto.messages import SessionLog
 from tfcompat._src.summary.summary import merge_all
 from tfcompat._src.summary.writer import FileWriter
-from tfcompat._src.train import supervisor_threads, training_util
+from tfcompat._src.train import supervisor_threads
 from tfcompat._src.train.coordinator import Coordinator, LooperThread
 from tfcompat._src.train.graph_io import write_graph
 from tfcompat._src.train.saver import Saver
 from tfcompat._src.train.session_manager import SessionManager
-from tfcompat._src.variables import collections
+from tfcompat._src.variables import collections, training_util
 
 
 @export("train.Supervisor")

@@ -6,11 +6,11 @@ import math
 import time
 from typing import Any
 
-from tfcompat._src.framework.session_like import SessionLike
+from tfcompat._src.base.session_like import SessionLike
 from tfcompat._src.platform import logging
 from tfcompat._src.proto.messages import SessionLog, Summary
-from tfcompat._src.train import training_util
 from tfcompat._src.train.coordinator import LooperThread
+from tfcompat._src.variables import training_util
 
 _LINES_ABOUT_SPEED = 10
 

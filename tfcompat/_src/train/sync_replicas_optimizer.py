@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.indexed_slices import IndexedSlices
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import colocate_with, control_dependencies, device, name_scope
-from tfcompat._src.framework.session_like import SessionLike
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.base.session_like import SessionLike
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import colocate_with, control_dependencies, device, name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.indexed_slices import IndexedSlices
 from tfcompat._src.ops.array.fill import fill
 from tfcompat._src.ops.control.groups import group, no_op
 from tfcompat._src.ops.queues.accumulators import ConditionalAccumulator, SparseConditionalAccumulator

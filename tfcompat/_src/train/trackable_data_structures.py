@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from collections.abc import Mapping as AbstractMapping
 from typing import Any
 
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.trackable import Trackable, TrackableReference
-from tfcompat._src.saved_model.revived_types import VersionedTypeRegistration, register_revived_type
+from tfcompat._src.base.export import export
+from tfcompat._src.base.trackable import Trackable, TrackableReference
+from tfcompat._src.train.revived_types import VersionedTypeRegistration, register_revived_type
 from tfcompat._src.train.trackable_layers import LayerCollection
 
 

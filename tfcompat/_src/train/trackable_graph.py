@@ -6,11 +6,11 @@ import collections
 import weakref
 from typing import Any, NamedTuple
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import constant
-from tfcompat._src.framework.scopes import device, executing_eagerly, init_scope
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.trackable import OBJECT_GRAPH_PROTO_KEY
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.trackable import OBJECT_GRAPH_PROTO_KEY
+from tfcompat._src.graph.scopes import device, executing_eagerly, init_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import constant
 from tfcompat._src.ops.control.groups import no_op
 from tfcompat._src.proto import messages
 from tfcompat._src.train import saveable_object_util

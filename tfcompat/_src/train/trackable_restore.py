@@ -8,10 +8,10 @@ import weakref
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from tfcompat._src.base.default_stack import SESSIONS
+from tfcompat._src.base.session_like import SessionLike
 from tfcompat._src.checkpoint.reader import NewCheckpointReader
-from tfcompat._src.framework.default_stack import SESSIONS
-from tfcompat._src.framework.scopes import device, executing_eagerly, init_scope
-from tfcompat._src.framework.session_like import SessionLike
+from tfcompat._src.graph.scopes import device, executing_eagerly, init_scope
 from tfcompat._src.platform import logging
 from tfcompat._src.train import saveable_object_util
 from tfcompat._src.train.functional_saver import MultiDeviceSaver

@@ -8,12 +8,12 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.eager_tensor import EagerTensor
-from tfcompat._src.framework.scopes import device, init_scope
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.trackable import Trackable, no_automatic_dependency_tracking
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.trackable import Trackable, no_automatic_dependency_tracking
+from tfcompat._src.graph.eager_tensor import EagerTensor
+from tfcompat._src.graph.scopes import device, init_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.train.trackable_data_structures import AutoTrackable, NotTrackable, delete_tracking
 
 __all__ = [

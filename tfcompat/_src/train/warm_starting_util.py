@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from tfcompat._src.framework import errors
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.scopes import get_collection
+from tfcompat._src.base import errors
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.graph.scopes import get_collection
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.platform import logging
 from tfcompat._src.train import checkpoint_utils, saveable_object_util
 from tfcompat._src.train.checkpoint_ops import load_and_remap_matrix_initializer

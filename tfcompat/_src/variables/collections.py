@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 
-from tfcompat._src.framework.convert import constant
-from tfcompat._src.framework.dtypes import string
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import colocate_with, device, get_collection, get_default_graph, name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base.dtypes import string
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import colocate_with, device, get_collection, get_default_graph, name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import constant
 from tfcompat._src.ops.array.join import stack
 from tfcompat._src.ops.array.shape import rank_internal
 from tfcompat._src.ops.composed.masks import boolean_mask

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from tfcompat._src.framework.export import export
+from tfcompat._src.base.export import export
 from tfcompat._src.variables.variable import variable_creator_scope
 
 

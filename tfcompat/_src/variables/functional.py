@@ -6,12 +6,12 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tfcompat._src.framework import nest
-from tfcompat._src.framework.convert import constant, convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.sparse_tensor import SparseTensor
-from tfcompat._src.framework.tensor_shape import Dimension, TensorShape
+from tfcompat._src.base import nest
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import Dimension, TensorShape
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.nodes.convert import constant, convert_to_tensor
+from tfcompat._src.nodes.sparse_tensor import SparseTensor
 from tfcompat._src.ops.array.shape import shape as shape_of
 from tfcompat._src.ops.control.while_loop import while_loop
 from tfcompat._src.ops.flow.tensor_array import TensorArray

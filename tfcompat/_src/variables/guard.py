@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor
 
 _VARIABLES = frozenset(("Variable", "VariableV2", "VarHandleOp"))
 _SAFE = frozenset(("IsVariableInitialized", "VarIsInitializedOp", "ReadVariableOp", "If"))

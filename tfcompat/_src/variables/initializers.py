@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import constant
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import constant
 from tfcompat._src.ops.array import fill
 from tfcompat._src.ops.random import stateful as random
 

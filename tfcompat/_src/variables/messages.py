@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.registry import register_proto_function
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.base.registry import register_proto_function
 from tfcompat._src.proto import messages
 from tfcompat._src.variables.variable import Variable
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
 from tfcompat._src.ops.array import fill
 from tfcompat._src.ops.array.diagonal import diag_part
 from tfcompat._src.ops.array.join import stack

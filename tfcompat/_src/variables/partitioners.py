@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework.dtypes import DType, string
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.base.dtypes import DType, string
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
 
 
 def _single_axis(rank: int, axis: int, parts: int) -> list[int]:

@@ -6,9 +6,9 @@ import collections
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework import dtypes, nest
-from tfcompat._src.framework.convert import constant
-from tfcompat._src.framework.scopes import name_scope
+from tfcompat._src.base import dtypes, nest
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.nodes.convert import constant
 from tfcompat._src.ops.array.shape import expand_dims
 from tfcompat._src.ops.array.shape import shape as shape_of
 from tfcompat._src.ops.control.while_loop import while_loop

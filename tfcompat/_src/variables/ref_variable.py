@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.convert import convert_to_tensor, register_tensor_conversion_function
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.indexed_slices import IndexedSlices
-from tfcompat._src.framework.scopes import colocate_with, device, get_default_graph, init_scope, name_scope
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.graph.scopes import colocate_with, device, get_default_graph, init_scope, name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import convert_to_tensor, register_tensor_conversion_function
+from tfcompat._src.nodes.indexed_slices import IndexedSlices
 from tfcompat._src.variables import assign, policies
 from tfcompat._src.variables.guard import guard_initial_value
 from tfcompat._src.variables.variable import SaveSliceInfo, Variable, class_attribute, prepend_name_scope

@@ -7,13 +7,13 @@ import itertools
 import weakref
 from typing import Any
 
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.convert import convert_to_tensor, register_tensor_conversion_function
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.indexed_slices import IndexedSlices
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import (
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.base.session_like import SessionLike
+from tfcompat._src.base.tensor_shape import TensorShape, as_shape
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import (
     colocate_with,
     control_dependencies,
     device,
@@ -22,9 +22,10 @@ from tfcompat._src.framework.scopes import (
     init_scope,
     name_scope,
 )
-from tfcompat._src.framework.session_like import SessionLike
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape, as_shape
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import convert_to_tensor, register_tensor_conversion_function
+from tfcompat._src.nodes.indexed_slices import IndexedSlices
 from tfcompat._src.variables import assign, policies
 from tfcompat._src.variables.guard import guard_initial_value
 from tfcompat._src.variables.variable import SaveSliceInfo, Variable, class_attribute, prepend_name_scope

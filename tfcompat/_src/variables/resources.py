@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import add_to_collection, get_collection, name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import add_to_collection, get_collection, name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.control.groups import group, no_op
 from tfcompat._src.variables.collections import names_of_false
 

@@ -9,11 +9,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import tfcompat._src.variables.messages  # noqa: F401  (collections of variables can be written to files)
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.scopes import (
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.graph.scopes import (
     add_to_collection,
     executing_eagerly,
     executing_eagerly_outside_functions,
@@ -23,6 +22,7 @@ from tfcompat._src.framework.scopes import (
     graph_from_inputs,
     name_scope,
 )  # fmt: skip
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.platform import logging
 from tfcompat._src.variables.policies import VariableAggregation, VariableSynchronization
 from tfcompat._src.variables.ref_variable import RefVariable

@@ -9,11 +9,11 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.scopes import (
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.base.tensor_shape import TensorShape, as_shape
+from tfcompat._src.graph.scopes import (
     add_to_collection,
     add_to_collections,
     colocate_with,
@@ -21,8 +21,9 @@ from tfcompat._src.framework.scopes import (
     init_scope,
     name_scope,
 )
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape, as_shape
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.variables import initializers, policies
 from tfcompat._src.variables.partitioned import PartitionedVariable, PartitionInfo, call_partitioner, parts
 from tfcompat._src.variables.resource_variable import ResourceVariable

@@ -9,10 +9,10 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.scopes import executing_eagerly, get_collection
-from tfcompat._src.framework.trackable import Trackable
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.base.trackable import Trackable
+from tfcompat._src.graph.scopes import executing_eagerly, get_collection
 from tfcompat._src.platform import logging
 from tfcompat._src.variables.dependencies import capture_dependencies
 from tfcompat._src.variables.eager_store import TemplateVariableStore

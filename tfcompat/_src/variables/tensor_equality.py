@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from tfcompat._src.framework import raw
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import executing_eagerly_outside_functions
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.scopes import executing_eagerly_outside_functions
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
 from tfcompat._src.variables.variable import Variable
 
 _LIBRARIES = frozenset(("tfcompat", "weakref", "_weakrefset", "copy", "collections", "functools"))

@@ -9,15 +9,15 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import tfcompat._src.ops.math.operators  # noqa: F401  (gives Tensor the operators that variables take over)
-from tfcompat._src.framework.default_stack import SESSIONS
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.indexed_slices import IndexedSlices
-from tfcompat._src.framework.scopes import get_default_graph, init_scope
-from tfcompat._src.framework.session_like import SessionLike
-from tfcompat._src.framework.tensor import Tensor, TensorReference
-from tfcompat._src.framework.tensor_shape import TensorShape
-from tfcompat._src.framework.trackable import VARIABLE_VALUE_KEY, Trackable
+from tfcompat._src.base.default_stack import SESSIONS
+from tfcompat._src.base.export import export
+from tfcompat._src.base.session_like import SessionLike
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.base.trackable import VARIABLE_VALUE_KEY, Trackable
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.scopes import get_default_graph, init_scope
+from tfcompat._src.graph.tensor import Tensor, TensorReference
+from tfcompat._src.nodes.indexed_slices import IndexedSlices
 from tfcompat._src.ops.array.slicing import slice_variable
 from tfcompat._src.ops.control.cond import cond
 from tfcompat._src.proto import messages

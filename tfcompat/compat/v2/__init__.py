@@ -2,11 +2,11 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
-from tfcompat._src.framework.convert import constant_v2 as constant
-from tfcompat._src.framework.device import DeviceSpecV2 as DeviceSpec
+from tfcompat._src.base.lacking import lacking as _lacking
+from tfcompat._src.base.device import DeviceSpecV2 as DeviceSpec
 from tfcompat._src.gradients.gradients import gradients_v2 as gradients
 from tfcompat._src.gradients.gradients import HessiansV2 as hessians
+from tfcompat._src.nodes.convert import constant_v2 as constant
 from tfcompat._src.ops.array.shape import squeeze_v2 as squeeze
 from tfcompat._src.ops.composed.v2_checks import assert_equal_v2 as assert_equal
 from tfcompat._src.ops.composed.v2_checks import assert_greater_v2 as assert_greater

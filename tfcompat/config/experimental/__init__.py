@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.runtime.config import VirtualDeviceConfiguration as VirtualDeviceConfiguration
 from tfcompat._src.runtime.config import get_device_policy as get_device_policy
 from tfcompat._src.runtime.config import get_memory_growth as get_memory_growth

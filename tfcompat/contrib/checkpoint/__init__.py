@@ -2,10 +2,10 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
+from tfcompat._src.base.trackable import Trackable as CheckpointableBase
 from tfcompat._src.contrib.checkpoint.containers import NumpyState as NumpyState
 from tfcompat._src.contrib.checkpoint.containers import UniqueNameTracker as UniqueNameTracker
-from tfcompat._src.framework.trackable import Trackable as CheckpointableBase
 from tfcompat._src.train.checkpoint import list_objects as list_objects
 from tfcompat._src.train.checkpoint import object_metadata as object_metadata
 from tfcompat._src.train.checkpoint_management import CheckpointManager as CheckpointManager

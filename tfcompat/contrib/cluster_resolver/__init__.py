@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.distribute.cluster_resolver.cloud import GCEClusterResolver as GCEClusterResolver
 from tfcompat._src.distribute.cluster_resolver.cloud import KubernetesClusterResolver as KubernetesClusterResolver
 from tfcompat._src.distribute.cluster_resolver.cloud import TPUClusterResolver as TPUClusterResolver

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.constrained_optimization.candidates import find_best_candidate_distribution as find_best_candidate_distribution
 from tfcompat._src.contrib.constrained_optimization.candidates import find_best_candidate_index as find_best_candidate_index
 from tfcompat._src.contrib.constrained_optimization.constrained_optimizer import ConstrainedMinimizationProblem as ConstrainedMinimizationProblem

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.copy_graph.copy_elements import copy_op_to_graph as copy_op_to_graph
 from tfcompat._src.contrib.copy_graph.copy_elements import copy_variable_to_graph as copy_variable_to_graph
 from tfcompat._src.contrib.copy_graph.copy_elements import get_copied_op as get_copied_op

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.crf.decode import CrfDecodeBackwardRnnCell as CrfDecodeBackwardRnnCell
 from tfcompat._src.contrib.crf.decode import CrfDecodeForwardRnnCell as CrfDecodeForwardRnnCell
 from tfcompat._src.contrib.crf.decode import crf_decode as crf_decode

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.cudnn_rnn.converters import CudnnParamsFormatConverterGRU as CudnnParamsFormatConverterGRU
 from tfcompat._src.contrib.cudnn_rnn.converters import CudnnParamsFormatConverterLSTM as CudnnParamsFormatConverterLSTM
 from tfcompat._src.contrib.cudnn_rnn.converters import CudnnParamsFormatConverterRelu as CudnnParamsFormatConverterRelu

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.data.transformations import LMDBDataset as LMDBDataset
 from tfcompat._src.contrib.data.transformations import assert_element_shape as assert_element_shape
 from tfcompat._src.contrib.data.transformations import batch_and_drop_remainder as batch_and_drop_remainder

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.deprecated.summaries import audio_summary as audio_summary
 from tfcompat._src.contrib.deprecated.summaries import histogram_summary as histogram_summary
 from tfcompat._src.contrib.deprecated.summaries import image_summary as image_summary

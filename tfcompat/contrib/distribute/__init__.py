@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.distribute.strategies import CollectiveAllReduceStrategy as CollectiveAllReduceStrategy
 from tfcompat._src.contrib.distribute.strategies import DistributeConfig as DistributeConfig
 from tfcompat._src.contrib.distribute.strategies import MirroredStrategy as MirroredStrategy

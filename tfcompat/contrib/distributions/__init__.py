@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.distributions.autoregressive import Autoregressive as Autoregressive
 from tfcompat._src.contrib.distributions.conditional import ConditionalDistribution as ConditionalDistribution
 from tfcompat._src.contrib.distributions.conditional import ConditionalTransformedDistribution as ConditionalTransformedDistribution

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.eager.iterator import Iterator as Iterator
 from tfcompat._src.contrib.eager.iterator import Saver as Saver
 from tfcompat._src.contrib.eager.iterator import get_optimizer_variables as get_optimizer_variables
@@ -16,18 +16,18 @@ from tfcompat._src.eager.execution_callbacks import inf_nan_callback as inf_nan_
 from tfcompat._src.eager.execution_callbacks import nan_callback as nan_callback
 from tfcompat._src.eager.execution_callbacks import seterr as seterr
 from tfcompat._src.eager.mode import enable_eager_execution as enable_eager_execution
-from tfcompat._src.framework.scopes import executing_eagerly as executing_eagerly
-from tfcompat._src.framework.scopes import executing_eagerly as in_eager_mode
-from tfcompat._src.framework.tensor_spec import TensorSpec as TensorSpec
 from tfcompat._src.function.def_function import defun as defun
 from tfcompat._src.function.def_function import function as function
-from tfcompat._src.function.py_function import py_function as py_func
 from tfcompat._src.gradients.backprop import gradients_function as gradients_function
 from tfcompat._src.gradients.backprop import implicit_grad as implicit_gradients
 from tfcompat._src.gradients.backprop import implicit_val_and_grad as implicit_value_and_gradients
 from tfcompat._src.gradients.backprop import val_and_grad_function as value_and_gradients_function
 from tfcompat._src.gradients.custom_gradient import custom_gradient as custom_gradient
+from tfcompat._src.gradients.py_function import py_function as py_func
 from tfcompat._src.gradients.tape import GradientTape as GradientTape
+from tfcompat._src.graph.scopes import executing_eagerly as executing_eagerly
+from tfcompat._src.graph.scopes import executing_eagerly as in_eager_mode
+from tfcompat._src.nodes.tensor_spec import TensorSpec as TensorSpec
 from tfcompat._src.runtime.config import list_devices as list_devices
 from tfcompat._src.shim.internal.context import num_gpus as num_gpus
 from tfcompat._src.testing.modes import run_all_in_graph_and_eager_modes as run_all_tests_in_graph_and_eager_modes

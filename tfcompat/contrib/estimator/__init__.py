@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.estimator.head import binary_classification_head as binary_classification_head
 from tfcompat._src.contrib.estimator.head import logistic_regression_head as logistic_regression_head
 from tfcompat._src.contrib.estimator.head import multi_class_head as multi_class_head

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.factorization.clustering import KMeans as KMeans
 from tfcompat._src.contrib.factorization.gmm import GMM as GMM
 from tfcompat._src.contrib.factorization.gmm_graph import GmmAlgorithm as GmmAlgorithm

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.outside_services import decode_audio as decode_audio
 from tfcompat._src.contrib.outside_services import decode_video as decode_video
 from tfcompat._src.contrib.outside_services import encode_audio as encode_audio

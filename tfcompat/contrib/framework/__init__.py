@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.framework.aliases import TensorSpec as TensorSpec
 from tfcompat._src.contrib.framework.aliases import argsort as argsort
 from tfcompat._src.contrib.framework.aliases import assert_same_float_dtype as assert_same_float_dtype
@@ -52,7 +52,7 @@ from tfcompat._src.contrib.framework.variables import global_variable as global_
 from tfcompat._src.contrib.framework.variables import local_variable as local_variable
 from tfcompat._src.contrib.framework.variables import model_variable as model_variable
 from tfcompat._src.contrib.framework.variables import variable as variable
-from tfcompat._src.framework.tensor_like import is_tensor as is_tensor
+from tfcompat._src.graph.tensor_like import is_tensor as is_tensor
 from tfcompat._src.ops.control.cond import smart_case as smart_case
 from tfcompat._src.shim.internal.deprecation import deprecated as deprecated
 from tfcompat._src.shim.internal.deprecation import deprecated_arg_values as deprecated_arg_values

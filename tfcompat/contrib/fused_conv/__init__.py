@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.outside_services import fused_conv2d_bias_activation as fused_conv2d_bias_activation
 
 _LAZY = {

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.graph_editor.edit import bypass as bypass
 from tfcompat._src.contrib.graph_editor.edit import connect as connect
 from tfcompat._src.contrib.graph_editor.edit import detach as detach
@@ -58,11 +58,11 @@ from tfcompat._src.contrib.graph_editor.util import make_placeholder_from_dtype_
 from tfcompat._src.contrib.graph_editor.util import make_placeholder_from_tensor as make_placeholder_from_tensor
 from tfcompat._src.contrib.graph_editor.util import make_placeholder_from_dtype_and_shape as ph
 from tfcompat._src.contrib.graph_editor.util import placeholder_name as placeholder_name
-from tfcompat._src.framework.op_selector import get_backward_walk_ops as get_backward_walk_ops
-from tfcompat._src.framework.op_selector import get_consuming_ops as get_consuming_ops
-from tfcompat._src.framework.op_selector import get_generating_ops as get_generating_ops
-from tfcompat._src.framework.op_selector import get_tensors as get_tensors
-from tfcompat._src.framework.op_selector import make_list_of_t as make_list_of_t
+from tfcompat._src.graph.op_selector import get_backward_walk_ops as get_backward_walk_ops
+from tfcompat._src.graph.op_selector import get_consuming_ops as get_consuming_ops
+from tfcompat._src.graph.op_selector import get_generating_ops as get_generating_ops
+from tfcompat._src.graph.op_selector import get_tensors as get_tensors
+from tfcompat._src.graph.op_selector import make_list_of_t as make_list_of_t
 from tfcompat.contrib.graph_editor import edit as edit
 from tfcompat.contrib.graph_editor import reroute as reroute
 from tfcompat.contrib.graph_editor import select as select

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.grid_rnn.grid_rnn_cell import Grid1BasicLSTMCell as Grid1BasicLSTMCell
 from tfcompat._src.contrib.grid_rnn.grid_rnn_cell import Grid1BasicRNNCell as Grid1BasicRNNCell
 from tfcompat._src.contrib.grid_rnn.grid_rnn_cell import Grid1LSTMCell as Grid1LSTMCell

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.image.segmentation import bipartite_match as bipartite_match
 from tfcompat._src.contrib.image.segmentation import connected_components as connected_components
 from tfcompat._src.contrib.image.stereogram import single_image_random_dot_stereograms as single_image_random_dot_stereograms

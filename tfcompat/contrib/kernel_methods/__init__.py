@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.kernel_methods.kernel_estimators import KernelLinearClassifier as KernelLinearClassifier
 from tfcompat._src.contrib.kernel_methods.losses import sparse_multiclass_hinge_loss as sparse_multiclass_hinge_loss
 from tfcompat._src.contrib.kernel_methods.mappers import RandomFourierFeatureMapper as RandomFourierFeatureMapper

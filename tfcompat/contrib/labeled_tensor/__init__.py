@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.labeled_tensor.axes import Axes as Axes
 from tfcompat._src.contrib.labeled_tensor.axes import Axis as Axis
 from tfcompat._src.contrib.labeled_tensor.axes import as_axis as as_axis

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.layers.batch_norm import batch_norm as batch_norm
 from tfcompat._src.contrib.layers.conv import convolution1d as conv1d
 from tfcompat._src.contrib.layers.conv import convolution2d as conv2d

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.learn.dnn import DNNClassifier as DNNClassifier
 from tfcompat._src.contrib.learn.dnn import DNNEstimator as DNNEstimator
 from tfcompat._src.contrib.learn.dnn import DNNRegressor as DNNRegressor

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.legacy_seq2seq.decoders import attention_decoder as attention_decoder
 from tfcompat._src.contrib.legacy_seq2seq.decoders import embedding_attention_decoder as embedding_attention_decoder
 from tfcompat._src.contrib.legacy_seq2seq.decoders import embedding_rnn_decoder as embedding_rnn_decoder

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.linear_optimizer.sdca_model import SdcaModel as SdcaModel
 from tfcompat._src.contrib.linear_optimizer.sdca_optimizer import SDCAOptimizer as SDCAOptimizer
 from tfcompat._src.contrib.linear_optimizer.sparse_feature_column import SparseFeatureColumn as SparseFeatureColumn

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.lookup.tables import HashTable as HashTable
 from tfcompat._src.contrib.lookup.tables import index_table_from_tensor as index_table_from_tensor
 from tfcompat._src.contrib.lookup.tables import index_to_string as index_to_string

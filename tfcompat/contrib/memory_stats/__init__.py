@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.memory_stats.memory_stats_ops import BytesInUse as BytesInUse
 from tfcompat._src.contrib.memory_stats.memory_stats_ops import BytesLimit as BytesLimit
 from tfcompat._src.contrib.memory_stats.memory_stats_ops import MaxBytesInUse as MaxBytesInUse

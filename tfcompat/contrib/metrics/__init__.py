@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.metrics.concat import streaming_concat as streaming_concat
 from tfcompat._src.contrib.metrics.concat import streaming_dynamic_auc as streaming_dynamic_auc
 from tfcompat._src.contrib.metrics.confidence import auc_with_confidence_intervals as auc_with_confidence_intervals

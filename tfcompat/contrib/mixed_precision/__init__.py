@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.mixed_precision.loss_scale_manager import ExponentialUpdateLossScaleManager as ExponentialUpdateLossScaleManager
 from tfcompat._src.contrib.mixed_precision.loss_scale_manager import FixedLossScaleManager as FixedLossScaleManager
 from tfcompat._src.contrib.mixed_precision.loss_scale_manager import LossScaleManager as LossScaleManager

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.model_pruning.layers import masked_convolution as masked_conv2d
 from tfcompat._src.contrib.model_pruning.layers import masked_convolution as masked_convolution
 from tfcompat._src.contrib.model_pruning.layers import masked_fully_connected as masked_fully_connected

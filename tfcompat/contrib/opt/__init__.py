@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.opt.adam import AdaMaxOptimizer as AdaMaxOptimizer
 from tfcompat._src.contrib.opt.adam import AdamGSOptimizer as AdamGSOptimizer
 from tfcompat._src.contrib.opt.adam import LazyAdamGSOptimizer as LazyAdamGSOptimizer

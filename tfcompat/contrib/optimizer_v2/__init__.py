@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat.contrib.optimizer_v2 import adadelta as adadelta
 from tfcompat.contrib.optimizer_v2 import adagrad as adagrad
 from tfcompat.contrib.optimizer_v2 import adam as adam

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.predictor.predictor import from_contrib_estimator as from_contrib_estimator
 from tfcompat._src.contrib.predictor.predictor import from_estimator as from_estimator
 from tfcompat._src.contrib.predictor.predictor import from_saved_model as from_saved_model

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.ops.parsing.proto_codec import decode_proto as decode_proto
 from tfcompat._src.ops.parsing.proto_codec import encode_proto as encode_proto
 

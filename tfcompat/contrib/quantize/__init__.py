@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.quantize.quantize_graph import create_eval_graph as create_eval_graph
 from tfcompat._src.contrib.quantize.quantize_graph import create_training_graph as create_training_graph
 from tfcompat._src.contrib.quantize.quantize_graph import experimental_create_eval_graph as experimental_create_eval_graph

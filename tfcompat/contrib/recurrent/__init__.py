@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.recurrent.functional_rnn import bidirectional_functional_rnn as bidirectional_functional_rnn
 from tfcompat._src.contrib.recurrent.functional_rnn import functional_rnn as functional_rnn
 from tfcompat._src.contrib.recurrent.recurrent import Recurrent as Recurrent

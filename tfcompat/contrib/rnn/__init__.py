@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.rnn.block_cells import GRUBlockCell as GRUBlockCell
 from tfcompat._src.contrib.rnn.block_cells import GRUBlockCellV2 as GRUBlockCellV2
 from tfcompat._src.contrib.rnn.block_cells import LSTMBlockCell as LSTMBlockCell

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.saved_model.keras_saved_model import load_keras_model as load_keras_model
 from tfcompat._src.contrib.saved_model.keras_saved_model import save_keras_model as save_keras_model
 

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.seq2seq.attention import AttentionMechanism as AttentionMechanism
 from tfcompat._src.contrib.seq2seq.attention import BahdanauAttention as BahdanauAttention
 from tfcompat._src.contrib.seq2seq.attention import BahdanauMonotonicAttention as BahdanauMonotonicAttention

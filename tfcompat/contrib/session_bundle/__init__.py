@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.session_bundle.exporter import manifest_pb2 as manifest_pb2
 from tfcompat.contrib.session_bundle import constants as constants
 from tfcompat.contrib.session_bundle import exporter as exporter

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.ops.signal.cosine import mfccs_from_log_mel_spectrograms as mfccs_from_log_mel_spectrograms
 from tfcompat._src.ops.signal.frames import frame as frame
 from tfcompat._src.ops.signal.frames import overlap_and_add as overlap_and_add

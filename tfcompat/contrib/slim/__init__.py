@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.framework.arg_scope import add_arg_scope as add_arg_scope
 from tfcompat._src.contrib.framework.arg_scope import arg_scope as arg_scope
 from tfcompat._src.contrib.framework.arg_scope import arg_scope_func_key as arg_scope_func_key

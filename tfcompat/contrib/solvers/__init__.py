@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat.contrib.solvers import lanczos as lanczos
 from tfcompat.contrib.solvers import least_squares as least_squares
 from tfcompat.contrib.solvers import linear_equations as linear_equations

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.sparsemax.sparsemax import sparsemax as sparsemax
 from tfcompat._src.contrib.sparsemax.sparsemax import sparsemax_loss as sparsemax_loss
 

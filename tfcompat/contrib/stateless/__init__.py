@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.ops.random.stateless import stateless_multinomial as stateless_multinomial
 from tfcompat._src.ops.random.stateless import stateless_random_normal as stateless_random_normal
 from tfcompat._src.ops.random.stateless import stateless_random_uniform as stateless_random_uniform

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.summary.recording import always_record_summaries as always_record_summaries
 from tfcompat._src.summary.recording import never_record_summaries as never_record_summaries
 from tfcompat._src.summary.recording import record_summaries_every_n_global_steps as record_summaries_every_n_global_steps

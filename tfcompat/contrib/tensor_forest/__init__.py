@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.shim.modules import tensor_forest_python as python
 from tfcompat.contrib.tensor_forest import client as client
 

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.testing.fake_summary_writer import FakeSummaryWriter as FakeSummaryWriter
 from tfcompat._src.testing.fake_summary_writer import assert_summary as assert_summary
 from tfcompat._src.testing.fake_summary_writer import latest_event_file as latest_event_file

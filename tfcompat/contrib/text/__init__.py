@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.text.skip_gram import skip_gram_sample as skip_gram_sample
 from tfcompat._src.contrib.text.skip_gram import skip_gram_sample_with_text_vocab as skip_gram_sample_with_text_vocab
 

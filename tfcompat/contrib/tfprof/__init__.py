@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat.contrib.tfprof import model_analyzer as model_analyzer
 from tfcompat.contrib.tfprof import tfprof_logger as tfprof_logger
 

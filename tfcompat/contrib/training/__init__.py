@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.training.batch_sequences_with_states import batch_sequences_with_states as batch_sequences_with_states
 from tfcompat._src.contrib.training.bucket import bucket as bucket
 from tfcompat._src.contrib.training.bucket import bucket_by_sequence_length as bucket_by_sequence_length

@@ -2,12 +2,12 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
-from tfcompat._src.framework.constant_value import constant_value as constant_value
-from tfcompat._src.framework.meta_graph import ops_used_by_graph_def as ops_used_by_graph_def
-from tfcompat._src.framework.meta_graph import stripped_op_list_for_graph as stripped_op_list_for_graph
-from tfcompat._src.framework.tensor_proto import make_ndarray as make_ndarray
-from tfcompat._src.framework.tensor_proto import make_tensor_proto as make_tensor_proto
+from tfcompat._src.base.lacking import lacking as _lacking
+from tfcompat._src.graph.constant_value import constant_value as constant_value
+from tfcompat._src.graph.tensor_proto import make_ndarray as make_ndarray
+from tfcompat._src.graph.tensor_proto import make_tensor_proto as make_tensor_proto
+from tfcompat._src.nodes.meta_graph import ops_used_by_graph_def as ops_used_by_graph_def
+from tfcompat._src.nodes.meta_graph import stripped_op_list_for_graph as stripped_op_list_for_graph
 from tfcompat.contrib.util import loader as loader
 
 _LAZY = {

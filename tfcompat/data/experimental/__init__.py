@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.data.dataset import AUTOTUNE as AUTOTUNE
 from tfcompat._src.data.dataset_spec import DatasetSpec as DatasetStructure
 from tfcompat._src.data.dataset_v1 import from_variant as from_variant

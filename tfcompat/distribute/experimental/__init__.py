@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.distribute.collective_all_reduce_strategy import CollectiveCommunication as CollectiveCommunication
 from tfcompat._src.distribute.collective_all_reduce_strategy import CollectiveAllReduceStrategy as MultiWorkerMirroredStrategy
 from tfcompat._src.distribute.parameter_server_strategy import CentralStorageStrategy as CentralStorageStrategy

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.estimator.canned.boosted_trees import boosted_trees_classifier_train_in_memory as boosted_trees_classifier_train_in_memory
 from tfcompat._src.estimator.canned.boosted_trees import boosted_trees_regressor_train_in_memory as boosted_trees_regressor_train_in_memory
 from tfcompat._src.estimator.canned.dnn import dnn_logit_fn_builder as dnn_logit_fn_builder

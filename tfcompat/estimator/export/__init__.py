@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.estimator.receivers import ServingInputReceiver as ServingInputReceiver
 from tfcompat._src.estimator.receivers import TensorServingInputReceiver as TensorServingInputReceiver
 from tfcompat._src.estimator.receivers import build_parsing_serving_input_receiver_fn as build_parsing_serving_input_receiver_fn

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.estimator.inputs.numpy_io import numpy_input_fn as numpy_input_fn
 from tfcompat._src.estimator.inputs.pandas_io import pandas_input_fn as pandas_input_fn
 

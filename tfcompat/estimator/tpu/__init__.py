@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.estimator.tpu.host_call import TPUEstimatorSpec as TPUEstimatorSpec
 from tfcompat._src.estimator.tpu.tpu_config import InputPipelineConfig as InputPipelineConfig
 from tfcompat._src.estimator.tpu.tpu_config import RunConfig as RunConfig

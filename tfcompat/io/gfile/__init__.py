@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.platform.file_io import FileIO as GFile
 from tfcompat._src.platform.file_io import copy as copy
 from tfcompat._src.platform.file_io import exists as exists

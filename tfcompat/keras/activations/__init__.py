@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.keras.activations import deserialize as deserialize
 from tfcompat._src.keras.activations import elu as elu
 from tfcompat._src.keras.activations import exponential as exponential

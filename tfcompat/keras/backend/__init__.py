@@ -2,8 +2,8 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
-from tfcompat._src.framework.scopes import name_scope as name_scope
+from tfcompat._src.base.lacking import lacking as _lacking
+from tfcompat._src.graph.scopes import name_scope as name_scope
 from tfcompat._src.keras.backend.arrays import arange as arange
 from tfcompat._src.keras.backend.arrays import batch_dot as batch_dot
 from tfcompat._src.keras.backend.arrays import batch_flatten as batch_flatten

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.keras.callbacks.base import Callback as Callback
 from tfcompat._src.keras.callbacks.loggers import BaseLogger as BaseLogger
 from tfcompat._src.keras.callbacks.loggers import CSVLogger as CSVLogger

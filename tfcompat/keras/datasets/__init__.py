@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat.keras.datasets import boston_housing as boston_housing
 from tfcompat.keras.datasets import cifar10 as cifar10
 from tfcompat.keras.datasets import cifar100 as cifar100

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.feature_column.sequence_features import SequenceFeatures as SequenceFeatures
 from tfcompat._src.keras.layers.rnn_cells import PeepholeLSTMCell as PeepholeLSTMCell
 from tfcompat._src.keras.premade.linear import LinearModel as LinearModel

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.feature_column.dense_features import DenseFeatures as DenseFeatures
 from tfcompat._src.keras.engine.base_layer import Layer as Layer
 from tfcompat._src.keras.engine.input_layer import Input as Input

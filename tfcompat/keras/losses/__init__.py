@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.keras.losses import BinaryCrossentropy as BinaryCrossentropy
 from tfcompat._src.keras.losses import CategoricalCrossentropy as CategoricalCrossentropy
 from tfcompat._src.keras.losses import CategoricalHinge as CategoricalHinge

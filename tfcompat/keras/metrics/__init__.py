@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.keras.losses import kullback_leibler_divergence as KLD
 from tfcompat._src.keras.losses import mean_absolute_error as MAE
 from tfcompat._src.keras.losses import mean_absolute_percentage_error as MAPE

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.keras.engine.sequential import Sequential as Sequential
 from tfcompat._src.keras.engine.training import Model as Model
 from tfcompat._src.keras.models import clone_model as clone_model

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.keras.regularizers import L1L2 as L1L2
 from tfcompat._src.keras.regularizers import Regularizer as Regularizer
 from tfcompat._src.keras.regularizers import deserialize as deserialize

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.keras.utils.data_utils import get_file as get_file
 from tfcompat._src.keras.utils.generic_utils import CustomObjectScope as CustomObjectScope
 from tfcompat._src.keras.utils.generic_utils import custom_object_scope as custom_object_scope

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.layers.scoped_layer import keras_style_scope as keras_style_scope
 from tfcompat._src.layers.scoped_layer import set_keras_style as set_keras_style
 

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.rnn.basic_cells import BasicLSTMCell as BasicLSTMCell
 from tfcompat._src.rnn.basic_cells import BasicRNNCell as BasicRNNCell
 from tfcompat._src.rnn.basic_cells import GRUCell as GRUCell

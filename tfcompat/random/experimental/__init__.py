@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.train.random_generator import Generator as Generator
 from tfcompat._src.train.random_generator import create_rng_state as create_rng_state
 from tfcompat._src.train.random_generator import get_global_generator as get_global_generator

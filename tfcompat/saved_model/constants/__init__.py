@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.saved_model.constants import ASSETS_DIRECTORY as ASSETS_DIRECTORY
 from tfcompat._src.saved_model.constants import ASSETS_KEY as ASSETS_KEY
 from tfcompat._src.saved_model.constants import LEGACY_INIT_OP_KEY as LEGACY_INIT_OP_KEY

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.saved_model.main_op import main_op as main_op
 from tfcompat._src.saved_model.main_op import main_op_with_restore as main_op_with_restore
 

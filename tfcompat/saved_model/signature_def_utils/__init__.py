@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.saved_model.signature_def_utils import build_signature_def as build_signature_def
 from tfcompat._src.saved_model.signature_def_utils import classification_signature_def as classification_signature_def
 from tfcompat._src.saved_model.signature_def_utils import is_valid_signature as is_valid_signature

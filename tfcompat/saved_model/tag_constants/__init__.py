@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.saved_model.tag_constants import GPU as GPU
 from tfcompat._src.saved_model.tag_constants import SERVING as SERVING
 from tfcompat._src.saved_model.tag_constants import TPU as TPU

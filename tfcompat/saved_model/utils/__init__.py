@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.saved_model.tensor_info import build_tensor_info as build_tensor_info
 from tfcompat._src.saved_model.tensor_info import get_tensor_from_tensor_info as get_tensor_from_tensor_info
 

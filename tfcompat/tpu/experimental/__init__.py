@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.tpu.feature_column_v2 import embedding_column_v2 as embedding_column
 from tfcompat._src.contrib.tpu.feature_column_v2 import shared_embedding_columns_v2 as shared_embedding_columns
 from tfcompat._src.contrib.tpu.topology import DeviceAssignment as DeviceAssignment

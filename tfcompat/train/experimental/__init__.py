@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.train.loss_scale import DynamicLossScale as DynamicLossScale
 from tfcompat._src.train.loss_scale import FixedLossScale as FixedLossScale
 from tfcompat._src.train.loss_scale import LossScale as LossScale

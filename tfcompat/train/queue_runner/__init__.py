@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.train.queue_runner import QueueRunner as QueueRunner
 from tfcompat._src.train.queue_runner import add_queue_runner as add_queue_runner
 from tfcompat._src.train.queue_runner import start_queue_runners as start_queue_runners

@@ -8,8 +8,8 @@ import sys
 
 import numpy as np
 
+from tfcompat._src.base import promotion
 from tfcompat._src.cli.legacy import messages, names, numpy_functions, packages, python_functions, sources
-from tfcompat._src.platform import promotion
 
 
 def fork_children() -> None:

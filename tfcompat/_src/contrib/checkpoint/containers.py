@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.trackable import Trackable
+from tfcompat._src.base.export import export
+from tfcompat._src.base.trackable import Trackable
 from tfcompat._src.train.python_state import PythonState
 from tfcompat._src.train.trackable_data_structures import TrackableDataStructure
 

@@ -7,8 +7,8 @@ import dataclasses
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import add_to_collection, get_collection, get_default_graph
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.scopes import add_to_collection, get_collection, get_default_graph
 from tfcompat._src.proto.messages import AttrValue
 
 _SCOPES_KEY = ("__xla_scope",)

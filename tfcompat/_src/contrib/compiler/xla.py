@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tfcompat._src.framework import nest, raw
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import op
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import control_dependencies, device, executing_eagerly, get_default_graph
-from tfcompat._src.framework.shape_inference import unchanged
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import nest
+from tfcompat._src.base.export import export
 from tfcompat._src.function.def_function import function
+from tfcompat._src.graph.op_spec import op
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import control_dependencies, device, executing_eagerly, get_default_graph
+from tfcompat._src.graph.shape_inference import unchanged
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.control.context import XLAControlFlowContext, contains
 from tfcompat._src.ops.control.groups import group, no_op
 from tfcompat._src.platform import logging

@@ -6,7 +6,7 @@ import importlib
 
 import numpy as np
 
-from tfcompat._src.framework.export import export
+from tfcompat._src.base.export import export
 
 
 def _require_shapes(objective_vector: np.ndarray, constraints_matrix: np.ndarray) -> tuple[int, int]:

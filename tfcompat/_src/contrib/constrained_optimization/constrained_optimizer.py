@@ -7,11 +7,11 @@ import abc
 import contextlib
 from typing import Any
 
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import colocate_with, control_dependencies
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import colocate_with, control_dependencies
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.shape import reshape
 from tfcompat._src.ops.control.cond import cond
 from tfcompat._src.ops.control.groups import group

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tfcompat._src.framework.convert import constant
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import constant
 from tfcompat._src.ops.array.fill import ones_like
 from tfcompat._src.ops.control.while_loop import while_loop
 from tfcompat._src.ops.math.cast import cast

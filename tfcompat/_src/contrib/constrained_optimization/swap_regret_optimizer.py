@@ -6,13 +6,13 @@ import abc
 import math
 from typing import Any
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.constrained_optimization.constrained_optimizer import RegretOptimizer
 from tfcompat._src.contrib.constrained_optimization.projection import project
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import constant
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import colocate_with
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.scopes import colocate_with
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import constant
 from tfcompat._src.ops.array.fill import ones, ones_like, zeros
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.shape import expand_dims

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.function_body import spec_of
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import control_dependencies
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import control_dependencies
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.function_body import spec_of
 from tfcompat._src.runtime.session import Session
 from tfcompat._src.variables.variable import Variable
 

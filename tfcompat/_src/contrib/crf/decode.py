@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import dimension_value
 from tfcompat._src.contrib.crf.scores import TransitionCell, one_step_or_more, transitions_left
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import dimension_value
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
 from tfcompat._src.ops.array.join import concat, stack
 from tfcompat._src.ops.array.shape import expand_dims, squeeze
 from tfcompat._src.ops.array.shape import shape as shape_of

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import constant
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import dimension_value
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import dimension_value
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import constant
 from tfcompat._src.ops.array.fill import fill, zeros_like
 from tfcompat._src.ops.array.gather import gather
 from tfcompat._src.ops.array.join import concat

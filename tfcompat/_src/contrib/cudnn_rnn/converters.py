@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.cudnn_rnn import networks
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.array.join import concat, split
 from tfcompat._src.ops.array.reorder import transpose
 from tfcompat._src.ops.array.shape import reshape

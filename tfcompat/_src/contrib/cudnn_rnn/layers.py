@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.contrib.cudnn_rnn import networks
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import constant, convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras.engine.input_spec import InputSpec
 from tfcompat._src.layers.scoped_layer import Layer
+from tfcompat._src.nodes.convert import constant, convert_to_tensor
 from tfcompat._src.ops.array.fill import zeros
 from tfcompat._src.ops.array.shape import shape as shape_of
 from tfcompat._src.platform import logging

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.rnn.block_cells import LSTMBlockCell
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.convert import constant
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import constant
 from tfcompat._src.ops.array.fill import fill
 from tfcompat._src.ops.array.join import concat, split
 from tfcompat._src.ops.array.shape import shape as shape_of

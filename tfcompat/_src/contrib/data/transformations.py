@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.contrib.framework.shapes import with_shape
 from tfcompat._src.data import nest, structure
 from tfcompat._src.data.dataset import DatasetV2, number
@@ -16,11 +19,9 @@ from tfcompat._src.data.experimental.readers import make_batched_features_datase
 from tfcompat._src.data.experimental.transformations import parallel_interleave
 from tfcompat._src.data.iterator import flat_attrs
 from tfcompat._src.data.readers import TFRecordDatasetV1
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor_shape import TensorShape
-from tfcompat._src.framework.tensor_spec import TensorSpec
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import convert_to_tensor
+from tfcompat._src.nodes.tensor_spec import TensorSpec
 
 Apply = Callable[[Any], Any]
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from tfcompat._src.base.export import export
+from tfcompat._src.base.session_like import SessionLike
 from tfcompat._src.distribute import input_lib
 from tfcompat._src.distribute.cluster_resolver.tfconfig import TFConfigClusterResolver
 from tfcompat._src.distribute.collective_all_reduce_strategy import CollectiveAllReduceStrategy as MultiWorkerMirrored
@@ -14,8 +16,6 @@ from tfcompat._src.distribute.device_util import local_devices_from_num_gpus
 from tfcompat._src.distribute.distribute_lib import Strategy
 from tfcompat._src.distribute.mirrored_strategy import MirroredExtended
 from tfcompat._src.distribute.parameter_server_strategy import CentralStorageExtended
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.train.cluster import Server
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.distributions.distribution import Distribution, parameter
 from tfcompat._src.distributions.util import gen_new_seed
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
 
 
 @export("contrib.distributions.Autoregressive")

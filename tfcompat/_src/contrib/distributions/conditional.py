@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.distributions.distribution import Distribution, parameter
 from tfcompat._src.distributions.transformed_distribution import TransformedDistribution
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.tensor import Tensor
 
 
 @export("contrib.distributions.ConditionalDistribution")

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.tensor_shape import dimension_value
 from tfcompat._src.distributions.distribution import FULLY_REPARAMETERIZED
 from tfcompat._src.distributions.util import prefer_static_broadcast_shape, prefer_static_rank, prefer_static_value
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.constant_value import constant_value
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import dimension_value
+from tfcompat._src.graph.constant_value import constant_value
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.linalg.diag import LinearOperatorDiag
 from tfcompat._src.linalg.identity import LinearOperatorIdentity, LinearOperatorScaledIdentity
 from tfcompat._src.linalg.linear_operator import LinearOperator
 from tfcompat._src.linalg.lower_triangular import LinearOperatorLowerTriangular
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.diagonal import matrix_band_part, matrix_diag_part, matrix_set_diag
 from tfcompat._src.ops.array.fill import ones, zeros
 from tfcompat._src.ops.array.join import concat

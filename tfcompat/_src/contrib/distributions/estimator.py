@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.learn.head import Head
 from tfcompat._src.contrib.learn.head_losses import weighted
 from tfcompat._src.contrib.learn.heads import _RegressionHead
 from tfcompat._src.distributions.distribution import Distribution
-from tfcompat._src.framework.constant_value import constant_value
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.constant_value import constant_value
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.shape import reshape, shape
 

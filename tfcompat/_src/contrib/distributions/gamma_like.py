@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.distributions.bijectors import elementwise as bijectors
 from tfcompat._src.contrib.distributions.distribution_util import get_broadcast_shape
 from tfcompat._src.distributions.distribution import (
@@ -16,11 +18,9 @@ from tfcompat._src.distributions.distribution import (
 from tfcompat._src.distributions.gamma import ConcentrationRate, Gamma
 from tfcompat._src.distributions.transformed_distribution import TransformedDistribution
 from tfcompat._src.distributions.uniform import Uniform
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import constant, convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import control_dependencies, name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.scopes import control_dependencies, name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import constant, convert_to_tensor
 from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.ops.array.fill import fill, ones, ones_like, zeros
 from tfcompat._src.ops.array.join import stack

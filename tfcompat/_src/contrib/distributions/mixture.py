@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.contrib.distributions.distribution_util import mixture_stddev, pad_mixture_dimensions
 from tfcompat._src.distributions.categorical import Categorical
 from tfcompat._src.distributions.distribution import NOT_REPARAMETERIZED, Distribution, parameter
 from tfcompat._src.distributions.util import gen_new_seed
-from tfcompat._src.framework.constant_value import constant_value
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import control_dependencies, name_scope
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.graph.constant_value import constant_value
+from tfcompat._src.graph.scopes import control_dependencies, name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.fill import ones_like
 from tfcompat._src.ops.array.gather import gather, one_hot
 from tfcompat._src.ops.array.join import concat, stack, tile, unstack

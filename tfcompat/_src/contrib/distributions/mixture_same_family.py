@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape, dimension_value
 from tfcompat._src.contrib.distributions.distribution_util import pad_mixture_dimensions
 from tfcompat._src.distributions.distribution import NOT_REPARAMETERIZED, Distribution, parameter
 from tfcompat._src.distributions.util import pick_vector
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import control_dependencies, name_scope
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape, dimension_value
+from tfcompat._src.graph.scopes import control_dependencies, name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.array.gather import one_hot
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.shape import rank, reshape, shape

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.distributions.bijectors.affine import AffineLinearOperator
 from tfcompat._src.contrib.distributions.distribution_util import (
     is_diagonal_scale,
@@ -15,13 +16,12 @@ from tfcompat._src.distributions.kullback_leibler import RegisterKL
 from tfcompat._src.distributions.normal import Normal
 from tfcompat._src.distributions.transformed_distribution import TransformedDistribution
 from tfcompat._src.distributions.util import dimension_size
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.linalg.identity import LinearOperatorIdentity
 from tfcompat._src.linalg.low_rank_update import LinearOperatorLowRankUpdate
 from tfcompat._src.linalg.lower_triangular import LinearOperatorLowerTriangular
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.ops.array.diagonal import matrix_diag, matrix_diag_part
 from tfcompat._src.ops.array.fill import ones, zeros

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.distributions.normal import Normal
-from tfcompat._src.framework.export import export
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.unary import sqrt
 

@@ -6,18 +6,18 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.contrib.distributions.bijectors.elementwise import Exp, Sigmoid
 from tfcompat._src.contrib.distributions.location_scale import Logistic
 from tfcompat._src.distributions import util
 from tfcompat._src.distributions.distribution import FULLY_REPARAMETERIZED, NOT_REPARAMETERIZED, Distribution, parameter
 from tfcompat._src.distributions.kullback_leibler import RegisterKL
 from tfcompat._src.distributions.transformed_distribution import TransformedDistribution
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import control_dependencies, name_scope
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.graph.scopes import control_dependencies, name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.ops.array.diagonal import matrix_set_diag
 from tfcompat._src.ops.array.fill import ones, ones_like, zeros

@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.contrib.distributions.bijectors.elementwise import Exp
 from tfcompat._src.contrib.distributions.counts import Poisson
 from tfcompat._src.contrib.distributions.distribution_util import static_value
@@ -15,12 +18,9 @@ from tfcompat._src.distributions.distribution import NOT_REPARAMETERIZED, Distri
 from tfcompat._src.distributions.normal import Normal
 from tfcompat._src.distributions.transformed_distribution import TransformedDistribution
 from tfcompat._src.distributions.util import gen_new_seed, pick_vector
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.fill import fill, ones, zeros
 from tfcompat._src.ops.array.gather import gather
 from tfcompat._src.ops.array.join import concat, stack

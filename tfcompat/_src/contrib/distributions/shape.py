@@ -6,13 +6,13 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
+from tfcompat._src.base import dtypes
 from tfcompat._src.distributions.distribution import parameter
 from tfcompat._src.distributions.util import pick_vector, rotate_transpose
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.constant_value import constant_value
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.constant_value import constant_value
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.fill import zeros
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.search import where_v2

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.distributions.bijectors import elementwise as bijectors
 from tfcompat._src.contrib.distributions.bijectors.composite import Chain
 from tfcompat._src.contrib.distributions.distribution_util import get_broadcast_shape, maybe_check_scalar_distribution
 from tfcompat._src.distributions.distribution import Distribution, parameter
 from tfcompat._src.distributions.normal import Normal
 from tfcompat._src.distributions.transformed_distribution import TransformedDistribution
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import name_scope
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.fill import ones, zeros
 from tfcompat._src.ops.control.groups import with_dependencies
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.distributions.bijectors import elementwise
 from tfcompat._src.contrib.distributions.bijectors.affine import Affine, AffineLinearOperator
 from tfcompat._src.contrib.distributions.bijectors.composite import Chain
@@ -24,11 +26,9 @@ from tfcompat._src.distributions.normal import Normal
 from tfcompat._src.distributions.student_t import StudentT
 from tfcompat._src.distributions.transformed_distribution import TransformedDistribution
 from tfcompat._src.distributions.util import pick_vector
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import constant, convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import constant, convert_to_tensor
 from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.ops.array.diagonal import matrix_diag
 from tfcompat._src.ops.array.fill import ones, zeros

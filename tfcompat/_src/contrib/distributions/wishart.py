@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.distributions.distribution import FULLY_REPARAMETERIZED, Distribution, parameter
 from tfcompat._src.distributions.util import assert_symmetric, gen_new_seed
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.constant_value import constant_value
-from tfcompat._src.framework.convert import constant, convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.graph.constant_value import constant_value
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.linalg.linear_operator import LinearOperator
 from tfcompat._src.linalg.lower_triangular import LinearOperatorLowerTriangular
+from tfcompat._src.nodes.convert import constant, convert_to_tensor
 from tfcompat._src.ops.array.diagonal import matrix_band_part, matrix_diag_part, matrix_set_diag
 from tfcompat._src.ops.array.fill import ones
 from tfcompat._src.ops.array.join import concat, stack

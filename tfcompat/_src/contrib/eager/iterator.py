@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfcompat._src.base import nest
+from tfcompat._src.base.export import export
 from tfcompat._src.data.iterator import EagerIterator
-from tfcompat._src.framework import nest
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import executing_eagerly
+from tfcompat._src.graph.scopes import executing_eagerly
 from tfcompat._src.train.saver import Saver as _Saver
 
 

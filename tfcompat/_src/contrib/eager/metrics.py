@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.scopes import executing_eagerly, name_scope
-from tfcompat._src.framework.trackable import Trackable
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.base.trackable import Trackable
+from tfcompat._src.graph.scopes import executing_eagerly, name_scope
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.control.groups import group
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.reduce import argmax, reduce_sum

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
 from tfcompat._src.estimator.heads import checks, metrics, outputs
 from tfcompat._src.estimator.heads import head as head_lib
 from tfcompat._src.estimator.heads.class_slices import class_key, of_class
 from tfcompat._src.estimator.heads.keys import MetricKeys, PredictionKeys
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import control_dependencies, name_scope
-from tfcompat._src.framework.sparse_tensor import SparseTensor
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.scopes import control_dependencies, name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.losses.losses import Reduction, sigmoid_cross_entropy
 from tfcompat._src.metrics.mean import mean
 from tfcompat._src.metrics.thresholds import auc
+from tfcompat._src.nodes.convert import convert_to_tensor
+from tfcompat._src.nodes.sparse_tensor import SparseTensor
 from tfcompat._src.ops.composed.check_ops import assert_integer, assert_less, assert_non_negative
 from tfcompat._src.ops.math.cast import to_int64
 from tfcompat._src.ops.math.reduce import reduce_mean

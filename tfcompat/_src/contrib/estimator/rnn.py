@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.feature_column.sequence import sequence_input_layer
 from tfcompat._src.estimator.canned.optimizers import get_optimizer_instance
 from tfcompat._src.estimator.canned.settings import check_features, model_fn_with, partitioner_of
@@ -12,10 +14,8 @@ from tfcompat._src.estimator.estimator import Estimator
 from tfcompat._src.estimator.extenders import clip_gradients_by_norm
 from tfcompat._src.estimator.heads.head import _binary_logistic_or_multi_class_head
 from tfcompat._src.feature_column.input_layer import input_layer
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import control_dependencies, name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.scopes import control_dependencies, name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.layers.core import dense
 from tfcompat._src.losses.losses import Reduction
 from tfcompat._src.ops.array.gather import gather
@@ -33,9 +33,9 @@ from tfcompat._src.rnn.dynamic import dynamic_rnn
 from tfcompat._src.rnn.wrappers import MultiRNNCell
 from tfcompat._src.summary.summary import histogram
 from tfcompat._src.train.optimizer import Optimizer
-from tfcompat._src.train.training_util import get_global_step
 from tfcompat._src.variables.initializers import GlorotUniform
 from tfcompat._src.variables.scope import variable_scope
+from tfcompat._src.variables.training_util import get_global_step
 
 USE_DEFAULT = object()
 _CELL_TYPES = {"basic_rnn": BasicRNNCell, "lstm": BasicLSTMCell, "gru": GRUCell}

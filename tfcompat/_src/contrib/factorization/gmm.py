@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.factorization.gmm_graph import FULL_COVARIANCE, GmmAlgorithm, gmm
 from tfcompat._src.contrib.framework.variables import local_variable
 from tfcompat._src.contrib.learn.estimator import Estimator
 from tfcompat._src.contrib.learn.model_fn import ModelFnOps
 from tfcompat._src.estimator.canned.kmeans import InitializeClustersHook, joined_features
-from tfcompat._src.framework.convert import constant
-from tfcompat._src.framework.export import export
+from tfcompat._src.nodes.convert import constant
 from tfcompat._src.ops.control.groups import with_dependencies
-from tfcompat._src.train.training_util import get_global_step
 from tfcompat._src.variables.assign import assign_add
+from tfcompat._src.variables.training_util import get_global_step
 
 
 def _streaming_sum(value: Any) -> tuple[Any, Any]:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.factorization.clustering import KMeans
 from tfcompat._src.estimator.canned import clustering, kmeans
-from tfcompat._src.framework.export import export
 
 
 @export("contrib.factorization.KMeansClustering")

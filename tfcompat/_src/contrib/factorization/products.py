@@ -6,10 +6,10 @@ import functools
 
 import numpy as np
 
-from tfcompat._src.framework import errors
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
-from tfcompat._src.framework.tensor import shape_text
+from tfcompat._src.base import errors
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import HOST, NotDifferentiable, op
+from tfcompat._src.graph.tensor import shape_text
 
 _MATRIX = "Input {} should be a matrix."
 _VECTOR = "Input {} should be a vector."

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
 from tfcompat._src.feature_column import categorical
 from tfcompat._src.feature_column.base import _FeatureColumn, _SequenceDenseColumn, normalize_feature_columns
 from tfcompat._src.feature_column.inputs import _LazyBuilder
@@ -14,9 +16,7 @@ from tfcompat._src.feature_column.sequence_feature_column import (
 )
 from tfcompat._src.feature_column.sequence_features import _assert_all_equal_and_return
 from tfcompat._src.feature_column.utils import check_static_batch_sizes
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.shape import reshape
 from tfcompat._src.ops.array.shape import shape as shape_of

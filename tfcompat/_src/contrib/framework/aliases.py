@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from tfcompat._src.framework import nest as _nest
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.scopes import get_default_graph, graph_from_inputs
-from tfcompat._src.framework.sparse_tensor import convert_to_tensor_or_sparse_tensor as _convert
-from tfcompat._src.framework.tensor_spec import TensorSpec as _TensorSpec
+from tfcompat._src.base import nest as _nest
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.scopes import get_default_graph, graph_from_inputs
+from tfcompat._src.nodes.sparse_tensor import convert_to_tensor_or_sparse_tensor as _convert
+from tfcompat._src.nodes.tensor_spec import TensorSpec as _TensorSpec
 from tfcompat._src.ops.composed import check_ops, sorting
 from tfcompat._src.ops.control import cond
 

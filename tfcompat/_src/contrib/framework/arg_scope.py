@@ -8,7 +8,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tfcompat._src.framework.export import export
+from tfcompat._src.base.export import export
 
 _stack: list[dict[str, dict[str, Any]]] = [{}]
 _arguments: dict[str, tuple[str, ...]] = {}

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base.export import export
 from tfcompat._src.checkpoint.reader import CheckpointReader
 from tfcompat._src.contrib.framework.variables import get_unique_variable, get_variable_full_name
-from tfcompat._src.framework.export import export
 from tfcompat._src.ops.array.constant import placeholder
 from tfcompat._src.ops.control.groups import group
 from tfcompat._src.platform import logging

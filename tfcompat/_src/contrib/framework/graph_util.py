@@ -5,10 +5,10 @@ from __future__ import annotations
 import collections
 from typing import Any
 
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.graph_util import _node_name
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.graph_util import _node_name
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.proto import messages
 
 

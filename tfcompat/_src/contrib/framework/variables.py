@@ -7,14 +7,14 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.device import DeviceSpecV1
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
 from tfcompat._src.contrib.framework.arg_scope import add_arg_scope
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.device import DeviceSpecV1
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.scopes import add_to_collection, get_collection
-from tfcompat._src.framework.scopes import device as device_scope
-from tfcompat._src.train import training_util
+from tfcompat._src.graph.scopes import add_to_collection, get_collection
+from tfcompat._src.graph.scopes import device as device_scope
+from tfcompat._src.variables import training_util
 from tfcompat._src.variables.policies import VariableAggregation, VariableSynchronization
 from tfcompat._src.variables.scope import VariableScope, get_variable, get_variable_scope
 from tfcompat._src.variables.variable import Variable

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.graph_editor.reroute import (
     remove_control_inputs,
     reroute_inputs,
@@ -14,9 +15,8 @@ from tfcompat._src.contrib.graph_editor.reroute import (
 from tfcompat._src.contrib.graph_editor.select import check_cios
 from tfcompat._src.contrib.graph_editor.subgraph import SubGraphView, make_view
 from tfcompat._src.contrib.graph_editor.util import ControlOutputs, make_placeholder_from_tensor, placeholder_name
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_selector import check_graphs
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.op_selector import check_graphs
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.array.constant import placeholder
 
 

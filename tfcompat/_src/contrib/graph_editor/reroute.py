@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.graph_editor.subgraph import SubGraphView, make_view
 from tfcompat._src.contrib.graph_editor.util import make_list_of_op
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_selector import check_graphs, get_consuming_ops, make_list_of_t
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.op_selector import check_graphs, get_consuming_ops, make_list_of_t
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor
 
 
 def _check_compatible(ts0: list[Tensor], ts1: list[Tensor]) -> None:

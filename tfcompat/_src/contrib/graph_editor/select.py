@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.graph_editor.util import ControlOutputs, concatenate_unique, make_list_of_op
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.op_selector import get_backward_walk_ops, get_consuming_ops, is_iterable, make_list_of_t
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.op_selector import get_backward_walk_ops, get_consuming_ops, is_iterable, make_list_of_t
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor
 
 _OPS_ONLY, _TS_ONLY = "(?#ops)", "(?#ts)"
 

@@ -6,6 +6,7 @@ import copy
 from collections.abc import Iterable
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.graph_editor.select import (
     compute_boundary_ts,
     get_name_scope_ops,
@@ -13,11 +14,10 @@ from tfcompat._src.contrib.graph_editor.select import (
     select_ops_and_ts,
 )
 from tfcompat._src.contrib.graph_editor.util import ListView, concatenate_unique, make_list_of_op
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.op_selector import get_unique_graph, make_list_of_t
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.op_selector import get_unique_graph, make_list_of_t
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor
 
 
 def _chosen(indices: Iterable[Any], tensors: list[Tensor], repeated: bool) -> list[Tensor]:

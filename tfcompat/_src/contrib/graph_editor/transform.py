@@ -6,17 +6,17 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.graph_editor import util
 from tfcompat._src.contrib.graph_editor.reroute import add_control_inputs
 from tfcompat._src.contrib.graph_editor.select import get_walks_intersection_ops
 from tfcompat._src.contrib.graph_editor.subgraph import SubGraphView, make_view
-from tfcompat._src.framework import attr_values
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.function_body import spec_of
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.op_selector import get_unique_graph
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph import attr_values
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.op_selector import get_unique_graph
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.function_body import spec_of
 from tfcompat._src.ops.control.loop_ops import ENTER
 
 

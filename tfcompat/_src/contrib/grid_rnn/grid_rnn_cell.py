@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.layers.core import fully_connected
 from tfcompat._src.contrib.layers.initializers import xavier_initializer
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.array.fill import zeros
 from tfcompat._src.ops.array.join import concat, split
 from tfcompat._src.ops.array.slice import slice_

@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tfcompat._src.framework import errors, raw
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import HOST, PURE, NotDifferentiable, op
-from tfcompat._src.framework.tensor import Tensor, shape_text
+from tfcompat._src.base import errors
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.op_spec import HOST, PURE, NotDifferentiable, op
+from tfcompat._src.graph.tensor import Tensor, shape_text
+from tfcompat._src.nodes import raw
 
 _ATTRS = (
     "hidden_surface_removal: bool = True, convergence_dots_size: int = 8, dots_per_inch: int = 72, eye_separation: float = 2.5, "

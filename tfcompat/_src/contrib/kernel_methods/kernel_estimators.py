@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.kernel_methods.mappers import DenseKernelMapper
 from tfcompat._src.contrib.layers.real_valued_columns import _RealValuedColumn, real_valued_column
 from tfcompat._src.contrib.learn.estimator import Estimator
@@ -14,7 +15,6 @@ from tfcompat._src.contrib.learn.heads import multi_class_head
 from tfcompat._src.contrib.learn.keys import PredictionKey
 from tfcompat._src.contrib.learn.linear import _linear_model_fn
 from tfcompat._src.contrib.learn.model_fn import ModelFnOps
-from tfcompat._src.framework.export import export
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.platform import logging
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.scopes import control_dependencies, name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.graph.scopes import control_dependencies, name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.losses.losses import Reduction, compute_weighted_loss
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.gather import one_hot
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.shape import reshape, shape

@@ -7,10 +7,10 @@ import math
 
 import numpy as np
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import constant
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import constant
 from tfcompat._src.ops.math.binary import add
 from tfcompat._src.ops.math.matmul import matmul
 from tfcompat._src.ops.math.unary import cos

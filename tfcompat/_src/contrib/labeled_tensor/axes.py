@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor_shape import Dimension
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import Dimension
 
 LABELS = (np.ndarray, range, list, tuple)
 """What the labels of an axis may come in."""

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.labeled_tensor.axes import Axes, as_axis, described, require
-from tfcompat._src.framework.convert import convert_to_tensor, register_tensor_conversion_function
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import get_collection_ref, name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.scopes import get_collection_ref, name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import convert_to_tensor, register_tensor_conversion_function
 from tfcompat._src.ops.array import constant, reorder, shape
 from tfcompat._src.ops.math import binary, compare, special, unary
 

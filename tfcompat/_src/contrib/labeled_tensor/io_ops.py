@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.labeled_tensor.axes import Axes, Axis, as_axis
 from tfcompat._src.contrib.labeled_tensor.core import LabeledTensor, convert_to_labeled_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import name_scope
+from tfcompat._src.graph.scopes import name_scope
 from tfcompat._src.ops.array import constant
 from tfcompat._src.ops.parsing import features as parsing
 from tfcompat._src.ops.parsing import functions

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.labeled_tensor.core import define_binary_op, define_unary_op
 from tfcompat._src.contrib.nn import ops as contrib_nn
-from tfcompat._src.framework.export import export
 from tfcompat._src.ops.nn import activation, loss, softmax
 
 relu = export("contrib.labeled_tensor.nn.relu")(define_unary_op("relu", activation.relu))

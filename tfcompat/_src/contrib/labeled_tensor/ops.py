@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Mapping
 from typing import Any
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.labeled_tensor import core
 from tfcompat._src.contrib.labeled_tensor.axes import Axes, Axis, as_axis, concat_axes, require
 from tfcompat._src.contrib.labeled_tensor.core import LabeledTensor, converted
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import constant as tf_constant
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import constant as tf_constant
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array import constant as constants
 from tfcompat._src.ops.array import fill, gather, join, search, shape
 from tfcompat._src.ops.array import pad as padding

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.labeled_tensor.axes import Axis, as_axis
 from tfcompat._src.contrib.labeled_tensor.core import LabeledTensor, converted
 from tfcompat._src.contrib.labeled_tensor.ops import reshape
-from tfcompat._src.framework.export import export
 
 
 @export("contrib.labeled_tensor.ReshapeCoder")

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
 from tfcompat._src.contrib.framework.arg_scope import add_arg_scope
 from tfcompat._src.contrib.framework.variables import model_variable
 from tfcompat._src.contrib.layers import common
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import constant, convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.scopes import add_to_collections, control_dependencies
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.scopes import add_to_collections, control_dependencies
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras.utils.smart_cond import constant_value, smart_cond
 from tfcompat._src.layers import normalization as tf_layers
+from tfcompat._src.nodes.convert import constant, convert_to_tensor
 from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.ops.array.shape import reshape
 from tfcompat._src.ops.array.shape import shape as shape_of

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tfcompat._src.contrib.framework.variables import add_to_collection_once, model_variable
-from tfcompat._src.framework.scopes import get_default_graph
+from tfcompat._src.graph.scopes import get_default_graph
 from tfcompat._src.variables.partitioned import PartitionedVariable
 
 NAMES = {"bias": "biases", "kernel": "weights"}

@@ -5,15 +5,15 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.framework.arg_scope import add_arg_scope
 from tfcompat._src.contrib.framework.variables import model_variable
 from tfcompat._src.contrib.layers import common
 from tfcompat._src.contrib.layers.initializers import xavier_initializer
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.layers import core as tf_layers
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.nn import activation as activations
 from tfcompat._src.ops.nn.bias import bias_add as add_bias
 from tfcompat._src.variables.initializers import Zeros

@@ -7,6 +7,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.contrib.framework.variables import model_variable
 from tfcompat._src.contrib.layers.feature_column import (
     _FeatureColumn,
@@ -17,11 +20,8 @@ from tfcompat._src.contrib.layers.feature_column import (
 from tfcompat._src.contrib.layers.flatten import as_rank, inner_flatten
 from tfcompat._src.contrib.layers.scattered_embedding import scattered_embedding_lookup_sparse
 from tfcompat._src.feature_column.base import _DenseColumn
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import add_to_collection, get_collection
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.graph.scopes import add_to_collection, get_collection
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.parsing.features import VarLenFeature
 from tfcompat._src.ops.sparse.embedding import contrib_safe_embedding_lookup_sparse

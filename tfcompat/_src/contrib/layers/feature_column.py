@@ -6,16 +6,16 @@ import abc
 import collections
 from typing import Any
 
+from tfcompat._src.base import dtypes, nest
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.contrib.layers.flatten import as_rank, inner_flatten
 from tfcompat._src.contrib.layers.sparse_ops import dense_to_sparse_tensor
 from tfcompat._src.contrib.lookup.tables import index_table_from_tensor
 from tfcompat._src.feature_column.base import _CategoricalColumn, _DenseColumn
-from tfcompat._src.framework import dtypes, nest
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.sparse_tensor import SparseTensor
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.lookup.vocabulary import index_table_from_file
+from tfcompat._src.nodes.sparse_tensor import SparseTensor
 from tfcompat._src.ops.array.fill import zeros_like
 from tfcompat._src.ops.array.gather import one_hot
 from tfcompat._src.ops.array.join import concat

@@ -5,6 +5,9 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from tfcompat._src.base import dtypes, nest
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
 from tfcompat._src.contrib.framework.variables import model_variable
 from tfcompat._src.contrib.layers.crossed_column import _CrossedColumn
 from tfcompat._src.contrib.layers.embedding_columns import (
@@ -22,11 +25,8 @@ from tfcompat._src.contrib.layers.real_valued_columns import (
     _RealValuedVarLenColumn,
     real_valued_column,
 )
-from tfcompat._src.framework import dtypes, nest
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.sparse_tensor import SparseTensor
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.sparse_tensor import SparseTensor
 from tfcompat._src.ops.array.constant import placeholder
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.shape import expand_dims, reshape

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import functools
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
 from tfcompat._src.contrib.framework.arg_scope import add_arg_scope
 from tfcompat._src.contrib.framework.variables import model_variable
 from tfcompat._src.contrib.layers import common
 from tfcompat._src.contrib.layers.initializers import xavier_initializer
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.convert import constant, convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.scopes import add_to_collections, name_scope
-from tfcompat._src.framework.sparse_tensor import SparseTensor
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.scopes import add_to_collections, name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import constant, convert_to_tensor
+from tfcompat._src.nodes.sparse_tensor import SparseTensor
 from tfcompat._src.ops.array.gather import one_hot
 from tfcompat._src.ops.array.join import concat, stack, unstack
 from tfcompat._src.ops.array.reorder import transpose

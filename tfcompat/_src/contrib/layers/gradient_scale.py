@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base.export import export
 from tfcompat._src.function.defun import Defun
+from tfcompat._src.graph.tensor import Tensor
 
 
 def _scaled(op: Any, grad: Tensor) -> list[Any]:

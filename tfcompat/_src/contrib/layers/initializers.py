@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.random.stateful import random_uniform, truncated_normal
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.framework.arg_scope import add_arg_scope
 from tfcompat._src.contrib.framework.variables import model_variable
 from tfcompat._src.contrib.layers import common
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.fill import ones
 from tfcompat._src.ops.array.join import concat, tile
 from tfcompat._src.ops.array.shape import reshape

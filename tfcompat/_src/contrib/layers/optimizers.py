@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.indexed_slices import IndexedSlices
-from tfcompat._src.framework.scopes import get_collection
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.graph.scopes import get_collection
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import convert_to_tensor
+from tfcompat._src.nodes.indexed_slices import IndexedSlices
 from tfcompat._src.ops.array.fill import ones_like
 from tfcompat._src.ops.array.search import where
 from tfcompat._src.ops.composed.check_ops import assert_scalar
@@ -30,10 +30,10 @@ from tfcompat._src.train.momentum import MomentumOptimizer
 from tfcompat._src.train.moving_averages import assign_moving_average
 from tfcompat._src.train.optimizer import Optimizer
 from tfcompat._src.train.rmsprop import RMSPropOptimizer
-from tfcompat._src.train.training_util import assert_global_step, get_global_step
 from tfcompat._src.variables.collections import trainable_variables
 from tfcompat._src.variables.initializers import Constant, Zeros
 from tfcompat._src.variables.scope import get_variable, variable_scope
+from tfcompat._src.variables.training_util import assert_global_step, get_global_step
 
 Pairs = list[tuple[Any, Any]]
 

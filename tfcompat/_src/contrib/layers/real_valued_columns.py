@@ -5,14 +5,15 @@ from __future__ import annotations
 import collections
 from typing import Any
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.contrib.layers.feature_column import _FeatureColumn, _IdColumn
 from tfcompat._src.contrib.layers.flatten import as_rank
 from tfcompat._src.feature_column.base import _DenseColumn
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.sparse_tensor import SparseTensor
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.sparse_tensor import SparseTensor
 from tfcompat._src.ops.array.fill import zeros
 from tfcompat._src.ops.array.gather import one_hot
 from tfcompat._src.ops.array.join import stack, tile

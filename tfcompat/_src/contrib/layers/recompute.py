@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.framework.arg_scope import arg_scope, current_arg_scope
 from tfcompat._src.contrib.layers.rev_block import safe_wraps
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import control_dependencies, get_default_graph
-from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.gradients.custom_gradient import custom_gradient
 from tfcompat._src.gradients.gradients import gradients
 from tfcompat._src.gradients.tape import GradientTape
+from tfcompat._src.graph.scopes import control_dependencies, get_default_graph
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.constant import identity, stop_gradient
 from tfcompat._src.ops.array.shape import reshape
 from tfcompat._src.ops.array.slice import slice_

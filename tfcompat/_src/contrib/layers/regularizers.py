@@ -6,11 +6,11 @@ import numbers
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework.convert import constant, convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.scopes import add_to_collection, get_collection, name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.graph.scopes import add_to_collection, get_collection, name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import constant, convert_to_tensor
 from tfcompat._src.ops.math.binary import multiply
 from tfcompat._src.ops.math.reduce import reduce_sum
 from tfcompat._src.ops.math.scan import add_n

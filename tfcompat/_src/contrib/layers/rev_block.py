@@ -7,11 +7,11 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework import nest
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import nest
+from tfcompat._src.base.export import export
 from tfcompat._src.gradients.custom_gradient import custom_gradient
 from tfcompat._src.gradients.gradients import gradients
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.layers.scoped_layer import Layer
 from tfcompat._src.ops.array.constant import stop_gradient
 from tfcompat._src.ops.control.groups import tuple_

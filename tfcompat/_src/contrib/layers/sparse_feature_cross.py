@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
-from tfcompat._src.framework.sparse_tensor import SparseTensor
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.op_spec import HOST, NotDifferentiable, op
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.sparse_tensor import SparseTensor
 from tfcompat._src.ops.sparse.cross import (
     DEFAULT_HASH_KEY,
     as_hashes,

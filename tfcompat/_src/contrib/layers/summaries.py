@@ -7,11 +7,11 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.scopes import get_collection
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.graph.scopes import get_collection
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.math.cast import cast, to_float
 from tfcompat._src.ops.math.compare import greater, less
 from tfcompat._src.ops.math.reduce import reduce_mean

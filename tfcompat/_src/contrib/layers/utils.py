@@ -6,11 +6,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
+from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.contrib.layers.common import collect, collections_for
-from tfcompat._src.framework import constant_value as constants
-from tfcompat._src.framework.scopes import get_collection, get_default_graph
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.graph import constant_value as constants
+from tfcompat._src.graph.scopes import get_collection, get_default_graph
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.control.cond import cond
 from tfcompat._src.variables.variable import Variable
 

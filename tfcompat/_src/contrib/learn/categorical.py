@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.learn.pandas_io import extract_pandas_matrix
 from tfcompat._src.contrib.learn.vocabulary import CategoricalVocabulary
-from tfcompat._src.framework.export import export
 
 
 def _is_missing(value: Any) -> bool:

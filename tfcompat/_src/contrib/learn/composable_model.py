@@ -16,9 +16,9 @@ from tfcompat._src.contrib.layers.feature_column_ops import (
 )  # fmt: skip
 from tfcompat._src.contrib.layers.optimizers import OPTIMIZER_CLS_NAMES
 from tfcompat._src.estimator.canned.settings import add_layer_summary
-from tfcompat._src.framework.scopes import get_collection
-from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.gradients.gradients import gradients
+from tfcompat._src.graph.scopes import get_collection
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.math.clip import clip_by_global_norm
 from tfcompat._src.ops.nn.activation import relu
 from tfcompat._src.train.checkpoint_utils import list_variables, load_variable

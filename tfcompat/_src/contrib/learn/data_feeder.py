@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.learn.pandas_io import (
     HAS_PANDAS,
     extract_pandas_data,
@@ -17,8 +19,6 @@ from tfcompat._src.contrib.learn.pandas_io import (
     extract_pandas_matrix,
     pd,
 )  # fmt: skip
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.export import export
 from tfcompat._src.ops.array.constant import placeholder
 from tfcompat._src.platform import logging
 

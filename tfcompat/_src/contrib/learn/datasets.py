@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.learn.mnist import load_mnist
 from tfcompat._src.contrib.learn.tables import Dataset, load_boston, load_iris
-from tfcompat._src.framework.export import export
 
 Coordinates = tuple[np.ndarray, np.ndarray]
 

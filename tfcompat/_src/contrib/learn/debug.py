@@ -11,8 +11,8 @@ from tfcompat._src.contrib.learn.heads import multi_class_head, regression_head
 from tfcompat._src.contrib.learn.keys import PredictionKey
 from tfcompat._src.contrib.learn.model_fn import ModelFnOps
 from tfcompat._src.estimator.canned.baseline import batch_size_and_checks
-from tfcompat._src.framework.scopes import control_dependencies
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.scopes import control_dependencies
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.array.fill import zeros
 
 

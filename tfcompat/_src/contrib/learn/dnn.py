@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.layers.optimizers import optimize_loss
 from tfcompat._src.contrib.learn import networks
 from tfcompat._src.contrib.learn.canned import CannedClassifier, ScoringRegressor
 from tfcompat._src.contrib.learn.estimator import Estimator
 from tfcompat._src.contrib.learn.heads import multi_class_head, regression_head
 from tfcompat._src.contrib.learn.model_fn import ModeKeys, ModelFnOps
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.math.unary import sigmoid, tanh
 from tfcompat._src.ops.nn.activation import relu
 from tfcompat._src.ops.nn.zero_fraction import zero_fraction
 from tfcompat._src.summary.summary import histogram, scalar
-from tfcompat._src.train.training_util import get_global_step
 from tfcompat._src.variables.scope import variable_scope
+from tfcompat._src.variables.training_util import get_global_step
 
 _LEARNING_RATE = 0.05
 _ACTIVATION_FUNCTIONS = {"relu": relu, "tanh": tanh, "sigmoid": sigmoid}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.layers.optimizers import optimize_loss
 from tfcompat._src.contrib.learn import networks
 from tfcompat._src.contrib.learn.canned import CannedClassifier, ScoringRegressor
@@ -13,15 +14,14 @@ from tfcompat._src.contrib.learn.heads import multi_class_head, regression_head
 from tfcompat._src.contrib.learn.model_fn import ModeKeys, ModelFnOps
 from tfcompat._src.estimator.canned.dnn_linear_combined import combined_logits
 from tfcompat._src.estimator.canned.settings import add_layer_summary
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import colocate_with, control_dependencies, get_collection
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.scopes import colocate_with, control_dependencies, get_collection
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.control.groups import group
 from tfcompat._src.ops.nn.activation import relu
 from tfcompat._src.train.sync_replicas_optimizer import SyncReplicasOptimizer
-from tfcompat._src.train.training_util import get_global_step
 from tfcompat._src.variables.assign import assign_add
 from tfcompat._src.variables.scope import variable_scope
+from tfcompat._src.variables.training_util import get_global_step
 
 _DNN_LEARNING_RATE = 0.05
 _LINEAR_LEARNING_RATE = 0.2

@@ -9,6 +9,8 @@ import tempfile
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
 from tfcompat._src.contrib.learn import estimator_runs, saved_model_export_utils
 from tfcompat._src.contrib.learn.data_feeder import setup_train_data_feeder
 from tfcompat._src.contrib.learn.interfaces import Evaluable, Trainable
@@ -27,11 +29,9 @@ from tfcompat._src.contrib.learn.tensor_signature import (
 from tfcompat._src.estimator.estimator import _get_replica_device_setter
 from tfcompat._src.estimator.evaluation_results import _write_dict_to_summary
 from tfcompat._src.estimator.util import fn_args
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.scopes import add_to_collection
-from tfcompat._src.framework.tensor_like import is_dense_tensor_like
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.scopes import add_to_collection
+from tfcompat._src.graph.tensor_like import is_dense_tensor_like
 from tfcompat._src.metrics.mean import mean
 from tfcompat._src.ops.random.seeds import set_random_seed
 from tfcompat._src.platform import file_io, logging
@@ -40,7 +40,7 @@ from tfcompat._src.saved_model import tag_constants
 from tfcompat._src.train.basic_session_run_hooks import StopAtStepHook
 from tfcompat._src.train.checkpoint_management import latest_checkpoint
 from tfcompat._src.train.checkpoint_utils import list_variables, load_variable
-from tfcompat._src.train.training_util import create_global_step
+from tfcompat._src.variables.training_util import create_global_step
 
 
 def check_input_arguments(x: Any, y: Any, input_fn: Any, feed_fn: Any, batch_size: Any) -> None:

@@ -8,22 +8,22 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base.graph_collections import GraphKeys
 from tfcompat._src.contrib.layers.feature_column_ops import infer_real_valued_columns
 from tfcompat._src.contrib.learn.model_fn import ModelFnOps
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.scopes import add_to_collection, get_collection
-from tfcompat._src.framework.sparse_tensor import SparseTensorValue
+from tfcompat._src.graph.scopes import add_to_collection, get_collection
+from tfcompat._src.nodes.sparse_tensor import SparseTensorValue
 from tfcompat._src.ops.control.groups import group
 from tfcompat._src.platform import compat, file_io, logging
 from tfcompat._src.runtime.session import Session
 from tfcompat._src.saved_model.builder import SavedModelBuilder
-from tfcompat._src.train import training_util
 from tfcompat._src.train.basic_session_run_hooks import FeedFnHook, LoggingTensorHook, NanTensorHook
 from tfcompat._src.train.evaluation import _evaluate_once, _StopAfterNEvalsHook
 from tfcompat._src.train.monitored_session import ChiefSessionCreator, MonitoredSession, MonitoredTrainingSession
 from tfcompat._src.train.saver import Saver
 from tfcompat._src.train.saving_hooks import CheckpointSaverHook
 from tfcompat._src.train.scaffold import Scaffold
+from tfcompat._src.variables import training_util
 from tfcompat._src.variables.collections import all_saveable_objects, local_variables_initializer, tables_initializer
 from tfcompat._src.variables.resources import initialize_resources, shared_resources
 

@@ -9,15 +9,15 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.base.session_like import SessionLike
 from tfcompat._src.contrib.learn import run_config as run_config_lib
 from tfcompat._src.contrib.learn.export_strategy import ExportStrategy
 from tfcompat._src.contrib.learn.interfaces import Evaluable, Trainable
 from tfcompat._src.contrib.learn.monitors import ValidationMonitor, replace_monitors_with_hooks
 from tfcompat._src.estimator.estimator import Estimator as CoreEstimator
 from tfcompat._src.estimator.util import fn_args
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.platform import compat, logging
 from tfcompat._src.train import checkpoint_management
 from tfcompat._src.train.basic_session_run_hooks import GlobalStepWaiterHook

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from tfcompat._src.base.export import export
 from tfcompat._src.estimator.util import fn_args
-from tfcompat._src.framework.export import export
 
 
 @export("contrib.learn.ExportStrategy")

@@ -7,8 +7,8 @@ from collections.abc import Callable, Container
 from types import FunctionType, GeneratorType
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.estimator.inputs.feeding_functions import _enqueue_data
-from tfcompat._src.framework.export import export
 
 this_module = export("contrib.learn.io.generator_io")(sys.modules[__name__])
 

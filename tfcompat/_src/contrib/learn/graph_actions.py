@@ -6,10 +6,10 @@ import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
 from tfcompat._src.contrib.framework.aliases import get_graph_from_inputs
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.graph_collections import GraphKeys
+from tfcompat._src.graph.graph import Graph
 from tfcompat._src.platform import logging
 from tfcompat._src.runtime.session import Session
 from tfcompat._src.summary.writer import FileWriterCache

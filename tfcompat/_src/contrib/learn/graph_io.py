@@ -6,13 +6,13 @@ import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from tfcompat._src.base import dtypes, errors
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.input_pipeline.input_pipeline_ops import seek_next
-from tfcompat._src.framework import dtypes, errors
-from tfcompat._src.framework.convert import constant
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.sparse_tensor import SparseTensor
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import constant
+from tfcompat._src.nodes.sparse_tensor import SparseTensor
 from tfcompat._src.ops.composed.masks import boolean_mask
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.parsing.functions import parse_example

@@ -6,19 +6,19 @@ import abc
 from collections.abc import Callable
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.layers.core import linear
 from tfcompat._src.contrib.learn import head_losses
 from tfcompat._src.contrib.learn.head_parts import centered_bias, train_op
 from tfcompat._src.contrib.learn.keys import MetricKey
 from tfcompat._src.contrib.learn.model_fn import ModeKeys, ModelFnOps
 from tfcompat._src.estimator.heads.keys import keyed
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.sparse_tensor import SparseTensor, convert_to_tensor_or_sparse_tensor
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.metrics.mean import mean
+from tfcompat._src.nodes.convert import convert_to_tensor
+from tfcompat._src.nodes.sparse_tensor import SparseTensor, convert_to_tensor_or_sparse_tensor
 from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.ops.array.shape import shape
 from tfcompat._src.ops.control.groups import no_op

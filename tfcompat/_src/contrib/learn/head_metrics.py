@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.metrics.mean import accuracy, mean
 from tfcompat._src.metrics.thresholds import auc, precision_at_thresholds, recall_at_thresholds
 from tfcompat._src.ops.array.fill import ones_like, zeros_like

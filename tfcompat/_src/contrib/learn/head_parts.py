@@ -7,8 +7,8 @@ from typing import Any
 
 from tfcompat._src.contrib.learn.keys import PredictionKey
 from tfcompat._src.estimator.heads.keys import keyed
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.array.fill import zeros
 from tfcompat._src.ops.array.join import tile
 from tfcompat._src.ops.array.shape import expand_dims, reshape, shape

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.learn import head_losses, head_metrics
 from tfcompat._src.contrib.learn.head import Head, SingleHead, check_mode, no_op_train_fn
 from tfcompat._src.contrib.learn.head_parts import classification_output
 from tfcompat._src.contrib.learn.keys import MetricKey, PredictionKey, ProblemType
 from tfcompat._src.contrib.learn.model_fn import ModeKeys, ModelFnOps
 from tfcompat._src.estimator.heads.keys import keyed
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.sparse_tensor import SparseTensor, convert_to_tensor_or_sparse_tensor
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.lookup.vocabulary import index_table_from_tensor, index_to_string_table_from_tensor
 from tfcompat._src.metrics.mean import accuracy
+from tfcompat._src.nodes.sparse_tensor import SparseTensor, convert_to_tensor_or_sparse_tensor
 from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.ops.array.fill import zeros_like
 from tfcompat._src.ops.array.join import concat

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.export import export
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
 from tfcompat._src.ops.array.constant import placeholder
 from tfcompat._src.ops.parsing.functions import parse_example
 

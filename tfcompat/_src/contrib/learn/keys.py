@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfcompat._src.framework.export import export
+from tfcompat._src.base.export import export
 
 COLLECTION_DEF_KEY_FOR_INPUT_FEATURE_KEYS = "input_feature_keys"
 

@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.factorization.clustering import KMeans
 from tfcompat._src.contrib.learn.estimator import Estimator
 from tfcompat._src.contrib.learn.model_fn import ModelFnOps
 from tfcompat._src.estimator.canned import clustering
 from tfcompat._src.estimator.canned.kmeans import InitializeClustersHook, LossRelativeChangeHook, joined_features
-from tfcompat._src.framework.export import export
 from tfcompat._src.ops.control.groups import with_dependencies
 from tfcompat._src.ops.math.reduce import reduce_sum
 from tfcompat._src.summary.summary import scalar
 from tfcompat._src.train.session_run_hook import SessionRunHook
-from tfcompat._src.train.training_util import get_global_step
 from tfcompat._src.variables.assign import assign_add
+from tfcompat._src.variables.training_util import get_global_step
 
 
 def _model(features: Any, labels: Any, mode: str, params: dict[str, Any], config: Any) -> ModelFnOps:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.learn import run_config as run_config_lib
 from tfcompat._src.contrib.learn.experiment import Experiment
 from tfcompat._src.contrib.training.hparam import HParams
-from tfcompat._src.framework.export import export
 from tfcompat._src.platform import logging
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.layers.optimizers import OPTIMIZER_CLS_NAMES
 from tfcompat._src.contrib.learn import networks
 from tfcompat._src.contrib.learn.canned import CannedClassifier, CannedRegressor
@@ -14,15 +15,14 @@ from tfcompat._src.contrib.learn.keys import PredictionKey
 from tfcompat._src.contrib.learn.model_fn import ModelFnOps
 from tfcompat._src.contrib.linear_optimizer.sdca_estimator import sdca_model_fn, sdca_params
 from tfcompat._src.contrib.linear_optimizer.sdca_optimizer import SDCAOptimizer
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import get_collection
-from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.gradients.gradients import gradients
+from tfcompat._src.graph.scopes import get_collection
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.math.clip import clip_by_global_norm
 from tfcompat._src.platform import logging
 from tfcompat._src.train.ftrl import FtrlOptimizer
-from tfcompat._src.train.training_util import get_global_step
 from tfcompat._src.variables.scope import variable_scope
+from tfcompat._src.variables.training_util import get_global_step
 
 _LEARNING_RATE = 0.2
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.learn.estimator import Estimator
 from tfcompat._src.contrib.learn.keys import MetricKey, ProblemType
 from tfcompat._src.contrib.learn.model_fn import ModeKeys, ModelFnOps
@@ -15,8 +17,6 @@ from tfcompat._src.contrib.metrics.streaming import (
     streaming_precision,
     streaming_recall,
 )
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.export import export
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.compare import greater_equal
 

@@ -11,9 +11,9 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.learn.tables import Datasets
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.export import export
 from tfcompat._src.ops.random.seeds import get_seed
 
 DEFAULT_SOURCE_URL = "https://storage.googleapis.com/cvdf-datasets/mnist/"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.framework.aliases import get_graph_from_inputs
 from tfcompat._src.contrib.learn.keys import MetricKey, PredictionKey, ProblemType
 from tfcompat._src.estimator.model_fn import EstimatorSpec
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.sparse_tensor import convert_to_tensor_or_sparse_tensor
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.nodes.convert import convert_to_tensor
+from tfcompat._src.nodes.sparse_tensor import convert_to_tensor_or_sparse_tensor
 from tfcompat._src.ops.array.shape import reshape
 from tfcompat._src.platform import logging
 from tfcompat._src.saved_model.model_utils.export_output import (

@@ -6,12 +6,12 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.learn import ops
 from tfcompat._src.contrib.rnn.wrappers import AttentionCellWrapper
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import get_default_graph
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.scopes import get_default_graph
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.rnn.basic_cells import BasicLSTMCell, BasicRNNCell, GRUCell
 from tfcompat._src.rnn.cell import RNNCell

@@ -10,20 +10,20 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.base.session_like import SessionLike
 from tfcompat._src.contrib.learn.base_monitors import BaseMonitor, EveryN, extract_output
 from tfcompat._src.estimator.estimator import Estimator as CoreEstimator
 from tfcompat._src.estimator.util import fn_args
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.scopes import get_collection, get_default_graph
-from tfcompat._src.framework.session_like import SessionLike
+from tfcompat._src.graph.scopes import get_collection, get_default_graph
 from tfcompat._src.platform import logging
 from tfcompat._src.proto.messages import SessionLog, Summary
 from tfcompat._src.summary.writer import FileWriter, FileWriterCache
 from tfcompat._src.train.basic_session_run_hooks import as_graph_element
 from tfcompat._src.train.checkpoint_management import latest_checkpoint
 from tfcompat._src.train.session_run_hook import SessionRunArgs, SessionRunHook
-from tfcompat._src.train.training_util import get_global_step
+from tfcompat._src.variables.training_util import get_global_step
 
 
 @export("contrib.learn.monitors.StopAtStep")

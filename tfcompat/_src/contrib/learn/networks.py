@@ -15,8 +15,8 @@ from tfcompat._src.contrib.layers.feature_column_ops import (
 )  # fmt: skip
 from tfcompat._src.feature_column.input_layer import input_layer
 from tfcompat._src.feature_column.linear_model import linear_model
-from tfcompat._src.framework.scopes import get_collection
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.scopes import get_collection
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.variables.partitioners import min_max_variable_partitioner
 from tfcompat._src.variables.scope import variable_scope
 

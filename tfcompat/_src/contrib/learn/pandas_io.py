@@ -6,11 +6,11 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.estimator.inputs import numpy_io
 from tfcompat._src.estimator.inputs import pandas_io as core
 from tfcompat._src.estimator.inputs.feeding_functions import HAS_PANDAS as _HAS_PANDAS
 from tfcompat._src.estimator.inputs.feeding_functions import pd
-from tfcompat._src.framework.export import export
 
 this_module = export("contrib.learn.io.pandas_io")(sys.modules[__name__])
 

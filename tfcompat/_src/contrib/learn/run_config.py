@@ -7,8 +7,8 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.estimator import run_config as core
-from tfcompat._src.framework.export import export
 from tfcompat._src.platform import logging
 from tfcompat._src.proto.messages import ConfigProto, GPUOptions
 from tfcompat._src.train.cluster import ClusterSpec

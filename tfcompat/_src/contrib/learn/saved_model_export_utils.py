@@ -7,12 +7,12 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from tfcompat._src.base import dtypes, errors
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.learn import gc, input_fn_utils
 from tfcompat._src.contrib.learn.export_strategy import ExportStrategy
 from tfcompat._src.contrib.learn.keys import MetricKey, PredictionKey, ProblemType
 from tfcompat._src.estimator.estimator import Estimator as CoreEstimator
-from tfcompat._src.framework import dtypes, errors
-from tfcompat._src.framework.export import export
 from tfcompat._src.io.events import summary_iterator
 from tfcompat._src.platform import file_io, logging
 from tfcompat._src.saved_model import signature_def_utils

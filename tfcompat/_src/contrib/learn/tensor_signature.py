@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.sparse_tensor import SparseTensor
-from tfcompat._src.framework.tensor_shape import as_shape
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.tensor_shape import as_shape
+from tfcompat._src.nodes.sparse_tensor import SparseTensor
 from tfcompat._src.ops.array.constant import placeholder
 from tfcompat._src.ops.composed.sparse_placeholder import sparse_placeholder
 from tfcompat._src.ops.math.cast import cast

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework.export import export
+from tfcompat._src.base.export import export
 from tfcompat._src.platform.file_io import FileIO
 
 _WORDS = re.compile(r"[A-Z]{2,}(?![a-z])|[A-Z][a-z]+(?=[A-Z])|[\'\w\-]+")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from tfcompat._src.base import dtypes, nest
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.rnn.linear import Linear
-from tfcompat._src.framework import dtypes, nest
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.constant import stop_gradient
 from tfcompat._src.ops.array.fill import zeros
 from tfcompat._src.ops.array.join import concat, stack

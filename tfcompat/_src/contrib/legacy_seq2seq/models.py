@@ -6,6 +6,8 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
+from tfcompat._src.base import dtypes, nest
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.legacy_seq2seq.decoders import (
     check_projection,
     embedding_attention_decoder,
@@ -15,9 +17,7 @@ from tfcompat._src.contrib.legacy_seq2seq.decoders import (
 )
 from tfcompat._src.contrib.legacy_seq2seq.loss import sequence_loss, sequence_loss_by_example
 from tfcompat._src.contrib.rnn.wrappers import EmbeddingWrapper, OutputProjectionWrapper
-from tfcompat._src.framework import dtypes, nest
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import name_scope
+from tfcompat._src.graph.scopes import name_scope
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.shape import reshape
 from tfcompat._src.ops.array.shape import shape as shape_of

@@ -18,13 +18,13 @@ from tfcompat._src.contrib.learn.heads import (
 from tfcompat._src.contrib.learn.keys import PredictionKey
 from tfcompat._src.contrib.learn.model_fn import ModelFnOps
 from tfcompat._src.contrib.linear_optimizer.sdca_optimizer import SDCAOptimizer
-from tfcompat._src.framework.sparse_tensor import SparseTensor
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.sparse_tensor import SparseTensor
 from tfcompat._src.ops.array.fill import ones
 from tfcompat._src.ops.array.shape import shape
 from tfcompat._src.train.session_run_hook import SessionRunArgs, SessionRunHook
-from tfcompat._src.train.training_util import get_global_step
 from tfcompat._src.variables.scope import variable_scope
+from tfcompat._src.variables.training_util import get_global_step
 
 _BIAS = "tf_virtual_bias_column"
 _LOSS_OF_HEAD = {_BinarySvmHead: "hinge_loss", _BinaryLogisticHead: "logistic_loss", _RegressionHead: "squared_loss"}

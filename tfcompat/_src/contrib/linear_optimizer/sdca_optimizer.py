@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.layers.crossed_column import _CrossedColumn
 from tfcompat._src.contrib.layers.feature_column import _SparseColumn, _WeightedSparseColumn
 from tfcompat._src.contrib.layers.real_valued_columns import _BucketizedColumn, _RealValuedColumn
 from tfcompat._src.contrib.linear_optimizer.sdca_model import SdcaModel
 from tfcompat._src.contrib.linear_optimizer.sparse_feature_column import SparseFeatureColumn
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import control_dependencies
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import control_dependencies
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
 from tfcompat._src.ops.array.fill import ones
 from tfcompat._src.ops.array.search import unique, where
 from tfcompat._src.ops.array.shape import reshape, shape

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.lookup.mutable import DenseHashTable
 from tfcompat._src.ops.array.partition import dynamic_partition, dynamic_stitch
 from tfcompat._src.ops.control.groups import group

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.lookup import vocabulary
 from tfcompat._src.lookup.interface import LookupInterface, TableInitializerBase
 from tfcompat._src.lookup.static import HashTableBase, InitializableLookupTableBaseV1
 from tfcompat._src.lookup.vocabulary import FastHashSpec, index_table_from_file
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import convert_to_tensor
 
 
 @export("contrib.lookup.HashTable")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import constant
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.scopes import control_dependencies
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.graph.scopes import control_dependencies
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.metrics.metric import collected, fitted
+from tfcompat._src.nodes.convert import constant
 from tfcompat._src.ops.array.fill import ones_like, zeros, zeros_like
 from tfcompat._src.ops.array.gather import gather
 from tfcompat._src.ops.array.join import stack

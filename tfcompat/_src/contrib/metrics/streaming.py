@@ -6,12 +6,13 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import control_dependencies, name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.scopes import control_dependencies, name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.metrics import at_k, classes, counts, mean, thresholds
 from tfcompat._src.metrics.metric import collected, fitted, metric_variable
+from tfcompat._src.nodes import raw
 from tfcompat._src.ops.array.search import where
 from tfcompat._src.ops.array.shape import size
 from tfcompat._src.ops.composed import confusion_matrix as confusion

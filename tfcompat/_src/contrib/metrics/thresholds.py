@@ -6,13 +6,13 @@ from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import control_dependencies, name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.scopes import control_dependencies, name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.metrics.metric import collected, fitted, metric_variable
 from tfcompat._src.metrics.thresholds import Counts, counts_at, even_thresholds, fitted_counts_at
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.join import stack
 from tfcompat._src.ops.array.shape import reshape
 from tfcompat._src.ops.composed.check_ops import assert_greater_equal, assert_less_equal, assert_type

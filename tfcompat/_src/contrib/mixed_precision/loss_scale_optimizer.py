@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.mixed_precision.loss_scale_manager import LossScaleManager
-from tfcompat._src.framework import raw
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import executing_eagerly
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import executing_eagerly
+from tfcompat._src.nodes import raw
 from tfcompat._src.ops.control.cond import cond
 from tfcompat._src.ops.control.groups import group, no_op
 from tfcompat._src.ops.math.cast import cast

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.scopes import get_collection_ref
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.graph.scopes import get_collection_ref
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras.engine.input_spec import InputSpec
 from tfcompat._src.layers import conv, core
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.math.binary import multiply
 from tfcompat._src.ops.math.contraction import tensordot
 from tfcompat._src.ops.math.matmul import matmul

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.framework.arg_scope import add_arg_scope
 from tfcompat._src.contrib.layers import common
 from tfcompat._src.contrib.layers.initializers import xavier_initializer
 from tfcompat._src.contrib.model_pruning.core_layers import MaskedConv2D, MaskedFullyConnected
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.nn.activation import relu
 from tfcompat._src.variables.initializers import Zeros
 from tfcompat._src.variables.scope import variable_scope

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tfcompat._src.base.export import export
+from tfcompat._src.base.session_like import SessionLike
 from tfcompat._src.contrib.slim import learning
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.session_like import SessionLike
+from tfcompat._src.graph.graph import Graph
 
 _USE_DEFAULT = learning._USE_DEFAULT
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.model_pruning import pruning_utils
 from tfcompat._src.contrib.model_pruning.core_layers import (
     MASK_COLLECTION,
@@ -18,11 +20,9 @@ from tfcompat._src.contrib.model_pruning.core_layers import (
     masked,
 )
 from tfcompat._src.contrib.training.hparam import HParams
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import control_dependencies, get_collection, name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import control_dependencies, get_collection, name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.array.gather import gather
 from tfcompat._src.ops.array.shape import reshape, size, squeeze
 from tfcompat._src.ops.array.shape import shape as shape_of
@@ -39,8 +39,7 @@ from tfcompat._src.ops.nn.top_k import top_k
 from tfcompat._src.ops.nn.zero_fraction import zero_fraction
 from tfcompat._src.platform import logging
 from tfcompat._src.summary import summary
-from tfcompat._src.train import training_util
-from tfcompat._src.variables import assign
+from tfcompat._src.variables import assign, training_util
 from tfcompat._src.variables.initializers import Zeros
 from tfcompat._src.variables.partitioned import PartitionedVariable
 from tfcompat._src.variables.scope import get_variable, variable_scope

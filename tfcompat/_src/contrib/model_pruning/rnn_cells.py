@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.model_pruning.core_layers import add_mask, add_threshold, masked
-from tfcompat._src.framework.export import export
 from tfcompat._src.rnn.basic_cells import BasicLSTMCell, LSTMCell
 
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import graph_util
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.graph_import import import_graph_def
-from tfcompat._src.framework.scopes import get_default_graph
-from tfcompat._src.framework.tensor_proto import make_tensor_proto
+from tfcompat._src.base.export import export
+from tfcompat._src.graph import graph_util
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.scopes import get_default_graph
+from tfcompat._src.graph.tensor_proto import make_tensor_proto
+from tfcompat._src.nodes.graph_import import import_graph_def
 from tfcompat._src.platform import logging
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime.session import Session

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
-from tfcompat._src.framework import raw
-from tfcompat._src.framework.constant_value import constant_value
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import control_dependencies, name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base.export import export
 from tfcompat._src.function.defun import Defun
 from tfcompat._src.gradients.gradients import gradients
+from tfcompat._src.graph.constant_value import constant_value
+from tfcompat._src.graph.scopes import control_dependencies, name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.constant import identity, identity_n
 from tfcompat._src.ops.array.fill import zeros_like
 from tfcompat._src.ops.array.shape import reshape

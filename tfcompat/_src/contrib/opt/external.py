@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.session_like import SessionLike
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base.export import export
+from tfcompat._src.base.session_like import SessionLike
 from tfcompat._src.gradients.gradients import gradients
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.array.constant import placeholder
 from tfcompat._src.ops.array.fill import zeros_like
 from tfcompat._src.ops.array.join import concat

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework import raw
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
 from tfcompat._src.ops.array.search import where
 from tfcompat._src.ops.linalg.norm import norm
 from tfcompat._src.ops.math.cast import cast

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.composed.eye import eye
 from tfcompat._src.ops.control.while_loop import while_loop
 from tfcompat._src.ops.linalg.norm import norm

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.opt.matrix_functions import matrix_inverse_pth_root, matrix_square_root
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.indexed_slices import IndexedSlices
-from tfcompat._src.framework.scopes import colocate_with, name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.scopes import colocate_with, name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import convert_to_tensor
+from tfcompat._src.nodes.indexed_slices import IndexedSlices
 from tfcompat._src.ops.array.fill import zeros, zeros_like
 from tfcompat._src.ops.array.gather import gather
 from tfcompat._src.ops.array.reorder import transpose

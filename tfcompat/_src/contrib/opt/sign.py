@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import constant, convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.indexed_slices import IndexedSlices
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import constant, convert_to_tensor
+from tfcompat._src.nodes.indexed_slices import IndexedSlices
 from tfcompat._src.ops.array.gather import gather
 from tfcompat._src.ops.array.search import where
 from tfcompat._src.ops.control.groups import group

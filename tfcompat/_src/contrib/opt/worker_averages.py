@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import constant
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import (
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.base.session_like import SessionLike
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import (
     add_to_collection,
     colocate_with,
     control_dependencies,
@@ -18,8 +18,8 @@ from tfcompat._src.framework.scopes import (
     get_collection_ref,
     name_scope,
 )
-from tfcompat._src.framework.session_like import SessionLike
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import constant
 from tfcompat._src.ops.array.fill import fill, zeros_like
 from tfcompat._src.ops.control.cond import cond
 from tfcompat._src.ops.control.groups import group, no_op

@@ -7,12 +7,13 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.indexed_slices import IndexedSlices
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import colocate_with, control_dependencies, name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import colocate_with, control_dependencies, name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.indexed_slices import IndexedSlices
 from tfcompat._src.ops.array.fill import zeros
 from tfcompat._src.ops.array.gather import gather
 from tfcompat._src.ops.control.cond import cond
@@ -28,11 +29,11 @@ from tfcompat._src.train.moving_averages import ExponentialMovingAverage
 from tfcompat._src.train.optimizer import Optimizer
 from tfcompat._src.train.saveable_object_util import op_list_to_dict
 from tfcompat._src.train.saver import Saver
-from tfcompat._src.train.training_util import get_global_step
 from tfcompat._src.variables.collections import global_variables
 from tfcompat._src.variables.initializers import Zeros
 from tfcompat._src.variables.partitioned import PartitionedVariable
 from tfcompat._src.variables.scope import get_variable
+from tfcompat._src.variables.training_util import get_global_step
 
 
 @export("contrib.opt.RegAdagradOptimizer")

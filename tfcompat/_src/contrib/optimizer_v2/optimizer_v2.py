@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tfcompat._src.framework import distribution_context, raw
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.indexed_slices import IndexedSlices
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import (
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.gradients.gradients import gradients
+from tfcompat._src.graph import distribution_context
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import (
     control_dependencies,
     executing_eagerly,
     get_collection_ref,
@@ -19,8 +18,10 @@ from tfcompat._src.framework.scopes import (
     name_scope,
     present_graph,
 )
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.gradients.gradients import gradients
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import convert_to_tensor
+from tfcompat._src.nodes.indexed_slices import IndexedSlices
 from tfcompat._src.ops.control.groups import group
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.train.optimizer import Optimizer, _as_gradient

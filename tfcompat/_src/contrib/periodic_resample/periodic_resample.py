@@ -8,10 +8,11 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from tfcompat._src.framework import errors, raw
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import NotDifferentiable, op
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import errors
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.op_spec import NotDifferentiable, op
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
 
 _SUPPORTED = ("float32", "float64", "int32", "int64")
 

@@ -6,10 +6,10 @@ import abc
 from collections.abc import Callable
 from typing import Any
 
+from tfcompat._src.base.export import export
+from tfcompat._src.base.session_like import SessionLike
 from tfcompat._src.estimator.estimator import Estimator
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.session_like import SessionLike
+from tfcompat._src.graph.graph import Graph
 from tfcompat._src.platform import logging
 from tfcompat._src.runtime.session import Session
 from tfcompat._src.saved_model import files, loader

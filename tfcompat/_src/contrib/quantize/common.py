@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Container
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import get_default_graph
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import get_default_graph
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.variables.assign import assign_add
 from tfcompat._src.variables.initializers import Zeros

@@ -6,16 +6,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.gradient_registry import RegisterGradient
 from tfcompat._src.contrib.layers.utils import smart_cond
 from tfcompat._src.contrib.quantize import common
 from tfcompat._src.contrib.quantize.graph_matcher import GraphMatcher, MatchResult, OneofPattern, OpTypePattern
 from tfcompat._src.contrib.quantize.input_to_ops import InputToOps
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.gradient_registry import RegisterGradient
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import device, get_default_graph
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import device, get_default_graph
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
 from tfcompat._src.ops.array.blocks import batch_to_space_nd
 from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.ops.array.fill import ones, zeros

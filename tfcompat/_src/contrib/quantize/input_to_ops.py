@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 
 from tfcompat._src.contrib.quantize.common import SKIPPED_PREFIXES
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor
 
 
 class InputToOps:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework import raw
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
 from tfcompat._src.ops.math.fake_quant import (
     fake_quant_with_min_max_args,
     fake_quant_with_min_max_vars,

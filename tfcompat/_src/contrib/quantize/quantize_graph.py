@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.quantize.fold_batch_norms import FoldBatchNorms
 from tfcompat._src.contrib.quantize.quantize import Quantize
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.scopes import get_default_graph
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.scopes import get_default_graph
 
 _TRAINING_OP = re.compile(
     "(?!ApplyAdadelta)(?:Resource)?(?:Sparse)?Apply(?:Ada(?:delta|grad|gradDA|m)|AddSign|CenteredRMSProp|Ftrl(?:V2)?|GradientDescent|Momentum"

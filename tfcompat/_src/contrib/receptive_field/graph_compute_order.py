@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.receptive_field.parse_layer_parameters import Window, windows
-from tfcompat._src.framework.export import export
 
 
 class NodeInfo(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tfcompat._src.framework.tensor_proto import make_ndarray
+from tfcompat._src.graph.tensor_proto import make_ndarray
 from tfcompat._src.platform import logging
 
 UNCHANGED = frozenset(

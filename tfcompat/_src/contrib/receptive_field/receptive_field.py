@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.receptive_field.graph_compute_order import data_inputs, get_compute_order
 from tfcompat._src.contrib.receptive_field.parse_layer_parameters import Window, windows
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.tensor import Tensor
 
 _AXES = ("vertical", "horizontal")
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfcompat._src.base import nest
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.recurrent.recurrent import Recurrent
-from tfcompat._src.framework import nest
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.fill import zeros
 from tfcompat._src.ops.array.reorder import reverse, reverse_sequence, transpose
 from tfcompat._src.ops.array.shape import expand_dims, reshape

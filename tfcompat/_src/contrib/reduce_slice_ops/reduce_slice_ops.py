@@ -7,10 +7,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tfcompat._src.framework import errors, raw
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
+from tfcompat._src.base import errors
+from tfcompat._src.base.export import export
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import HOST, NotDifferentiable, op
+from tfcompat._src.nodes import raw
 
 
 def _greatest(dtype: np.dtype):

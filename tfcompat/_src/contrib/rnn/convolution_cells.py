@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.contrib.rnn.linear import Sized
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.array.join import concat, split
 from tfcompat._src.ops.math.unary import sigmoid, tanh
 from tfcompat._src.ops.nn.conv_functions import conv1d, conv2d, conv3d

@@ -5,11 +5,11 @@ from __future__ import annotations
 import collections
 from typing import Any
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.rnn.linear import Sized, depth_of, lstm_sizes, normalized, sharded_variable
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import constant
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import constant
 from tfcompat._src.ops.array.fill import zeros
 from tfcompat._src.ops.array.join import concat, split
 from tfcompat._src.ops.array.pad import pad

@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 from typing import Any
 
-from tfcompat._src.framework.export import export
+from tfcompat._src.base.export import export
 from tfcompat._src.ops.array.join import stack, unstack
 from tfcompat._src.ops.array.reorder import reverse, reverse_sequence
 from tfcompat._src.rnn.dynamic import dynamic_rnn

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.contrib.rnn.linear import Linear, Sized, depth_of, lstm_sizes
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras import activations, initializers
 from tfcompat._src.keras.engine.input_spec import InputSpec
 from tfcompat._src.keras.utils.generic_utils import serialize_keras_object

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.convert import constant
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras.engine.input_spec import InputSpec
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import constant
 from tfcompat._src.ops.array.join import split
 from tfcompat._src.ops.math.binary import add, multiply
 from tfcompat._src.ops.math.matmul import matmul

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfcompat._src.base import dtypes, nest
+from tfcompat._src.base.graph_collections import GraphKeys
 from tfcompat._src.contrib.layers.normalization import layer_norm
-from tfcompat._src.framework import dtypes, nest
-from tfcompat._src.framework.convert import constant
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.scopes import add_to_collection, get_collection
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.scopes import add_to_collection, get_collection
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import constant
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.math.matmul import matmul
 from tfcompat._src.ops.nn.bias import bias_add

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.rnn.linear import (
     Sized,
     as_arguments,
@@ -14,9 +15,8 @@ from tfcompat._src.contrib.rnn.linear import (
     normalized,
     total_depth,
 )
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import control_dependencies
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.scopes import control_dependencies
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.array.join import concat, split
 from tfcompat._src.ops.math.clip import clip_by_value
 from tfcompat._src.ops.math.matmul import matmul

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework.export import export
+from tfcompat._src.base.export import export
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.rnn.dynamic import bidirectional_dynamic_rnn
 from tfcompat._src.rnn.static import static_bidirectional_rnn

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tfcompat._src.base import nest
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.compiler.jit import experimental_jit_scope
 from tfcompat._src.contrib.rnn.linear import Linear
-from tfcompat._src.framework import nest, op_spec
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import device, name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph import op_spec
+from tfcompat._src.graph.scopes import device, name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.shape import expand_dims, reshape
 from tfcompat._src.ops.array.slice import slice_ as slice_of

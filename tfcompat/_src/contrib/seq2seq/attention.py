@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base import dtypes, nest
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.seq2seq import attention_scores as scores
-from tfcompat._src.framework import dtypes, nest
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.layers.core import Dense
 from tfcompat._src.layers.scoped_layer import Layer
 from tfcompat._src.ops.array.fill import zeros

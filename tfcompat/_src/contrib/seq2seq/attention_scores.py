@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import dtypes, nest
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import control_dependencies, name_scope
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import dimension_value
+from tfcompat._src.base import dtypes, nest
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import dimension_value
+from tfcompat._src.graph.scopes import control_dependencies, name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.fill import ones, ones_like, zeros
 from tfcompat._src.ops.array.gather import one_hot
 from tfcompat._src.ops.array.join import concat

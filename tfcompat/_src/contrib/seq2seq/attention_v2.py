@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base import dtypes, nest
 from tfcompat._src.contrib.seq2seq import attention_scores as scores
 from tfcompat._src.contrib.seq2seq.attention import AttentionMechanism
-from tfcompat._src.framework import dtypes, nest
-from tfcompat._src.framework.scopes import get_default_graph, name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.scopes import get_default_graph, name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras import initializers
 from tfcompat._src.keras.engine import base_layer_utils
 from tfcompat._src.keras.engine.base_layer import Layer

@@ -6,14 +6,14 @@ import collections
 from collections.abc import Iterable
 from typing import Any
 
+from tfcompat._src.base import dtypes, nest
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape, dimension_value
 from tfcompat._src.contrib.framework.shapes import with_same_shape
 from tfcompat._src.contrib.seq2seq.attention import AttentionMechanism
 from tfcompat._src.contrib.seq2seq.attention_scores import size_along
-from tfcompat._src.framework import dtypes, nest
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import control_dependencies, name_scope
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape, dimension_value
+from tfcompat._src.graph.scopes import control_dependencies, name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras.engine.base_layer import Layer
 from tfcompat._src.layers.core import Dense
 from tfcompat._src.ops.array.constant import identity

@@ -5,13 +5,13 @@ from __future__ import annotations
 import collections
 from typing import Any
 
+from tfcompat._src.base import nest
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.contrib.seq2seq.decoder import BaseDecoder, Decoder
 from tfcompat._src.contrib.seq2seq.helpers import Helper
 from tfcompat._src.contrib.seq2seq.sampler import Sampler
-from tfcompat._src.framework import nest
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.graph.scopes import name_scope
 from tfcompat._src.keras.engine import base_layer
 from tfcompat._src.layers.scoped_layer import Layer
 from tfcompat._src.rnn.cell import assert_like_rnncell

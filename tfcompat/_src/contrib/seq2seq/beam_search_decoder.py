@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base import dtypes, nest
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.contrib.seq2seq.basic_decoder import output_size_of
 from tfcompat._src.contrib.seq2seq.beam_search_step import (
     BeamSearchDecoderOutput,
@@ -17,14 +20,12 @@ from tfcompat._src.contrib.seq2seq.beam_search_step import (
 )
 from tfcompat._src.contrib.seq2seq.decoder import BaseDecoder, Decoder
 from tfcompat._src.contrib.seq2seq.helpers import embedding_function, start_and_end
-from tfcompat._src.framework import dtypes, nest, raw
-from tfcompat._src.framework.constant_value import constant_value
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import control_dependencies, name_scope
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.graph.constant_value import constant_value
+from tfcompat._src.graph.scopes import control_dependencies, name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras.engine.base_layer import Layer
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.fill import zeros
 from tfcompat._src.ops.array.gather import one_hot
 from tfcompat._src.ops.array.join import concat, stack, tile

@@ -7,14 +7,15 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework import dtypes, nest, raw
-from tfcompat._src.framework.constant_value import constant_value
-from tfcompat._src.framework.convert import constant, convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import get_default_graph
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.base import dtypes, nest
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.graph.constant_value import constant_value
+from tfcompat._src.graph.scopes import get_default_graph
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras.engine.base_layer import Layer
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import constant, convert_to_tensor
 from tfcompat._src.ops.array.fill import fill, zeros_like
 from tfcompat._src.ops.array.search import where
 from tfcompat._src.ops.array.shape import shape as shape_of

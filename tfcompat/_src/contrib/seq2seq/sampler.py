@@ -6,12 +6,12 @@ import abc
 from collections.abc import Callable
 from typing import Any
 
+from tfcompat._src.base import dtypes, nest
+from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.contrib.seq2seq import helpers, scheduled_helpers
 from tfcompat._src.contrib.seq2seq.sampling import bernoulli_sample, categorical_sample
-from tfcompat._src.framework import dtypes, nest
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.fill import fill, zeros_like
 from tfcompat._src.ops.array.join import concat, tile
 from tfcompat._src.ops.array.search import where

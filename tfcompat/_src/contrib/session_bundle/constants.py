@@ -1,6 +1,6 @@
 """tf.contrib.session_bundle.constants: names of files and of collections of an exported model."""
 
-from tfcompat._src.framework.export import export
+from tfcompat._src.base.export import export
 
 VERSION_FORMAT_SPECIFIER = export("contrib.session_bundle.constants.VERSION_FORMAT_SPECIFIER")("%08d")
 ASSETS_DIRECTORY = export("contrib.session_bundle.constants.ASSETS_DIRECTORY")("assets")

@@ -9,17 +9,17 @@ from typing import Any
 
 from google.protobuf.any_pb2 import Any as AnyMessage
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.session_bundle import constants, gc
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import add_to_collection, get_default_graph
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import add_to_collection, get_default_graph
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.platform import gfile, logging
 from tfcompat._src.proto import pool
 from tfcompat._src.proto.messages import GraphDef
 from tfcompat._src.train.saver import Saver
-from tfcompat._src.train.training_util import global_step
+from tfcompat._src.variables.training_util import global_step
 
 manifest_pb2 = export("contrib.session_bundle.manifest_pb2")(pool.module("tensorflow/contrib/session_bundle/manifest.proto"))
 

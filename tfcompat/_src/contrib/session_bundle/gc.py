@@ -1,7 +1,7 @@
 """tf.contrib.session_bundle.gc: the rules of tf.estimator for which exported folders are kept."""
 
+from tfcompat._src.base.export import export
 from tfcompat._src.estimator import garbage_collection
-from tfcompat._src.framework.export import export
 
 Path = export("contrib.session_bundle.gc.Path")(garbage_collection.Path)
 largest_export_versions = export("contrib.session_bundle.gc.largest_export_versions")(

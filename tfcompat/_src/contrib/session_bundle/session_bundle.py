@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.session_bundle import constants
 from tfcompat._src.contrib.session_bundle.exporter import manifest_pb2
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import get_collection, reset_default_graph
+from tfcompat._src.graph.scopes import get_collection, reset_default_graph
 from tfcompat._src.platform import file_io, gfile
 from tfcompat._src.proto.messages import GraphDef, MetaGraphDef
 from tfcompat._src.runtime.session import Session

@@ -6,9 +6,9 @@ import abc
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.slim.parallel_reader import parallel_read
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.tensor import Tensor
 
 
 @export("contrib.slim.data_decoder.DataDecoder")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.training import evaluation
-from tfcompat._src.framework.export import export
 from tfcompat._src.summary.summary import merge_all
 from tfcompat._src.train import checkpoint_utils
 from tfcompat._src.train.evaluation import _evaluate_once, _StopAfterNEvalsHook

@@ -8,15 +8,15 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from tfcompat._src.base import errors
+from tfcompat._src.base.export import export
+from tfcompat._src.base.session_like import SessionLike
 from tfcompat._src.contrib.training import training
 from tfcompat._src.contrib.training.training import clip_gradient_norms, multiply_gradients
-from tfcompat._src.framework import errors
-from tfcompat._src.framework.convert import constant
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.scopes import control_dependencies, get_default_graph, name_scope
-from tfcompat._src.framework.session_like import SessionLike
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.scopes import control_dependencies, get_default_graph, name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import constant
 from tfcompat._src.ops.control.groups import group
 from tfcompat._src.ops.math.binary import floormod
 from tfcompat._src.ops.math.compare import equal, greater_equal
@@ -24,12 +24,11 @@ from tfcompat._src.platform import file_io, logging
 from tfcompat._src.profiler.timeline import Timeline
 from tfcompat._src.proto.messages import RunMetadata, RunOptions
 from tfcompat._src.summary.summary import merge_all
-from tfcompat._src.train import training_util
 from tfcompat._src.train.optimizer import Optimizer
 from tfcompat._src.train.saver import Saver
 from tfcompat._src.train.supervisor import Supervisor
 from tfcompat._src.train.sync_replicas_optimizer import SyncReplicasOptimizer
-from tfcompat._src.variables import collections
+from tfcompat._src.variables import collections, training_util
 
 _USE_DEFAULT = 0
 _SECONDS_BETWEEN_LOOKS = 1.0

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph import Graph
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.graph import Graph
 
 
 def _title(text: str) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tfcompat._src.framework import dtypes as types
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes as types
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.scan import add_n
 from tfcompat._src.ops.queues.queue import FIFOQueue, RandomShuffleQueue

@@ -7,11 +7,11 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.scopes import get_collection, name_scope
-from tfcompat._src.framework.session_like import SessionLike
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.base.session_like import SessionLike
+from tfcompat._src.graph.scopes import get_collection, name_scope
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.queues.queue import FIFOQueue, PaddingFIFOQueue
 from tfcompat._src.summary.summary import scalar

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.scopes import add_to_collection
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.graph.scopes import add_to_collection
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.control.printing import Print
 from tfcompat._src.ops.nn.zero_fraction import zero_fraction
 from tfcompat._src.summary import summary

@@ -6,10 +6,11 @@ import abc
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.slim.data import DataDecoder
-from tfcompat._src.framework import dtypes, sparse_tensor
-from tfcompat._src.framework import tensor as graph_tensor
-from tfcompat._src.framework.export import export
+from tfcompat._src.graph import tensor as graph_tensor
+from tfcompat._src.nodes import sparse_tensor
 from tfcompat._src.ops.array.join import concat, stack
 from tfcompat._src.ops.array.reorder import transpose
 from tfcompat._src.ops.array.shape import expand_dims, reshape, shape

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from tfcompat._src.framework.convert import constant
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import constant
 from tfcompat._src.ops.array.shape import shape as shape_of
 from tfcompat._src.ops.math.complex import conj
 from tfcompat._src.ops.math.matmul import matmul

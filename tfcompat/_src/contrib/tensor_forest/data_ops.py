@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfcompat._src.base import dtypes
 from tfcompat._src.contrib.tensor_forest.examples import CATEGORICAL, FLOAT
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.sparse_tensor import SparseTensor
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import convert_to_tensor
+from tfcompat._src.nodes.sparse_tensor import SparseTensor
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.sparse.combine import sparse_concat

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.learn.keys import PredictionKey
 from tfcompat._src.contrib.losses.losses import log_loss, sigmoid_cross_entropy, sparse_softmax_cross_entropy
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.metrics.counts import precision, recall
 from tfcompat._src.metrics.mean import accuracy, mean
 from tfcompat._src.metrics.thresholds import auc, precision_at_thresholds, recall_at_thresholds

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tfcompat._src.framework import errors
+from tfcompat._src.base import errors
 from tfcompat._src.ops.random.philox import seed_to_key_counter
 from tfcompat._src.ops.random.words import Words
 

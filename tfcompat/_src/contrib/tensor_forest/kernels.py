@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from google.protobuf.message import DecodeError
 
+from tfcompat._src.base import errors
 from tfcompat._src.contrib.tensor_forest.examples import Examples, Targets, feature_sampler, invalid
 from tfcompat._src.contrib.tensor_forest.growth import STATS, FertileStatistics
 from tfcompat._src.contrib.tensor_forest.params import read_params
 from tfcompat._src.contrib.tensor_forest.splits import tree_message
 from tfcompat._src.contrib.tensor_forest.tree import Tree
-from tfcompat._src.framework import errors
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.op_spec import EXTERNAL, HOST, Effects, NotDifferentiable, op
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import EXTERNAL, HOST, Effects, NotDifferentiable, op
 from tfcompat._src.ops.queues.reader_state import strings
 from tfcompat._src.ops.queues.resource import SharedResource
 

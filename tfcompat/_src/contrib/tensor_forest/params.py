@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from google.protobuf.message import DecodeError
 
+from tfcompat._src.base import errors
 from tfcompat._src.contrib.tensor_forest.examples import invalid
-from tfcompat._src.framework import errors
 from tfcompat._src.proto import pool
 
 PARAMS = pool.module("tensorflow/contrib/tensor_forest/proto/tensor_forest_params.proto")

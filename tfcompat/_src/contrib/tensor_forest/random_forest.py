@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tfcompat._src.base.export import export
+from tfcompat._src.base.session_like import SessionLike
 from tfcompat._src.contrib.estimator import head as core_heads
 from tfcompat._src.contrib.layers.feature_column_ops import transform_features
 from tfcompat._src.contrib.learn import estimator, heads
@@ -13,13 +15,11 @@ from tfcompat._src.contrib.learn.model_fn import ModeKeys, ModelFnOps
 from tfcompat._src.contrib.tensor_forest import eval_metrics, tensor_forest
 from tfcompat._src.estimator import estimator as core_estimator
 from tfcompat._src.feature_column import input_layer
-from tfcompat._src.framework import raw
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import control_dependencies
-from tfcompat._src.framework.session_like import SessionLike
-from tfcompat._src.framework.sparse_tensor import SparseTensor
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.scopes import control_dependencies
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.losses.losses import Reduction
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.sparse_tensor import SparseTensor
 from tfcompat._src.ops.array.join import concat, stack
 from tfcompat._src.ops.array.slice import slice_
 from tfcompat._src.ops.control.groups import group
@@ -30,9 +30,9 @@ from tfcompat._src.platform import logging
 from tfcompat._src.saved_model.model_utils.export_output import PredictOutput
 from tfcompat._src.summary import summary
 from tfcompat._src.train.session_run_hook import SessionRunArgs, SessionRunHook
-from tfcompat._src.train.training_util import get_global_step
 from tfcompat._src.variables.assign import assign_add
 from tfcompat._src.variables.scope import variable_scope
+from tfcompat._src.variables.training_util import get_global_step
 
 KEYS_NAME = "keys"
 LOSS_NAME = "rf_training_loss"

@@ -9,16 +9,17 @@ from typing import Any
 
 from google.protobuf import text_format
 
+from tfcompat._src.base import dtypes
 from tfcompat._src.contrib.framework.variables import VariableDeviceChooser
 from tfcompat._src.contrib.tensor_forest import data_ops, kernels, tensor_forest_ops  # noqa: F401  (the operations)
 from tfcompat._src.contrib.tensor_forest.params import PARAMS
 from tfcompat._src.contrib.tensor_forest.splits import tree_message
 from tfcompat._src.contrib.tensor_forest.variables import fertile_stats_variable, tree_variable
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import control_dependencies, device
-from tfcompat._src.framework.sparse_tensor import SparseTensor
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import control_dependencies, device
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.sparse_tensor import SparseTensor
 from tfcompat._src.ops.array.fill import ones_like
 from tfcompat._src.ops.array.gather import gather
 from tfcompat._src.ops.array.join import concat, split, stack

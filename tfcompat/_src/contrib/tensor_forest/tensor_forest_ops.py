@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from tfcompat._src.contrib.tensor_forest.examples import invalid
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op, updates
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import HOST, NotDifferentiable, op, updates
 
 _MURMUR = 0xC6A4A7935BD1E995
 _SEED = 0xC70F6907

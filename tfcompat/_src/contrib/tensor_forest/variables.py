@@ -6,11 +6,11 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework import raw
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import add_to_collection, control_dependencies, executing_eagerly, name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import add_to_collection, control_dependencies, executing_eagerly, name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
 from tfcompat._src.train.saveable_object import SaveableObject, SaveSpec
 from tfcompat._src.train.tracking import TrackableResource
 from tfcompat._src.variables.resources import register_resource

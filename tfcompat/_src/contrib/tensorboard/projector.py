@@ -7,7 +7,7 @@ from typing import Any
 
 from google.protobuf import text_format
 
-from tfcompat._src.framework.export import export
+from tfcompat._src.base.export import export
 from tfcompat._src.platform import file_io
 from tfcompat._src.proto import pool
 

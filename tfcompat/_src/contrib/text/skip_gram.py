@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base import dtypes, errors
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.lookup.tables import HashTable
-from tfcompat._src.framework import dtypes, errors, raw
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import HOST, RANDOM, NotDifferentiable, op
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import HOST, RANDOM, NotDifferentiable, op
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.lookup.initializers import TextFileInitializer
 from tfcompat._src.lookup.static import InitializableLookupTableBase
+from tfcompat._src.nodes import raw
 from tfcompat._src.ops.array.shape import shape
 from tfcompat._src.ops.composed.masks import boolean_mask
 from tfcompat._src.ops.math.cast import cast

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph import Graph
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.graph import Graph
 from tfcompat._src.profiler.model_analyzer import profile
 from tfcompat._src.profiler.option_builder import ProfileOptionBuilder
 

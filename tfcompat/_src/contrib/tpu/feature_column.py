@@ -16,8 +16,8 @@ from tfcompat._src.feature_column.embedding import (
 from tfcompat._src.feature_column.sequence_feature_column import SequenceCategoricalColumn, _SequenceCategoricalColumn
 from tfcompat._src.feature_column.shared_embedding import _SharedEmbeddingColumn
 from tfcompat._src.feature_column.state import ScopeState
-from tfcompat._src.framework.scopes import get_collection_ref
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.scopes import get_collection_ref
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.array.shape import squeeze
 from tfcompat._src.variables.scope import get_variable_scope
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.tpu.feature_column import (
     _SUPPORTED_CATEGORICAL_COLUMNS_V2,
     _is_running_on_cpu,
@@ -15,7 +16,6 @@ from tfcompat._src.contrib.tpu.feature_column import (
 from tfcompat._src.feature_column.base import num_buckets_of
 from tfcompat._src.feature_column.embedding import EmbeddingColumn, check_embedding, embedding_initializer
 from tfcompat._src.feature_column.shared_embedding import SharedEmbeddingColumn, SharedEmbeddingColumnCreator
-from tfcompat._src.framework.export import export
 
 
 class _TPUEmbeddingColumnV2(_TPUBaseEmbeddingColumn, EmbeddingColumn):

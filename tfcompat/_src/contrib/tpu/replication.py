@@ -7,17 +7,19 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from tfcompat._src.base import nest
+from tfcompat._src.base.export import export
 from tfcompat._src.distribute.cross_device_ops import ReductionToOneDevice
 from tfcompat._src.distribute.extended import StrategyExtended
 from tfcompat._src.distribute.replica_threads import call_for_each_replica
 from tfcompat._src.distribute.values import PerReplica
-from tfcompat._src.framework import distribution_context, nest, raw
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import control_dependencies, get_default_graph, name_scope
-from tfcompat._src.framework.tensor import Tensor
 from tfcompat._src.gradients.custom_gradient import gradient_of_tensors
+from tfcompat._src.graph import distribution_context
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import control_dependencies, get_default_graph, name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.join import concat, split, stack
 from tfcompat._src.ops.control.groups import group
 from tfcompat._src.ops.math.scan import add_n

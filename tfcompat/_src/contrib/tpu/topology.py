@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework.export import export
+from tfcompat._src.base.export import export
 from tfcompat._src.platform import logging
 from tfcompat._src.proto import messages
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.tpu.replication import cross_replica_sum, get_tpu_context
-from tfcompat._src.framework import distribution_context
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import colocate_with
+from tfcompat._src.graph import distribution_context
+from tfcompat._src.graph.scopes import colocate_with
 from tfcompat._src.losses.losses import Reduction
 from tfcompat._src.platform import logging
 from tfcompat._src.train.optimizer import Optimizer

@@ -5,18 +5,18 @@ from __future__ import annotations
 from numbers import Integral
 from typing import Any
 
+from tfcompat._src.base import dtypes, errors
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.training.sequence_checks import is_multiple
 from tfcompat._src.contrib.training.sequence_queueing_state_saver import (
     NextQueuedSequenceBatch,
     SequenceQueueingStateSaver,
 )
-from tfcompat._src.framework import dtypes, errors
-from tfcompat._src.framework.convert import constant, convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import control_dependencies, name_scope
-from tfcompat._src.framework.sparse_tensor import SparseTensor, SparseTensorValue
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import control_dependencies, name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import constant, convert_to_tensor
+from tfcompat._src.nodes.sparse_tensor import SparseTensor, SparseTensorValue
 from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.ops.array.fill import fill
 from tfcompat._src.ops.array.join import concat, stack, tile

@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.graph.operation import Operation
 
 
 @export("contrib.training.RandomStrategy")

@@ -6,17 +6,17 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.session_like import SessionLike
+from tfcompat._src.base.export import export
+from tfcompat._src.base.session_like import SessionLike
 from tfcompat._src.platform import logging
 from tfcompat._src.summary.summary import merge_all
 from tfcompat._src.summary.writer import FileWriterCache
-from tfcompat._src.train import training_util
 from tfcompat._src.train.basic_session_run_hooks import FinalOpsHook
 from tfcompat._src.train.checkpoint_utils import checkpoints_iterator
 from tfcompat._src.train.evaluation import _get_or_create_eval_step, add_eval_step, run_until_stopped, tell_eval_step
 from tfcompat._src.train.monitored_session import ChiefSessionCreator, MonitoredSession
 from tfcompat._src.train.session_run_hook import SessionRunHook
+from tfcompat._src.variables import training_util
 from tfcompat._src.variables.assign import assign_add
 
 _TIME_FORMAT = "%Y-%m-%d-%H:%M:%S"

@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.registry import register_proto_function
+from tfcompat._src.base.export import export
+from tfcompat._src.base.registry import register_proto_function
 from tfcompat._src.platform.compat import as_bytes, as_str
 from tfcompat._src.proto import messages
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import convert_n_to_tensor_or_indexed_slices, convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import convert_n_to_tensor_or_indexed_slices, convert_to_tensor
 from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.ops.array.fill import zeros_like
 from tfcompat._src.ops.array.gather import gather, one_hot

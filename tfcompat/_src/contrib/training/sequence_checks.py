@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tfcompat._src.framework.constant_value import constant_value
-from tfcompat._src.framework.scopes import control_dependencies
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.graph.constant_value import constant_value
+from tfcompat._src.graph.scopes import control_dependencies
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.ops.array.shape import rank, shape, size
 from tfcompat._src.ops.control.cond import Assert

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.training.sequence_checks import (
     dimensions_checked,
     multiple_checked,
     rank_checked,
     shape_checked,
 )
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import colocate_with, control_dependencies, name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import colocate_with, control_dependencies, name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.ops.array.fill import ones
 from tfcompat._src.ops.array.gather import gather

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tfcompat._src.framework.convert import constant, convert_to_tensor
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import constant, convert_to_tensor
 from tfcompat._src.ops.control.cond import cond
 from tfcompat._src.ops.math.binary import div, multiply
 from tfcompat._src.ops.math.cast import cast

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.indexed_slices import IndexedSlices
-from tfcompat._src.framework.scopes import control_dependencies, get_collection, get_collection_ref, name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.graph.scopes import control_dependencies, get_collection, get_collection_ref, name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import convert_to_tensor
+from tfcompat._src.nodes.indexed_slices import IndexedSlices
 from tfcompat._src.ops.array.constant import check_numerics as checked_numerics
 from tfcompat._src.ops.control.groups import no_op, with_dependencies
 from tfcompat._src.ops.math.clip import clip_by_norm, global_norm
 from tfcompat._src.platform import logging
 from tfcompat._src.summary import summary
-from tfcompat._src.train import training_util
 from tfcompat._src.train.monitored_session import MonitoredTrainingSession
 from tfcompat._src.train.optimizer import Optimizer
+from tfcompat._src.variables import training_util
 from tfcompat._src.variables.collections import trainable_variables
 
 _USE_GLOBAL_STEP = 0

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.device import DeviceSpec
+from tfcompat._src.base.export import export
 from tfcompat._src.data import structure
 from tfcompat._src.data.dataset_v1 import DatasetV1Adapter
 from tfcompat._src.data.iterator import Iterator, flat_attrs, legacy_of
 from tfcompat._src.data.options import Options
 from tfcompat._src.data.remote_functions import HANDLE, generator_dataset, remote_function
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.convert import constant, convert_to_tensor
-from tfcompat._src.framework.device import DeviceSpec
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import control_dependencies
-from tfcompat._src.framework.scopes import device as on_device
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.scopes import control_dependencies
+from tfcompat._src.graph.scopes import device as on_device
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import constant, convert_to_tensor
 
 Apply = Callable[[Any], Any]
 

@@ -7,18 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.data import nest, structure
 from tfcompat._src.data.dataset import check_state, relaxed
 from tfcompat._src.data.dataset_spec import DatasetSpec
 from tfcompat._src.data.iterator import flat_attrs
 from tfcompat._src.data.structured_function import StructuredFunctionWrapper
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.convert import constant, convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import control_dependencies, name_scope
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
-from tfcompat._src.framework.tensor_spec import TensorSpec
+from tfcompat._src.graph.scopes import control_dependencies, name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import constant, convert_to_tensor
+from tfcompat._src.nodes.tensor_spec import TensorSpec
 from tfcompat._src.ops.array.search import where
 from tfcompat._src.ops.control.cond import Assert
 from tfcompat._src.ops.math.reduce import reduce_min

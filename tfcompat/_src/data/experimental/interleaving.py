@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
 from tfcompat._src.data import nest, structure
 from tfcompat._src.data.dataset import DatasetV2
 from tfcompat._src.data.dataset_v1 import DatasetV1Adapter
 from tfcompat._src.data.experimental.transformations import RandomDatasetV1
 from tfcompat._src.data.iterator import flat_attrs
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_spec import TensorSpec
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import convert_to_tensor
+from tfcompat._src.nodes.tensor_spec import TensorSpec
 
 
 def _DirectedInterleaveDataset(selector_input: Any, data_inputs: list) -> Any:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.data.iterator import GLOBAL_ITERATORS, SaveableIterator
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import get_default_graph
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.scopes import get_default_graph
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.runtime.run_context import RunContext
 from tfcompat._src.train.checkpoint_management import latest_checkpoint
 from tfcompat._src.train.saveable_object import SaveableObject

@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.data.dataset import number
 from tfcompat._src.data.iterator import flat_attrs
 from tfcompat._src.data.values import OUTPUTS, DatasetValue, Element, Next, Scope, dataset_of, dataset_op
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.sparse_tensor import SparseTensorSpec
-from tfcompat._src.framework.tensor_shape import TensorShape
-from tfcompat._src.framework.tensor_spec import TensorSpec
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.sparse_tensor import SparseTensorSpec
+from tfcompat._src.nodes.tensor_spec import TensorSpec
 from tfcompat._src.ops.parsing.example import Batch, check_defaults, dense_features, parse
 from tfcompat._src.ops.parsing.features import (
     FeatureLists,

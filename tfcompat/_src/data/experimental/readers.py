@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base import dtypes, errors
+from tfcompat._src.base.export import export
 from tfcompat._src.data.convert import optional_param_to_tensor
 from tfcompat._src.data.dataset import AUTOTUNE, DatasetV2, number
 from tfcompat._src.data.dataset_v1 import Dataset, DatasetV1Adapter
@@ -18,12 +20,12 @@ from tfcompat._src.data.iterator import flat_attrs
 from tfcompat._src.data.options import Options
 from tfcompat._src.data.reader_ops import contents
 from tfcompat._src.data.readers import TFRecordDatasetV1
-from tfcompat._src.framework import constant_value, dtypes, errors, raw
-from tfcompat._src.framework.convert import constant, convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import executing_eagerly
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_spec import TensorSpec
+from tfcompat._src.graph import constant_value
+from tfcompat._src.graph.scopes import executing_eagerly
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import constant, convert_to_tensor
+from tfcompat._src.nodes.tensor_spec import TensorSpec
 from tfcompat._src.ops.queues.readers import ReaderBase
 from tfcompat._src.platform import file_io
 

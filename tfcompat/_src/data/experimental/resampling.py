@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
 from tfcompat._src.data.dataset_v1 import Dataset
 from tfcompat._src.data.experimental.interleaving import sample_from_datasets_v1
 from tfcompat._src.data.experimental.transformations import scan, unbatch
-from tfcompat._src.framework import constant_value, dtypes
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph import constant_value
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.fill import fill
 from tfcompat._src.ops.array.gather import gather, one_hot
 from tfcompat._src.ops.array.join import tile

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
 from tfcompat._src.data import structure
 from tfcompat._src.data.dataset import batch_spec, number
 from tfcompat._src.data.dataset_v1 import DatasetV1Adapter
@@ -13,13 +15,12 @@ from tfcompat._src.data.random_seed import get_seed
 from tfcompat._src.data.readers import parallel_interleaved
 from tfcompat._src.data.scans import scanned, taken_while
 from tfcompat._src.data.structured_function import StructuredFunctionWrapper
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.convert import constant, convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.sparse_tensor import SparseTensorSpec
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_spec import TensorSpec
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import constant, convert_to_tensor
+from tfcompat._src.nodes.sparse_tensor import SparseTensorSpec
+from tfcompat._src.nodes.tensor_spec import TensorSpec
 
 INFINITE_CARDINALITY = export("data.experimental.INFINITE_CARDINALITY")(-1)
 UNKNOWN_CARDINALITY = export("data.experimental.UNKNOWN_CARDINALITY")(-2)

@@ -6,12 +6,12 @@ import importlib
 import os
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.distribute.cluster_resolver.cluster_resolver import (
     ClusterResolver,
     format_master_url,
     get_accelerator_devices,
 )
-from tfcompat._src.framework.export import export
 from tfcompat._src.train.cluster import ClusterSpec
 
 _GKE_ENDPOINTS = "KUBE_GOOGLE_CLOUD_TPU_ENDPOINTS"

@@ -6,8 +6,8 @@ import json
 import os
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.distribute.cluster_resolver.cluster_resolver import ClusterResolver, format_master_url
-from tfcompat._src.framework.export import export
 from tfcompat._src.train.cluster import ClusterSpec
 
 

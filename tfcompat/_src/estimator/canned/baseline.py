@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.estimator.canned.optimizers import get_optimizer_instance
 from tfcompat._src.estimator.canned.settings import model_fn_with
 from tfcompat._src.estimator.estimator import Estimator
 from tfcompat._src.estimator.heads.head import _binary_logistic_or_multi_class_head, _regression_head
 from tfcompat._src.feature_column.numeric import NumericColumn, _NumericColumn
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import control_dependencies
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.scopes import control_dependencies
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.losses.losses import Reduction
 from tfcompat._src.ops.array.fill import ones
 from tfcompat._src.ops.array.shape import shape
 from tfcompat._src.ops.composed.check_ops import assert_equal
 from tfcompat._src.ops.math.binary import multiply
-from tfcompat._src.train.training_util import get_global_step
 from tfcompat._src.variables.initializers import Zeros
 from tfcompat._src.variables.scope import get_variable, variable_scope
+from tfcompat._src.variables.training_util import get_global_step
 
 _LEARNING_RATE = 0.3
 

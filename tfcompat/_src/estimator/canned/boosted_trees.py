@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from tfcompat._src.base.export import export
 from tfcompat._src.estimator.estimator import Estimator
-from tfcompat._src.framework.export import export
 
 
 def _refuse(name: str) -> NoReturn:

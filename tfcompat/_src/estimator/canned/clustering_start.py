@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.scopes import control_dependencies
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes
+from tfcompat._src.graph.scopes import control_dependencies
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.shape import reshape, shape, squeeze
 from tfcompat._src.ops.composed.check_ops import assert_equal, assert_greater_equal, assert_positive

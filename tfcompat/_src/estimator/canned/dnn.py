@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.estimator.canned.optimizers import get_optimizer_instance
 from tfcompat._src.estimator.canned.settings import add_layer_summary, check_features, model_fn_with, partitioner_of
 from tfcompat._src.estimator.estimator import Estimator
@@ -12,8 +13,7 @@ from tfcompat._src.estimator.heads.head import _binary_logistic_or_multi_class_h
 from tfcompat._src.feature_column.base import is_feature_column_v2
 from tfcompat._src.feature_column.dense_features import DenseFeatures
 from tfcompat._src.feature_column.input_layer import InputLayer
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.layers.core import Dense, Dropout
 from tfcompat._src.layers.normalization import BatchNormalization
 from tfcompat._src.layers.scoped_layer import Layer

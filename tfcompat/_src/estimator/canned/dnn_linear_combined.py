@@ -6,23 +6,23 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
 from tfcompat._src.estimator.canned.dnn import dnn_logit_fn_builder
 from tfcompat._src.estimator.canned.linear import linear_logit_fn_builder
 from tfcompat._src.estimator.canned.optimizers import get_optimizer_instance
 from tfcompat._src.estimator.canned.settings import add_layer_summary, check_features, model_fn_with, partitioner_of
 from tfcompat._src.estimator.estimator import Estimator
 from tfcompat._src.estimator.heads.head import _binary_logistic_or_multi_class_head, _regression_head
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.scopes import control_dependencies, get_collection
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.scopes import control_dependencies, get_collection
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.losses.losses import Reduction
 from tfcompat._src.ops.control.groups import group
 from tfcompat._src.ops.nn.activation import relu
 from tfcompat._src.train.sync_replicas_optimizer import SyncReplicasOptimizer
-from tfcompat._src.train.training_util import get_global_step
 from tfcompat._src.variables.assign import assign_add
 from tfcompat._src.variables.scope import variable_scope
+from tfcompat._src.variables.training_util import get_global_step
 
 DNN_LEARNING_RATE = 0.001
 _LINEAR_LEARNING_RATE = 0.005

@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.base.session_like import SessionLike
 from tfcompat._src.estimator.canned import clustering
 from tfcompat._src.estimator.estimator import Estimator
 from tfcompat._src.estimator.model_fn import EstimatorSpec
 from tfcompat._src.feature_column.input_layer import input_layer
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.scopes import colocate_with, get_collection
-from tfcompat._src.framework.session_like import SessionLike
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.scopes import colocate_with, get_collection
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.metrics.mean import mean
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.control.groups import with_dependencies
@@ -28,8 +28,8 @@ from tfcompat._src.saved_model.model_utils.export_output import PredictOutput
 from tfcompat._src.saved_model.signature_constants import DEFAULT_SERVING_SIGNATURE_DEF_KEY
 from tfcompat._src.summary.summary import scalar
 from tfcompat._src.train.session_run_hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
-from tfcompat._src.train.training_util import get_global_step
 from tfcompat._src.variables.assign import assign_add
+from tfcompat._src.variables.training_util import get_global_step
 
 
 class LossRelativeChangeHook(SessionRunHook):

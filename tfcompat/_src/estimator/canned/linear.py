@@ -6,18 +6,18 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from tfcompat._src.base import dtypes, nest
+from tfcompat._src.base.export import export
 from tfcompat._src.estimator.canned.optimizers import get_optimizer_instance
 from tfcompat._src.estimator.canned.settings import check_features, model_fn_with, partitioner_of
 from tfcompat._src.estimator.estimator import Estimator
 from tfcompat._src.estimator.heads.head import _binary_logistic_or_multi_class_head, _regression_head
 from tfcompat._src.feature_column.base import is_feature_column_v2
 from tfcompat._src.feature_column.linear_model import LinearModel, _LinearModel
-from tfcompat._src.framework import dtypes, nest
-from tfcompat._src.framework.convert import constant
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.losses.losses import Reduction
+from tfcompat._src.nodes.convert import constant
 from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.ops.array.shape import size
 from tfcompat._src.ops.control.cond import cond

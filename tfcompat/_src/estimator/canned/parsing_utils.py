@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
 from tfcompat._src.feature_column.input_layer import make_parse_example_spec, make_parse_example_spec_v2
 from tfcompat._src.feature_column.numeric import NumericColumn, numeric_column
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.export import export
 from tfcompat._src.ops.parsing.features import FixedLenFeature
 
 _Spec = dict[str, Any]

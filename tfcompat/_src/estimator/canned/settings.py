@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.nn.zero_fraction import zero_fraction
 from tfcompat._src.summary.summary import histogram, scalar
 from tfcompat._src.variables.partitioners import min_max_variable_partitioner

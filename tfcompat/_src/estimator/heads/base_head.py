@@ -6,12 +6,12 @@ import abc
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.estimator.heads import checks, metrics
 from tfcompat._src.estimator.heads.keys import MetricKeys, keyed
 from tfcompat._src.estimator.model_fn import EstimatorSpec, _TPUEstimatorSpec
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras.metrics.metric import Mean, Metric
 from tfcompat._src.keras.optimizers.optimizer_v2 import OptimizerV2
 from tfcompat._src.keras.utils.losses_utils import ReductionV2, compute_weighted_loss, scale_loss_for_distribution

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from tfcompat._src.base import dtypes
 from tfcompat._src.estimator.util import fn_args
 from tfcompat._src.feature_column.inputs import _LazyBuilder
 from tfcompat._src.feature_column.numeric import NumericColumn, _NumericColumn, numeric_column
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.scopes import control_dependencies, name_scope
-from tfcompat._src.framework.sparse_tensor import SparseTensor, convert_to_tensor_or_sparse_tensor
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.scopes import control_dependencies, name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import convert_to_tensor
+from tfcompat._src.nodes.sparse_tensor import SparseTensor, convert_to_tensor_or_sparse_tensor
 from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.shape import expand_dims, shape

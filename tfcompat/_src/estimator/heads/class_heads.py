@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
 from tfcompat._src.estimator.heads import checks, outputs
 from tfcompat._src.estimator.heads.base_head import MEAN, OneHead, update_with_broadcast_weights, wanted_keys
 from tfcompat._src.estimator.heads.class_slices import class_key, of_class
 from tfcompat._src.estimator.heads.keys import MetricKeys, PredictionKeys
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import control_dependencies, name_scope
-from tfcompat._src.framework.sparse_tensor import SparseTensor
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.scopes import control_dependencies, name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras.metrics.confusion import AUC, Precision, Recall
 from tfcompat._src.keras.metrics.metric import Mean, Metric
 from tfcompat._src.keras.metrics.wrapped import Accuracy, BinaryAccuracy
 from tfcompat._src.losses.losses import Reduction, sigmoid_cross_entropy, sparse_softmax_cross_entropy
+from tfcompat._src.nodes.sparse_tensor import SparseTensor
 from tfcompat._src.ops.array.shape import expand_dims
 from tfcompat._src.ops.composed.weights_broadcast import broadcast_weights
 from tfcompat._src.ops.control.groups import no_op

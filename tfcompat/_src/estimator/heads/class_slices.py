@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfcompat._src.base import dtypes
 from tfcompat._src.estimator.heads.keys import MetricKeys
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.array.fill import ones, zeros
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.shape import rank

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.graph_collections import GraphKeys
 from tfcompat._src.estimator.heads import checks, metrics, outputs
 from tfcompat._src.estimator.heads.keys import MetricKeys, PredictionKeys, keyed
 from tfcompat._src.estimator.model_fn import EstimatorSpec, _TPUEstimatorSpec
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import get_collection, name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import get_collection, name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.losses.losses import (
     Reduction,
     compute_weighted_loss,
@@ -21,6 +20,7 @@ from tfcompat._src.losses.losses import (
     sparse_softmax_cross_entropy,
 )  # fmt: skip
 from tfcompat._src.metrics.mean import accuracy, mean
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.fill import ones_like
 from tfcompat._src.ops.array.shape import expand_dims
 from tfcompat._src.ops.control.groups import group
@@ -31,7 +31,7 @@ from tfcompat._src.ops.nn.loss import sigmoid_cross_entropy_with_logits
 from tfcompat._src.ops.nn.softmax import softmax
 from tfcompat._src.saved_model.model_utils.mode_keys import EstimatorModeKeys as ModeKeys
 from tfcompat._src.summary.summary import scalar
-from tfcompat._src.train.training_util import get_global_step
+from tfcompat._src.variables.training_util import get_global_step
 
 
 class LossSpec(NamedTuple):

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from tfcompat._src.estimator.heads.keys import DEFAULT_SERVING_KEY, PREDICT_SERVING_KEY
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.fill import ones_like, zeros_like
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.shape import shape

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from tfcompat._src.estimator.heads.keys import MetricKeys
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor_like import is_dense_tensor_like
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor_like import is_dense_tensor_like
 from tfcompat._src.metrics.counts import precision, recall
 from tfcompat._src.metrics.mean import accuracy, mean
 from tfcompat._src.metrics.thresholds import auc, precision_at_thresholds, recall_at_thresholds

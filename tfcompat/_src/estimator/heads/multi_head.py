@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.estimator.heads import joined
 from tfcompat._src.estimator.heads.base_head import (
     Head,
@@ -13,9 +14,8 @@ from tfcompat._src.estimator.heads.base_head import (
 )  # fmt: skip
 from tfcompat._src.estimator.heads.keys import MetricKeys, keyed
 from tfcompat._src.estimator.model_fn import EstimatorSpec
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras.metrics.metric import Mean, Metric
 from tfcompat._src.ops.math.binary import multiply
 from tfcompat._src.ops.math.scan import add_n

@@ -11,7 +11,7 @@ from tfcompat._src.estimator.heads.keys import (
     REGRESS_SERVING_KEY,
     PredictionKeys,
 )  # fmt: skip
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.lookup.vocabulary import index_table_from_tensor, index_to_string_table_from_tensor
 from tfcompat._src.ops.array.fill import zeros_like
 from tfcompat._src.ops.array.join import concat, tile

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.estimator.heads import checks, outputs
 from tfcompat._src.estimator.heads.base_head import MEAN, OneHead, update_with_broadcast_weights
 from tfcompat._src.estimator.heads.keys import MetricKeys, PredictionKeys
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras.metrics.metric import Mean, Metric
 from tfcompat._src.losses.losses import Reduction, mean_squared_error
 from tfcompat._src.ops.math.cast import to_float

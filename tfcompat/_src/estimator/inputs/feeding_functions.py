@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base import dtypes, errors
 from tfcompat._src.estimator.inputs.feeding_queue_runner import _FeedingQueueRunner
-from tfcompat._src.framework import dtypes, errors
-from tfcompat._src.framework.scopes import name_scope
+from tfcompat._src.graph.scopes import name_scope
 from tfcompat._src.ops.array.constant import placeholder
 from tfcompat._src.ops.math.binary import maximum
 from tfcompat._src.ops.math.cast import cast

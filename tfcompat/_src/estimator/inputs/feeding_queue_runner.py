@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from tfcompat._src.framework import errors
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.session_like import SessionLike
+from tfcompat._src.base import errors
+from tfcompat._src.base.export import export
+from tfcompat._src.base.session_like import SessionLike
 from tfcompat._src.train.queue_runner import QueueRunner
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base.export import export
 from tfcompat._src.estimator.inputs import feeding_functions
-from tfcompat._src.framework.export import export
 
 _TARGET_KEY = "__target_key__"
 _DIRECT_KEY = "__direct_np_input__"

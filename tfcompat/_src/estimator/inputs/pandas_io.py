@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base.export import export
 from tfcompat._src.estimator.inputs import feeding_functions
 from tfcompat._src.estimator.inputs.feeding_functions import HAS_PANDAS, pd
 from tfcompat._src.estimator.inputs.numpy_io import require_shuffle
-from tfcompat._src.framework.export import export
 
 
 def _get_unique_target_key(features: Any, target_column_name: str) -> str:

@@ -6,10 +6,10 @@ import collections
 from collections.abc import Iterable
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.feature_column.embedding import EmbeddingColumn, _EmbeddingColumn
 from tfcompat._src.feature_column.numeric import NumericColumn, _NumericColumn
 from tfcompat._src.feature_column.shared_embedding import SharedEmbeddingColumn, _SharedEmbeddingColumn
-from tfcompat._src.framework.export import export
 
 _COLUMNS = (NumericColumn, _NumericColumn, EmbeddingColumn, _EmbeddingColumn, SharedEmbeddingColumn, _SharedEmbeddingColumn)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from tfcompat._src.base.export import export
+from tfcompat._src.base.session_like import SessionLike
 from tfcompat._src.estimator.model_fn import EstimatorSpec, _TPUEstimatorSpec
 from tfcompat._src.estimator.util import fn_args
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.session_like import SessionLike
 from tfcompat._src.platform import logging
 from tfcompat._src.proto.messages import Summary
 from tfcompat._src.summary.summary_writers import flush, summary_writer_initializer_op

@@ -6,9 +6,9 @@ import json
 import os
 from typing import Any, NamedTuple
 
+from tfcompat._src.base.export import export
 from tfcompat._src.estimator import run_config
 from tfcompat._src.estimator.tpu import util
-from tfcompat._src.framework.export import export
 from tfcompat._src.platform import logging
 from tfcompat._src.proto.messages import ConfigProto
 

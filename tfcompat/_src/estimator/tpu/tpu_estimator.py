@@ -9,21 +9,21 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
 from tfcompat._src.estimator.estimator import Estimator
 from tfcompat._src.estimator.model_fn import EstimatorSpec, _TPUEstimatorSpec, verify_model_fn_args
 from tfcompat._src.estimator.tpu import tpu_config, tpu_context, util
 from tfcompat._src.estimator.tpu.host_call import ExamplesPerSecondHook
 from tfcompat._src.estimator.util import call_with_known, fn_args
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.scopes import device, get_default_graph
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.scopes import device, get_default_graph
 from tfcompat._src.platform import logging
 from tfcompat._src.saved_model.model_utils.mode_keys import EstimatorModeKeys as ModeKeys
-from tfcompat._src.train.training_util import get_global_step
 from tfcompat._src.variables.initializers import Zeros
 from tfcompat._src.variables.scope import get_variable
+from tfcompat._src.variables.training_util import get_global_step
 
 _BATCH_SIZE_KEY = "batch_size"
 _CTX_KEY = "context"

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework.convert import constant
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras.backend.config import checked_data_format
 from tfcompat._src.keras.backend.math import reduce_prod
 from tfcompat._src.keras.backend.values import int_shape, is_sparse, ndim, to_dense
+from tfcompat._src.nodes.convert import constant
 from tfcompat._src.ops.array import gather as gathers
 from tfcompat._src.ops.array import join, reorder
 from tfcompat._src.ops.array import shape as shapes

@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras.backend.arrays import batch_dot, concatenate, permute_dimensions, reshape, temporal_padding
 from tfcompat._src.keras.backend.config import checked_data_format
 from tfcompat._src.keras.backend.session import _has_nchw_support

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.sparse_tensor import SparseTensor
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras.backend.arrays import concatenate, reverse
 from tfcompat._src.keras.backend.config import epsilon
+from tfcompat._src.nodes.sparse_tensor import SparseTensor
 from tfcompat._src.ops.array.fill import fill
 from tfcompat._src.ops.array.join import stack, tile
 from tfcompat._src.ops.array.reorder import transpose

@@ -10,26 +10,26 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import dtypes, nest, tf2
-from tfcompat._src.framework.composite_tensor import CompositeTensor
-from tfcompat._src.framework.constant_value import constant_value
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.function_body import FuncGraph, spec_of
-from tfcompat._src.framework.scopes import (
+from tfcompat._src.base import dtypes, nest, tf2
+from tfcompat._src.base.composite_tensor import CompositeTensor
+from tfcompat._src.base.export import export
+from tfcompat._src.base.session_like import SessionLike
+from tfcompat._src.function import eager_call
+from tfcompat._src.function.tracing import Traced
+from tfcompat._src.gradients.gradients import gradients as graph_gradients
+from tfcompat._src.graph.constant_value import constant_value
+from tfcompat._src.graph.scopes import (
     control_dependencies,
     executing_eagerly_outside_functions,
     get_default_graph,
     init_scope,
 )
-from tfcompat._src.framework.session_like import SessionLike
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_like import is_tensor
-from tfcompat._src.function import eager_call
-from tfcompat._src.function.tracing import Traced
-from tfcompat._src.gradients.gradients import gradients as graph_gradients
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.graph.tensor_like import is_tensor
 from tfcompat._src.keras.backend.session import get_graph, get_session, learning_phase
 from tfcompat._src.keras.backend.values import cast_variables_to_tensor, ndim
+from tfcompat._src.nodes.convert import convert_to_tensor
+from tfcompat._src.nodes.function_body import FuncGraph, spec_of
 from tfcompat._src.ops.array import constant as array_constants
 from tfcompat._src.ops.array.fill import ones_like
 from tfcompat._src.ops.array.join import concat, tile

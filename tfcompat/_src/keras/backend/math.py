@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import constant
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras.backend.config import floatx
+from tfcompat._src.nodes.convert import constant
 from tfcompat._src.ops.math import binary, compare, reduce, scan, unary
 from tfcompat._src.ops.math.cast import cast as cast_to
 from tfcompat._src.ops.math.clip import clip_by_value

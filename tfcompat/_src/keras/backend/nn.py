@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework.convert import constant, convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras.backend.config import epsilon, floatx
 from tfcompat._src.keras.backend.session import _has_nchw_support
 from tfcompat._src.keras.backend.values import ndim, ones_like, zeros_like
+from tfcompat._src.nodes.convert import constant, convert_to_tensor
 from tfcompat._src.ops.array import fill
 from tfcompat._src.ops.array.join import stack
 from tfcompat._src.ops.array.reorder import transpose

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework import dtypes, nest
-from tfcompat._src.framework.convert import constant
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes, nest
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import constant
 from tfcompat._src.ops.array.fill import zeros_like
 from tfcompat._src.ops.array.join import stack, tile, unstack
 from tfcompat._src.ops.array.reorder import reverse, transpose

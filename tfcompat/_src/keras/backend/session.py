@@ -11,16 +11,15 @@ import weakref
 from collections.abc import Container, Iterator
 from typing import Any
 
-from tfcompat._src.framework import device_scope, nest
-from tfcompat._src.framework.composite_tensor import CompositeTensor
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.device import DeviceSpecV1
-from tfcompat._src.framework.distribution_context import strategy_in_use
-from tfcompat._src.framework.eager_tensor import EagerTensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.function_body import FuncGraph
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.scopes import (
+from tfcompat._src.base import nest
+from tfcompat._src.base.composite_tensor import CompositeTensor
+from tfcompat._src.base.device import DeviceSpecV1
+from tfcompat._src.base.export import export
+from tfcompat._src.graph import device_scope
+from tfcompat._src.graph.distribution_context import strategy_in_use
+from tfcompat._src.graph.eager_tensor import EagerTensor
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.scopes import (
     executing_eagerly,
     get_default_graph,
     graph_from_inputs,
@@ -28,7 +27,9 @@ from tfcompat._src.framework.scopes import (
     name_scope,
     reset_default_graph,
 )
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import convert_to_tensor
+from tfcompat._src.nodes.function_body import FuncGraph
 from tfcompat._src.ops.array.constant import placeholder_with_default
 from tfcompat._src.runtime.config import session_config
 from tfcompat._src.runtime.session import BaseSession, Session, get_default_session

@@ -7,23 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import dtypes, nest
-from tfcompat._src.framework.composite_tensor import CompositeTensor
-from tfcompat._src.framework.convert import constant as make_constant
-from tfcompat._src.framework.eager_tensor import EagerTensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import (
+from tfcompat._src.base import dtypes, nest
+from tfcompat._src.base.composite_tensor import CompositeTensor
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.graph.eager_tensor import EagerTensor
+from tfcompat._src.graph.scopes import (
     executing_eagerly,
     executing_eagerly_outside_functions,
     get_default_graph,
     init_scope,
 )
-from tfcompat._src.framework.sparse_tensor import SparseTensor
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_like import is_tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.graph.tensor_like import is_tensor
 from tfcompat._src.keras.backend.config import floatx
 from tfcompat._src.keras.backend.session import get_graph, get_session, track_variable
+from tfcompat._src.nodes.convert import constant as make_constant
+from tfcompat._src.nodes.sparse_tensor import SparseTensor
 from tfcompat._src.ops.array import constant as array_constants
 from tfcompat._src.ops.array import fill
 from tfcompat._src.ops.array.shape import shape as shape_of

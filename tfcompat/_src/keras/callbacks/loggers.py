@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework.export import export
+from tfcompat._src.base.export import export
 from tfcompat._src.keras.callbacks.base import Callback, CallbackList
 from tfcompat._src.keras.utils.io_utils import optional_module
-from tfcompat._src.keras.utils.mode_keys import ModeKeys
 from tfcompat._src.keras.utils.progbar import Progbar
 from tfcompat._src.platform import logging
+from tfcompat._src.saved_model.model_utils.keras_mode_keys import ModeKeys
 
 
 @export("keras.callbacks.BaseLogger")

@@ -8,16 +8,16 @@ from typing import Any
 import jax
 import numpy as np
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.indexed_slices import IndexedSlices
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras.backend.config import image_data_format
 from tfcompat._src.keras.backend.session import get_graph, get_session, learning_phase
 from tfcompat._src.keras.backend.values import int_shape
 from tfcompat._src.keras.callbacks.base import Callback
 from tfcompat._src.keras.engine.training_data import standardize_input_data
 from tfcompat._src.keras.utils.io_utils import optional_module
+from tfcompat._src.nodes.indexed_slices import IndexedSlices
 from tfcompat._src.ops.array.constant import placeholder
 from tfcompat._src.ops.array.fill import zeros
 from tfcompat._src.ops.array.reorder import transpose

@@ -10,22 +10,18 @@ from typing import Any
 import numpy as np
 
 from tfcompat._src.autograph.api import in_context
-from tfcompat._src.framework import dtypes, errors, nest
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.function_body import FuncGraph
-from tfcompat._src.framework.scopes import (
+from tfcompat._src.base import dtypes, errors, nest
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.base.trackable import no_automatic_dependency_tracking
+from tfcompat._src.graph.scopes import (
     executing_eagerly,
     executing_eagerly_outside_functions,
     get_default_graph,
     init_scope,
     name_scope,
 )
-from tfcompat._src.framework.sparse_tensor import SparseTensor
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
-from tfcompat._src.framework.tensor_spec import TensorSpec
-from tfcompat._src.framework.trackable import no_automatic_dependency_tracking
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras.backend.session import (
     are_all_symbolic,
     get_graph,
@@ -48,6 +44,10 @@ from tfcompat._src.keras.utils.generic_utils import (
     to_snake_case,
     validate_kwargs,
 )
+from tfcompat._src.nodes.convert import convert_to_tensor
+from tfcompat._src.nodes.function_body import FuncGraph
+from tfcompat._src.nodes.sparse_tensor import SparseTensor
+from tfcompat._src.nodes.tensor_spec import TensorSpec
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.ragged.tensor import RaggedTensor
 from tfcompat._src.platform import logging

@@ -10,15 +10,15 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from tfcompat._src.framework import dtypes, nest, tf2
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import (
+from tfcompat._src.base import dtypes, nest, tf2
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import (
     executing_eagerly,
     executing_eagerly_outside_functions,
     get_default_graph,
     init_scope,
 )
-from tfcompat._src.framework.tensor_shape import TensorShape
 from tfcompat._src.keras.backend.config import floatx
 from tfcompat._src.keras.backend.session import is_keras_graph
 from tfcompat._src.keras.engine import registry

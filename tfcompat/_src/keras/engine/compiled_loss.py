@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework import nest
-from tfcompat._src.framework.scopes import executing_eagerly, name_scope
-from tfcompat._src.framework.trackable import no_automatic_dependency_tracking
+from tfcompat._src.base import nest
+from tfcompat._src.base.trackable import no_automatic_dependency_tracking
+from tfcompat._src.graph.scopes import executing_eagerly, name_scope
 from tfcompat._src.keras.backend.function import function
 from tfcompat._src.keras.backend.session import symbolic_learning_phase
 from tfcompat._src.keras.engine.eager_step import make_step
@@ -20,9 +20,9 @@ from tfcompat._src.keras.engine.training_endpoint import (
 )
 from tfcompat._src.keras.metrics.metric import Mean
 from tfcompat._src.keras.utils import losses_utils
-from tfcompat._src.keras.utils.mode_keys import ModeKeys
 from tfcompat._src.ops.math.scan import add_n
 from tfcompat._src.platform import logging
+from tfcompat._src.saved_model.model_utils.keras_mode_keys import ModeKeys
 from tfcompat._src.train.trackable_layers import layers_below
 
 

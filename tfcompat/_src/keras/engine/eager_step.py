@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework import nest
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import nest
 from tfcompat._src.function.def_function import defun
 from tfcompat._src.gradients.tape import GradientTape
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras.backend.session import eager_learning_phase_scope
 from tfcompat._src.keras.engine import training_data
 from tfcompat._src.keras.engine.training_datasets import numpy_of
 from tfcompat._src.keras.engine.training_endpoint import call_metric_function
 from tfcompat._src.keras.optimizers.loss_scale_optimizer import LossScaleOptimizer
 from tfcompat._src.keras.utils import losses_utils
-from tfcompat._src.keras.utils.mode_keys import ModeKeys
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.math.scan import add_n
 from tfcompat._src.platform import logging
+from tfcompat._src.saved_model.model_utils.keras_mode_keys import ModeKeys
 
 
 def make_step(model: Any, mode: str) -> Callable[[Any, Any, Any], list[Any]]:

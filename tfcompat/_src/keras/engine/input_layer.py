@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.sparse_tensor import SparseTensor
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras.backend.config import floatx
 from tfcompat._src.keras.backend.session import get_uid
 from tfcompat._src.keras.backend.values import placeholder
 from tfcompat._src.keras.engine import op_layer
 from tfcompat._src.keras.engine.node import KerasHistory, Node
+from tfcompat._src.nodes.sparse_tensor import SparseTensor
 from tfcompat._src.ops.ragged.tensor import RaggedTensor
 from tfcompat._src.variables.variable import Variable
 

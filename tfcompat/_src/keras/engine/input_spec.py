@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework import dtypes, nest
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.base import dtypes, nest
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
 
 
 @export("layers.InputSpec", "keras.layers.InputSpec")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 from typing import Any
 
-from tfcompat._src.framework import nest
+from tfcompat._src.base import nest
 from tfcompat._src.keras.engine.node import Node
 from tfcompat._src.keras.engine.op_layer import create_keras_history
 

@@ -6,11 +6,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework import nest
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import executing_eagerly_outside_functions, init_scope, name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import nest
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import executing_eagerly_outside_functions, init_scope, name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras.backend.config import floatx
 from tfcompat._src.keras.backend.session import is_symbolic_tensor
 from tfcompat._src.keras.engine.base_layer_utils import (
@@ -22,6 +21,7 @@ from tfcompat._src.keras.engine.base_layer_utils import (
     reachable,
     require_no_branch,
 )
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.shape import shape as shape_of
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.train.trackable_layers import layers_below

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework import nest
-from tfcompat._src.framework.scopes import name_scope
+from tfcompat._src.base import nest
+from tfcompat._src.graph.scopes import name_scope
 from tfcompat._src.keras.engine.node import KerasHistory, Node
 from tfcompat._src.ops.array.constant import identity
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import dtypes, nest
+from tfcompat._src.base import dtypes, nest
 from tfcompat._src.keras import constraints, initializers, regularizers
 from tfcompat._src.keras.backend.config import floatx
 from tfcompat._src.keras.backend.session import track_variable

@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base import nest
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.base.trackable import no_automatic_dependency_tracking
 from tfcompat._src.data import structure
-from tfcompat._src.framework import nest
-from tfcompat._src.framework.scopes import executing_eagerly, executing_eagerly_outside_functions
-from tfcompat._src.framework.tensor_shape import TensorShape
-from tfcompat._src.framework.tensor_spec import TensorSpec
-from tfcompat._src.framework.trackable import no_automatic_dependency_tracking
+from tfcompat._src.graph.scopes import executing_eagerly, executing_eagerly_outside_functions
 from tfcompat._src.keras.backend.session import learning_phase
 from tfcompat._src.keras.backend.values import is_placeholder
 from tfcompat._src.keras.engine import training_data, training_datasets, training_endpoint
@@ -20,6 +19,7 @@ from tfcompat._src.keras.engine.node import int_shape
 from tfcompat._src.keras.engine.training_data import has_tensors
 from tfcompat._src.keras.utils.generic_utils import to_list
 from tfcompat._src.keras.utils.sequences import is_generator_or_sequence
+from tfcompat._src.nodes.tensor_spec import TensorSpec
 
 
 class ModelData(CompiledLoss):

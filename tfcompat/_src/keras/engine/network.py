@@ -6,12 +6,11 @@ import contextlib
 import json
 from typing import Any
 
-from tfcompat._src.framework import errors, nest
-from tfcompat._src.framework.function_body import FuncGraph
-from tfcompat._src.framework.scopes import executing_eagerly, get_default_graph
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
-from tfcompat._src.framework.trackable import no_automatic_dependency_tracking
+from tfcompat._src.base import errors, nest
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.base.trackable import no_automatic_dependency_tracking
+from tfcompat._src.graph.scopes import executing_eagerly, get_default_graph
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras.backend.config import backend
 from tfcompat._src.keras.backend.session import graph_state
 from tfcompat._src.keras.engine import base_layer_utils, registry
@@ -22,6 +21,7 @@ from tfcompat._src.keras.engine.node import Node
 from tfcompat._src.keras.engine.op_layer import AddLoss, AddMetric, create_keras_history
 from tfcompat._src.keras.utils.generic_utils import get_json_type, validate_kwargs
 from tfcompat._src.keras.utils.layer_utils import print_summary
+from tfcompat._src.nodes.function_body import FuncGraph
 from tfcompat._src.platform import logging
 from tfcompat._src.train.trackable_data_structures import TrackableDataStructure
 from tfcompat._src.train.trackable_layers import (

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import nest
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import nest
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras.backend.values import get_value
 from tfcompat._src.keras.engine import registry
 from tfcompat._src.keras.engine.layer_graph import node_key

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from tfcompat._src.framework import nest
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import nest
+from tfcompat._src.graph.tensor import Tensor
 
 
 class KerasHistory(NamedTuple):

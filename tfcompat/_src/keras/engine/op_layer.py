@@ -7,16 +7,17 @@ from typing import Any
 import numpy as np
 from google.protobuf import json_format
 
-from tfcompat._src.framework import attr_values, nest, op_spec
-from tfcompat._src.framework.constant_value import constant_value
-from tfcompat._src.framework.convert import constant
-from tfcompat._src.framework.scopes import init_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import nest
+from tfcompat._src.graph import attr_values, op_spec
+from tfcompat._src.graph.constant_value import constant_value
+from tfcompat._src.graph.scopes import init_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras.backend.function import function
 from tfcompat._src.keras.backend.values import get_value
 from tfcompat._src.keras.engine import registry
 from tfcompat._src.keras.engine.base_layer import Layer
 from tfcompat._src.keras.engine.base_layer_utils import uses_keras_history
+from tfcompat._src.nodes.convert import constant
 from tfcompat._src.proto import messages
 
 _PREFIX = "tf_op_layer_"

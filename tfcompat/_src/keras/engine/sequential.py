@@ -5,9 +5,9 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from tfcompat._src.framework import nest
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.trackable import no_automatic_dependency_tracking
+from tfcompat._src.base import nest
+from tfcompat._src.base.export import export
+from tfcompat._src.base.trackable import no_automatic_dependency_tracking
 from tfcompat._src.keras.engine import base_layer_utils, registry
 from tfcompat._src.keras.engine.base_layer import Layer
 from tfcompat._src.keras.engine.input_layer import Input, InputLayer

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tfcompat._src.framework import nest
-from tfcompat._src.framework.distribution_context import strategy_in_use
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import executing_eagerly, executing_eagerly_outside_functions
-from tfcompat._src.framework.trackable import Trackable, no_automatic_dependency_tracking
+from tfcompat._src.base import nest
+from tfcompat._src.base.export import export
+from tfcompat._src.base.trackable import Trackable, no_automatic_dependency_tracking
+from tfcompat._src.graph.distribution_context import strategy_in_use
+from tfcompat._src.graph.scopes import executing_eagerly, executing_eagerly_outside_functions
 from tfcompat._src.keras.engine import (
     registry,
     training_data,
@@ -27,9 +27,9 @@ from tfcompat._src.keras.optimizers import identifiers as optimizers
 from tfcompat._src.keras.optimizers.loss_scale_optimizer import LossScaleOptimizer
 from tfcompat._src.keras.optimizers.optimizer_v2 import OptimizerV2
 from tfcompat._src.keras.utils.generic_utils import get_json_type
-from tfcompat._src.keras.utils.mode_keys import ModeKeys
 from tfcompat._src.keras.utils.sequences import is_generator_or_sequence
 from tfcompat._src.platform import logging
+from tfcompat._src.saved_model.model_utils.keras_mode_keys import ModeKeys
 
 
 @export("keras.models.Model", "keras.Model")

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import dtypes, nest
-from tfcompat._src.framework.composite_tensor import CompositeTensor
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.sparse_tensor import SparseTensor, SparseTensorValue
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_spec import TensorSpec
+from tfcompat._src.base import dtypes, nest
+from tfcompat._src.base.composite_tensor import CompositeTensor
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras import losses
 from tfcompat._src.keras.backend.config import floatx
 from tfcompat._src.keras.backend.values import placeholder
 from tfcompat._src.keras.utils import generic_utils
+from tfcompat._src.nodes.convert import convert_to_tensor
+from tfcompat._src.nodes.sparse_tensor import SparseTensor, SparseTensorValue
+from tfcompat._src.nodes.tensor_spec import TensorSpec
 from tfcompat._src.ops.array.shape import expand_dims
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.ragged.value import RaggedTensorValue

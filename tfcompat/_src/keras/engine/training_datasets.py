@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from tfcompat._src.base import errors, nest
 from tfcompat._src.data.dataset import DatasetV2
 from tfcompat._src.data.dataset_v1 import as_v1
 from tfcompat._src.data.experimental.transformations import INFINITE_CARDINALITY, cardinality
 from tfcompat._src.data.iterator import Iterator
-from tfcompat._src.framework import errors, nest
-from tfcompat._src.framework.eager_tensor import EagerTensor
-from tfcompat._src.framework.scopes import executing_eagerly
+from tfcompat._src.graph.eager_tensor import EagerTensor
+from tfcompat._src.graph.scopes import executing_eagerly
 from tfcompat._src.keras.backend.session import get_session
 from tfcompat._src.keras.backend.values import get_value
 from tfcompat._src.platform import logging

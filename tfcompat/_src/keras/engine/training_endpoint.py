@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tfcompat._src.framework.convert import constant
 from tfcompat._src.keras import losses
 from tfcompat._src.keras.backend.config import floatx, image_data_format
 from tfcompat._src.keras.backend.values import is_placeholder, is_sparse, placeholder
@@ -14,6 +13,7 @@ from tfcompat._src.keras.engine.node import int_shape
 from tfcompat._src.keras.metrics import identifiers as metrics
 from tfcompat._src.keras.metrics.metric import MeanMetricWrapper, Metric
 from tfcompat._src.keras.utils import generic_utils, losses_utils
+from tfcompat._src.nodes.convert import constant
 from tfcompat._src.ops.array.constant import placeholder_with_default
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.platform import logging

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tfcompat._src.framework import errors, nest
+from tfcompat._src.base import errors, nest
 from tfcompat._src.keras.callbacks.base import make_logs
 from tfcompat._src.keras.callbacks.loggers import ProgbarLogger, configure_callbacks, set_callback_parameters
 from tfcompat._src.keras.engine.training_data import is_composite, should_run_validation
 from tfcompat._src.keras.engine.training_sources import Batch
 from tfcompat._src.keras.utils.generic_utils import to_list
-from tfcompat._src.keras.utils.mode_keys import ModeKeys
+from tfcompat._src.saved_model.model_utils.keras_mode_keys import ModeKeys
 
 # ---- results of an epoch ----
 

@@ -10,13 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tfcompat._src.framework import errors, nest
-from tfcompat._src.framework.scopes import executing_eagerly
+from tfcompat._src.base import errors, nest
+from tfcompat._src.graph.scopes import executing_eagerly
 from tfcompat._src.keras.backend.values import is_sparse
 from tfcompat._src.keras.engine.training_data import ModelInputs, batch_shuffle, check_num_samples
 from tfcompat._src.keras.engine.training_datasets import infer_steps_for_dataset, initialize, iterator_of
 from tfcompat._src.keras.utils.generic_utils import make_batches, slice_arrays
-from tfcompat._src.keras.utils.mode_keys import ModeKeys
 from tfcompat._src.keras.utils.sequences import (
     GeneratorEnqueuer,
     OrderedEnqueuer,
@@ -24,6 +23,7 @@ from tfcompat._src.keras.utils.sequences import (
     iter_sequence_infinite,
 )
 from tfcompat._src.platform import logging
+from tfcompat._src.saved_model.model_utils.keras_mode_keys import ModeKeys
 
 
 class Batch(NamedTuple):

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras import activations, constraints, initializers, regularizers
 from tfcompat._src.keras.backend.arrays import concatenate
 from tfcompat._src.keras.backend.conv import bias_add, conv2d

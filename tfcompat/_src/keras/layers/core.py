@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.sparse_tensor import SparseTensor
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras import activations, constraints, initializers, regularizers
 from tfcompat._src.keras.backend.arrays import repeat
 from tfcompat._src.keras.backend.config import image_data_format
@@ -21,6 +19,9 @@ from tfcompat._src.keras.engine.input_spec import InputSpec
 from tfcompat._src.keras.layers.elementwise import ElementwiseLayer
 from tfcompat._src.keras.utils.conv_utils import normalize_data_format
 from tfcompat._src.keras.utils.smart_cond import smart_cond
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import convert_to_tensor
+from tfcompat._src.nodes.sparse_tensor import SparseTensor
 from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.ops.array.reorder import transpose
 from tfcompat._src.ops.array.shape import reshape, squeeze

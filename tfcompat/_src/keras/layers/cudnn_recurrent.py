@@ -5,16 +5,16 @@ from __future__ import annotations
 import types
 from typing import Any
 
-from tfcompat._src.framework import raw
-from tfcompat._src.framework.convert import constant
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras import constraints, initializers, regularizers
 from tfcompat._src.keras.backend.arrays import reverse
 from tfcompat._src.keras.engine.base_layer import Layer
 from tfcompat._src.keras.engine.input_spec import InputSpec
 from tfcompat._src.keras.layers.rnn import RNN
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import constant
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.reorder import transpose
 from tfcompat._src.ops.array.shape import expand_dims, reshape

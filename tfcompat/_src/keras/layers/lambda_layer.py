@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import dtypes, nest
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.base import dtypes, nest
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.graph.graph import Graph
 from tfcompat._src.keras.backend.config import floatx
 from tfcompat._src.keras.backend.session import track_variable
 from tfcompat._src.keras.engine.base_layer import Layer

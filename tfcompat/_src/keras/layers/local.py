@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import raw
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras import activations, constraints, initializers, regularizers
 from tfcompat._src.keras.backend.conv import bias_add, local_conv
 from tfcompat._src.keras.backend.values import ndim
 from tfcompat._src.keras.engine.base_layer import Layer
 from tfcompat._src.keras.engine.input_spec import InputSpec
 from tfcompat._src.keras.utils import conv_utils
+from tfcompat._src.nodes import raw
 from tfcompat._src.ops.array.reorder import transpose
 from tfcompat._src.ops.array.shape import reshape
 from tfcompat._src.ops.array.shape import shape as shape_of

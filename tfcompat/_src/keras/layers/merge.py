@@ -6,9 +6,9 @@ import functools
 import operator
 from typing import Any
 
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras.backend.arrays import batch_dot
 from tfcompat._src.keras.backend.arrays import concatenate as concatenated
 from tfcompat._src.keras.backend.math import reduce_all

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework.export import export
+from tfcompat._src.base.export import export
 from tfcompat._src.keras.backend import nn
 from tfcompat._src.keras.backend.config import floatx
 from tfcompat._src.keras.backend.function import in_train_phase

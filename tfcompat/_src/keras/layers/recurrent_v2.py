@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework.convert import constant
-from tfcompat._src.framework.dtypes import float32
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import device
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base.dtypes import float32
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.scopes import device
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras.engine.input_spec import InputSpec
 from tfcompat._src.keras.layers import recurrent, rnn_cells
+from tfcompat._src.nodes.convert import constant
 
 _RUNTIME_UNKNOWN, _RUNTIME_CPU, _RUNTIME_GPU = 0, 1, 2
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import nest
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor_shape import TensorShape
-from tfcompat._src.framework.trackable import no_automatic_dependency_tracking
+from tfcompat._src.base import nest
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.base.trackable import no_automatic_dependency_tracking
 from tfcompat._src.keras.backend.rnn import rnn
 from tfcompat._src.keras.backend.values import batch_set_value, int_shape, is_keras_tensor
 from tfcompat._src.keras.backend.values import zeros as zero_variable

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework import nest
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.base import nest
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras import activations, constraints, initializers, regularizers
 from tfcompat._src.keras.backend.arrays import concatenate, dot
 from tfcompat._src.keras.backend.conv import bias_add

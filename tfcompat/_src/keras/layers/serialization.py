@@ -6,7 +6,7 @@ import inspect
 import types
 from typing import Any
 
-from tfcompat._src.framework.export import export
+from tfcompat._src.base.export import export
 from tfcompat._src.keras.engine import input_layer, network, op_layer, sequential, training
 from tfcompat._src.keras.engine.base_layer import Layer
 from tfcompat._src.keras.engine.registry import LAYERS, provides

@@ -5,11 +5,11 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from tfcompat._src.framework import nest
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.base import nest
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras.backend.arrays import concatenate, reverse
 from tfcompat._src.keras.backend.math import reduce_any
 from tfcompat._src.keras.backend.rnn import rnn

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras.backend.config import epsilon
 from tfcompat._src.keras.metrics.metric import Metric
 from tfcompat._src.keras.utils import metrics_utils
 from tfcompat._src.keras.utils.metrics_utils import AUCCurve, AUCSummationMethod, ConfusionMatrix
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.diagonal import diag_part
 from tfcompat._src.ops.array.fill import ones_like
 from tfcompat._src.ops.array.search import where

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import init_scope
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.scopes import init_scope
 from tfcompat._src.keras import losses
 from tfcompat._src.keras.metrics import confusion, metric, wrapped
 from tfcompat._src.keras.metrics.metric import Metric

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import control_dependencies, init_scope
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.function.def_function import function
+from tfcompat._src.graph.scopes import control_dependencies, init_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras.backend import session
 from tfcompat._src.keras.backend.config import floatx
 from tfcompat._src.keras.backend.values import batch_set_value, ndim

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras import losses
 from tfcompat._src.keras.backend.config import floatx
 from tfcompat._src.keras.backend.math import reduce_mean
@@ -15,6 +14,7 @@ from tfcompat._src.keras.backend.values import dtype as dtype_name
 from tfcompat._src.keras.backend.values import int_shape
 from tfcompat._src.keras.metrics.metric import MeanMetricWrapper
 from tfcompat._src.keras.utils import metrics_utils
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.shape import squeeze
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.compare import equal

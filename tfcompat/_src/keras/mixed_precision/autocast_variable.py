@@ -8,12 +8,12 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import convert_to_tensor, register_tensor_conversion_function
-from tfcompat._src.framework.scopes import colocate_with, device
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_like import register_dense_tensor_like_type
-from tfcompat._src.framework.trackable import Trackable
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.trackable import Trackable
+from tfcompat._src.graph.scopes import colocate_with, device
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.graph.tensor_like import register_dense_tensor_like_type
+from tfcompat._src.nodes.convert import convert_to_tensor, register_tensor_conversion_function
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.variables.resource_variable import is_resource_variable
 

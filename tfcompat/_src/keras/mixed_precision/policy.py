@@ -6,8 +6,8 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from tfcompat._src.framework import dtypes, mixed_precision_state
-from tfcompat._src.framework.export import export
+from tfcompat._src.base import dtypes, mixed_precision_state
+from tfcompat._src.base.export import export
 from tfcompat._src.keras.backend.config import floatx
 from tfcompat._src.keras.engine.base_layer_utils import v2_dtype_behavior_enabled
 from tfcompat._src.platform import logging

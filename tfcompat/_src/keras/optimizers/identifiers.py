@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework.export import export
+from tfcompat._src.base.export import export
 from tfcompat._src.keras.backend.session import track_tf_optimizer
 from tfcompat._src.keras.optimizers import descent, legacy, moments
 from tfcompat._src.keras.optimizers.optimizer_v2 import OptimizerV2

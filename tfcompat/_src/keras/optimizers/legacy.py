@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base.export import export
+from tfcompat._src.base.trackable import Trackable
 from tfcompat._src.distribute.default_strategy import has_strategy
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import control_dependencies, name_scope
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.trackable import Trackable
+from tfcompat._src.graph.scopes import control_dependencies, name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras.backend.config import cast_to_floatx, floatx
 from tfcompat._src.keras.backend.config import epsilon as default_epsilon
 from tfcompat._src.keras.backend.function import gradients
@@ -28,8 +28,8 @@ from tfcompat._src.ops.math.binary import maximum, power
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.clip import clip_by_norm, clip_by_value
 from tfcompat._src.ops.math.unary import absolute, square
-from tfcompat._src.train.training_util import get_global_step
 from tfcompat._src.variables.assign import assign, assign_add
+from tfcompat._src.variables.training_util import get_global_step
 
 
 @export("contrib.keras.optimizers.Optimizer")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from tfcompat._src.base.export import export
 from tfcompat._src.distribute.default_strategy import get_replica_context, in_cross_replica_context
-from tfcompat._src.framework.export import export
 from tfcompat._src.keras.backend.session import track_variable
 from tfcompat._src.keras.optimizers.optimizer_v2 import OptimizerV2
 from tfcompat._src.ops.control.cond import smart_cond

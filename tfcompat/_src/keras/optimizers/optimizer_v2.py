@@ -9,16 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base import dtypes, nest
+from tfcompat._src.base.export import export
+from tfcompat._src.base.trackable import Trackable
 from tfcompat._src.distribute.default_strategy import get_replica_context, get_strategy
 from tfcompat._src.distribute.reduce_util import ReduceOp
-from tfcompat._src.framework import dtypes, nest, raw
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.indexed_slices import IndexedSlices
-from tfcompat._src.framework.scopes import control_dependencies, device, executing_eagerly, init_scope, name_scope
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.trackable import Trackable
 from tfcompat._src.gradients.gradients import gradients
 from tfcompat._src.gradients.tape import GradientTape
+from tfcompat._src.graph.scopes import control_dependencies, device, executing_eagerly, init_scope, name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras import initializers
 from tfcompat._src.keras.backend.session import get_graph, track_variable, unique_object_name
 from tfcompat._src.keras.backend.values import batch_get_value, batch_set_value, get_value, set_value
@@ -26,6 +25,8 @@ from tfcompat._src.keras.engine.base_layer_utils import make_variable
 from tfcompat._src.keras.engine.layer_weights import check_trainable
 from tfcompat._src.keras.optimizers import schedules
 from tfcompat._src.keras.utils.generic_utils import to_snake_case
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.indexed_slices import IndexedSlices
 from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.ops.array.gather import gather
 from tfcompat._src.ops.math.cast import cast

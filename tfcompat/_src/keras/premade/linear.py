@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework.export import export
+from tfcompat._src.base.export import export
 from tfcompat._src.keras import activations, initializers, regularizers
 from tfcompat._src.keras.engine.base_layer import Layer
 from tfcompat._src.keras.engine.training import Model

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework.export import export
+from tfcompat._src.base.export import export
 from tfcompat._src.keras.backend.config import checked_data_format, floatx
 from tfcompat._src.keras.utils.io_utils import optional_module
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework.export import export
+from tfcompat._src.base.export import export
 from tfcompat._src.keras.backend.config import floatx, image_data_format
 from tfcompat._src.keras.preprocessing.affine import (
     apply_affine_transform,

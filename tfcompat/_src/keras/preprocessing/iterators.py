@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework.export import export
+from tfcompat._src.base.export import export
 from tfcompat._src.keras.backend.config import checked_data_format, floatx
 from tfcompat._src.keras.preprocessing.affine import array_to_img, img_to_array, load_img
 from tfcompat._src.keras.utils.sequences import Sequence

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework.export import export
+from tfcompat._src.base.export import export
 
 _FILTERS = '!"#$%&()*+,-./:;<=>?@[\\]^_`{|}~\t\n'
 _COUNTERS = ("word_counts", "word_docs", "index_docs", "index_word", "word_index")

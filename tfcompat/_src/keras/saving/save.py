@@ -7,9 +7,9 @@ import json
 import os
 from typing import Any
 
-from tfcompat._src.framework import tf2
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import executing_eagerly
+from tfcompat._src.base import tf2
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.scopes import executing_eagerly
 from tfcompat._src.keras.backend.session import get_session
 from tfcompat._src.keras.engine import registry
 from tfcompat._src.keras.engine.sequential import Sequential

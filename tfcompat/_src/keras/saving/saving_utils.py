@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from tfcompat._src.framework import nest
-from tfcompat._src.framework.tensor_spec import TensorSpec
+from tfcompat._src.base import nest
 from tfcompat._src.function.def_function import Function, function
 from tfcompat._src.keras import losses
 from tfcompat._src.keras.backend.config import backend
@@ -16,6 +15,7 @@ from tfcompat._src.keras.engine.training_data import generic_output_names
 from tfcompat._src.keras.optimizers import identifiers as optimizers
 from tfcompat._src.keras.optimizers.legacy import TFOptimizer
 from tfcompat._src.keras.utils.io_utils import ask_to_proceed_with_overwrite
+from tfcompat._src.nodes.tensor_spec import TensorSpec
 from tfcompat._src.platform import logging
 from tfcompat._src.saved_model.save import register_default_signature
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from tfcompat._src.base import errors
+from tfcompat._src.base.trackable import Trackable
 from tfcompat._src.checkpoint.reader import NewCheckpointReader
-from tfcompat._src.framework import errors
-from tfcompat._src.framework.trackable import Trackable
 from tfcompat._src.keras.backend.session import get_session
 from tfcompat._src.keras.engine import registry
 from tfcompat._src.keras.saving import hdf5_format

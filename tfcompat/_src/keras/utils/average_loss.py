@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
-from tfcompat._src.framework import distribution_context, dtypes
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import control_dependencies
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.graph import distribution_context
+from tfcompat._src.graph.scopes import control_dependencies
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras.utils.losses_utils import scale_losses_by_sample_weight
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.shape import rank, shape
 from tfcompat._src.ops.composed.check_ops import assert_greater_equal
 from tfcompat._src.ops.math.cast import cast

@@ -13,7 +13,7 @@ import zipfile
 from collections.abc import Iterable
 from typing import Any
 
-from tfcompat._src.framework.export import export
+from tfcompat._src.base.export import export
 from tfcompat._src.keras.utils.progbar import Progbar
 
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import nest
-from tfcompat._src.framework.dtypes import DType
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor_shape import Dimension, TensorShape
+from tfcompat._src.base import nest
+from tfcompat._src.base.dtypes import DType
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import Dimension, TensorShape
 from tfcompat._src.platform import function_code
 
 _custom_objects: dict[str, Any] = {}

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 import six
 
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor_spec import TensorSpec
-from tfcompat._src.framework.type_spec import register_type_spec_from_value_converter
+from tfcompat._src.base.export import export
+from tfcompat._src.nodes.tensor_spec import TensorSpec
+from tfcompat._src.nodes.type_spec import register_type_spec_from_value_converter
 
 
 def optional_module(name: str, purpose: str) -> Any:

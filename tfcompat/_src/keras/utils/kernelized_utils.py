@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.array.join import tile
 from tfcompat._src.ops.array.shape import expand_dims
 from tfcompat._src.ops.math.binary import squared_difference, subtract

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import nest
-from tfcompat._src.framework.export import export
+from tfcompat._src.base import nest
+from tfcompat._src.base.export import export
 from tfcompat._src.keras.backend.values import batch_set_value, get_value
 from tfcompat._src.keras.utils.conv_utils import convert_kernel
 

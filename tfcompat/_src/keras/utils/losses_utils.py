@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework import distribution_context, dtypes
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import get_default_graph, name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.graph import distribution_context
+from tfcompat._src.graph.scopes import get_default_graph, name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.shape import expand_dims, rank, shape, size, squeeze
 from tfcompat._src.ops.composed.confusion_matrix import remove_squeezable_dimensions
 from tfcompat._src.ops.composed.weights_broadcast import broadcast_weights

@@ -7,19 +7,19 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from tfcompat._src.base import dtypes
 from tfcompat._src.distribute.default_strategy import (
     get_replica_context,
     get_strategy,
     has_strategy,
     in_cross_replica_context,
 )
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import constant
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import control_dependencies
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import control_dependencies
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras.utils.generic_utils import to_list
 from tfcompat._src.keras.utils.losses_utils import squeeze_or_expand_dimensions
+from tfcompat._src.nodes.convert import constant
 from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.ops.array.gather import one_hot
 from tfcompat._src.ops.array.join import stack, tile

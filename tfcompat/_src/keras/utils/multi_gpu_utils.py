@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import device, name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.scopes import device, name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras.backend.session import get_session
 from tfcompat._src.keras.engine.training import Model
 from tfcompat._src.keras.layers.lambda_layer import Lambda

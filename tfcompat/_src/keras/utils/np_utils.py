@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework.export import export
+from tfcompat._src.base.export import export
 
 
 @export("keras.utils.to_categorical")

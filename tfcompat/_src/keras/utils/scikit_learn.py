@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework.export import export
+from tfcompat._src.base.export import export
 from tfcompat._src.keras import losses
 from tfcompat._src.keras.engine.sequential import Sequential
 from tfcompat._src.keras.utils.generic_utils import has_arg, to_list

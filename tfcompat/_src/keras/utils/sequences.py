@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework.export import export
+from tfcompat._src.base.export import export
 
 _SHARED_SEQUENCES: dict[int, Any] = {}
 _DATA_POOLS: weakref.WeakSet[Any] = weakref.WeakSet()

@@ -7,8 +7,8 @@ import importlib.util
 import os
 from typing import Any
 
-from tfcompat._src.framework import nest
-from tfcompat._src.framework.export import export
+from tfcompat._src.base import nest
+from tfcompat._src.base.export import export
 from tfcompat._src.keras.engine.network import Network
 from tfcompat._src.keras.layers.wrappers import Wrapper
 from tfcompat._src.keras.utils.io_utils import optional_module

@@ -8,14 +8,15 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tfcompat._src.framework import checks, dtypes, errors, raw
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.attr_values import UnreadableTensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import HOST, Facts, NotDifferentiable, op
-from tfcompat._src.framework.scopes import executing_eagerly
-from tfcompat._src.framework.tensor import Tensor, shape_text
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.base import checks, dtypes, errors
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.attr_values import UnreadableTensor
+from tfcompat._src.graph.op_spec import HOST, Facts, NotDifferentiable, op
+from tfcompat._src.graph.scopes import executing_eagerly
+from tfcompat._src.graph.tensor import Tensor, shape_text
+from tfcompat._src.nodes import raw
 
 
 @op(

@@ -9,14 +9,15 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from tfcompat._src.framework import checks, dtypes, raw
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.convert import constant, convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import NotDifferentiable, op
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor, shape_text
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.base import checks, dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import NotDifferentiable, op
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor, shape_text
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import constant, convert_to_tensor
 from tfcompat._src.ops.array.shape import invalid, shape_internal
 from tfcompat._src.ops.flow import list_value
 from tfcompat._src.ops.flow.array_value import DeviceArray

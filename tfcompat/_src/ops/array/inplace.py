@@ -8,11 +8,12 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from tfcompat._src.framework import checks, dtypes, raw
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.op_spec import NotDifferentiable, op
-from tfcompat._src.framework.tensor import Tensor, shape_text
+from tfcompat._src.base import checks, dtypes
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import NotDifferentiable, op
+from tfcompat._src.graph.tensor import Tensor, shape_text
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.shape import invalid, reshape, shape
 from tfcompat._src.ops.math.cast import cast
 

@@ -9,16 +9,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tfcompat._src.framework import checks, convert, dtypes, raw
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.constant_value import known_value
-from tfcompat._src.framework.convert import constant, convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import HOST, Facts, NotDifferentiable, op
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor, shape_text
-from tfcompat._src.framework.tensor_like import is_dense_tensor_like
-from tfcompat._src.framework.tensor_shape import Dimension, TensorShape
+from tfcompat._src.base import checks, dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import Dimension, TensorShape
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.constant_value import known_value
+from tfcompat._src.graph.op_spec import HOST, Facts, NotDifferentiable, op
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor, shape_text
+from tfcompat._src.graph.tensor_like import is_dense_tensor_like
+from tfcompat._src.nodes import convert, raw
+from tfcompat._src.nodes.convert import constant, convert_to_tensor
 from tfcompat._src.ops.array.shape import invalid, shape
 
 # ---- Pack, Unpack ----

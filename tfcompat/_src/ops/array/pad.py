@@ -11,12 +11,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tfcompat._src.framework import raw
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.constant_value import constant_value
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import op
-from tfcompat._src.framework.tensor import Tensor, shape_text
+from tfcompat._src.base.export import export
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.constant_value import constant_value
+from tfcompat._src.graph.op_spec import op
+from tfcompat._src.graph.tensor import Tensor, shape_text
+from tfcompat._src.nodes import raw
 from tfcompat._src.ops.array.shape import invalid, shape
 
 

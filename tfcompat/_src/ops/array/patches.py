@@ -7,12 +7,13 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from tfcompat._src.framework import checks, errors, raw
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.deprecation import deprecated_argument_lookup
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import FROM_KERNEL, op
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import checks, errors
+from tfcompat._src.base.deprecation import deprecated_argument_lookup
+from tfcompat._src.base.export import export
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import FROM_KERNEL, op
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
 from tfcompat._src.ops.array.shape import invalid
 from tfcompat._src.ops.nn.windows import make_window, tap_slices
 

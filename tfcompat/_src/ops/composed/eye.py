@@ -5,11 +5,11 @@ from __future__ import annotations
 import numbers
 from typing import Any
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import to_tensor
 from tfcompat._src.ops.array.diagonal import matrix_diag, matrix_set_diag
 from tfcompat._src.ops.array.fill import ones, zeros
 from tfcompat._src.ops.array.join import concat

@@ -6,10 +6,10 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import control_dependencies, device, name_scope
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.trackable import Trackable
+from tfcompat._src.base.trackable import Trackable
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import control_dependencies, device, name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.array.constant import identity
 
 SideEffect = Callable[[Tensor], list]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework import raw
-from tfcompat._src.framework.constant_value import constant_value
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import control_dependencies, name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.constant_value import constant_value
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import control_dependencies, name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.fill import ones_like
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.shape import expand_dims, rank, shape, size

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.function_body import is_listed
-from tfcompat._src.framework.indexed_slices import IndexedSlices
-from tfcompat._src.framework.op_spec import Facts, NotDifferentiable, op
-from tfcompat._src.framework.scopes import colocate_with, control_dependencies, name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import Facts, NotDifferentiable, op
+from tfcompat._src.graph.scopes import colocate_with, control_dependencies, name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.function_body import is_listed
+from tfcompat._src.nodes.indexed_slices import IndexedSlices
 from tfcompat._src.ops.array.fill import zeros, zeros_like
 from tfcompat._src.ops.array.shape import shape_internal
 from tfcompat._src.ops.control.guards import SWITCH, joined_predicate

@@ -9,16 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import dtypes, errors, nest, raw
-from tfcompat._src.framework.composite_tensor import CompositeTensor
-from tfcompat._src.framework.constant_value import constant_value, known_value
-from tfcompat._src.framework.convert import constant, convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.indexed_slices import IndexedSlices
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import executing_eagerly, get_default_graph, name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes, errors, nest
+from tfcompat._src.base.composite_tensor import CompositeTensor
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.graph.constant_value import constant_value, known_value
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import executing_eagerly, get_default_graph, name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import constant, convert_to_tensor
+from tfcompat._src.nodes.indexed_slices import IndexedSlices
 from tfcompat._src.ops.control.branch_ops import merge, switch, switch_ref_or_tensor
 from tfcompat._src.ops.control.context import ControlFlowContext, contains
 from tfcompat._src.ops.control.control_flow_util import BUILDERS, EnableControlFlowV2

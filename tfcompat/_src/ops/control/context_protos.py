@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.meta_graph import prepend_name_scope, strip_name_scope
-from tfcompat._src.framework.registry import register_proto_function
-from tfcompat._src.framework.scopes import get_default_graph
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.base.registry import register_proto_function
+from tfcompat._src.graph.scopes import get_default_graph
+from tfcompat._src.nodes.meta_graph import prepend_name_scope, strip_name_scope
 from tfcompat._src.ops.control.context import ControlFlowContext
 from tfcompat._src.proto import messages
 

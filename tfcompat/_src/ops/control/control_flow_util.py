@@ -6,8 +6,8 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework import tf2
-from tfcompat._src.framework.operation import Operation
+from tfcompat._src.base import tf2
+from tfcompat._src.graph.operation import Operation
 from tfcompat._src.ops.control.context import contains, output_context
 from tfcompat._src.ops.control.loop_ops import ENTER, EXIT
 from tfcompat._src.ops.control.loop_topology import MERGE, SWITCH

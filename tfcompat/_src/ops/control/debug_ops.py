@@ -7,10 +7,10 @@ import math
 
 import numpy as np
 
-from tfcompat._src.framework import errors
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.dtypes import as_dtype
-from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
+from tfcompat._src.base import errors
+from tfcompat._src.base.dtypes import as_dtype
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import HOST, NotDifferentiable, op
 
 _WATCHED = NotDifferentiable("1.15 has no gradient of copies for the debugger", raises=True)
 _SUMMARIZED = frozenset(("float32", "float64", "int32", "uint8", "int16", "int8", "int64", "bool"))

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from tfcompat._src.framework import nest, raw
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.indexed_slices import IndexedSlices, convert_to_tensor_or_indexed_slices
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import colocate_with, control_dependencies, device, executing_eagerly, name_scope
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_like import is_dense_tensor_like
+from tfcompat._src.base import nest
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import colocate_with, control_dependencies, device, executing_eagerly, name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.graph.tensor_like import is_dense_tensor_like
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import convert_to_tensor
+from tfcompat._src.nodes.indexed_slices import IndexedSlices, convert_to_tensor_or_indexed_slices
 
 
 @export("no_op")

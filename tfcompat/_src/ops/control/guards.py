@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.ordering import topological
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.ordering import topological
+from tfcompat._src.graph.tensor import Tensor
 
 SWITCH = frozenset(("Switch", "RefSwitch"))
 MERGE = frozenset(("Merge", "RefMerge"))

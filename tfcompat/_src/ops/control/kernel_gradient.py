@@ -13,8 +13,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from tfcompat._src.framework import attr_values, constant_value, op_spec, raw
-from tfcompat._src.framework.op_spec import FROM_KERNEL, op
+from tfcompat._src.graph import attr_values, constant_value, op_spec
+from tfcompat._src.graph.op_spec import FROM_KERNEL, op
+from tfcompat._src.nodes import raw
 from tfcompat._src.proto import messages
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from tfcompat._src.framework import errors
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import errors
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.control.loop_ops import ENTER, EXIT
 from tfcompat._src.ops.control.loop_topology import MERGE, Loop
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework import raw
-from tfcompat._src.framework.op_spec import NotDifferentiable, op
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.op_spec import NotDifferentiable, op
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
 from tfcompat._src.ops.control.loop_ops import ENTER
 from tfcompat._src.ops.control.loop_topology import Loop
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework import nest, raw
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.composite_tensor import CompositeTensor
-from tfcompat._src.framework.convert import to_tensor
-from tfcompat._src.framework.op_spec import NotDifferentiable, op
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import nest
+from tfcompat._src.base.composite_tensor import CompositeTensor
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import NotDifferentiable, op
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import to_tensor
 
 ENTER = frozenset(("Enter", "RefEnter"))
 EXIT = frozenset(("Exit", "RefExit"))

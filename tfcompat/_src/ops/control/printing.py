@@ -11,14 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import checks, dtypes, errors, nest, raw
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import EXTERNAL, HOST, NotDifferentiable, op
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.sparse_tensor import SparseTensor
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_like import is_dense_tensor_like
+from tfcompat._src.base import checks, dtypes, errors, nest
+from tfcompat._src.base.export import export
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import EXTERNAL, HOST, NotDifferentiable, op
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.graph.tensor_like import is_dense_tensor_like
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.sparse_tensor import SparseTensor
 from tfcompat._src.ops.control.summary_text import summarize, summarize_ends
 from tfcompat._src.platform import logging
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import array_memory, dtypes, errors, nest, raw
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import HOST, PURE, Effects, NotDifferentiable, op
-from tfcompat._src.framework.scopes import executing_eagerly, get_default_graph
-from tfcompat._src.platform import promotion
+from tfcompat._src.base import array_memory, dtypes, errors, nest, promotion
+from tfcompat._src.base.export import export
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import HOST, PURE, Effects, NotDifferentiable, op
+from tfcompat._src.graph.scopes import executing_eagerly, get_default_graph
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import convert_to_tensor
 
 _ERRORS = (
     ((ValueError, TypeError), errors.InvalidArgumentError), (StopIteration, errors.OutOfRangeError),

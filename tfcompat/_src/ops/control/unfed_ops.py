@@ -6,11 +6,12 @@ import math
 
 import numpy as np
 
-from tfcompat._src.framework import errors, raw
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import errors
+from tfcompat._src.base.export import export
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import HOST, NotDifferentiable, op
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
 from tfcompat._src.platform.file_io import local, tensorflow_errors
 
 _UNDEFINED = NotDifferentiable("no gradient is defined", raises=True)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework import nest, raw
-from tfcompat._src.framework.convert import constant, convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.scopes import executing_eagerly, get_default_graph, name_scope
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.base import nest
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.graph.scopes import executing_eagerly, get_default_graph, name_scope
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import constant, convert_to_tensor
 from tfcompat._src.ops.control.control_flow_util import BUILDERS, EnableControlFlowV2
 from tfcompat._src.ops.control.while_context import WhileContext, shape_invariant
 from tfcompat._src.ops.flow.tensor_array import TensorArray

@@ -11,9 +11,9 @@ from typing import Protocol
 
 import numpy as np
 
-from tfcompat._src.framework import errors
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import errors
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.flow.array_origin import array_op
 
 _READS = ("TensorArrayReadV3", "TensorArrayGatherV3")

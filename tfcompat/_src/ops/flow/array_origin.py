@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tfcompat._src.framework.function_body import CallOperation
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.function_body import CallOperation
 from tfcompat._src.ops.control.guards import MERGE, SWITCH
 from tfcompat._src.ops.control.loop_ops import ENTER, EXIT, NEXT_ITERATION
 

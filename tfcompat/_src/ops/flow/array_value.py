@@ -14,8 +14,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tfcompat._src.framework import checks, errors
-from tfcompat._src.framework.tensor import shape_text
+from tfcompat._src.base import checks, errors
+from tfcompat._src.graph.tensor import shape_text
 
 FIRST_CAPACITY = 64
 

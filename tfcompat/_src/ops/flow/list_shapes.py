@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.dtypes import cpp_name
-from tfcompat._src.framework.shape_inference import Sizes
+from tfcompat._src.base.dtypes import cpp_name
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.shape_inference import Sizes
 
 
 def _read_sizes(c: Any, what: str) -> Sizes:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import dtypes, errors
-from tfcompat._src.framework.tensor import shape_text
+from tfcompat._src.base import dtypes, errors
+from tfcompat._src.graph.tensor import shape_text
 
 Sizes = tuple | None
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import errors
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.dtypes import as_dtype
-from tfcompat._src.framework.op_spec import EXTERNAL, HOST, Effects, NotDifferentiable, op
-from tfcompat._src.framework.tensor import shape_text
+from tfcompat._src.base import errors
+from tfcompat._src.base.dtypes import as_dtype
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import EXTERNAL, HOST, Effects, NotDifferentiable, op
+from tfcompat._src.graph.tensor import shape_text
 from tfcompat._src.ops.flow.list_value import dtype_text, invalid
 
 _MAKES = Effects(external=True, creates=True)

@@ -6,15 +6,16 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from tfcompat._src.framework import dtypes, errors, raw
-from tfcompat._src.framework.constant_value import constant_value
-from tfcompat._src.framework.convert import constant, convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import colocate_with, control_dependencies, device, executing_eagerly, name_scope
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape, as_shape
-from tfcompat._src.framework.tensor_spec import TensorSpec
-from tfcompat._src.framework.type_spec import TypeSpec, register_type_spec_from_value_converter
+from tfcompat._src.base import dtypes, errors
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape, as_shape
+from tfcompat._src.graph.constant_value import constant_value
+from tfcompat._src.graph.scopes import colocate_with, control_dependencies, device, executing_eagerly, name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import constant, convert_to_tensor
+from tfcompat._src.nodes.tensor_spec import TensorSpec
+from tfcompat._src.nodes.type_spec import TypeSpec, register_type_spec_from_value_converter
 from tfcompat._src.ops.array.shape import shape as shape_of
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.sequence import arange

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import checks, dtypes, raw
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.op_spec import Effects, NotDifferentiable, op
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.base import checks, dtypes
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import Effects, NotDifferentiable, op
+from tfcompat._src.nodes import raw
 from tfcompat._src.ops.flow.array_value import ArrayHandle, ArrayMeta, DeviceArray, HostArray, invalid, require_room
 
 _NO_GRADIENT = NotDifferentiable("it holds no values")

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import raw
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.op_spec import HOST, Effects, NotDifferentiable, later_form, op
-from tfcompat._src.framework.tensor import shape_text
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import HOST, Effects, NotDifferentiable, later_form, op
+from tfcompat._src.graph.tensor import shape_text
+from tfcompat._src.nodes import raw
 from tfcompat._src.ops.flow import list_shapes
 from tfcompat._src.ops.flow.list_value import (
     Sizes,

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import dtypes, errors, raw
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
-from tfcompat._src.framework.tensor import Tensor, shape_text
+from tfcompat._src.base import dtypes, errors
+from tfcompat._src.base.export import export
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import HOST, NotDifferentiable, op
+from tfcompat._src.graph.tensor import Tensor, shape_text
+from tfcompat._src.nodes import raw
 from tfcompat._src.ops.image import gif, jpeg, png
 
 _NO_GRADIENT = NotDifferentiable("image files are not differentiable", raises=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework import raw
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
 from tfcompat._src.ops.array.join import unstack
 from tfcompat._src.ops.array.shape import expand_dims, rank, shape
 from tfcompat._src.ops.composed.check_ops import assert_equal, assert_greater_equal, assert_positive

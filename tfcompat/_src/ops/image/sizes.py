@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework import shape_inference as si
+from tfcompat._src.graph import shape_inference as si
 
 
 def sized_image(c: Any, batch: int | None, size_input: int, channels: int | None) -> list:

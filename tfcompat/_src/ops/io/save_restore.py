@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base import checks, dtypes, errors
 from tfcompat._src.checkpoint import bundle_writer, slices
 from tfcompat._src.checkpoint.reader import open_checkpoint
 from tfcompat._src.checkpoint.reading import SavedTensors
 from tfcompat._src.checkpoint.v1_reader import V1Reader
 from tfcompat._src.checkpoint.v1_writer import V1Writer
-from tfcompat._src.framework import checks, dtypes, errors
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.op_spec import EXTERNAL, HOST, Facts, NotDifferentiable, op
-from tfcompat._src.framework.tensor import shape_text
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import EXTERNAL, HOST, Facts, NotDifferentiable, op
+from tfcompat._src.graph.tensor import shape_text
 from tfcompat._src.platform.temporary_files import uninterrupted
 
 _add = functools.partial(op, gradient=NotDifferentiable("files have no gradient", raises=True), place=HOST, depth=2)

@@ -6,11 +6,11 @@ import functools
 
 import numpy as np
 
+from tfcompat._src.base import dtypes, errors
 from tfcompat._src.checkpoint.reader import open_checkpoint
-from tfcompat._src.framework import dtypes, errors
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.op_spec import EXTERNAL, HOST, NotDifferentiable, op
-from tfcompat._src.framework.tensor import shape_text
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import EXTERNAL, HOST, NotDifferentiable, op
+from tfcompat._src.graph.tensor import shape_text
 from tfcompat._src.platform import file_io
 
 _add = functools.partial(op, gradient=NotDifferentiable("files have no gradient"), place=HOST, context=True, depth=2)

@@ -8,11 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tfcompat._src.framework import checks, dtypes, raw
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import NotDifferentiable, op
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import checks, dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import NotDifferentiable, op
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
 from tfcompat._src.ops.array.diagonal import matrix_band_part, matrix_diag, matrix_diag_part, matrix_set_diag
 from tfcompat._src.ops.array.fill import zeros_like
 from tfcompat._src.ops.array.shape import expand_dims

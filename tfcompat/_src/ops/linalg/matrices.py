@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tfcompat._src.framework import dtypes, errors
-from tfcompat._src.framework import shape_inference as si
+from tfcompat._src.base import dtypes, errors
+from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.ops.array.reorder import matrix_transpose
 
 TYPES = "{float64, float32, float16, complex64, complex128}"

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import raw
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.deprecation import deprecated_argument_lookup
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base.deprecation import deprecated_argument_lookup
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.reorder import matrix_transpose
 from tfcompat._src.ops.array.shape import squeeze
 from tfcompat._src.ops.math.binary import power

@@ -8,13 +8,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tfcompat._src.framework import checks, dtypes, raw
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import NotDifferentiable, op
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.base import checks, dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.graph.op_spec import NotDifferentiable, op
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.diagonal import matrix_band_part, matrix_diag_part
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.reorder import matrix_transpose

@@ -7,12 +7,13 @@ from typing import Any
 import jax.numpy as jnp
 from jax import lax
 
-from tfcompat._src.framework import checks, errors, raw
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import op
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import dimension_value
+from tfcompat._src.base import checks, errors
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import dimension_value
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import op
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
 from tfcompat._src.ops.array.diagonal import matrix_diag_part
 from tfcompat._src.ops.array.fill import zeros_like
 from tfcompat._src.ops.array.join import concat, stack

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.op_spec import EXTERNAL, HOST, Effects, NotDifferentiable, op
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.tensor import Tensor, shape_text
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import EXTERNAL, HOST, Effects, NotDifferentiable, op
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor, shape_text
 from tfcompat._src.ops.lookup import text_file
 from tfcompat._src.ops.lookup.tables import DenseTable, MutableTable, StaticTable, Table, invalid
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import errors
-from tfcompat._src.framework.dtypes import DType
-from tfcompat._src.framework.tensor import shape_text
+from tfcompat._src.base import errors
+from tfcompat._src.base.dtypes import DType
+from tfcompat._src.graph.tensor import shape_text
 from tfcompat._src.ops.strings.farmhash import hash64
 
 

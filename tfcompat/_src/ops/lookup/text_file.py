@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import dtypes
+from tfcompat._src.base import dtypes
 from tfcompat._src.ops.lookup.tables import StaticTable, invalid
 from tfcompat._src.ops.strings.numbers import parse_number
 from tfcompat._src.platform.file_io import FileIO

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from jax import lax
 
-from tfcompat._src.framework import raw
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import NotDifferentiable, op
-from tfcompat._src.framework.shape_inference import broadcast_inputs, unchanged
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.op_spec import NotDifferentiable, op
+from tfcompat._src.graph.shape_inference import broadcast_inputs, unchanged
+from tfcompat._src.nodes import raw
 from tfcompat._src.ops.math.binary import broadcasting
 
 _INTEGERS = "{int8, int16, int32, int64, uint8, uint16, uint32, uint64}"

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import raw
-from tfcompat._src.framework.shape_inference import Sizes
+from tfcompat._src.graph.shape_inference import Sizes
+from tfcompat._src.nodes import raw
 
 
 def _repeated(sizes: Sizes, other: Sizes) -> tuple[int, ...] | None:

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 from jax import lax
 
-from tfcompat._src.framework import dtypes, errors, raw
-from tfcompat._src.framework.convert import to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import Facts, op
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.shape_inference import unchanged
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes, errors
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.op_spec import Facts, op
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.shape_inference import unchanged
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import to_tensor
 
 _DIFFERENTIABLE = frozenset((
     dtypes.float16, dtypes.float32, dtypes.float64, dtypes.bfloat16, dtypes.complex64, dtypes.complex128,

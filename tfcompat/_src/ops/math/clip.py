@@ -5,10 +5,11 @@ from __future__ import annotations
 import collections.abc
 from typing import Any
 
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.convert import constant, to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import colocate_with, name_scope
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.scopes import colocate_with, name_scope
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import constant, to_tensor
 from tfcompat._src.ops.array.fill import ones_like
 from tfcompat._src.ops.array.join import stack
 from tfcompat._src.ops.array.shape import rank, size

@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import device as device_lib
-from tfcompat._src.framework import errors, raw, this_run
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.op_spec import HOST, WAITING, NotDifferentiable, op
-from tfcompat._src.framework.run_limits import MustWait, may_wait
-from tfcompat._src.framework.tensor import Tensor, shape_text
+from tfcompat._src.base import device as device_lib
+from tfcompat._src.base import errors, this_run
+from tfcompat._src.base.run_limits import MustWait, may_wait
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import HOST, WAITING, NotDifferentiable, op
+from tfcompat._src.graph.tensor import Tensor, shape_text
+from tfcompat._src.nodes import raw
 
 _KEYS = "T: {float32, float16, float64, int32, int64}, group_size: int, group_key: int, instance_key: int"
 _HINT = 'communication_hint: string = "auto"'

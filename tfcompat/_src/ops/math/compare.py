@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from jax import lax
 
-from tfcompat._src.framework import checks, errors, raw
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import Facts, NotDifferentiable, op
-from tfcompat._src.framework.shape_inference import (
+from tfcompat._src.base import checks, errors
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.op_spec import Facts, NotDifferentiable, op
+from tfcompat._src.graph.shape_inference import (
     broadcast,
     broadcast_inputs,
     merge,
@@ -19,7 +19,8 @@ from tfcompat._src.framework.shape_inference import (
     unchanged,
     with_rank,
 )
-from tfcompat._src.framework.tensor import shape_text
+from tfcompat._src.graph.tensor import shape_text
+from tfcompat._src.nodes import raw
 from tfcompat._src.ops.math.binary import broadcasting, full
 from tfcompat._src.ops.math.broadcast_gradient import sum_to_shape
 from tfcompat._src.ops.math.extremes import larger, smaller

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from jax import lax
 
-from tfcompat._src.framework import dtypes, errors, raw
-from tfcompat._src.framework.convert import to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import op
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.shape_inference import merged_inputs, with_rank_at_least
-from tfcompat._src.framework.tensor import Tensor, shape_text
+from tfcompat._src.base import dtypes, errors
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.op_spec import op
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.shape_inference import merged_inputs, with_rank_at_least
+from tfcompat._src.graph.tensor import Tensor, shape_text
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import to_tensor
 from tfcompat._src.ops.array.join import concat, stack
 from tfcompat._src.ops.array.shape import rank, shape
 from tfcompat._src.ops.math.matmul import matmul

@@ -8,11 +8,11 @@ import re
 import string
 from typing import Any
 
-from tfcompat._src.framework import raw
-from tfcompat._src.framework.convert import to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import to_tensor
 from tfcompat._src.ops.array.shape import expand_dims, reshape, shape
 from tfcompat._src.ops.math.contraction import trace
 from tfcompat._src.ops.math.matmul import matmul

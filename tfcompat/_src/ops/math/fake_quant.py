@@ -9,11 +9,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tfcompat._src.framework import checks, errors, raw
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import NotDifferentiable, op
-from tfcompat._src.framework.shape_inference import merge, merge_size, unchanged, with_rank, with_rank_at_least
-from tfcompat._src.framework.tensor import Tensor, shape_text
+from tfcompat._src.base import checks, errors
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.op_spec import NotDifferentiable, op
+from tfcompat._src.graph.shape_inference import merge, merge_size, unchanged, with_rank, with_rank_at_least
+from tfcompat._src.graph.tensor import Tensor, shape_text
+from tfcompat._src.nodes import raw
 
 _ARGS = "*, min: float = -6, max: float = 6, num_bits: int = 8, narrow_range: bool = False"
 _VARS = "*, num_bits: int = 8, narrow_range: bool = False"

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 from jax import lax
 
-from tfcompat._src.framework import checks, dtypes, errors, raw
-from tfcompat._src.framework.convert import constant, to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.shape_inference import with_rank
+from tfcompat._src.base import checks, dtypes, errors
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.op_spec import HOST, NotDifferentiable, op
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.shape_inference import with_rank
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import constant, to_tensor
 from tfcompat._src.ops.array.shape import reshape, shape
 from tfcompat._src.ops.math.binary import truediv
 from tfcompat._src.ops.math.cast import cast

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 from jax import lax
 
-from tfcompat._src.framework import dtypes, errors, raw
-from tfcompat._src.framework.convert import to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import COSTLY, op
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.shape_inference import broadcast, merge, merge_size, with_rank, with_rank_at_least
-from tfcompat._src.framework.tensor import shape_text
+from tfcompat._src.base import dtypes, errors
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.op_spec import COSTLY, op
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.shape_inference import broadcast, merge, merge_size, with_rank, with_rank_at_least
+from tfcompat._src.graph.tensor import shape_text
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import to_tensor
 from tfcompat._src.ops.math.binary import full
 from tfcompat._src.ops.math.broadcast_gradient import sum_batch_to_shape
 from tfcompat._src.ops.math.cast import cast

@@ -11,11 +11,11 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from tfcompat._src.framework import raw
-from tfcompat._src.framework.op_spec import op
-from tfcompat._src.framework.scopes import device
-from tfcompat._src.framework.shape_inference import unchanged
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.op_spec import op
+from tfcompat._src.graph.scopes import device
+from tfcompat._src.graph.shape_inference import unchanged
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
 
 _TYPES = "T: {float16, float32, float64, int32, int64}"
 _COMBINE = {"sum": jnp.add, "prod": jnp.multiply, "min": jnp.minimum, "max": jnp.maximum}

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.convert import constant, to_tensor
-from tfcompat._src.framework.deprecation import deprecated_argument_lookup
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.deprecation import deprecated_argument_lookup
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import constant, to_tensor
 from tfcompat._src.ops.array.fill import zeros, zeros_like
 from tfcompat._src.ops.array.shape import rank, shape
 from tfcompat._src.ops.math.cast import cast

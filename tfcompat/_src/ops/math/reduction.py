@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from jax import lax
 
-from tfcompat._src.framework import checks, dtypes, errors, raw
-from tfcompat._src.framework.constant_value import known_value
-from tfcompat._src.framework.op_spec import FROM_KERNEL, Facts, NotDifferentiable, op
-from tfcompat._src.framework.shape_inference import Sizes, num_elements, with_rank, with_rank_at_most
-from tfcompat._src.framework.tensor import shape_text
+from tfcompat._src.base import checks, dtypes, errors
+from tfcompat._src.graph.constant_value import known_value
+from tfcompat._src.graph.op_spec import FROM_KERNEL, Facts, NotDifferentiable, op
+from tfcompat._src.graph.shape_inference import Sizes, num_elements, with_rank, with_rank_at_most
+from tfcompat._src.graph.tensor import shape_text
+from tfcompat._src.nodes import raw
 from tfcompat._src.ops.math.extremes import larger, smaller
 
 _UNDEFINED = NotDifferentiable("no gradient is defined", raises=True)

@@ -11,14 +11,15 @@ import jax
 import numpy as np
 from jax import lax
 
-from tfcompat._src.framework import checks, errors, raw
-from tfcompat._src.framework.convert import convert_n_to_tensor_or_indexed_slices, to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import FROM_KERNEL, Facts, op
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.shape_inference import merge, pass_handle, unchanged
-from tfcompat._src.framework.tensor import Tensor, shape_text
-from tfcompat._src.framework.tensor_shape import TensorShape, as_shape
+from tfcompat._src.base import checks, errors
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape, as_shape
+from tfcompat._src.graph.op_spec import FROM_KERNEL, Facts, op
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.shape_inference import merge, pass_handle, unchanged
+from tfcompat._src.graph.tensor import Tensor, shape_text
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import convert_n_to_tensor_or_indexed_slices, to_tensor
 
 # ---- AddN ----
 

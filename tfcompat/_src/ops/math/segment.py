@@ -11,13 +11,14 @@ import ml_dtypes
 import numpy as np
 from jax import lax
 
-from tfcompat._src.framework import checks, dtypes, errors, raw
-from tfcompat._src.framework.convert import to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import HOST, Facts, NotDifferentiable, op
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.shape_inference import merge, with_rank, with_rank_at_least
-from tfcompat._src.framework.tensor import shape_text
+from tfcompat._src.base import checks, dtypes, errors
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.op_spec import HOST, Facts, NotDifferentiable, op
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.shape_inference import merge, with_rank, with_rank_at_least
+from tfcompat._src.graph.tensor import shape_text
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import to_tensor
 from tfcompat._src.ops.array.fill import ones
 from tfcompat._src.ops.array.shape import shape_internal
 

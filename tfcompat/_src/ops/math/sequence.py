@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import checks, dtypes, errors, raw
-from tfcompat._src.framework.convert import to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import NotDifferentiable, op
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.shape_inference import with_rank
-from tfcompat._src.framework.tensor import shape_text
+from tfcompat._src.base import checks, dtypes, errors
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.op_spec import NotDifferentiable, op
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.shape_inference import with_rank
+from tfcompat._src.graph.tensor import shape_text
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import to_tensor
 from tfcompat._src.ops.math.cast import cast
 
 _NO_GRADIENT = NotDifferentiable("a sequence has no derivative")

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from jax import lax
 
-from tfcompat._src.framework import checks, raw
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import HOST, Facts, NotDifferentiable, op
-from tfcompat._src.framework.shape_inference import merge, with_rank, with_rank_at_least
+from tfcompat._src.base import checks
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.op_spec import HOST, Facts, NotDifferentiable, op
+from tfcompat._src.graph.shape_inference import merge, with_rank, with_rank_at_least
+from tfcompat._src.nodes import raw
 from tfcompat._src.ops.math.segment import (
     count_segments,
     first_size,

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from jax import lax
 
-from tfcompat._src.framework import raw
-from tfcompat._src.framework.convert import to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import Facts, NotDifferentiable, op
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.shape_inference import unchanged
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.op_spec import Facts, NotDifferentiable, op
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.shape_inference import unchanged
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import to_tensor
 
 FLOATS = "bfloat16, float16, float32, float64"
 _INEXACT = "{" + FLOATS + ", complex64, complex128}"

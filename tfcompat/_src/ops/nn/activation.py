@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 from jax import lax
 
-from tfcompat._src.framework import checks, dtypes, raw
-from tfcompat._src.framework.convert import to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.gradient_registry import RegisterGradient
-from tfcompat._src.framework.op_spec import NotDifferentiable, op
-from tfcompat._src.framework.scopes import control_dependencies, name_scope
-from tfcompat._src.framework.shape_inference import merged_inputs, unchanged
-from tfcompat._src.framework.slopes import clipped
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import checks, dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.gradient_registry import RegisterGradient
+from tfcompat._src.base.slopes import clipped
+from tfcompat._src.graph.op_spec import NotDifferentiable, op
+from tfcompat._src.graph.scopes import control_dependencies, name_scope
+from tfcompat._src.graph.shape_inference import merged_inputs, unchanged
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import to_tensor
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.unary import number, sigmoid

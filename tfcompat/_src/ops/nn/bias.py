@@ -6,13 +6,14 @@ from typing import Any
 
 from jax import lax
 
-from tfcompat._src.framework import errors, raw
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.convert import to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import op
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor, shape_text
+from tfcompat._src.base import errors
+from tfcompat._src.base.export import export
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import op
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor, shape_text
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import to_tensor
 from tfcompat._src.ops.math.matmul import matmul
 from tfcompat._src.ops.nn.conv_kernels import bias_add_grad
 

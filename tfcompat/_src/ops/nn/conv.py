@@ -7,10 +7,11 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from tfcompat._src.framework import checks, errors, raw
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.op_spec import COSTLY, NotDifferentiable, op
-from tfcompat._src.framework.tensor import shape_text
+from tfcompat._src.base import checks, errors
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import COSTLY, NotDifferentiable, op
+from tfcompat._src.graph.tensor import shape_text
+from tfcompat._src.nodes import raw
 from tfcompat._src.ops.nn import conv_kernels
 from tfcompat._src.ops.nn.window_sizes import join, split, text_attr, window_counts, window_positions
 from tfcompat._src.ops.nn.windows import channels_first, spatial

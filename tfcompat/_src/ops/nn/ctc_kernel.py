@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tfcompat._src.framework import jax_compat
+from tfcompat._src.base import jax_compat
 
 _NEVER = -np.inf
 

@@ -15,9 +15,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tfcompat._src.framework import errors, raw
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.op_spec import RANDOM, NotDifferentiable, op
+from tfcompat._src.base import errors
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import RANDOM, NotDifferentiable, op
+from tfcompat._src.nodes import raw
 from tfcompat._src.ops.random import distributions
 
 _GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}

@@ -5,10 +5,10 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 
-from tfcompat._src.framework import errors
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.op_spec import NotDifferentiable, op
-from tfcompat._src.framework.tensor import shape_text
+from tfcompat._src.base import errors
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import NotDifferentiable, op
+from tfcompat._src.graph.tensor import shape_text
 
 _DIMENSIONS = 4
 _UNDEFINED = NotDifferentiable("no gradient is defined", raises=True)

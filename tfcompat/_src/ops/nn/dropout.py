@@ -5,13 +5,13 @@ from __future__ import annotations
 import numbers
 from typing import Any
 
-from tfcompat._src.framework.constant_value import constant_value
-from tfcompat._src.framework.convert import to_tensor
-from tfcompat._src.framework.deprecation import deprecated_argument_lookup
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.base.deprecation import deprecated_argument_lookup
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.graph.constant_value import constant_value
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import to_tensor
 from tfcompat._src.ops.array.shape import shape
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.random.stateful import random_uniform

@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from tfcompat._src.framework import errors
+from tfcompat._src.base import errors
 
 _NEWTON_STEPS = 10
 _IMPOSSIBLE = sys.float_info.max

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.convert import constant, convert_n_to_tensor_or_indexed_slices, to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import colocate_with, name_scope
-from tfcompat._src.framework.sparse_tensor import SparseTensor
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.scopes import colocate_with, name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import constant, convert_n_to_tensor_or_indexed_slices, to_tensor
+from tfcompat._src.nodes.sparse_tensor import SparseTensor
 from tfcompat._src.ops.array.fill import fill
 from tfcompat._src.ops.array.gather import gather
 from tfcompat._src.ops.array.join import concat, stack

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import errors, op_spec
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.op_spec import NotDifferentiable, op
+from tfcompat._src.base import errors
+from tfcompat._src.graph import op_spec
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import NotDifferentiable, op
 from tfcompat._src.ops.nn import conv_kernels
 from tfcompat._src.ops.nn.window_sizes import text_attr, window_positions
 

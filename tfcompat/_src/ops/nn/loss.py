@@ -7,14 +7,14 @@ from typing import Any
 
 from jax import lax
 
-from tfcompat._src.framework import raw
-from tfcompat._src.framework.convert import constant, to_tensor
-from tfcompat._src.framework.deprecation import deprecated_argument_lookup
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import op
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.shape_inference import scalar
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base.deprecation import deprecated_argument_lookup
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.op_spec import op
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.shape_inference import scalar
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import constant, to_tensor
 from tfcompat._src.ops.array.fill import ones_like, zeros_like
 from tfcompat._src.ops.array.search import where
 from tfcompat._src.ops.math.compare import logical_and

@@ -10,9 +10,10 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from tfcompat._src.framework import checks, errors, raw
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.op_spec import NotDifferentiable, op
+from tfcompat._src.base import checks, errors
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import NotDifferentiable, op
+from tfcompat._src.nodes import raw
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.slice import slice_ as slice_of
 from tfcompat._src.ops.math.matmul import matmul

@@ -8,10 +8,11 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from tfcompat._src.framework import errors, raw
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.op_spec import NotDifferentiable, op
-from tfcompat._src.framework.tensor import shape_text
+from tfcompat._src.base import errors
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import NotDifferentiable, op
+from tfcompat._src.graph.tensor import shape_text
+from tfcompat._src.nodes import raw
 from tfcompat._src.ops.nn import pool_kernels
 from tfcompat._src.ops.nn.window_sizes import join, split, text_attr, window_counts, window_positions
 from tfcompat._src.ops.nn.windows import spatial

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.deprecation import deprecated_argument_lookup
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.deprecation import deprecated_argument_lookup
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
 from tfcompat._src.ops.array.shape import expand_dims, squeeze
 from tfcompat._src.ops.nn.window_sizes import per_dimension
 

@@ -10,12 +10,13 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from tfcompat._src.framework import errors, raw
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import EXTERNAL, HOST, NotDifferentiable, op, updates
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.tensor import Tensor, shape_text
+from tfcompat._src.base import errors
+from tfcompat._src.base.export import export
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import EXTERNAL, HOST, NotDifferentiable, op, updates
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor, shape_text
+from tfcompat._src.nodes import raw
 from tfcompat._src.ops.nn.dual_losses import LOSSES, DualLoss
 from tfcompat._src.ops.strings.fingerprint128 import fingerprint128
 

@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 from jax import lax
 
-from tfcompat._src.framework import checks, dtypes, errors, raw
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.constant_value import constant_value
-from tfcompat._src.framework.convert import to_tensor
-from tfcompat._src.framework.deprecation import deprecated_argument_lookup
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import op
-from tfcompat._src.framework.scopes import control_dependencies, name_scope
-from tfcompat._src.framework.tensor import Tensor, shape_text
+from tfcompat._src.base import checks, dtypes, errors
+from tfcompat._src.base.deprecation import deprecated_argument_lookup
+from tfcompat._src.base.export import export
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.constant_value import constant_value
+from tfcompat._src.graph.op_spec import op
+from tfcompat._src.graph.scopes import control_dependencies, name_scope
+from tfcompat._src.graph.tensor import Tensor, shape_text
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import to_tensor
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.reorder import transpose
 from tfcompat._src.ops.array.shape import rank, reshape, shape

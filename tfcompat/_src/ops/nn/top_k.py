@@ -9,12 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tfcompat._src.framework import errors, raw
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import NotDifferentiable, op
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor, shape_text
+from tfcompat._src.base import errors
+from tfcompat._src.base.export import export
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import NotDifferentiable, op
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor, shape_text
+from tfcompat._src.nodes import raw
 from tfcompat._src.ops.math.extremes import without_nan
 
 _LAST = np.array(-1, np.int32)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence, Sized
 from typing import Any
 
-from tfcompat._src.framework import errors
-from tfcompat._src.framework.shape_inference import Sizes
+from tfcompat._src.base import errors
+from tfcompat._src.graph.shape_inference import Sizes
 from tfcompat._src.ops.nn.windows import channels_first, spatial
 
 Size = int | None

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tfcompat._src.framework import errors
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
-from tfcompat._src.framework.tensor import shape_text
+from tfcompat._src.base import errors
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import HOST, NotDifferentiable, op
+from tfcompat._src.graph.tensor import shape_text
 from tfcompat._src.ops.parsing import alike, wire
 from tfcompat._src.ops.sparse.parts import ragged_indices
 

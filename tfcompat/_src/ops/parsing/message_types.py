@@ -12,7 +12,7 @@ from google.protobuf import descriptor_pb2, descriptor_pool
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError
 
-from tfcompat._src.framework import errors
+from tfcompat._src.base import errors
 from tfcompat._src.proto import definitions, pool
 
 VARINT, FIXED64, BYTES, START_GROUP, END_GROUP, FIXED32 = range(6)

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import checks
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.op_spec import HOST, op
-from tfcompat._src.framework.tensor import shape_text
+from tfcompat._src.base import checks
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import HOST, op
+from tfcompat._src.graph.tensor import shape_text
 from tfcompat._src.ops.parsing import wire
 from tfcompat._src.ops.parsing.example import NO_GRADIENT, Dense, check_counts, check_shapes, dense_features, invalid
 from tfcompat._src.ops.sparse.parts import ragged_indices

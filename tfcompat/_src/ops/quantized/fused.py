@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework import errors
-from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
+from tfcompat._src.base import errors
+from tfcompat._src.graph.op_spec import HOST, NotDifferentiable, op
 
 _CONV = 'strides: list(int), padding: {"SAME", "VALID"}, dilations: list(int) = [1, 1, 1, 1]'
 _FILTER_RANGES = "min_input: float32, max_input: float32, min_filter: float32, max_filter: float32"

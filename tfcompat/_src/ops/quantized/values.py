@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import errors
+from tfcompat._src.base import errors
 
 _F32 = np.float32
 

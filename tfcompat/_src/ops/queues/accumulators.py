@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.indexed_slices import IndexedSlices
-from tfcompat._src.framework.op_spec import EXTERNAL, HOST, WAITING, op
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.tensor import Tensor, shape_text
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import EXTERNAL, HOST, WAITING, op
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor, shape_text
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import convert_to_tensor
+from tfcompat._src.nodes.indexed_slices import IndexedSlices
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.queues.queue_ops import MAKES_HANDLE, NO_GRADIENT
 from tfcompat._src.ops.queues.resource import SharedResource, invalid, shared_resource

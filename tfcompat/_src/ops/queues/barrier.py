@@ -5,14 +5,15 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from tfcompat._src.framework import errors, raw
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.constant_value import constant_value
-from tfcompat._src.framework.dtypes import DType, int64, string
-from tfcompat._src.framework.op_spec import EXTERNAL, HOST, WAITING, op
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.tensor import Tensor, shape_text
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.base import errors
+from tfcompat._src.base.dtypes import DType, int64, string
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.constant_value import constant_value
+from tfcompat._src.graph.op_spec import EXTERNAL, HOST, WAITING, op
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor, shape_text
+from tfcompat._src.nodes import raw
 from tfcompat._src.ops.queues import state
 from tfcompat._src.ops.queues.queue import as_shape_list, as_type_list
 from tfcompat._src.ops.queues.queue_ops import MAKES_HANDLE, NO_GRADIENT, type_list_text

@@ -6,10 +6,10 @@ import collections
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tfcompat._src.framework import dtypes, nest, raw
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import (
+from tfcompat._src.base import dtypes, nest
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import (
     add_to_collection,
     colocate_with,
     control_dependencies,
@@ -19,7 +19,8 @@ from tfcompat._src.framework.scopes import (
     init_scope,
     name_scope,
 )
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
 from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.ops.control.groups import group, tuple_
 from tfcompat._src.ops.flow.tensor_array import TensorArray

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import raw
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import EXTERNAL, HOST, NotDifferentiable, op
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.tensor import Tensor, shape_text
+from tfcompat._src.base.export import export
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import EXTERNAL, HOST, NotDifferentiable, op
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor, shape_text
+from tfcompat._src.nodes import raw
 from tfcompat._src.ops.queues.reader_state import read_file as contents_of
 from tfcompat._src.ops.queues.reader_state import strings
 from tfcompat._src.ops.queues.resource import invalid

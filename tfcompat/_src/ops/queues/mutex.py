@@ -6,8 +6,8 @@ import threading
 import weakref
 from typing import Any
 
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.op_spec import HOST, WAITING, op
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import HOST, WAITING, op
 from tfcompat._src.ops.flow.list_value import variant
 from tfcompat._src.ops.queues.queue_ops import MAKES_HANDLE, NO_GRADIENT
 from tfcompat._src.ops.queues.resource import SharedResource, shared_resource

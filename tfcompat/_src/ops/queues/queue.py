@@ -7,15 +7,15 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any
 
-from tfcompat._src.framework import dtypes as dtypes_lib
-from tfcompat._src.framework import raw
-from tfcompat._src.framework.constant_value import constant_value
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import Dimension, TensorShape, dimension_value
+from tfcompat._src.base import dtypes as dtypes_lib
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import Dimension, TensorShape, dimension_value
+from tfcompat._src.graph.constant_value import constant_value
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.gather import gather
 from tfcompat._src.ops.array.join import stack
 from tfcompat._src.ops.random.seeds import get_seed

@@ -6,12 +6,12 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.dtypes import DType
-from tfcompat._src.framework.host_context import HostContext
-from tfcompat._src.framework.op_spec import EXTERNAL, HOST, WAITING, Effects, NotDifferentiable, op
-from tfcompat._src.framework.tensor import shape_text
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.dtypes import DType
+from tfcompat._src.base.host_context import HostContext
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import EXTERNAL, HOST, WAITING, Effects, NotDifferentiable, op
+from tfcompat._src.graph.tensor import shape_text
 from tfcompat._src.ops.queues import state
 from tfcompat._src.ops.queues.resource import invalid, shared_resource
 

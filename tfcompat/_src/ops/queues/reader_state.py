@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from tfcompat._src.framework import dtypes, errors
+from tfcompat._src.base import dtypes, errors
 from tfcompat._src.io.tfrecord import RecordReader
 from tfcompat._src.ops.queues.resource import SharedResource, invalid
 from tfcompat._src.ops.queues.state import Queue

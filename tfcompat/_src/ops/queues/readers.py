@@ -6,15 +6,15 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework import raw
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.dtypes import resource
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import EXTERNAL, HOST, WAITING, NotDifferentiable, op
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import executing_eagerly
-from tfcompat._src.framework.tensor import Tensor, shape_text
+from tfcompat._src.base.dtypes import resource
+from tfcompat._src.base.export import export
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import EXTERNAL, HOST, WAITING, NotDifferentiable, op
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import executing_eagerly
+from tfcompat._src.graph.tensor import Tensor, shape_text
 from tfcompat._src.io.tfrecord import TFRecordOptions
+from tfcompat._src.nodes import raw
 from tfcompat._src.ops.queues import reader_state as state
 from tfcompat._src.ops.queues.queue_ops import MAKES_HANDLE
 from tfcompat._src.ops.queues.resource import invalid, shared_resource

@@ -7,11 +7,12 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-from tfcompat._src.framework import errors, raw
-from tfcompat._src.framework.op_spec import EXTERNAL, HOST, op
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import errors
+from tfcompat._src.graph.op_spec import EXTERNAL, HOST, op
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.io.tfrecord import RecordReader, TFRecordCompressionType, TFRecordOptions
+from tfcompat._src.nodes import raw
 from tfcompat._src.ops.array.join import split
 from tfcompat._src.ops.array.shape import reshape
 from tfcompat._src.ops.queues.queue_ops import NO_GRADIENT

@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from tfcompat._src.framework import dtypes, errors
-from tfcompat._src.framework.host_context import HostContext
-from tfcompat._src.framework.run_limits import MustWait, is_cancelled, may_wait, seconds_left
+from tfcompat._src.base import dtypes, errors
+from tfcompat._src.base.host_context import HostContext
+from tfcompat._src.base.run_limits import MustWait, is_cancelled, may_wait, seconds_left
 
 _numbers = itertools.count()
 

@@ -7,15 +7,15 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework import raw
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import HOST, WAITING, op
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import get_default_graph, name_scope
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import HOST, WAITING, op
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import get_default_graph, name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.ops.control.groups import no_op
 from tfcompat._src.ops.queues.queue import component_values

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import errors
+from tfcompat._src.base import errors
 from tfcompat._src.ops.queues.resource import SharedResource, invalid
 
 _BYTES_OF_A_STRING = 24

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import dtypes, errors
-from tfcompat._src.framework.run_limits import MustWait, may_wait
-from tfcompat._src.framework.tensor import shape_text
+from tfcompat._src.base import dtypes, errors
+from tfcompat._src.base.run_limits import MustWait, may_wait
+from tfcompat._src.graph.tensor import shape_text
 from tfcompat._src.ops.queues.resource import SharedResource, cancelled, invalid
 from tfcompat._src.ops.random import philox
 

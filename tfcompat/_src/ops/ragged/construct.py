@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.constant_value import constant_value
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.scopes import control_dependencies, name_scope
-from tfcompat._src.framework.sparse_tensor import convert_to_tensor_or_sparse_tensor, is_sparse
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_spec import TensorSpec
+from tfcompat._src.base import dtypes
+from tfcompat._src.graph.constant_value import constant_value
+from tfcompat._src.graph.scopes import control_dependencies, name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import convert_to_tensor
+from tfcompat._src.nodes.sparse_tensor import convert_to_tensor_or_sparse_tensor, is_sparse
+from tfcompat._src.nodes.tensor_spec import TensorSpec
 from tfcompat._src.ops.array.fill import zeros
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.shape import expand_dims, shape

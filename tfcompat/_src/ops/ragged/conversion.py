@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.convert import constant, convert_to_tensor
-from tfcompat._src.framework.sparse_tensor import SparseTensor
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import constant, convert_to_tensor
+from tfcompat._src.nodes.sparse_tensor import SparseTensor
 from tfcompat._src.ops.array.fill import zeros
 from tfcompat._src.ops.ragged.tensor import RaggedTensor, convert_to_tensor_or_ragged_tensor, is_ragged
 

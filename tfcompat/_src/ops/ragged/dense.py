@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.fill import fill, ones, zeros, zeros_like
 from tfcompat._src.ops.array.gather import gather
 from tfcompat._src.ops.array.join import concat, stack

@@ -6,11 +6,11 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework import dispatch, dtypes
-from tfcompat._src.framework.convert import register_tensor_conversion_function
-from tfcompat._src.framework.deprecation import deprecated_argument_lookup
-from tfcompat._src.framework.dispatch import OpDispatcher
-from tfcompat._src.framework.scopes import control_dependencies
+from tfcompat._src.base import dispatch, dtypes
+from tfcompat._src.base.deprecation import deprecated_argument_lookup
+from tfcompat._src.base.dispatch import OpDispatcher
+from tfcompat._src.graph.scopes import control_dependencies
+from tfcompat._src.nodes.convert import register_tensor_conversion_function
 from tfcompat._src.ops.math import binary, compare, unary
 from tfcompat._src.ops.ragged import array, math, rows
 from tfcompat._src.ops.ragged.broadcast import apply_elementwise

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import convert, dtypes
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.nodes import convert
 from tfcompat._src.ops.array.constant import placeholder as dense_placeholder
 from tfcompat._src.ops.ragged.tensor import RaggedTensor, is_ragged
 from tfcompat._src.ops.ragged.value import RaggedTensorValue

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import control_dependencies
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.scopes import control_dependencies
 from tfcompat._src.ops.ragged.partition import assert_splits_match, common_split_type
 from tfcompat._src.ops.ragged.tensor import RaggedTensor, convert_to_tensor_or_ragged_tensor, is_ragged
 

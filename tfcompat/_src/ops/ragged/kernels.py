@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import checks, errors, raw
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.indexed_slices import IndexedSlices
-from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
-from tfcompat._src.framework.tensor import shape_text
+from tfcompat._src.base import checks, errors
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import HOST, NotDifferentiable, op
+from tfcompat._src.graph.tensor import shape_text
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.indexed_slices import IndexedSlices
 from tfcompat._src.ops.array.gather import gather
 from tfcompat._src.ops.array.shape import invalid, reshape, shape
 

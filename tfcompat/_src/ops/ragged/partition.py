@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.constant_value import constant_value
-from tfcompat._src.framework.convert import constant, convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.graph.constant_value import constant_value
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import constant, convert_to_tensor
 from tfcompat._src.ops.array.fill import ones
 from tfcompat._src.ops.array.gather import gather
 from tfcompat._src.ops.array.join import concat

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.export import export
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
 
 
 @export("ragged.RaggedTensorValue")

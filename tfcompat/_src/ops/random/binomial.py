@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import errors
-from tfcompat._src.framework.tensor import shape_text
+from tfcompat._src.base import errors
+from tfcompat._src.graph.tensor import shape_text
 from tfcompat._src.ops.random import philox
 from tfcompat._src.ops.random.distributions import double_from_words, reserve_fill
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import errors
+from tfcompat._src.base import errors
 from tfcompat._src.ops.random import philox
 from tfcompat._src.ops.random.distributions import double_from_words, normals_from_words, uniform_from_words
 from tfcompat._src.ops.random.libm import logf

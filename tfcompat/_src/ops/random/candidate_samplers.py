@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from tfcompat._src.framework import errors
+from tfcompat._src.base import errors
 from tfcompat._src.ops.random import philox
 from tfcompat._src.ops.random.distributions import double_from_words
 

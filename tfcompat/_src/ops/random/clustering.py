@@ -8,9 +8,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tfcompat._src.framework import checks, errors
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
+from tfcompat._src.base import checks, errors
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import HOST, NotDifferentiable, op
 from tfcompat._src.ops.random.words import Words
 
 _CHOICE = NotDifferentiable("points are chosen", raises=True)

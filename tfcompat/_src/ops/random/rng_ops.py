@@ -11,10 +11,10 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from tfcompat._src.framework import checks, errors
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.op_spec import EXTERNAL, HOST, NotDifferentiable, op, updates
-from tfcompat._src.framework.tensor import shape_text
+from tfcompat._src.base import checks, errors
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import EXTERNAL, HOST, NotDifferentiable, op, updates
+from tfcompat._src.graph.tensor import shape_text
 from tfcompat._src.ops.random import binomial, distributions
 from tfcompat._src.ops.random.stateful import shape_of
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import get_default_graph
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.scopes import get_default_graph
 
 DEFAULT_GRAPH_SEED = 87654321
 _MODULUS = 2**31 - 1

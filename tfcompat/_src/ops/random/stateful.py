@@ -11,13 +11,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tfcompat._src.framework import checks, convert, dtypes, errors, raw
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import HOST, RANDOM, Facts, NotDifferentiable, op
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor, shape_text
-from tfcompat._src.framework.tensor_shape import dimension_value
+from tfcompat._src.base import checks, dtypes, errors
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import dimension_value
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import HOST, RANDOM, Facts, NotDifferentiable, op
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor, shape_text
+from tfcompat._src.nodes import convert, raw
 from tfcompat._src.ops.array.fill import zeros_like
 from tfcompat._src.ops.random import bounded_normal, distributions, rejection
 from tfcompat._src.ops.random.seeds import seed_attrs

@@ -10,12 +10,13 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from tfcompat._src.framework import convert, dtypes, errors, raw
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import NotDifferentiable, op
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor, shape_text
+from tfcompat._src.base import dtypes, errors
+from tfcompat._src.base.export import export
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import NotDifferentiable, op
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor, shape_text
+from tfcompat._src.nodes import convert, raw
 from tfcompat._src.ops.random import distributions, philox
 from tfcompat._src.ops.random.stateful import (
     categorical_samples,

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
-from tfcompat._src.framework.sparse_tensor import SparseTensor, convert_to_tensor_or_sparse_tensor
-from tfcompat._src.framework.tensor import Tensor, shape_text
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import HOST, NotDifferentiable, op
+from tfcompat._src.graph.tensor import Tensor, shape_text
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.sparse_tensor import SparseTensor, convert_to_tensor_or_sparse_tensor
 from tfcompat._src.ops.array.shape import invalid
 from tfcompat._src.ops.sparse.parts import check_parts, row_keys
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.constant_value import constant_value
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.constant_value import constant_value
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.join import split
 from tfcompat._src.ops.array.pad import pad
 from tfcompat._src.ops.array.shape import expand_dims, reshape

@@ -5,9 +5,10 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import lax
 
-from tfcompat._src.framework import checks, errors, raw
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.op_spec import op
+from tfcompat._src.base import checks, errors
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import op
+from tfcompat._src.nodes import raw
 
 
 def _gradient(op, grad):

@@ -7,17 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import checks, dtypes, raw
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.constant_value import constant_value, constant_value_as_shape
-from tfcompat._src.framework.convert import constant, convert_to_tensor
-from tfcompat._src.framework.deprecation import deprecated_argument_lookup
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import HOST, Facts, NotDifferentiable, op
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.sparse_tensor import SparseTensor
-from tfcompat._src.framework.tensor import shape_text
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.base import checks, dtypes
+from tfcompat._src.base.deprecation import deprecated_argument_lookup
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.constant_value import constant_value, constant_value_as_shape
+from tfcompat._src.graph.op_spec import HOST, Facts, NotDifferentiable, op
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import shape_text
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import constant, convert_to_tensor
+from tfcompat._src.nodes.sparse_tensor import SparseTensor
 from tfcompat._src.ops.array.gather import gather
 from tfcompat._src.ops.array.reorder import invert_permutation, transpose
 from tfcompat._src.ops.array.shape import invalid, rank, shape

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.sparse_tensor import SparseTensor, is_sparse
-from tfcompat._src.framework.tensor import shape_text
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.tensor import shape_text
+from tfcompat._src.nodes.sparse_tensor import SparseTensor, is_sparse
 from tfcompat._src.ops.array.shape import invalid
 
 _LARGEST_KEY = 2**62

@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import checks, dtypes, raw
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import EXTERNAL, HOST, NotDifferentiable, op
-from tfcompat._src.framework.scopes import get_default_graph
-from tfcompat._src.framework.sparse_tensor import SparseTensor
-from tfcompat._src.framework.tensor import shape_text
-from tfcompat._src.framework.tensor_proto import parse
+from tfcompat._src.base import checks, dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import EXTERNAL, HOST, NotDifferentiable, op
+from tfcompat._src.graph.scopes import get_default_graph
+from tfcompat._src.graph.tensor import shape_text
+from tfcompat._src.graph.tensor_proto import parse
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.sparse_tensor import SparseTensor
 from tfcompat._src.ops.array.shape import invalid
 from tfcompat._src.ops.sparse.parts import as_sparse, check_parts, check_sizes, check_tensor, row_keys, with_part_ranks
 from tfcompat._src.proto import messages

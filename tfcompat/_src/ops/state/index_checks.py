@@ -7,7 +7,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from tfcompat._src.framework import checks
+from tfcompat._src.base import checks
 
 
 def require_rows(indices: Any, limit: int, updating: bool = False) -> Any:

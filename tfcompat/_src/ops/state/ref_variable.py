@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import checks, errors
-from tfcompat._src.framework.op_spec import (
+from tfcompat._src.base import checks, errors
+from tfcompat._src.graph.op_spec import (
     HOST,
     NAMES_VARIABLE,
     Effects,
@@ -18,7 +18,7 @@ from tfcompat._src.framework.op_spec import (
     reads,
     updates,
 )
-from tfcompat._src.framework.shape_inference import (
+from tfcompat._src.graph.shape_inference import (
     InferenceContext,
     from_attr,
     merge,
@@ -27,7 +27,7 @@ from tfcompat._src.framework.shape_inference import (
     unchanged,
     with_rank,
 )
-from tfcompat._src.framework.tensor import shape_text
+from tfcompat._src.graph.tensor import shape_text
 
 NO_GRADIENT = NotDifferentiable("state has no gradient")
 UNDEFINED = NotDifferentiable("state has no gradient", raises=True)

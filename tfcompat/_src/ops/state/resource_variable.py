@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import errors, raw
-from tfcompat._src.framework.convert import constant
-from tfcompat._src.framework.dtypes import cpp_name
-from tfcompat._src.framework.indexed_slices import IndexedSlices
-from tfcompat._src.framework.op_spec import EXTERNAL, HOST, NAMES_VARIABLE, Facts, op, overwrites, reads, updates
-from tfcompat._src.framework.shape_inference import (
+from tfcompat._src.base import errors
+from tfcompat._src.base.dtypes import cpp_name
+from tfcompat._src.graph.op_spec import EXTERNAL, HOST, NAMES_VARIABLE, Facts, op, overwrites, reads, updates
+from tfcompat._src.graph.shape_inference import (
     InferenceContext,
     Sizes,
     merge,
@@ -20,7 +18,10 @@ from tfcompat._src.framework.shape_inference import (
     with_rank,
     with_rank_at_least,
 )  # fmt: skip
-from tfcompat._src.framework.tensor import Tensor, shape_text
+from tfcompat._src.graph.tensor import Tensor, shape_text
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import constant
+from tfcompat._src.nodes.indexed_slices import IndexedSlices
 from tfcompat._src.ops.array import gather
 from tfcompat._src.ops.queues.resource import SharedResource
 from tfcompat._src.ops.state.ref_variable import CREATES, NO_GRADIENT, count_up_to, no_kernel

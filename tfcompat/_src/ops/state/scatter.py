@@ -9,10 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tfcompat._src.framework import checks, errors
-from tfcompat._src.framework.op_spec import NotDifferentiable, op, updates
-from tfcompat._src.framework.shape_inference import InferenceContext, merge
-from tfcompat._src.framework.tensor import shape_text
+from tfcompat._src.base import checks, errors
+from tfcompat._src.graph.op_spec import NotDifferentiable, op, updates
+from tfcompat._src.graph.shape_inference import InferenceContext, merge
+from tfcompat._src.graph.tensor import shape_text
 from tfcompat._src.ops.array.gather import require_index_rows
 from tfcompat._src.ops.array.scatter import _scatter_sizes
 from tfcompat._src.ops.math.extremes import without_nan

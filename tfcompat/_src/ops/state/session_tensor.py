@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import dtypes, errors, raw
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.host_context import HostContext
-from tfcompat._src.framework.op_spec import EXTERNAL, HOST, NotDifferentiable, op
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import colocate_with, device
-from tfcompat._src.framework.session_like import SessionLike
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes, errors
+from tfcompat._src.base.export import export
+from tfcompat._src.base.host_context import HostContext
+from tfcompat._src.base.session_like import SessionLike
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import EXTERNAL, HOST, NotDifferentiable, op
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import colocate_with, device
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
 from tfcompat._src.ops.array.constant import placeholder
 
 _NO_GRADIENT = NotDifferentiable("the tensor lies in the Session")

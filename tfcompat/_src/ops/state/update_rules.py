@@ -14,10 +14,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tfcompat._src.framework import checks, errors
-from tfcompat._src.framework.op_spec import op, updates
-from tfcompat._src.framework.shape_inference import InferenceContext, Sizes, merge, merge_size, with_rank
-from tfcompat._src.framework.tensor import shape_text
+from tfcompat._src.base import checks, errors
+from tfcompat._src.graph.op_spec import op, updates
+from tfcompat._src.graph.shape_inference import InferenceContext, Sizes, merge, merge_size, with_rank
+from tfcompat._src.graph.tensor import shape_text
 from tfcompat._src.ops.math.extremes import larger, without_nan
 from tfcompat._src.ops.state.ref_variable import UNDEFINED
 

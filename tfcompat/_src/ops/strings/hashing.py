@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import errors, raw
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.deprecation import deprecated_argument_lookup
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import errors
+from tfcompat._src.base.deprecation import deprecated_argument_lookup
+from tfcompat._src.base.export import export
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import HOST, NotDifferentiable, op
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
 from tfcompat._src.ops.strings.farmhash import fingerprint64, hash64, siphash
 
 _add = functools.partial(op, gradient=NotDifferentiable("a hash has no derivative"), place=HOST, depth=2)

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import dtypes, errors, raw
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.deprecation import deprecated_argument_lookup
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes, errors
+from tfcompat._src.base.deprecation import deprecated_argument_lookup
+from tfcompat._src.base.export import export
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import HOST, NotDifferentiable, op
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
 
 _NO_GRADIENT = NotDifferentiable("strings are not differentiable")
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from tfcompat._src.framework import dtypes, raw
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.deprecation import deprecated_argument_lookup
-from tfcompat._src.framework.dispatch import dispatch_for_types
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.sparse_tensor import SparseTensor
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.deprecation import deprecated_argument_lookup
+from tfcompat._src.base.dispatch import dispatch_for_types
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import convert_to_tensor
+from tfcompat._src.nodes.sparse_tensor import SparseTensor
 from tfcompat._src.ops.array.join import concat, stack
 from tfcompat._src.ops.array.shape import reshape
 from tfcompat._src.ops.array.shape import shape as shape_of

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.framework import errors as errors_lib
-from tfcompat._src.framework import raw
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.op_spec import HOST, NotDifferentiable, op
-from tfcompat._src.framework.tensor import Tensor, shape_text
+from tfcompat._src.base import errors as errors_lib
+from tfcompat._src.base.export import export
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import HOST, NotDifferentiable, op
+from tfcompat._src.graph.tensor import Tensor, shape_text
+from tfcompat._src.nodes import raw
 
 _add = functools.partial(op, gradient=NotDifferentiable("text has no derivative", raises=True), place=HOST, depth=2)
 _CODECS = {"UTF-8": "utf-8", "UTF-16-BE": "utf-16-be", "UTF-32-BE": "utf-32-be", "UTF-16": "utf-16-be", "UTF-32": "utf-32-be"}

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from tfcompat._src.framework import dtypes, errors
-from tfcompat._src.framework.tensor import shape_text
+from tfcompat._src.base import dtypes, errors
+from tfcompat._src.graph.tensor import shape_text
 from tfcompat._src.ops.audio.wav import encode_samples
 from tfcompat._src.ops.image.png import encode_png
 from tfcompat._src.proto.messages import Summary

@@ -11,10 +11,10 @@ from collections.abc import Callable
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from tfcompat._src.framework import errors
-from tfcompat._src.framework import shape_inference as si
-from tfcompat._src.framework.op_spec import EXTERNAL, HOST, Effects, NotDifferentiable, op
-from tfcompat._src.framework.tensor import shape_text
+from tfcompat._src.base import errors
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import EXTERNAL, HOST, Effects, NotDifferentiable, op
+from tfcompat._src.graph.tensor import shape_text
 from tfcompat._src.io.events import EventsWriter
 from tfcompat._src.ops.summary import values
 from tfcompat._src.platform import file_io

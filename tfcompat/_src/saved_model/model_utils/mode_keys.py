@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tfcompat._src.framework.export import export
-from tfcompat._src.keras.utils.mode_keys import ModeKeys as KerasModeKeys
+from tfcompat._src.base.export import export
+from tfcompat._src.saved_model.model_utils.keras_mode_keys import ModeKeys as KerasModeKeys
 
 
 @export("estimator.ModeKeys", "compat.v2.estimator.ModeKeys")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework import shape_inference
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.graph import shape_inference
+from tfcompat._src.graph.operation import Operation
 
 
 def has_fully_defined_shape(tensor: Any) -> bool:

@@ -6,11 +6,11 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.eager import mode as eager
 from tfcompat._src.eager.mode import eager_mode, graph_mode
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import device, executing_eagerly, get_default_graph
 from tfcompat._src.function.executor_type import function_executor_type
+from tfcompat._src.graph.scopes import device, executing_eagerly, get_default_graph
 from tfcompat._src.ops.random.seeds import set_random_seed as set_global_seed
 from tfcompat._src.runtime.config import ProcessConfig, VirtualDeviceConfiguration, process_config
 from tfcompat._src.runtime.devices import accelerator_count

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework import nest, raw
-from tfcompat._src.framework.composite_tensor import CompositeTensor
-from tfcompat._src.framework.convert import to_tensor
+from tfcompat._src.base import nest
+from tfcompat._src.base.composite_tensor import CompositeTensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import to_tensor
 
 
 def _Identity(data: Any, name: str | None = None) -> Any:

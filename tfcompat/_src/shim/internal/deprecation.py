@@ -10,8 +10,8 @@ import sys
 from collections.abc import Callable, Hashable, Iterator
 from typing import Any, NamedTuple
 
-from tfcompat._src.framework.deprecation import deprecated_argument_lookup as deprecated_argument_lookup
-from tfcompat._src.framework.export import export
+from tfcompat._src.base.deprecation import deprecated_argument_lookup as deprecated_argument_lookup
+from tfcompat._src.base.export import export
 from tfcompat._src.platform import logging
 from tfcompat._src.shim.internal.decorator_utils import add_notice_to_docstring, get_qualified_name, validate_callable
 from tfcompat._src.shim.internal.tf_decorator import make_decorator

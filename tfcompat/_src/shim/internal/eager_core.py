@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfcompat._src.framework import errors
+from tfcompat._src.base import errors
 
 
 class _NotOkStatusException(Exception):

@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from tfcompat._src.framework.graph import Graph
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.tf_stack import TB_FILENAME, TB_LINENO
-from tfcompat._src.framework.traceable_stack import TraceableObject
+from tfcompat._src.base.tf_stack import TB_FILENAME, TB_LINENO
+from tfcompat._src.base.traceable_stack import TraceableObject
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.operation import Operation
 from tfcompat._src.proto import pool
 
 _NAME = r"[A-Za-z0-9_.][A-Za-z0-9_.\-/]*?"

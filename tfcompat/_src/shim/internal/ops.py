@@ -7,17 +7,17 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tfcompat._src.framework.composite_tensor import CompositeTensor
-from tfcompat._src.framework.convert import convert_to_tensor, internal_convert_to_tensor
-from tfcompat._src.framework.default_stack import GRAPHS, SESSIONS
-from tfcompat._src.framework.device import canonical_name
-from tfcompat._src.framework.dtypes import as_dtype
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.indexed_slices import IndexedSlices
-from tfcompat._src.framework.scopes import get_default_graph
-from tfcompat._src.framework.session_like import SessionLike
-from tfcompat._src.framework.sparse_tensor import SparseTensor
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base.composite_tensor import CompositeTensor
+from tfcompat._src.base.default_stack import GRAPHS, SESSIONS
+from tfcompat._src.base.device import canonical_name
+from tfcompat._src.base.dtypes import as_dtype
+from tfcompat._src.base.export import export
+from tfcompat._src.base.session_like import SessionLike
+from tfcompat._src.graph.scopes import get_default_graph
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import convert_to_tensor, internal_convert_to_tensor
+from tfcompat._src.nodes.indexed_slices import IndexedSlices
+from tfcompat._src.nodes.sparse_tensor import SparseTensor
 from tfcompat._src.proto import messages
 
 _UIDS = itertools.count(1)

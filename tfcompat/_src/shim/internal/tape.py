@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tfcompat._src.framework import recorders
-from tfcompat._src.framework.default_stack import get_eager_graph
-from tfcompat._src.framework.eager_tensor import EagerOperation
-from tfcompat._src.framework.recorders import stopped as stop_recording
+from tfcompat._src.base import recorders
+from tfcompat._src.base.default_stack import get_eager_graph
+from tfcompat._src.base.recorders import stopped as stop_recording
+from tfcompat._src.graph.eager_tensor import EagerOperation
 
 __all__ = ["could_possibly_record", "record_operation", "should_record", "stop_recording", "variable_accessed"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfcompat._src.framework.constant_value import constant_value_as_shape
-from tfcompat._src.framework.operation import Operation
-from tfcompat._src.framework.scopes import get_default_graph
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.constant_value import constant_value_as_shape
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import get_default_graph
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.proto import messages
 
 

@@ -9,7 +9,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.framework.scopes import get_default_graph
+from tfcompat._src.graph.scopes import get_default_graph
 from tfcompat._src.platform import logging
 from tfcompat._src.shim.internal.tf_decorator import make_decorator
 

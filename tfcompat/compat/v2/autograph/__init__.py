@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.autograph.api import to_code_v2 as to_code
 from tfcompat._src.autograph.api import to_graph_v2 as to_graph
 from tfcompat.compat.v2.autograph import experimental as experimental

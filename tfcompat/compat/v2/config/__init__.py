@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat.compat.v2.config import experimental as experimental
 from tfcompat.compat.v2.config import optimizer as optimizer
 from tfcompat.compat.v2.config import threading as threading

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.data.dataset import DatasetV2 as Dataset
 from tfcompat._src.data.readers import FixedLengthRecordDatasetV1 as FixedLengthRecordDataset
 from tfcompat._src.data.readers import TFRecordDatasetV1 as TFRecordDataset

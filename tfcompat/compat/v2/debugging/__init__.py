@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.ops.composed.v2_checks import verify_tensor_all_finite_v2 as assert_all_finite
 from tfcompat._src.ops.composed.v2_checks import assert_equal_v2 as assert_equal
 from tfcompat._src.ops.composed.v2_checks import assert_greater_v2 as assert_greater

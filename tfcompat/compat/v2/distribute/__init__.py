@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat.compat.v2.distribute import cluster_resolver as cluster_resolver
 from tfcompat.compat.v2.distribute import experimental as experimental
 

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.estimator.canned.parsing_utils import classifier_parse_example_spec_v2 as classifier_parse_example_spec
 from tfcompat._src.estimator.canned.parsing_utils import regressor_parse_example_spec_v2 as regressor_parse_example_spec
 from tfcompat._src.estimator.estimator import EstimatorV2 as Estimator

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.feature_column.categorical import categorical_column_with_vocabulary_file_v2 as categorical_column_with_vocabulary_file
 from tfcompat._src.feature_column.input_layer import make_parse_example_spec_v2 as make_parse_example_spec
 from tfcompat._src.feature_column.shared_embedding import shared_embedding_columns_v2 as shared_embeddings

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.ops.image.boxes import draw_bounding_boxes_v2 as draw_bounding_boxes
 from tfcompat._src.ops.image.boxes import sample_distorted_bounding_box_v2 as sample_distorted_bounding_box
 from tfcompat._src.ops.image.crop import crop_and_resize_v2 as crop_and_resize

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.ops.composed.v2_flow import parse_single_example_v2_unoptimized as parse_single_example
 from tfcompat._src.ops.composed.v2_flow import serialize_many_sparse_v2 as serialize_many_sparse
 from tfcompat._src.ops.composed.v2_flow import serialize_sparse_v2 as serialize_sparse

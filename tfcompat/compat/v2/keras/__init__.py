@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat.compat.v2.keras import activations as activations
 from tfcompat.compat.v2.keras import backend as backend
 from tfcompat.compat.v2.keras import callbacks as callbacks

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.ops.composed.v2_forms import argmax_v2 as argmax
 from tfcompat._src.ops.composed.v2_forms import argmin_v2 as argmin
 from tfcompat._src.ops.composed.v2_forms import confusion_matrix_v2 as confusion_matrix

@@ -2,10 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
-from tfcompat._src.keras.layers.rnn_cell_wrapper_v2 import DeviceWrapper as RNNCellDeviceWrapper
-from tfcompat._src.keras.layers.rnn_cell_wrapper_v2 import DropoutWrapper as RNNCellDropoutWrapper
-from tfcompat._src.keras.layers.rnn_cell_wrapper_v2 import ResidualWrapper as RNNCellResidualWrapper
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.ops.composed.v2_forms import l2_normalize_v2 as l2_normalize
 from tfcompat._src.ops.composed.v2_forms import moments_v2 as moments
 from tfcompat._src.ops.composed.v2_nn import avg_pool2d_v2 as avg_pool2d
@@ -40,6 +37,9 @@ from tfcompat._src.ops.nn.fractional_pool import fractional_avg_pool_v2 as fract
 from tfcompat._src.ops.nn.fractional_pool import fractional_max_pool_v2 as fractional_max_pool
 from tfcompat._src.ops.nn.softmax import softmax_cross_entropy_with_logits_v2 as softmax_cross_entropy_with_logits
 from tfcompat._src.ops.sparse.embedding import safe_embedding_lookup_sparse_v2 as safe_embedding_lookup_sparse
+from tfcompat._src.rnn.rnn_cell_wrapper_v2 import DeviceWrapper as RNNCellDeviceWrapper
+from tfcompat._src.rnn.rnn_cell_wrapper_v2 import DropoutWrapper as RNNCellDropoutWrapper
+from tfcompat._src.rnn.rnn_cell_wrapper_v2 import ResidualWrapper as RNNCellResidualWrapper
 
 _LAZY = {
     "all_candidate_sampler": "tfcompat.nn:all_candidate_sampler",

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.ops.random.seeds import set_random_seed as set_seed
 from tfcompat._src.ops.random.stateful import random_poisson_v2 as poisson
 from tfcompat.compat.v2.random import experimental as experimental

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.ops.composed.v2_flow import sparse_add_v2 as add
 from tfcompat._src.ops.composed.v2_flow import sparse_concat_v2 as concat
 from tfcompat._src.ops.composed.v2_flow import sparse_segment_mean_v2 as segment_mean

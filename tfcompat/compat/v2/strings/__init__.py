@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.ops.composed.v2_flow import string_length_v2 as length
 from tfcompat._src.ops.composed.v2_flow import reduce_join_v2 as reduce_join
 from tfcompat._src.ops.strings.ragged_text import string_split_v2 as split

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.summary.recording import record_if as record_if
 from tfcompat._src.summary.summary_ops_v2 import write as write
 from tfcompat._src.summary.summary_writers import SummaryWriter as SummaryWriter

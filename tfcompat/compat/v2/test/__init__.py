@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.testing.gradient_checker_v2 import compute_gradient as compute_gradient
 from tfcompat._src.testing.graphs import assert_equal_graph_def_v2 as assert_equal_graph_def
 

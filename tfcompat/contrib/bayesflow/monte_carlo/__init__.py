@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.bayesflow.monte_carlo import expectation as expectation
 from tfcompat._src.contrib.bayesflow.monte_carlo import expectation_importance_sampler as expectation_importance_sampler
 from tfcompat._src.contrib.bayesflow.monte_carlo import expectation_importance_sampler_logspace as expectation_importance_sampler_logspace

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.distributions.bijectors.affine import Affine as Affine
 from tfcompat._src.contrib.distributions.bijectors.affine import AffineLinearOperator as AffineLinearOperator
 from tfcompat._src.contrib.distributions.bijectors.composite import Chain as Chain

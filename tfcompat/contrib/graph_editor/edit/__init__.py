@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.graph_editor.edit import bypass as bypass
 from tfcompat._src.contrib.graph_editor.edit import connect as connect
 from tfcompat._src.contrib.graph_editor.edit import detach as detach

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.graph_editor.reroute import add_control_inputs as add_control_inputs
 from tfcompat._src.contrib.graph_editor.reroute import remove_control_inputs as remove_control_inputs
 from tfcompat._src.contrib.graph_editor.reroute import reroute_inputs as reroute_inputs

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.graph_editor.select import can_be_regex as can_be_regex
 from tfcompat._src.contrib.graph_editor.select import check_cios as check_cios
 from tfcompat._src.contrib.graph_editor.select import compute_boundary_ts as compute_boundary_ts
@@ -20,7 +20,7 @@ from tfcompat._src.contrib.graph_editor.select import make_regex as make_regex
 from tfcompat._src.contrib.graph_editor.select import select_ops as select_ops
 from tfcompat._src.contrib.graph_editor.select import select_ops_and_ts as select_ops_and_ts
 from tfcompat._src.contrib.graph_editor.select import select_ts as select_ts
-from tfcompat._src.framework.op_selector import get_backward_walk_ops as get_backward_walk_ops
+from tfcompat._src.graph.op_selector import get_backward_walk_ops as get_backward_walk_ops
 
 _LAZY = {
 }

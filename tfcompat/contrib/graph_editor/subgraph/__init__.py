@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.graph_editor.subgraph import SubGraphView as SubGraphView
 from tfcompat._src.contrib.graph_editor.subgraph import make_view as make_view
 from tfcompat._src.contrib.graph_editor.subgraph import make_view_from_scope as make_view_from_scope

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.graph_editor.transform import Transformer as Transformer
 from tfcompat._src.contrib.graph_editor.transform import TransformerInfo as TransformerInfo
 from tfcompat._src.contrib.graph_editor.transform import assign_renamed_collections_handler as assign_renamed_collections_handler

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.graph_editor.util import ControlOutputs as ControlOutputs
 from tfcompat._src.contrib.graph_editor.util import ListView as ListView
 from tfcompat._src.contrib.graph_editor.util import concatenate_unique as concatenate_unique
@@ -18,13 +18,13 @@ from tfcompat._src.contrib.graph_editor.util import scope_basename as scope_base
 from tfcompat._src.contrib.graph_editor.util import scope_dirname as scope_dirname
 from tfcompat._src.contrib.graph_editor.util import scope_finalize as scope_finalize
 from tfcompat._src.contrib.graph_editor.util import transform_tree as transform_tree
-from tfcompat._src.framework.op_selector import check_graphs as check_graphs
-from tfcompat._src.framework.op_selector import get_consuming_ops as get_consuming_ops
-from tfcompat._src.framework.op_selector import get_generating_ops as get_generating_ops
-from tfcompat._src.framework.op_selector import get_tensors as get_tensors
-from tfcompat._src.framework.op_selector import get_unique_graph as get_unique_graph
-from tfcompat._src.framework.op_selector import is_iterable as is_iterable
-from tfcompat._src.framework.op_selector import make_list_of_t as make_list_of_t
+from tfcompat._src.graph.op_selector import check_graphs as check_graphs
+from tfcompat._src.graph.op_selector import get_consuming_ops as get_consuming_ops
+from tfcompat._src.graph.op_selector import get_generating_ops as get_generating_ops
+from tfcompat._src.graph.op_selector import get_tensors as get_tensors
+from tfcompat._src.graph.op_selector import get_unique_graph as get_unique_graph
+from tfcompat._src.graph.op_selector import is_iterable as is_iterable
+from tfcompat._src.graph.op_selector import make_list_of_t as make_list_of_t
 
 _LAZY = {
 }

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.keras.optimizers.legacy import Adadelta as Adadelta
 from tfcompat._src.keras.optimizers.legacy import Adagrad as Adagrad
 from tfcompat._src.keras.optimizers.legacy import Adam as Adam

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.labeled_tensor.nn import crelu as crelu
 from tfcompat._src.contrib.labeled_tensor.nn import elu as elu
 from tfcompat._src.contrib.labeled_tensor.nn import l2_loss as l2_loss

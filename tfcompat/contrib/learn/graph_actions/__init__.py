@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.learn.graph_actions import clear_summary_writers as clear_summary_writers
 from tfcompat._src.contrib.learn.graph_actions import evaluate as evaluate
 from tfcompat._src.contrib.learn.graph_actions import get_summary_writer as get_summary_writer

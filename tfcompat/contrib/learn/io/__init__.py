@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.learn.data_feeder import this_module as data_feeder
 from tfcompat._src.contrib.learn.generator_io import generator_input_fn as generator_input_fn
 from tfcompat._src.contrib.learn.generator_io import this_module as generator_io

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.learn.models import bidirectional_rnn as bidirectional_rnn
 from tfcompat._src.contrib.learn.models import get_rnn_model as get_rnn_model
 from tfcompat._src.contrib.learn.models import linear_regression as linear_regression

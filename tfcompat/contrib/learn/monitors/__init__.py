@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.learn.base_monitors import BaseMonitor as BaseMonitor
 from tfcompat._src.contrib.learn.base_monitors import EveryN as EveryN
 from tfcompat._src.contrib.learn.monitors import CaptureVariable as CaptureVariable

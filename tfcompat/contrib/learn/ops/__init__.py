@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.learn.ops import categorical_variable as categorical_variable
 from tfcompat._src.contrib.learn.ops import embedding_lookup as embedding_lookup
 from tfcompat._src.contrib.learn.ops import mean_squared_error_regressor as mean_squared_error_regressor

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.learn.categorical import CategoricalProcessor as CategoricalProcessor
 from tfcompat._src.contrib.learn.vocabulary import CategoricalVocabulary as CategoricalVocabulary
 from tfcompat._src.contrib.learn.vocabulary import VocabularyProcessor as VocabularyProcessor

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.optimizer_v2.optimizers import AdamOptimizer as AdamOptimizer
 
 _LAZY = {

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.optimizer_v2.optimizer_v2 import OptimizerV2 as OptimizerV2
 
 _LAZY = {

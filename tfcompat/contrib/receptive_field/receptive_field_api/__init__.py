@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.receptive_field.graph_compute_order import get_compute_order as get_compute_order
 from tfcompat._src.contrib.receptive_field.receptive_field import compute_receptive_field_from_graph_def as compute_receptive_field_from_graph_def
 

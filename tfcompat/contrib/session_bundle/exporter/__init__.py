@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.session_bundle.exporter import Exporter as Exporter
 from tfcompat._src.contrib.session_bundle.exporter import classification_signature as classification_signature
 from tfcompat._src.contrib.session_bundle.exporter import generic_signature as generic_signature

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.session_bundle.gc import Path as Path
 from tfcompat._src.contrib.session_bundle.gc import get_paths as get_paths
 from tfcompat._src.contrib.session_bundle.gc import largest_export_versions as largest_export_versions

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.session_bundle.session_bundle import load_session_bundle_from_path as load_session_bundle_from_path
 from tfcompat._src.contrib.session_bundle.session_bundle import maybe_session_bundle_dir as maybe_session_bundle_dir
 

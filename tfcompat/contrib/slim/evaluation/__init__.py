@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.slim.evaluation import checkpoints_iterator as checkpoints_iterator
 from tfcompat._src.contrib.slim.evaluation import evaluate_once as evaluate_once
 from tfcompat._src.contrib.slim.evaluation import evaluation_loop as evaluation_loop

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.slim.learning import add_gradients_summaries as add_gradients_summaries
 from tfcompat._src.contrib.slim.learning import create_train_op as create_train_op
 from tfcompat._src.contrib.slim.learning import train as train

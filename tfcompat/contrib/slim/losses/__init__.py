@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.losses.losses import absolute_difference as absolute_difference
 from tfcompat._src.contrib.losses.losses import add_loss as add_loss
 from tfcompat._src.contrib.losses.losses import compute_weighted_loss as compute_weighted_loss

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.slim.model_analyzer import analyze_ops as analyze_ops
 from tfcompat._src.contrib.slim.model_analyzer import analyze_vars as analyze_vars
 from tfcompat._src.contrib.slim.model_analyzer import tensor_description as tensor_description

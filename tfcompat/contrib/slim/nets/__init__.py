@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat.contrib.slim.nets import alexnet as alexnet
 from tfcompat.contrib.slim.nets import inception as inception
 from tfcompat.contrib.slim.nets import overfeat as overfeat

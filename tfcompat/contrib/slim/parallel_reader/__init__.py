@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.slim.parallel_reader import ParallelReader as ParallelReader
 from tfcompat._src.contrib.slim.parallel_reader import get_data_files as get_data_files
 from tfcompat._src.contrib.slim.parallel_reader import parallel_read as parallel_read

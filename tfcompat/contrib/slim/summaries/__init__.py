@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.slim.summaries import add_histogram_summaries as add_histogram_summaries
 from tfcompat._src.contrib.slim.summaries import add_histogram_summary as add_histogram_summary
 from tfcompat._src.contrib.slim.summaries import add_image_summaries as add_image_summaries

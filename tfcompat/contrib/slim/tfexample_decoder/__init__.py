@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.slim.tfexample_decoder import BackupHandler as BackupHandler
 from tfcompat._src.contrib.slim.tfexample_decoder import BoundingBox as BoundingBox
 from tfcompat._src.contrib.slim.tfexample_decoder import Image as Image

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.solvers.lanczos import bidiag_matmul as bidiag_matmul
 from tfcompat._src.contrib.solvers.lanczos import lanczos_bidiag as lanczos_bidiag
 

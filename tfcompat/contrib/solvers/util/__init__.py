@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.solvers.util import create_operator as create_operator
 from tfcompat._src.contrib.solvers.util import dot as dot
 from tfcompat._src.contrib.solvers.util import identity_operator as identity_operator

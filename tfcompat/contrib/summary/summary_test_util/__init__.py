@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.testing.summary_test_util import SummaryDbTest as SummaryDbTest
 from tfcompat._src.testing.summary_test_util import events_from_file as events_from_file
 from tfcompat._src.testing.summary_test_util import events_from_logdir as events_from_logdir

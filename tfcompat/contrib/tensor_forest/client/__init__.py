@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat.contrib.tensor_forest.client import eval_metrics as eval_metrics
 from tfcompat.contrib.tensor_forest.client import random_forest as random_forest
 

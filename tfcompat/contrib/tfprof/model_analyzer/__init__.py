@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.tfprof.model_analyzer import FLOAT_OPS_OPTIONS as FLOAT_OPS_OPTIONS
 from tfcompat._src.contrib.tfprof.model_analyzer import PRINT_ALL_TIMING_MEMORY as PRINT_ALL_TIMING_MEMORY
 from tfcompat._src.contrib.tfprof.model_analyzer import TRAINABLE_VARS_PARAMS_STAT_OPTIONS as TRAINABLE_VARS_PARAMS_STAT_OPTIONS

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.keras.applications import DenseNet121 as DenseNet121
 from tfcompat._src.keras.applications import DenseNet169 as DenseNet169
 from tfcompat._src.keras.applications import DenseNet201 as DenseNet201

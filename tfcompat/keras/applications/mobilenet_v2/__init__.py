@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.keras.applications import MobileNetV2 as MobileNetV2
 from tfcompat._src.keras.applications import decode_predictions as decode_predictions
 from tfcompat._src.keras.applications import preprocess_signed as preprocess_input

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.keras.applications import ResNet101 as ResNet101
 from tfcompat._src.keras.applications import ResNet152 as ResNet152
 from tfcompat._src.keras.applications import ResNet50 as ResNet50

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.keras.applications import ResNet101V2 as ResNet101V2
 from tfcompat._src.keras.applications import ResNet152V2 as ResNet152V2
 from tfcompat._src.keras.applications import ResNet50V2 as ResNet50V2

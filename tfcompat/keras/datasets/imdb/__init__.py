@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.keras.datasets import imdb_words as get_word_index
 from tfcompat._src.keras.datasets import imdb as load_data
 

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.keras.mixed_precision.policy import Policy as Policy
 from tfcompat._src.keras.mixed_precision.policy import global_policy as global_policy
 from tfcompat._src.keras.mixed_precision.policy import set_policy as set_policy

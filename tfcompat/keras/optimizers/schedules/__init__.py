@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.keras.optimizers.schedules import deserialize as deserialize
 from tfcompat._src.keras.optimizers.schedules import serialize as serialize
 from tfcompat._src.train.schedules import ExponentialDecay as ExponentialDecay

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.keras.preprocessing.affine import apply_affine_transform as apply_affine_transform
 from tfcompat._src.keras.preprocessing.affine import apply_brightness_shift as apply_brightness_shift
 from tfcompat._src.keras.preprocessing.affine import apply_channel_shift as apply_channel_shift

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.keras.preprocessing.sequence import TimeseriesGenerator as TimeseriesGenerator
 from tfcompat._src.keras.preprocessing.sequence import make_sampling_table as make_sampling_table
 from tfcompat._src.keras.preprocessing.sequence import pad_sequences as pad_sequences

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.keras.preprocessing.text import Tokenizer as Tokenizer
 from tfcompat._src.keras.preprocessing.text import hashing_trick as hashing_trick
 from tfcompat._src.keras.preprocessing.text import one_hot as one_hot

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.keras.utils.scikit_learn import KerasClassifier as KerasClassifier
 from tfcompat._src.keras.utils.scikit_learn import KerasRegressor as KerasRegressor
 

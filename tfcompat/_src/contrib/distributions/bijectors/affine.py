@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.distributions.bijectors.elementwise import init_scope
 from tfcompat._src.contrib.distributions.distribution_util import make_tril_scale, optional_tensor
 from tfcompat._src.contrib.distributions.shape import DistributionShape
 from tfcompat._src.distributions.bijector import Bijector
 from tfcompat._src.distributions.distribution import parameter
 from tfcompat._src.distributions.util import dimension_size
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import constant, convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import control_dependencies
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.scopes import control_dependencies
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.linalg.linear_operator import LinearOperator
 from tfcompat._src.linalg.low_rank_update import LinearOperatorLowRankUpdate
+from tfcompat._src.nodes.convert import constant, convert_to_tensor
 from tfcompat._src.ops.array.fill import zeros
 from tfcompat._src.ops.array.shape import shape
 from tfcompat._src.ops.composed.check_ops import assert_none_equal

@@ -6,12 +6,12 @@ import itertools
 from collections.abc import Iterable
 from typing import Any
 
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.distributions.bijector import Bijector
 from tfcompat._src.distributions.distribution import parameter
-from tfcompat._src.framework.convert import convert_to_tensor
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.shape import rank, shape, size
 from tfcompat._src.ops.math.cast import cast
 

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import dimension_value
 from tfcompat._src.distributions.bijector import Bijector
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.convert import constant
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import name_scope
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import dimension_value
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.layers.core import Dense, dense
 from tfcompat._src.layers.normalization import BatchNormalization as BatchNormalizationLayer
+from tfcompat._src.nodes.convert import constant
 from tfcompat._src.ops.array.constant import stop_gradient
 from tfcompat._src.ops.array.fill import zeros_like
 from tfcompat._src.ops.array.join import concat, split, unstack

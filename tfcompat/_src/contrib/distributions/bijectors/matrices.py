@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape, dimension_value
 from tfcompat._src.contrib.distributions.bijectors.composite import Chain
 from tfcompat._src.contrib.distributions.bijectors.elementwise import AffineScalar, Softplus
 from tfcompat._src.distributions.bijector import Bijector
 from tfcompat._src.distributions.matrices import fill_triangular, fill_triangular_inverse
 from tfcompat._src.distributions.util import pick_vector
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.scopes import control_dependencies, name_scope
-from tfcompat._src.framework.tensor import Tensor
-from tfcompat._src.framework.tensor_shape import TensorShape, dimension_value
+from tfcompat._src.graph.scopes import control_dependencies, name_scope
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.ops.array.diagonal import matrix_band_part, matrix_diag_part, matrix_set_diag
 from tfcompat._src.ops.array.fill import zeros, zeros_like

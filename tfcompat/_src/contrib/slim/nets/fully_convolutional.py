@@ -12,7 +12,7 @@ from tfcompat._src.contrib.layers.core import dropout, fully_connected
 from tfcompat._src.contrib.layers.pooling import max_pool2d
 from tfcompat._src.contrib.layers.regularizers import l2_regularizer
 from tfcompat._src.contrib.layers.utils import convert_collection_to_dict
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.array.shape import squeeze
 from tfcompat._src.ops.nn.activation import relu
 

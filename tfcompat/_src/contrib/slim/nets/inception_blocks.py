@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tfcompat._src.base.graph_collections import GraphKeys
 from tfcompat._src.contrib.framework.arg_scope import arg_scope
 from tfcompat._src.contrib.layers.batch_norm import batch_norm
 from tfcompat._src.contrib.layers.conv import convolution2d as conv2d
@@ -13,8 +14,7 @@ from tfcompat._src.contrib.layers.core import dropout, fully_connected
 from tfcompat._src.contrib.layers.initializers import variance_scaling_initializer
 from tfcompat._src.contrib.layers.pooling import avg_pool2d, max_pool2d
 from tfcompat._src.contrib.layers.regularizers import l2_regularizer
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.shape import squeeze
 from tfcompat._src.ops.nn.activation import relu

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.framework.arg_scope import arg_scope
 from tfcompat._src.contrib.layers.batch_norm import batch_norm
 from tfcompat._src.contrib.layers.conv import convolution2d as conv2d
@@ -12,8 +13,7 @@ from tfcompat._src.contrib.layers.core import dropout, fully_connected
 from tfcompat._src.contrib.layers.functions import softmax
 from tfcompat._src.contrib.layers.pooling import avg_pool2d
 from tfcompat._src.contrib.slim.nets import inception_blocks as blocks
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.variables.initializers import TruncatedNormal
 from tfcompat._src.variables.scope import variable_scope
 

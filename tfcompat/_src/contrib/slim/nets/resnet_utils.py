@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
 from tfcompat._src.contrib.framework.arg_scope import add_arg_scope, arg_scope
 from tfcompat._src.contrib.layers.batch_norm import batch_norm
 from tfcompat._src.contrib.layers.common import collect
@@ -12,9 +14,7 @@ from tfcompat._src.contrib.layers.conv import convolution2d as conv2d
 from tfcompat._src.contrib.layers.initializers import variance_scaling_initializer
 from tfcompat._src.contrib.layers.pooling import max_pool2d
 from tfcompat._src.contrib.layers.regularizers import l2_regularizer
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.graph_collections import GraphKeys
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.array.pad import pad
 from tfcompat._src.ops.nn.activation import relu
 from tfcompat._src.variables.scope import variable_scope

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.framework.arg_scope import add_arg_scope, arg_scope
 from tfcompat._src.contrib.layers.batch_norm import batch_norm
 from tfcompat._src.contrib.layers.common import collect
@@ -12,8 +13,7 @@ from tfcompat._src.contrib.layers.functions import softmax
 from tfcompat._src.contrib.layers.pooling import max_pool2d
 from tfcompat._src.contrib.layers.utils import convert_collection_to_dict, last_dimension
 from tfcompat._src.contrib.slim.nets import resnet_utils
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.math.reduce import reduce_mean
 from tfcompat._src.ops.nn.activation import relu
 from tfcompat._src.variables.scope import variable_scope

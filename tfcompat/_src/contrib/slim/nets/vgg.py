@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.contrib.layers.conv import convolution2d as conv2d
 from tfcompat._src.contrib.layers.core import repeat
 from tfcompat._src.contrib.layers.pooling import max_pool2d
 from tfcompat._src.contrib.slim.nets import fully_convolutional
-from tfcompat._src.framework.export import export
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.variables.initializers import Zeros
 from tfcompat._src.variables.scope import variable_scope
 

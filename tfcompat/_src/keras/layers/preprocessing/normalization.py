@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tfcompat._src.framework import dtypes
-from tfcompat._src.framework.tensor import Tensor
+from tfcompat._src.base import dtypes
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras.backend.config import floatx
 from tfcompat._src.keras.engine.base_preprocessing_layer import Combiner, CombinerPreprocessingLayer
 from tfcompat._src.ops.array.shape import reshape

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 
 _LAZY = {
     "get_inter_op_parallelism_threads": "tfcompat.config.threading:get_inter_op_parallelism_threads",

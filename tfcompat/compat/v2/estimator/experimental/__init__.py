@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.estimator.early_stopping import make_early_stopping_hook as make_early_stopping_hook
 from tfcompat._src.estimator.early_stopping import stop_if_higher_hook as stop_if_higher_hook
 from tfcompat._src.estimator.early_stopping import stop_if_lower_hook as stop_if_lower_hook

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat.compat.v2.keras.applications import densenet as densenet
 from tfcompat.compat.v2.keras.applications import imagenet_utils as imagenet_utils
 from tfcompat.compat.v2.keras.applications import inception_resnet_v2 as inception_resnet_v2

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.variables.initializers_v2 import Constant as Constant
 from tfcompat._src.variables.initializers_v2 import GlorotNormal as GlorotNormal
 from tfcompat._src.variables.initializers_v2 import GlorotUniform as GlorotUniform

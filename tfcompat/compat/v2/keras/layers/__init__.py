@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.feature_column.dense_features_v2 import DenseFeatures as DenseFeatures
 from tfcompat._src.keras.layers.normalization_v2 import BatchNormalization as BatchNormalization
 from tfcompat._src.keras.layers.recurrent_v2 import GRU as GRU

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.summary.recording import get_step as get_step
 from tfcompat._src.summary.recording import set_step as set_step
 from tfcompat._src.summary.summary_ops_v2 import summary_scope as summary_scope

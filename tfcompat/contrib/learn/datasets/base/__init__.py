@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.learn.tables import Dataset as Dataset
 from tfcompat._src.contrib.learn.tables import Datasets as Datasets
 from tfcompat._src.contrib.learn.tables import load_boston as load_boston

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.learn.mnist import DataSet as DataSet
 from tfcompat._src.contrib.learn.mnist import dense_to_one_hot as dense_to_one_hot
 from tfcompat._src.contrib.learn.mnist import extract_images as extract_images

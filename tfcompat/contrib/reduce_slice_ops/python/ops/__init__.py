@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat.contrib.reduce_slice_ops.python.ops import reduce_slice_ops as reduce_slice_ops
 
 _LAZY = {

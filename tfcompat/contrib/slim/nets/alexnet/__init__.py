@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.slim.nets.alexnet import alexnet_v2 as alexnet_v2
 from tfcompat._src.contrib.slim.nets.alexnet import alexnet_v2_arg_scope as alexnet_v2_arg_scope
 

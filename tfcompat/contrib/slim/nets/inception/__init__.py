@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.slim.nets.inception_v1 import inception_v1 as inception_v1
 from tfcompat._src.contrib.slim.nets.inception_v1 import inception_v1_arg_scope as inception_v1_arg_scope
 from tfcompat._src.contrib.slim.nets.inception_v1 import inception_v1_base as inception_v1_base

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.slim.nets.overfeat import overfeat as overfeat
 from tfcompat._src.contrib.slim.nets.overfeat import overfeat_arg_scope as overfeat_arg_scope
 

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.slim.nets.resnet_utils import Block as Block
 from tfcompat._src.contrib.slim.nets.resnet_utils import conv2d_same as conv2d_same
 from tfcompat._src.contrib.slim.nets.resnet_utils import resnet_arg_scope as resnet_arg_scope

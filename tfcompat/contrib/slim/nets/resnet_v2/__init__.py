@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.slim.nets.resnet_utils import resnet_arg_scope as resnet_arg_scope
 from tfcompat._src.contrib.slim.nets.resnet_v2 import bottleneck as bottleneck
 from tfcompat._src.contrib.slim.nets.resnet_v2 import resnet_v2 as resnet_v2

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.slim.nets.vgg import vgg_16 as vgg_16
 from tfcompat._src.contrib.slim.nets.vgg import vgg_19 as vgg_19
 from tfcompat._src.contrib.slim.nets.vgg import vgg_a as vgg_a

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.tensor_forest.eval_metrics import get_metric as get_metric
 from tfcompat._src.contrib.tensor_forest.eval_metrics import get_prediction_key as get_prediction_key
 

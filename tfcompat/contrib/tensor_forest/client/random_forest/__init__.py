@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.tensor_forest.random_forest import CoreTensorForestEstimator as CoreTensorForestEstimator
 from tfcompat._src.contrib.tensor_forest.random_forest import ModelBuilderOutputType as ModelBuilderOutputType
 from tfcompat._src.contrib.tensor_forest.random_forest import MultiForestMultiHeadEstimator as MultiForestMultiHeadEstimator

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.tensorboard.projector import projector_config_pb2 as projector_config_pb2
 from tfcompat._src.contrib.tensorboard.projector import visualize_embeddings as visualize_embeddings
 

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 
 _LAZY = {
     "MobileNetV2": "tfcompat.keras.applications.mobilenet_v2:MobileNetV2",

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from tfcompat._src.framework.lacking import lacking as _lacking
+from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.reduce_slice_ops.reduce_slice_ops import reduce_slice_max as reduce_slice_max
 from tfcompat._src.contrib.reduce_slice_ops.reduce_slice_ops import reduce_slice_min as reduce_slice_min
 from tfcompat._src.contrib.reduce_slice_ops.reduce_slice_ops import reduce_slice_prod as reduce_slice_prod

@@ -1,0 +1,292 @@
+"""tf.errors: one exception class per status code of core/lib/core/error_codes.proto."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from tfcompat._src.base.export import export
+
+OK = export("errors.OK")(0)
+CANCELLED = export("errors.CANCELLED")(1)
+UNKNOWN = export("errors.UNKNOWN")(2)
+INVALID_ARGUMENT = export("errors.INVALID_ARGUMENT")(3)
+DEADLINE_EXCEEDED = export("errors.DEADLINE_EXCEEDED")(4)
+NOT_FOUND = export("errors.NOT_FOUND")(5)
+ALREADY_EXISTS = export("errors.ALREADY_EXISTS")(6)
+PERMISSION_DENIED = export("errors.PERMISSION_DENIED")(7)
+RESOURCE_EXHAUSTED = export("errors.RESOURCE_EXHAUSTED")(8)
+FAILED_PRECONDITION = export("errors.FAILED_PRECONDITION")(9)
+ABORTED = export("errors.ABORTED")(10)
+OUT_OF_RANGE = export("errors.OUT_OF_RANGE")(11)
+UNIMPLEMENTED = export("errors.UNIMPLEMENTED")(12)
+INTERNAL = export("errors.INTERNAL")(13)
+UNAVAILABLE = export("errors.UNAVAILABLE")(14)
+DATA_LOSS = export("errors.DATA_LOSS")(15)
+UNAUTHENTICATED = export("errors.UNAUTHENTICATED")(16)
+
+
+@export("OpError", "errors.OpError")
+class OpError(Exception):
+    """An error of one node's run.
+
+    Attributes: `message` (str), `error_code` (int, of tf.errors), `op` (the Operation, or None where the node is not
+    one of the graph), `node_def` (the NodeDef, or None).
+    """
+
+    def __init__(self, node_def: Any, op: Any, message: str, error_code: int) -> None:
+        super().__init__()
+        self._node_def = node_def
+        self._op = op
+        self._message = message
+        self._error_code = error_code
+
+    @property
+    def message(self) -> str:
+        return self._message
+
+    @property
+    def op(self) -> Any:
+        return self._op
+
+    @property
+    def error_code(self) -> int:
+        return self._error_code
+
+    @property
+    def node_def(self) -> Any:
+        return self._node_def
+
+    def __reduce__(self) -> tuple:
+        """Pickles without the op, which belongs to its graph."""
+        code = (self._error_code,) if type(self).__init__ in (OpError.__init__, UnknownError.__init__) else ()
+        return type(self), (self._node_def, None, self._message, *code)
+
+    def at_call(self, op_type: str, name: str | None) -> None:
+        """Makes this an error of an operation that ran when it was called, with this name if it was given one: of no node."""
+        self._op = self._node_def = None
+        self._message += f" [Op:{op_type}]" + (f" name: {name}" if name else "")
+
+    def __str__(self) -> str:
+        if self._op is None:
+            return self._message
+        lines = [self._message, "", f"Original stack trace for '{self._op.name}':"]
+        for file, line, function, source in user_frames(self._op):
+            lines.append(f'  File "{file}", line {line}, in {function}')
+            if source:
+                lines.append(f"    {source}")
+        return "\n".join(lines) + "\n"
+
+
+_CODE_TO_CLASS: dict[int, type[OpError]] = {}
+_CLASS_TO_CODE: dict[type[OpError], int] = {}
+
+
+def _register(code: int) -> Callable[[type[OpError]], type[OpError]]:
+    def mark(cls: type[OpError]) -> type[OpError]:
+        _CODE_TO_CLASS[code] = cls
+        _CLASS_TO_CODE[cls] = code
+        return cls
+
+    return mark
+
+
+def _with_code(code: int) -> Callable[[type[OpError]], type[OpError]]:
+    """Makes the class that of `code`, constructed by (node_def, op, message)."""
+
+    def mark(cls: type[OpError]) -> type[OpError]:
+        def __init__(self: OpError, node_def: Any, op: Any, message: str) -> None:
+            OpError.__init__(self, node_def, op, message, code)
+
+        cls.__init__ = __init__
+        return _register(code)(cls)
+
+    return mark
+
+
+@export("errors.CancelledError")
+@_with_code(CANCELLED)
+class CancelledError(OpError):
+    """The operation was cancelled, for instance by closing its queue or session."""
+
+
+@export("errors.InvalidArgumentError")
+@_with_code(INVALID_ARGUMENT)
+class InvalidArgumentError(OpError):
+    """An input has a value or shape that the operation does not take."""
+
+
+@export("errors.DeadlineExceededError")
+@_with_code(DEADLINE_EXCEEDED)
+class DeadlineExceededError(OpError):
+    """The operation did not end within its time limit."""
+
+
+@export("errors.NotFoundError")
+@_with_code(NOT_FOUND)
+class NotFoundError(OpError):
+    """A file, directory or other entity does not exist."""
+
+
+@export("errors.AlreadyExistsError")
+@_with_code(ALREADY_EXISTS)
+class AlreadyExistsError(OpError):
+    """An entity that was to be made exists."""
+
+
+@export("errors.PermissionDeniedError")
+@_with_code(PERMISSION_DENIED)
+class PermissionDeniedError(OpError):
+    """The caller may not do this."""
+
+
+@export("errors.UnauthenticatedError")
+@_with_code(UNAUTHENTICATED)
+class UnauthenticatedError(OpError):
+    """The request has no valid credentials."""
+
+
+@export("errors.ResourceExhaustedError")
+@_with_code(RESOURCE_EXHAUSTED)
+class ResourceExhaustedError(OpError):
+    """Memory, disk or another resource is used up."""
+
+
+@export("errors.FailedPreconditionError")
+@_with_code(FAILED_PRECONDITION)
+class FailedPreconditionError(OpError):
+    """The system is not in the state that the operation needs, such as a variable without a value."""
+
+
+@export("errors.AbortedError")
+@_with_code(ABORTED)
+class AbortedError(OpError):
+    """The operation was aborted, typically for a concurrent action."""
+
+
+@export("errors.OutOfRangeError")
+@_with_code(OUT_OF_RANGE)
+class OutOfRangeError(OpError):
+    """The operation went past the valid range, such as the end of the input."""
+
+
+@export("errors.UnimplementedError")
+@_with_code(UNIMPLEMENTED)
+class UnimplementedError(OpError):
+    """The operation, or this use of it, is not implemented."""
+
+
+@export("errors.InternalError")
+@_with_code(INTERNAL)
+class InternalError(OpError):
+    """An invariant of the system is broken."""
+
+
+@export("errors.UnavailableError")
+@_with_code(UNAVAILABLE)
+class UnavailableError(OpError):
+    """The runtime is currently not available."""
+
+
+@export("errors.DataLossError")
+@_with_code(DATA_LOSS)
+class DataLossError(OpError):
+    """Data is lost or corrupt beyond recovery."""
+
+
+@export("errors.UnknownError")
+@_register(UNKNOWN)
+class UnknownError(OpError):
+    """An error without a better class."""
+
+    def __init__(self, node_def: Any, op: Any, message: str, error_code: int = UNKNOWN) -> None:
+        super().__init__(node_def, op, message, error_code)
+
+
+@export("errors.exception_type_from_error_code")
+def exception_type_from_error_code(error_code: int) -> type[OpError]:
+    """The class of a status code; KeyError where the code has none."""
+    return _CODE_TO_CLASS[error_code]
+
+
+@export("errors.error_code_from_exception_type")
+def error_code_from_exception_type(cls: type[OpError]) -> Any:
+    """The status code of an error class; for another class a warning and, as in 1.15, an UnknownError object."""
+    if cls in _CLASS_TO_CODE:
+        return _CLASS_TO_CODE[cls]
+    warnings.warn("Unknown class exception", stacklevel=2)
+    return UnknownError(None, None, f"Unknown class exception: {cls}", None)
+
+
+def _make_specific_exception(node_def: Any, op: Any, message: str, error_code: int) -> OpError:
+    """The error of a status code; a warning and an UnknownError where the code has no class."""
+    if error_code in _CODE_TO_CLASS:
+        return _CODE_TO_CLASS[error_code](node_def, op, message)
+    warnings.warn(f"Unknown error code: {error_code}", stacklevel=2)
+    return UnknownError(node_def, op, message, error_code)
+
+
+class Status:
+    """The outcome of a call: `code` (of tf.errors) and `message`."""
+
+    __slots__ = ("code", "message")
+
+    def __init__(self) -> None:
+        self.set(OK, "")
+
+    def set(self, code: int, message: str) -> None:
+        self.code = code
+        self.message = message
+
+
+@export("errors.raise_exception_on_not_ok_status")
+class raise_exception_on_not_ok_status:  # noqa: N801
+    """A context manager that gives a Status and raises its error at the end, unless the code is OK."""
+
+    def __enter__(self) -> Status:
+        self.status = Status()
+        return self.status
+
+    def __exit__(self, type_arg: Any, value_arg: Any, traceback_arg: Any) -> bool:
+        if self.status.code != OK:
+            raise _make_specific_exception(None, None, self.status.message, self.status.code)
+        return False
+
+
+class InaccessibleTensorError(ValueError):
+    """A tensor of an inner function graph used outside of it."""
+
+
+class OperatorNotAllowedInGraphError(TypeError):
+    """A Python operator, such as `bool()` or iteration, that needs a tensor's value while the graph is built."""
+
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
+
+
+def user_frames(op: Any) -> list[tuple]:
+    """The (file, line, function, source line) frames of the caller's code that made `op`, outermost first."""
+    frames = [tuple(frame)[:4] for frame in op.traceback]
+    return [f for f in frames if not f[0].startswith(_PACKAGE)] or frames
+
+
+def defined_at(op: Any) -> str:
+    """`(defined at file:line)` of the innermost frame of the caller's code that made `op`."""
+    frames = user_frames(op)
+    return f"(defined at {frames[-1][0]}:{frames[-1][1]})" if frames else "(defined at <unknown>)"
+
+
+def with_node(message: str, op: Any) -> str:
+    """`message` with the node that failed, where it was made, and where its inputs were made."""
+    origin = defined_at(op)
+    inputs = {i.op.name: defined_at(i.op) for i in op.inputs}
+    sources = [f" {name} {where}" for name, where in inputs.items() if where != origin]
+    text = f"{message}\n\t [[node {op.name} {origin} ]]"
+    if not sources:
+        return text
+    return (
+        f"{text}\n\nErrors may have originated from an input operation."
+        f"\nInput Source operations connected to node {op.name}:\n" + "\t\n".join(sources)
+    )

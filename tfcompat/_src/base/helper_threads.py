@@ -1,0 +1,82 @@
+"""Work that no signal's handler stops: it goes on in a thread of its own, while the main thread waits.
+
+Python runs handlers of signals in the main thread alone, between two of its bytecodes. So they never stop what a helper thread does,
+and they need not wait for a call into C that takes long: waiting for a lock is ended by a handler that raises.
+"""
+
+from __future__ import annotations
+
+import _thread
+import os
+import queue
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from tfcompat._src.base import jax_threads
+
+_idle: list[_Helper] = []
+os.register_at_fork(after_in_child=_idle.clear)
+
+
+class Work:
+    """A function that a helper thread calls: `result`, or the exception `error`, when `wait` comes back."""
+
+    def __init__(self, function: Callable[[], Any]) -> None:
+        self._function = function
+        self._running = _thread.allocate_lock()
+        self.result: Any = None
+        self.error: BaseException | None = None
+        self._running.acquire()
+        try:
+            helper = _idle.pop()
+        except IndexError:
+            helper = _Helper()
+        helper.queue.put(self)
+
+    def run(self, helper: _Helper) -> None:
+        try:
+            self.result = self._function()
+        except BaseException as e:  # noqa: BLE001  (whoever waits raises it)
+            self.error = e
+        finally:
+            del self._function
+            _idle.append(helper)
+            self._running.release()
+
+    def wait(self) -> Any:
+        """The result, when it is there; raises what the function raised, or at once what a signal's handler does."""
+        self.join()
+        error, self.error = self.error, None
+        if error is None:
+            return self.result
+        try:
+            raise error
+        finally:
+            del error  # its traceback holds this frame
+
+    @property
+    def is_over(self) -> bool:
+        return not self._running.locked()
+
+    def join(self) -> None:
+        """Waits until the function has come back."""
+        with self._running:
+            pass
+
+
+class _Helper:
+    """A thread that takes one piece of work after another."""
+
+    def __init__(self) -> None:
+        self.queue: queue.SimpleQueue[Work] = queue.SimpleQueue()
+        threading.Thread(target=self._serve, name="tfcompat_helper", daemon=True).start()
+
+    def _serve(self) -> None:
+        while True:
+            self.queue.get().run(self)
+
+
+def is_interruptible() -> bool:
+    """Whether handlers of signals run in this thread, so that work is to be done apart: not where the process ends."""
+    return threading.current_thread() is threading.main_thread() and not jax_threads.is_exiting()

@@ -1,0 +1,306 @@
+"""Every touch of JAX that depends on its version or on its settings."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import logging
+import math
+import os
+import re
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jaxlib
+import numpy as np
+
+from tfcompat._src.base import jax_threads, promotion
+from tfcompat._src.base.helper_threads import Work, is_interruptible
+
+SUPPORTED = "jax>=0.10,<0.13"
+"""What pyproject.toml asks for."""
+
+try:
+    from jax._src import compilation_cache, xla_bridge
+    from jax._src.array import ArrayImpl
+    from jax._src.compilation_cache import get_file_cache
+    from jax._src.config import enable_x64, no_tracing
+    from jax._src.core import trace_ctx
+    from jax._src.interpreters.partial_eval import dce_jaxpr
+    from jax.extend.core import ClosedJaxpr, jaxprs_in_params
+    from jax.extend.core import Jaxpr as Jaxpr
+    from jax.extend.core import JaxprEqn as JaxprEqn
+    from jax.extend.core import Literal as Literal
+    from jax.extend.core import Var as Var
+
+    _no_tracing = no_tracing.swap_local
+    _swap_x64, _set_x64 = enable_x64.swap_local, enable_x64.set_local
+    backends_are_up = xla_bridge.backends_are_initialized
+    xla_bridge._backends  # noqa: B018
+except (ImportError, AttributeError) as missing:
+    raise ImportError(
+        f"JAX {jax.__version__} does not have a name that tfcompat uses: {missing}. tfcompat works with {SUPPORTED}: "
+        f'pip install "{SUPPORTED}" brings such a version.'
+    ) from missing
+
+# JAX reports each backend that is not there at the level INFO, which TensorFlow programs often turn on.
+logging.getLogger("jax._src.xla_bridge").setLevel(logging.WARNING)
+
+# The names of files stand in compiled programs as UTF-8; bytes of a name that are none are left out (Python has surrogates for them).
+_NOT_UTF8 = re.compile(r"[\ud800-\udfff]")
+if jax.config.jax_hlo_source_file_canonicalization_regex is None:
+    jax.config.update("jax_hlo_source_file_canonicalization_regex", _NOT_UTF8.pattern)
+
+# By default XLA CPU gives convolutions to a library that runs most large ones on one core. Products are given to it one by one:
+# with what stands around them (LIBRARY_FUSION_TYPE_DOT), JAX 0.10's are wrong where a factor is a constant of equal elements.
+# Its sums run on all cores; its lax.reduce_max drops NaN or not by their number, so only what NaN cannot change uses that.
+_CPU_OPTIONS = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT,LIBRARY_FUSION_TYPE_REDUCE"}
+# For programs that compute few elements: compiles two to five times as fast, to code that is up to twenty times as slow per element.
+_SMALL: dict[str, Any] = {"xla_backend_optimization_level": 1, "xla_cpu_parallel_codegen_split_count": 1}
+# For programs of many equations on small arrays, whose repeats are loops: compiles in half the time, and runs as fast.
+_REPEATED: dict[str, Any] = {}
+if jax.__version_info__ < (0, 11):
+    _SMALL["xla_cpu_use_fusion_emitters"] = _REPEATED["xla_cpu_use_fusion_emitters"] = False
+# For programs of many equations on small arrays, few of which repeat: the time that fusion takes grows with the square of their
+# length, and the code is no faster for it.
+_LONG = {"xla_disable_hlo_passes": "fusion"}
+
+
+_ARRAY = {ArrayImpl}
+_ALIGNMENT = 64  # of memory that JAX takes over without a copy
+VERSIONS = f"jax {jax.__version__}, jaxlib {jaxlib.__version__}"
+
+
+def keep_programs(folder: str, store: Any) -> None:
+    """Lets JAX keep compiled programs and take them from there; settings made by others stay as they are.
+
+    Args:
+      folder: the value of `jax_compilation_cache_dir` for which JAX uses the store.
+      store: has `get(key) -> bytes | None` and `put(key, value)`.
+    """
+    if jax.config.jax_compilation_cache_dir is not None:
+        return
+    compilation_cache.get_file_cache = lambda path: (store, path) if path == folder else get_file_cache(path)
+    jax.config.update("jax_compilation_cache_dir", folder)
+    if _NOT_UTF8.search(folder):  # XLA, which keeps files of its own there, cannot take such a name
+        jax.config.update("jax_persistent_cache_enable_xla_caches", "none")
+    if "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS" not in os.environ:
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.3)
+
+
+class x64(jax_threads.Using):  # noqa: N801
+    """The context of all that uses JAX: 64-bit types are real, whatever `jax_enable_x64` says outside (quicker than `jax.enable_x64`),
+    NumPy promotes as today, and an exit of the interpreter knows that the thread is there. After an exception no trace goes on in the
+    main thread: JAX does not end one where a signal's handler raises in what would end it.
+    """
+
+    __slots__ = ("_outer", "_rule")
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        self._outer = _swap_x64(True)
+        self._rule = promotion.begin_of_today() if promotion.Program.has_old_rule else ""
+
+    def __exit__(self, *raised: Any) -> None:
+        if self._rule:
+            promotion.swap(self._rule)
+        _set_x64(self._outer)
+        if raised[0] is not None and is_interruptible():
+            trace_ctx.reset()
+        super().__exit__()
+
+
+def _be_forked() -> None:
+    """Tells a forked process that it lacks JAX's threads, and keeps JAX from ending them at exit, which ends by SIGSEGV."""
+    clients = list(xla_bridge._backends.values())
+    jax_threads.forget_others(may_run=not clients)
+    for client in clients:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(client))
+
+
+os.register_at_fork(after_in_child=_be_forked)
+# A forked process that does without operations needs no JAX, and one that runs them is told so then. JAX warns of its threads, Python 3.12
+# and newer of any.
+warnings.filterwarnings("ignore", r"os\.fork\(\) was called", RuntimeWarning)
+warnings.filterwarnings("ignore", r"This process \(pid=\d+\) is multi-threaded, use of fork\(\)", DeprecationWarning)
+
+
+def ask_for_cpu_devices(count: int) -> bool:
+    """Lets JAX start with at least `count` CPU devices, where it has not started; whether there are as many."""
+    if not backends_are_up() and "xla_force_host_platform_device_count" not in os.environ.get("XLA_FLAGS", ""):
+        jax.config.update("jax_num_cpu_devices", max(count, jax.config.jax_num_cpu_devices))
+    return len(jax.devices("cpu")) >= count
+
+
+def jit(function: Callable, donate: tuple[int, ...], small: bool = False, long: bool = False, repeated: bool = False) -> Any:
+    """`jax.jit` with the settings that compiled clusters want; see `_SMALL`, `_LONG` and `_REPEATED`."""
+    options = None
+    if compiles_to_cpu():
+        options = {**_CPU_OPTIONS, **(_SMALL if small else {}), **(_LONG if long else {}), **(_REPEATED if repeated else {})}
+    return jax.jit(function, donate_argnums=donate, compiler_options=options)
+
+
+def compiles_to_cpu() -> bool:
+    """Whether programs are compiled for the CPU by a JAX whose options are known."""
+    return jax.default_backend() == "cpu" and jax.__version_info__ < (0, 13)
+
+
+def traced(function: Any, arguments: tuple) -> jax.stages.Traced:
+    """The trace of a jitted function for arguments, which JAX makes once."""
+    return function.trace(*arguments)
+
+
+def without_dead_code(trace: ClosedJaxpr) -> ClosedJaxpr:
+    """A trace without the equations that its outputs do not need."""
+    jaxpr, _ = dce_jaxpr(trace.jaxpr, [True] * len(trace.jaxpr.outvars), instantiate=True)
+    return ClosedJaxpr(jaxpr, trace.consts)
+
+
+def program_size(function: Any, arguments: tuple) -> tuple[int, int]:
+    """Equations of a jitted function, and elements that it computes for arguments, where a loop of unknown length goes round 256 times."""
+    return _program_size(function.trace(*arguments).jaxpr.jaxpr)
+
+
+def has_loops(function: Any, arguments: tuple) -> bool:
+    """Whether a jitted function goes round a loop for arguments."""
+    return _has_loops(function.trace(*arguments).jaxpr.jaxpr)
+
+
+def _has_loops(jaxpr: Any) -> bool:
+    return any(
+        equation.primitive.name in ("while", "scan") or any(map(_has_loops, jaxprs_in_params(equation.params)))
+        for equation in jaxpr.eqns
+    )
+
+
+def _program_size(jaxpr: Any) -> tuple[int, int]:
+    equations = elements = 0
+    for equation in jaxpr.eqns:
+        inner = [_program_size(j) for j in jaxprs_in_params(equation.params)]
+        rounds = 256 if equation.primitive.name == "while" else equation.params.get("length", 1)
+        equations += 1 + sum(n for n, _ in inner)
+        arrays = max(map(_size, (*equation.invars, *equation.outvars)), default=0)
+        elements += max(rounds * sum(n for _, n in inner), arrays)
+    return equations, elements
+
+
+def _size(variable: Any) -> int:
+    return math.prod(getattr(variable.aval, "shape", ()))
+
+
+def call_at_once(function: Any, arguments: tuple, results: list) -> bool:
+    """Calls a jitted function, which leaves what it gives in `results`; false where it was not called, as JAX would run Python code for it.
+
+    This is one call into C: no handler of a signal runs between its beginning, when arguments are donated, and its end.
+    """
+    try:
+        _no_tracing(True)
+        results.extend(itertools.starmap(function, (arguments,)))
+    except RuntimeError as e:
+        if "no_tracing" not in str(e):
+            raise
+        function._clear_cache()  # JAX would go on with Python code for such arguments
+        return False
+    finally:
+        _no_tracing(False)
+    return True
+
+
+def begin_apart(function: Callable[[], Any]) -> Work:
+    """Lets a helper thread call a function that runs Python code of JAX, whose notes a handler of a signal that raises would spoil."""
+
+    def call() -> Any:
+        with x64():
+            return function()
+
+    return Work(call)
+
+
+def apart(function: Callable[[], Any]) -> Any:
+    """The result of a function that is called as by `begin_apart`, where handlers of signals run in this thread."""
+    return begin_apart(function).wait() if is_interruptible() else function()
+
+
+def cost(function: Any, arguments: tuple) -> tuple[int, float]:
+    """Compiles a jitted function for arguments: the bytes that a call allocates beside them, and its floating-point operations, where
+    every loop goes round once."""
+    program = function.lower(*arguments).compile()
+    memory, costs = program.memory_analysis(), program.cost_analysis() or {}
+    needed = 0 if memory is None else memory.temp_size_in_bytes + memory.output_size_in_bytes - memory.alias_size_in_bytes
+    return needed, costs.get("flops", 0.0)
+
+
+def bytes_there(place: jax.Device | jax.sharding.Sharding | None) -> int:
+    """The memory of a device, of one of those of a mesh, or of the default device."""
+    device = place if isinstance(place, jax.Device) else next(iter(place.device_set)) if place is not None else jax.devices()[0]
+    stats = device.memory_stats() or {}
+    return stats.get("bytes_limit") or os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def aligned_zeros(size: int, dtype: Any) -> np.ndarray:
+    """A vector in memory that JAX takes over without a copy."""
+    room = np.zeros(size * np.dtype(dtype).itemsize + _ALIGNMENT, np.uint8)
+    start = -room.ctypes.data % _ALIGNMENT
+    return room[start : room.size - _ALIGNMENT + start].view(dtype)
+
+
+def shared_array(memory: np.ndarray, device: jax.Device | None) -> jax.Array:
+    """An array on a CPU device in which a program sees what is written to `memory` (of `aligned_zeros`) while it runs."""
+    return jax.device_put(memory, device, may_alias=True)
+
+
+def own_array(value: np.ndarray | jax.Array, place: jax.Device | jax.sharding.Sharding | None = None) -> jax.Array:
+    """A device array that shares no memory with `value`, so that it may be donated."""
+    return jax.device_put(np.array(value), place, may_alias=False)
+
+
+def is_at(array: jax.Array, place: jax.Device | jax.sharding.Sharding) -> bool:
+    """Whether an array lies on a device, or is spread over a mesh as a sharding says."""
+    if isinstance(place, jax.Device):
+        return array.sharding.device_set == {place}
+    return array.sharding.is_equivalent_to(place, array.ndim)
+
+
+def are_arrays(values: tuple) -> bool:
+    """Whether all are arrays of JAX that lie somewhere (quicker than by `isinstance`)."""
+    return set(map(type, values)) <= _ARRAY
+
+
+def is_deleted(value: np.ndarray | jax.Array) -> bool:
+    """Whether an array was donated."""
+    return isinstance(value, jax.Array) and value.is_deleted()
+
+
+def is_lost(value: np.ndarray | jax.Array) -> bool:
+    """Whether the computation of an array has failed, or it was donated."""
+    try:
+        jax.block_until_ready(value)
+    except RuntimeError:
+        return True
+    return False
+
+
+def to_numpy(value: np.ndarray | jax.Array) -> np.ndarray:
+    """A writable NumPy array that stays valid when the device buffer is donated."""
+    return np.array(value)
+
+
+def keep_freed_memory() -> None:
+    """Lets the C library keep large freed blocks for the next ones, instead of giving each back to the system.
+
+    Compiled CPU programs allocate their temporaries anew in every call; with glibc's defaults the page faults of those cost up
+    to half of a step. Settings that the user gave (GLIBC_TUNABLES, MALLOC_...) are left alone, other C libraries too.
+    """
+    if sys.platform != "linux" or any(k == "GLIBC_TUNABLES" or k.startswith("MALLOC_") for k in os.environ):
+        return
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        for parameter, value in ((_M_MMAP_THRESHOLD, 1 << 30), (_M_TRIM_THRESHOLD, (1 << 31) - 1), (_M_ARENA_MAX, 1)):
+            mallopt(parameter, value)
+
+
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
+keep_freed_memory()

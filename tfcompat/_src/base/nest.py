@@ -1,0 +1,525 @@
+"""tf.nest: nested structures of lists, tuples, named tuples, mappings, attrs objects and composite tensors.
+
+Anything else is a leaf. Mappings are walked in the order of their sorted keys. With `expand_composites=True` the parts
+of composite tensors (and of their TypeSpecs) are walked too.
+"""
+
+from __future__ import annotations
+
+import collections
+import collections.abc
+import enum
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from tfcompat._src.base.composite_tensor import CompositeTensor, Expandable
+from tfcompat._src.base.export import export
+
+_STRUCTURES_HAVE_MISMATCHING_LENGTHS = (
+    "The two structures don't have the same sequence length. Input structure has length {input_length}, while shallow "
+    "structure has length {shallow_length}."
+)
+_INPUT_TREE_SMALLER_THAN_SHALLOW_TREE = (
+    "The input_tree has fewer elements than the shallow_tree. Input structure has length {input_size}, while shallow "
+    "structure has length {shallow_size}."
+)
+_STRUCTURES_HAVE_MISMATCHING_TYPES = (
+    "The two structures don't have the same sequence type. Input structure has type {input_type}, while shallow "
+    "structure has type {shallow_type}."
+)
+_SHALLOW_TREE_HAS_INVALID_KEYS = (
+    "The shallow_tree's keys are not a subset of the input_tree's keys. The shallow_tree has the following keys that "
+    "are not in the input_tree: {}."
+)
+_IF_SHALLOW_IS_SEQ_INPUT_MUST_BE_SEQ = (
+    "If shallow structure is a sequence, input must also be a sequence. Input has type: {}."
+)
+
+
+class _Kind(enum.Enum):
+    LEAF = 0
+    SEQUENCE = 1
+    NAMEDTUPLE = 2
+    MAPPING = 3
+    VIEW = 4
+    ATTRS = 5
+    COMPOSITE = 6
+
+
+@functools.lru_cache(maxsize=4096)
+def _kind_of_type(cls: type) -> _Kind:
+    if issubclass(cls, Expandable) and cls._expands:
+        return _Kind.COMPOSITE
+    if issubclass(cls, collections.abc.Mapping):
+        return _Kind.MAPPING
+    if issubclass(cls, collections.abc.MappingView):
+        return _Kind.VIEW
+    if hasattr(cls, "__attrs_attrs__"):
+        return _Kind.ATTRS
+    if issubclass(cls, tuple) and all(isinstance(f, str) for f in getattr(cls, "_fields", (None,))):
+        return _Kind.NAMEDTUPLE
+    if issubclass(cls, collections.abc.Sequence) and not issubclass(cls, (str, bytes)):
+        return _Kind.SEQUENCE
+    return _Kind.LEAF
+
+
+def _kind(value: Any, expand_composites: bool) -> _Kind:
+    kind = _kind_of_type(type(value))
+    return _Kind.LEAF if kind is _Kind.COMPOSITE and not expand_composites else kind
+
+
+@export("nest.is_nested")
+def is_nested(seq: Any) -> bool:
+    """Whether `seq` is a structure: a sequence (not str or bytes), a mapping, a mapping view or an attrs object."""
+    return _kind(seq, False) is not _Kind.LEAF
+
+
+is_sequence = is_nested
+
+
+def is_sequence_or_composite(seq: Any) -> bool:
+    """Whether `seq` is a structure, a composite tensor or the TypeSpec of one."""
+    return _kind(seq, True) is not _Kind.LEAF
+
+
+def _is_attrs(value: Any) -> bool:
+    return hasattr(type(value), "__attrs_attrs__")
+
+
+def _is_mapping(value: Any) -> bool:
+    return isinstance(value, collections.abc.Mapping)
+
+
+def _is_namedtuple(value: Any, strict: bool = False) -> bool:
+    """Whether `value` is a named tuple; with `strict`, of a class that `namedtuple` itself made."""
+    return _kind_of_type(type(value)) is _Kind.NAMEDTUPLE and (not strict or type(value).__base__ is tuple)
+
+
+def _same_namedtuples(a: Any, b: Any) -> bool:
+    return type(a).__name__ == type(b).__name__ and type(a)._fields == type(b)._fields
+
+
+def _items(structure: Any, kind: _Kind) -> list[tuple[Any, Any]]:
+    """The (key, child) pairs of a structure in the order in which it is walked."""
+    if kind is _Kind.MAPPING:
+        return [(key, structure[key]) for key in sorted(structure)]
+    if kind is _Kind.NAMEDTUPLE:
+        return list(zip(structure._fields, structure))
+    if kind is _Kind.ATTRS:
+        return [(a.name, getattr(structure, a.name)) for a in type(structure).__attrs_attrs__]
+    if kind is _Kind.COMPOSITE:
+        return [(structure._nest_key(), structure._nest_components())]
+    return list(enumerate(structure))
+
+
+def _children(structure: Any, kind: _Kind) -> Any:
+    """The children of a structure in the order in which it is walked."""
+    if kind is _Kind.SEQUENCE or kind is _Kind.NAMEDTUPLE or kind is _Kind.VIEW:
+        return structure
+    if kind is _Kind.MAPPING:
+        return [structure[key] for key in sorted(structure)]
+    return [child for _, child in _items(structure, kind)]
+
+
+def _sequence_like(instance: Any, args: list) -> Any:
+    """A structure of the kind of `instance` with the children `args`."""
+    kind = _kind_of_type(type(instance))
+    if kind is _Kind.MAPPING:
+        values = dict(zip(sorted(instance), args, strict=True))
+        pairs = [(key, values[key]) for key in instance]
+        if isinstance(instance, collections.defaultdict):
+            return type(instance)(instance.default_factory, pairs)
+        return type(instance)(pairs)
+    if kind is _Kind.NAMEDTUPLE or kind is _Kind.ATTRS:
+        return type(instance)(*args)
+    if kind is _Kind.COMPOSITE:
+        return instance._nest_spec()._from_components(args[0])
+    if kind is _Kind.VIEW or isinstance(instance, range):
+        return list(args)
+    return type(instance)(args)
+
+
+def _flatten_into(structure: Any, expand_composites: bool, found: list) -> None:
+    kind = _kind(structure, expand_composites)
+    if kind is _Kind.LEAF:
+        found.append(structure)
+        return
+    for child in _children(structure, kind):
+        _flatten_into(child, expand_composites, found)
+
+
+@export("nest.flatten")
+def flatten(structure: Any, expand_composites: bool = False) -> list:
+    """The leaves of a structure as a list; `[structure]` for a leaf. TypeError where keys cannot be sorted."""
+    found: list = []
+    _flatten_into(structure, expand_composites, found)
+    return found
+
+
+class _Dot:
+    """Stands for a leaf in the printed outline of a structure."""
+
+    def __repr__(self) -> str:
+        return "."
+
+
+_DOT = _Dot()
+
+
+def _outline(structure: Any, expand_composites: bool) -> str:
+    return str(map_structure(lambda _: _DOT, structure, expand_composites=expand_composites))
+
+
+def _described(value: Any) -> str:
+    return f"type={type(value).__name__} str={value}"
+
+
+def _check_same_type(a: Any, b: Any) -> None:
+    """Raises TypeError or ValueError unless two structures are of the same kind of container."""
+    if _is_namedtuple(a, strict=True) and _is_namedtuple(b, strict=True):
+        same = _same_namedtuples(a, b)
+    elif _is_mapping(a) and _is_mapping(b):
+        if set(a) != set(b):
+            raise ValueError(
+                "The two dictionaries don't have the same set of keys. First structure has keys "
+                f"{_described(list(a))}, while second structure has keys {_described(list(b))}"
+            )
+        same = True
+    else:
+        same = type(a) is type(b) or (isinstance(a, list) and isinstance(b, list))
+    if not same:
+        raise TypeError(
+            f"The two namedtuples don't have the same sequence type. First structure {_described(a)} has type "
+            f"{type(a).__name__}, while second structure {_described(b)} has type {type(b).__name__}"
+        )
+
+
+def _check_compatible_specs(a: Expandable, b: Expandable) -> None:
+    """Raises ValueError unless two composite tensors (or TypeSpecs) have a common type."""
+    try:
+        a._nest_spec().most_specific_compatible_type(b._nest_spec())
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"Incompatible CompositeTensor TypeSpecs: {_described(a)} vs. {_described(b)} -- {error}") from error
+
+
+def _assert_same(a: Any, b: Any, check_types: bool, expand_composites: bool) -> None:
+    kind_a, kind_b = _kind(a, expand_composites), _kind(b, expand_composites)
+    if (kind_a is _Kind.LEAF) != (kind_b is _Kind.LEAF):
+        nested, leaf = (b, a) if kind_a is _Kind.LEAF else (a, b)
+        raise ValueError(
+            f'Substructure "{_described(nested)}" is a sequence, while substructure "{_described(leaf)}" is not'
+        )
+    if kind_a is _Kind.LEAF:
+        return
+    if kind_a is _Kind.COMPOSITE and kind_b is _Kind.COMPOSITE:
+        if check_types and isinstance(a, CompositeTensor) and isinstance(b, CompositeTensor):
+            _check_same_type(a, b)
+        _check_compatible_specs(a, b)
+    elif check_types:
+        _check_same_type(a, b)
+    children_a, children_b = list(_children(a, kind_a)), list(_children(b, kind_b))
+    for child_a, child_b in zip(children_a, children_b):
+        _assert_same(child_a, child_b, check_types, expand_composites)
+    if len(children_a) != len(children_b):
+        raise ValueError(
+            "The two structures don't have the same number of elements. "
+            f"First structure: {_described(a)}. Second structure: {_described(b)}"
+        )
+
+
+@export("nest.assert_same_structure")
+def assert_same_structure(nest1: Any, nest2: Any, check_types: bool = True, expand_composites: bool = False) -> None:
+    """Raises unless two structures are nested alike.
+
+    ValueError where nesting, keys or numbers of elements differ; TypeError where the types of containers differ
+    (unless `check_types` is False). Mappings of any types match, as do lists and their subclasses.
+    """
+    try:
+        _assert_same(nest1, nest2, check_types, expand_composites)
+    except (ValueError, TypeError) as error:
+        raise type(error)(
+            "The two structures don't have the same nested structure.\n\n"
+            f"First structure: {_described(nest1)}\n\nSecond structure: {_described(nest2)}\n\n"
+            f"More specifically: {error}\n"
+            f"Entire first structure:\n{_outline(nest1, expand_composites)}\n"
+            f"Entire second structure:\n{_outline(nest2, expand_composites)}"
+        ) from None
+
+
+def _pack(structure: Any, kind: _Kind, leaves: Iterator, expand_composites: bool) -> Any:
+    args = []
+    for child in _children(structure, kind):
+        child_kind = _kind(child, expand_composites)
+        args.append(next(leaves) if child_kind is _Kind.LEAF else _pack(child, child_kind, leaves, expand_composites))
+    return _sequence_like(structure, args)
+
+
+@export("nest.pack_sequence_as")
+def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool = False) -> Any:
+    """A structure nested like `structure` whose leaves are those of `flat_sequence`.
+
+    Raises TypeError where `flat_sequence` is no sequence, ValueError where it has not one element for each leaf.
+    """
+    if not is_nested(flat_sequence):
+        raise TypeError("flat_sequence must be a sequence")
+    kind = _kind(structure, expand_composites)
+    if kind is _Kind.LEAF:
+        if len(flat_sequence) != 1:
+            raise ValueError(f"Structure is a scalar but len(flat_sequence) == {len(flat_sequence)} > 1")
+        return flat_sequence[0]
+    wanted = len(flatten(structure, expand_composites))
+    if wanted != len(flat_sequence):
+        raise ValueError(
+            f"Could not pack sequence. Structure had {wanted} elements, but flat_sequence had {len(flat_sequence)} "
+            f"elements.  Structure: {structure}, flat_sequence: {flat_sequence}."
+        )
+    return _pack(structure, kind, (flat_sequence[i] for i in range(wanted)), expand_composites)
+
+
+@export("nest.map_structure")
+def map_structure(func: Callable, *structure: Any, **kwargs: bool) -> Any:
+    """Applies `func` to corresponding leaves of structures that are nested alike; returns a structure of the results.
+
+    Keywords: `check_types` (True) and `expand_composites` (False). Raises TypeError where `func` is not callable or
+    types differ, ValueError where there is no structure, structures differ, or a keyword is unknown.
+    """
+    if not callable(func):
+        raise TypeError(f"func must be callable, got: {func}")
+    if not structure:
+        raise ValueError("Must provide at least one structure")
+    check_types = kwargs.pop("check_types", True)
+    expand_composites = kwargs.pop("expand_composites", False)
+    if kwargs:
+        unknown = "`, `".join(kwargs)
+        raise ValueError(
+            f"Only valid keyword arguments are `check_types` and `expand_composites`, not: `{unknown}`"
+        )
+    for other in structure[1:]:
+        assert_same_structure(structure[0], other, check_types=check_types, expand_composites=expand_composites)
+    leaves = [flatten(s, expand_composites) for s in structure]
+    return pack_sequence_as(structure[0], [func(*x) for x in zip(*leaves)], expand_composites)
+
+
+def _yield_paths_up_to(shallow: Any, value: Any, expand_composites: bool, path: tuple = ()) -> Iterator[tuple]:
+    """The (path, value) pairs of `value` at the leaves of `shallow`."""
+    kind = _kind(shallow, expand_composites)
+    if kind is _Kind.LEAF:
+        yield path, value
+        return
+    children = dict(_items(value, _kind(value, expand_composites)))
+    for key, child in _items(shallow, kind):
+        yield from _yield_paths_up_to(child, children[key], expand_composites, (*path, key))
+
+
+def flatten_with_tuple_paths_up_to(
+    shallow_tree: Any,
+    input_tree: Any,
+    check_types: bool = True,
+    expand_composites: bool = False,
+    check_subtrees_length: bool = True,
+) -> list[tuple]:
+    """Like `flatten_up_to`, with the path of each element: [((key, ...), element), ...]."""
+    assert_shallow_structure(shallow_tree, input_tree, check_types, expand_composites, check_subtrees_length)
+    return list(_yield_paths_up_to(shallow_tree, input_tree, expand_composites))
+
+
+def flatten_up_to(
+    shallow_tree: Any,
+    input_tree: Any,
+    check_types: bool = True,
+    expand_composites: bool = False,
+    check_subtrees_length: bool = True,
+) -> list:
+    """The parts of `input_tree` at the leaves of `shallow_tree`; raises as `assert_shallow_structure`."""
+    pairs = flatten_with_tuple_paths_up_to(
+        shallow_tree, input_tree, check_types, expand_composites, check_subtrees_length
+    )
+    return [value for _, value in pairs]
+
+
+def _check_shallow_type(shallow: Any, value: Any) -> None:
+    if _is_namedtuple(shallow) and _is_namedtuple(value):
+        same = _same_namedtuples(shallow, value)
+    else:
+        same = isinstance(value, type(shallow)) or (_is_mapping(shallow) and _is_mapping(value))
+    if not same:
+        raise TypeError(
+            _STRUCTURES_HAVE_MISMATCHING_TYPES.format(input_type=type(value), shallow_type=type(shallow))
+        )
+
+
+def _check_shallow_length(shallow_length: int, input_length: int, check_subtrees_length: bool) -> None:
+    if check_subtrees_length and input_length != shallow_length:
+        raise ValueError(
+            _STRUCTURES_HAVE_MISMATCHING_LENGTHS.format(input_length=input_length, shallow_length=shallow_length)
+        )
+    if input_length < shallow_length:
+        raise ValueError(
+            _INPUT_TREE_SMALLER_THAN_SHALLOW_TREE.format(input_size=input_length, shallow_size=shallow_length)
+        )
+
+
+def assert_shallow_structure(
+    shallow_tree: Any,
+    input_tree: Any,
+    check_types: bool = True,
+    expand_composites: bool = False,
+    check_subtrees_length: bool = True,
+) -> None:
+    """Raises unless `input_tree` is nested like `shallow_tree` down to the leaves of the latter.
+
+    TypeError where the types of containers differ (unless `check_types` is False) or a leaf stands for a container;
+    ValueError where lengths or keys differ.
+    """
+    kind = _kind(shallow_tree, expand_composites)
+    if kind is _Kind.LEAF:
+        return
+    input_kind = _kind(input_tree, expand_composites)
+    if input_kind is _Kind.LEAF:
+        raise TypeError(_IF_SHALLOW_IS_SEQ_INPUT_MUST_BE_SEQ.format(type(input_tree)))
+    if kind is _Kind.COMPOSITE or input_kind is _Kind.COMPOSITE:
+        if kind is not input_kind:
+            raise TypeError(
+                _STRUCTURES_HAVE_MISMATCHING_TYPES.format(input_type=type(input_tree), shallow_type=type(shallow_tree))
+            )
+        _check_compatible_specs(shallow_tree, input_tree)
+    elif check_types:
+        _check_shallow_type(shallow_tree, input_tree)
+    items, input_items = _items(shallow_tree, kind), dict(_items(input_tree, input_kind))
+    _check_shallow_length(len(items), len(input_items), check_subtrees_length)
+    if _is_mapping(shallow_tree) and _is_mapping(input_tree):
+        missing = [key for key, _ in items if key not in input_items]
+        if missing:
+            raise ValueError(_SHALLOW_TREE_HAS_INVALID_KEYS.format(missing))
+    for (_, child), input_child in zip(items, _matching(items, input_items)):
+        assert_shallow_structure(child, input_child, check_types, expand_composites, check_subtrees_length)
+
+
+def _matching(items: list, input_items: dict) -> list:
+    """The children with the keys of `items`, by position where the keys are of another kind."""
+    by_key = all(key in input_items for key, _ in items)
+    return [input_items[key] for key, _ in items] if by_key else list(input_items.values())
+
+
+def map_structure_with_tuple_paths_up_to(shallow_tree: Any, func: Callable, *inputs: Any, **kwargs: Any) -> Any:
+    """Applies `func(path, *elements)` to the parts of `inputs` at the leaves of `shallow_tree`.
+
+    Keywords: `check_types` (True), `expand_composites` (False) and `check_subtrees_length` (True); others go to `func`.
+    Raises as `assert_shallow_structure`, and ValueError where there are no inputs.
+    """
+    if not inputs:
+        raise ValueError("Cannot map over no sequences")
+    check_types = kwargs.pop("check_types", True)
+    expand_composites = kwargs.pop("expand_composites", False)
+    check_subtrees_length = kwargs.pop("check_subtrees_length", True)
+    flat = [
+        flatten_with_tuple_paths_up_to(shallow_tree, tree, check_types, expand_composites, check_subtrees_length)
+        for tree in inputs
+    ]
+    results = [func(pairs[0][0], *(value for _, value in pairs), **kwargs) for pairs in zip(*flat)]
+    return pack_sequence_as(shallow_tree, results, expand_composites)
+
+
+def map_structure_up_to(shallow_tree: Any, func: Callable, *inputs: Any, **kwargs: Any) -> Any:
+    """Applies `func(*elements)` to the parts of `inputs` at the leaves of `shallow_tree`."""
+    return map_structure_with_tuple_paths_up_to(
+        shallow_tree, lambda _, *values, **extra: func(*values, **extra), *inputs, **kwargs
+    )
+
+
+def map_structure_with_tuple_paths(func: Callable, *structure: Any, **kwargs: Any) -> Any:
+    """Applies `func(path, *leaves)`, the path a tuple of keys, to corresponding leaves."""
+    return map_structure_with_tuple_paths_up_to(structure[0], func, *structure, **kwargs)
+
+
+def map_structure_with_paths(func: Callable, *structure: Any, **kwargs: Any) -> Any:
+    """Applies `func(path, *leaves)`, the path a string of keys joined by "/", to corresponding leaves."""
+    return map_structure_with_tuple_paths(
+        lambda path, *values, **extra: func("/".join(map(str, path)), *values, **extra), *structure, **kwargs
+    )
+
+
+def flatten_with_tuple_paths(structure: Any, expand_composites: bool = False) -> list[tuple]:
+    """The leaves with their paths: [((key, ...), leaf), ...]."""
+    return list(_yield_paths_up_to(structure, structure, expand_composites))
+
+
+def flatten_with_joined_string_paths(
+    structure: Any, separator: str = "/", expand_composites: bool = False
+) -> list[tuple[str, Any]]:
+    """The leaves with their paths as strings: [("key/...", leaf), ...]."""
+    pairs = flatten_with_tuple_paths(structure, expand_composites)
+    return [(separator.join(map(str, path)), leaf) for path, leaf in pairs]
+
+
+def yield_flat_paths(nest: Any, expand_composites: bool = False) -> Iterator[tuple]:
+    """The paths of the leaves, as tuples of keys."""
+    for path, _ in _yield_paths_up_to(nest, nest, expand_composites):
+        yield path
+
+
+def replace_composites_with_components(structure: Any) -> Any:
+    """The structure with every composite tensor replaced by the nested structure of its parts."""
+    if isinstance(structure, CompositeTensor):
+        return replace_composites_with_components(structure._to_components())
+    if not is_nested(structure):
+        return structure
+    return map_structure(replace_composites_with_components, structure)
+
+
+def flatten_dict_items(dictionary: Any) -> dict:
+    """A flat dict of the leaves of the keys to the leaves of the values; a key that is no structure keeps its value.
+
+    Raises TypeError where the argument is no mapping, ValueError where a key and its value have different numbers of
+    leaves or a key occurs twice.
+    """
+    if not _is_mapping(dictionary):
+        raise TypeError("input must be a dictionary")
+    flat: dict = {}
+    for key, value in dictionary.items():
+        keys, values = (flatten(key), flatten(value)) if is_nested(key) else ([key], [value])
+        if len(keys) != len(values):
+            raise ValueError(
+                f"Could not flatten dictionary. Key had {len(keys)} elements, but value had {len(values)} elements. "
+                f"Key: {keys}, value: {values}."
+            )
+        for new_key, new_value in zip(keys, values):
+            if new_key in flat:
+                raise ValueError(f"Could not flatten dictionary: key {new_key} is not unique.")
+            flat[new_key] = new_value
+    return flat
+
+
+def get_traverse_shallow_structure(traverse_fn: Callable, structure: Any, expand_composites: bool = False) -> Any:
+    """The part of a structure that `traverse_fn` says to walk, with a bool for each leaf and subtree.
+
+    `traverse_fn(substructure)` gives a bool, or a structure of bools of depth 1 that says it for each child. TypeError
+    where it gives anything else.
+    """
+    to_traverse = traverse_fn(structure)
+    kind = _kind(structure, expand_composites)
+    if kind is _Kind.LEAF:
+        if not isinstance(to_traverse, bool):
+            raise TypeError(f"traverse_fn returned structure: {to_traverse} for non-structure: {structure}")
+        return to_traverse
+    children = list(_children(structure, kind))
+    if is_nested(to_traverse):
+        assert_shallow_structure(to_traverse, structure, expand_composites=expand_composites)
+        choices = list(_children(to_traverse, _kind(to_traverse, expand_composites)))
+        if not all(isinstance(choice, bool) for choice in choices):
+            raise TypeError(
+                f"traverse_fn didn't return a depth=1 structure of bools.  saw: {to_traverse} "
+                f" for structure: {structure}"
+            )
+    elif not isinstance(to_traverse, bool):
+        raise TypeError(f"traverse_fn returned a non-bool scalar: {to_traverse} for input: {structure}")
+    elif not to_traverse:
+        return False
+    else:
+        choices = [True] * len(children)
+    walked = [
+        get_traverse_shallow_structure(traverse_fn, child, expand_composites) if choice else False
+        for choice, child in zip(choices, children)
+    ]
+    return _sequence_like(structure, walked)

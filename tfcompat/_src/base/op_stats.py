@@ -1,0 +1,63 @@
+"""Statistics about nodes, such as their floating-point operations, by functions registered for op types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tfcompat._src.base.registry import Registry
+
+
+class OpStats:
+    """A number about an op, such as its floating-point operations; two of one type add up.
+
+    Args:
+      statistic_type: what the number counts. value: the number, or None.
+    """
+
+    def __init__(self, statistic_type: str, value: Any = None) -> None:
+        self.statistic_type, self.value = statistic_type, value
+
+    def __iadd__(self, other: OpStats) -> OpStats:
+        if other.statistic_type != self.statistic_type:
+            raise ValueError(f"Can't add an OpStat of type {self.statistic_type} to one of {other.statistic_type}.")
+        if self.value is None:
+            self.value = other.value
+        elif other.value is not None:
+            self.value += other.value
+        return self
+
+
+_stats_registry = Registry("statistical functions")
+
+
+class RegisterStatistics:
+    """Decorator that registers `f(graph, node) -> OpStats` for an op type and a type of statistic.
+
+    Raises:
+      TypeError: the op type is no string or holds a comma.
+    """
+
+    def __init__(self, op_type: str, statistic_type: str) -> None:
+        if not isinstance(op_type, str):
+            raise TypeError("op_type must be a string.")
+        if "," in op_type:
+            raise TypeError("op_type must not contain a comma.")
+        if not isinstance(statistic_type, str):
+            raise TypeError("statistic_type must be a string.")
+        if "," in statistic_type:
+            raise TypeError("statistic_type must not contain a comma.")
+        self._key = f"{op_type},{statistic_type}"
+
+    def __call__(self, f: Callable) -> Callable:
+        _stats_registry.register(f, self._key)
+        return f
+
+
+def get_stats_for_node_def(graph: Any, node: Any, statistic_type: str) -> OpStats:
+    """What the function registered for a NodeDef's op type says; an OpStats without value where there is none."""
+    try:
+        function = _stats_registry.lookup(f"{node.op},{statistic_type}")
+    except LookupError:
+        return OpStats(statistic_type)
+    return function(graph, node)

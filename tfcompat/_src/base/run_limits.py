@@ -1,0 +1,138 @@
+"""How long, and whether, operations of this thread may wait for others: RunOptions.timeout_in_ms, or ConfigProto.operation_timeout_in_ms;
+and what ends loops that run."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from tfcompat._src.base import errors, jax_compat, jax_threads
+from tfcompat._src.base.session_like import SessionLike
+
+
+class MustWait(Exception):
+    """A host operation has to wait for another thread, and was asked not to; it has changed nothing."""
+
+
+class StopFlag:
+    """Whether the loops of a run are to end. Compiled ones look at it in each iteration, in memory that they share with it."""
+
+    def __init__(self) -> None:
+        self._memory = jax_compat.aligned_zeros(2, np.int32)
+        self._arrays: dict[Any, Any] = {}
+        self.is_set = False
+
+    def array_on(self, device: Any) -> Any:
+        """The memory as an array on a CPU device of JAX, None for the default one."""
+        if device not in self._arrays:
+            self._arrays[device] = jax_compat.shared_array(self._memory, device)
+        return self._arrays[device]
+
+    def set(self) -> None:
+        self._memory[:] = 1
+        self.is_set = True
+
+
+_stoppable: dict[StopFlag, Any] = {}
+"""The flags of the loops that run, and the session of each."""
+
+
+def is_running(session: SessionLike) -> bool:
+    """Whether a loop runs in a session."""
+    return any(owner is session for owner in list(_stoppable.values()))
+
+
+def stop(session: SessionLike | None = None) -> None:
+    """Ends the loops that run in a session, or in all of them: their runs raise CancelledError and change no variable."""
+    for flag, owner in list(_stoppable.items()):
+        if session is None or owner is session:
+            flag.set()
+
+
+jax_threads.AT_CLOSE.append(stop)
+
+
+@contextlib.contextmanager
+def stoppable(session: SessionLike) -> Iterator[StopFlag]:
+    """A block in which a loop of a session runs: `stop`, and an exception in the block, set the flag."""
+    if _limits.flag is None or _limits.flag.is_set or _limits.flag in _stoppable:
+        _limits.flag = StopFlag()
+    flag = _limits.flag
+    try:
+        _stoppable[flag] = session
+        yield flag
+    except BaseException:
+        flag.set()
+        raise
+    finally:
+        _stoppable.pop(flag, None)
+
+
+class _Limits(threading.local):
+    flag: StopFlag | None = None
+    deadline: float | None = None
+    may_wait: bool = True
+    is_cancelled: Callable[[], bool] | None = None
+
+
+_limits = _Limits()
+_UNLIMITED = contextlib.nullcontext()
+
+
+def within(
+    milliseconds: int, is_cancelled: Callable[[], bool] | None = None
+) -> contextlib.AbstractContextManager[None]:
+    """A context in which host steps wait no longer than `milliseconds` from now; without a limit where it is not positive.
+
+    `is_cancelled` says whether they are to wait no more at all.
+    """
+    return _limited(milliseconds, is_cancelled) if milliseconds > 0 or is_cancelled is not None else _UNLIMITED
+
+
+@contextlib.contextmanager
+def _limited(milliseconds: int, is_cancelled: Callable[[], bool] | None) -> Iterator[None]:
+    outer = _limits.deadline, _limits.is_cancelled
+    if milliseconds > 0:
+        _limits.deadline = time.monotonic() + milliseconds / 1000
+    _limits.is_cancelled = is_cancelled
+    try:
+        yield
+    finally:
+        _limits.deadline, _limits.is_cancelled = outer
+
+
+def is_cancelled() -> bool:
+    """Whether operations of this thread's run are to wait no more."""
+    return _limits.is_cancelled is not None and _limits.is_cancelled()
+
+
+@contextlib.contextmanager
+def without_waiting() -> Iterator[None]:
+    """A context in which an operation that would have to wait raises MustWait."""
+    _limits.may_wait = False
+    try:
+        yield
+    finally:
+        _limits.may_wait = True
+
+
+def may_wait() -> bool:
+    """Whether operations of this thread may wait now."""
+    return _limits.may_wait
+
+
+def seconds_left() -> float | None:
+    """Seconds until the limit of this thread's run, None without one."""
+    return None if _limits.deadline is None else _limits.deadline - time.monotonic()
+
+
+def require_time() -> None:
+    """Raises DeadlineExceededError where the limit of this thread's run has passed."""
+    left = seconds_left()
+    if left is not None and left < 0:
+        raise errors.DeadlineExceededError(None, None, "Timed out waiting for notification")

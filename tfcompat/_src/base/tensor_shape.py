@@ -1,0 +1,456 @@
+"""tf.TensorShape and tf.Dimension.
+
+A shape holds `sizes`: None where the rank is unknown, or a tuple of int and None. The framework's own code reads
+`sizes` and builds shapes with `TensorShape.of`; everything else here is 1.15's public behaviour on top of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
+from tfcompat._src.proto import messages
+
+Sizes = tuple[int | None, ...] | None
+
+_v2_behavior = False
+
+
+@export("enable_v2_tensorshape")
+def enable_v2_tensorshape() -> None:
+    """Makes indexing and iterating a TensorShape give int or None, as in TensorFlow 2."""
+    global _v2_behavior
+    _v2_behavior = True
+
+
+@export("disable_v2_tensorshape")
+def disable_v2_tensorshape() -> None:
+    """Makes indexing and iterating a TensorShape give Dimension objects, the default."""
+    global _v2_behavior
+    _v2_behavior = False
+
+
+@export("dimension_value", "compat.dimension_value")
+def dimension_value(dimension: Any) -> Any:
+    """The int or None of a Dimension; anything else is returned as it is."""
+    return dimension._value if isinstance(dimension, Dimension) else dimension
+
+
+@export("dimension_at_index", "compat.dimension_at_index")
+def dimension_at_index(shape: TensorShape, index: int) -> Dimension:
+    """The Dimension of `shape` at `index`; unknown where the rank is unknown."""
+    return Dimension(None) if shape.sizes is None else Dimension(shape.sizes[index])
+
+
+def _size(value: Any) -> int | None:
+    """The size that `value` states: a non-negative int, or None for unknown."""
+    if type(value) is int and value >= 0:
+        return value
+    if value is None:
+        return None
+    if isinstance(value, Dimension):
+        return value._value
+    if isinstance(value, dtypes.DType):
+        raise TypeError(f"Cannot convert {value} to Dimension")
+    size = int(value)
+    if not isinstance(value, (str, bytes)) and size != value:
+        raise ValueError(f"Ambiguous dimension: {value}")
+    if size < 0:
+        raise ValueError(f"Dimension {size} must be >= 0")
+    return size
+
+
+def _operand(value: Any) -> Any:
+    """The size that `value` states, or NotImplemented where it states none."""
+    try:
+        return _size(value)
+    except (TypeError, ValueError):
+        return NotImplemented
+
+
+def _arithmetic(compute: Callable[[int, int], int]) -> tuple[Callable, Callable]:
+    """The forward and reflected methods of an operator whose result is unknown where an operand is."""
+
+    def forward(self: Dimension, other: Any) -> Any:
+        right = _operand(other)
+        if right is NotImplemented:
+            return right
+        return Dimension(None if self._value is None or right is None else compute(self._value, right))
+
+    def reflected(self: Dimension, other: Any) -> Any:
+        left = _operand(other)
+        if left is NotImplemented:
+            return left
+        return Dimension(None if self._value is None or left is None else compute(left, self._value))
+
+    return forward, reflected
+
+
+def _comparison(compare: Callable[[int, int], bool]) -> Callable:
+    """A comparison whose result is None where an operand is unknown."""
+
+    def method(self: Dimension, other: Any) -> bool | None:
+        right = _size(other)
+        return None if self._value is None or right is None else compare(self._value, right)
+
+    return method
+
+
+@export("Dimension")
+class Dimension:
+    """The size of one dimension: `value` is an int >= 0, or None for unknown.
+
+    Arithmetic with an unknown size gives an unknown Dimension; a comparison with one gives None.
+    """
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: Any) -> None:
+        self._value = _size(value)
+
+    @property
+    def value(self) -> int | None:
+        return self._value
+
+    def __repr__(self) -> str:
+        return f"Dimension({self._value})"
+
+    def __str__(self) -> str:
+        return "?" if self._value is None else str(self._value)
+
+    def __eq__(self, other: Any) -> Any:
+        right = _operand(other)
+        if right is NotImplemented:
+            return right
+        return None if self._value is None or right is None else self._value == right
+
+    def __ne__(self, other: Any) -> Any:
+        equal = self.__eq__(other)
+        return equal if equal is None or equal is NotImplemented else not equal
+
+    __hash__ = None  # type: ignore[assignment]
+
+    __lt__ = _comparison(lambda a, b: a < b)
+    __le__ = _comparison(lambda a, b: a <= b)
+    __gt__ = _comparison(lambda a, b: a > b)
+    __ge__ = _comparison(lambda a, b: a >= b)
+    __add__, __radd__ = _arithmetic(lambda a, b: a + b)
+    __sub__, __rsub__ = _arithmetic(lambda a, b: a - b)
+    __mul__, __rmul__ = _arithmetic(lambda a, b: a * b)
+    __floordiv__, __rfloordiv__ = _arithmetic(lambda a, b: a // b)
+    __mod__, __rmod__ = _arithmetic(lambda a, b: a % b)
+
+    def __div__(self, other: Any) -> Dimension:
+        return self // other
+
+    def __truediv__(self, other: Any) -> Dimension:
+        raise TypeError(
+            f"unsupported operand type(s) for /: 'Dimension' and '{type(other).__name__}', please use // instead"
+        )
+
+    def __rtruediv__(self, other: Any) -> Dimension:
+        raise TypeError(
+            f"unsupported operand type(s) for /: '{type(other).__name__}' and 'Dimension', please use // instead"
+        )
+
+    def __int__(self) -> int | None:
+        return self._value
+
+    def __index__(self) -> int | None:
+        return self._value
+
+    def __long__(self) -> int | None:
+        return self._value
+
+    def __reduce__(self) -> tuple:
+        return Dimension, (self._value,)
+
+    def is_compatible_with(self, other: Any) -> bool:
+        """Whether both sizes are equal or one is unknown."""
+        right = _operand(other)
+        return right if right is NotImplemented else self._value is None or right is None or self._value == right
+
+    def assert_is_compatible_with(self, other: Any) -> None:
+        """Raises ValueError unless `is_compatible_with(other)`."""
+        if not self.is_compatible_with(other):
+            raise ValueError(f"Dimensions {self} and {other} are not compatible")
+
+    def merge_with(self, other: Any) -> Dimension:
+        """The Dimension that combines what both know; ValueError where they differ."""
+        self.assert_is_compatible_with(other)
+        return Dimension(_size(other) if self._value is None else self._value)
+
+
+@export("TensorShape")
+class TensorShape:
+    """The static shape of a tensor, made of None, a size, a sequence of sizes, a TensorShape or a TensorShapeProto.
+
+    Attributes: `rank` and `ndims` (int, None where unknown), `dims` (list of Dimension, or None).
+    """
+
+    __slots__ = ("sizes", "__weakref__")
+
+    sizes: Sizes
+
+    def __init__(self, dims: Any) -> None:
+        self.sizes = _sizes_of(dims)
+
+    @staticmethod
+    def of(sizes: Sizes) -> TensorShape:
+        """Makes a shape of checked sizes: None, or a tuple of int and None."""
+        shape = _new(TensorShape)
+        shape.sizes = sizes
+        return shape
+
+    @property
+    def rank(self) -> int | None:
+        return None if self.sizes is None else len(self.sizes)
+
+    ndims = rank
+
+    @property
+    def dims(self) -> list[Dimension] | None:
+        return None if self.sizes is None else [Dimension(s) for s in self.sizes]
+
+    @property
+    def _dims(self) -> list[Dimension] | None:
+        return self.dims
+
+    @property
+    def _v2_behavior(self) -> bool:
+        return _v2_behavior
+
+    def __repr__(self) -> str:
+        if self.sizes is None:
+            return "TensorShape(None)"
+        return f"TensorShape({list(self)})"
+
+    def __str__(self) -> str:
+        if self.sizes is None:
+            return "<unknown>"
+        text = str(self.sizes)
+        return text if _v2_behavior else text.replace("None", "?")
+
+    def __len__(self) -> int:
+        if self.sizes is None:
+            raise ValueError("Cannot take the length of shape with unknown rank.")
+        return len(self.sizes)
+
+    def __bool__(self) -> bool:
+        return self.sizes is not None
+
+    def __iter__(self) -> Iterator:
+        if self.sizes is None:
+            raise ValueError("Cannot iterate over a shape with unknown rank.")
+        return iter(self.sizes) if _v2_behavior else iter(self.dims)
+
+    def __getitem__(self, key: Any) -> Any:
+        """A Dimension for an index, a TensorShape for a slice."""
+        if self.sizes is None:
+            if not isinstance(key, slice):
+                return None if _v2_behavior else Dimension(None)
+            start, stop = key.start or 0, key.stop
+            if key.step is not None:
+                raise ValueError("Steps are not yet handled")
+            if stop is None or start < 0 or stop < 0:
+                return unknown_shape()
+            return unknown_shape(max(stop - start, 0))
+        found = self.sizes[key]
+        if isinstance(key, slice):
+            return TensorShape.of(found)
+        return found if _v2_behavior else Dimension(found)
+
+    def __eq__(self, other: Any) -> Any:
+        """Equal where the sizes are known and equal, or neither rank is known; an unknown size equals no other."""
+        try:
+            right = _sizes_of(other)
+        except TypeError:
+            return NotImplemented
+        return self is other or (self.sizes == right and (right is None or None not in right))
+
+    def __ne__(self, other: Any) -> Any:
+        try:
+            right = _sizes_of(other)
+        except TypeError:
+            return NotImplemented
+        if self.sizes is None or right is None:
+            raise ValueError("The inequality of unknown TensorShapes is undefined.")
+        return not self == other
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __add__(self, other: Any) -> TensorShape:
+        return self.concatenate(other)
+
+    def __radd__(self, other: Any) -> TensorShape:
+        return as_shape(other).concatenate(self)
+
+    def __concat__(self, other: Any) -> TensorShape:
+        return self.concatenate(other)
+
+    def __reduce__(self) -> tuple:
+        return TensorShape, (self.dims,)
+
+    def num_elements(self) -> int | None:
+        """The number of elements; None unless fully defined."""
+        if self.sizes is None or None in self.sizes:
+            return None
+        total = 1
+        for size in self.sizes:
+            total *= size
+        return total
+
+    def is_fully_defined(self) -> bool:
+        """Whether the rank and every size are known."""
+        return self.sizes is not None and None not in self.sizes
+
+    def assert_is_fully_defined(self) -> None:
+        """Raises ValueError unless `is_fully_defined()`."""
+        if not self.is_fully_defined():
+            raise ValueError(f"Shape {self} is not fully defined")
+
+    def as_list(self) -> list[int | None]:
+        """The sizes as a list of int or None; ValueError where the rank is unknown."""
+        if self.sizes is None:
+            raise ValueError("as_list() is not defined on an unknown TensorShape.")
+        return list(self.sizes)
+
+    def as_proto(self) -> Any:
+        """This shape as a TensorShapeProto message."""
+        if self.sizes is None:
+            return messages.TensorShapeProto(unknown_rank=True)
+        dim = messages.TensorShapeProto.Dim
+        return messages.TensorShapeProto(dim=[dim(size=-1 if s is None else s) for s in self.sizes])
+
+    def is_compatible_with(self, other: Any) -> bool:
+        """Whether some fully defined shape satisfies both."""
+        right = _sizes_of(other)
+        if self.sizes is None or right is None:
+            return True
+        return len(self.sizes) == len(right) and all(
+            a is None or b is None or a == b for a, b in zip(self.sizes, right)
+        )
+
+    def assert_is_compatible_with(self, other: Any) -> None:
+        """Raises ValueError unless `is_compatible_with(other)`."""
+        if not self.is_compatible_with(other):
+            raise ValueError(f"Shapes {self} and {other} are incompatible")
+
+    def merge_with(self, other: Any) -> TensorShape:
+        """The shape that combines what both know; ValueError where they contradict each other."""
+        other = as_shape(other)
+        if self.sizes is None:
+            return other
+        if other.sizes is None:
+            return self
+        if not self.is_compatible_with(other):
+            raise ValueError(f"Shapes {self} and {other} are not compatible")
+        return TensorShape.of(tuple(b if a is None else a for a, b in zip(self.sizes, other.sizes)))
+
+    def most_specific_compatible_shape(self, other: Any) -> TensorShape:
+        """The most specific shape that both are instances of."""
+        right = _sizes_of(other)
+        if self.sizes is None or right is None or len(self.sizes) != len(right):
+            return unknown_shape()
+        return TensorShape.of(tuple(a if a == b else None for a, b in zip(self.sizes, right)))
+
+    def concatenate(self, other: Any) -> TensorShape:
+        """The sizes of this shape followed by those of `other`; unknown where either rank is."""
+        right = _sizes_of(other)
+        if self.sizes is None or right is None:
+            return unknown_shape()
+        return TensorShape.of(self.sizes + right)
+
+    def assert_same_rank(self, other: Any) -> None:
+        """Raises ValueError where both ranks are known and differ."""
+        other = as_shape(other)
+        if self.sizes is not None and other.sizes is not None and len(self.sizes) != len(other.sizes):
+            raise ValueError(f"Shapes {self} and {other} must have the same rank")
+
+    def assert_has_rank(self, rank: int) -> None:
+        """Raises ValueError where the rank is known and is not `rank`."""
+        if self.rank not in (None, rank):
+            raise ValueError(f"Shape {self} must have rank {rank}")
+
+    def with_rank(self, rank: int) -> TensorShape:
+        """This shape with a rank of `rank`; ValueError where it has another."""
+        try:
+            return self.merge_with(unknown_shape(rank))
+        except ValueError:
+            raise ValueError(f"Shape {self} must have rank {rank}") from None
+
+    def with_rank_at_least(self, rank: int) -> TensorShape:
+        """This shape; ValueError where its rank is less than `rank`."""
+        if self.sizes is not None and len(self.sizes) < rank:
+            raise ValueError(f"Shape {self} must have rank at least {rank}")
+        return self
+
+    def with_rank_at_most(self, rank: int) -> TensorShape:
+        """This shape; ValueError where its rank is greater than `rank`."""
+        if self.sizes is not None and len(self.sizes) > rank:
+            raise ValueError(f"Shape {self} must have rank at most {rank}")
+        return self
+
+
+_new = object.__new__
+
+
+def _is_shape_proto(value: Any) -> bool:
+    return hasattr(value, "DESCRIPTOR") and hasattr(value, "unknown_rank")
+
+
+def _sizes_of(dims: Any) -> Sizes:
+    """The sizes that any accepted description of a shape states."""
+    if isinstance(dims, TensorShape):
+        return dims.sizes
+    if dims is None:
+        return None
+    if isinstance(dims, (list, tuple)):
+        return tuple(map(_size, dims))
+    if isinstance(dims, (str, bytes)):
+        raise TypeError(
+            f"A string has ambiguous TensorShape, please wrap in a list or convert to an int: {dims!s}"
+        )
+    if _is_shape_proto(dims):
+        return None if dims.unknown_rank else tuple(None if d.size == -1 else _size(d.size) for d in dims.dim)
+    try:
+        found = iter(dims)
+    except TypeError:
+        return (_size(dims),)
+    return tuple(map(_size, found))
+
+
+def as_shape(shape: Any) -> TensorShape:
+    """`shape` as a TensorShape, itself where it is one."""
+    return shape if isinstance(shape, TensorShape) else TensorShape.of(_sizes_of(shape))
+
+
+def as_dimension(value: Any) -> Dimension:
+    """`value` as a Dimension, itself where it is one."""
+    return value if isinstance(value, Dimension) else Dimension(value)
+
+
+def unknown_shape(rank: int | None = None, **kwargs: int | None) -> TensorShape:
+    """A shape of unknown sizes, and of unknown rank where `rank` (formerly `ndims`) is None."""
+    if rank is None:
+        rank = kwargs.pop("ndims", None)
+    if kwargs:
+        raise TypeError(f"Unknown argument: {kwargs}")
+    return TensorShape.of(None if rank is None else (None,) * rank)
+
+
+def scalar() -> TensorShape:
+    """The shape of a scalar."""
+    return TensorShape.of(())
+
+
+def vector(length: Any) -> TensorShape:
+    """The shape of a vector of `length` elements."""
+    return TensorShape.of((_size(length),))
+
+
+def matrix(rows: Any, cols: Any) -> TensorShape:
+    """The shape of a matrix."""
+    return TensorShape.of((_size(rows), _size(cols)))

@@ -1,0 +1,178 @@
+"""Objects that name the objects they depend on, so that a checkpoint can save and restore the whole of them."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from tfcompat._src.base.export import export
+
+OBJECT_GRAPH_PROTO_KEY = "_CHECKPOINTABLE_OBJECT_GRAPH"
+VARIABLE_VALUE_KEY = "VARIABLE_VALUE"
+OBJECT_CONFIG_JSON_KEY = "OBJECT_CONFIG_JSON"
+
+
+class TrackableReference(NamedTuple):
+    """A dependency: its name below the object that has it, and the object."""
+
+    name: str
+    ref: Any
+
+
+def no_automatic_dependency_tracking(method: Callable) -> Callable:
+    """Makes attributes that `method` sets no dependencies."""
+
+    @functools.wraps(method)
+    def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
+        with no_automatic_dependency_tracking_scope(self):
+            return method(self, *args, **kwargs)
+
+    return wrapper
+
+
+@contextlib.contextmanager
+def no_automatic_dependency_tracking_scope(obj: Any) -> Iterator[None]:
+    """A block in which attributes set on `obj` are no dependencies."""
+    before = getattr(obj, "_self_setattr_tracking", True)
+    object.__setattr__(obj, "_self_setattr_tracking", False)
+    try:
+        yield
+    finally:
+        object.__setattr__(obj, "_self_setattr_tracking", before)
+
+
+@export("contrib.checkpoint.CheckpointableBase")
+class Trackable:
+    """An object with named dependencies, whose own values `_gather_saveables_for_checkpoint` gives."""
+
+    _self_setattr_tracking = True
+    _self_unconditional_checkpoint_dependencies: list[TrackableReference]
+    _self_unconditional_dependency_names: dict[str, Any]
+    _self_unconditional_deferred_dependencies: dict[str, list[Any]]
+    _self_update_uid: int
+    _self_name_based_restores: set
+
+    @property
+    def _setattr_tracking(self) -> bool:
+        return self._self_setattr_tracking
+
+    @_setattr_tracking.setter
+    def _setattr_tracking(self, value: bool) -> None:
+        object.__setattr__(self, "_self_setattr_tracking", value)
+
+    def _maybe_initialize_trackable(self) -> None:
+        if "_self_unconditional_checkpoint_dependencies" in self.__dict__:
+            return
+        for name, value in (
+            ("_self_unconditional_checkpoint_dependencies", []), ("_self_unconditional_dependency_names", {}),
+            ("_self_unconditional_deferred_dependencies", {}), ("_self_update_uid", -1), ("_self_name_based_restores", set()),
+        ):  # fmt: skip
+            object.__setattr__(self, name, value)
+
+    @property
+    def _unconditional_checkpoint_dependencies(self) -> list[TrackableReference]:
+        self._maybe_initialize_trackable()
+        return self._self_unconditional_checkpoint_dependencies
+
+    @property
+    def _unconditional_dependency_names(self) -> dict[str, Any]:
+        self._maybe_initialize_trackable()
+        return self._self_unconditional_dependency_names
+
+    @property
+    def _checkpoint_dependencies(self) -> list[TrackableReference]:
+        """The dependencies that are saved now."""
+        return self._unconditional_checkpoint_dependencies
+
+    @property
+    def _deferred_dependencies(self) -> dict[str, list[Any]]:
+        """Places in checkpoints that wait for a dependency, by its name."""
+        self._maybe_initialize_trackable()
+        return self._self_unconditional_deferred_dependencies
+
+    @property
+    def _update_uid(self) -> int:
+        self._maybe_initialize_trackable()
+        return self._self_update_uid
+
+    @_update_uid.setter
+    def _update_uid(self, value: int) -> None:
+        object.__setattr__(self, "_self_update_uid", value)
+
+    @property
+    def _name_based_restores(self) -> set:
+        self._maybe_initialize_trackable()
+        return self._self_name_based_restores
+
+    @property
+    def _object_identifier(self) -> str:
+        return "_generic_user_object"
+
+    @property
+    def _tracking_metadata(self) -> str:
+        return ""
+
+    def _no_dependency(self, value: Any) -> Any:
+        return value
+
+    def _lookup_dependency(self, name: str) -> Any:
+        """The dependency of that name; None where there is none."""
+        return self._unconditional_dependency_names.get(name)
+
+    def _track_trackable(self, trackable: Any, name: str, overwrite: bool = False) -> Any:
+        """Makes `trackable` a dependency, and returns it.
+
+        Raises:
+          TypeError: it is not trackable. ValueError: another object has the name and `overwrite` is false.
+        """
+        if not isinstance(trackable, Trackable):
+            raise TypeError(f"Trackable._track_trackable() passed type {type(trackable)}, not a Trackable.")
+        known = self._lookup_dependency(name)
+        reference = TrackableReference(name, trackable)
+        dependencies = self._unconditional_checkpoint_dependencies
+        if known is None:
+            dependencies.append(reference)
+            self._handle_deferred_dependencies(name=name, trackable=trackable)
+        elif known is not trackable:
+            if not overwrite:
+                raise ValueError(
+                    f"Called Trackable._track_trackable() with name='{name}', but a Trackable with this name is already declared "
+                    "as a dependency. Names must be unique (or overwrite=True)."
+                )
+            dependencies[:] = [reference if old.name == name else old for old in dependencies]
+        self._unconditional_dependency_names[name] = trackable
+        return trackable
+
+    def _handle_deferred_dependencies(self, name: str, trackable: Any) -> None:
+        """Restores a new dependency from the checkpoints that have been waiting for it, the newest first."""
+        waiting = self._deferred_dependencies.pop(name, ())
+        for position in sorted(waiting, key=lambda p: p.checkpoint.restore_uid, reverse=True):
+            position.restore(trackable)
+        for checkpoint in sorted(self._name_based_restores, key=lambda c: c.restore_uid, reverse=True):
+            trackable._name_based_attribute_restore(checkpoint)
+
+    def _name_based_attribute_restore(self, checkpoint: Any) -> None:
+        self._name_based_restores.add(checkpoint)
+        if self._update_uid < checkpoint.restore_uid:
+            checkpoint.eager_restore(self)
+            self._update_uid = checkpoint.restore_uid
+
+    def _restore_from_checkpoint_position(self, checkpoint_position: Any) -> list[Any]:
+        """The operations that restore this object and all that it depends on."""
+        return checkpoint_position.restore_tree()
+
+    def _gather_saveables_for_checkpoint(self) -> dict[str, Any]:
+        """What to save of the object itself, by attribute name: saveable objects, or functions of `name` that make them."""
+        return {}
+
+    def _add_variable_with_custom_getter(
+        self, name: str, shape: Any = None, dtype: Any = "float32", initializer: Any = None, getter: Any = None,
+        overwrite: bool = False, **kwargs_for_getter: Any,
+    ) -> Any:  # fmt: skip
+        """A new variable, made by `getter`, that is a dependency."""
+        made = getter(name=name, shape=shape, dtype=dtype, initializer=initializer, **kwargs_for_getter)
+        if overwrite and not isinstance(made, Trackable):
+            return made
+        return self._track_trackable(made, name=name, overwrite=overwrite)

@@ -1,0 +1,120 @@
+"""tf.py_function: Python functions of tensors that run at once, as operations that have derivatives."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tfcompat._src.base import dtypes, errors, promotion
+from tfcompat._src.base.default_stack import GRAPHS, get_eager_graph
+from tfcompat._src.base.export import export
+from tfcompat._src.base.session_like import SessionLike
+from tfcompat._src.gradients.tape import GradientTape
+from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.eager_tensor import EagerTensor
+from tfcompat._src.graph.op_spec import EXTERNAL, HOST, NotDifferentiable, op
+from tfcompat._src.graph.scopes import executing_eagerly, get_default_graph
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import convert_to_tensor
+from tfcompat._src.ops.control.py_func import PY_FUNCTIONS, error_of_python, register
+
+
+class _EagerFunction:
+    """A function that a graph calls, with what the derivative of its last call needs, by session."""
+
+    def __init__(self, function: Callable, kinds: list[dtypes.DType]) -> None:
+        self._function, self._kinds = function, kinds
+        self._calls: weakref.WeakKeyDictionary[Any, tuple] = weakref.WeakKeyDictionary()
+
+    def __call__(self, session: SessionLike, inputs: list[EagerTensor]) -> list[EagerTensor]:
+        with GradientTape(persistent=True) as tape:
+            for tensor in inputs:
+                if tensor.dtype.is_floating or tensor.dtype.is_complex:
+                    tape.watch(tensor)
+            outputs = self.outputs(inputs)
+        self._calls[session] = (tape, inputs, outputs)
+        return outputs
+
+    def outputs(self, inputs: list[EagerTensor]) -> list[EagerTensor]:
+        """What the function gives, as tensors; InvalidArgumentError where these are fewer than was said."""
+        result = self._function(*inputs)
+        results = [] if result is None else list(result) if isinstance(result, (list, tuple)) else [result]
+        if len(results) < len(self._kinds):
+            text = f"{self._function} returns {len(results)} values, but expects to see {len(self._kinds)} values."
+            raise errors.InvalidArgumentError(None, None, text)
+        return [convert_to_tensor(r, dtype=kind) for r, kind in zip(results, self._kinds)]
+
+    def gradient(self, session: SessionLike, grads: list[EagerTensor]) -> list[EagerTensor]:
+        tape, inputs, outputs = self._calls.pop(session)
+        found = tape.gradient(outputs, inputs, output_gradients=grads)
+        return [raw.ZerosLike(x) if g is None else convert_to_tensor(g) for x, g in zip(inputs, found)]
+
+
+def _run(context: Any, inputs: tuple, token: str, method: str) -> tuple:
+    registered = PY_FUNCTIONS[token].function
+    graph = get_eager_graph()
+    device = graph.found("CPU:0")
+    kinds = [t.dtype.base_dtype for t in context.op.inputs]
+    with GRAPHS.entered(graph):
+        tensors = [EagerTensor.of(np.asarray(x), kind, graph, device) for x, kind in zip(inputs, kinds)]
+        try:
+            with promotion.OfProgram():
+                found = getattr(registered, method)(context.session, tensors)
+        except errors.OpError:
+            raise
+        except Exception as e:
+            raise error_of_python(e)(context.op.node_def, context.op, f"{type(e).__name__}: {e}") from e
+        return tuple(np.asarray(t._numpy()) for t in found)
+
+
+def _eager_py_func(context, inputs, *, token):
+    return _run(context, inputs, token, "__call__")
+
+
+def _eager_py_func_gradient(context, inputs, *, token):
+    return _run(context, inputs, token, "gradient")
+
+
+def _gradient(node: Any, *grads: Any) -> list[Any]:
+    kinds = node.get_attr("Tin")
+    ready = [raw.Identity(g) for g in grads]
+    with get_default_graph().control_dependencies([node]):
+        found = raw.EagerPyFuncGradient(ready, token=node.get_attr("token"), Tout=kinds)
+    return [g if kind.is_floating or kind.is_complex else None for g, kind in zip(found, kinds)]
+
+
+op(
+    "EagerPyFunc", "(input: Tin, *, token: string, Tin: list(type) >= 0, Tout: list(type) >= 0, is_async: bool = False) -> (output: Tout)",
+    shape=si.unknown, gradient=_gradient, kernel=_eager_py_func, effects=EXTERNAL, place=HOST, context=True,
+)  # fmt: skip
+op(
+    "EagerPyFuncGradient", "(input: Tin, *, token: string, Tin: list(type) >= 0, Tout: list(type) >= 0) -> (output: Tout)",
+    shape=si.unknown, gradient=NotDifferentiable("the tape of a call is asked once", raises=True), kernel=_eager_py_func_gradient, effects=EXTERNAL, place=HOST, context=True,
+)  # fmt: skip
+
+
+@export("py_function", "contrib.eager.py_func")
+def py_function(func: Callable, inp: list, Tout: Any, name: str | None = None) -> Any:
+    """Calls a Python function of tensors each time the operation runs; derivatives go through it.
+
+    Args:
+      func: takes one eager tensor per input; gives what becomes tensors of `Tout`.
+      inp: list of tensors. Tout: DType of the result, or list of them. name: node name.
+
+    Returns:
+      a Tensor of unknown shape, a list of them where `Tout` is a list, or the Operation where it is empty.
+
+    Raises, where it runs:
+      errors.InvalidArgumentError: `func` gives fewer values than `Tout` says.
+    """
+    kinds = [dtypes.as_dtype(t) for t in (Tout if isinstance(Tout, (list, tuple)) else [Tout])]
+    function = _EagerFunction(func, kinds)
+    if executing_eagerly():
+        found = function.outputs([convert_to_tensor(x) for x in inp])
+        return found if isinstance(Tout, (list, tuple)) else found[0]
+    token = register("pyfunc_eager", function)
+    found = raw.EagerPyFunc(inp, token=token, Tout=kinds, name=name)
+    return found if isinstance(Tout, (list, tuple)) else found[0]

@@ -1,0 +1,282 @@
+"""What is known of a tensor's value while the graph is built."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfcompat._src.base import checks, dtypes, errors
+from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.graph.attr_values import UnreadableTensor
+from tfcompat._src.graph.eager_tensor import eager_value
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.graph.tensor_like import is_dense_tensor_like
+
+_MAX_ELEMENTS = 1 << 16
+_UNKNOWN = object()
+
+
+class KnownShape:
+    """Stands for an input of which only shape and dtype are used."""
+
+    __slots__ = ("shape", "dtype", "ndim", "size")
+
+    def __init__(self, sizes: tuple[int, ...], dtype: np.dtype) -> None:
+        self.shape, self.dtype, self.ndim = sizes, dtype, len(sizes)
+        self.size = int(np.prod(sizes, dtype=np.int64))
+
+
+def known_value(tensor: Tensor) -> np.ndarray | None:
+    """The value of `tensor` where constants and static shapes alone determine it, else None.
+
+    A constant that comes into a loop is known there, but nothing that is computed of it, as in 1.15.
+    """
+    value = eager_value(tensor)
+    if value is not None:
+        return value
+    op = tensor.op
+    while op.type == "Enter" and op.attrs["is_constant"]:
+        op = op.inputs[0].op
+    if op.type == "Const":
+        return constant_of(op)
+    memo: dict[Tensor, Any] = {}
+    found = _evaluate(tensor, memo, 64)
+    return None if found is _UNKNOWN else found
+
+
+def is_constant(op: Any) -> bool:
+    """Whether an operation gives a value that the graph holds."""
+    return op.type == "Const"
+
+
+def constant_of(op: Any) -> np.ndarray | None:
+    """The value of a Const; None where its message holds none."""
+    value = op.attrs["value"]
+    return None if isinstance(value, UnreadableTensor) else value
+
+
+def _evaluate(tensor: Tensor, memo: dict[Tensor, Any], depth: int) -> Any:
+    found = memo.get(tensor)
+    if found is None:
+        found = eager_value(tensor)
+    if found is None:
+        outputs = _evaluate_op(tensor.op, memo, depth)
+        for t, value in zip(tensor.op.outputs, outputs):
+            memo[t] = value
+        found = memo[tensor]
+    return found
+
+
+def _evaluate_op(op: Any, memo: dict[Tensor, Any], depth: int) -> tuple:
+    unknown = (_UNKNOWN,) * len(op.outputs)
+    spec = op.spec
+    if op.type == "Const":
+        value = constant_of(op)
+        return unknown if value is None else (value,)
+    if op.type == "Placeholder" and op.outputs[0] in op.graph.captured_from and depth:
+        return (_evaluate(op.graph.captured_from[op.outputs[0]], memo, depth - 1),)
+    if op.type == "ShapeN":  # 1.15 evaluates Shape, Rank and Size of static shapes only
+        return unknown
+    if spec.numpy_kernel is None or spec.effects.is_stateful or spec.effects.reads or not depth or not op.inputs:
+        return unknown
+    size = op.outputs[0].shape.num_elements() if op.outputs else 0
+    if size is not None and size > _MAX_ELEMENTS:
+        return unknown
+    values = []
+    for i, t in enumerate(op.inputs):
+        if i in spec.shape_only_positions:
+            if t._sizes is not None and None not in t._sizes:
+                values.append(KnownShape(t._sizes, t.dtype.as_numpy_dtype))
+                continue
+        value = _evaluate(t, memo, depth - 1)
+        if value is _UNKNOWN:
+            return unknown
+        values.append(value)
+    try:
+        return call_numpy_kernel(op, values)
+    except errors.OpError:
+        return unknown
+
+
+def call_numpy_kernel(op: Any, values: list) -> tuple:
+    """Runs the NumPy twin of an op's kernel; the outputs as arrays of the op's dtypes, in order."""
+    arguments, attrs = kernel_arguments(op, values)
+    with np.errstate(all="ignore"):
+        try:
+            result = op.spec.numpy_kernel(*arguments, **{k: attrs[k] for k in op.spec.fold_attrs})
+        except MemoryError as e:
+            raise errors.ResourceExhaustedError(op.node_def, op, f"OOM when allocating tensor: {e}") from e
+        except checks.BAD_INPUT as e:
+            raise checks.unfit(op, e) from e
+    results = result if isinstance(result, (tuple, list)) else (result,)
+    flat = [r for item in results for r in (item if isinstance(item, (tuple, list)) else (item,))]
+    kinds = [t.dtype.as_numpy_dtype if t.dtype.is_numpy_compatible else object for t in op.outputs]
+    return tuple(v if isinstance(v, np.ndarray) and v.dtype == kind else np.asarray(v, kind) for v, kind in zip(flat, kinds))
+
+
+def kernel_arguments(op: Any, values: list) -> tuple[list, dict[str, Any]]:
+    """Groups flat input values by the signature (list inputs become tuples) and attributes as kernels take them."""
+    signature = op.spec.signature
+    if not any(a.is_list for a in signature.inputs):
+        return values, _kernel_attrs(op)
+    arguments, start = [], 0
+    for arg in signature.inputs:
+        count = op.arg_length(arg)
+        arguments.append(tuple(values[start : start + count]) if arg.is_list else values[start])
+        start += count
+    return arguments, _kernel_attrs(op)
+
+
+class _kernel_attrs(dict):
+    """The attributes of an op by name, converted for a kernel when looked up."""
+
+    def __init__(self, op: Any) -> None:
+        super().__init__()
+        self._attrs = op.attrs
+
+    def __missing__(self, name: str) -> Any:
+        value = self[name] = to_kernel(self._attrs[name])
+        return value
+
+
+def to_kernel(value: Any) -> Any:
+    """An attribute as kernels take it: dtypes are NumPy's, strings `str`, lists tuples."""
+    if isinstance(value, dtypes.DType):
+        return np.dtype(value.as_numpy_dtype) if value.is_numpy_compatible else value
+    if isinstance(value, bytes):
+        return value.decode("latin-1")
+    if isinstance(value, list):
+        return tuple(to_kernel(v) for v in value)
+    return value
+
+
+def known_shape(tensor: Tensor) -> tuple | None:
+    """Reads a shape tensor as sizes, as far as they are known: `[batch, 3]` gives `(None, 3)`, nothing known gives None."""
+    value = known_value(tensor)
+    if value is not None:
+        if value.ndim == 0:
+            return None
+        if np.any(value < -1):
+            raise ValueError(f"Invalid value in tensor used for shape: {value[value < -1][0]}")
+        return tuple(None if v < 0 else int(v) for v in value)
+    op = tensor.op
+    partial = _PARTIAL.get(op.type)
+    sizes = partial(op, tensor) if partial else None
+    if sizes is None and tensor._sizes is not None and len(tensor._sizes) == 1 and tensor._sizes[0] is not None:
+        return (None,) * tensor._sizes[0]
+    return sizes
+
+
+def _pack_sizes(op: Any, tensor: Tensor) -> tuple | None:
+    if op.attrs["axis"] != 0 or any(t._sizes not in ((), None) for t in op.inputs):
+        return None
+    values = [_known_size(t) for t in op.inputs]
+    return tuple(values)
+
+
+def _known_size(tensor: Tensor) -> int | None:
+    """One size: a scalar that is known."""
+    value = known_value(tensor)
+    return None if value is None or int(value) < 0 else int(value)
+
+
+def _concat_sizes(op: Any, tensor: Tensor) -> tuple | None:
+    parts = [known_shape(t) for t in op.inputs[:-1]]
+    return None if any(p is None for p in parts) else tuple(s for p in parts for s in p)
+
+
+def _slice_sizes(op: Any, tensor: Tensor) -> tuple | None:
+    attrs = op.attrs
+    if attrs["ellipsis_mask"] or attrs["new_axis_mask"] or attrs["shrink_axis_mask"]:
+        return None
+    sizes = known_shape(op.inputs[0])
+    begin, end, strides = (known_value(t) for t in op.inputs[1:])
+    if sizes is None or begin is None or end is None or strides is None or len(begin) != 1:
+        return None
+    start = None if attrs["begin_mask"] else int(begin[0])
+    stop = None if attrs["end_mask"] else int(end[0])
+    return sizes[slice(start, stop, int(strides[0]))]
+
+
+_PARTIAL = {
+    "Shape": lambda op, tensor: op.inputs[0]._sizes,
+    "ShapeN": lambda op, tensor: op.inputs[tensor.value_index]._sizes,
+    "Pack": _pack_sizes,
+    "ConcatV2": _concat_sizes,
+    "StridedSlice": _slice_sizes,
+    "Identity": lambda op, tensor: known_shape(op.inputs[0]),
+}
+
+
+_STATIC = frozenset(("Const", "Range", "Cast", "Concat", "ConcatV2", "Pack", "Fill", "Equal", "NotEqual"))
+"""The op types whose value Python code may know in 1.15; shape functions know more (`known_value`)."""
+
+
+def _is_static(tensor: Tensor) -> bool:
+    op = tensor.op
+    if op.type in ("Shape", "Size", "Rank"):
+        return True
+    if op.type not in _STATIC or (op.type == "Pack" and op.attrs["axis"] != 0):
+        return False
+    return all(_is_static(t) for t in op.inputs)
+
+
+@export("get_static_value", "contrib.util.constant_value")
+def constant_value(tensor: Any, partial: bool = False) -> np.ndarray | None:
+    """The value of a tensor that can be computed without a Session, as a NumPy array, else None.
+
+    Once it was computed, the tensor can no longer be fed, as in 1.15. What is no tensor is its own value.
+    """
+    if not isinstance(tensor, Tensor):
+        return None if is_dense_tensor_like(tensor) else tensor
+    eager = eager_value(tensor)
+    if eager is not None:
+        return eager.copy()
+    if partial and tensor.op.type == "Pack" and tensor.op.attrs["axis"] == 0:
+        return np.array([constant_value(t) for t in tensor.op.inputs], dtype=object)
+    found = known_value(tensor) if _is_static(tensor) else None
+    if found is None:
+        return None
+    tensor.graph.prevent_feeding(tensor)
+    return np.array(found)
+
+
+def _python_sizes(tensor: Tensor) -> tuple | None:
+    """`known_shape`, as far as Python code may know it in 1.15."""
+    op = tensor.op
+    if _is_static(tensor) or op.type == "StridedSlice" and _is_static(op.inputs[0]):
+        return known_shape(tensor)
+    if op.type == "Pack" and op.attrs["axis"] == 0:
+        return tuple(_known_size(t) if _is_static(t) else None for t in op.inputs)
+    if op.type == "ConcatV2":
+        parts = [_python_sizes(t) for t in op.inputs[:-1]]
+        return None if None in parts else tuple(size for part in parts for size in part)
+    sizes = tensor._sizes
+    return None if sizes is None or sizes[0] is None else (None,) * sizes[0]
+
+
+def constant_value_as_shape(tensor: Tensor) -> TensorShape:
+    """A shape tensor read as a TensorShape, as far as Python code may know its entries in 1.15; a scalar -1 is an unknown shape.
+
+    Raises:
+      ValueError: the tensor is another scalar, or no vector.
+    """
+    if tensor._sizes == ():
+        value = constant_value(tensor)
+        if value is None:
+            raise ValueError(
+                "Received a scalar with unknown value as shape; require a statically known scalar with value '-1' to "
+                "describe an unknown shape."
+            )
+        if value != -1:
+            raise ValueError(
+                f"Received a scalar value '{value}' as shape; require a statically known scalar with value '-1' to "
+                "describe an unknown shape."
+            )
+        return TensorShape(None)
+    tensor.shape.with_rank(1)
+    if eager_value(tensor) is not None:
+        return TensorShape.of(known_shape(tensor))
+    return TensorShape.of(_python_sizes(tensor))

@@ -1,0 +1,263 @@
+"""Tensors that have a value: what operations give where they run at once."""
+
+from __future__ import annotations
+
+import copy
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import jax
+import numpy as np
+
+from tfcompat._src.base import dtypes, jax_compat
+from tfcompat._src.base.default_stack import get_eager_graph
+from tfcompat._src.base.session_like import SessionLike
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.graph import op_spec, tensor_proto
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor
+
+
+class EagerTensor(Tensor):
+    """A tensor with its value.
+
+    Args:
+      value: an array, number, string, nested list, or tensor.
+      device: name of the device to put it on, or None.
+      dtype: a DType or its number; by default that of `value`.
+
+    Raises:
+      TypeError, ValueError: the value cannot be of that dtype. RuntimeError: there is no such device.
+    """
+
+    _last_number = 0
+    _id: Any = 0
+    variable: Callable[[], Any] | None = None
+    """For the handle of a variable, gives the variable while there is one."""
+    stays_captured = False
+    """Whether functions must take it as an argument, and may not hold its value."""
+
+    def __init__(self, value: Any, device: str | None, dtype: Any = None) -> None:
+        wanted = None if dtype is None else _as_dtype(dtype)
+        if isinstance(value, EagerTensor):
+            if wanted is not None and wanted is not value.dtype:
+                raise TypeError(f"Expected tensor with type {wanted!r} not {value.dtype!r}")
+            array, kind = value._value, value.dtype
+        else:
+            array = tensor_proto.to_numpy(value, wanted, None)
+            kind = wanted or dtypes.as_dtype(array.dtype)
+        graph = get_eager_graph()
+        self._set(array, kind, graph, graph.found(device or ""), None)
+
+    @classmethod
+    def of(cls, value: Any, dtype: dtypes.DType, graph: Any, device: str, op: EagerOperation | None = None) -> EagerTensor:
+        """A tensor with a value of its dtype.
+
+        Args:
+          value: a NumPy or JAX array, or what a kernel made for a resource or variant. dtype: its DType.
+          graph: the EagerGraph in which it was made. device: full name of the device that it is on.
+          op: the node that made it, kept where that is a handle without inputs: other nodes live as long as a tape records them.
+        """
+        found = cls.__new__(cls)
+        found._set(value, dtype, graph, device, op)
+        return found
+
+    def _set(self, value: Any, dtype: dtypes.DType, graph: Any, device: str, op: EagerOperation | None) -> None:
+        EagerTensor._last_number += 1
+        self._id = EagerTensor._last_number
+        self._value, self._dtype, self._graph, self._device = value, dtype, graph, device
+        self._sizes = tuple(value.shape) if isinstance(value, (np.ndarray, jax.Array)) else ()
+        self._value_index = 0
+        self._handle_data = None
+        self._producer: Callable[[], Operation | None] | None = None
+        self._made_by = None if op is None else op.without_outputs()
+
+    def recorded_as(self, op: Operation, index: int) -> None:
+        """Notes that this is output `index` of a node, which a tape keeps."""
+        self._producer, self._value_index = weakref.ref(op), index
+
+    @property
+    def _op(self) -> Operation:
+        found = None if self._producer is None else self._producer()
+        if found is None:
+            found = _Source(self) if self._made_by is None else self._made_by.giving(self)
+        return found
+
+    @property
+    def op(self) -> Operation:
+        return self._op
+
+    @property
+    def graph(self) -> Any:
+        return self._graph
+
+    @property
+    def name(self) -> str:
+        raise AttributeError("Tensor.name is meaningless when eager execution is enabled.")
+
+    @property
+    def device(self) -> str:
+        return self._device
+
+    @property
+    def backing_device(self) -> str:
+        return self._device
+
+    def set_shape(self, shape: Any) -> None:
+        """Checks that the shape is `shape`; ValueError where it is not."""
+        if not self.shape.is_compatible_with(shape):
+            raise ValueError(f"Tensor's shape {self.shape.sizes} is not compatible with supplied shape {TensorShape(shape).sizes}")
+
+    def eval(self, feed_dict: dict | None = None, session: SessionLike | None = None) -> Any:
+        """Raises NotImplementedError: a tensor with a value is not run."""
+        raise NotImplementedError("eval is not supported when eager execution is enabled, is .numpy() what you're looking for?")
+
+    def consumers(self) -> list[Operation]:
+        """Raises NotImplementedError: nothing keeps what took this tensor."""
+        raise NotImplementedError("consumers not supported for EagerTensor.")
+
+    # ---- the value ----
+
+    def _numpy(self) -> np.ndarray:
+        if self._dtype in (dtypes.resource, dtypes.variant):
+            raise ValueError(f"Cannot convert a Tensor of dtype {self._dtype.name} to a NumPy array.")
+        array = self._value
+        if not isinstance(array, np.ndarray):
+            with jax_compat.x64():
+                array = np.asarray(array)
+        return array[array.dtype.names[0]] if array.dtype.names else array
+
+    def numpy(self) -> Any:
+        """The value: an array of its own, or a NumPy scalar where the rank is 0."""
+        array = self._numpy()
+        return array.copy() if array.ndim else array[()]
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        return np.array(self._numpy(), dtype=dtype)
+
+    def cpu(self) -> EagerTensor:
+        """The tensor in the memory of the host."""
+        return self._copy(None, "CPU:0")
+
+    def gpu(self, gpu_index: int = 0) -> EagerTensor:
+        """The tensor in the memory of a GPU; RuntimeError where it is not there."""
+        return self._copy(None, f"GPU:{gpu_index}")
+
+    def _copy(self, ctx: Any = None, device_name: str | None = None) -> EagerTensor:
+        return self._graph.copied(self, device_name)
+
+    def _number(self) -> Any:
+        if self._sizes != ():
+            raise TypeError("only size-1 arrays can be converted to Python scalars")
+        return self._numpy()[()]
+
+    def __int__(self) -> int:
+        return int(self._number())
+
+    def __float__(self) -> float:
+        return float(self._number())
+
+    def __complex__(self) -> complex:
+        return complex(self._number())
+
+    def __index__(self) -> int:
+        if not self._dtype.is_integer:
+            raise TypeError(f"a tensor of dtype {self._dtype.name} is no index")
+        return int(self._number())
+
+    def __bool__(self) -> bool:
+        return bool(self._numpy())
+
+    __nonzero__ = __bool__
+
+    def __format__(self, spec: str) -> str:
+        return format(self._numpy() if self._sizes else self._number(), spec)
+
+    def __len__(self) -> int:
+        if not self._sizes:
+            raise TypeError("Scalar tensor has no `len()`")
+        return self._sizes[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self._sizes:
+            raise TypeError("Cannot iterate over a scalar tensor.")
+        return iter([self[i] for i in range(self._sizes[0])])
+
+    def __reduce__(self) -> Any:
+        raise TypeError("can't pickle EagerTensor objects")
+
+    def __copy__(self) -> EagerTensor:
+        return self
+
+    def __deepcopy__(self, memo: dict) -> EagerTensor:
+        return self
+
+    def __str__(self) -> str:
+        return f"tf.Tensor({self._text(False)}, shape={self._shape_text()}, dtype={self._dtype.name})"
+
+    def __repr__(self) -> str:
+        return f"<tf.Tensor: id={self._id}, shape={self._shape_text()}, dtype={self._dtype.name}, numpy={self._text(True)}>"
+
+    def _shape_text(self) -> str:
+        return str(self._sizes)
+
+    def _text(self, is_repr: bool) -> str:
+        if not self._dtype.is_numpy_compatible or self._dtype in (dtypes.resource, dtypes.variant):
+            return "<unprintable>"
+        array = self._numpy()
+        text = repr(array if array.ndim else array[()].item() if hasattr(array[()], "item") else array[()]) if is_repr else str(array)
+        return "\n" + text if "\n" in text else text
+
+
+def _as_dtype(dtype: Any) -> dtypes.DType:
+    try:
+        return dtypes.as_dtype(dtype)
+    except TypeError:
+        raise TypeError(f"Expecting a DataType value for dtype. Got {type(dtype).__name__}") from None
+
+
+class EagerOperation(Operation):
+    """An operation that has run: its inputs and outputs have values."""
+
+    outputs: list[Tensor] = []  # type: ignore[assignment]  # set when it has run
+
+    def __init__(self, graph: Any, spec: op_spec.OpSpec, inputs: Iterable[Tensor], attrs: dict[str, Any], number: int) -> None:
+        super().__init__(graph, spec, f"{spec.name}_{number}", inputs, (), attrs, (), number, ())
+
+    def without_outputs(self) -> EagerOperation:
+        """The operation, which refers to no output: its outputs may refer to it and make no cycle."""
+        found = copy.copy(self)
+        found.outputs = []
+        return found
+
+    def giving(self, tensor: Tensor) -> EagerOperation:
+        """The operation with its one output."""
+        found = copy.copy(self)
+        found.outputs = [tensor]
+        return found
+
+    @classmethod
+    def of_function(cls, graph: Any, inputs: Iterable[Tensor], outputs: list[Tensor], gradient: Callable) -> EagerOperation:
+        """What a tape is told of several operations at once: their inputs, outputs, and `gradient(op, *grads)`."""
+        found = cls(graph, op_spec.get("IdentityN"), inputs, {}, graph.next_number())
+        found.outputs, found._gradient_function = outputs, gradient
+        return found
+
+
+class _Source(Operation):
+    """Stands for the node of a tensor whose node is gone: it has no inputs."""
+
+    def __init__(self, tensor: EagerTensor) -> None:
+        attrs = {"dtype": tensor.dtype, "shape": tensor.shape}
+        super().__init__(tensor._graph, op_spec.get("Placeholder"), "EagerTensor", (), (), attrs, (), 0, ())
+        self._outputs = [tensor]
+
+
+def eager_value(tensor: Any) -> np.ndarray | None:
+    """The value of a tensor that has a numeric or string one, else None."""
+    if isinstance(tensor, EagerTensor) and tensor.dtype not in (dtypes.resource, dtypes.variant):
+        return tensor._numpy()
+    return None
+
+

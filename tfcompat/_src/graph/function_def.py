@@ -1,0 +1,141 @@
+"""FunctionDef messages of function bodies: nodes with inputs written as `node:output:index`."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from tfcompat._src.base import dtypes
+from tfcompat._src.graph import attr_values
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.proto import messages
+
+_SOURCES = ("NoOp", "ControlTrigger", "VarHandleOp", "HashTableV2", "Placeholder")
+
+
+def definition_of(function: Any) -> Any:
+    """The FunctionDef of a GraphFunction."""
+    body = function.body
+    arguments = {t.op for t in body.inputs}
+    nodes = [op for op in body.get_operations() if op not in arguments]
+    found = messages.FunctionDef()
+    found.signature.CopyFrom(attr_values.op_def(function.spec))
+    found.signature.description = function.description
+    names = write_nodes(found, nodes, dict(zip(body.inputs, function.arg_names)), list(zip(function.out_names, body.outputs)))
+    if function.acts_in_order:
+        _write_order(found, nodes, names)
+    for key, value in function.attrs.items():
+        attr_values.fill(found.attr[key], value)
+    return found
+
+
+def _write_order(found: Any, nodes: list[Operation], names: dict[Operation, str]) -> None:
+    """Lets operations on one resource wait for one another, and the function for all that acts, as its graph says by their order."""
+    written = {node.name: node for node in found.node_def}
+    last: dict[tuple, Operation] = {}
+    for op in nodes:
+        context = op._get_control_flow_context()
+        for tensor in op.inputs:
+            if tensor.dtype == dtypes.resource:
+                before = last.get((tensor, context))
+                if before is not None and before is not op:
+                    _wait(written[names[op]], names[before])
+                last[tensor, context] = op
+        effects = getattr(op, "call_spec", op.spec).effects
+        acts = (effects.is_stateful and not effects.random) or effects.writes or effects.reads or not op.outputs
+        if acts and context is None and op.type not in _SOURCES:
+            found.control_ret[names[op]] = names[op]
+    found.signature.control_output.extend(sorted(found.control_ret))
+
+
+def _wait(node: Any, source: str) -> None:
+    if f"^{source}" not in node.input:
+        node.input.append(f"^{source}")
+
+
+def graph_to_function_def(
+    graph: Any, operations: list[Operation], inputs: list[Tensor], outputs: list[Tensor], out_names: list[str] | None = None
+) -> Any:
+    """Part of a graph as a FunctionDef message without a name.
+
+    Args:
+      graph: the graph. operations: its nodes that belong to the function. inputs: the arguments. outputs: the results.
+      out_names: names of the results.
+
+    Raises:
+      ValueError: number of names and results differ.
+    """
+    if out_names is not None and len(out_names) != len(outputs):
+        raise ValueError(f"output names size = {len(out_names)} outputs size = {len(outputs)}")
+    names = argument_names([*inputs, *outputs])
+    arguments = dict(zip(inputs, names))
+    results = list(zip(out_names or names[len(inputs) :], outputs))
+    found = messages.FunctionDef()
+    for tensor, name in arguments.items():
+        found.signature.input_arg.add(name=name, type=tensor.dtype.as_datatype_enum)
+    for name, tensor in results:
+        found.signature.output_arg.add(name=name, type=tensor.dtype.as_datatype_enum)
+    inside = [op for op in operations if not any(t in arguments for t in op.outputs)]
+    write_nodes(found, inside, arguments, results)
+    return found
+
+
+def write_nodes(
+    found: Any, nodes: list[Operation], arguments: dict[Tensor, str], results: list[tuple[str, Tensor]]
+) -> dict[Operation, str]:
+    """Writes nodes and results into a FunctionDef; their names, which are others where an argument or result is called so."""
+    taken = {*arguments.values(), *(name for name, _ in results)}
+    names = {op: _unique(op.name, taken) for op in nodes}
+    for op in nodes:
+        node = found.node_def.add()
+        node.CopyFrom(op.node_def)
+        node.name = names[op]
+        del node.input[:]
+        node.input.extend(_source(t, arguments, names) for t in op.inputs)
+        node.input.extend("^" + names[c] for c in op.control_inputs if c in names)
+    for name, tensor in results:
+        found.ret[name] = _source(tensor, arguments, names)
+    return names
+
+
+def _unique(name: str, taken: set[str]) -> str:
+    found, count = name, 0
+    while found in taken:
+        found, count = f"{name}_{count}", count + 1
+    taken.add(found)
+    return found
+
+
+def _source(tensor: Tensor, arguments: dict[Tensor, str], names: dict[Operation, str]) -> str:
+    if tensor in arguments:
+        return arguments[tensor]
+    output, index = output_name(tensor)
+    return f"{names[tensor.op]}:{output}:{index}"
+
+
+def output_name(tensor: Tensor) -> tuple[str, int]:
+    """The output of the signature that a tensor belongs to, and its place in it."""
+    op, start = tensor.op, 0
+    spec = getattr(op, "call_spec", op.spec)
+    for arg in spec.signature.outputs:
+        count = Operation.arg_length(op, arg)
+        if tensor.value_index < start + count:
+            return arg.name, tensor.value_index - start
+        start += count
+    raise ValueError(f"{tensor.name} is no output of its operation")
+
+
+def argument_names(tensors: list[Tensor]) -> list[str]:
+    """Names of arguments or results: those of the nodes, in small letters, each once."""
+    taken: set[str] = set()
+    return [_unique_argument(re.sub(r"[^a-z0-9_]", "_", t.op.name.lower()), taken) for t in tensors]
+
+
+def _unique_argument(name: str, taken: set[str]) -> str:
+    found, count = name, 0
+    while found in taken:
+        count += 1
+        found = f"{name}_{count}"
+    taken.add(found)
+    return found

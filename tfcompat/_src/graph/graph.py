@@ -1,0 +1,590 @@
+"""tf.Graph: nodes in creation order, their names, and the scopes that apply to new ones."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import threading
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from tfcompat._src.base import dtypes, thread_scopes
+from tfcompat._src.base.default_stack import GRAPHS
+from tfcompat._src.base.export import export
+from tfcompat._src.base.findings import Finding
+from tfcompat._src.base.graph_collections import Collections
+from tfcompat._src.base.traceable_stack import TraceableObject, from_program
+from tfcompat._src.graph import attr_values, device_scope, op_spec, shape_inference
+from tfcompat._src.graph.operation import Operation, creation_stack, output_dtypes
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.platform.versions import GRAPH_DEF_VERSION
+from tfcompat._src.proto import messages
+
+_VALID_OP_NAME = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\-/]*$")
+_VALID_SCOPE_NAME = re.compile(r"^[A-Za-z0-9_.\-/]*$")
+
+
+class _ControlDependencies:
+    """An entry of the control-dependencies stack, and the ops made under it."""
+
+    def __init__(self, control_inputs: list[Operation] | None, context: Any) -> None:
+        self.new_stack = control_inputs is None
+        self.control_inputs = control_inputs or []
+        self.made: set[Operation] = set()
+        self.context = context
+
+
+@export("Graph")
+class Graph(Collections):
+    """A dataflow graph: operations (nodes) and the tensors between them.
+
+    New nodes go to the default graph; `with g.as_default():` makes `g` it. Not safe for building by several threads at once,
+    but safe for running.
+    """
+
+    building_function = False
+    executes = False
+    """Whether operations run when they are made."""
+    is_program = False
+    """Whether it holds one operation that runs at once, with inputs of known shapes."""
+    _building_function = property(lambda self: self.building_function)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = threading.RLock()
+        self._nodes: list[Operation] = []
+        self._nodes_by_name: dict[str, Operation] = {}
+        self._next_id = 0
+        self._changes = 0
+        self._names_in_use: dict[str, int] = {}
+        self._name_stack = ""
+        self._devices: list[Any] = []
+        self._colocations: list[TraceableObject] = []
+        self._control_dependencies_stack: list[_ControlDependencies] = []
+        self._control_flow_context: Any = None
+        self._default_original_op: Operation | None = None
+        self._attr_scopes: dict[str, Any] = {}
+        self._gradient_overrides: dict[str, str] = {}
+        self._kernel_labels: dict[str, str] = {}
+        self._unfeedable: set[Tensor] = set()
+        self._unfetchable: set[Operation] = set()
+        self._finalized = False
+        self._seed: int | None = None
+        self._seed_used = False
+        self._container = ""
+        self._functions: dict[str, Any] = {}
+        self.findings: set[Finding] = set()
+        self._consumer_cache: tuple[int, dict] = (-1, {})
+        self._handle_feeders: dict[str, Any] = {}
+        self._handle_readers: dict[str, Any] = {}
+        self._handle_movers: dict[str, Any] = {}
+        self._handle_deleters: dict[str, Any] = {}
+        self.functional_control_flow: bool | None = None
+        self.captured_from: dict[Tensor, Tensor] = {}
+        self.outer_graph: Graph | None = None
+        self._graph_def_versions = messages.VersionDef(producer=GRAPH_DEF_VERSION)
+
+    def switch_to_thread_local(self) -> None:
+        """From here on, scopes of devices, colocation and control dependencies are those of the thread that enters them."""
+        thread_scopes.separate(self)
+
+    # ---- state ----
+
+    def next_operation_seed(self) -> int:
+        """The seed of an operation that states none, where the graph has a seed."""
+        self._seed_used = True
+        return self._last_id
+
+    @property
+    def version(self) -> int:
+        """A number that grows with every node."""
+        return self._next_id
+
+    _version = version
+
+    @property
+    def _last_id(self) -> int:
+        return self._next_id
+
+    @property
+    def graph_def_versions(self) -> Any:
+        return self._graph_def_versions
+
+    @property
+    def seed(self) -> int | None:
+        return self._seed
+
+    @seed.setter
+    def seed(self, seed: int | None) -> None:
+        self._seed = seed
+
+    @property
+    def finalized(self) -> bool:
+        return self._finalized
+
+    def finalize(self) -> None:
+        """Makes the graph read-only: adding a node then raises RuntimeError."""
+        self._finalized = True
+
+    def _unsafe_unfinalize(self) -> None:
+        self._finalized = False
+
+    def _check_not_finalized(self) -> None:
+        if self._finalized:
+            raise RuntimeError("Graph is finalized and cannot be modified.")
+
+    def _note_change(self) -> None:
+        """Tells cached plans that an existing node has changed."""
+        self._changes += 1
+
+    def as_default(self) -> contextlib.AbstractContextManager[Graph]:
+        """Makes this graph the default one inside the block."""
+        return GRAPHS.entered(self)
+
+    # ---- making nodes ----
+
+    def make_op(
+        self, spec: op_spec.OpSpec, name: str, inputs: Iterable[Tensor], attrs: dict[str, Any],
+        dtypes_out: list[dtypes.DType] | None = None, infer_shapes: bool = True, skip_frames: int = 2,
+    ) -> Operation:  # fmt: skip
+        """Adds a node of type `spec` with inside attribute values; `name` is final (unique) already."""
+        self._check_not_finalized()
+        if dtypes_out is None:
+            dtypes_out = output_dtypes(spec.signature, attrs)
+        with self._lock:
+            control_inputs = self._control_inputs_for(inputs) if self._control_dependencies_stack else ()
+            self._next_id += 1
+            node = (spec.node_class or Operation)(
+                self, spec, name, inputs, dtypes_out, attrs, control_inputs, self._next_id, creation_stack(skip_frames)
+            )
+            if infer_shapes and spec.node_class is None:
+                shape_inference.infer(node)
+            self._nodes.append(node)
+            self._nodes_by_name[name] = node
+            self._apply_scopes(node)
+        return node
+
+    def _apply_scopes(self, node: Operation) -> None:
+        node._original_op = self._default_original_op
+        for key, value in self._attr_scopes.items():
+            if key not in node.attrs:
+                value = value(node.node_def) if callable(value) else value
+                if value is not None:
+                    node.attrs[key] = attr_values.from_proto(value)
+        if node.type in self._kernel_labels:
+            node.attrs["_kernel"] = self._kernel_labels[node.type].encode()
+        if node.type in self._gradient_overrides:
+            node.attrs["_gradient_op_type"] = self._gradient_overrides[node.type].encode()
+        context = self._control_flow_context
+        for tensor in node.inputs:
+            if tensor.op._control_flow_context is not None:
+                tensor.op._control_flow_context.require_visible(tensor.op, node, context)
+        if context is not None:
+            node._control_flow_context = context
+            context.AddOp(node)
+        for entry in self._control_dependencies_stack:
+            entry.made.add(node)
+        if self._devices:
+            device_scope.apply(self._devices, node)
+        if self._colocations:
+            self._apply_colocations(node)
+        if self._container and "container" in node.attrs and not node.attrs["container"]:
+            node.attrs["container"] = self._container.encode()
+
+    def create_op(
+        self, op_type: str, inputs: Iterable[Tensor], dtypes: Any = None, input_types: Any = None, name: str | None = None,
+        attrs: dict | None = None, op_def: Any = None, compute_shapes: bool = True, compute_device: bool = True,
+    ) -> Operation:  # fmt: skip
+        """Adds a node of a given type by hand.
+
+        Args:
+          op_type: the op type.
+          inputs: tensors of this graph.
+          dtypes: output DTypes; by default what the op's signature says.
+          name: node name, made unique in the current name scope; one that ends in "/" is taken as it is.
+          attrs: AttrValue messages, or plain values, by name.
+
+        Raises:
+          TypeError: an input is not a tensor. RuntimeError: the graph is finalized.
+        """
+        self._check_not_finalized()
+        inputs = list(inputs)
+        for i, tensor in enumerate(inputs):
+            if not isinstance(tensor, Tensor):
+                raise TypeError(f"Input #{i} is not a tensor: {tensor}")
+        spec = op_spec.get(op_type)
+        inside = {
+            k: attr_values.from_proto(v) if isinstance(v, messages.AttrValue) else v for k, v in (attrs or {}).items()
+        }
+        fill_inferred_attrs(spec.signature, inputs, inside)
+        return self.make_op(spec, self._final_name(op_type if name is None else name), inputs, inside, dtypes, skip_frames=3)
+
+    def _final_name(self, name: str) -> str:
+        """A node name from a scope name ("a/b/" is exact) or from a wish (made unique)."""
+        name = name.decode() if isinstance(name, bytes) else name
+        final = name[:-1] if name.endswith("/") else self.unique_name(name)
+        if not _VALID_OP_NAME.match(final):
+            raise ValueError(f"'{final}' is not a valid node name")
+        return final
+
+    # ---- names ----
+
+    def unique_name(self, name: str, mark_as_used: bool = True) -> str:
+        """`name` in the current scope, with `_1`, `_2`... where it is taken (letter case does not count)."""
+        if self._name_stack:
+            name = f"{self._name_stack}/{name}"
+        used = self._names_in_use
+        key = name.lower()
+        count = used.get(key, 0)
+        if mark_as_used:
+            used[key] = count + 1
+        if count == 0:
+            return name
+        candidate = key
+        while candidate in used:
+            candidate = f"{key}_{count}"
+            count += 1
+        if mark_as_used:
+            used[key] = count
+            used[candidate] = 1
+        return f"{name}_{count - 1}"
+
+    @contextlib.contextmanager
+    def name_scope(self, name: str | None) -> Iterator[str]:
+        """Prefixes the names of nodes made inside; gives the scope with a trailing "/".
+
+        `None` or "" leaves all scopes; a name that ends in "/" re-enters that scope. ValueError where it is not valid.
+        """
+        if name:
+            if isinstance(name, bytes):
+                name = name.decode()
+            if self._name_stack:
+                if not _VALID_SCOPE_NAME.match(name):
+                    raise ValueError(f"'{name}' is not a valid scope name")
+            elif not _VALID_OP_NAME.match(name):
+                raise ValueError(f"'{name}' is not a valid scope name")
+        old = self._name_stack
+        if not name:
+            new = ""
+        elif name.endswith("/"):
+            new = name[:-1]
+        else:
+            new = self.unique_name(name)
+        self._name_stack = new
+        try:
+            yield new + "/" if new else ""
+        finally:
+            self._name_stack = old
+
+    def get_name_scope(self) -> str:
+        return self._name_stack
+
+    # ---- devices and colocation ----
+
+    def _apply_device_functions(self, op: Any) -> None:
+        """Tells an object the device of a node made now by its `_set_device_from_string`, where a scope names one."""
+        op._device = ""
+        device_scope.apply(self._devices, op)
+        if op._device:
+            op._set_device_from_string(op._device)
+
+    @contextlib.contextmanager
+    def device(self, device_name_or_function: Any) -> Iterator[None]:
+        """Places the nodes made inside: a device string, a function of the node, or None to ignore outer ones."""
+        self._devices.append(device_scope.entry(device_name_or_function))
+        try:
+            yield
+        finally:
+            self._devices.pop()
+
+    @contextlib.contextmanager
+    def colocate_with(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
+        """Places the nodes made inside on the device of `op` and records the group in their `_class`."""
+        if op is None and not ignore_existing:
+            raise ValueError("Trying to reset colocation (op is None) but ignore_existing is not True")
+        if op is not None and not isinstance(op, Operation):
+            op = op.op if isinstance(op, Tensor) or hasattr(op, "op") else self.as_graph_element(op, allow_tensor=False)
+        old_devices, old_colocations = self._devices, self._colocations
+        self._devices = []
+        self._colocations = ([] if ignore_existing else list(old_colocations)) + ([from_program(op)] if op is not None else [])
+        try:
+            yield
+        finally:
+            self._devices, self._colocations = old_devices, old_colocations
+
+    def _apply_colocations(self, node: Operation) -> None:
+        groups: list[bytes] = []
+        for entry in self._colocations:
+            groups.extend(entry.obj.colocation_groups())
+            if entry.obj.device:
+                node._device = entry.obj.device
+        node._colocation_dict = {entry.obj.name: entry.copy_metadata() for entry in self._colocations}
+        if groups:
+            node.attrs["_class"] = sorted(set(groups))
+
+    @contextlib.contextmanager
+    def container(self, container_name: str) -> Iterator[str]:
+        """Resources made inside live in the named container."""
+        old, self._container = self._container, container_name
+        try:
+            yield container_name
+        finally:
+            self._container = old
+
+    # ---- control dependencies and control flow ----
+
+    @contextlib.contextmanager
+    def control_dependencies(self, control_inputs: Iterable[Any] | None) -> Iterator[None]:
+        """Nodes made inside run after `control_inputs` (operations or tensors); None forgets the outer ones.
+
+        Raises:
+          TypeError: an entry is neither an operation nor a tensor.
+        """
+        entry = _ControlDependencies(self._as_control_inputs(control_inputs), self._control_flow_context)
+        old_stack, old_context = self._control_dependencies_stack, self._control_flow_context
+        if entry.new_stack:
+            self._control_dependencies_stack, self._control_flow_context = [], None
+        else:
+            self._control_dependencies_stack = [*old_stack, entry]
+        try:
+            yield
+        finally:
+            self._control_dependencies_stack, self._control_flow_context = old_stack, old_context
+
+    def _as_control_inputs(self, control_inputs: Iterable[Any] | None) -> list[Operation] | None:
+        if control_inputs is None:
+            return None
+        found: list[Operation] = []
+        known = self._current_control_dependencies()
+        for element in control_inputs:
+            element = self.as_graph_element(element.op if hasattr(element, "dense_shape") or hasattr(element, "_handle") else element)
+            element = element.op if isinstance(element, Tensor) else element
+            if element not in found and element not in known:
+                found.append(element)
+        return found
+
+    def _control_inputs_for(self, inputs: Iterable[Tensor]) -> list[Operation]:
+        """The control inputs of a new node: a dependency that its data inputs already wait for is left out."""
+        sources = {t.op for t in inputs}
+        found: list[Operation] = []
+        for entry in self._control_dependencies_stack:
+            if entry.made.isdisjoint(sources):
+                found.extend(c for c in entry.control_inputs if c not in sources and c not in found)
+        return found
+
+    def _current_control_dependencies(self) -> set[Operation]:
+        return {c for entry in self._control_dependencies_stack for c in entry.control_inputs}
+
+    def _record_op_seen_by_control_dependencies(self, op: Operation) -> None:
+        for entry in self._control_dependencies_stack:
+            entry.made.add(op)
+
+    def _get_control_flow_context(self) -> Any:
+        return self._control_flow_context
+
+    def _set_control_flow_context(self, context: Any) -> None:
+        self._control_flow_context = context
+
+    # ---- attribute scopes ----
+
+    @contextlib.contextmanager
+    def _attr_scope(self, attr_map: dict[str, Any]) -> Iterator[None]:
+        """Nodes made inside get these attributes (AttrValue messages or functions of the NodeDef)."""
+        if not isinstance(attr_map, dict):
+            raise TypeError("attr_map must be a dictionary mapping strings to AttrValue protocol buffers")
+        old = self._attr_scopes
+        self._attr_scopes = {k: v for k, v in {**old, **attr_map}.items() if v is not None}
+        try:
+            yield
+        finally:
+            self._attr_scopes = old
+
+    @contextlib.contextmanager
+    def _mapped_scope(self, field: str, entries: dict[str, str]) -> Iterator[None]:
+        if not isinstance(entries, dict) or not all(isinstance(x, str) for kv in entries.items() for x in kv):
+            raise TypeError(f"expected a dictionary from op type to string, got {entries!r}")
+        old = getattr(self, field)
+        setattr(self, field, {**old, **entries})
+        try:
+            yield
+        finally:
+            setattr(self, field, old)
+
+    def gradient_override_map(self, op_type_map: dict[str, str]) -> contextlib.AbstractContextManager[None]:
+        """Nodes made inside use other registered gradients: a map from op type to gradient name."""
+        return self._mapped_scope("_gradient_overrides", op_type_map)
+
+    def _kernel_label_map(self, op_to_kernel_label_map: dict[str, str]) -> contextlib.AbstractContextManager[None]:
+        return self._mapped_scope("_kernel_labels", op_to_kernel_label_map)
+
+    @contextlib.contextmanager
+    def _original_op(self, op: Operation | None) -> Iterator[None]:
+        """Nodes made inside are made for `op`."""
+        old, self._default_original_op = self._default_original_op, op
+        try:
+            yield
+        finally:
+            self._default_original_op = old
+
+    # ---- looking nodes up ----
+
+    def get_operations(self) -> list[Operation]:
+        """All operations, in creation order."""
+        return list(self._nodes)
+
+    def get_operation_by_name(self, name: str) -> Operation:
+        """The operation of that name; KeyError where there is none, TypeError where `name` is no string."""
+        if not isinstance(name, str):
+            raise TypeError(f"Operation names are strings (or similar), not {type(name).__name__}.")
+        return self.as_graph_element(name, allow_tensor=False, allow_operation=True)
+
+    _get_operation_by_name_unsafe = get_operation_by_name
+
+    def get_tensor_by_name(self, name: str) -> Tensor:
+        """The tensor of that name ("op:0"); KeyError where there is none, ValueError where it names an operation."""
+        if not isinstance(name, str):
+            raise TypeError(f"Tensor names are strings (or similar), not {type(name).__name__}.")
+        return self.as_graph_element(name, allow_tensor=True, allow_operation=False)
+
+    def as_graph_element(self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
+        """The Tensor or Operation of this graph that `obj` is, names or converts to.
+
+        Raises:
+          TypeError: `obj` is of a type that no graph element is made of.
+          ValueError: it is of another graph, or of a kind that is not allowed.
+          KeyError: there is no such name.
+        """
+        kinds = " or ".join(k for k, on in (("Tensor", allow_tensor), ("Operation", allow_operation)) if on)
+        if not kinds:
+            raise ValueError("allow_tensor and allow_operation can't both be False.")
+        if not isinstance(obj, (Tensor, Operation, str)) and hasattr(obj, "_as_graph_element"):
+            obj = obj._as_graph_element()
+        if isinstance(obj, bytes):
+            obj = obj.decode()
+        if isinstance(obj, str):
+            return self._element_named(obj, allow_tensor, allow_operation)
+        if (isinstance(obj, Tensor) and allow_tensor) or (isinstance(obj, Operation) and allow_operation):
+            if obj.graph is not self:
+                raise ValueError(f"{'Tensor' if isinstance(obj, Tensor) else 'Operation'} {obj} is not an element of this graph.")
+            return obj
+        raise TypeError(f"Can not convert a {type(obj).__name__} into a {kinds}.")
+
+    _as_graph_element_locked = as_graph_element
+
+    def _element_named(self, name: str, allow_tensor: bool, allow_operation: bool) -> Any:
+        op_name, colon, index = name.partition(":")
+        if colon and allow_tensor:
+            if not index.isdigit():
+                raise ValueError(
+                    f"The name {name!r} looks a like a Tensor name, but is not a valid one. "
+                    'Tensor names must be of the form "<op_name>:<output_index>".'
+                )
+            op = self._nodes_by_name.get(op_name)
+            if op is None:
+                raise KeyError(
+                    f"The name {name!r} refers to a Tensor which does not exist. "
+                    f"The operation, {op_name!r}, does not exist in the graph."
+                )
+            if int(index) >= len(op.outputs):
+                raise KeyError(
+                    f"The name {name!r} refers to a Tensor which does not exist. The operation, {op_name!r}, "
+                    f"exists but only has {len(op.outputs)} outputs."
+                )
+            return op.outputs[int(index)]
+        if colon:
+            raise ValueError(f"Name {name!r} appears to refer to a Tensor, not a Operation.")
+        op = self._nodes_by_name.get(name)
+        if not allow_operation:
+            if op is not None:
+                raise ValueError(
+                    f"The name {name!r} refers to an Operation, not a Tensor. "
+                    'Tensor names must be of the form "<op_name>:<output_index>".'
+                )
+            raise ValueError(
+                f"The name {name!r} looks like an (invalid) Operation name, not a Tensor. "
+                'Tensor names must be of the form "<op_name>:<output_index>".'
+            )
+        if op is None:
+            raise KeyError(f"The name {name!r} refers to an Operation not in the graph.")
+        return op
+
+    def _consumers(self, tensor: Tensor) -> list[Operation]:
+        stamp = (self._next_id, self._changes)
+        if self._consumer_cache[0] != stamp:
+            found: dict[Tensor, list[Operation]] = {}
+            for node in self._nodes:
+                for t in dict.fromkeys(node.inputs):
+                    found.setdefault(t, []).append(node)
+            self._consumer_cache = (stamp, found)
+        return list(self._consumer_cache[1].get(tensor, ()))
+
+    # ---- feeding and fetching ----
+
+    def prevent_feeding(self, tensor: Tensor) -> None:
+        self._unfeedable.add(tensor)
+
+    def is_feedable(self, tensor: Tensor) -> bool:
+        return tensor not in self._unfeedable
+
+    def prevent_fetching(self, op: Operation) -> None:
+        self._unfetchable.add(op)
+
+    def is_fetchable(self, tensor_or_op: Any) -> bool:
+        return (tensor_or_op.op if isinstance(tensor_or_op, Tensor) else tensor_or_op) not in self._unfetchable
+
+    # ---- functions ----
+
+    def _is_function(self, name: str) -> bool:
+        return name in self._functions
+
+    def _get_function(self, name: str) -> Any:
+        return self._functions.get(name)
+
+    def _add_function(self, function: Any) -> None:
+        self._functions[function.name] = function
+
+    # ---- GraphDef ----
+
+    def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> Any:
+        """This graph as a GraphDef message.
+
+        Args:
+          from_version: only nodes added after this `version`.
+          add_shapes: adds the static output shapes as the attribute `_output_shapes`.
+        """
+        graph_def = messages.GraphDef()
+        graph_def.versions.CopyFrom(self._graph_def_versions)
+        for node in self._nodes:
+            if from_version is not None and node._id <= from_version:
+                continue
+            node_def = graph_def.node.add()
+            node_def.CopyFrom(node.node_def)
+            if add_shapes and node.outputs:
+                attr_values.fill(node_def.attr["_output_shapes"], [t.shape for t in node.outputs])
+        for function in self._functions.values():
+            graph_def.library.function.add().CopyFrom(function.definition)
+            if function.grad_func_name:
+                graph_def.library.gradient.add(function_name=function.name, gradient_func=function.grad_func_name)
+        return graph_def
+
+    def __deepcopy__(self, memo: dict) -> Graph:
+        raise TypeError("a Graph cannot be copied; export it with as_graph_def() and import that")
+
+
+def fill_inferred_attrs(signature: Any, inputs: list[Tensor], attrs: dict[str, Any]) -> None:
+    """Adds the attributes that the inputs determine, and defaults of the rest, to `attrs` for a node made by hand."""
+    position = 0
+    for arg in signature.inputs:
+        if arg.number_attr and arg.number_attr not in attrs:
+            others = sum(1 for a in signature.inputs if not a.is_list)
+            attrs[arg.number_attr] = len(inputs) - others
+        if arg.type_list_attr and arg.type_list_attr not in attrs:
+            others = sum(1 for a in signature.inputs if not a.is_list)
+            attrs[arg.type_list_attr] = [t.dtype.base_dtype for t in inputs[position : position + len(inputs) - others]]
+        if arg.type_attr and position < len(inputs):
+            attrs.setdefault(arg.type_attr, inputs[position].dtype.base_dtype)
+        count = attrs[arg.number_attr] if arg.number_attr else len(attrs[arg.type_list_attr]) if arg.type_list_attr else 1
+        position += count
+    for name, attr in signature.attrs.items():
+        if name not in attrs and attr.default is not attr_values.signature_lib.REQUIRED:
+            attrs[name] = attr_values.default_value(attr)

@@ -1,0 +1,163 @@
+"""`tensorflow.python.ops.op_selector`: lists of operations and tensors of a graph, and the operations that others depend on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.op_spec import NotDifferentiable
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor
+
+
+@export("contrib.graph_editor.util.is_iterable")
+def is_iterable(obj: Any) -> bool:
+    """Whether an object, which is no tensor, can be gone through."""
+    return not isinstance(obj, Tensor) and isinstance(obj, Iterable)
+
+
+@export("contrib.graph_editor.get_tensors", "contrib.graph_editor.util.get_tensors")
+def get_tensors(graph: Graph) -> list[Tensor]:
+    """All tensors of a graph; TypeError where it is none."""
+    if not isinstance(graph, Graph):
+        raise TypeError(f"Expected a graph, got: {type(graph)}")
+    return [t for op in graph.get_operations() for t in op.outputs]
+
+
+@export("contrib.graph_editor.util.get_unique_graph")
+def get_unique_graph(tops: Any, check_types: Any = None, none_if_empty: bool = False) -> Graph | None:
+    """The one graph that operations and tensors belong to; that of a function counts as the graph around it.
+
+    Args:
+      tops: a graph, or an iterable of operations and tensors.
+      check_types: the types that are allowed; by default operations and tensors.
+      none_if_empty: gives None for no elements.
+
+    Raises:
+      TypeError: an element of another type. ValueError: several graphs, or none.
+    """
+    if isinstance(tops, Graph):
+        return tops
+    if not is_iterable(tops):
+        raise TypeError(f"{type(tops)} is not iterable")
+    kinds = (Operation, Tensor) if check_types is None else tuple(check_types) if is_iterable(check_types) else (check_types,)
+    found = None
+    for element in tops:
+        if not isinstance(element, kinds):
+            raise TypeError(f"Expected a type in ({', '.join(map(str, kinds))}), got: {type(element)}")
+        if found is None:
+            found = element.graph
+        elif _outermost(found) is not _outermost(element.graph):
+            raise ValueError(f"Operation {element} does not belong to given graph")
+    if found is None and not none_if_empty:
+        raise ValueError("Can't find the unique graph of an empty list")
+    return found
+
+
+def _outermost(graph: Graph) -> Graph:
+    while graph.outer_graph is not None:
+        graph = graph.outer_graph
+    return graph
+
+
+@export("contrib.graph_editor.util.check_graphs")
+def check_graphs(*args: Any) -> None:
+    """Checks that all elements have the same `graph` (or None); ValueError where they have not."""
+    graphs = [(i, a.graph) for i, a in enumerate(args) if a.graph is not None]
+    for i, graph in graphs:
+        if graph is not graphs[0][1]:
+            raise ValueError(f"Argument[{i}]: Wrong graph!")
+
+
+@export("contrib.graph_editor.make_list_of_t", "contrib.graph_editor.util.make_list_of_t")
+def make_list_of_t(ts: Any, check_graph: bool = True, allow_graph: bool = True, ignore_ops: bool = False) -> list[Tensor]:
+    """The tensors of a graph, of an iterable, or a single one, as a list.
+
+    Args:
+      ts: what to list.
+      check_graph: checks that all belong to one graph.
+      allow_graph: `ts` may be a graph.
+      ignore_ops: leaves operations out, which are an error otherwise.
+
+    Raises:
+      TypeError: an element of another type, or a graph that is not allowed. ValueError: several graphs.
+    """
+    return _listed(ts, Tensor, get_tensors, check_graph, allow_graph, ignore_ops)
+
+
+def make_list_of_op(tops: Any, check_graph: bool = True, allow_graph: bool = True, ignore_ts: bool = False) -> list[Operation]:
+    """The operations of a graph, of an iterable, or a single one, as a list; as `make_list_of_t`."""
+    return _listed(tops, Operation, Graph.get_operations, check_graph, allow_graph, ignore_ts)
+
+
+def _listed(value: Any, kind: type, of_graph: Callable, check_graph: bool, allow_graph: bool, ignore_others: bool) -> list[Any]:
+    if isinstance(value, Graph):
+        if not allow_graph:
+            raise TypeError("allow_graph is False: cannot convert a tf.Graph.")
+        return of_graph(value)
+    elements = list(value) if is_iterable(value) else [value]
+    if elements and check_graph:
+        get_unique_graph(elements, check_types=None if ignore_others else kind)
+    return [e for e in elements if isinstance(e, kind)]
+
+
+@export("contrib.graph_editor.get_generating_ops", "contrib.graph_editor.util.get_generating_ops")
+def get_generating_ops(ts: Any) -> list[Operation]:
+    """The operation that makes each tensor."""
+    return [t.op for t in make_list_of_t(ts, allow_graph=False)]
+
+
+@export("contrib.graph_editor.get_consuming_ops", "contrib.graph_editor.util.get_consuming_ops")
+def get_consuming_ops(ts: Any) -> list[Operation]:
+    """The operations that take any of the tensors, each once."""
+    return list(dict.fromkeys(op for t in make_list_of_t(ts, allow_graph=False) for op in t.consumers()))
+
+
+@export("contrib.graph_editor.get_backward_walk_ops", "contrib.graph_editor.select.get_backward_walk_ops")
+def get_backward_walk_ops(
+    seed_ops: Any, inclusive: bool = True, within_ops: Any = None, within_ops_fn: Callable[[Operation], bool] | None = None,
+    stop_at_ts: Iterable[Tensor] = (), control_inputs: bool = False, only_differentiable: bool = False,
+) -> list[Operation]:  # fmt: skip
+    """The operations that others depend on.
+
+    Args:
+      seed_ops: operations, or tensors whose operations are meant.
+      inclusive: whether the seeds are part of the result.
+      within_ops: the operations that may be visited; None: all.
+      within_ops_fn: says of an operation whether it may be visited.
+      stop_at_ts: tensors that are not followed.
+      control_inputs: follows control inputs too.
+      only_differentiable: follows the inputs of operations with a gradient only, and no control inputs.
+
+    Raises:
+      TypeError: a value that is no operation and no tensor.
+    """
+    seeds = list(seed_ops) if is_iterable(seed_ops) else [seed_ops]
+    if not seeds:
+        return []
+    seeds = get_generating_ops(seeds) if isinstance(seeds[0], Tensor) else make_list_of_op(seeds, allow_graph=False)
+    within = set(make_list_of_op(within_ops, allow_graph=False)) if within_ops else None
+    if within is not None:
+        seeds = [op for op in seeds if op in within]
+    stops = set(make_list_of_t(stop_at_ts))
+    found = dict.fromkeys(seeds)
+    pending = list(found)
+    while pending:
+        op = pending.pop(0)
+        follow = not only_differentiable or is_differentiable(op)
+        sources = [t.op for t in op.inputs if t not in stops] if follow else []
+        if control_inputs and not only_differentiable:
+            sources += op.control_inputs
+        for source in sources:
+            allowed = (within is None or source in within) and (within_ops_fn is None or within_ops_fn(source))
+            if allowed and source not in found:
+                found[source] = None
+                pending.append(source)
+    return [op for op in found if inclusive or op not in set(seeds)]
+
+
+def is_differentiable(op: Operation) -> bool:
+    """Whether an operation has a gradient."""
+    return op._gradient_function is not None or not isinstance(op.spec.gradient, NotDifferentiable)

@@ -1,0 +1,283 @@
+"""tf.Operation: a node of a graph."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from tfcompat._src.base import device as device_lib
+from tfcompat._src.base import dtypes, errors
+from tfcompat._src.base.export import export
+from tfcompat._src.base.session_like import SessionLike
+from tfcompat._src.base.tf_stack import StackFrame, convert_stack
+from tfcompat._src.base.traceable_stack import TraceableObject
+from tfcompat._src.graph import attr_values, op_spec
+from tfcompat._src.graph.tensor import Tensor, session_for
+from tfcompat._src.proto import messages
+
+_MAX_FRAMES = 64
+
+
+def creation_stack(skip: int) -> tuple:
+    """The Python stack as (code, line) pairs, innermost first: cheap to take, turned into text when asked for."""
+    frame = sys._getframe(skip)
+    found = []
+    while frame is not None and len(found) < _MAX_FRAMES:
+        found.append((frame.f_code, frame.f_lineno))
+        frame = frame.f_back
+    return tuple(found)
+
+
+@export("Operation")
+class Operation:
+    """A graph node: takes tensors, gives tensors, and may have effects.
+
+    Made by graph-building functions, not directly. Attributes: `name`, `type`, `inputs`, `outputs`, `control_inputs`,
+    `device`, `graph`, `node_def`, `op_def`, `traceback`.
+
+    What the stages of a run read: `takes` and `waits_for`, its inputs and control inputs in a run (those of a call are the results of
+    the function's inlined body); `attrs`, inside values; `order`, which sorts the nodes of a run as they were made.
+    """
+
+    is_node = True
+    type: str = ""
+    _device_assignments: Sequence[TraceableObject] = ()
+    _colocation_dict: Mapping[str, TraceableObject] = {}
+    _given_traceback: Sequence[StackFrame] | None = None
+
+    def __init__(
+        self, graph: Any, spec: op_spec.OpSpec, name: str, inputs: Iterable[Tensor], output_dtypes: Iterable[dtypes.DType],
+        attrs: dict[str, Any], control_inputs: Iterable[Operation], node_id: int, stack: tuple,
+    ) -> None:  # fmt: skip
+        self._graph = graph
+        self.spec = spec
+        self.type = spec.name
+        self._name = name
+        self.takes = tuple(inputs)
+        self.waits_for = list(control_inputs)
+        self.attrs = attrs
+        self._device = ""
+        self._id = self._id_value = node_id
+        self.order: tuple[int, ...] = (node_id,)
+        self._stack = stack
+        self._control_flow_context = None
+        self._original_op = None
+        self._gradient_function = None
+        self._outputs = [Tensor(self, i, dtype) for i, dtype in enumerate(output_dtypes)]
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def graph(self) -> Any:
+        return self._graph
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        return self.takes
+
+    @property
+    def outputs(self) -> list[Tensor]:
+        return self._outputs
+
+    @property
+    def control_inputs(self) -> list[Operation]:
+        return list(self.waits_for)
+
+    @property
+    def device(self) -> str:
+        return self._device
+
+    @property
+    def _input_types(self) -> list[dtypes.DType]:
+        """The dtypes that the node takes: a ref where it needs one."""
+        by_ref = [a.is_ref for a in self.spec.signature.inputs for _ in range(self.arg_length(a))]
+        return [t.dtype if ref else t.dtype.base_dtype for t, ref in zip(self.inputs, by_ref)]
+
+    @property
+    def _output_types(self) -> list[int]:
+        return [t.dtype.as_datatype_enum for t in self.outputs]
+
+    @property
+    def _control_outputs(self) -> list[Operation]:
+        return [o for o in self._graph.get_operations() if self in o.control_inputs]
+
+    def values(self) -> tuple[Tensor, ...]:
+        return tuple(self.outputs)
+
+    def _set_device(self, device: Any) -> None:
+        self._device = device_lib.canonical_name(device)
+        self._graph._note_change()
+
+    _set_device_from_string = _set_device
+
+    def colocation_groups(self) -> list[bytes]:
+        """The `loc:@name` groups of this op; by default the one of its own name."""
+        own = [b"loc:@" + self._name.encode()]
+        return [g for g in self.attrs.get("_class", ()) if g.startswith(b"loc:@")] or own
+
+    def get_attr(self, name: str) -> Any:
+        """The value of an attribute: numbers, bytes, DTypes, protos, or a list of them; ValueError where there is none."""
+        if name not in self.attrs:
+            raise ValueError(f"Operation '{self._name}' has no attr named '{name}'.")
+        return attr_values.to_public(self.attrs[name])
+
+    def _set_attr(self, name: str, value: Any) -> None:
+        self.attrs[name] = attr_values.from_proto(value) if isinstance(value, messages.AttrValue) else value
+        self._graph._note_change()
+
+    def _set_attr_with_buf(self, name: str, serialized: bytes) -> None:
+        self._set_attr(name, messages.AttrValue.FromString(serialized))
+
+    def _clear_attr(self, name: str) -> None:
+        self.attrs.pop(name, None)
+        self._graph._note_change()
+
+    @property
+    def node_def(self) -> Any:
+        """A NodeDef message of this node."""
+        node = messages.NodeDef(name=self._name, op=self.type, device=self._device)
+        node.input.extend(t._as_node_def_input() for t in self.inputs)
+        node.input.extend(sorted("^" + c._name for c in self.control_inputs))
+        for key, value in self.attrs.items():
+            attr_values.fill(node.attr[key], value)
+        return node
+
+    @property
+    def op_def(self) -> Any:
+        """The OpDef message of this node's type."""
+        return attr_values.op_def(self.spec)
+
+    @property
+    def traceback(self) -> list[tuple]:
+        """Where the node was made: (file, line, function, source line) tuples, outermost first."""
+        return list(convert_stack(self._traceback))
+
+    @property
+    def traceback_with_start_lines(self) -> list[tuple]:
+        """`traceback`, with the first line of the function at the end of each tuple."""
+        return list(convert_stack(self._traceback, include_func_start_lineno=True))
+
+    @property
+    def _traceback(self) -> Sequence[StackFrame]:
+        if self._given_traceback is not None:
+            return self._given_traceback
+        return [StackFrame(c.co_filename, line, c.co_name, None, c.co_firstlineno) for c, line in reversed(self._stack)]
+
+    @_traceback.setter
+    def _traceback(self, frames: Sequence[StackFrame]) -> None:
+        self._given_traceback = frames
+
+    def run(self, feed_dict: dict | None = None, session: SessionLike | None = None) -> None:
+        """Runs this operation in `session`, or in the default session; ValueError where there is none."""
+        session_for("execute operation using `run()`", self._graph, session).run(self, feed_dict)
+
+    def _get_control_flow_context(self) -> Any:
+        return self._control_flow_context
+
+    def _set_control_flow_context(self, context: Any) -> None:
+        self._control_flow_context = context
+
+    def _add_control_input(self, op: Operation) -> None:
+        self._add_control_inputs([op])
+
+    def _add_control_inputs(self, ops: Iterable[Operation]) -> None:
+        found = dict.fromkeys(self.control_inputs)
+        for op in ops:
+            if not isinstance(op, Operation):
+                raise TypeError(f"op must be an Operation: {op}")
+            if op._graph is not self._graph:
+                raise ValueError(f"{op.name} and {self.name} must be from the same graph.")
+            found[op] = None
+        self._set_control_inputs(found)
+
+    def _remove_all_control_inputs(self) -> None:
+        self._set_control_inputs(())
+
+    def _set_control_inputs(self, ops: Iterable[Operation]) -> None:
+        self.waits_for = list(ops)
+        self._graph._note_change()
+
+    def _set_inputs(self, tensors: Iterable[Tensor]) -> None:
+        self.takes = tuple(tensors)
+        self._graph._note_change()
+
+    def _update_input(self, index: int, tensor: Tensor) -> None:
+        """Replaces input `index`; the new tensor must be of the same graph."""
+        if tensor.graph is not self._graph:
+            raise ValueError(f"{tensor.name} and {self.name} must be from the same graph.")
+        changed = list(self.inputs)
+        if not 0 <= index < len(changed):
+            raise errors.OutOfRangeError(
+                self.node_def, self,
+                f"Cannot update edge. Input index [{index}] is greater than the number of total inputs [{len(changed)}].",
+            )  # fmt: skip
+        changed[index] = tensor
+        self._set_inputs(changed)
+
+    def input_named(self, name: str) -> Any:
+        """The tensor, or list of tensors, that is the input `name` of the signature."""
+        return self._named(name, self.spec.signature.inputs, self.takes)
+
+    def output_named(self, name: str) -> Any:
+        """The tensor, or list of tensors, that is the output `name` of the signature."""
+        return self._named(name, self.spec.signature.outputs, self.outputs)
+
+    def arg_length(self, arg: Any) -> int:
+        """How many tensors an input or output of the signature stands for."""
+        return arg_length(arg, self.attrs)
+
+    def constant_positions(self) -> frozenset[int]:
+        """The flat positions of the inputs that the kernel needs as NumPy values."""
+        names, traceable = self.spec.constants, self.spec.traceable
+        if traceable is not None:
+            free = traceable(self)
+            names = tuple(n for n in names if n not in free)
+        if not names:
+            return frozenset()
+        found, start = set(), 0
+        for arg in self.spec.signature.inputs:
+            count = arg_length(arg, self.attrs)
+            if arg.name in names:
+                found.update(range(start, start + count))
+            start += count
+        return frozenset(found)
+
+    def _named(self, name: str, args: tuple, tensors: Any) -> Any:
+        start = 0
+        for arg in args:
+            count = arg_length(arg, self.attrs)
+            if arg.name == name:
+                return list(tensors[start : start + count]) if arg.is_list else tensors[start]
+            start += count
+        raise KeyError(name)
+
+    def __str__(self) -> str:
+        return str(self.node_def)
+
+    def __repr__(self) -> str:
+        return f"<tf.Operation '{self._name}' type={self.type}>"
+
+
+def arg_length(arg: Any, attrs: dict[str, Any]) -> int:
+    """How many tensors an input or output of the signature stands for."""
+    if arg.number_attr:
+        return int(attrs[arg.number_attr])
+    if arg.type_list_attr:
+        return len(attrs[arg.type_list_attr])
+    return 1
+
+
+def output_dtypes(signature: Any, attrs: dict[str, Any]) -> list[dtypes.DType]:
+    """The dtypes of all outputs, lists flattened."""
+    found: list[dtypes.DType] = []
+    for arg in signature.outputs:
+        if arg.type_list_attr:
+            kinds = list(attrs[arg.type_list_attr])
+        else:
+            kinds = [arg.dtype or attrs[arg.type_attr]] * arg_length(arg, attrs)
+        found.extend(k._as_ref if arg.is_ref else k for k in kinds)
+    return found
+

@@ -1,0 +1,67 @@
+"""The order of operations: creation order, as far as data, control and back edges allow."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from tfcompat._src.base import errors
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor
+
+BACK_EDGE = frozenset(("NextIteration", "RefNextIteration"))
+
+
+def topological(ops: Collection[Any], cut: Collection[Tensor] = (), owner: Mapping[Operation, Any] = {}) -> list[Any]:
+    """`ops` with sources before consumers, otherwise by creation; edges through `cut` tensors do not count.
+
+    `owner` says which item of `ops` stands for an operation that is not itself among them.
+
+    Raises:
+      errors.InvalidArgumentError: there is a cycle that no NextIteration closes.
+    """
+    by_creation = sorted(ops, key=lambda op: op.order)
+    inside = set(ops)
+    if _is_topological(by_creation, inside, cut, owner):
+        return by_creation
+    waiting = {op: _sources(op, inside, cut, owner) for op in by_creation}
+    consumers: dict[Operation, list[Operation]] = {op: [] for op in by_creation}
+    for op, sources in waiting.items():
+        for source in sources:
+            consumers[source].append(op)
+    ready = [(op.order, op) for op, sources in waiting.items() if not sources]
+    heapq.heapify(ready)
+    order = []
+    while ready:
+        _, op = heapq.heappop(ready)
+        order.append(op)
+        for consumer in consumers[op]:
+            waiting[consumer].discard(op)
+            if not waiting[consumer]:
+                heapq.heappush(ready, (consumer.order, consumer))
+    if len(order) != len(by_creation):
+        stuck = next(op for op in by_creation if waiting[op])
+        raise errors.InvalidArgumentError(stuck.node_def, stuck, f"Graph is invalid, contains a cycle through {stuck.name!r}.")
+    return order
+
+
+def _is_topological(order: list[Any], inside: set[Any], cut: Collection[Tensor], owner: Mapping[Operation, Any]) -> bool:
+    seen: set[Any] = set()
+    for op in order:
+        for t in op.takes:
+            source = owner.get(t.op, t.op)
+            if source not in seen and source in inside and t not in cut and t.op.type not in BACK_EDGE:
+                return False
+        for c in op.waits_for:
+            source = owner.get(c, c)
+            if source not in seen and source in inside:
+                return False
+        seen.add(op)
+    return True
+
+
+def _sources(op: Any, inside: set[Any], cut: Collection[Tensor], owner: Mapping[Operation, Any]) -> set[Any]:
+    found = {owner.get(t.op, t.op) for t in op.takes if t not in cut and t.op.type not in BACK_EDGE}
+    found.update(owner.get(c, c) for c in op.waits_for)
+    return found & inside

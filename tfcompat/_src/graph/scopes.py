@@ -1,0 +1,220 @@
+"""The default graph, and the scopes of it as free functions: names, devices, control dependencies, collections."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from tfcompat._src.base.default_stack import GRAPHS
+from tfcompat._src.base.export import export
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor
+
+_global_default: list[Graph] = []
+_instead_of_global: list[Graph] = []
+
+
+@export("get_default_graph")
+def get_default_graph() -> Graph:
+    """The graph that new nodes go to in this thread."""
+    stack = GRAPHS.stack
+    if stack:
+        return stack[-1]
+    return _instead_of_global[0] if _instead_of_global else global_graph()
+
+
+def global_graph() -> Graph:
+    """The graph that nodes go to outside of `as_default()` blocks in graph mode."""
+    if not _global_default:
+        _global_default.append(Graph())
+    return _global_default[0]
+
+
+@export("reset_default_graph")
+def reset_default_graph() -> None:
+    """Starts a new global default graph; AssertionError inside a `with graph.as_default()` block."""
+    if any(not graph.executes for graph in GRAPHS.stack):
+        raise AssertionError("Do not use tf.reset_default_graph() to clear nested graphs. "
+                             "If you need a cleared graph, exit the nesting and create a new graph.")  # fmt: skip
+    _global_default.clear()
+
+
+def graph_element_of(value: Any) -> Any:
+    """`value` as a Tensor or Operation where it is or stands for one, else None."""
+    if isinstance(value, (Tensor, Operation)):
+        return value
+    as_element = getattr(value, "_as_graph_element", None)
+    return as_element() if callable(as_element) else None
+
+
+def graph_from_inputs(values: Iterable[Any], graph: Graph | None = None) -> Graph:
+    """The one graph of all tensors and operations in `values`, by default the default graph.
+
+    Raises:
+      ValueError: two of them are of different graphs.
+    """
+    default = get_default_graph()
+    if graph is None and (default.building_function or default.executes):
+        return default
+    first = None
+    for value in values:
+        element = graph_element_of(value)
+        if element is None or element.graph.executes:
+            continue
+        if graph is None:
+            graph, first = element.graph, value
+        elif element.graph is not graph:
+            if first is not None:
+                raise ValueError(f"{value} must be from the same graph as {first}.")
+            raise ValueError(f"{value} is not from the passed-in graph.")
+    return graph or default
+
+
+_get_graph_from_inputs = graph_from_inputs
+
+
+@export("name_scope", "keras.backend.name_scope")
+class name_scope:
+    """Prefixes the names of the operations made inside; `with name_scope(...) as scope` gives "outer/name/".
+
+    Args:
+      name: the scope, or None.
+      default_name: used where `name` is None.
+      values: tensors from which the graph is taken.
+
+    Raises:
+      ValueError: `name` and `default_name` are None but `values` are given.
+    """
+
+    def __init__(self, name: str | None, default_name: str | None = None, values: Iterable[Any] | None = None) -> None:
+        if name is not None and not isinstance(name, (str, bytes)):
+            raise TypeError(f"name for name_scope must be a string, got {name!r}")
+        self._name = default_name if name is None else name
+        self._given_name, self._values = name, values
+
+    @property
+    def name(self) -> str | None:
+        return self._name
+
+    def __enter__(self) -> str:
+        if self._name is None and self._values is not None:
+            raise ValueError(
+                f"At least one of name ({self._given_name}) and default_name (None) must be provided."
+            )
+        values = () if self._values is None else self._values
+        graph = graph_from_inputs(values) if values else get_default_graph()
+        self._exits = contextlib.ExitStack()
+        if graph is not get_default_graph():
+            self._exits.enter_context(graph.as_default())
+        try:
+            return self._exits.enter_context(graph.name_scope(self._name))
+        except BaseException:
+            self._exits.close()
+            raise
+
+    def __exit__(self, *exc_info: Any) -> None:
+        self._exits.close()
+
+
+@export("op_scope")
+def op_scope(values: Iterable[Any], name: str | None, default_name: str | None = None) -> name_scope:
+    """Deprecated order of arguments of `name_scope`."""
+    return name_scope(name, default_name=default_name, values=values)
+
+
+@export("device")
+def device(device_name_or_function: Any) -> contextlib.AbstractContextManager[None]:
+    """Places the operations made inside: a device string, DeviceSpec, function of the operation, or None."""
+    return get_default_graph().device(device_name_or_function)
+
+
+@export("control_dependencies")
+def control_dependencies(control_inputs: Iterable[Any] | None) -> contextlib.AbstractContextManager[None]:
+    """Operations made inside run after `control_inputs`; None forgets the outer dependencies."""
+    graph = get_default_graph()
+    if graph.executes and callable(control_inputs):
+        control_inputs()
+    return graph.control_dependencies(control_inputs)
+
+
+@export("colocate_with")
+def colocate_with(op: Any, ignore_existing: bool = False) -> contextlib.AbstractContextManager[None]:
+    """Places the operations made inside on the device of `op`."""
+    return get_default_graph().colocate_with(op, ignore_existing)
+
+
+@export("container")
+def container(container_name: str) -> contextlib.AbstractContextManager[str]:
+    """Resources made inside live in the named container."""
+    return get_default_graph().container(container_name)
+
+
+@export("init_scope")
+@contextlib.contextmanager
+def init_scope() -> Iterator[None]:
+    """Lifts operations out of control flow, control dependencies and function bodies, to where variables are initialized."""
+    graph = get_default_graph()
+    scope = graph.get_name_scope()
+    while graph.building_function:
+        graph = graph.outer_graph
+    with graph.as_default(), graph.control_dependencies(None), graph.name_scope(scope + "/" if scope else None):
+        yield
+
+
+@export("add_to_collection")
+def add_to_collection(name: Any, value: Any) -> None:
+    """Appends `value` to a collection of the default graph."""
+    get_default_graph().add_to_collection(name, value)
+
+
+@export("add_to_collections")
+def add_to_collections(names: Any, value: Any) -> None:
+    """Appends `value` to each of several collections of the default graph."""
+    get_default_graph().add_to_collections(names, value)
+
+
+@export("get_collection")
+def get_collection(key: Any, scope: str | None = None) -> list[Any]:
+    """A copy of a collection of the default graph, of the items whose name matches `scope`."""
+    return get_default_graph().get_collection(key, scope)
+
+
+@export("get_collection_ref")
+def get_collection_ref(key: Any) -> list[Any]:
+    """A collection of the default graph itself."""
+    return get_default_graph().get_collection_ref(key)
+
+
+def get_all_collection_keys() -> list[Any]:
+    return get_default_graph().get_all_collection_keys()
+
+
+@export("executing_eagerly", "contrib.eager.executing_eagerly", "contrib.eager.in_eager_mode")
+def executing_eagerly() -> bool:
+    """Whether operations run when they are called, and are not added to a graph."""
+    return get_default_graph().executes
+
+
+def present_graph() -> Graph | None:
+    """The default graph, None where operations run when they are called."""
+    graph = get_default_graph()
+    return None if graph.executes else graph
+
+
+def executing_eagerly_outside_functions() -> bool:
+    """Whether operations run when they are called, where no function is being made."""
+    graph = get_default_graph()
+    while graph.building_function:
+        graph = graph.outer_graph
+    return graph.executes
+
+
+def set_global_default(graph: Graph | None) -> None:
+    """Makes `graph` the one that nodes go to in every thread, outside of `as_default()` blocks; None: the global graph."""
+    _instead_of_global[:] = [] if graph is None else [graph]
+
+
+def has_default_graph() -> bool:
+    return bool(GRAPHS.stack or _global_default)

@@ -1,0 +1,265 @@
+"""Static shapes: the context that shape functions get, and the shape functions that many ops share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tfcompat._src.graph.constant_value import known_shape, known_value
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import shape_text
+
+Sizes = tuple | None
+
+
+class InferenceContext:
+    """What a shape function sees of a node: input sizes, attributes, and values known while building.
+
+    `sizes` is a tuple of int or None (unknown), or None where the rank is unknown. A shape function returns a list of
+    sizes, one per output, and raises ValueError where the input shapes cannot be.
+    """
+
+    __slots__ = ("op", "inputs", "asked")
+
+    def __init__(self, op: Operation) -> None:
+        self.op = op
+        self.inputs: list[Sizes] = [t._sizes for t in op.inputs]
+        self.asked: set[int] = set()
+
+    def attr(self, name: str) -> Any:
+        """An attribute as the graph holds it (strings are bytes)."""
+        return self.op.attrs[name]
+
+    def value(self, index: int) -> np.ndarray | None:
+        """The value of input `index`, where it is known."""
+        self.asked.add(index)
+        return known_value(self.op.inputs[index])
+
+    def shape_value(self, index: int) -> Sizes:
+        """Input `index` read as a shape, as far as known."""
+        self.asked.add(index)
+        return known_shape(self.op.inputs[index])
+
+    def handle(self, index: int) -> tuple | None:
+        """(dtype, sizes) of the variable behind a resource input, where known."""
+        return self.op.inputs[index]._handle_data
+
+    def set_handle(self, index: int, dtype: Any, sizes: Sizes) -> None:
+        """Records what stands behind a resource output."""
+        self.op.outputs[index]._handle_data = (dtype, sizes)
+
+
+def infer(op: Operation) -> None:
+    """Sets the static shapes of a node's outputs; ValueError, with 1.15's wording, where its inputs do not fit."""
+    context = InferenceContext(op)
+    try:
+        _require_int32(op)
+        shapes = op.spec.shape(context)
+    except ValueError as e:
+        inputs = ", ".join("?" if s is None else shape_text(s) for s in context.inputs)
+        raise ValueError(f"{e} for '{op.name}' (op: '{op.type}') with input shapes: {inputs}{_computed(context)}.") from None
+    for tensor, sizes in zip(op.outputs, shapes):
+        tensor._sizes = sizes
+
+
+_WINDOW_ATTRS = ("ksize", "ksizes", "strides", "rates", "dilations")
+"""Attributes whose numbers 1.15 reads as int32."""
+
+
+def _require_int32(op: Operation) -> None:
+    for name in _WINDOW_ATTRS:
+        values = op.attrs.get(name)
+        for value in values if isinstance(values, list) else ():
+            if not -(2**31) <= value < 2**31:
+                raise ValueError(f"Attr {name} has value {value} out of range for an int32")
+
+
+def _computed(context: InferenceContext) -> str:
+    """The known inputs that the shape function asked for, as 1.15 appends them to shape errors."""
+    found = []
+    for i in sorted(context.asked):
+        value = known_value(context.op.inputs[i])
+        if value is not None and value.dtype.kind in "iu" and value.ndim < 2 and value.size <= 16:
+            found.append(f"input[{i}] = <{' '.join(str(v) for v in np.atleast_1d(value))}>")
+    return " and with computed input tensors: " + ", ".join(found) if found else ""
+
+
+# ---- algebra of sizes ----
+
+
+def with_rank(sizes: Sizes, rank: int) -> tuple:
+    """`sizes`, known to have `rank` dimensions; ValueError where it has another rank."""
+    if sizes is None:
+        return (None,) * rank
+    if len(sizes) != rank:
+        raise ValueError(f"Shape must be rank {rank} but is rank {len(sizes)}")
+    return sizes
+
+
+def with_rank_at_least(sizes: Sizes, rank: int) -> Sizes:
+    if sizes is not None and len(sizes) < rank:
+        raise ValueError(f"Shape must be at least rank {rank} but is rank {len(sizes)}")
+    return sizes
+
+
+def with_rank_at_most(sizes: Sizes, rank: int) -> Sizes:
+    if sizes is not None and len(sizes) > rank:
+        raise ValueError(f"Shape must be at most rank {rank} but is rank {len(sizes)}")
+    return sizes
+
+
+def merge_size(a: int | None, b: int | None) -> int | None:
+    """The one size that both are; ValueError where they differ."""
+    if a is None or a == b:
+        return b
+    if b is None:
+        return a
+    raise ValueError(f"Dimensions must be equal, but are {a} and {b}")
+
+
+def merge(a: Sizes, b: Sizes) -> Sizes:
+    """The one shape that both are, as far as known; ValueError where they differ."""
+    if a is None:
+        return b
+    if b is None:
+        return a
+    if len(a) != len(b):
+        raise ValueError(f"Shapes must be equal rank, but are {len(a)} and {len(b)}")
+    for i, (x, y) in enumerate(zip(a, b)):
+        if x is not None and y is not None and x != y:
+            raise ValueError(
+                f"Dimension {i} in both shapes must be equal, but are {x} and {y}. "
+                f"Shapes are {shape_text(a)} and {shape_text(b)}."
+            )
+    return tuple(x if x is not None else y for x, y in zip(a, b))
+
+
+def with_size(size: int | None, wanted: int) -> int:
+    """`wanted`, which `size` is where it is known; ValueError where it is another."""
+    if size not in (None, wanted):
+        raise ValueError(f"Dimension must be {wanted} but is {size}")
+    return wanted
+
+
+def size_from_input(c: InferenceContext, index: int) -> int | None:
+    """The value of a scalar input that is a size, where known; ValueError where it is negative."""
+    with_rank(c.inputs[index], 0)
+    value = c.value(index)
+    if value is None:
+        return None
+    if value < 0:
+        raise ValueError(f"Dimension size, given by scalar input {index}, must be non-negative but is {int(value)}")
+    return int(value)
+
+
+def broadcast(a: Sizes, b: Sizes) -> Sizes:
+    """The shape of an elementwise result with NumPy broadcasting; ValueError where the two do not fit."""
+    if a == b and a is not None and None not in a:
+        return a
+    if a is None or b is None:
+        return None
+    if len(a) < len(b):
+        a = (1,) * (len(b) - len(a)) + a
+    elif len(b) < len(a):
+        b = (1,) * (len(a) - len(b)) + b
+    return tuple(_broadcast_size(x, y) for x, y in zip(a, b))
+
+
+def _broadcast_size(x: int | None, y: int | None) -> int | None:
+    if x is None or y is None:
+        known = y if x is None else x
+        return known if known is not None and known > 1 else None
+    if x == 1:
+        return y
+    if y == 1 or x == y:
+        return x
+    raise ValueError(f"Dimensions must be equal, but are {x} and {y}")
+
+
+def num_elements(sizes: Sizes) -> int | None:
+    """The product of sizes, or None where one is unknown."""
+    if sizes is None or None in sizes:
+        return None
+    return int(np.prod(sizes, dtype=np.int64))
+
+
+def add_sizes(a: int | None, b: int | None) -> int | None:
+    return None if a is None or b is None else a + b
+
+
+def normalize_axis(axis: int, rank: int) -> int:
+    """A non-negative axis; ValueError where it is outside [-rank, rank)."""
+    if not -rank <= axis < rank:
+        raise ValueError(f"Dimension must be in the range [{-rank}, {rank}), but is {axis}")
+    return axis + rank if axis < 0 else axis
+
+
+# ---- shape functions that many ops share ----
+
+
+def unchanged(c: InferenceContext) -> list:
+    """Every output has the shape of input 0."""
+    return [c.inputs[0]] * len(c.op.outputs)
+
+
+def pass_handle(c: InferenceContext) -> None:
+    """Every output stands for what is behind input 0."""
+    if c.handle(0) is not None:
+        for i in range(len(c.op.outputs)):
+            c.set_handle(i, *c.handle(0))
+
+
+def unchanged_with_handle(c: InferenceContext) -> list:
+    """Every output has the shape of input 0, and stands for what is behind it."""
+    pass_handle(c)
+    return unchanged(c)
+
+
+def unchanged_from(index: int) -> Callable:
+    return lambda c: [c.inputs[index]] * len(c.op.outputs)
+
+
+def scalar(c: InferenceContext) -> list:
+    return [()] * len(c.op.outputs)
+
+
+def unknown(c: InferenceContext) -> list:
+    return [None] * len(c.op.outputs)
+
+
+def no_outputs(c: InferenceContext) -> list:
+    return []
+
+
+def unknown_vector(c: InferenceContext) -> list:
+    return [(None,)] * len(c.op.outputs)
+
+
+def broadcast_inputs(c: InferenceContext) -> list:
+    """An elementwise op of two inputs."""
+    return [broadcast(c.inputs[0], c.inputs[1])]
+
+
+def merged_inputs(c: InferenceContext) -> list:
+    """All inputs and every output have one shape."""
+    sizes = c.inputs[0]
+    for other in c.inputs[1:]:
+        sizes = merge(sizes, other)
+    return [sizes] * len(c.op.outputs)
+
+
+def from_attr(name: str) -> Callable:
+    """The output shape is a `shape` attribute."""
+    return lambda c: [c.attr(name).sizes]
+
+
+def from_shape_input(index: int) -> Callable:
+    """The output shape is the value of an input."""
+
+    def shape(c: InferenceContext) -> list:
+        with_rank(c.inputs[index], 1)
+        return [c.shape_value(index)] * len(c.op.outputs)
+
+    return shape

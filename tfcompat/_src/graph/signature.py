@@ -1,0 +1,167 @@
+"""OpDef signatures as text: `"(input: T, axis: Tidx, *, keep_dims: bool = False, T: NUMBER, Tidx: INDEX = int32) -> (output: T)"`.
+
+Before the `*` stand the inputs, after it the attributes. The type of an input or output is a dtype, a type attribute (`T`),
+`N*T` (a list whose length is the attribute N), a `list(type)` attribute, or `Ref(...)` of one of these.
+An attribute is `int`, `float`, `bool`, `string`, `type`, `shape`, `tensor`, `func`, a `list(...)` of one, or a set of allowed
+values: a named set of dtypes (`NUMBER`), `{int32, int64}`, or `{"SAME", "VALID"}`; `int >= 1` and `list(type) >= 1` give a minimum.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from tfcompat._src.base import dtypes
+
+NAMED_SETS = {
+    "FLOAT": "float16 bfloat16 float32 float64",
+    "INDEX": "int32 int64",
+    "COMPLEX": "complex64 complex128",
+    "REAL": "float32 float64 int32 uint8 int16 int8 int64 bfloat16 uint16 float16 uint32 uint64",
+    "NUMBER": "float32 float64 int32 uint8 int16 int8 complex64 int64 qint8 quint8 qint32 bfloat16 uint16 complex128 "
+    "float16 uint32 uint64",
+    "QUANTIZED": "qint8 quint8 qint32 qint16 quint16",
+}
+SCALAR_KINDS = frozenset(("int", "float", "bool", "string", "type", "shape", "tensor", "func"))
+REQUIRED = object()
+
+
+@dataclass(frozen=True)
+class Arg:
+    """An input or output: `dtype` is fixed, or `type_attr`/`type_list_attr` names the attribute that says it."""
+
+    name: str
+    dtype: dtypes.DType | None = None
+    type_attr: str = ""
+    number_attr: str = ""
+    type_list_attr: str = ""
+    is_ref: bool = False
+
+    @property
+    def is_list(self) -> bool:
+        return bool(self.number_attr or self.type_list_attr)
+
+
+@dataclass(frozen=True)
+class Attr:
+    """An attribute: its kind, default (REQUIRED where there is none), allowed values in their order, and minimum."""
+
+    name: str
+    kind: str
+    default: Any = REQUIRED
+    allowed: tuple | None = None
+    minimum: int | None = None
+
+    @property
+    def is_list(self) -> bool:
+        return self.kind.startswith("list(")
+
+    @property
+    def element_kind(self) -> str:
+        return self.kind[5:-1] if self.is_list else self.kind
+
+
+@dataclass(frozen=True)
+class Signature:
+    """A parsed signature. `inferred` are the attributes that the inputs determine; `explicit` the others, required first."""
+
+    inputs: tuple[Arg, ...]
+    outputs: tuple[Arg, ...]
+    attrs: dict[str, Attr]
+    inferred: frozenset[str]
+    explicit: tuple[str, ...]
+    input_index: dict[str, int]
+
+
+def _split(text: str) -> list[str]:
+    """Splits at commas outside brackets and quotes."""
+    parts, depth, quoted, start = [], 0, False, 0
+    for i, ch in enumerate(text):
+        if ch == '"' and text[i - 1] != "\\":
+            quoted = not quoted
+        elif quoted:
+            continue
+        elif ch in "([{":
+            depth += 1
+        elif ch in ")]}":
+            depth -= 1
+        elif ch == "," and depth == 0:
+            parts.append(text[start:i].strip())
+            start = i + 1
+    parts.append(text[start:].strip())
+    return [p for p in parts if p]
+
+
+@functools.cache
+def _dtypes_of(names: str) -> tuple[dtypes.DType, ...]:
+    return tuple(dtypes.as_dtype(n) for n in names.replace(",", " ").split())
+
+
+def _parse_arg(text: str, attrs: dict[str, Attr]) -> Arg:
+    name, _, kind = (s.strip() for s in text.partition(":"))
+    is_ref = kind.startswith("Ref(")
+    if is_ref:
+        kind = kind[4:-1].strip()
+    number, _, element = kind.rpartition("*")
+    element = element.strip()
+    if element in attrs:
+        if attrs[element].is_list:
+            return Arg(name, type_list_attr=element, is_ref=is_ref)
+        return Arg(name, type_attr=element, number_attr=number.strip(), is_ref=is_ref)
+    return Arg(name, dtype=dtypes.as_dtype(element), number_attr=number.strip(), is_ref=is_ref)
+
+
+def _parse_default(text: str, element_kind: str, is_list: bool) -> Any:
+    if element_kind == "type":
+        names = text.strip("[]").replace(",", " ").split()
+        found = [dtypes.as_dtype(n) for n in names]
+        return found if is_list else found[0]
+    value = ast.literal_eval(text)
+    if element_kind == "string":
+        return [v.encode("latin-1") for v in value] if is_list else value.encode("latin-1")
+    if element_kind == "float":
+        return [float(v) for v in value] if is_list else float(value)
+    return value
+
+
+def _parse_attr(text: str) -> Attr:
+    name, _, kind = (s.strip() for s in text.partition(":"))
+    allowed, minimum, default = None, None, REQUIRED
+    kind, _, default_text = (s.strip() for s in re.sub(r"(?<![><])=", "\0", kind, count=1).partition("\0"))
+    if ">=" in kind:
+        kind, _, limit = (s.strip() for s in kind.partition(">="))
+        minimum = int(limit)
+    is_list = kind.startswith("list(")
+    element = kind[5:-1].strip() if is_list else kind
+    if element in NAMED_SETS:
+        element, allowed = "type", _dtypes_of(NAMED_SETS[element])
+    elif element.startswith("{") and '"' in element:
+        allowed, element = tuple(v.encode() for v in ast.literal_eval(f"[{element[1:-1]}]")), "string"
+    elif element.startswith("{"):
+        allowed, element = _dtypes_of(element.strip("{}")), "type"
+    elif element not in SCALAR_KINDS:
+        raise ValueError(f"attribute {text!r}: unknown kind {element!r}")
+    if default_text:
+        default = _parse_default(default_text, element, is_list)
+    return Attr(name, f"list({element})" if is_list else element, default, allowed, minimum)
+
+
+def parse(text: str) -> Signature:
+    """Parses a signature text; raises ValueError where it is malformed."""
+    left, arrow, right = text.partition(" -> ")
+    if not arrow:
+        raise ValueError(f"signature without ' -> ': {text!r}")
+    parts = _split(left.strip()[1:-1])
+    star = parts.index("*") if "*" in parts else len(parts)
+    attrs = {a.name: a for a in map(_parse_attr, parts[star + 1 :])}
+    inputs = tuple(_parse_arg(p, attrs) for p in parts[:star])
+    outputs = tuple(_parse_arg(p, attrs) for p in _split(right.strip()[1:-1]))
+    inferred = frozenset(
+        n for a in inputs for n in (a.type_attr, a.number_attr, a.type_list_attr) if n
+    )
+    named = [n for n in attrs if n not in inferred]
+    explicit = tuple(sorted(named, key=lambda n: attrs[n].default is not REQUIRED))
+    return Signature(inputs, outputs, attrs, inferred, explicit, {a.name: i for i, a in enumerate(inputs)})

@@ -1,0 +1,209 @@
+"""tf.Tensor: a symbolic handle to one output of an operation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from tfcompat._src.base import autograph_status, dtypes, errors
+from tfcompat._src.base.default_stack import SESSIONS
+from tfcompat._src.base.export import export
+from tfcompat._src.base.session_like import SessionLike
+from tfcompat._src.base.tensor_shape import TensorShape
+
+if TYPE_CHECKING:
+    from tfcompat._src.graph.operation import Operation
+
+
+def _not_in_graph_execution(task: str) -> Exception:
+    return errors.OperatorNotAllowedInGraphError(f"{task} is {autograph_status.advice()}")
+
+
+def shape_text(sizes: tuple | None) -> str:
+    """A shape as error messages show it: `[2,?]`, or `<unknown>`."""
+    return "<unknown>" if sizes is None else "[" + ",".join("?" if s is None else str(s) for s in sizes) + "]"
+
+
+@export("Tensor")
+class Tensor:
+    """The symbolic value of output `value_index` of `op`; its number exists in a Session.run only.
+
+    Args:
+      op: the Operation that computes it.
+      value_index: which output of `op`.
+      dtype: its DType (a `_ref` dtype for a variable's handle).
+    """
+
+    OVERLOADABLE_OPERATORS: set[str] = set()
+    __array_priority__ = 100
+
+    def __init__(self, op: Operation, value_index: int, dtype: Any) -> None:
+        if not getattr(op, "is_node", False):
+            raise TypeError(f"op needs to be an Operation: {op}")
+        self._op = op
+        self._value_index = value_index
+        self._dtype = dtypes.as_dtype(dtype)
+        self._sizes: tuple | None = None
+        self._handle_data: tuple | None = None
+
+    @property
+    def op(self) -> Operation:
+        return self._op
+
+    @property
+    def _id(self) -> tuple[int, int]:
+        """A value that orders the tensors of a graph as they were made, each once."""
+        return self._op._id, self._value_index
+
+    @property
+    def value_index(self) -> int:
+        return self._value_index
+
+    @property
+    def dtype(self) -> dtypes.DType:
+        return self._dtype
+
+    @property
+    def graph(self) -> Any:
+        return self._op._graph
+
+    @property
+    def name(self) -> str:
+        return f"{self._op._name}:{self._value_index}"
+
+    @property
+    def device(self) -> str:
+        return self._op.device
+
+    @property
+    def shape(self) -> TensorShape:
+        return TensorShape.of(self._sizes)
+
+    def get_shape(self) -> TensorShape:
+        return TensorShape.of(self._sizes)
+
+    _shape_val = shape
+    _shape = shape
+
+    def _shape_as_list(self) -> list | None:
+        return None if self._sizes is None else list(self._sizes)
+
+    def _shape_tuple(self) -> tuple | None:
+        return self._sizes
+
+    @property
+    def ndim(self) -> int | None:
+        return None if self._sizes is None else len(self._sizes)
+
+    def set_shape(self, shape: Any) -> None:
+        """Merges `shape` into the static shape; ValueError where the two are incompatible."""
+        new = shape if isinstance(shape, TensorShape) else TensorShape(shape)
+        if new.sizes is None:
+            return
+        if self._sizes is None:
+            self._sizes = new.sizes
+            return
+        if len(new.sizes) != len(self._sizes):
+            raise ValueError(
+                f"Shapes must be equal rank, but are {len(self._sizes)} and {len(new.sizes)}"
+            )
+        for i, (old, size) in enumerate(zip(self._sizes, new.sizes)):
+            if old is not None and size is not None and old != size:
+                raise ValueError(
+                    f"Dimension {i} in both shapes must be equal, but are {old} and {size}. "
+                    f"Shapes are {shape_text(self._sizes)} and {shape_text(new.sizes)}."
+                )
+        self._sizes = tuple(o if o is not None else s for o, s in zip(self._sizes, new.sizes))
+
+    def consumers(self) -> list[Operation]:
+        """The operations that take this tensor as an input."""
+        return self._op._graph._consumers(self)
+
+    def eval(self, feed_dict: dict | None = None, session: SessionLike | None = None) -> Any:
+        """Runs this tensor in `session`, or in the default session.
+
+        Raises:
+          ValueError: there is no session, or it runs another graph.
+        """
+        return eval_in_session(self, feed_dict, self.graph, session)
+
+    def experimental_ref(self) -> Any:
+        """A hashable reference to this tensor."""
+        return TensorReference(self)
+
+    def _as_node_def_input(self) -> str:
+        return self._op._name if self._value_index == 0 else f"{self._op._name}:{self._value_index}"
+
+    def _as_tf_output(self) -> tuple:
+        return (self._op._name, self._value_index)
+
+    @staticmethod
+    def _override_operator(operator: str, func: Any) -> None:
+        setattr(Tensor, operator, func)
+
+    def __iter__(self) -> Iterator:
+        yield from self._iterated()
+
+    def _iterated(self) -> list:
+        raise _not_in_graph_execution("iterating over `tf.Tensor`")
+
+    def __bool__(self) -> bool:
+        raise _not_in_graph_execution("using a `tf.Tensor` as a Python `bool`")
+
+    __nonzero__ = __bool__
+
+    def __len__(self) -> int:
+        raise TypeError(
+            f"len is not well defined for symbolic Tensors. ({self.name}) "
+            "Please call `x.shape` rather than `len(x)` for shape information."
+        )
+
+    def __array__(self, *unused_args: Any, **unused_kwargs: Any) -> Any:
+        raise NotImplementedError(f"Cannot convert a symbolic Tensor ({self.name}) to a numpy array.")
+
+    def __copy__(self) -> Tensor:
+        copied = Tensor(self._op, self._value_index, self._dtype)
+        copied._sizes, copied._handle_data = self._sizes, self._handle_data
+        return copied
+
+    def __str__(self) -> str:
+        shape = "" if self._sizes is None else f", shape={self.shape}"
+        device = f", device={self.device}" if self.device else ""
+        return f'Tensor("{self.name}"{shape}, dtype={self._dtype.name}{device})'
+
+    def __repr__(self) -> str:
+        return f"<tf.Tensor '{self.name}' shape={self.shape} dtype={self._dtype.name}>"
+
+
+class TensorReference:
+    """A tensor that compares and hashes by identity."""
+
+    def __init__(self, tensor: Any) -> None:
+        self._tensor = tensor
+
+    def deref(self) -> Any:
+        return self._tensor
+
+    def __hash__(self) -> int:
+        return id(self._tensor)
+
+    def __eq__(self, other: Any) -> bool:
+        return isinstance(other, TensorReference) and self._tensor is other._tensor
+
+
+def session_for(what: str, graph: Any, session: SessionLike) -> Any:
+    """The given or the default session, checked to run `graph`; ValueError otherwise."""
+    chosen = session or SESSIONS.top()
+    if chosen is None:
+        raise ValueError(
+            f"Cannot {what}: No default session is registered. Use `with sess.as_default()` or pass an explicit session."
+        )
+    if chosen.graph is not graph:
+        which = "session's" if session else "default session's"
+        hint = "" if session else " Pass an explicit session."
+        raise ValueError(f"Cannot {what}: the graph of the node is different from the {which} graph.{hint}")
+    return chosen
+
+
+def eval_in_session(tensor: Any, feed_dict: dict | None, graph: Any, session: SessionLike) -> Any:
+    return session_for("evaluate tensor using `eval()`", graph, session).run(tensor, feed_dict)

@@ -1,0 +1,81 @@
+"""Variants that messages hold: a name of a type and bytes, in the attributes of graphs and in checkpoints."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tfcompat._src.base import dtypes
+from tfcompat._src.graph import tensor_proto
+from tfcompat._src.platform import memory
+from tfcompat._src.proto import messages
+
+_NUMBERS = {"int": np.int32, "float": np.float32, "double": np.float64, "bool": np.bool_}
+"""The types of C++ that a constant may hold as a variant."""
+
+
+@dataclass(frozen=True)
+class EncodedVariant:
+    """A variant that can be saved: the name of its type, and bytes of which that type is made."""
+
+    type_name: str
+    metadata: bytes
+
+
+class NumberVariant(EncodedVariant):
+    """A variant that is one number of C++, or nothing."""
+
+    def zeros_like(self) -> NumberVariant:
+        return NumberVariant(self.type_name, bytes(len(self.metadata)))
+
+    def variant_text(self, number_text: Callable) -> str:
+        return number_text(np.frombuffer(self.metadata, _NUMBERS[self.type_name])[0]) if self.type_name else "[empty]"
+
+
+_EMPTY = NumberVariant("", b"")
+
+
+def array_of(proto: Any) -> np.ndarray:
+    """The array of a TensorProto, whose elements may be variants; those that the message leaves out are empty ones.
+
+    Raises:
+      NotImplementedError: a variant is no number. TypeError: the dtype has no values. ValueError: the values do not fit the shape.
+    """
+    if proto.dtype != dtypes.variant.as_datatype_enum:
+        return tensor_proto.parse(proto)
+    sizes = tensor_proto.shape_of(proto)
+    if 8 * math.prod(sizes) > memory.total():
+        raise ValueError(f"a tensor of variants with shape {list(sizes)} does not fit into memory")
+    found = np.empty(math.prod(sizes), object)
+    values = [_number(v) for v in proto.variant_val]
+    if len(values) > found.size:
+        raise ValueError(f"The tensor has {found.size} elements, but {len(values)} values were given.")
+    found[:] = values + [_EMPTY] * (found.size - len(values))
+    return found.reshape(sizes)
+
+
+def _number(message: Any) -> NumberVariant:
+    kind = _NUMBERS.get(message.type_name)
+    if kind is None:
+        raise NotImplementedError(f"tfcompat has no constant that is a variant of type {message.type_name!r}")
+    if len(message.metadata) != np.dtype(kind).itemsize:
+        raise ValueError(f"{len(message.metadata)} bytes are no variant of type {message.type_name!r}")
+    return NumberVariant(message.type_name, message.metadata)
+
+
+def message_of(array: np.ndarray) -> Any:
+    """The TensorProto of an array, whose elements may be variants."""
+    flat = array.reshape(-1)
+    if not (array.dtype == object and flat.size and isinstance(flat[0], EncodedVariant)):
+        return tensor_proto.make_tensor_proto(array)
+    proto = messages.TensorProto(dtype=dtypes.variant.as_datatype_enum)
+    proto.tensor_shape.SetInParent()
+    for size in array.shape:
+        proto.tensor_shape.dim.add(size=size)
+    for value in flat[flat != _EMPTY]:
+        proto.variant_val.add(type_name=value.type_name, metadata=value.metadata)
+    return proto

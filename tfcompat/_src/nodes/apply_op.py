@@ -1,0 +1,434 @@
+"""Adding an op to the graph from Python values: conversion of inputs, inference and checks of attributes, naming."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from tfcompat._src.base import dtypes, errors
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.graph import attr_values, variant
+from tfcompat._src.graph.op_spec import OpSpec
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import get_default_graph, graph_from_inputs
+from tfcompat._src.graph.signature import REQUIRED, Arg, Attr
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import to_tensor
+from tfcompat._src.proto import messages
+
+_NOWHERE = contextlib.nullcontext()
+
+
+def apply_op(spec: OpSpec, inputs: list[Any], attrs: dict[str, Any], name: str | None, skip_frames: int = 3) -> Any:
+    """Adds a node and returns its output: a Tensor, a list, a named tuple of them, or the Operation where it has none.
+
+    Args:
+      spec: the op type.
+      inputs: one Python value per input of the signature.
+      attrs: the attributes given; the rest is inferred from the inputs or has defaults.
+      name: the node's name; by default the op type.
+
+    Raises:
+      TypeError, ValueError: an input or attribute does not fit the signature.
+    """
+    graph = get_default_graph()
+    if graph.executes:
+        keras_graph = _keras_graph(inputs)
+        if keras_graph is None:
+            return _apply_eagerly(graph, spec, inputs, attrs, name)
+        with keras_graph.as_default():
+            return apply_op(spec, inputs, attrs, name, skip_frames + 1)
+    other = _foreign_graph(inputs, graph)
+    if other is not None:
+        with other.as_default():
+            return apply_op(spec, inputs, attrs, name, skip_frames + 1)
+    name = name.decode() if isinstance(name, bytes) else name or spec.name
+    scope = name[:-1] if name.endswith("/") else _unique_scope(graph, name)
+    inside = {k: _convert_attr(spec, spec.signature.attrs[k], v) for k, v in attrs.items() if k in spec.signature.attrs}
+    outer_scope, graph._name_stack = graph._name_stack, scope
+    try:
+        tensors_in = _convert_inputs(spec, inputs, inside)
+        _complete_attrs(spec, inside)
+        with _beside_refs(graph, spec, tensors_in):
+            op = graph.make_op(spec, scope, tensors_in, inside, skip_frames=skip_frames)
+    finally:
+        graph._name_stack = outer_scope
+    return results(op)
+
+
+def _apply_eagerly(graph: Any, spec: OpSpec, inputs: list[Any], attrs: dict[str, Any], name: str | None) -> Any:
+    """Runs an operation; its outputs, None where it has none.
+
+    Raises:
+      RuntimeError: it takes or gives references, which are of graphs only. errors.OpError: it fails.
+    """
+    ref = next((a.name for a in (*spec.signature.inputs, *spec.signature.outputs) if a.is_ref), None)
+    if ref is not None:
+        raise RuntimeError(f"{spec.name} op does not support eager execution. Arg {ref!r} is a ref.")
+    inside = {k: _convert_attr(spec, spec.signature.attrs[k], v) for k, v in attrs.items() if k in spec.signature.attrs}
+    tensors_in = _convert_inputs(spec, inputs, inside)
+    _complete_attrs(spec, inside)
+    try:
+        op = graph.make_op(spec, name or spec.name, tensors_in, inside)
+    except errors.OpError as e:
+        if spec.node_class is None:
+            e.at_call(spec.name, name)
+        raise
+    found = results(op)
+    return None if found is op else found
+
+
+def _keras_graph(inputs: list[Any]) -> Any:
+    """The graph in which Keras keeps models where operations run at once, if an input is of it: nodes are added to it."""
+    for value in inputs:
+        for element in value if isinstance(value, (list, tuple)) else (value,):
+            if isinstance(element, Tensor) and getattr(element.graph, "name", None) == "keras_graph":
+                return element.graph
+    return None
+
+
+@contextlib.contextmanager
+def _colocated(graph: Any, tensors: list[Tensor]) -> Iterator[None]:
+    with contextlib.ExitStack() as exits:
+        for tensor in tensors:
+            exits.enter_context(graph.colocate_with(tensor.op))
+        yield
+
+
+def _beside_refs(graph: Any, spec: OpSpec, tensors: list[Tensor]) -> contextlib.AbstractContextManager[None]:
+    """Places a node with the variables that it takes by reference."""
+    refs = [t for t, arg in zip(tensors, spec.signature.inputs) if arg.is_ref]
+    return _colocated(graph, refs) if refs else _NOWHERE
+
+
+def _unique_scope(graph: Any, name: str) -> str:
+    with graph.name_scope(name) as scope:
+        return scope[:-1]
+
+
+def _foreign_graph(inputs: list[Any], default: Any) -> Any:
+    """The graph of the inputs where it is not the default one; ValueError where they are of several."""
+    if default.building_function:
+        return None
+    for value in inputs:
+        for element in value if isinstance(value, (list, tuple)) else (value,):
+            graph = getattr(element, "graph", None)
+            if graph is not None and graph is not default:
+                if getattr(graph, "executes", False):
+                    raise RuntimeError("Attempting to capture an EagerTensor without building a function.")
+                flat = [e for v in inputs for e in (v if isinstance(v, (list, tuple)) else (v,))]
+                found = graph_from_inputs(flat)
+                return None if found is default else found
+    return None
+
+
+# ---- inputs ----
+
+
+def _convert_inputs(spec: OpSpec, values: list[Any], attrs: dict[str, Any]) -> list[Tensor]:
+    """Converts input values, filling in the attributes that they determine."""
+    found: list[Tensor] = []
+    first_use: dict[str, str] = {}
+    for arg, value in zip(spec.signature.inputs, values):
+        if arg.type_list_attr and not arg.number_attr:
+            found.extend(_convert_tuple(spec, arg, value, attrs))
+        elif arg.number_attr:
+            found.extend(_convert_list(spec, arg, value, attrs, first_use))
+        else:
+            found.append(_convert_single(spec, arg, value, attrs, first_use))
+    return found
+
+
+def _convert_single(spec: OpSpec, arg: Arg, value: Any, attrs: dict[str, Any], first_use: dict[str, str]) -> Tensor:
+    wanted = arg.dtype if arg.dtype is not None else attrs.get(arg.type_attr)
+    preferred = None
+    if wanted is None and arg.type_attr:
+        default = spec.signature.attrs[arg.type_attr].default
+        preferred = default if default is not REQUIRED else None
+    if isinstance(value, Tensor):
+        tensor = value
+    else:
+        tensor = _convert_value(spec, arg, value, wanted, preferred)
+    dtype = tensor.dtype.base_dtype
+    if wanted is not None and dtype is not wanted:
+        raise TypeError(_mismatch(spec, arg, dtype, wanted, first_use))
+    if wanted is None and arg.type_attr:
+        _check_allowed_dtype(spec, arg, spec.signature.attrs[arg.type_attr], dtype)
+        attrs[arg.type_attr] = dtype
+        first_use[arg.type_attr] = arg.name
+    if arg.is_ref and not tensor.dtype._is_ref_dtype:
+        raise TypeError(
+            f"'{spec.name}' Op requires that input '{arg.name}' be a mutable tensor (e.g.: a tf.Variable)"
+        )
+    return tensor
+
+
+def _convert_value(spec: OpSpec, arg: Arg, value: Any, wanted: Any, preferred: Any) -> Tensor:
+    try:
+        return to_tensor(value, wanted, arg.name, arg.is_ref, preferred)
+    except TypeError as e:
+        if wanted is None:
+            raise
+        raise TypeError(
+            f"Expected {wanted.name} passed to parameter '{arg.name}' of op '{spec.name}', got {value!r} of type "
+            f"'{type(value).__name__}' instead. Error: {e}"
+        ) from None
+    except ValueError:
+        if wanted is None:
+            raise ValueError(f"Tried to convert '{arg.name}' to a tensor and failed. Error: {_reason(value)}") from None
+        found = to_tensor(value, None, arg.name, arg.is_ref).dtype.base_dtype if hasattr(value, "dtype") else None
+        if found is None or found is wanted:
+            raise
+        raise TypeError(_mismatch(spec, arg, found, wanted, {})) from None
+
+
+def _reason(value: Any) -> str:
+    try:
+        to_tensor(value)
+    except ValueError as e:
+        return str(e)
+    return f"{value!r} has no tensor form"
+
+
+def _mismatch(spec: OpSpec, arg: Arg, dtype: Any, wanted: Any, first_use: dict[str, str]) -> str:
+    head = f"Input '{arg.name}' of '{spec.name}' Op has type {dtype.name} that does not match"
+    if arg.type_attr in first_use:
+        return f"{head} type {wanted.name} of argument '{first_use[arg.type_attr]}'."
+    return f"{head} expected type of {wanted.name}."
+
+
+def _convert_list(spec: OpSpec, arg: Arg, values: Any, attrs: dict[str, Any], first_use: dict[str, str]) -> list[Tensor]:
+    """A `N*T` input: all elements of one dtype; the first tensor among them says which."""
+    if not isinstance(values, (list, tuple)):
+        raise TypeError(
+            f"Expected list for '{arg.name}' argument to '{spec.name}' Op, not {values}."
+        )
+    wanted = arg.dtype if arg.dtype is not None else attrs.get(arg.type_attr)
+    if wanted is None:
+        wanted = next((v.dtype.base_dtype for v in values if isinstance(v, Tensor)), None)
+    try:
+        found = [
+            to_tensor(value, None if isinstance(value, Tensor) else wanted, f"{arg.name}_{i}", arg.is_ref)
+            for i, value in enumerate(values)
+        ]
+        kinds = {t.dtype.base_dtype for t in found}
+    except (TypeError, ValueError) as error:
+        raise TypeError(_list_mismatch(spec, arg, values, attrs)) from error
+    if len(kinds | ({wanted} if wanted is not None else set())) > 1:
+        raise TypeError(_list_mismatch(spec, arg, found, attrs))
+    if wanted is None and found:
+        wanted = found[0].dtype.base_dtype
+    _set_length(spec, arg, len(found), attrs)
+    if arg.type_attr and arg.type_attr not in attrs and wanted is not None:
+        _check_allowed_dtype(spec, arg, spec.signature.attrs[arg.type_attr], wanted)
+        attrs[arg.type_attr] = wanted
+        first_use[arg.type_attr] = arg.name
+    return found
+
+
+def _list_mismatch(spec: OpSpec, arg: Arg, values: Sequence, attrs: dict[str, Any]) -> str:
+    """What is wrong with a list whose elements do not become tensors of the dtype that they should have."""
+    names = []
+    for value in values:
+        try:
+            names.append(to_tensor(value, None, None, arg.is_ref).dtype.base_dtype.name)
+        except (TypeError, ValueError):
+            names.append("<NOT CONVERTIBLE TO TENSOR>")
+    text = f"Tensors in list passed to '{arg.name}' of '{spec.name}' Op have types [{', '.join(names)}] that "
+    if arg.dtype is not None:
+        return f"{text}do not match expected type {arg.dtype.name}."
+    if attrs.get(arg.type_attr) is not None:
+        return f"{text}do not match type {attrs[arg.type_attr].name} inferred from earlier arguments."
+    return f"{text}don't all match."
+
+
+def _set_length(spec: OpSpec, arg: Arg, length: int, attrs: dict[str, Any]) -> None:
+    minimum = spec.signature.attrs[arg.number_attr].minimum
+    if minimum is not None and length < minimum:
+        raise ValueError(
+            f"List argument '{arg.name}' to '{spec.name}' Op with length {length} shorter than minimum length {minimum}."
+        )
+    if attrs.setdefault(arg.number_attr, length) != length:
+        raise ValueError(
+            f"List argument '{arg.name}' to '{spec.name}' Op with length {length} must match length "
+            f"{attrs[arg.number_attr]} of the other lists."
+        )
+
+
+def _convert_tuple(spec: OpSpec, arg: Arg, values: Any, attrs: dict[str, Any]) -> list[Tensor]:
+    """A `list(type)` input: each element has a dtype of its own."""
+    if not isinstance(values, (list, tuple)):
+        raise TypeError(f"Expected list for '{arg.name}' argument to '{spec.name}' Op, not {values}.")
+    kinds = attrs.get(arg.type_list_attr) or [None] * len(values)
+    found = [to_tensor(v, k, f"{arg.name}_{i}", arg.is_ref) for i, (v, k) in enumerate(zip(values, kinds))]
+    attr = spec.signature.attrs[arg.type_list_attr]
+    attrs[arg.type_list_attr] = [t.dtype.base_dtype for t in found]
+    for dtype in attrs[arg.type_list_attr]:
+        _check_allowed_dtype(spec, arg, attr, dtype)
+    if attr.minimum is not None and len(found) < attr.minimum:
+        raise ValueError(
+            f"Attr '{arg.type_list_attr}' of '{spec.name}' Op passed list of length {len(found)} less than minimum {attr.minimum}."
+        )
+    return found
+
+
+def _check_allowed_dtype(spec: OpSpec, arg: Arg, attr: Attr, dtype: dtypes.DType) -> None:
+    if attr.allowed is not None and dtype not in attr.allowed:
+        names = ", ".join(d.name for d in attr.allowed)
+        raise TypeError(f"Value passed to parameter '{arg.name}' has DataType {dtype.name} not in list of allowed values: {names}")
+
+
+# ---- attributes ----
+
+
+def _bad(kind: str, attr: Attr, value: Any) -> TypeError:
+    return TypeError(f"Expected {kind} for argument '{attr.name}' not {value!r}.")
+
+
+def _as_int(attr: Attr, value: Any) -> int:
+    if hasattr(value, "value") and not isinstance(value, np.generic):
+        value = value.value
+    try:
+        if isinstance(value, (str, bytes)):
+            raise TypeError
+        return int(value)
+    except (TypeError, ValueError):
+        raise _bad("int", attr, value) from None
+
+
+def _as_float(attr: Attr, value: Any) -> float:
+    try:
+        if isinstance(value, (str, bytes)):
+            raise TypeError
+        return float(value)
+    except TypeError:
+        raise _bad("float", attr, value) from None
+
+
+def _as_bool(attr: Attr, value: Any) -> bool:
+    if not isinstance(value, (bool, np.bool_)):
+        raise _bad("bool", attr, value)
+    return bool(value)
+
+
+def _as_string(attr: Attr, value: Any) -> bytes:
+    if not isinstance(value, (str, bytes)):
+        raise _bad("string", attr, value)
+    return value.encode() if isinstance(value, str) else value
+
+
+def _as_type(attr: Attr, value: Any) -> dtypes.DType:
+    try:
+        return dtypes.as_dtype(value).base_dtype
+    except TypeError:
+        raise TypeError(f"Expected DataType for argument '{attr.name}' not {value!r}.") from None
+
+
+def _as_shape(attr: Attr, value: Any) -> TensorShape:
+    try:
+        found = value if isinstance(value, TensorShape) else TensorShape(value)
+    except (TypeError, ValueError) as e:
+        kind = TypeError if isinstance(e, TypeError) else ValueError
+        raise kind(f"Error converting {attr.name} to a TensorShape: {e}.") from None
+    for size in found.sizes or ():
+        if size is not None and size >= 2**63:
+            raise ValueError(f"Error converting {attr.name} to a TensorShape: Value out of range: {size}")
+    return found
+
+
+def _as_array(attr: Attr, value: Any) -> np.ndarray:
+    if isinstance(value, messages.TensorProto):
+        return variant.array_of(value)
+    if not isinstance(value, np.ndarray):
+        raise TypeError(f"Don't know how to convert {value!r} to a TensorProto for argument '{attr.name}'")
+    return value
+
+
+def _as_function(attr: Attr, value: Any) -> attr_values.FunctionRef:
+    if isinstance(value, attr_values.FunctionRef):
+        return value
+    if hasattr(value, "add_to_graph"):
+        value.add_to_graph(get_default_graph())
+    name = getattr(value, "name", value)
+    if not isinstance(name, str):
+        raise TypeError(f"Don't know how to convert {value!r} to a func for argument {attr.name}")
+    return attr_values.FunctionRef(name)
+
+
+_CONVERTERS: dict[str, Callable[[Attr, Any], Any]] = {
+    "int": _as_int, "float": _as_float, "bool": _as_bool, "string": _as_string, "type": _as_type, "shape": _as_shape,
+    "tensor": _as_array, "func": _as_function,
+}  # fmt: skip
+
+
+def _convert_attr(spec: OpSpec, attr: Attr, value: Any) -> Any:
+    """Checks an attribute and makes an inside value of it; None means the default."""
+    if value is None and attr.default is not REQUIRED:
+        return attr_values.default_value(attr)
+    convert = _CONVERTERS[attr.element_kind]
+    if not attr.is_list:
+        found = convert(attr, value)
+        _check_value(spec, attr, found)
+        return found
+    if not isinstance(value, (list, tuple)):
+        raise TypeError(f"Expected list for attr {attr.name}, obtained {type(value).__name__} instead.")
+    found = [convert(attr, v) for v in value]
+    if attr.minimum is not None and len(found) < attr.minimum:
+        raise ValueError(
+            f"Attr '{attr.name}' of '{spec.name}' Op passed list of length {len(found)} less than minimum {attr.minimum}."
+        )
+    for v in found:
+        _check_value(spec, attr, v)
+    return found
+
+
+def _check_value(spec: OpSpec, attr: Attr, value: Any) -> None:
+    if attr.allowed is not None and value not in attr.allowed:
+        if attr.element_kind == "string":
+            listed = '", "'.join(v.decode() for v in attr.allowed)
+            raise ValueError(f"Attr '{attr.name}' of '{spec.name}' Op passed string '{value.decode()}' not in: \"{listed}\".")
+        names = ", ".join(d.name for d in attr.allowed)
+        raise TypeError(f"Value passed to parameter '{attr.name}' has DataType {value.name} not in list of allowed values: {names}")
+    if attr.minimum is not None and attr.kind == "int" and value < attr.minimum:
+        raise ValueError(f"Attr '{attr.name}' of '{spec.name}' Op passed {value} less than minimum {attr.minimum}.")
+    if attr.kind == "int" and value >= 2**31 and any(a.number_attr == attr.name for a in spec.signature.outputs):
+        raise ValueError(f"Attr {attr.name} has value {value} out of range for an int32")
+
+
+def _complete_attrs(spec: OpSpec, attrs: dict[str, Any]) -> None:
+    """Fills in defaults; TypeError where a required attribute is missing."""
+    for name, attr in spec.signature.attrs.items():
+        if name not in attrs:
+            if attr.default is REQUIRED:
+                raise TypeError(f"Must specify attr '{name}' of op '{spec.name}': its inputs do not determine it.")
+            attrs[name] = attr_values.default_value(attr)
+
+
+# ---- results ----
+
+
+def results(op: Operation) -> Any:
+    """The outputs of a node grouped by its signature; itself where it has none, as a stateful one with an empty list of them."""
+    args = op.spec.signature.outputs
+    if not args:
+        return op
+    if len(args) == 1 and not args[0].is_list:
+        return op.outputs[0]
+    values, start = [], 0
+    for arg in args:
+        count = op.arg_length(arg)
+        values.append(op.outputs[start : start + count] if arg.is_list else op.outputs[start])
+        start += count
+    if len(args) == 1:
+        return values[0] if values[0] or not getattr(op, "call_spec", op.spec).effects.is_stateful else op
+    return _result_type(op.spec)(*values)
+
+
+@functools.cache
+def _result_type(spec: OpSpec) -> type:
+    return collections.namedtuple(spec.name, [a.name for a in spec.signature.outputs], rename=True)

@@ -1,0 +1,25 @@
+"""Adding an op by the name of its type, as generated TensorFlow code does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfcompat._src.graph import op_spec
+from tfcompat._src.nodes import raw
+
+
+class OpDefLibrary:
+    """All registered op types."""
+
+    def apply_op(self, op_type_name: str, name: str | None = None, **keywords: Any) -> Any:
+        """Adds a node of type `op_type_name`; inputs and attributes by keyword.
+
+        Returns:
+          what the op gives: a Tensor, a list or named tuple of them, or the Operation where it has no outputs.
+
+        Raises:
+          RuntimeError: there is no such type. TypeError, ValueError: inputs or attributes do not fit it.
+        """
+        if op_spec.find(op_type_name) is None:
+            raise RuntimeError(f"Unrecognized Op name {op_type_name}")
+        return raw.function(op_type_name)(name=name, **keywords)
