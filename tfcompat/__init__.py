@@ -8,6 +8,7 @@ _collecting = _gc.isenabled()
 _gc.disable()  # importing makes many objects and hardly any garbage
 
 from tfcompat._src.ops import all as _all_ops
+from tfcompat._src import late as _late
 
 from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.base.device import DeviceSpecV1 as DeviceSpec

@@ -16,17 +16,13 @@ from tfcompat._src.graph import op_spec, signature
 ROOT = pathlib.Path(namespaces.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
 MAX_LINES = 650
-LAYERS = [
-    {"proto"},
-    {"framework", "platform", "io", "checkpoint"},
-    {"ops"},
-    {"variables", "gradients", "function", "autograph"},
-    {"runtime", "losses", "layers", "eager", "keras", "feature_column", "rnn", "train", "metrics", "summary", "profiler", "data", "lookup", "distributions", "linalg", "saved_model", "distribute", "cluster"},
-    {"contrib", "estimator", "interop"},
-    {"testing", "shim", "cli"},
-]
-RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
-BELOW = {"platform": {"framework.errors", "framework.export"}}
+LAYERS = """
+    proto base platform io graph checkpoint nodes profiler ops runtime losses variables gradients cluster autograph function eager
+    summary train metrics distributions linalg lookup interop saved_model data distribute keras layers rnn feature_column
+    estimator contrib testing shim cli
+""".split()
+"""Every folder, lowest first: a folder imports from those before it, never from one after it."""
+RANK = {name: rank for rank, name in enumerate(LAYERS)}
 
 
 def layer(path):
@@ -34,13 +30,20 @@ def layer(path):
 
 
 def imports(tree):
+    """The modules of the implementation that a module imports, also by a string, with their lines."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tfcompat._src."):
-            yield node, node.module.removeprefix("tfcompat._src.")
+        if isinstance(node, ast.ImportFrom) and node.module == "tfcompat._src":
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tfcompat._src."):
+            yield node.lineno, node.module.removeprefix("tfcompat._src.")
         elif isinstance(node, ast.Import):
-            for alias in node.names:
-                if alias.name.startswith("tfcompat._src."):
-                    yield node, alias.name.removeprefix("tfcompat._src.")
+            yield from ((node.lineno, a.name.removeprefix("tfcompat._src.")) for a in node.names if a.name.startswith("tfcompat._src."))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and re.match(r"tfcompat\._src\.\w", node.value):
+            yield node.lineno, node.value.removeprefix("tfcompat._src.")
+
+
+def test_every_folder_has_its_place():
+    assert {p.name for p in ROOT.iterdir() if p.is_dir() and any(p.rglob("*.py"))} == set(LAYERS)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
@@ -52,9 +55,13 @@ def test_imports_go_one_way_and_stand_at_the_top(path):
             assert not hidden, f"line {hidden[0].lineno}: an import inside a function"
     if layer(path) not in RANK:
         return
-    for node, module in imports(tree):
-        target = module.split(".")[0]
-        assert RANK[target] <= RANK[layer(path)], f"line {node.lineno}: {layer(path)} imports {module}"
+    for line, module in imports(tree):
+        assert RANK[module.split(".")[0]] <= RANK[layer(path)], f"line {line}: {layer(path)} imports {module}"
+
+
+def test_imports_are_seen_however_they_are_written():
+    text = 'from tfcompat._src import data\nfrom tfcompat._src.keras.layers import a\nimport tfcompat._src.train.saver\nload("tfcompat._src.cluster.x")'
+    assert [module for _, module in imports(ast.parse(text))] == ["data", "keras.layers", "train.saver", "cluster.x"]
 
 
 def private_names_of_jax(tree):

@@ -143,12 +143,12 @@ def _file(space: str) -> pathlib.Path:
 
 def _text(space: str, names: dict[str, tuple[str, str]], lazy: dict[str, str], spaces: list[str]) -> str:
     children = [s for s in spaces if s and s.rpartition(".")[0] == space]
-    eager = [c for c in children if c.removeprefix("compat.v2.") not in HEAVY and c not in ("raw_ops", "compat.v1", *LAZY_REPEATS)]
+    eager = [c for c in children if not _is_late(c)]
     lazy = {**lazy, **{c.rpartition(".")[2]: f"tfcompat.{c}" for c in children if c not in eager}}
     parent = f"tfcompat.{space}" if space else "tfcompat"
     lines = [HEADER.format(title=f"tf.{space}." if space else "TensorFlow 1.15's API on JAX."), "import importlib as _importlib\n"]
     if not space:
-        lines += [COLLECTOR_OFF, "from tfcompat._src.ops import all as _all_ops\n"]
+        lines += [COLLECTOR_OFF, "from tfcompat._src.ops import all as _all_ops", "from tfcompat._src import late as _late\n"]
     lines.append("from tfcompat._src.base.lacking import lacking as _lacking")
     by_module = sorted(names.items(), key=lambda item: (item[1][0], item[0]))
     lines += [f"from {module} import {local} as {name}" for name, (module, local) in by_module]
@@ -159,6 +159,11 @@ def _text(space: str, names: dict[str, tuple[str, str]], lazy: dict[str, str], s
     if not space:
         lines.append(COLLECTOR_ON)
     return "\n".join(lines) + "\n" + LAZY_NAMES
+
+
+def _is_late(space: str) -> bool:
+    """Whether a namespace is loaded when it is first asked for."""
+    return space.removeprefix("compat.v2.") in HEAVY or space.startswith("contrib.") or space in ("raw_ops", "compat.v1", *LAZY_REPEATS)
 
 
 def _all_ops() -> str:

@@ -3,86 +3,86 @@
 import importlib as _importlib
 
 from tfcompat._src.base.lacking import lacking as _lacking
-from tfcompat.contrib import autograph as autograph
-from tfcompat.contrib import batching as batching
-from tfcompat.contrib import bayesflow as bayesflow
-from tfcompat.contrib import bigtable as bigtable
-from tfcompat.contrib import checkpoint as checkpoint
-from tfcompat.contrib import cloud as cloud
-from tfcompat.contrib import cluster_resolver as cluster_resolver
-from tfcompat.contrib import compiler as compiler
-from tfcompat.contrib import constrained_optimization as constrained_optimization
-from tfcompat.contrib import copy_graph as copy_graph
-from tfcompat.contrib import crf as crf
-from tfcompat.contrib import cudnn_rnn as cudnn_rnn
-from tfcompat.contrib import data as data
-from tfcompat.contrib import deprecated as deprecated
-from tfcompat.contrib import distribute as distribute
-from tfcompat.contrib import eager as eager
-from tfcompat.contrib import estimator as estimator
-from tfcompat.contrib import factorization as factorization
-from tfcompat.contrib import feature_column as feature_column
-from tfcompat.contrib import ffmpeg as ffmpeg
-from tfcompat.contrib import framework as framework
-from tfcompat.contrib import fused_conv as fused_conv
-from tfcompat.contrib import graph_editor as graph_editor
-from tfcompat.contrib import grid_rnn as grid_rnn
-from tfcompat.contrib import ignite as ignite
-from tfcompat.contrib import image as image
-from tfcompat.contrib import input_pipeline as input_pipeline
-from tfcompat.contrib import integrate as integrate
-from tfcompat.contrib import kafka as kafka
-from tfcompat.contrib import keras as keras
-from tfcompat.contrib import kernel_methods as kernel_methods
-from tfcompat.contrib import kinesis as kinesis
-from tfcompat.contrib import labeled_tensor as labeled_tensor
-from tfcompat.contrib import layers as layers
-from tfcompat.contrib import learn as learn
-from tfcompat.contrib import legacy_seq2seq as legacy_seq2seq
-from tfcompat.contrib import linear_optimizer as linear_optimizer
-from tfcompat.contrib import lookup as lookup
-from tfcompat.contrib import losses as losses
-from tfcompat.contrib import memory_stats as memory_stats
-from tfcompat.contrib import metrics as metrics
-from tfcompat.contrib import mixed_precision as mixed_precision
-from tfcompat.contrib import model_pruning as model_pruning
-from tfcompat.contrib import nearest_neighbor as nearest_neighbor
-from tfcompat.contrib import nn as nn
-from tfcompat.contrib import opt as opt
-from tfcompat.contrib import optimizer_v2 as optimizer_v2
-from tfcompat.contrib import periodic_resample as periodic_resample
-from tfcompat.contrib import predictor as predictor
-from tfcompat.contrib import proto as proto
-from tfcompat.contrib import quantize as quantize
-from tfcompat.contrib import receptive_field as receptive_field
-from tfcompat.contrib import recurrent as recurrent
-from tfcompat.contrib import reduce_slice_ops as reduce_slice_ops
-from tfcompat.contrib import remote_fused_graph as remote_fused_graph
-from tfcompat.contrib import resampler as resampler
-from tfcompat.contrib import rnn as rnn
-from tfcompat.contrib import rpc as rpc
-from tfcompat.contrib import saved_model as saved_model
-from tfcompat.contrib import seq2seq as seq2seq
-from tfcompat.contrib import session_bundle as session_bundle
-from tfcompat.contrib import signal as signal
-from tfcompat.contrib import slim as slim
-from tfcompat.contrib import solvers as solvers
-from tfcompat.contrib import sparsemax as sparsemax
-from tfcompat.contrib import staging as staging
-from tfcompat.contrib import stateless as stateless
-from tfcompat.contrib import summary as summary
-from tfcompat.contrib import tensor_forest as tensor_forest
-from tfcompat.contrib import tensorboard as tensorboard
-from tfcompat.contrib import tensorrt as tensorrt
-from tfcompat.contrib import testing as testing
-from tfcompat.contrib import text as text
-from tfcompat.contrib import tfprof as tfprof
-from tfcompat.contrib import tpu as tpu
-from tfcompat.contrib import training as training
-from tfcompat.contrib import util as util
 
 _LAZY = {
+    "autograph": "tfcompat.contrib.autograph",
+    "batching": "tfcompat.contrib.batching",
+    "bayesflow": "tfcompat.contrib.bayesflow",
+    "bigtable": "tfcompat.contrib.bigtable",
+    "checkpoint": "tfcompat.contrib.checkpoint",
+    "cloud": "tfcompat.contrib.cloud",
+    "cluster_resolver": "tfcompat.contrib.cluster_resolver",
+    "compiler": "tfcompat.contrib.compiler",
+    "constrained_optimization": "tfcompat.contrib.constrained_optimization",
+    "copy_graph": "tfcompat.contrib.copy_graph",
+    "crf": "tfcompat.contrib.crf",
+    "cudnn_rnn": "tfcompat.contrib.cudnn_rnn",
+    "data": "tfcompat.contrib.data",
+    "deprecated": "tfcompat.contrib.deprecated",
+    "distribute": "tfcompat.contrib.distribute",
     "distributions": "tfcompat.contrib.distributions",
+    "eager": "tfcompat.contrib.eager",
+    "estimator": "tfcompat.contrib.estimator",
+    "factorization": "tfcompat.contrib.factorization",
+    "feature_column": "tfcompat.contrib.feature_column",
+    "ffmpeg": "tfcompat.contrib.ffmpeg",
+    "framework": "tfcompat.contrib.framework",
+    "fused_conv": "tfcompat.contrib.fused_conv",
+    "graph_editor": "tfcompat.contrib.graph_editor",
+    "grid_rnn": "tfcompat.contrib.grid_rnn",
+    "ignite": "tfcompat.contrib.ignite",
+    "image": "tfcompat.contrib.image",
+    "input_pipeline": "tfcompat.contrib.input_pipeline",
+    "integrate": "tfcompat.contrib.integrate",
+    "kafka": "tfcompat.contrib.kafka",
+    "keras": "tfcompat.contrib.keras",
+    "kernel_methods": "tfcompat.contrib.kernel_methods",
+    "kinesis": "tfcompat.contrib.kinesis",
+    "labeled_tensor": "tfcompat.contrib.labeled_tensor",
+    "layers": "tfcompat.contrib.layers",
+    "learn": "tfcompat.contrib.learn",
+    "legacy_seq2seq": "tfcompat.contrib.legacy_seq2seq",
+    "linear_optimizer": "tfcompat.contrib.linear_optimizer",
+    "lookup": "tfcompat.contrib.lookup",
+    "losses": "tfcompat.contrib.losses",
+    "memory_stats": "tfcompat.contrib.memory_stats",
+    "metrics": "tfcompat.contrib.metrics",
+    "mixed_precision": "tfcompat.contrib.mixed_precision",
+    "model_pruning": "tfcompat.contrib.model_pruning",
+    "nearest_neighbor": "tfcompat.contrib.nearest_neighbor",
+    "nn": "tfcompat.contrib.nn",
+    "opt": "tfcompat.contrib.opt",
+    "optimizer_v2": "tfcompat.contrib.optimizer_v2",
+    "periodic_resample": "tfcompat.contrib.periodic_resample",
+    "predictor": "tfcompat.contrib.predictor",
+    "proto": "tfcompat.contrib.proto",
+    "quantize": "tfcompat.contrib.quantize",
+    "receptive_field": "tfcompat.contrib.receptive_field",
+    "recurrent": "tfcompat.contrib.recurrent",
+    "reduce_slice_ops": "tfcompat.contrib.reduce_slice_ops",
+    "remote_fused_graph": "tfcompat.contrib.remote_fused_graph",
+    "resampler": "tfcompat.contrib.resampler",
+    "rnn": "tfcompat.contrib.rnn",
+    "rpc": "tfcompat.contrib.rpc",
+    "saved_model": "tfcompat.contrib.saved_model",
+    "seq2seq": "tfcompat.contrib.seq2seq",
+    "session_bundle": "tfcompat.contrib.session_bundle",
+    "signal": "tfcompat.contrib.signal",
+    "slim": "tfcompat.contrib.slim",
+    "solvers": "tfcompat.contrib.solvers",
+    "sparsemax": "tfcompat.contrib.sparsemax",
+    "staging": "tfcompat.contrib.staging",
+    "stateless": "tfcompat.contrib.stateless",
+    "summary": "tfcompat.contrib.summary",
+    "tensor_forest": "tfcompat.contrib.tensor_forest",
+    "tensorboard": "tfcompat.contrib.tensorboard",
+    "tensorrt": "tfcompat.contrib.tensorrt",
+    "testing": "tfcompat.contrib.testing",
+    "text": "tfcompat.contrib.text",
+    "tfprof": "tfcompat.contrib.tfprof",
+    "tpu": "tfcompat.contrib.tpu",
+    "training": "tfcompat.contrib.training",
+    "util": "tfcompat.contrib.util",
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tfcompat._src.proto import messages
@@ -9,6 +10,8 @@ from tfcompat._src.proto import messages
 mixed_precision_graph_rewrite_is_enabled = False
 non_mixed_precision_session_created = False
 using_default_mixed_precision_policy = True
+scaled_keras_optimizer: Callable[[Any, Any], Any] | None = None
+"""Gives an optimizer of Keras with its loss scaled; None while no such optimizers are loaded."""
 
 _ON, _OFF = 1, 2
 

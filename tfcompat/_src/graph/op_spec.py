@@ -277,7 +277,7 @@ def later_form(name: str, text: str, *, shape: Callable, gradient: Gradient, **f
     return add
 
 
-LATE_FAMILIES = ["tfcompat._src.data.every_op"]
+LATE_FAMILIES: list[str] = []
 """Modules that are imported when an op type is asked for that nobody has registered."""
 
 

@@ -120,9 +120,13 @@ class ClusterState(VariableState):
         return [(self.held.place(key), {key: value}) for key, value in zip(keys, values)]
 
 
+PROTOCOL: list[str] = []
+"""The package that speaks to other processes."""
+
+
 def _of_clusters(module: str) -> Any:
-    """A module of `cluster/`, which is loaded with the first server or session of another process."""
-    return importlib.import_module(f"tfcompat._src.cluster.{module}")
+    """A module of the cluster protocol, which is loaded with the first server or session of another process."""
+    return importlib.import_module(f"{PROTOCOL[0]}.{module}")
 
 
 def find(target: str | bytes) -> LocalServer | None:

@@ -10,9 +10,6 @@ from typing import Any
 import jax
 import numpy as np
 
-import tfcompat._src.function.control_flow_v2  # noqa: F401  (or run them)
-import tfcompat._src.function.def_function  # noqa: F401  (nodes of graphs from files may call functions)
-import tfcompat._src.function.symbolic_gradient  # noqa: F401  (nodes of graphs from files may be gradients of functions)
 from tfcompat._src.base import errors, jax_compat, mixed_precision_state, run_limits
 from tfcompat._src.base.default_stack import SESSIONS
 from tfcompat._src.base.export import export

@@ -11,7 +11,7 @@ from typing import Any
 from absl.testing import parameterized
 
 from tfcompat import keras
-from tfcompat._src.shim.internal.context import eager_mode, graph_mode
+from tfcompat._src.eager.mode import eager_mode, graph_mode
 from tfcompat._src.testing import keras_testing_utils as testing_utils
 from tfcompat._src.testing.test_case import TestCase as BaseTestCase
 

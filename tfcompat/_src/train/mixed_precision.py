@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 from tfcompat._src.base import mixed_precision_state as state
@@ -11,8 +10,6 @@ from tfcompat._src.platform import logging
 from tfcompat._src.runtime.config import set_optimizer_experimental_options
 from tfcompat._src.train.loss_scale_optimizer import MixedPrecisionLossScaleOptimizer
 from tfcompat._src.train.optimizer import Optimizer
-
-_OF_KERAS = "tfcompat._src.keras.optimizers.loss_scale_optimizer"
 
 
 def _scaled(opt: Any, loss_scale: Any) -> Any:
@@ -24,8 +21,8 @@ def _scaled(opt: Any, loss_scale: Any) -> Any:
             )
     if isinstance(opt, Optimizer):
         return MixedPrecisionLossScaleOptimizer(opt, loss_scale)
-    if any(kind.__name__ == "OptimizerV2" for kind in type(opt).__mro__):
-        return importlib.import_module(_OF_KERAS).LossScaleOptimizer(opt, loss_scale)
+    if state.scaled_keras_optimizer is not None and any(kind.__name__ == "OptimizerV2" for kind in type(opt).__mro__):
+        return state.scaled_keras_optimizer(opt, loss_scale)
     raise ValueError(f'"opt" must be an instance of a tf.train.Optimizer or a tf.keras.optimizers.Optimizer, but got: {opt}')
 
 

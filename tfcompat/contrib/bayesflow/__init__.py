@@ -3,9 +3,9 @@
 import importlib as _importlib
 
 from tfcompat._src.base.lacking import lacking as _lacking
-from tfcompat.contrib.bayesflow import monte_carlo as monte_carlo
 
 _LAZY = {
+    "monte_carlo": "tfcompat.contrib.bayesflow.monte_carlo",
 }
 
 

@@ -3,10 +3,10 @@
 import importlib as _importlib
 
 from tfcompat._src.base.lacking import lacking as _lacking
-from tfcompat.contrib.compiler import jit as jit
-from tfcompat.contrib.compiler import xla as xla
 
 _LAZY = {
+    "jit": "tfcompat.contrib.compiler.jit",
+    "xla": "tfcompat.contrib.compiler.xla",
 }
 
 

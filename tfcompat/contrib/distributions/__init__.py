@@ -83,9 +83,9 @@ from tfcompat._src.distributions.student_t import StudentT as StudentT
 from tfcompat._src.distributions.student_t import StudentTWithAbsDfSoftplusScale as StudentTWithAbsDfSoftplusScale
 from tfcompat._src.distributions.transformed_distribution import TransformedDistribution as TransformedDistribution
 from tfcompat._src.distributions.uniform import Uniform as Uniform
-from tfcompat.contrib.distributions import bijectors as bijectors
 
 _LAZY = {
+    "bijectors": "tfcompat.contrib.distributions.bijectors",
 }
 
 

@@ -36,9 +36,9 @@ from tfcompat._src.train.checkpoint import CheckpointV1 as Checkpoint
 from tfcompat._src.train.trackable_data_structures import AutoTrackable as Checkpointable
 from tfcompat._src.variables.eager_store import EagerVariableStore as EagerVariableStore
 from tfcompat._src.variables.resource_variable import ResourceVariable as Variable
-from tfcompat.contrib.eager import metrics as metrics
 
 _LAZY = {
+    "metrics": "tfcompat.contrib.eager.metrics",
 }
 
 

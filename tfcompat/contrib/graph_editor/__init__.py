@@ -63,14 +63,14 @@ from tfcompat._src.graph.op_selector import get_consuming_ops as get_consuming_o
 from tfcompat._src.graph.op_selector import get_generating_ops as get_generating_ops
 from tfcompat._src.graph.op_selector import get_tensors as get_tensors
 from tfcompat._src.graph.op_selector import make_list_of_t as make_list_of_t
-from tfcompat.contrib.graph_editor import edit as edit
-from tfcompat.contrib.graph_editor import reroute as reroute
-from tfcompat.contrib.graph_editor import select as select
-from tfcompat.contrib.graph_editor import subgraph as subgraph
-from tfcompat.contrib.graph_editor import transform as transform
-from tfcompat.contrib.graph_editor import util as util
 
 _LAZY = {
+    "edit": "tfcompat.contrib.graph_editor.edit",
+    "reroute": "tfcompat.contrib.graph_editor.reroute",
+    "select": "tfcompat.contrib.graph_editor.select",
+    "subgraph": "tfcompat.contrib.graph_editor.subgraph",
+    "transform": "tfcompat.contrib.graph_editor.transform",
+    "util": "tfcompat.contrib.graph_editor.util",
 }
 
 

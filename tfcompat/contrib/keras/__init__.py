@@ -3,9 +3,9 @@
 import importlib as _importlib
 
 from tfcompat._src.base.lacking import lacking as _lacking
-from tfcompat.contrib.keras import optimizers as optimizers
 
 _LAZY = {
+    "optimizers": "tfcompat.contrib.keras.optimizers",
 }
 
 

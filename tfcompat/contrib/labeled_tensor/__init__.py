@@ -102,9 +102,9 @@ from tfcompat._src.contrib.labeled_tensor.ops import verify_tensor_all_finite as
 from tfcompat._src.contrib.labeled_tensor.ops import where as where
 from tfcompat._src.contrib.labeled_tensor.ops import zeros_like as zeros_like
 from tfcompat._src.contrib.labeled_tensor.sugar import ReshapeCoder as ReshapeCoder
-from tfcompat.contrib.labeled_tensor import nn as nn
 
 _LAZY = {
+    "nn": "tfcompat.contrib.labeled_tensor.nn",
 }
 
 

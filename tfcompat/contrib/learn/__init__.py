@@ -58,17 +58,17 @@ from tfcompat._src.contrib.learn.monitors import NanLossDuringTrainingError as N
 from tfcompat._src.contrib.learn.run_config import RunConfig as RunConfig
 from tfcompat._src.contrib.learn.run_config import TaskType as TaskType
 from tfcompat._src.contrib.learn.saved_model_export_utils import make_export_strategy as make_export_strategy
-from tfcompat.contrib.learn import datasets as datasets
-from tfcompat.contrib.learn import graph_actions as graph_actions
-from tfcompat.contrib.learn import io as io
-from tfcompat.contrib.learn import learn_runner as learn_runner
-from tfcompat.contrib.learn import models as models
-from tfcompat.contrib.learn import monitors as monitors
-from tfcompat.contrib.learn import ops as ops
-from tfcompat.contrib.learn import preprocessing as preprocessing
-from tfcompat.contrib.learn import utils as utils
 
 _LAZY = {
+    "datasets": "tfcompat.contrib.learn.datasets",
+    "graph_actions": "tfcompat.contrib.learn.graph_actions",
+    "io": "tfcompat.contrib.learn.io",
+    "learn_runner": "tfcompat.contrib.learn.learn_runner",
+    "models": "tfcompat.contrib.learn.models",
+    "monitors": "tfcompat.contrib.learn.monitors",
+    "ops": "tfcompat.contrib.learn.ops",
+    "preprocessing": "tfcompat.contrib.learn.preprocessing",
+    "utils": "tfcompat.contrib.learn.utils",
 }
 
 

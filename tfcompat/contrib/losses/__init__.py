@@ -17,9 +17,9 @@ from tfcompat._src.contrib.losses.losses import mean_squared_error as mean_squar
 from tfcompat._src.contrib.losses.losses import sigmoid_cross_entropy as sigmoid_cross_entropy
 from tfcompat._src.contrib.losses.losses import softmax_cross_entropy as softmax_cross_entropy
 from tfcompat._src.contrib.losses.losses import sparse_softmax_cross_entropy as sparse_softmax_cross_entropy
-from tfcompat.contrib.losses import metric_learning as metric_learning
 
 _LAZY = {
+    "metric_learning": "tfcompat.contrib.losses.metric_learning",
 }
 
 

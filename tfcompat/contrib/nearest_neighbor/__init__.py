@@ -3,9 +3,9 @@
 import importlib as _importlib
 
 from tfcompat._src.base.lacking import lacking as _lacking
-from tfcompat.contrib.nearest_neighbor import loader as loader
 
 _LAZY = {
+    "loader": "tfcompat.contrib.nearest_neighbor.loader",
 }
 
 

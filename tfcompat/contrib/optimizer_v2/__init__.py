@@ -3,16 +3,16 @@
 import importlib as _importlib
 
 from tfcompat._src.base.lacking import lacking as _lacking
-from tfcompat.contrib.optimizer_v2 import adadelta as adadelta
-from tfcompat.contrib.optimizer_v2 import adagrad as adagrad
-from tfcompat.contrib.optimizer_v2 import adam as adam
-from tfcompat.contrib.optimizer_v2 import gradient_descent as gradient_descent
-from tfcompat.contrib.optimizer_v2 import momentum as momentum
-from tfcompat.contrib.optimizer_v2 import optimizer_v2 as optimizer_v2
-from tfcompat.contrib.optimizer_v2 import optimizer_v2_symbols as optimizer_v2_symbols
-from tfcompat.contrib.optimizer_v2 import rmsprop as rmsprop
 
 _LAZY = {
+    "adadelta": "tfcompat.contrib.optimizer_v2.adadelta",
+    "adagrad": "tfcompat.contrib.optimizer_v2.adagrad",
+    "adam": "tfcompat.contrib.optimizer_v2.adam",
+    "gradient_descent": "tfcompat.contrib.optimizer_v2.gradient_descent",
+    "momentum": "tfcompat.contrib.optimizer_v2.momentum",
+    "optimizer_v2": "tfcompat.contrib.optimizer_v2.optimizer_v2",
+    "optimizer_v2_symbols": "tfcompat.contrib.optimizer_v2.optimizer_v2_symbols",
+    "rmsprop": "tfcompat.contrib.optimizer_v2.rmsprop",
 }
 
 

@@ -3,9 +3,9 @@
 import importlib as _importlib
 
 from tfcompat._src.base.lacking import lacking as _lacking
-from tfcompat.contrib.receptive_field import receptive_field_api as receptive_field_api
 
 _LAZY = {
+    "receptive_field_api": "tfcompat.contrib.receptive_field.receptive_field_api",
 }
 
 

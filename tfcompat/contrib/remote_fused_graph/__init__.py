@@ -3,9 +3,9 @@
 import importlib as _importlib
 
 from tfcompat._src.base.lacking import lacking as _lacking
-from tfcompat.contrib.remote_fused_graph import pylib as pylib
 
 _LAZY = {
+    "pylib": "tfcompat.contrib.remote_fused_graph.pylib",
 }
 
 

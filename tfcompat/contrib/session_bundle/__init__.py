@@ -4,12 +4,12 @@ import importlib as _importlib
 
 from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.session_bundle.exporter import manifest_pb2 as manifest_pb2
-from tfcompat.contrib.session_bundle import constants as constants
-from tfcompat.contrib.session_bundle import exporter as exporter
-from tfcompat.contrib.session_bundle import gc as gc
-from tfcompat.contrib.session_bundle import session_bundle as session_bundle
 
 _LAZY = {
+    "constants": "tfcompat.contrib.session_bundle.constants",
+    "exporter": "tfcompat.contrib.session_bundle.exporter",
+    "gc": "tfcompat.contrib.session_bundle.gc",
+    "session_bundle": "tfcompat.contrib.session_bundle.session_bundle",
 }
 
 

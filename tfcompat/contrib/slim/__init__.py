@@ -142,24 +142,24 @@ from tfcompat._src.contrib.layers.target_column import get_default_binary_metric
 from tfcompat._src.contrib.layers.target_column import multi_class_target as multi_class_target
 from tfcompat._src.contrib.layers.target_column import regression_target as regression_target
 from tfcompat._src.feature_column.input_layer import InputLayer as InputLayer
-from tfcompat.contrib.slim import data_decoder as data_decoder
-from tfcompat.contrib.slim import data_provider as data_provider
-from tfcompat.contrib.slim import dataset as dataset
-from tfcompat.contrib.slim import dataset_data_provider as dataset_data_provider
-from tfcompat.contrib.slim import evaluation as evaluation
-from tfcompat.contrib.slim import learning as learning
-from tfcompat.contrib.slim import loader as loader
-from tfcompat.contrib.slim import losses as losses
-from tfcompat.contrib.slim import metrics as metrics
-from tfcompat.contrib.slim import model_analyzer as model_analyzer
-from tfcompat.contrib.slim import nets as nets
-from tfcompat.contrib.slim import parallel_reader as parallel_reader
-from tfcompat.contrib.slim import prefetch_queue as prefetch_queue
-from tfcompat.contrib.slim import queues as queues
-from tfcompat.contrib.slim import summaries as summaries
-from tfcompat.contrib.slim import tfexample_decoder as tfexample_decoder
 
 _LAZY = {
+    "data_decoder": "tfcompat.contrib.slim.data_decoder",
+    "data_provider": "tfcompat.contrib.slim.data_provider",
+    "dataset": "tfcompat.contrib.slim.dataset",
+    "dataset_data_provider": "tfcompat.contrib.slim.dataset_data_provider",
+    "evaluation": "tfcompat.contrib.slim.evaluation",
+    "learning": "tfcompat.contrib.slim.learning",
+    "loader": "tfcompat.contrib.slim.loader",
+    "losses": "tfcompat.contrib.slim.losses",
+    "metrics": "tfcompat.contrib.slim.metrics",
+    "model_analyzer": "tfcompat.contrib.slim.model_analyzer",
+    "nets": "tfcompat.contrib.slim.nets",
+    "parallel_reader": "tfcompat.contrib.slim.parallel_reader",
+    "prefetch_queue": "tfcompat.contrib.slim.prefetch_queue",
+    "queues": "tfcompat.contrib.slim.queues",
+    "summaries": "tfcompat.contrib.slim.summaries",
+    "tfexample_decoder": "tfcompat.contrib.slim.tfexample_decoder",
 }
 
 

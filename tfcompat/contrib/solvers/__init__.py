@@ -3,12 +3,12 @@
 import importlib as _importlib
 
 from tfcompat._src.base.lacking import lacking as _lacking
-from tfcompat.contrib.solvers import lanczos as lanczos
-from tfcompat.contrib.solvers import least_squares as least_squares
-from tfcompat.contrib.solvers import linear_equations as linear_equations
-from tfcompat.contrib.solvers import util as util
 
 _LAZY = {
+    "lanczos": "tfcompat.contrib.solvers.lanczos",
+    "least_squares": "tfcompat.contrib.solvers.least_squares",
+    "linear_equations": "tfcompat.contrib.solvers.linear_equations",
+    "util": "tfcompat.contrib.solvers.util",
 }
 
 

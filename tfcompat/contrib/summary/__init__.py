@@ -23,10 +23,10 @@ from tfcompat._src.summary.summary_writers import create_file_writer as create_f
 from tfcompat._src.summary.summary_writers import create_summary_file_writer as create_summary_file_writer
 from tfcompat._src.summary.summary_writers import flush as flush
 from tfcompat._src.summary.summary_writers import summary_writer_initializer_op as summary_writer_initializer_op
-from tfcompat.contrib.summary import summary as summary
-from tfcompat.contrib.summary import summary_test_util as summary_test_util
 
 _LAZY = {
+    "summary": "tfcompat.contrib.summary.summary",
+    "summary_test_util": "tfcompat.contrib.summary.summary_test_util",
 }
 
 

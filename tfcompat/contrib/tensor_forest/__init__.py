@@ -4,9 +4,9 @@ import importlib as _importlib
 
 from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.shim.modules import tensor_forest_python as python
-from tfcompat.contrib.tensor_forest import client as client
 
 _LAZY = {
+    "client": "tfcompat.contrib.tensor_forest.client",
 }
 
 

@@ -3,9 +3,9 @@
 import importlib as _importlib
 
 from tfcompat._src.base.lacking import lacking as _lacking
-from tfcompat.contrib.tensorboard import plugins as plugins
 
 _LAZY = {
+    "plugins": "tfcompat.contrib.tensorboard.plugins",
 }
 
 

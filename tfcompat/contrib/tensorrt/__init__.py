@@ -4,9 +4,9 @@ import importlib as _importlib
 
 from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.outside_services import create_inference_graph as create_inference_graph
-from tfcompat.contrib.tensorrt import trt_convert as trt_convert
 
 _LAZY = {
+    "trt_convert": "tfcompat.contrib.tensorrt.trt_convert",
 }
 
 

@@ -3,10 +3,10 @@
 import importlib as _importlib
 
 from tfcompat._src.base.lacking import lacking as _lacking
-from tfcompat.contrib.tfprof import model_analyzer as model_analyzer
-from tfcompat.contrib.tfprof import tfprof_logger as tfprof_logger
 
 _LAZY = {
+    "model_analyzer": "tfcompat.contrib.tfprof.model_analyzer",
+    "tfprof_logger": "tfcompat.contrib.tfprof.tfprof_logger",
 }
 
 

@@ -8,9 +8,9 @@ from tfcompat._src.graph.tensor_proto import make_ndarray as make_ndarray
 from tfcompat._src.graph.tensor_proto import make_tensor_proto as make_tensor_proto
 from tfcompat._src.nodes.meta_graph import ops_used_by_graph_def as ops_used_by_graph_def
 from tfcompat._src.nodes.meta_graph import stripped_op_list_for_graph as stripped_op_list_for_graph
-from tfcompat.contrib.util import loader as loader
 
 _LAZY = {
+    "loader": "tfcompat.contrib.util.loader",
 }
 
 

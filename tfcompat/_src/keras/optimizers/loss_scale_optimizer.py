@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from tfcompat._src.base import mixed_precision_state
 from tfcompat._src.base.export import export
 from tfcompat._src.distribute.default_strategy import get_replica_context, in_cross_replica_context
 from tfcompat._src.keras.backend.session import track_variable
@@ -131,3 +132,6 @@ class LossScaleOptimizer(OptimizerV2):
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: dict[str, Any] | None = None) -> OptimizerV2:
         raise NotImplementedError("from_config() is not yet implemented for LossScaleOptimizers")
+
+
+mixed_precision_state.scaled_keras_optimizer = LossScaleOptimizer

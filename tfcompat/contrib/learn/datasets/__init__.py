@@ -7,11 +7,11 @@ from tfcompat._src.contrib.learn.datasets import load_dataset as load_dataset
 from tfcompat._src.contrib.learn.datasets import make_dataset as make_dataset
 from tfcompat._src.contrib.learn.tables import load_boston as load_boston
 from tfcompat._src.contrib.learn.tables import load_iris as load_iris
-from tfcompat.contrib.learn.datasets import base as base
-from tfcompat.contrib.learn.datasets import mnist as mnist
-from tfcompat.contrib.learn.datasets import synthetic as synthetic
 
 _LAZY = {
+    "base": "tfcompat.contrib.learn.datasets.base",
+    "mnist": "tfcompat.contrib.learn.datasets.mnist",
+    "synthetic": "tfcompat.contrib.learn.datasets.synthetic",
 }
 
 

@@ -6,9 +6,9 @@ from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.learn.input_fn_utils import build_default_serving_input_fn as build_default_serving_input_fn
 from tfcompat._src.contrib.learn.input_fn_utils import build_parsing_serving_input_fn as build_parsing_serving_input_fn
 from tfcompat._src.contrib.learn.saved_model_export_utils import make_export_strategy as make_export_strategy
-from tfcompat.contrib.learn.utils import input_fn_utils as input_fn_utils
 
 _LAZY = {
+    "input_fn_utils": "tfcompat.contrib.learn.utils.input_fn_utils",
 }
 
 

@@ -3,9 +3,9 @@
 import importlib as _importlib
 
 from tfcompat._src.base.lacking import lacking as _lacking
-from tfcompat.contrib.reduce_slice_ops.python import ops as ops
 
 _LAZY = {
+    "ops": "tfcompat.contrib.reduce_slice_ops.python.ops",
 }
 
 

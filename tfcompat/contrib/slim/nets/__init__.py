@@ -3,15 +3,15 @@
 import importlib as _importlib
 
 from tfcompat._src.base.lacking import lacking as _lacking
-from tfcompat.contrib.slim.nets import alexnet as alexnet
-from tfcompat.contrib.slim.nets import inception as inception
-from tfcompat.contrib.slim.nets import overfeat as overfeat
-from tfcompat.contrib.slim.nets import resnet_utils as resnet_utils
-from tfcompat.contrib.slim.nets import resnet_v1 as resnet_v1
-from tfcompat.contrib.slim.nets import resnet_v2 as resnet_v2
-from tfcompat.contrib.slim.nets import vgg as vgg
 
 _LAZY = {
+    "alexnet": "tfcompat.contrib.slim.nets.alexnet",
+    "inception": "tfcompat.contrib.slim.nets.inception",
+    "overfeat": "tfcompat.contrib.slim.nets.overfeat",
+    "resnet_utils": "tfcompat.contrib.slim.nets.resnet_utils",
+    "resnet_v1": "tfcompat.contrib.slim.nets.resnet_v1",
+    "resnet_v2": "tfcompat.contrib.slim.nets.resnet_v2",
+    "vgg": "tfcompat.contrib.slim.nets.vgg",
 }
 
 

@@ -3,10 +3,10 @@
 import importlib as _importlib
 
 from tfcompat._src.base.lacking import lacking as _lacking
-from tfcompat.contrib.tensor_forest.client import eval_metrics as eval_metrics
-from tfcompat.contrib.tensor_forest.client import random_forest as random_forest
 
 _LAZY = {
+    "eval_metrics": "tfcompat.contrib.tensor_forest.client.eval_metrics",
+    "random_forest": "tfcompat.contrib.tensor_forest.client.random_forest",
 }
 
 

@@ -3,9 +3,9 @@
 import importlib as _importlib
 
 from tfcompat._src.base.lacking import lacking as _lacking
-from tfcompat.contrib.tensorboard.plugins import projector as projector
 
 _LAZY = {
+    "projector": "tfcompat.contrib.tensorboard.plugins.projector",
 }
 
 

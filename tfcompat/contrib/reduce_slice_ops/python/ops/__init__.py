@@ -3,9 +3,9 @@
 import importlib as _importlib
 
 from tfcompat._src.base.lacking import lacking as _lacking
-from tfcompat.contrib.reduce_slice_ops.python.ops import reduce_slice_ops as reduce_slice_ops
 
 _LAZY = {
+    "reduce_slice_ops": "tfcompat.contrib.reduce_slice_ops.python.ops.reduce_slice_ops",
 }
 
 

@@ -1,0 +1,12 @@
+"""Imports every module of contrib that registers op types, so that any of them is found."""
+
+import tfcompat._src.contrib.compiler.xla  # noqa: F401
+import tfcompat._src.contrib.image.distort  # noqa: F401
+import tfcompat._src.contrib.image.segmentation  # noqa: F401
+import tfcompat._src.contrib.image.stereogram  # noqa: F401
+import tfcompat._src.contrib.image.transform  # noqa: F401
+import tfcompat._src.contrib.input_pipeline.input_pipeline_ops  # noqa: F401
+import tfcompat._src.contrib.periodic_resample.periodic_resample  # noqa: F401
+import tfcompat._src.contrib.resampler.resampler  # noqa: F401
+import tfcompat._src.contrib.tensor_forest.tensor_forest_ops  # noqa: F401
+import tfcompat._src.contrib.text.skip_gram  # noqa: F401
