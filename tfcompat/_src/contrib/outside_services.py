@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tfcompat._src.base.export import export
+from tfcompat._src.base.session_like import SessionLike
 from tfcompat._src.data.dataset_v1 import DatasetV1
 from tfcompat._src.ops.queues.readers import ReaderBase
 from tfcompat._src.platform import load_library
@@ -55,13 +56,13 @@ class ConfigureGcsHook(SessionRunHook):
 
 
 @export("contrib.cloud.configure_gcs")
-def configure_gcs(session: Any, credentials: Any = None, block_cache: Any = None, device: Any = None) -> Any:
+def configure_gcs(session: SessionLike, credentials: Any = None, block_cache: Any = None, device: Any = None) -> Any:
     """Sets up Google Cloud Storage; raises NotImplementedError."""
     raise _absent("cloud.configure_gcs", *_GCS)
 
 
 @export("contrib.cloud.configure_colab_session")
-def configure_colab_session(session: Any) -> None:
+def configure_colab_session(session: SessionLike) -> None:
     """Sets up Google Cloud Storage in a notebook; raises NotImplementedError."""
     raise _absent("cloud.configure_colab_session", *_GCS)
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.shim.internal.context import num_gpus
+from tfcompat._src.runtime.devices import accelerator_count
 from tfcompat._src.testing import combinations, test_combinations
 from tfcompat._src.testing.combinations import NamedObject, combine, times  # noqa: F401
 
@@ -58,8 +58,8 @@ class NamedGPUCombination(test_combinations.TestCombination):
         wanted = max(int(count or 0) for count in (asked, *(each.required_gpus for each in distributions)))
         if not wanted and self.GPU_TEST:
             return False, "Test that doesn't require GPUs."
-        if num_gpus() < wanted:
-            return False, f"Only {num_gpus()} of {wanted} required GPUs are available."
+        if (there := accelerator_count("GPU")) < wanted:
+            return False, f"Only {there} of {wanted} required GPUs are available."
         return True, None
 
     def parameter_modifiers(self) -> list[test_combinations.ParameterModifier]:
