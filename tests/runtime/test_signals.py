@@ -15,6 +15,7 @@ import pytest
 import tfcompat as tf
 from tests.runtime.interrupted import PROGRAMS
 from tfcompat._src.base import jax_threads, run_limits
+from tfcompat._src.base.helper_threads import Work
 
 ROOT = pathlib.Path(__file__).parents[2]
 COUNT = int(os.environ.get("TFCOMPAT_INTERRUPTS", "10"))
@@ -185,3 +186,16 @@ def test_use_of_jax_ends_where_a_wait_inside_was_interrupted():
     with jax_threads.Using():
         jax_threads.Waiting().__enter__()
     assert jax_threads._depths == before
+
+
+def test_work_whose_handing_over_or_waiting_was_interrupted_is_done_once():
+    """A handler may raise before it is noted that a helper has the work, and between a wait's taking and giving back of the lock."""
+    calls = []
+    work = Work(lambda: calls.append(1))
+    work._hand_over()
+    work._was_handed_over = False
+    work.wait()
+    assert calls == [1]
+    work._running.acquire()
+    work.join()
+    assert work.is_over

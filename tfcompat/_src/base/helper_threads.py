@@ -19,30 +19,45 @@ _idle: list[_Helper] = []
 os.register_at_fork(after_in_child=_idle.clear)
 
 
+_LONGEST_SLEEP = 1.0
+"""Seconds: a handler that raises between a waiting thread's taking of a lock and its giving back leaves it taken."""
+
+
 class Work:
-    """A function that a helper thread calls: `result`, or the exception `error`, when `wait` comes back."""
+    """A function that a helper thread calls, once, from the first `wait` on: `result`, or the exception `error`, when it `is_over`."""
 
     def __init__(self, function: Callable[[], Any]) -> None:
-        self._function = function
+        self._functions = [function]  # the helper that pops it calls it
+        self._was_handed_over = self.is_over = False
         self._running = _thread.allocate_lock()
+        self._running.acquire()
         self.result: Any = None
         self.error: BaseException | None = None
-        self._running.acquire()
+
+    def _hand_over(self) -> None:
+        """Gives this to a helper; once more where a handler has ended that before it was noted."""
         try:
             helper = _idle.pop()
         except IndexError:
             helper = _Helper()
         helper.queue.put(self)
+        self._was_handed_over = True
 
     def run(self, helper: _Helper) -> None:
+        """Calls the function, unless another helper does."""
         try:
-            self.result = self._function()
+            function = self._functions.pop()
+        except IndexError:
+            _idle.append(helper)
+            return
+        try:
+            self.result = function()
         except BaseException as e:  # noqa: BLE001  (whoever waits raises it)
             self.error = e
-        finally:
-            del self._function
-            _idle.append(helper)
-            self._running.release()
+        del function  # and what it holds, before the next work comes
+        self.is_over = True
+        _idle.append(helper)
+        self._running.release()
 
     def wait(self) -> Any:
         """The result, when it is there; raises what the function raised, or at once what a signal's handler does."""
@@ -55,14 +70,13 @@ class Work:
         finally:
             del error  # its traceback holds this frame
 
-    @property
-    def is_over(self) -> bool:
-        return not self._running.locked()
-
     def join(self) -> None:
         """Waits until the function has come back."""
-        with self._running:
-            pass
+        if not self._was_handed_over:
+            self._hand_over()
+        while not self.is_over:
+            if self._running.acquire(timeout=_LONGEST_SLEEP):
+                self._running.release()
 
 
 class _Helper:

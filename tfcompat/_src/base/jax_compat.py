@@ -209,8 +209,8 @@ def call_at_once(function: Any, arguments: tuple, results: list) -> bool:
     return True
 
 
-def begin_apart(function: Callable[[], Any]) -> Work:
-    """Lets a helper thread call a function that runs Python code of JAX, whose notes a handler of a signal that raises would spoil."""
+def work_apart(function: Callable[[], Any]) -> Work:
+    """A function that runs Python code of JAX, for a helper thread: a handler of a signal that raises would spoil JAX's notes."""
 
     def call() -> Any:
         with x64():
@@ -220,8 +220,8 @@ def begin_apart(function: Callable[[], Any]) -> Work:
 
 
 def apart(function: Callable[[], Any]) -> Any:
-    """The result of a function that is called as by `begin_apart`, where handlers of signals run in this thread."""
-    return begin_apart(function).wait() if is_interruptible() else function()
+    """The result of a function, called in a helper thread where handlers of signals run in this one."""
+    return work_apart(function).wait() if is_interruptible() else function()
 
 
 def cost(function: Any, arguments: tuple) -> tuple[int, float]:

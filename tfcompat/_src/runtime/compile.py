@@ -106,7 +106,7 @@ class Program:
             return
         work = self._begun.get(shapes)
         if work is None:
-            work = self._begun[shapes] = jax_compat.begin_apart(functools.partial(self._compile_here, shapes, arguments))
+            work = self._begun[shapes] = jax_compat.work_apart(functools.partial(self._compile_here, shapes, arguments))
         try:
             work.wait()
         finally:

@@ -63,7 +63,7 @@ class CompiledCall:
         the waiting, but not the call."""
         if is_interruptible():
             self._may_begin = [True]
-            self._work = jax_compat.begin_apart(functools.partial(self._compile_and_call, call))
+            self._work = jax_compat.work_apart(functools.partial(self._compile_and_call, call))
             self._work.wait()
         else:
             self._results.append(call(*self._arguments))
