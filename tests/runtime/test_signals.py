@@ -5,6 +5,7 @@ TFCOMPAT_INTERRUPTS=50 sets how many interrupts each kind of run gets, at byteco
 
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import threading
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 import tfcompat as tf
-from tests.runtime.interrupted import PROGRAMS
+from tests.runtime.interrupted import PROGRAMS, at_bytecode
 from tfcompat._src.base import jax_threads, run_limits
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -30,6 +31,25 @@ def test_interrupted_run_happens_wholly_or_not_at_all(kind):
     done = run_python(str(ROOT / "tests/runtime/interrupted.py"), kind, str(COUNT), "1")
     assert done.stdout.split()[:1] == [kind], done.stderr
     assert int(done.stdout.split()[1]) > 0
+
+
+def test_signal_at_any_bytecode_of_what_counts_threads_comes_through():
+    """A handler that raises there is what the block raises, and the outermost block leaves nothing behind."""
+
+    def blocks():
+        with jax_threads.Using():
+            with jax_threads.Using(), jax_threads.Waiting():
+                pass
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jax_threads, "_depths", {})
+        previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            length, _ = at_bytecode(-1, blocks)
+            assert sum(at_bytecode(number, blocks)[1] for number in range(length)) > length / 2
+            blocks()
+        finally:
+            signal.signal(signal.SIGINT, previous)
 
 
 TRAINING = """
