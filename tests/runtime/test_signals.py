@@ -99,7 +99,7 @@ def test_variables_are_saved_after_a_signal(kind, tmp_path):
 LONG = """
 import os, signal, threading
 import tfcompat as tf
-from tfcompat._src.framework import run_limits
+from tfcompat._src.base import run_limits
 
 n = tf.placeholder(tf.float32, [])
 v = tf.Variable(1.0)
