@@ -5,6 +5,7 @@ TFCOMPAT_INTERRUPTS=50 sets how many interrupts each kind of run gets, at byteco
 
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import threading
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 import tfcompat as tf
-from tests.runtime.interrupted import PROGRAMS
+from tests.runtime.interrupted import PROGRAMS, at_bytecode
 from tfcompat._src.base import jax_threads, run_limits
 from tfcompat._src.base.helper_threads import Work
 
@@ -31,6 +32,25 @@ def test_interrupted_run_happens_wholly_or_not_at_all(kind):
     done = run_python(str(ROOT / "tests/runtime/interrupted.py"), kind, str(COUNT), "1")
     assert done.stdout.split()[:1] == [kind], done.stderr
     assert int(done.stdout.split()[1]) > 0
+
+
+def test_signal_at_any_bytecode_of_what_counts_threads_comes_through():
+    """A handler that raises there is what the block raises, and the outermost block leaves nothing behind."""
+
+    def blocks():
+        with jax_threads.Using():
+            with jax_threads.Using(), jax_threads.Waiting():
+                pass
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jax_threads, "_depths", {})
+        previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            length, _ = at_bytecode(-1, blocks)
+            assert sum(at_bytecode(number, blocks)[1] for number in range(length)) > length / 2
+            blocks()
+        finally:
+            signal.signal(signal.SIGINT, previous)
 
 
 TRAINING = """
@@ -78,8 +98,9 @@ def test_variables_are_saved_after_a_signal(kind, tmp_path):
 
 
 LONG = """
-import os, signal, sys, threading, time
+import os, signal, threading
 import tfcompat as tf
+from tfcompat._src.base import run_limits
 
 n = tf.placeholder(tf.float32, [])
 v = tf.Variable(1.0)
@@ -90,13 +111,19 @@ sess = tf.Session()
 sess.run(tf.global_variables_initializer())
 sess.run(both, {n: 0.01})
 before, second = sess.run(v), None
-timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
-timer.start()
-begin = time.monotonic()
+never = threading.Event()
+
+def interrupt():
+    while not run_limits.is_running(sess):
+        never.wait(0.01)
+    os.kill(os.getpid(), signal.SIGINT)
+
+thread = threading.Thread(target=interrupt)
+thread.start()
 try:
-    sess.run(both, {n: 1e9})
+    sess.run(both, {n: 1e9})  # has no end of its own
 except KeyboardInterrupt:
-    print("interrupted", time.monotonic() - begin < 3.0)
+    print("interrupted")
 print(sess.run(v) == before)
 print(sess.run(both, {n: 0.01})[0] > before)
 """
@@ -104,7 +131,7 @@ print(sess.run(both, {n: 0.01})[0] > before)
 
 def test_interrupt_ends_a_long_loop():
     done = run_python("-c", LONG)
-    assert done.stdout == "interrupted True\nTrue\nTrue\n", done.stderr
+    assert done.stdout == "interrupted\nTrue\nTrue\n", done.stderr
 
 
 def endless(is_on_host):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.base import dtypes, errors
+from tfcompat._src.base import checks, dtypes, errors
 from tfcompat._src.base.export import export
 from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.op_spec import HOST, NotDifferentiable, op
@@ -182,9 +182,17 @@ def _select(scores: np.ndarray, count: int, threshold: Any, lowest: Any, sigma: 
         if score == original:
             picked.append(i)
             picked_scores.append(score)
+            if picked[-2:] == [i, i] and not (queue.heap and queue.heap[0][0] >= score):
+                return _repeated(picked, count, np.int32), _repeated(picked_scores, count, scores.dtype)
         if score > lowest:
             queue.push((score, i, begin))
     return np.array(picked, np.int32), np.array(picked_scores, scores.dtype)
+
+
+def _repeated(picked: list, count: int, dtype: Any) -> np.ndarray:
+    """What is picked where the last pick comes again and again, `count` in all."""
+    checks.require_room((count,), np.dtype(dtype))
+    return np.pad(np.array(picked, dtype), (0, count - len(picked)), mode="edge")
 
 
 # ---- kernels ----

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from google.protobuf.message import DecodeError
 
 from tfcompat._src.base import checks, dtypes
 from tfcompat._src.base.export import export
@@ -124,7 +125,7 @@ def _parsed(text: bytes | np.ndarray) -> np.ndarray:
         return text
     try:
         return parse(messages.TensorProto.FromString(text))
-    except Exception as error:
+    except (DecodeError, TypeError, ValueError) as error:
         raise invalid("Could not parse serialized proto") from error
 
 
