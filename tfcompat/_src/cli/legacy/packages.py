@@ -80,10 +80,20 @@ def complete(module: types.ModuleType) -> None:
     """Gives a module and its classes what they lost."""
     tables = _tables(module.__name__.partition(".")[0])
     for table, overrides in ((tables.ADDED, False), (tables.REPLACED, True)):
-        for owner, names in table[module.__name__](module).items() if module.__name__ in table else ():
+        for owner, names in _lost(table, module).items():
             for name, value in names.items():
                 if overrides or not hasattr(owner, name):
                     setattr(owner, name, value)
+
+
+def _lost(table: Any, module: types.ModuleType) -> dict[Any, dict[str, Any]]:
+    """What a table has for a module; nothing where it is another package of that name, which lacks what the table goes by."""
+    if module.__name__ not in table:
+        return {}
+    try:
+        return table[module.__name__](module)
+    except AttributeError:
+        return {}
 
 
 def restore() -> None:
