@@ -27,7 +27,7 @@ LARGE = 640 << 20
 SECONDS = 30
 RUN_STAGES = frozenset(("run", "read", "open", "restore"))
 ALLOWED = {
-    "events": ("DecodeError",), "meta_graph": ("DecodeError",), "graph": ("DecodeError",), "checkpoint_state": ("UnicodeDecodeError", "ValueError"),
+    "events": ("DecodeError",), "meta_graph": ("DecodeError",), "saved_model": ("DecodeError",), "graph": ("DecodeError",), "checkpoint_state": ("UnicodeDecodeError", "ValueError"),
     "keras_model": ("OSError", "KeyError", "ValueError", "TypeError", "JSONDecodeError", "UnicodeDecodeError"),
 }  # fmt: skip
 """Classes that 1.15.5 too lets through from protobuf, json, h5py and text files, by kind."""
