@@ -4,6 +4,7 @@ TensorFlow 1.15.5 sees the same, but for arrays at multiples of 64 bytes, which 
 """
 
 import array_boundaries as boundaries
+import boundary_rows
 import pytest
 
 import tfcompat as tf
@@ -21,7 +22,7 @@ def as_tensorflow():
 @pytest.mark.parametrize("offset", [0, 16])
 @pytest.mark.parametrize("name", [*boundaries.GIVEN, *boundaries.RECEIVED])
 def test_nobody_shares_memory_with_user_code(name, offset, monkeypatch):
-    monkeypatch.setattr(boundaries, "OFFSET", offset)
+    monkeypatch.setattr(boundary_rows, "OFFSET", offset)
     table = boundaries.GIVEN if name in boundaries.GIVEN else boundaries.RECEIVED
     with eager_mode() if table[name][1] else tf.Graph().as_default():
         found = boundaries.observe(tf, table, name)
