@@ -12,7 +12,7 @@ Each line of the file is a module's path and its words:
     *@module       all names of a module
     a^module       a name of Python or of another package, a^module:b under another name there; a^module: is the module itself
     a~c            a class that the module defines and that has no public path; a~f is a function, a~v another value
-    a~v5           ..., a number, a truth value, None or a word, as JSON
+    a~v5           ..., a number, a truth value, None or a word, as JSON; never a path of the machine
     __future__     the three names that most modules import from there
     __all__=a,b    what the module says that a star brings
 
@@ -189,7 +189,8 @@ def kind_of(value):
         return "c"
     if callable(value):
         return "f"
-    return "v" + (json.dumps(value) if is_plain(value) else "")
+    is_path = isinstance(value, str) and os.path.isabs(value) and os.path.exists(os.path.dirname(value))  # of this machine
+    return "v" + (json.dumps(value) if is_plain(value) and not is_path else "")
 
 
 def of_module(path, name):
