@@ -156,6 +156,7 @@ def at_bytecode(number: int, run: Callable[[], object]) -> tuple[int, bool]:
         return trace
 
     gc.disable()
+    sys._getframe().f_trace_opcodes = True  # before Python 3.13, settrace looks here whether any frame asks for opcodes
     sys.settrace(trace)
     try:
         run()

@@ -39,16 +39,19 @@ class Work:
         try:
             helper = _idle.pop()
         except IndexError:
-            helper = _Helper()
-        helper.queue.put(self)
+            helper = _Helper.started()
+        if helper is None:
+            self.run(lambda: None)
+        else:
+            helper.queue.put(self)
         self._was_handed_over = True
 
-    def run(self, helper: _Helper) -> None:
-        """Calls the function, unless another helper does."""
+    def run(self, leave: Callable[[], None]) -> None:
+        """Calls the function, unless another helper does, and `leave` before those that wait go on."""
         try:
             function = self._functions.pop()
         except IndexError:
-            _idle.append(helper)
+            leave()
             return
         try:
             self.result = function()
@@ -56,7 +59,7 @@ class Work:
             self.error = e
         del function  # and what it holds, before the next work comes
         self.is_over = True
-        _idle.append(helper)
+        leave()
         self._running.release()
 
     def wait(self) -> Any:
@@ -84,11 +87,23 @@ class _Helper:
 
     def __init__(self) -> None:
         self.queue: queue.SimpleQueue[Work] = queue.SimpleQueue()
-        threading.Thread(target=self._serve, name="tfcompat_helper", daemon=True).start()
+
+    @classmethod
+    def started(cls) -> _Helper | None:
+        """A new helper; None where no thread can begin: from Python 3.12 on, that is so when the interpreter ends."""
+        helper = cls()
+        try:
+            threading.Thread(target=helper._serve, name="tfcompat_helper", daemon=True).start()
+        except RuntimeError:
+            return None
+        return helper
 
     def _serve(self) -> None:
         while True:
-            self.queue.get().run(self)
+            self.queue.get().run(self._rest)
+
+    def _rest(self) -> None:
+        _idle.append(self)
 
 
 def is_interruptible() -> bool:
