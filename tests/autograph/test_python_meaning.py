@@ -189,3 +189,25 @@ def test_on_tensors(seed, tmp_path):
         for numbers in INPUTS:
             found = session.run(results, dict(zip(given, numbers)))
             assert tuple(found) == program(*numbers, range, None), source
+
+
+def _leaves(structure):
+    if isinstance(structure, dict):
+        return [leaf for key in sorted(structure) for leaf in _leaves(structure[key])]
+    return [structure]
+
+
+def test_a_function_of_a_module_calls_itself():
+    with tf.Graph().as_default(), tf.Session() as session:
+        given = {"a": tf.constant(1), "b": {"c": tf.constant(2), "d": tf.constant(3)}}
+        assert session.run(tf.function(lambda: _leaves(given))()) == [1, 2, 3]
+
+
+def test_a_function_in_a_function_calls_itself():
+    def power(x, n):
+        if n == 0:
+            return tf.constant(1)
+        return x * power(x, n - 1)
+
+    with tf.Graph().as_default(), tf.Session() as session:
+        assert session.run(tf.function(lambda x: power(x, 3))(tf.constant(2))) == 8

@@ -1,6 +1,6 @@
 """Runs generated programs in child processes and counts how they end.
 
-PYTHONPATH=.:tests python -m generated.run_programs --programs 100000 --seed 0 [--log FILE] [--show NUMBER]
+PYTHONPATH=.:tests python -m generated.run_programs --programs 100000 --seed 0 [--rows all] [--log FILE] [--show NUMBER]
 
 Program NUMBER of seed S is drawn by the number S * 10**6 + NUMBER. A program that ends its process, or takes longer than the limit, is named.
 """
@@ -21,6 +21,7 @@ from generated.programs import usages
 
 TESTS = pathlib.Path(__file__).resolve().parent.parent
 FOLDERS = (str(TESTS.parent), str(TESTS))
+PROGRAMS, ROWS = "generated.program_worker", "generated.surroundings_worker"
 PER_CHILD = 2000
 """So many programs run in one child, which keeps what it compiled."""
 
@@ -28,8 +29,8 @@ PER_CHILD = 2000
 class Child:
     """A worker process; `answers` are the lines that it writes, `stopped` says why there is no more."""
 
-    def __init__(self, bank, seconds, folders, *options):
-        command = [sys.executable, "-m", "generated.program_worker", bank, *options]
+    def __init__(self, bank, seconds, folders, *options, worker=PROGRAMS):
+        command = [sys.executable, "-m", worker, bank, *options]
         path = os.pathsep.join(folders)
         environment = {**os.environ, "PYTHONPATH": path, "JAX_PLATFORMS": "cpu"}
         self.errors = tempfile.TemporaryFile()
@@ -65,12 +66,12 @@ class Child:
         self.stopped = f"hang\t{self.seconds} s"
 
 
-def run(bank, first, count, seconds=30, report=print, folders=FOLDERS):
+def run(bank, first, count, seconds=30, report=print, folders=FOLDERS, worker=PROGRAMS):
     """The outcomes of `count` programs from number `first` on: {word: [(number, types, text)]}. `folders` hold the worker."""
     found = collections.defaultdict(list)
     last = first + count
     while first < last:
-        child = Child(bank, seconds, folders)
+        child = Child(bank, seconds, folders, worker=worker)
         number, at = first - 1, None
         for line in child.answers(first, min(PER_CHILD, last - first)):
             parts = line.split("\t", 3)
@@ -102,19 +103,20 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=30, help="the limit for one program")
     parser.add_argument("--log", help="a file that gets a line for each program that gave no value")
+    parser.add_argument("--rows", metavar="FAMILIES", help="instead of programs: variants of the rows of these tables (a,b,c or all)")
     parser.add_argument("--show", type=int, help="prints the steps of one program, and runs it")
     options = parser.parse_args()
     tf.logging.set_verbosity(tf.logging.FATAL)
     with tempfile.TemporaryDirectory() as folder:
-        bank = write_bank(folder)
+        bank, worker = (options.rows, ROWS) if options.rows else (write_bank(folder), PROGRAMS)
         if options.show is not None:
-            child = Child(bank, options.seconds, FOLDERS, "--show")
+            child = Child(bank, options.seconds, FOLDERS, "--show", worker=worker)
             print(*child.answers(options.show, 1), sep="\n")
             print(child.stopped or "")
             return
         log = open(options.log, "w") if options.log else None  # noqa: SIM115
-        report = (lambda line: "\tvalue\t" in line or print(line, file=log, flush=True)) if log else (lambda line: None)
-        found = run(bank, options.seed * 10**6, options.programs, options.seconds, report)
+        report = (lambda line: "\tvalue\t" in line or "\tsame\t" in line or print(line, file=log, flush=True)) if log else (lambda line: None)
+        found = run(bank, options.seed * 10**6, options.programs, options.seconds, report, worker=worker)
     print({word: len(entries) for word, entries in sorted(found.items())})
     for word in ("abort", "hang", "internal"):
         for entry in found[word][:50]:

@@ -339,3 +339,25 @@ def test_gradient_of_a_branch_with_unknown_sizes_is_compiled():
         assert session.explain(gradient, {x: data}).startswith("plan: 1 compiled call(s), 0 host step(s)")
         np.testing.assert_allclose(session.run(gradient, {x: data}), [np.sum(data / np.cosh(data) ** 2, 0)], rtol=1e-4)
         np.testing.assert_allclose(session.run(gradient, {x: -data}), [[-2, -2, -2]])
+
+
+@pytest.mark.parametrize("value", [True, False])
+def test_a_branch_takes_what_an_earlier_one_of_the_same_variable_gave(value):
+    x, chosen = tf.constant([1.0, 2.0]), tf.Variable(value)
+    first = tf.cond(chosen, lambda: x * 2, lambda: x)
+    second = tf.cond(chosen, lambda: first + 1, lambda: -first)
+    third = tf.cond(chosen, lambda: second * first, lambda: second - first)
+    want = [[2, 4], [3, 5], [6, 20]] if value else [[1, 2], [-1, -2], [-2, -4]]
+    np.testing.assert_array_equal(run([first, second, third]), want)
+
+
+@pytest.mark.parametrize("fed", [True, False])
+def test_batch_norm_by_a_variable_that_is_fed(fed):
+    x, training = tf.placeholder(tf.float32, [None, 1]), tf.Variable(not fed, trainable=False)
+    y = tf.contrib.layers.batch_norm(x, decay=0.5, is_training=training, fused=False, epsilon=0.0, updates_collections=None)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        found = session.run(y, {x: [[1.0], [3.0]], training: fed})
+        moved = session.run("BatchNorm/moving_mean:0")
+    np.testing.assert_allclose(found, [[-1.0], [1.0]] if fed else [[1.0], [3.0]], rtol=1e-6)
+    np.testing.assert_allclose(moved, [1.0 if fed else 0.0], rtol=1e-6)

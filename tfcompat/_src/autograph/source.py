@@ -69,15 +69,20 @@ def tree_of(function: types.FunctionType) -> FunctionNode:
 
 
 def compiled(node: FunctionNode, code: types.CodeType) -> types.CodeType:
-    """The code of a changed function, with the file, the lines and the free variables of `code`."""
+    """The code of a changed function, with the file, the lines and the free variables of `code`.
+
+    It stands in the body of a class, where functions do not see its own name: one of a module that calls itself finds itself among the
+    globals. The class is called `_` because Python keeps private names as they are in a class of underscores.
+    """
     arguments = ast.arguments(
         posonlyargs=[], args=[ast.arg(arg=name) for name in (RUNTIME, *code.co_freevars)], kwonlyargs=[], kw_defaults=[], defaults=[]
     )
-    body = [node if isinstance(node, ast.FunctionDef) else ast.Return(value=node)]
-    factory = ast.FunctionDef(name=FACTORY, args=arguments, body=body, decorator_list=[], returns=None, type_params=[])
+    body = [node if isinstance(node, ast.FunctionDef) else ast.Assign(targets=[ast.Name("_", ast.Store())], value=node)]
+    inner = ast.ClassDef(name="_", bases=[], keywords=[], body=body, decorator_list=[], type_params=[])
+    factory = ast.FunctionDef(name=FACTORY, args=arguments, body=[inner], decorator_list=[], returns=None, type_params=[])
     module = ast.fix_missing_locations(ast.copy_location(ast.Module(body=[ast.copy_location(factory, node)], type_ignores=[]), node))
     found = compile(module, code.co_filename, "exec", flags=code.co_flags & FEATURES, dont_inherit=True)
-    for _ in range(2):
+    for _ in range(3):
         found = next(each for each in found.co_consts if isinstance(each, types.CodeType))
     return found
 

@@ -238,6 +238,8 @@ class _Grouping:
         for node in nodes:
             predicate = _outer_predicate(node, self._guards, base)
             cond = open_conds.get(predicate) if predicate is not None else None
+            if cond is not None and any(t.op in cond.merges for t in node.takes):
+                cond = None
             _close_consumed(node, owner, open_conds, keep=cond)
             if predicate is None:
                 found[node] = None
