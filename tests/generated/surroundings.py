@@ -10,9 +10,9 @@ import traceback
 
 import numpy as np
 from cases import observe
-from generated.worker import is_stated
 
 import tfcompat as tf
+from generated.worker import is_stated
 
 CASES = pathlib.Path(__file__).resolve().parent.parent / "cases"
 NO_TABLES = ("__init__", "table", "observe")
