@@ -156,3 +156,19 @@ def test_a_reference_goes_out_of_a_frame_without_condition():
     with tf.Session() as session:
         session.run(v.initializer)
         assert session.run([out, v]) == [9, 9]
+
+
+def test_rounding_in_a_loop_has_the_slope_of_its_gradient_op():
+    x, low, high = tf.placeholder(tf.float32, [4]), tf.Variable(-1.0), tf.Variable(2.0)
+    values = {x: [-3.0, 0.5, 1.5, 4.0]}
+
+    def rounded():
+        fixed = tf.fake_quant_with_min_max_args(x, -1.0, 2.0)
+        return tf.reduce_sum(fixed) + tf.reduce_sum(tf.fake_quant_with_min_max_vars(x, low, high))
+
+    loop = tf.while_loop(lambda i, _: i < 3, lambda i, s: (i + 1, s + rounded()), [0, 0.0])[1]
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        by_x, by_low, by_high = session.run(tf.gradients(loop, [x, low, high]), values)
+    np.testing.assert_array_equal(by_x, [0, 6, 6, 0])
+    assert (by_low, by_high) == (3, 3)

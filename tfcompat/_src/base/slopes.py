@@ -43,3 +43,30 @@ def clipped(passes: Callable) -> Callable[[Callable], Callable]:
         return clip
 
     return with_slope
+
+
+def by_backward(backward: Callable) -> Callable[[Callable], Callable]:
+    """Makes a kernel one whose gradient is `backward(g, *inputs, **attrs)`, the kernel of TensorFlow's gradient op: one value for each input."""
+
+    def with_slope(kernel: Callable) -> Callable:
+        def run(*values: Any, **attrs: Any) -> Any:
+            moving = [i for i, v in enumerate(values) if isinstance(v, jax.core.Tracer)]
+
+            def filled(traced: tuple) -> list:
+                found = dict(zip(moving, traced))
+                return [found.get(i, v) for i, v in enumerate(values)]
+
+            @jax.custom_vjp
+            def call(*traced: Any) -> Any:
+                return kernel(*filled(traced), **attrs)
+
+            def back(traced: tuple, g: Any) -> tuple:
+                found = backward(g, *filled(traced), **attrs)
+                return tuple(found[i] for i in moving)
+
+            call.defvjp(lambda *traced: (call(*traced), traced), back)
+            return call(*[values[i] for i in moving])
+
+        return run
+
+    return with_slope
