@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import collections
+import ctypes
+import itertools
 import os
 from collections.abc import Callable, Hashable
 from typing import Any
 
 SHAPES = max(1, int(os.environ.get("TFCOMPAT_KEPT_SHAPES", "64")))
 """For so many input shapes (or other values that it depends on) the programs of one thing are kept: each takes a megabyte or more."""
+
+TRIMMED_EACH = 16
+"""After so many programs were dropped, what they took is given back to the system."""
+
+_trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
+
+
+_dropped = itertools.count(1)
 
 
 class Recent(collections.OrderedDict):
@@ -35,7 +45,15 @@ class Recent(collections.OrderedDict):
             gone, _ = self.popitem(last=False)
             if self._dropped is not None:
                 self._dropped(gone)
+            _give_back()
 
     def _use(self, key: Hashable) -> None:
         if key in self:  # another thread may have dropped it
             self.move_to_end(key)
+
+
+def _give_back() -> None:
+    """Notes a dropped program. Now and then free memory goes back to the system: the C library of GNU keeps it for the threads that
+    compiled, each for itself."""
+    if next(_dropped) % TRIMMED_EACH == 0 and _trim is not None:
+        _trim(0)

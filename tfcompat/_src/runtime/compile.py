@@ -64,7 +64,7 @@ class Program:
     """
 
     def __init__(self, cluster: Cluster, known: dict[Any, np.ndarray], statics: list[np.ndarray], capacity: int = FIRST_CAPACITY) -> None:
-        self.cluster = cluster
+        self._cluster = weakref.ref(cluster)  # which keeps this program
         self.known = {**known, **dict(zip(cluster.statics, statics))}
         self.checks: dict[tuple, list[checks.Check]] = {}
         self.largest: dict[tuple, tuple] = {}
@@ -72,13 +72,21 @@ class Program:
         self.moving: dict[tuple, list[Operation]] = {}
         self.traces = 0
         self.capacity = capacity
-        self.calls = Recent(dropped=self._forget)
+        self.calls = Recent(dropped=self._detached(Program._forget))
         self.long: set[tuple] = set()
         self.called: dict[tuple, Any] = {}
         self.quick: dict[tuple, Any] = {}
         self._begun: dict[tuple, Work] = {}
         self.structures: dict[tuple, Any] = {}
         self._shown: dict[tuple, Callable] = {}
+
+    @property
+    def cluster(self) -> Cluster:
+        """What is compiled. Whoever calls holds it."""
+        cluster = self._cluster()
+        if cluster is None:
+            raise ReferenceError("the plan of this program is gone")
+        return cluster
 
     def call_for(self, shapes: tuple, arguments: tuple) -> Any:
         """The jitted function for arguments whose inputs have these shapes.

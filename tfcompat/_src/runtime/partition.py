@@ -201,17 +201,17 @@ class Partitioner:
         """Items of a cluster, after those that compute shapes for it in other clusters: shapes are found anew in each."""
         inside = set(items)
         pulled: dict[Item, None] = {}
-
-        def pull(item: Item) -> None:
-            for t in item.takes:
-                source = self.producer.get(t)
-                if source is not None and source not in inside and source not in pulled and self.placement.is_traced_static(t):
-                    pull(source)
-                    pulled[source] = None
-
         for item in items:
-            pull(item)
+            self._pull_shapes(item, inside, pulled)
         return [*pulled, *items]
+
+    def _pull_shapes(self, item: Item, inside: set[Item], pulled: dict[Item, None]) -> None:
+        """Notes what computes shapes for an item outside of a cluster, each after what it takes."""
+        for t in item.takes:
+            source = self.producer.get(t)
+            if source is not None and source not in inside and source not in pulled and self.placement.is_traced_static(t):
+                self._pull_shapes(source, inside, pulled)
+                pulled[source] = None
 
     def _cluster(self, items: list[Item], step: StepKey, uses: dict[Tensor, set[StepKey]]) -> Cluster:
         cluster = Cluster(items, place=step[1], assumed=[(t.op, value) for t, value in self.work.assumed.items()])
