@@ -23,7 +23,7 @@ _HELD_ONCE = _references([object()], 0)
 
 def private(holder: Any, place: Any) -> np.ndarray:
     """The array at a place of a list or dict as one that nobody else has: a copy, unless only the list or dict refers to it."""
-    if _references(holder, place) == _HELD_ONCE and type(holder[place]) is np.ndarray:
+    if type(holder[place]) is np.ndarray and _references(holder, place) == _HELD_ONCE:
         flags = holder[place].flags
         if flags.owndata and flags.carray:
             return holder[place]

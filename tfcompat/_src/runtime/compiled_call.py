@@ -21,6 +21,14 @@ _UNDONE = (ArrayOverflow, WrongGuess, errors.CancelledError)
 """Errors after which random operations are where they were before the call."""
 
 
+def _apart_from(state: tuple, outputs: Sequence[Any]) -> Sequence[Any]:
+    """Outputs, with copies of those that are arrays of variables."""
+    owned = set(map(id, state))
+    if owned.isdisjoint(map(id, outputs)):
+        return outputs
+    return [jax_compat.to_numpy(o) if id(o) in owned else o for o in outputs]
+
+
 class CompiledCall:
     """A call with the variables as they are, whose lock is held until `leave`.
 
@@ -28,8 +36,7 @@ class CompiledCall:
     run operations itself, between any two of them: what is left then is filed by whoever uses the variables next.
     """
 
-    _work: Work | None = None
-    """The call in a helper thread, where it is made there."""
+    __slots__ = ("_program", "_cluster", "_state", "_random_state", "_arguments", "_shapes", "_results", "_prepared", "_work", "_may_begin")
 
     def __init__(self, program: Program, cluster: Cluster, inputs: tuple, shapes: tuple, large: tuple, session: RunContext) -> None:
         self._program, self._cluster = program, cluster
@@ -43,13 +50,15 @@ class CompiledCall:
         self._shapes = shapes
         self._results: list[tuple] = []
         self._prepared: list[tuple] = []
+        self._work: Work | None = None  # the call in a helper thread, where it is made there
 
     def make(self) -> bool:
         """Calls the program; false where it was not called, since a signal's handler has changed variables meanwhile."""
         shapes, program = self._shapes, self._program
-        call = program.quick.get(shapes) or program.call_for(shapes, self._arguments)
+        quick = program.quick.get(shapes)
+        call = quick or program.call_for(shapes, self._arguments)
         try:
-            was_called = program.called.get(shapes) is call
+            was_called = quick is not None or program.called.get(shapes) is call
             if not (was_called and jax_compat.call_at_once(call, self._arguments, self._results)):
                 self._make_apart(call)
                 program.note_call(shapes, call)
@@ -100,8 +109,7 @@ class CompiledCall:
         try:
             failed = holds is not None and not (holds := np.asarray(holds)).all()
             if new_state or read:
-                owned = {*map(id, read), *map(id, new_state)}
-                outputs = [jax_compat.to_numpy(o) if id(o) in owned else o for o in outputs]
+                outputs = _apart_from((*read, *new_state), outputs)
             if failed:
                 kept = new_state[: len(updated)]
                 error = program.failure(holds, (inputs, large, read, kept, rng))

@@ -182,7 +182,7 @@ def _call_program(
     program: Program, cluster: Cluster, inputs: tuple, shapes: tuple, known: dict[Tensor, Any], session: RunContext
 ) -> Sequence[Any] | None:  # fmt: skip
     """Calls a program; its outputs, or None where it must run again with more room for growing arrays."""
-    large = tuple([session.large_constant(t, known[t], cluster.place) for t in cluster.large])
+    large = tuple([session.large_constant(t, known[t], cluster.place) for t in cluster.large]) if cluster.large else ()
     if cluster.randoms:
         session.random_state.await_turn(cluster.randoms)
     if cluster.has_loops and not isinstance(cluster.place, NamedSharding) and jax_compat.compiles_to_cpu():

@@ -20,6 +20,7 @@ from tfcompat._src.ops.state.session_tensor import TensorHandle
 
 Rebuild = Callable[[list], Any]
 
+_PLAIN = (Tensor, Operation, str)
 _conversions: list[tuple[type, Callable, Callable | None, Callable | None]] = []
 
 
@@ -109,10 +110,10 @@ def _no_array(values: list) -> None:
 
 def structure_key(fetch: Any) -> Any:
     """A hashable key of a fetch structure; TypeError where an element cannot be hashed."""
-    if type(fetch) in (Tensor, Operation, str):
+    if type(fetch) in _PLAIN:
         return fetch
     if isinstance(fetch, (list, tuple)):
-        return (type(fetch), *map(structure_key, fetch))
+        return (type(fetch), *[f if type(f) in _PLAIN else structure_key(f) for f in fetch])
     if isinstance(fetch, collections.abc.Mapping):
         return (type(fetch), tuple([(k, structure_key(v)) for k, v in fetch.items()]))
     return fetch

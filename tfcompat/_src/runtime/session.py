@@ -143,20 +143,18 @@ class BaseSession:
         milliseconds = milliseconds or self._config.operation_timeout_in_ms
         if run_metadata is None and closed is None and not milliseconds:
             with jax_compat.x64():
-                prepared, _, values = self._computed(fetches, feed_dict)
+                prepared, feeds = self._prepare(fetches, feed_dict)
+                values = self.compute(prepared, feeds)[1]
             return prepared.fetches.rebuild(values)
         limited = run_limits.within(milliseconds, closed)
         with jax_compat.x64(), limited, trace.recording(options, run_metadata) as recorder:
-            prepared, plan, values = self._computed(fetches, feed_dict)
+            prepared, feeds = self._prepare(fetches, feed_dict)
+            plan, values = self.compute(prepared, feeds)
         if run_metadata is not None:
             devices.fill_metadata(run_metadata, options, plan, self.placer.device_of)
             if recorder is not None:
                 trace.fill(run_metadata, recorder, plan, self.placer.device_of, self.devices[0].name)
         return prepared.fetches.rebuild(values)
-
-    def _computed(self, fetches: Any, feed_dict: dict | None) -> tuple[PreparedRun, Plan, list[Any]]:
-        prepared, feeds = self._prepare(fetches, feed_dict)
-        return prepared, *self.compute(prepared, feeds)
 
     def compute(
         self, prepared: PreparedRun, feeds: list[Any], result: Callable = fetched_value, lent: bool = True
