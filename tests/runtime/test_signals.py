@@ -171,8 +171,10 @@ def test_closing_a_session_cancels_its_loops(is_on_host, closes):
         assert session.run(v) == -1.0
 
 
-def test_signal_handler_that_trains_while_a_run_goes_on():
-    done = run_python("-c", HANDLER)
+@pytest.mark.parametrize("collects", [False, True])
+def test_signal_handler_that_trains_while_a_run_goes_on(collects):
+    """Where the collector of garbage works in many calls, handlers would run in the finalizers and callbacks that it calls."""
+    done = run_python("-c", "import gc; gc.set_threshold(1)\n" * collects + HANDLER)
     assert done.stdout == "True\n", done.stderr
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import itertools
 import logging
 import math
@@ -191,12 +192,25 @@ def _size(variable: Any) -> int:
     return math.prod(getattr(variable.aval, "shape", ()))
 
 
+_COLLECTS_IN_C = sys.version_info < (3, 12)
+
+
+class _Collector:
+    """`waits`: the collector of garbage is to go on; where a handler ends a call before that, the next call sees to it."""
+
+    waits = False
+
+
 def call_at_once(function: Any, arguments: tuple, results: list) -> bool:
     """Calls a jitted function, which leaves what it gives in `results`; false where it was not called, as JAX would run Python code for it.
 
-    This is one call into C: no handler of a signal runs between its beginning, when arguments are donated, and its end.
+    This is one call into C: no handler of a signal runs between its beginning, when arguments are donated, and its end, nor any other
+    Python code. Before Python 3.12 the collector of garbage would, and call finalizers, so that it waits.
     """
     try:
+        if _COLLECTS_IN_C:
+            _Collector.waits |= gc.isenabled()
+            gc.disable()
         _no_tracing(True)
         results.extend(itertools.starmap(function, (arguments,)))
     except RuntimeError as e:
@@ -206,6 +220,9 @@ def call_at_once(function: Any, arguments: tuple, results: list) -> bool:
         return False
     finally:
         _no_tracing(False)
+        if _Collector.waits:
+            gc.enable()
+            _Collector.waits = False
     return True
 
 
