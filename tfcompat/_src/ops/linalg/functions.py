@@ -38,15 +38,16 @@ from tfcompat._src.ops.math.unary import absolute, floor, log
 
 
 def _each_matrix(function: Callable) -> Callable:
-    """A kernel that applies `function` to one matrix after the other; the result is NaN where it is not of their dtype."""
+    """A kernel that applies `function` to one matrix after the other; NaN where it is not finite, or the result not of its dtype."""
 
     def kernel(x):
         lib.require_square(x)
-        found = np.empty_like(x)
+        found = np.full_like(x, complex(np.nan, np.nan) if x.dtype.kind == "c" else np.nan)
         for place in np.ndindex(x.shape[:-2]):
-            matrix = np.asarray(function(x[place])) if x.size else x[place]
-            is_complex = matrix.dtype.kind == "c" and x.dtype.kind != "c"
-            found[place] = np.nan if is_complex and np.any(matrix.imag) else matrix.real if is_complex else matrix
+            if x.size and np.all(np.isfinite(x[place])):
+                matrix = np.asarray(function(x[place]))
+                if x.dtype.kind == "c" or not np.any(matrix.imag):
+                    found[place] = matrix if x.dtype.kind == "c" else matrix.real
         return found
 
     return kernel
