@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,43 @@ from tfcompat._src.ops.control.groups import group
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.train.optimizer import Optimizer
 from tfcompat._src.variables import assign
+
+ScatterAdd = Callable[[Any, Tensor, Tensor], Tensor]
+"""Adds rows to a slot at indices and gives its new value."""
+
+
+def add_to_resource(slot: Any, indices: Tensor, rows: Tensor) -> Tensor:
+    """Adds rows to a resource variable and gives its new value."""
+    with control_dependencies([raw.ResourceScatterAdd(slot.handle, indices, rows)]):
+        return slot.value()
+
+
+def averaged_rows(slot: Any, beta: Tensor, rows: Tensor, indices: Tensor, scatter_add: ScatterAdd, use_locking: bool) -> Tensor:
+    """The average that a slot holds, after it decayed by `beta` everywhere and took `rows` in."""
+    new = rows * (1 - beta)
+    with control_dependencies([assign.assign(slot, slot * beta, use_locking=use_locking)]):
+        return scatter_add(slot, indices, new)
+
+
+def update_rows(
+    var: Any, grad: Tensor, indices: Tensor, get_slot: Callable[[Any, str], Any], rule: dict[str, Any], scatter_add: ScatterAdd,
+    use_locking: bool,
+) -> Operation:  # fmt: skip
+    """Adam's update from rows of the gradient: the averages decay everywhere and every row of `var` moves.
+
+    Args:
+      var: the variable. grad: rows of its gradient. indices: which rows.
+      get_slot: the slot of a variable by its name.
+      rule: the inputs of the op Adam, by name.
+      scatter_add: how rows are added to a slot.
+      use_locking: passed on to the assignments.
+    """
+    rate = rule["lr"] * raw.Sqrt(1 - rule["beta2_power"]) / (1 - rule["beta1_power"])
+    m = averaged_rows(get_slot(var, "m"), rule["beta1"], grad, indices, scatter_add, use_locking)
+    v = averaged_rows(get_slot(var, "v"), rule["beta2"], grad * grad, indices, scatter_add, use_locking)
+    root = raw.Sqrt(v)
+    update = assign.assign_sub(var, rate * m / (root + rule["epsilon"]), use_locking=use_locking)
+    return group(update, m, v)
 
 
 @export("train.AdamOptimizer")
@@ -73,35 +111,15 @@ class AdamOptimizer(Optimizer):
             },
         )
 
-    def _apply_sparse_shared(self, grad: Tensor, var: Any, indices: Tensor, scatter_add: Callable) -> Operation:
-        """The same update from rows of the gradient: the averages decay everywhere and every row of `var` moves.
-
-        Args:
-          scatter_add: function of slot, indices and rows that adds the rows and gives the slot's new value.
-        """
+    def _apply_sparse_shared(self, grad: Tensor, var: Any, indices: Tensor, scatter_add: ScatterAdd) -> Operation:
         rule = self._rule(var, lambda value: cast(value, var.dtype.base_dtype))[2]
-        rate = rule["lr"] * raw.Sqrt(1 - rule["beta2_power"]) / (1 - rule["beta1_power"])
-        m = self._averaged(self.get_slot(var, "m"), rule["beta1"], grad, indices, scatter_add)
-        v = self._averaged(self.get_slot(var, "v"), rule["beta2"], grad * grad, indices, scatter_add)
-        root = raw.Sqrt(v)
-        update = assign.assign_sub(var, rate * m / (root + rule["epsilon"]), use_locking=self._use_locking)
-        return group(update, m, v)
-
-    def _averaged(self, slot: Any, beta: Tensor, rows: Tensor, indices: Tensor, scatter_add: Callable) -> Tensor:
-        new = rows * (1 - beta)
-        decayed = assign.assign(slot, slot * beta, use_locking=self._use_locking)
-        with control_dependencies([decayed]):
-            return scatter_add(slot, indices, new)
+        return update_rows(var, grad, indices, self.get_slot, rule, scatter_add, self._use_locking)
 
     def _apply_sparse(self, grad: IndexedSlices, var: Any) -> Operation:
-        def scatter_add(slot: Any, indices: Tensor, rows: Tensor) -> Tensor:
-            return assign.scatter_add(slot, indices, rows, use_locking=self._use_locking)
-
-        return self._apply_sparse_shared(grad.values, var, grad.indices, scatter_add)
+        return self._apply_sparse_shared(grad.values, var, grad.indices, functools.partial(assign.scatter_add, use_locking=self._use_locking))
 
     def _resource_scatter_add(self, x: Any, i: Tensor, v: Tensor) -> Tensor:
-        with control_dependencies([raw.ResourceScatterAdd(x.handle, i, v)]):
-            return x.value()
+        return add_to_resource(x, i, v)
 
     def _resource_apply_sparse(self, grad: Tensor, handle: Any, indices: Tensor) -> Operation:
         return self._apply_sparse_shared(grad, handle, indices, self._resource_scatter_add)

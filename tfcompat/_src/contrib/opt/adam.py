@@ -18,7 +18,7 @@ from tfcompat._src.ops.control.groups import group
 from tfcompat._src.ops.math.binary import maximum, power
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.unary import absolute, sqrt, square
-from tfcompat._src.train.adam import AdamOptimizer
+from tfcompat._src.train.adam import AdamOptimizer, averaged_rows
 from tfcompat._src.train.optimizer import Optimizer
 from tfcompat._src.variables import assign
 
@@ -111,7 +111,7 @@ class NadamOptimizer(AdamOptimizer):
         with control_dependencies([decayed]):
             new_m = scatter_add(m, indices, share)
             ahead = share + rule["beta1"] * gather(new_m, indices)
-        new_v = self._averaged(v, rule["beta2"], grad * grad, indices, scatter_add)
+        new_v = averaged_rows(v, rule["beta2"], grad * grad, indices, scatter_add, self._use_locking)
         root = sqrt(gather(new_v, indices))
         update = scatter_add(var, indices, -rate * ahead / (root + rule["epsilon"]))
         return group(update, ahead, new_v)

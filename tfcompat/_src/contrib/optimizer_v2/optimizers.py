@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.contrib.optimizer_v2.optimizer_v2 import FusedOptimizerV2, OptimizerV2, OptimizerV2State
 from tfcompat._src.graph.operation import Operation
-from tfcompat._src.graph.scopes import control_dependencies
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.indexed_slices import IndexedSlices
@@ -16,7 +16,7 @@ from tfcompat._src.ops.array.fill import ones_like
 from tfcompat._src.ops.array.shape import shape as shape_of
 from tfcompat._src.ops.control.groups import group
 from tfcompat._src.ops.math.cast import cast
-from tfcompat._src.ops.math.unary import sqrt
+from tfcompat._src.train.adam import ScatterAdd, add_to_resource, update_rows
 from tfcompat._src.variables import assign
 from tfcompat._src.variables.initializers import Constant
 
@@ -106,36 +106,18 @@ class AdamOptimizer(FusedOptimizerV2):
         settings.update({key: hyper(key) for key in ("beta1", "beta2", "epsilon")})
         return "Adam", {"m": "m", "v": "v"}, settings
 
-    def _decayed_rows(self, slot: Any, beta: Tensor, rows: Tensor, indices: Tensor, scatter_add: Callable) -> Tensor:
-        new = rows * (1 - beta)
-        decayed = assign.assign(slot, slot * beta, use_locking=self._use_locking)
-        with control_dependencies([decayed]):
-            return scatter_add(slot, indices, new)
-
     def _apply_rows(
-        self, grad: Tensor, var: Any, indices: Tensor, scatter_add: Callable, state: OptimizerV2State
+        self, grad: Tensor, var: Any, indices: Tensor, scatter_add: ScatterAdd, state: OptimizerV2State
     ) -> Operation:
-        dtype = var.dtype.base_dtype
-        rule = self._rule(var, lambda name: state.get_hyper(name, dtype), state)[2]
-        rate = rule["lr"] * sqrt(1 - rule["beta2_power"]) / (1 - rule["beta1_power"])
-        m = self._decayed_rows(state.get_slot(var, "m"), rule["beta1"], grad, indices, scatter_add)
-        v = self._decayed_rows(state.get_slot(var, "v"), rule["beta2"], grad * grad, indices, scatter_add)
-        root = sqrt(v)
-        update = assign.assign_sub(var, rate * m / (root + rule["epsilon"]), use_locking=self._use_locking)
-        return group(update, m, v)
+        rule = self._rule(var, lambda name: state.get_hyper(name, var.dtype.base_dtype), state)[2]
+        return update_rows(var, grad, indices, state.get_slot, rule, scatter_add, self._use_locking)
 
     def _apply_sparse(self, grad: IndexedSlices, var: Any, state: OptimizerV2State) -> Operation:
-        def scatter_add(x: Any, indices: Tensor, rows: Tensor) -> Tensor:
-            return assign.scatter_add(x, indices, rows, use_locking=self._use_locking)
-
+        scatter_add = functools.partial(assign.scatter_add, use_locking=self._use_locking)
         return self._apply_rows(grad.values, var, grad.indices, scatter_add, state)
 
     def _resource_apply_sparse(self, grad: Tensor, handle: Any, indices: Tensor, state: OptimizerV2State) -> Operation:
-        def scatter_add(x: Any, indices: Tensor, rows: Tensor) -> Tensor:
-            with control_dependencies([raw.ResourceScatterAdd(x.handle, indices, rows)]):
-                return x.value()
-
-        return self._apply_rows(grad, handle, indices, scatter_add, state)
+        return self._apply_rows(grad, handle, indices, add_to_resource, state)
 
     def _finish(self, state: OptimizerV2State) -> Operation:
         powers = zip(self._get_beta_accumulators(state), ("beta1", "beta2"))
