@@ -32,10 +32,6 @@ CASES: dict[str, dict[str, str]] = {
     "distributions_contrib/auto_correlation_False": {"nodes": LOGARITHM_OF_SIZE, "roundtrip": LOGARITHM_OF_SIZE},
     "gradients64/FractionalAvgPool": {"nodes": POOLING_SEQUENCE},
     "gradients64/FractionalMaxPool": {"nodes": POOLING_SEQUENCE},
-    **{
-        f"contrib_nets/optimize_loss_{name}": {"nodes": GRADIENT_NODES}
-        for name in ("sgd", "adam_clipped", "momentum_summaries", "multipliers")
-    },
     **{f"contrib_nets/{name}": {"roundtrip": SET_SHAPES} for name in ("bow_encoder", "odeint", "odeint_fixed")},
     **{f"rnn_estimator/{name}": {"roundtrip": SET_SHAPES} for name in ("classifier_eval", "classifier_infer", "estimator_cell_fn")},
     **{
