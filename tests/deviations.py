@@ -63,11 +63,6 @@ CASES: dict[str, dict[str, str]] = {
     "feature_column/variables_of_columns": {"roundtrip": SET_SHAPES},
     **{f"crf/{name}": {"roundtrip": SET_SHAPES} for name in ("multitag", "decode", "decode_unknown_time")},
     **{
-        f"optimizers_contrib/{name}{kind}": {"nodes": GRADIENT_NODES}
-        for name in ("multitask", "shampoo", "shampoo_interval", "shampoo_iterative")
-        for kind in ("", "_resource")
-    },
-    **{
         f"optimizers_contrib/{name}": {"nodes": CONTROL_ORDER}
         for name in ("elastic_average", "accumulated_gradient", "model_average")
     },
