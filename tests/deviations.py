@@ -32,10 +32,6 @@ CASES: dict[str, dict[str, str]] = {
     "distributions_contrib/auto_correlation_False": {"nodes": LOGARITHM_OF_SIZE, "roundtrip": LOGARITHM_OF_SIZE},
     "gradients64/FractionalAvgPool": {"nodes": POOLING_SEQUENCE},
     "gradients64/FractionalMaxPool": {"nodes": POOLING_SEQUENCE},
-    **{
-        f"contrib_nets/optimize_loss_{name}": {"nodes": GRADIENT_NODES}
-        for name in ("sgd", "adam_clipped", "momentum_summaries", "multipliers")
-    },
     **{f"contrib_nets/{name}": {"roundtrip": SET_SHAPES} for name in ("bow_encoder", "odeint", "odeint_fixed")},
     **{f"rnn_estimator/{name}": {"roundtrip": SET_SHAPES} for name in ("classifier_eval", "classifier_infer", "estimator_cell_fn")},
     **{
@@ -48,7 +44,7 @@ CASES: dict[str, dict[str, str]] = {
     "math_unary/swish_named": {"error": SWISH_KEYWORD},
     **{
         f"training/{name}": {"nodes": GRADIENT_NODES}
-        for name in ("gradients_zero", "gradients_intermediate", "hessians", "aggregation", "name")
+        for name in ("hessians",)
     },
     **{
         f"control/{name}": {"roundtrip": SET_SHAPES}
@@ -66,11 +62,6 @@ CASES: dict[str, dict[str, str]] = {
     "ctc/unique_labels": {"roundtrip": SET_SHAPES},
     "feature_column/variables_of_columns": {"roundtrip": SET_SHAPES},
     **{f"crf/{name}": {"roundtrip": SET_SHAPES} for name in ("multitag", "decode", "decode_unknown_time")},
-    **{
-        f"optimizers_contrib/{name}{kind}": {"nodes": GRADIENT_NODES}
-        for name in ("multitask", "shampoo", "shampoo_interval", "shampoo_iterative")
-        for kind in ("", "_resource")
-    },
     **{
         f"optimizers_contrib/{name}": {"nodes": CONTROL_ORDER}
         for name in ("elastic_average", "accumulated_gradient", "model_average")

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import enum
+import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from tfcompat._src.base import dtypes, gradient_registry
 from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.graph import op_spec
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.ordering import topological
-from tfcompat._src.graph.scopes import executing_eagerly, get_default_graph, name_scope
+from tfcompat._src.graph.scopes import colocate_with, device, executing_eagerly, get_default_graph, name_scope
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import constant, convert_n_to_tensor_or_indexed_slices, to_tensor
@@ -23,11 +25,13 @@ from tfcompat._src.ops.array.fill import zeros_like
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.shape import shape
 from tfcompat._src.ops.control.branch_ops import zeros_of_output
+from tfcompat._src.ops.control.groups import tuple_
 from tfcompat._src.ops.control.guards import SWITCH
 from tfcompat._src.ops.control.kernel_gradient import kernel_gradient
 from tfcompat._src.ops.control.loop_gradient import LoopNode, require_second_derivative
 from tfcompat._src.ops.control.loop_ops import EXIT
 from tfcompat._src.ops.control.loop_topology import find_loops, left_loops
+from tfcompat._src.ops.math.scan import accumulate_n, add_n
 
 
 @export("UnconnectedGradients")
@@ -83,11 +87,12 @@ def gradients(
     if aggregation_method not in (None, 0, 1, 2):
         raise ValueError(f"Invalid aggregation_method specified {aggregation_method}.")
     with name_scope(name, "gradients", [*ys, *xs, *stops, *[g for g in grad_ys if g is not None]]):
+        get_default_graph().unique_name("uid")
         ys = convert_n_to_tensor_or_indexed_slices(ys, name="y")
         targets = [origin(_differentiated(x)) for x in xs]
         stop_tensors = {origin(_differentiated(s)) for s in stops}
-        walk = _Walk(colocate_gradients_with_ops, gate_gradients)
-        for y, grad in zip(ys, _initial_gradients(grad_ys, ys)):
+        walk = _Walk(colocate_gradients_with_ops, gate_gradients, aggregation_method)
+        for y, grad in zip(ys, _initial_gradients(grad_ys, ys, colocate_gradients_with_ops)):
             walk.add(y, grad)
         walk.run(ys, targets, stop_tensors)
         totals = [walk.total(t) for t in targets]
@@ -99,7 +104,7 @@ def recorded_gradients(
 ) -> list[Any]:
     """`gradients` through the operations `among` alone; an x that is not among `tracked` is not reached."""
     targets = [_differentiated(x) for x in xs]
-    walk = _Walk(colocate=False, gate=False)
+    walk = _Walk()
     for y, grad in zip(ys, _initial_gradients([None] * len(ys) if grad_ys is None else grad_ys, ys)):
         walk.add(y, grad)
     followed = [t for t in targets if t in tracked]
@@ -130,22 +135,25 @@ def origin(tensor: Tensor) -> Tensor:
     return tensor
 
 
-def _initial_gradients(grad_ys: list[Any], ys: list[Any]) -> list[Any]:
+def _initial_gradients(grad_ys: list[Any], ys: list[Any], colocate: bool = False) -> list[Any]:
     if len(grad_ys) != len(ys):
         raise ValueError(f"Passed {len(grad_ys)} grad_ys for {len(ys)} ys")
     found = []
     for i, (grad, y) in enumerate(zip(convert_n_to_tensor_or_indexed_slices(grad_ys, name="grad_y"), ys)):
-        name = f"grad_ys_{i}"
-        if grad is None:
-            if y.dtype.is_complex:
-                raise TypeError(f"Gradients of complex tensors must set grad_ys (y.dtype = {y.dtype!r})")
-            values = y.values if isinstance(y, IndexedSlices) else y
-            sizes = shape(values)
-            found.append(raw.Fill(sizes, constant(1, dtype=values.dtype.base_dtype, name=name)))
-            continue
-        _check_gradient_dtype(grad, y)
-        found.append(_named(grad, name))
+        with colocate_with(y.op) if colocate else contextlib.nullcontext():
+            found.append(_initial_gradient(grad, y, f"grad_ys_{i}"))
     return found
+
+
+def _initial_gradient(grad: Any, y: Any, name: str) -> Any:
+    """The gradient that was given of a y, or ones."""
+    if grad is not None:
+        _check_gradient_dtype(grad, y)
+        return _named(grad, name)
+    if y.dtype.is_complex:
+        raise TypeError(f"Gradients of complex tensors must set grad_ys (y.dtype = {y.dtype!r})")
+    values = y.values if isinstance(y, IndexedSlices) else y
+    return raw.Fill(shape(values), constant(1, dtype=values.dtype.base_dtype, name=name))
 
 
 def _named(grad: Any, name: str) -> Any:
@@ -187,9 +195,10 @@ def _result(grad: Any, tensor: Tensor, x: Any, unconnected: UnconnectedGradients
 class _Walk:
     """Gradients collected per tensor while operations are visited from last to first."""
 
-    def __init__(self, colocate: bool, gate: bool) -> None:
-        self._colocate, self._gate = colocate, gate
+    def __init__(self, colocate: bool = False, gate: bool = False, aggregation: int | None = None) -> None:
+        self._colocate, self._gate, self._aggregation = colocate, gate, aggregation
         self._grads: dict[Tensor, list[Any]] = {}
+        self._reached: set[Tensor] = set()
 
     def add(self, tensor: Any, grad: Any) -> None:
         if grad is not None:
@@ -203,42 +212,47 @@ class _Walk:
         if not parts:
             return None
         if len(parts) > 1:
-            self._grads[tensor] = parts = [_sum(parts)]
+            self._grads[tensor] = parts = [_aggregate(tensor.op, parts, self._aggregation)]
         return parts[0]
 
     def run(self, ys: list[Any], xs: list[Tensor], stops: set[Tensor], among: set[Operation] | None = None) -> None:
         graph = get_default_graph()
-        between, reached = _between([origin(y).op for y in ys], xs, stops, among)
-        for op in between:
+        ends = [origin(y).op for y in ys]
+        order = None if among is not None else _order_of_visits(ends, xs, stops)
+        if order is None:
+            between, self._reached = _between(ends, xs, stops, among)
+            order = [(op, True) for op in reversed(between)]
+        for op, _ in order:
             require_second_derivative(op)
-        for op in reversed(between):
-            grads = [self.total(t) for t in op.outputs]
-            if all(g is None for g in grads):
-                continue
-            if isinstance(op, LoopNode):
-                self._apply_loop(op, grads, reached)
-                continue
-            if op.type in SWITCH and _is_variable_of(graph._control_flow_context, op):
-                raise _through_initial_value(op, xs)
-            rule = gradient_rule(op)
-            if rule is None:
-                continue
-            if not getattr(op, "differentiates_inlined", False):
-                grads = [_or_zeros(g, op, i) for i, g in enumerate(grads)]
-            with contextlib.ExitStack() as stack:
-                stack.enter_context(name_scope(op.name + "_grad"))
-                stack.enter_context(graph._original_op(op))
-                if self._colocate:
-                    stack.enter_context(graph.colocate_with(op, ignore_existing=True))
-                self._apply(op, rule, grads, reached)
+        for op, continues in order:
+            with graph.colocate_with(op) if self._colocate and not isinstance(op, LoopNode) else contextlib.nullcontext():
+                self._visit(op, xs, continues)
 
-    def _apply_loop(self, node: LoopNode, grads: list[Any], reached: set[Tensor]) -> None:
+    def _visit(self, op: Any, xs: list[Tensor], continues: bool) -> None:
+        grads = [self.total(t) for t in op.outputs]
+        if not continues or all(g is None for g in grads):
+            return
+        if isinstance(op, LoopNode):
+            self._apply_loop(op, grads)
+            return
+        graph = get_default_graph()
+        if op.type in SWITCH and _is_variable_of(graph._control_flow_context, op):
+            raise _through_initial_value(op, xs)
+        rule = gradient_rule(op)
+        if rule is None:
+            return
+        if not getattr(op, "differentiates_inlined", False):
+            grads = [_or_zeros(g, op, i) for i, g in enumerate(grads)]
+        with name_scope(op.name + "_grad"), graph._original_op(op):
+            self._apply(op, rule, grads)
+
+    def _apply_loop(self, node: LoopNode, grads: list[Any]) -> None:
         with name_scope(node.name + "_grad"):
-            found = node.gradients([None if g is None else to_tensor(g) for g in grads], reached)
+            found = node.gradients([None if g is None else to_tensor(g) for g in grads], self._reached)
         for tensor, grad in zip(node.inputs, found):
             self.add(tensor, grad)
 
-    def _apply(self, op: Operation, rule: Callable, grads: list[Any], reached: set[Tensor]) -> None:
+    def _apply(self, op: Operation, rule: Callable, grads: list[Any]) -> None:
         found = rule(op, *grads)
         found = list(found) if isinstance(found, (list, tuple)) else [found]
         sources = _sources(op)
@@ -246,8 +260,9 @@ class _Walk:
             raise ValueError(
                 f"Num gradients {len(found)} generated for op {op.name!r} (op type {op.type}) do not match num inputs {len(sources)}"
             )
-        if self._gate:
-            found = _gated(found, [g is not None and origin(t) in reached for t, g in zip(sources, found)])
+        if self._gate and len(found) - found.count(None) > 1:
+            with device(None), colocate_with(None, ignore_existing=True):
+                found = tuple_(found)
         for i, (tensor, grad) in enumerate(zip(sources, found)):
             if grad is None:
                 continue
@@ -269,6 +284,35 @@ def _through_initial_value(op: Operation, xs: list[Tensor]) -> ValueError:
         "through the initial value of a loop variable. Gradients can be computed through loop invariants or wrt the input parameters "
         "to the loop body."
     )
+
+
+def _order_of_visits(ends: list[Operation], xs: list[Tensor], stops: set[Tensor]) -> list[tuple[Operation, bool]] | None:
+    """The operations between ys and xs in the order in which 1.15 comes to them, each when all that use it have been visited.
+
+    With each stands whether gradients go on through it: not through the first of the xs, nor through `stops`. None where loops or functions are.
+    """
+    backward = _in_order(_behind(ends, lambda op: [origin(t).op for t in _sources(op)]))
+    if any(isinstance(op, LoopNode) or op.graph.outer_graph is not None or getattr(op, "differentiates_inlined", False) for op in backward):
+        return None
+    starts = {x.op for x in xs}
+    reached: set[Operation] = set()
+    for op in backward:
+        if op in starts or any(origin(t).op in reached and is_trainable(t) for t in _sources(op)):
+            reached.add(op)
+    between = _behind([op for op in ends if op in reached], lambda op: [s for t in _sources(op) if (s := origin(t).op) in reached])
+    uses: dict[Operation, int] = dict.fromkeys(between, 0)
+    behind = {op: [source for t in _sources(op) if (source := origin(t).op) in between] for op in between}
+    for sources in behind.values():
+        for source in sources:
+            uses[source] += 1
+    halting = {op for op in starts & between if not any(uses[source] for source in behind[op])} | {t.op for t in stops}
+    queue = [op for op in dict.fromkeys(ends) if op in between and not uses[op]]
+    for op in queue:
+        for source in behind[op]:
+            uses[source] -= 1
+            if not uses[source]:
+                queue.append(source)
+    return [(op, op not in halting) for op in queue]
 
 
 def _between(
@@ -360,23 +404,34 @@ def _merge_shape(op: Operation, index: int, tensor: Tensor, grad: Tensor) -> Non
         ) from None
 
 
-def _gated(found: list[Any], flows: list[bool]) -> list[Any]:
-    """Gradients that are used when all are there; those that flow nowhere are not waited for."""
-    awaited = [g.op for g, flow in zip(found, flows) if flow]
-    if len(awaited) < 2:
-        return found
-    with awaited[0].graph.control_dependencies(awaited):
-        return [raw.Identity(g) if flow and isinstance(g, Tensor) else g for g, flow in zip(found, flows)]
-
-
-def _sum(parts: list[Any]) -> Any:
-    """One gradient from several: dense tensors are added, sparse ones put side by side."""
+def _aggregate(op: Operation, parts: list[Any], method: int | None) -> Any:
+    """One gradient of an output of `op` from several: dense tensors are added, sparse ones put side by side."""
     if all(isinstance(g, IndexedSlices) for g in parts):
         indices = [to_tensor(g.indices) for g in parts]
         if any(i.dtype == dtypes.int64 for i in indices):
             indices = [raw.Cast(i, DstT=dtypes.int64) if i.dtype != dtypes.int64 else i for i in indices]
         return IndexedSlices(concat([g.values for g in parts], 0), concat(indices, 0), parts[0].dense_shape)
-    return raw.AddN([to_tensor(g) for g in parts])
+    if not all(isinstance(g, Tensor) for g in parts) or executing_eagerly():
+        return add_n(parts)
+    if not method:
+        return _sum_by_device(parts)
+    shape_of_sum = functools.reduce(TensorShape.merge_with, [g.shape for g in parts])
+    if method == AggregationMethod.EXPERIMENTAL_ACCUMULATE_N and len(parts) > 2 and shape_of_sum.is_fully_defined():
+        return accumulate_n(parts)
+    with name_scope(op.name + "_gradient_sum"):
+        return functools.reduce(lambda total, part: add_n([total, part]), parts)
+
+
+def _sum_by_device(parts: list[Tensor]) -> Tensor:
+    """The sum of the sums of the parts that each device has."""
+    by_device: dict[str, list[Tensor]] = {}
+    for part in parts:
+        by_device.setdefault(part.device, []).append(part)
+    sums = []
+    for _, members in sorted(by_device.items()):
+        with colocate_with(members[0].op, ignore_existing=True):
+            sums.append(add_n(members))
+    return add_n(sums)
 
 
 def gradient_rule(op: Operation) -> Callable | None:

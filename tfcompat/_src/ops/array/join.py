@@ -78,7 +78,7 @@ def _numpy_stack(values, *, axis):
 
 @op(
     "Pack", "(values: N*T, *, N: int >= 1, T: type, axis: int = 0) -> (output: T)", shape=_pack_shape,
-    gradient=lambda op, grad: raw.Unpack(grad, num=op.get_attr("N"), axis=op.get_attr("axis")), fold=_numpy_stack,
+    gradient=lambda op, grad: unstack(grad, num=op.get_attr("N"), axis=op.get_attr("axis")), fold=_numpy_stack,
     facts=Facts(joins="new"),
 )  # fmt: skip
 def _pack(values, *, axis):
@@ -111,7 +111,7 @@ def _check_unpack(value: Any, num: int, axis: int) -> None:
 
 @op(
     "Unpack", "(value: T, *, num: int >= 0, T: type, axis: int = 0) -> (output: num*T)", shape=_unpack_shape,
-    gradient=lambda op, *grads: [raw.Pack(list(grads), axis=op.get_attr("axis"))], fold=_numpy_unpack,
+    gradient=lambda op, *grads: [stack(list(grads), axis=op.get_attr("axis"))], fold=_numpy_unpack,
 )  # fmt: skip
 def _unpack(value, *, num, axis):
     _check_unpack(value, num, axis)

@@ -13,7 +13,6 @@ from tfcompat._src.base import checks
 from tfcompat._src.base.deprecation import deprecated_argument_lookup
 from tfcompat._src.base.export import export
 from tfcompat._src.graph import shape_inference as si
-from tfcompat._src.graph.constant_value import known_value
 from tfcompat._src.graph.op_spec import HOST, NotDifferentiable, op
 from tfcompat._src.graph.scopes import name_scope
 from tfcompat._src.graph.tensor import Tensor
@@ -55,21 +54,18 @@ def _checked_perm(x: Any, perm: np.ndarray) -> tuple[int, ...]:
     return tuple(int(p) for p in perm)
 
 
-def _inverse(perm: Tensor) -> Any:
-    known = known_value(perm)
-    return raw.InvertPermutation(perm) if known is None else np.argsort(known).astype(known.dtype)
 
 
 op(
     "Transpose", "(x: T, perm: Tperm, *, T: type, Tperm: INDEX = int32) -> (y: T)", shape=_transpose_shape,
-    gradient=lambda op, grad: [raw.Transpose(grad, _inverse(op.inputs[1])), None], constants=("perm",),
+    gradient=lambda op, grad: [transpose(grad, raw.InvertPermutation(op.inputs[1])), None], constants=("perm",),
     kernel=lambda x, perm: jnp.transpose(x, _checked_perm(x, perm)),
     fold=lambda x, perm: np.transpose(x, _checked_perm(x, perm)),
 )  # fmt: skip
 
 op(
     "ConjugateTranspose", "(x: T, perm: Tperm, *, T: type, Tperm: INDEX = int32) -> (y: T)", shape=_transpose_shape,
-    gradient=lambda op, grad: [raw.ConjugateTranspose(grad, _inverse(op.inputs[1])), None], constants=("perm",),
+    gradient=lambda op, grad: [transpose(grad, raw.InvertPermutation(op.inputs[1]), conjugate=True), None], constants=("perm",),
     kernel=lambda x, perm: jnp.conj(jnp.transpose(x, _checked_perm(x, perm))),
     fold=lambda x, perm: np.conj(np.transpose(x, _checked_perm(x, perm))),
 )  # fmt: skip

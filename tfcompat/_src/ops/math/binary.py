@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -13,14 +14,16 @@ from tfcompat._src.base import checks, dtypes, errors
 from tfcompat._src.base.export import export
 from tfcompat._src.base.slopes import selecting
 from tfcompat._src.graph.op_spec import Facts, NotDifferentiable, op
-from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.scopes import control_dependencies, name_scope
 from tfcompat._src.graph.shape_inference import broadcast_inputs
 from tfcompat._src.graph.tensor import shape_text
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import to_tensor
-from tfcompat._src.ops.array.fill import zeros_like
+from tfcompat._src.ops.array.fill import ones_like, zeros, zeros_like
+from tfcompat._src.ops.array.shape import shape
 from tfcompat._src.ops.flow.array_value import Arrays
-from tfcompat._src.ops.math.broadcast_gradient import sum_to_inputs
+from tfcompat._src.ops.math.broadcast_gradient import all_sizes_equal, reducers, sum_to_inputs, summed
+from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.extremes import larger, larger_numpy, smaller, smaller_numpy
 from tfcompat._src.ops.math.unary import FLOATS, conjugate, number
 
@@ -220,87 +223,119 @@ def _numpy_truncated_modulus(x, y):
 
 
 def _add_grad(op: Any, g: Any) -> list:
-    return sum_to_inputs(op, g, g)
+    x, y = op.inputs
+    if all_sizes_equal(x, y, g):
+        return [g, g]
+    to_x, to_y = reducers(x, y, g)
+    return [to_x(g), to_y(g)]
 
 
 def _sub_grad(op: Any, g: Any) -> list:
-    gx, gy = sum_to_inputs(op, g, g)
-    return [gx, raw.Neg(gy)]
+    x, y = op.inputs
+    if all_sizes_equal(x, y, g):
+        return [g, -g]
+    to_x, to_y = reducers(x, y, g)
+    return [to_x(g), to_y(-g)]
 
 
 def _mul_grad(op: Any, g: Any) -> list:
     x, y = op.inputs
-    if g.dtype in (dtypes.float32, dtypes.int32) and x._sizes == y._sizes == g._sizes and x.shape.is_fully_defined():
+    if all_sizes_equal(x, y, g) and g.dtype in (dtypes.float32, dtypes.int32):
         return [raw.Mul(g, y), raw.Mul(g, x)]
-    return sum_to_inputs(op, raw.Mul(g, conjugate(y)), raw.Mul(conjugate(x), g))
+    to_x, to_y = reducers(x, y, g)
+    x, y = conjugate(x), conjugate(y)
+    return [to_x(raw.Mul(g, y)), to_y(raw.Mul(x, g))]
 
 
 def _mul_no_nan_grad(op: Any, g: Any) -> list:
     x, y = op.inputs
-    return sum_to_inputs(op, raw.MulNoNan(g, y), raw.MulNoNan(x, g))
+    if all_sizes_equal(x, y, g):
+        return [raw.MulNoNan(g, y), raw.MulNoNan(x, g)]
+    to_x, to_y = reducers(x, y)
+    return [to_x(raw.MulNoNan(g, y)), to_y(raw.MulNoNan(x, g))]
 
 
-def _real_div_grad(op: Any, g: Any) -> list:
-    y, quotient = conjugate(op.inputs[1]), conjugate(op.outputs[0])
-    return sum_to_inputs(op, raw.RealDiv(g, y), raw.Mul(g, raw.RealDiv(raw.Neg(quotient), y)))
+def _quotient_grad(quotient: Callable) -> Callable:
+    """The gradient of an op that divides, from how its gradient divides."""
 
+    def gradient(op: Any, g: Any) -> list:
+        to_x, to_y = reducers(*op.inputs)
+        x, y = conjugate(op.inputs[0]), conjugate(op.inputs[1])
+        return [to_x(quotient(g, y)), to_y(g * quotient(quotient(-x, y), y))]
 
-def _div_no_nan_grad(op: Any, g: Any) -> list:
-    y, quotient = conjugate(op.inputs[1]), conjugate(op.outputs[0])
-    return sum_to_inputs(op, raw.DivNoNan(g, y), raw.Mul(g, raw.DivNoNan(raw.Neg(quotient), y)))
+    return gradient
 
 
 def _floor_mod_grad(op: Any, g: Any) -> list:
-    x, y = (conjugate(t) for t in op.inputs)
-    return sum_to_inputs(op, g, raw.Mul(g, raw.Neg(raw.FloorDiv(x, y))))
+    x, y = op.inputs
+    to_x, to_y = reducers(x, y)
+    rounded = raw.FloorDiv(x, y)
+    return [to_x(g), to_y(g * raw.Neg(rounded))]
 
 
 def _pow_grad(op: Any, g: Any) -> list:
-    x, y, z = conjugate(op.inputs[0]), conjugate(op.inputs[1]), conjugate(op.outputs[0])
-    gx = raw.Mul(raw.Mul(g, y), raw.Pow(x, raw.Sub(y, number(y, 1))))
-    zero = number(x, 0)
-    has_log = raw.NotEqual(x, zero) if x.dtype.is_complex else raw.Greater(x, zero)
-    zeros = raw.ZerosLike(x)
-    log = raw.Select(has_log, raw.Log(raw.Select(has_log, x, raw.OnesLike(x))), zeros)
-    return sum_to_inputs(op, gx, raw.Mul(raw.Mul(g, z), log))
+    to_x, to_y = reducers(*op.inputs, g)
+    x, y = conjugate(op.inputs[0]), conjugate(op.inputs[1])
+    gx = to_x(g * y * power(x, y - 1))
+    z = conjugate(op.outputs[0])
+    has_log = raw.NotEqual(x, number(x, 0)) if x.dtype.is_complex else x > 0
+    log = raw.Log(raw.Select(has_log, x, ones_like(x)))
+    return [gx, to_y(g * z * raw.Select(has_log, log, zeros_like(x)))]
 
 
 def _selecting_grad(chooses_x: str) -> Callable:
     """The gradient of an op that returns x where `chooses_x(x, y)`, else y."""
 
     def gradient(op: Any, g: Any) -> list:
-        chosen = raw.function(chooses_x)(op.inputs[0], op.inputs[1])
-        zeros = raw.ZerosLike(g)
-        return sum_to_inputs(op, raw.Select(chosen, g, zeros), raw.Select(chosen, zeros, g))
+        x, y = op.inputs
+        sizes = [shape(t) for t in (x, y, g)]
+        nothing = zeros(sizes[2], g.dtype)
+        chosen = raw.function(chooses_x)(x, y)
+        to_x, to_y = summed(sizes[0], sizes[1])
+        return [to_x(raw.Select(chosen, g, nothing)), to_y(raw.Select(chosen, nothing, g))]
 
     return gradient
 
 
 def _squared_difference_grad(op: Any, g: Any) -> list:
     x, y = op.inputs
-    gx = raw.Mul(raw.Mul(number(g, 2), g), raw.Sub(x, y))
-    gx, gy = sum_to_inputs(op, gx, gx)
-    return [gx, raw.Neg(gy)]
+    with control_dependencies([g]):
+        gx = scalar_mul(2.0, g) * (x - y)
+    if all_sizes_equal(x, y, g):
+        return [gx, -gx]
+    to_x, to_y = reducers(x, y, g)
+    return [to_x(gx), -to_y(gx)]
 
 
 def _atan2_grad(op: Any, g: Any) -> list:
     y, x = op.inputs
-    scaled = raw.RealDiv(g, raw.AddV2(raw.Square(x), raw.Square(y)))
-    return sum_to_inputs(op, raw.Mul(x, scaled), raw.Neg(raw.Mul(y, scaled)))
+    with control_dependencies([g]):
+        scaled = g / (raw.Square(x) + raw.Square(y))
+        gy, gx = x * scaled, -y * scaled
+    if None not in (y._sizes, x._sizes) and y._sizes != x._sizes:
+        to_y, to_x = reducers(y, x)
+        return [to_y(gy), to_x(gx)]
+    return [gy, gx]
 
 
 def _nonzero(x: Any) -> Any:
-    return raw.Cast(raw.NotEqual(x, number(x, 0)), DstT=x.dtype)
+    return cast(raw.NotEqual(x, cast(0.0, x.dtype)), x.dtype)
 
 
 def _xlogy_grad(op: Any, g: Any) -> list:
     x, y = op.inputs
-    return sum_to_inputs(op, raw.Mul(raw.Xlogy(_nonzero(x), y), g), raw.Mul(raw.Xdivy(x, y), g))
+    to_x, to_y = reducers(x, y)
+    with control_dependencies([g]):
+        by_x, by_y = raw.Xlogy(_nonzero(x), y), raw.Xdivy(x, y)
+        return [to_x(by_x * g), to_y(by_y * g)]
 
 
 def _xdivy_grad(op: Any, g: Any) -> list:
     x, y = op.inputs
-    return sum_to_inputs(op, raw.Mul(raw.Xdivy(_nonzero(x), y), g), raw.Mul(raw.Xdivy(raw.Neg(x), raw.Square(y)), g))
+    to_x, to_y = reducers(x, y)
+    with control_dependencies([g]):
+        by_x, by_y = raw.Xdivy(_nonzero(x), y), raw.Xdivy(raw.Neg(x), y**2)
+        return [to_x(by_x * g), to_y(by_y * g)]
 
 
 def _binary(name: str, types: str, function: Callable, gradient: Any, fold: Callable | None = None, **fields: Any) -> None:
@@ -329,9 +364,9 @@ for _name, _types in (("Add", _ADD), ("AddV2", _ADD_V2)):
 _binary("Sub", _MUL, lax.sub, _sub_grad, np.subtract, facts=Facts(counts=-1))
 _binary("Mul", _MUL, lax.mul, _mul_grad, np.multiply, facts=Facts(scales_rows=True))
 _binary("MulNoNan", _NO_NAN, _multiply_no_nan, _mul_no_nan_grad)
-_binary("Div", _MUL, _divide, _real_div_grad, _numpy_divide)
-_binary("RealDiv", _MUL, _divide, _real_div_grad, _numpy_divide, facts=Facts(scales_rows=True))
-_binary("DivNoNan", _NO_NAN, _divide_no_nan, _div_no_nan_grad)
+_binary("Div", _MUL, _divide, _quotient_grad(operator.truediv), _numpy_divide)
+_binary("RealDiv", _MUL, _divide, _quotient_grad(raw.function("RealDiv")), _numpy_divide, facts=Facts(scales_rows=True))
+_binary("DivNoNan", _NO_NAN, _divide_no_nan, _quotient_grad(lambda x, y: div_no_nan(x, y)))
 _binary("FloorDiv", _MUL, _floor_divide, _STEPWISE, _numpy_floor_divide)
 _binary("TruncateDiv", _MUL, _divide, _STEPWISE, _numpy_divide)
 _binary("FloorMod", _MOD, _floor_modulus, _floor_mod_grad, _numpy_floor_modulus)

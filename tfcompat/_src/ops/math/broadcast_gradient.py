@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import weakref
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from tfcompat._src.graph.constant_value import known_value
+from tfcompat._src.graph.scopes import executing_eagerly, get_default_graph
 from tfcompat._src.graph.shape_inference import Sizes
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
+from tfcompat._src.ops.array.shape import shape_internal
 
 
 def _repeated(sizes: Sizes, other: Sizes) -> tuple[int, ...] | None:
@@ -43,6 +49,46 @@ def sum_to_inputs(op: Any, gx: Any, gy: Any) -> list:
     """The gradients of the two inputs of a broadcasting op, from what each would be without broadcasting."""
     x, y = op.inputs
     return [None if gx is None else sum_to_shape(x, y, gx), None if gy is None else sum_to_shape(y, x, gy)]
+
+
+_KNOWN_AXES: weakref.WeakKeyDictionary[Any, dict] = weakref.WeakKeyDictionary()
+
+
+def reducers(x: Any, y: Any, g: Any = None) -> tuple[Callable, Callable]:
+    """Functions that give sums of tensors of the shape to which `x` and `y` were broadcast: of the shape of `x`, and of `y`.
+
+    The nodes that say over which dimensions are made here. Where `g`, a gradient of the result, is given, sizes that are known are
+    used as such: nothing is summed where an input has the sizes of `g`, and a graph computes the dimensions of two shapes once.
+    """
+    if executing_eagerly():
+        return lambda t: sum_to_shape(x, y, t), lambda t: sum_to_shape(y, x, t)
+    known = [None if t._sizes is None or None in t._sizes else t._sizes for t in (x, y)]
+    if not isinstance(g, Tensor) or None in known:
+        return summed(*[shape_internal(t, optimize=g is None) for t in (x, y)])
+    cache = _KNOWN_AXES.setdefault(get_default_graph(), {})
+    if tuple(known) not in cache:
+        cache[tuple(known)] = [tuple(known_value(axes).tolist()) for axes in raw.BroadcastGradientArgs(*known)]
+    return tuple(
+        _unchanged if sizes == g._sizes else _reducer(sizes, axes) for sizes, axes in zip(known, cache[tuple(known)])
+    )
+
+
+def summed(*sizes: Any) -> tuple[Callable, Callable]:
+    """`reducers` for inputs of which the shapes, as vectors, are given."""
+    return tuple(map(_reducer, sizes, raw.BroadcastGradientArgs(*sizes)))
+
+
+def _unchanged(tensor: Any) -> Any:
+    return tensor
+
+
+def _reducer(sizes: Any, axes: Any) -> Callable:
+    return lambda tensor: raw.Reshape(raw.Sum(tensor, axes), sizes)
+
+
+def all_sizes_equal(x: Any, y: Any, g: Any) -> bool:
+    """Whether two inputs and a gradient have the same sizes, all of them known."""
+    return isinstance(g, Tensor) and x._sizes is not None and None not in x._sizes and x._sizes == y._sizes == g._sizes
 
 
 def sum_to_shape(x: Any, other: Any, grad: Any) -> Any:

@@ -21,8 +21,9 @@ from tfcompat._src.graph.shape_inference import (
 )
 from tfcompat._src.graph.tensor import shape_text
 from tfcompat._src.nodes import raw
+from tfcompat._src.ops.array.fill import zeros, zeros_like
+from tfcompat._src.ops.array.shape import shape
 from tfcompat._src.ops.math.binary import broadcasting, full
-from tfcompat._src.ops.math.broadcast_gradient import sum_to_shape
 from tfcompat._src.ops.math.extremes import larger, smaller
 
 _PREDICATE = NotDifferentiable("a predicate has no derivative")
@@ -145,7 +146,7 @@ def _select_numpy(condition, t, e):
 
 
 def _select_grad(op: Any, g: Any) -> list:
-    condition, zeros = op.inputs[0], raw.ZerosLike(op.inputs[1])
+    condition, zeros = op.inputs[0], zeros_like(op.inputs[1])
     return [None, raw.Select(condition, g, zeros), raw.Select(condition, zeros, g)]
 
 
@@ -155,9 +156,15 @@ op("Select", "(condition: bool, t: T, e: T, *, T: type) -> (output: T)",
 
 def _select_v2_grad(op: Any, g: Any) -> list:
     condition, t, e = op.inputs
-    zeros = raw.ZerosLike(g)
-    gt, ge = raw.SelectV2(condition, g, zeros), raw.SelectV2(condition, zeros, g)
-    return [None, sum_to_shape(t, op.outputs[0], gt), sum_to_shape(e, op.outputs[0], ge)]
+    nothing = zeros([], g.dtype)
+    gt = raw.SelectV2(condition, g, nothing)
+    sizes, result_sizes = shape(t), shape(op.outputs[0])
+    axes = raw.BroadcastGradientArgs(sizes, result_sizes).r0
+    gt = raw.Reshape(raw.Sum(gt, axes, keep_dims=True), sizes)
+    ge = raw.SelectV2(condition, nothing, g)
+    sizes = shape(e)
+    axes = raw.BroadcastGradientArgs(sizes, result_sizes).r0
+    return [None, gt, raw.Reshape(raw.Sum(ge, axes, keep_dims=True), sizes)]
 
 
 def _common_shape_of_select(condition: Any, t: Any, e: Any) -> tuple[int, ...]:

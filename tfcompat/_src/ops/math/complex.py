@@ -18,7 +18,7 @@ from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import to_tensor
 from tfcompat._src.ops.array.fill import zeros_like
 from tfcompat._src.ops.math.binary import broadcasting
-from tfcompat._src.ops.math.broadcast_gradient import sum_to_inputs
+from tfcompat._src.ops.math.broadcast_gradient import reducers
 
 
 def _zero(g: Any) -> Tensor:
@@ -32,7 +32,8 @@ def _complex(real: Any, imag: Any) -> Any:
 
 def _complex_grad(op: Any, g: Any) -> list:
     part = op.inputs[0].dtype.base_dtype
-    return sum_to_inputs(op, raw.Real(g, Tout=part), raw.Imag(g, Tout=part))
+    to_real, to_imaginary = reducers(*op.inputs)
+    return [to_real(raw.Real(g, Tout=part)), to_imaginary(raw.Imag(g, Tout=part))]
 
 
 def _complex_abs_grad(op: Any, g: Any) -> list:

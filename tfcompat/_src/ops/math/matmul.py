@@ -10,11 +10,12 @@ from jax import lax
 from tfcompat._src.base import dtypes, errors
 from tfcompat._src.base.export import export
 from tfcompat._src.graph.op_spec import COSTLY, op
-from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.scopes import executing_eagerly, name_scope
 from tfcompat._src.graph.shape_inference import broadcast, merge, merge_size, with_rank, with_rank_at_least
 from tfcompat._src.graph.tensor import shape_text
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import to_tensor
+from tfcompat._src.ops.array.shape import shape
 from tfcompat._src.ops.math.binary import full
 from tfcompat._src.ops.math.broadcast_gradient import sum_batch_to_shape
 from tfcompat._src.ops.math.cast import cast
@@ -151,13 +152,23 @@ def _batch_matmul_of_equal_batches(x, y, *, adj_x, adj_y):
 
 
 def _batch_matmul_grad(op: Any, g: Any) -> list:
-    return _product_grads(raw.BatchMatMul, op, g, ("adj_x", "adj_y"))
+    return _product_grads(_adjoint_product, op, g, ("adj_x", "adj_y"))
+
+
+def _adjoint_product(x: Any, y: Any, *, adj_x: bool, adj_y: bool) -> Any:
+    return matmul(x, y, adjoint_a=adj_x, adjoint_b=adj_y)
 
 
 def _batch_matmul_v2_grad(op: Any, g: Any) -> list:
     x, y = op.inputs
-    gx, gy = _product_grads(raw.BatchMatMulV2, op, g, ("adj_x", "adj_y"))
-    return [sum_batch_to_shape(x, y, gx), sum_batch_to_shape(y, x, gy)]
+    gx, gy = _batch_matmul_grad(op, g)
+    if x.shape.is_fully_defined() and x._sizes == y._sizes:
+        return [gx, gy]
+    if executing_eagerly():
+        return [sum_batch_to_shape(x, y, gx), sum_batch_to_shape(y, x, gy)]
+    sizes = shape(x), shape(y)
+    axes = raw.BroadcastGradientArgs(sizes[0][:-2], sizes[1][:-2])
+    return [raw.Reshape(raw.Sum(grad, over), size) for grad, over, size in zip((gx, gy), axes, sizes)]
 
 
 _BATCH = f"(x: T, y: T, *, T: {_TYPES}, adj_x: bool = False, adj_y: bool = False) -> (output: T)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -11,10 +12,15 @@ from jax import lax
 from tfcompat._src.base import checks, dtypes, errors
 from tfcompat._src.graph.constant_value import known_value
 from tfcompat._src.graph.op_spec import FROM_KERNEL, Facts, NotDifferentiable, op
+from tfcompat._src.graph.scopes import colocate_with, executing_eagerly, get_default_graph
 from tfcompat._src.graph.shape_inference import Sizes, num_elements, with_rank, with_rank_at_most
 from tfcompat._src.graph.tensor import shape_text
 from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import constant
+from tfcompat._src.ops.array.shape import shape, size
+from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.extremes import larger, smaller
+from tfcompat._src.ops.math.sequence import arange
 
 _UNDEFINED = NotDifferentiable("no gradient is defined", raises=True)
 
@@ -143,41 +149,46 @@ def _extreme_numpy(ufunc: np.ufunc, lowest: bool) -> Callable:
 
 def reduced_shape(input_shape: Any, axes: Any) -> Any:
     """The shape tensor `input_shape` with 1 at `axes`: what a reduction with keep_dims gives."""
-    input_shape = raw.Cast(input_shape, DstT=dtypes.int32) if input_shape.dtype is not dtypes.int32 else input_shape
-    axes = raw.Cast(axes, DstT=dtypes.int32) if axes.dtype is not dtypes.int32 else axes
-    rank = raw.Size(input_shape)
-    axes = raw.FloorMod(raw.AddV2(axes, rank), rank)
-    ones = raw.Fill(raw.Shape(axes), np.int32(1))
-    return raw.DynamicStitch([raw.Range(np.int32(0), rank, np.int32(1)), axes], [input_shape, ones])
+    input_shape, axes = cast(input_shape, dtypes.int32), cast(axes, dtypes.int32)
+    rank = size(input_shape)
+    axes = (axes + rank) % rank
+    axes_shape = shape(axes)
+    return raw.DynamicStitch([arange(rank), axes], [input_shape, raw.Fill(axes_shape, 1)])
 
 
-def _static_axes(op: Any) -> tuple[int, ...] | None:
-    """The reduced dimensions of a node, where they are known."""
-    sizes, axes = op.inputs[0]._sizes, known_value(op.inputs[1])
-    return None if sizes is None or axes is None else reduction_axes(axes, len(sizes))
+def _repetitions(sizes: Any, kept: Any) -> Any:
+    """How often each dimension of `kept` stands in `sizes`; 0 / 0 is 0."""
+    return sizes // raw.Maximum(kept, 1)
 
 
-def with_reduced_dims(op: Any, tensor: Any) -> Any:
-    """An output-shaped tensor of a reduction with the reduced dimensions of size 1."""
-    if op.get_attr("keep_dims"):
-        return tensor
-    axes = _static_axes(op)
-    if axes is None:
-        return raw.Reshape(tensor, reduced_shape(raw.Shape(op.inputs[0]), op.inputs[1]))
-    rank = len(op.inputs[0]._sizes)
-    if axes == tuple(range(len(axes))) and len(axes) < rank or len(axes) == rank:
-        return tensor
-    for axis in axes:
-        tensor = raw.ExpandDims(tensor, np.int32(axis))
-    return tensor
+_KNOWN_REPETITIONS: weakref.WeakKeyDictionary[Any, dict] = weakref.WeakKeyDictionary()
+
+
+def _known_repetitions(sizes: tuple[int, ...], axes: tuple[int, ...]) -> tuple:
+    """The sizes of a reduction that keeps dimensions, and how often each is repeated; a graph computes them once."""
+    cache = _KNOWN_REPETITIONS.setdefault(get_default_graph(), {})
+    if (sizes, axes) not in cache:
+        kept = reduced_shape(sizes, axes)
+        kept_sizes = tuple(known_value(kept).tolist())
+        cache[sizes, axes] = kept_sizes, tuple(known_value(_repetitions(sizes, kept_sizes)).tolist())
+    return cache[sizes, axes]
 
 
 def _repeat(op: Any, g: Any) -> Any:
     """A gradient of the output repeated to the shape of the input."""
     x = op.inputs[0]
-    sizes = x._sizes
-    known = sizes is not None and None not in sizes
-    return raw.BroadcastTo(with_reduced_dims(op, g), np.array(sizes, np.int32) if known else raw.Shape(x))
+    axes = None if x._sizes is None else known_value(op.inputs[1])
+    if axes is not None and np.array_equal(axes, np.arange(len(x._sizes))):
+        g = raw.Reshape(g, [1] * len(x._sizes))
+        return raw.Tile(g, shape(x) if None in x._sizes else constant(x._sizes, dtype=dtypes.int32))
+    if axes is not None and None not in x._sizes and not executing_eagerly():
+        kept, repetitions = _known_repetitions(x._sizes, tuple(axes.reshape(-1).tolist()))
+        return raw.Tile(raw.Reshape(g, kept), repetitions)
+    sizes = shape(x)
+    with colocate_with(sizes):
+        kept = reduced_shape(sizes, op.inputs[1])
+        repetitions = _repetitions(sizes, kept)
+    return raw.Tile(raw.Reshape(g, kept), repetitions)
 
 
 def _sum_grad(op: Any, g: Any) -> list:
@@ -185,25 +196,23 @@ def _sum_grad(op: Any, g: Any) -> list:
 
 
 def _mean_grad(op: Any, g: Any) -> list:
-    x = op.inputs[0]
-    elements, results = num_elements(x._sizes), num_elements(op.outputs[0]._sizes)
-    axes = _static_axes(op)
-    if axes is not None and None not in (reduced := [x._sizes[a] for a in axes]):
-        factor = np.asarray(max(int(np.prod(reduced, dtype=np.int64)), 1)).astype(x.dtype.as_numpy_dtype)
-    elif elements is not None and results is not None:
-        factor = np.asarray(elements // max(results, 1)).astype(x.dtype.as_numpy_dtype)
+    repeated = _repeat(op, g)
+    elements, results = num_elements(op.inputs[0]._sizes), num_elements(op.outputs[0]._sizes)
+    if elements is not None and results is not None:
+        factor = constant(elements // max(results, 1), dtype=repeated.dtype)
     else:
-        count = raw.FloorDiv(raw.Size(x), raw.Maximum(raw.Size(op.outputs[0]), np.int32(1)))
-        factor = raw.Cast(count, DstT=x.dtype.base_dtype)
-    return [_repeat(op, raw.RealDiv(g, factor)), None]
+        sizes = [shape(op.inputs[0]), shape(op.outputs[0])]
+        factor = _repetitions(*[raw.Prod(s, constant([0])) for s in sizes])
+    return [repeated / cast(factor, repeated.dtype), None]
 
 
 def _extreme_grad(op: Any, g: Any) -> list:
     x = op.inputs[0]
-    y = with_reduced_dims(op, op.outputs[0])
-    chosen = raw.Cast(raw.Equal(y, x), DstT=g.dtype.base_dtype)
-    count = raw.Sum(chosen, op.inputs[1], keep_dims=op.get_attr("keep_dims"))
-    return [raw.Mul(raw.RealDiv(chosen, with_reduced_dims(op, count)), with_reduced_dims(op, g)), None]
+    kept = reduced_shape(shape(x), op.inputs[1])
+    y, g = raw.Reshape(op.outputs[0], kept), raw.Reshape(g, kept)
+    chosen = cast(raw.Equal(y, x), g.dtype)
+    count = raw.Reshape(raw.Sum(chosen, op.inputs[1]), kept)
+    return [chosen / count * g, None]
 
 
 def _reduction(name: str, types: str, function: Callable, gradient: Any, fold: Callable | None = None, **fields: Any) -> None:

@@ -15,11 +15,11 @@ from tfcompat._src.graph.scopes import name_scope
 from tfcompat._src.graph.shape_inference import broadcast_inputs, merge, unchanged
 from tfcompat._src.graph.tensor import shape_text
 from tfcompat._src.nodes import raw
-from tfcompat._src.nodes.convert import to_tensor
+from tfcompat._src.nodes.convert import constant, to_tensor
 from tfcompat._src.ops.math.binary import full, repeated
 from tfcompat._src.ops.math.broadcast_gradient import sum_to_inputs, sum_to_shape
 from tfcompat._src.ops.math.reduce import reduce_sum
-from tfcompat._src.ops.math.unary import FLOATS, absolute, exp, number, unary_function
+from tfcompat._src.ops.math.unary import FLOATS, absolute, by_input, exp, number, unary_function
 
 _TWO_OVER_SQRT_PI = 2 / np.sqrt(np.pi)
 
@@ -92,8 +92,8 @@ def _polygamma(n, x):
 
 _unary("Erf", lax.erf, _erf_grad(1))
 _unary("Erfc", lax.erfc, _erf_grad(-1))
-_unary("Lgamma", lax.lgamma, lambda op, g: [raw.Mul(g, raw.Digamma(op.inputs[0]))])
-_unary("Digamma", _digamma, lambda op, g: [raw.Mul(g, raw.Polygamma(number(g, 1), op.inputs[0]))])
+_unary("Lgamma", lax.lgamma, by_input(lambda x: raw.Digamma(x)))
+_unary("Digamma", _digamma, by_input(lambda x: raw.Polygamma(constant(1, dtype=x.dtype), x)))
 _unary("BesselI0e", lax.bessel_i0e, _i0e_grad)
 _unary("BesselI1e", lax.bessel_i1e, _i1e_grad)
 

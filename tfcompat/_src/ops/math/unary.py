@@ -10,10 +10,12 @@ from jax import lax
 
 from tfcompat._src.base.export import export
 from tfcompat._src.graph.op_spec import Facts, NotDifferentiable, op
-from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.scopes import control_dependencies, name_scope
 from tfcompat._src.graph.shape_inference import unchanged
 from tfcompat._src.nodes import raw
-from tfcompat._src.nodes.convert import to_tensor
+from tfcompat._src.nodes.convert import constant, to_tensor
+from tfcompat._src.ops.array.fill import zeros
+from tfcompat._src.ops.array.shape import shape
 
 FLOATS = "bfloat16, float16, float32, float64"
 _INEXACT = "{" + FLOATS + ", complex64, complex128}"
@@ -40,13 +42,28 @@ def _unary(
     op(name, text, shape=unchanged, kernel=kernel, gradient=gradient, fold=fold, depth=2, **fields)
 
 
-def _by_input(derivative: Callable) -> Callable:
+def by_input(derivative: Callable) -> Callable:
     """The gradient of an op with derivative `derivative(x)`."""
-    return lambda op, g: [raw.Mul(g, conjugate(derivative(op.inputs[0])))]
+
+    def gradient(op: Any, g: Any) -> list:
+        with control_dependencies([g]):
+            return [g * derivative(conjugate(op.inputs[0]))]
+
+    return gradient
+
+
+def _by_result(derivative: Callable) -> Callable:
+    """The gradient of an op from `derivative(y, g)` of its result."""
+
+    def gradient(op: Any, g: Any) -> list:
+        with control_dependencies([g]):
+            return [derivative(conjugate(op.outputs[0]), g)]
+
+    return gradient
 
 
 def _zeros(op: Any, g: Any) -> list:
-    return [raw.ZerosLike(op.inputs[0])]
+    return [zeros(shape(op.inputs[0]), op.inputs[0].dtype)]
 
 
 # ---- kernels ----
@@ -115,20 +132,53 @@ def _cosh(x):
 # ---- derivatives ----
 
 
-def _double(x: Any) -> Any:
-    return raw.Mul(x, number(x, 2))
+def _square_grad(op: Any, g: Any) -> list:
+    with control_dependencies([g]):
+        x = conjugate(op.inputs[0])
+        return [raw.Mul(g, raw.Mul(x, constant(2.0, dtype=x.dtype)))]
 
 
-def _one_minus_square(x: Any) -> Any:
-    return raw.Sub(number(x, 1), raw.Square(x))
+def _one(x: Any) -> Any:
+    return constant(1, dtype=x.dtype)
 
 
-def _one_plus_square(x: Any) -> Any:
-    return raw.AddV2(number(x, 1), raw.Square(x))
+def _sine_of_angle(x: Any) -> Any:
+    """cos(asin(x)) = sqrt(1 - x * x)."""
+    squared = raw.Square(x)
+    return raw.Reciprocal(raw.Sqrt(raw.Sub(_one(x), squared)))
 
 
-def _asin_grad(op: Any, g: Any) -> list:
-    return [raw.Mul(g, conjugate(raw.Rsqrt(_one_minus_square(op.inputs[0]))))]
+def _of_squared(combine: str) -> Callable:
+    """1 / combine(1, x * x)."""
+
+    def derivative(x: Any) -> Any:
+        squared = raw.Square(x)
+        return raw.Reciprocal(raw.function(combine)(_one(x), squared))
+
+    return derivative
+
+
+def _negated_by_input(derivative: Callable) -> Callable:
+    """The gradient of an op with derivative `-derivative(x)`."""
+
+    def gradient(op: Any, g: Any) -> list:
+        with control_dependencies([g]):
+            x = conjugate(op.inputs[0])
+            slope = derivative(x)
+            return [-g * slope]
+
+    return gradient
+
+
+def _cos_grad(op: Any, g: Any) -> list:
+    with control_dependencies([g]):
+        x = conjugate(op.inputs[0])
+        return [-g * raw.Sin(x)]
+
+
+def _tan_grad(op: Any, g: Any) -> list:
+    with control_dependencies([g]):
+        return [raw.Square(raw.Reciprocal(raw.Cos(conjugate(op.inputs[0])))) * g]
 
 
 def _by_output(grad_op: str) -> Callable:
@@ -136,30 +186,30 @@ def _by_output(grad_op: str) -> Callable:
     return lambda op, g: [raw.function(grad_op)(op.outputs[0], g)]
 
 
-_unary("Abs", _REAL_SIGNED, lax.abs, lambda op, g: [raw.Mul(g, raw.Sign(op.inputs[0]))], np.abs)
-_unary("Neg", _SIGNED, lax.neg, lambda op, g: [raw.Neg(g)], np.negative, facts=Facts(scales_rows=True))
+_unary("Abs", _REAL_SIGNED, lax.abs, lambda op, g: [g * raw.Sign(op.inputs[0])], np.abs)
+_unary("Neg", _SIGNED, lax.neg, lambda op, g: [-g], np.negative, facts=Facts(scales_rows=True))
 _unary("Reciprocal", _SIGNED, _reciprocal, _by_output("ReciprocalGrad"), _reciprocal_numpy)
 _unary("Inv", _SIGNED, _reciprocal, _by_output("InvGrad"), _reciprocal_numpy)
-_unary("Square", _SIGNED, _square, _by_input(_double), np.square)
+_unary("Square", _SIGNED, _square, _square_grad, np.square)
 _unary("Sqrt", _INEXACT, lax.sqrt, _by_output("SqrtGrad"), np.sqrt)
 _unary("Rsqrt", _INEXACT, lax.rsqrt, _by_output("RsqrtGrad"), near=lambda x: x.dtype.type(1) / np.sqrt(x))
-_unary("Exp", _INEXACT, lax.exp, lambda op, g: [raw.Mul(g, conjugate(op.outputs[0]))], near=np.exp)
-_unary("Expm1", _INEXACT, lax.expm1, _by_input(lambda x: raw.Exp(x)))
-_unary("Log", _INEXACT, lax.log, _by_input(lambda x: raw.Reciprocal(x)), near=np.log)
-_unary("Log1p", _INEXACT, lax.log1p, _by_input(lambda x: raw.Reciprocal(raw.AddV2(number(x, 1), x))), near=np.log1p)
-_unary("Sin", _INEXACT, lax.sin, _by_input(lambda x: raw.Cos(x)), near=np.sin)
-_unary("Cos", _INEXACT, lax.cos, _by_input(lambda x: raw.Neg(raw.Sin(x))), near=np.cos)
-_unary("Tan", _SIGNED, lax.tan, _by_input(lambda x: raw.Square(raw.Reciprocal(raw.Cos(x)))))
-_unary("Asin", _SIGNED, lax.asin, _asin_grad)
-_unary("Acos", _SIGNED, lax.acos, lambda op, g: [raw.Neg(_asin_grad(op, g)[0])])
-_unary("Atan", _SIGNED, lax.atan, _by_input(lambda x: raw.Reciprocal(_one_plus_square(x))))
-_unary("Sinh", _INEXACT, _sinh, _by_input(lambda x: raw.Cosh(x)))
-_unary("Cosh", _INEXACT, _cosh, _by_input(lambda x: raw.Sinh(x)))
-_unary("Tanh", _INEXACT, lax.tanh, lambda op, g: [raw.TanhGrad(conjugate(op.outputs[0]), g)], near=np.tanh)
-_unary("Asinh", _INEXACT, lax.asinh, lambda op, g: [raw.RealDiv(g, conjugate(raw.Cosh(op.outputs[0])))])
-_unary("Acosh", _INEXACT, lax.acosh, lambda op, g: [raw.RealDiv(g, conjugate(raw.Sinh(op.outputs[0])))])
-_unary("Atanh", _INEXACT, lax.atanh, _by_input(lambda x: raw.Reciprocal(_one_minus_square(x))))
-_unary("Sigmoid", _INEXACT, lax.logistic, lambda op, g: [raw.SigmoidGrad(conjugate(op.outputs[0]), g)], near=lambda x: x.dtype.type(1) / (x.dtype.type(1) + np.exp(-x)))
+_unary("Exp", _INEXACT, lax.exp, _by_result(lambda y, g: g * y), near=np.exp)
+_unary("Expm1", _INEXACT, lax.expm1, by_input(lambda x: raw.Exp(x)))
+_unary("Log", _INEXACT, lax.log, by_input(lambda x: raw.Reciprocal(x)), near=np.log)
+_unary("Log1p", _INEXACT, lax.log1p, by_input(lambda x: raw.Reciprocal(1 + x)), near=np.log1p)
+_unary("Sin", _INEXACT, lax.sin, by_input(lambda x: raw.Cos(x)), near=np.sin)
+_unary("Cos", _INEXACT, lax.cos, _cos_grad, near=np.cos)
+_unary("Tan", _SIGNED, lax.tan, _tan_grad)
+_unary("Asin", _SIGNED, lax.asin, by_input(_sine_of_angle))
+_unary("Acos", _SIGNED, lax.acos, _negated_by_input(_sine_of_angle))
+_unary("Atan", _SIGNED, lax.atan, by_input(_of_squared("Add")))
+_unary("Sinh", _INEXACT, _sinh, by_input(lambda x: raw.Cosh(x)))
+_unary("Cosh", _INEXACT, _cosh, by_input(lambda x: raw.Sinh(x)))
+_unary("Tanh", _INEXACT, lax.tanh, _by_result(lambda y, g: raw.TanhGrad(y, g)), near=np.tanh)
+_unary("Asinh", _INEXACT, lax.asinh, _by_result(lambda y, g: g / raw.Cosh(y)))
+_unary("Acosh", _INEXACT, lax.acosh, _by_result(lambda y, g: g / raw.Sinh(y)))
+_unary("Atanh", _INEXACT, lax.atanh, by_input(_of_squared("Sub")))
+_unary("Sigmoid", _INEXACT, lax.logistic, _by_result(lambda y, g: raw.SigmoidGrad(y, g)), near=lambda x: x.dtype.type(1) / (x.dtype.type(1) + np.exp(-x)))
 _unary("Sign", _SIGNED, _sign, _zeros)
 _unary("Floor", "{" + FLOATS + "}", lax.floor, _ROUNDING, np.floor)
 _unary("Ceil", "{" + FLOATS + "}", lax.ceil, _ROUNDING, np.ceil)
@@ -183,8 +233,9 @@ def _tanh_grad(y, dy):
 
 
 def _tanh_grad_grad(op: Any, g: Any) -> list:
-    y, dy = (conjugate(t) for t in op.inputs)
-    return [raw.Mul(raw.Mul(number(y, -2), raw.Mul(g, dy)), y), raw.TanhGrad(y, g)]
+    with control_dependencies([g]):
+        y, dy = (conjugate(t) for t in op.inputs)
+        return [g * -2.0 * dy * y, raw.TanhGrad(y, g)]
 
 
 def _sigmoid_grad(y, dy):
@@ -192,9 +243,10 @@ def _sigmoid_grad(y, dy):
 
 
 def _sigmoid_grad_grad(op: Any, g: Any) -> list:
-    y, dy = (conjugate(t) for t in op.inputs)
-    product = raw.Mul(g, dy)
-    return [raw.Sub(product, raw.Mul(raw.Mul(number(y, 2), product), y)), raw.SigmoidGrad(y, g)]
+    with control_dependencies([g]):
+        y, dy = (conjugate(t) for t in op.inputs)
+        product = g * dy
+        return [product - 2.0 * product * y, raw.SigmoidGrad(y, g)]
 
 
 def _conj(y):
@@ -207,8 +259,9 @@ def _sqrt_grad(y, dy):
 
 def _sqrt_grad_grad(op: Any, g: Any) -> list:
     y, z = op.inputs[0], op.outputs[0]
-    quotient = raw.RealDiv(g, y)
-    return [raw.Neg(raw.Mul(conjugate(quotient), z)), raw.Mul(number(y, 0.5), quotient)]
+    with control_dependencies([g]):
+        quotient = g / y
+        return [-conjugate(quotient) * z, 0.5 * quotient]
 
 
 def _rsqrt_grad(y, dy):
@@ -217,8 +270,9 @@ def _rsqrt_grad(y, dy):
 
 
 def _rsqrt_grad_grad(op: Any, g: Any) -> list:
-    y, dy = conjugate(op.inputs[0]), op.inputs[1]
-    return [raw.Mul(raw.Mul(number(y, -1.5), raw.Mul(conjugate(g), dy)), raw.Square(y)), raw.RsqrtGrad(y, g)]
+    with control_dependencies([g]):
+        y, conjugated = conjugate(op.inputs[0]), conjugate(g)
+        return [-1.5 * conjugated * op.inputs[1] * raw.Square(y), raw.RsqrtGrad(y, g)]
 
 
 def _reciprocal_grad(y, dy):
@@ -227,8 +281,9 @@ def _reciprocal_grad(y, dy):
 
 
 def _reciprocal_grad_grad(op: Any, g: Any) -> list:
-    y, dy = conjugate(op.inputs[0]), op.inputs[1]
-    return [raw.Mul(raw.Mul(number(y, -2), raw.Mul(conjugate(g), dy)), y), raw.ReciprocalGrad(y, g)]
+    with control_dependencies([g]):
+        y, conjugated = conjugate(op.inputs[0]), conjugate(g)
+        return [conjugated * -2.0 * op.inputs[1] * y, raw.ReciprocalGrad(y, g)]
 
 
 _gradient_op("TanhGrad", _tanh_grad, _tanh_grad_grad)

@@ -179,7 +179,7 @@ _activation("Relu6", _relu6, _by_output("Relu6Grad"), "REAL", slope=clipped(lamb
 _activation("LeakyRelu", _leaky_relu, _leaky_relu_gradient, attrs=_ALPHA, default=" = float32")
 _activation("Elu", _elu, _by_output("EluGrad"))
 _activation("Selu", _selu, _by_output("SeluGrad"))
-_activation("Softplus", _softplus, lambda op, g: [raw.Mul(g, raw.Sigmoid(op.inputs[0]))])
+_activation("Softplus", _softplus, lambda op, g: [g * sigmoid(op.inputs[0])])
 _activation("Softsign", _softsign, _by_input("SoftsignGrad"))
 _activation_grad("ReluGrad", _relu_grad, _piecewise_linear, "REAL")
 _activation_grad("Relu6Grad", _relu6_grad, _piecewise_linear, "REAL")

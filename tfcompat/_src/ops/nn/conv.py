@@ -12,6 +12,7 @@ from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.op_spec import COSTLY, NotDifferentiable, op
 from tfcompat._src.graph.tensor import shape_text
 from tfcompat._src.nodes import raw
+from tfcompat._src.ops.array.shape import shape
 from tfcompat._src.ops.nn import conv_kernels
 from tfcompat._src.ops.nn.window_sizes import join, split, text_attr, window_counts, window_positions
 from tfcompat._src.ops.nn.windows import channels_first, spatial
@@ -138,12 +139,12 @@ def bilinear_gradients(forward: str, to_input: str, to_filter: str) -> tuple[Cal
     def of_input_grad(op, g):
         _, filters, out = op.inputs
         attrs = _shared_attrs(op)
-        return [None, filter_grad(g, raw.Shape(filters), out, **attrs), conv(g, filters, **attrs)]
+        return [None, filter_grad(g, shape(filters), out, **attrs), conv(g, filters, **attrs)]
 
     def of_filter_grad(op, g):
         x, _, out = op.inputs
         attrs = _shared_attrs(op)
-        return [input_grad(raw.Shape(x), g, out, **attrs), None, conv(x, g, **attrs)]
+        return [input_grad(shape(x), g, out, **attrs), None, conv(x, g, **attrs)]
 
     return of_forward, of_input_grad, of_filter_grad
 

@@ -22,7 +22,7 @@ from tfcompat._src.ops.nn.softmax import check_cross_entropy_arguments
 
 
 def _l2_loss_gradient(op, g):
-    return [raw.Mul(op.inputs[0], g)]
+    return [op.inputs[0] * g]
 
 
 @op("L2Loss", "(t: T, *, T: FLOAT) -> (output: T)", shape=scalar, gradient=_l2_loss_gradient)

@@ -13,6 +13,7 @@ from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.op_spec import NotDifferentiable, op
 from tfcompat._src.graph.tensor import shape_text
 from tfcompat._src.nodes import raw
+from tfcompat._src.ops.array.shape import shape
 from tfcompat._src.ops.nn import pool_kernels
 from tfcompat._src.ops.nn.window_sizes import join, split, text_attr, window_counts, window_positions
 from tfcompat._src.ops.nn.windows import spatial
@@ -99,7 +100,7 @@ def _attrs(node: Any, *names: str) -> dict[str, Any]:
 
 
 def _average_gradient(grad_op: str) -> Callable:
-    return lambda op, g: [raw.function(grad_op)(raw.Shape(op.inputs[0]), g, **_attrs(op))]
+    return lambda op, g: [raw.function(grad_op)(shape(op.inputs[0]), g, **_attrs(op))]
 
 
 def _average_second(pool_op: str) -> Callable:

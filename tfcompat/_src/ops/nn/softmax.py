@@ -23,10 +23,8 @@ from tfcompat._src.ops.array.reorder import transpose
 from tfcompat._src.ops.array.shape import rank, reshape, shape
 from tfcompat._src.ops.composed.check_ops import assert_equal
 from tfcompat._src.ops.math.cast import cast
+from tfcompat._src.ops.math.matmul import matmul
 from tfcompat._src.ops.math.sequence import arange
-
-_LAST = np.array(-1, np.int32)
-
 
 # ---- kernels ----
 
@@ -51,11 +49,13 @@ def _at_least_one_dimension(c) -> list:
 
 def _softmax_gradient(op, g):
     y = op.outputs[0]
-    return [raw.Mul(raw.Sub(g, raw.Sum(raw.Mul(g, y), _LAST, keep_dims=True)), y)]
+    total = raw.Sum(g * y, -1, keep_dims=True)
+    return [(g - total) * y]
 
 
 def _log_softmax_gradient(op, g):
-    return [raw.Sub(g, raw.Mul(raw.Sum(g, _LAST, keep_dims=True), raw.Exp(op.outputs[0])))]
+    probability = raw.Exp(op.outputs[0])
+    return [g - raw.Sum(g, -1, keep_dims=True) * probability]
 
 
 def _near_softmax(x: Any) -> Any:
@@ -101,7 +101,7 @@ def _entropy_shape(c):
 
 
 def _scale_rows(scale: Tensor, rows: Tensor) -> Tensor:
-    return raw.Mul(raw.ExpandDims(scale, _LAST), rows)
+    return raw.ExpandDims(scale, -1) * rows
 
 
 def _is_zero(g: Tensor) -> bool:
@@ -116,10 +116,10 @@ def _entropy_gradient(op, g, second):
     grad = _scale_rows(g, op.outputs[1])
     if not _is_zero(second):
         probability = raw.Softmax(logits)
-        row, column = raw.ExpandDims(second, np.int32(1)), raw.ExpandDims(probability, np.int32(2))
-        mean = raw.Squeeze(raw.BatchMatMulV2(row, column), squeeze_dims=[1])
-        grad = raw.AddV2(grad, raw.Mul(raw.Sub(second, mean), probability))
-    return [grad, _scale_rows(g, raw.Neg(raw.LogSoftmax(logits)))]
+        product = matmul(raw.ExpandDims(second, 1), raw.ExpandDims(probability, 2))
+        grad = grad + (second - raw.Squeeze(product, squeeze_dims=[1])) * probability
+    minus_log = -raw.LogSoftmax(logits)
+    return [grad, _scale_rows(g, minus_log)]
 
 
 @op(
