@@ -40,3 +40,51 @@ def chosen(tf):
 
 
 case("devices_of_variables", chosen, grad=False)
+
+
+# ---- functions of Python, losses over sampled classes, areas from histograms ----
+
+
+def called(tf, x, y):
+    def mixed(a, b):
+        return {"sum": a + b["y"], "product": a * b["y"]}
+
+    return tf.contrib.framework.py_func(
+        mixed, [x], {"b": {"y": y}}, {"sum": tf.float32, "product": tf.float32}, {"sum": [2, 3], "product": [2, None]}
+    )
+
+
+case("py_func", called, x=X, y=X + 1)
+error_case("py_func_args", lambda tf: tf.contrib.framework.py_func(abs, 3, None, tf.float32), same_words=True)
+case("bucketize", lambda tf, x: tf.contrib.slim.bucketize(x, [0.0, 2.5, 4.0]), x=X)
+LABELS = np.array([[1], [5], [7], [0]], np.int64)
+W, B, ROWS = (np.random.RandomState(i).rand(*sizes).astype(np.float32) for i, sizes in enumerate(((20, 3), (20,), (4, 3))))
+case(
+    "sampled_sparse_softmax",
+    lambda tf, w, b, x: tf.contrib.nn.sampled_sparse_softmax_loss(w, b, tf.constant(LABELS), x, 6, 20),
+    w=W, b=B, x=ROWS, seed=9, partial=False,
+)  # fmt: skip
+
+
+def rank_sampled(tf, w, b, x, num_sampled=8, num_resampled=3, strategy="mod"):
+    labels = tf.constant(LABELS)
+    return tf.contrib.nn.rank_sampled_softmax_loss(w, b, labels, x, num_sampled, num_resampled, 20, 1, None, 0.5, True, strategy)
+
+
+case("rank_sampled_softmax", rank_sampled, w=W, b=B, x=ROWS, seed=9, partial=False, grad=False)
+error_case("rank_sampled_many", lambda tf, w, b, x: rank_sampled(tf, w, b, x, num_resampled=8), w=W, b=B, x=ROWS, same_words=True)
+error_case("rank_sampled_strategy", lambda tf, w, b, x: rank_sampled(tf, w, b, x, strategy="no"), w=W, b=B, x=ROWS, same_words=True)
+
+
+def area(tf, session, out, feed):
+    session.run(tf.local_variables_initializer())
+    session.run(out[1], feed)
+    session.run(out[1], feed)
+    return session.run(out[0])
+
+
+SCORES = np.random.RandomState(4).rand(30).astype(np.float32)
+case(
+    "auc_using_histogram", lambda tf, y, x: tf.contrib.metrics.auc_using_histogram(y, x, [0.0, 0.9], nbins=10),
+    y=SCORES + np.random.RandomState(5).rand(30) > 1, x=SCORES, run=area, partial=False,
+)  # fmt: skip

@@ -28,8 +28,8 @@ class Lines(logging.Handler):
             self.lines.append(re.sub(r"\d{10}", "TIME", text))
 
 
-def dense(tf, x, units, seed, activation=None):
-    return tf.layers.dense(x, units, activation, kernel_initializer=tf.glorot_uniform_initializer(seed=seed))
+def dense(tf, x, units, seed, activation=None, name=None):
+    return tf.layers.dense(x, units, activation, kernel_initializer=tf.glorot_uniform_initializer(seed=seed), name=name)
 
 
 def model_fn(tf, with_seeds=False):
@@ -209,6 +209,44 @@ def replicas(tf, folder):
     }  # fmt: skip
 
 
+def towers(tf, folder):
+    def wrapped(features, labels, mode, params):
+        logits = dense(tf, dense(tf, features["x"], params["units"], 1, tf.nn.relu, "dense"), 3, 2, name="logits")
+        predictions = {"class": tf.argmax(logits, 1), "probabilities": tf.nn.softmax(logits)}
+        outputs = {
+            "serving_default": tf.estimator.export.PredictOutput(predictions),
+            "regress": tf.estimator.export.RegressionOutput(logits[:, 0]),
+            "classify": tf.estimator.export.ClassificationOutput(scores=logits),
+        }
+        if mode == tf.estimator.ModeKeys.PREDICT:
+            return tf.estimator.EstimatorSpec(mode, predictions, export_outputs=outputs)
+        loss = tf.losses.sparse_softmax_cross_entropy(labels, logits)
+        metrics = {"accuracy": tf.metrics.accuracy(labels, predictions["class"])}
+        if mode == tf.estimator.ModeKeys.EVAL:
+            return tf.estimator.EstimatorSpec(mode, loss=loss, eval_metric_ops=metrics)
+        optimizer = tf.contrib.estimator.TowerOptimizer(lambda: tf.train.AdamOptimizer(0.01))
+        return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=optimizer.minimize(loss, tf.train.get_global_step()))
+
+    devices = ["/device:CPU:0", "/device:CPU:1"]
+    found = {}
+    for reduction in (tf.losses.Reduction.SUM_BY_NONZERO_WEIGHTS, tf.losses.Reduction.SUM):
+        replicated = tf.contrib.estimator.replicate_model_fn(wrapped, reduction, devices)
+        session = tf.ConfigProto(device_count={"CPU": 2}, allow_soft_placement=True)
+        config = tf.estimator.RunConfig(folder + "/" + reduction, tf_random_seed=1, session_config=session)
+        est = tf.estimator.Estimator(lambda features, labels, mode, params: replicated(features, labels, mode, params), config=config, params={"units": 4})
+        est.train(lambda: dataset(tf, repeat=True), steps=6)
+        found[reduction] = [
+            est.evaluate(lambda: dataset(tf)), est.get_variable_value("dense/kernel"), est.get_variable_names(),
+            [p["class"] for p in est.predict(lambda: dataset(tf))],
+        ]  # fmt: skip
+    with tf.Graph().as_default() as graph:
+        tf.train.create_global_step()
+        batch = tf.data.make_one_shot_iterator(tf.data.Dataset.from_tensors(({"x": FEATURES[:6]}, LABELS[:6]))).get_next()
+        tf.contrib.estimator.replicate_model_fn(wrapped, devices=devices)(*batch, mode="train", params={"units": 2})
+        placed = [[op.name, op.type, op.device] for op in graph.get_operations() if "gradients" not in op.name]
+    return {"found": found, "nodes": placed}
+
+
 def tpu_estimator(tf, folder):
     tpu = tf.contrib.tpu
     seen = []
@@ -274,7 +312,7 @@ def input_queues(tf, folder):
 PROGRAMS = {
     p.__name__: p
     for p in (
-        train_evaluate_predict, train_and_evaluate, early_stopping, exports, replicas, tpu_estimator, keras_model, input_queues,
+        train_evaluate_predict, train_and_evaluate, early_stopping, exports, replicas, towers, tpu_estimator, keras_model, input_queues,
     )
 }  # fmt: skip
 

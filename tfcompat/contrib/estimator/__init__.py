@@ -10,8 +10,10 @@ from tfcompat._src.contrib.estimator.head import multi_label_head as multi_label
 from tfcompat._src.contrib.estimator.head import poisson_regression_head as poisson_regression_head
 from tfcompat._src.contrib.estimator.head import regression_head as regression_head
 from tfcompat._src.contrib.estimator.multi_head import multi_head as multi_head
+from tfcompat._src.contrib.estimator.replicate_model_fn import replicate_model_fn as replicate_model_fn
 from tfcompat._src.contrib.estimator.rnn import RNNClassifier as RNNClassifier
 from tfcompat._src.contrib.estimator.rnn import RNNEstimator as RNNEstimator
+from tfcompat._src.contrib.estimator.tower_optimizer import TowerOptimizer as TowerOptimizer
 from tfcompat._src.estimator.canned.boosted_trees import boosted_trees_classifier_train_in_memory as boosted_trees_classifier_train_in_memory
 from tfcompat._src.estimator.canned.boosted_trees import boosted_trees_regressor_train_in_memory as boosted_trees_regressor_train_in_memory
 from tfcompat._src.estimator.canned.dnn import dnn_logit_fn_builder as dnn_logit_fn_builder

@@ -26,6 +26,7 @@ from tfcompat._src.contrib.framework.assign import assign_from_values as assign_
 from tfcompat._src.contrib.framework.assign import assign_from_values_fn as assign_from_values_fn
 from tfcompat._src.contrib.framework.graph_util import fuse_op as fuse_op
 from tfcompat._src.contrib.framework.graph_util import get_placeholders as get_placeholders
+from tfcompat._src.contrib.framework.script_ops import py_func as py_func
 from tfcompat._src.contrib.framework.shapes import with_same_shape as with_same_shape
 from tfcompat._src.contrib.framework.shapes import with_shape as with_shape
 from tfcompat._src.contrib.framework.tensor_util import assert_scalar_int as assert_scalar_int

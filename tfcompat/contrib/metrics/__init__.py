@@ -10,6 +10,7 @@ from tfcompat._src.contrib.metrics.correlation import accuracy as accuracy
 from tfcompat._src.contrib.metrics.correlation import cohen_kappa as cohen_kappa
 from tfcompat._src.contrib.metrics.correlation import streaming_covariance as streaming_covariance
 from tfcompat._src.contrib.metrics.correlation import streaming_pearson_correlation as streaming_pearson_correlation
+from tfcompat._src.contrib.metrics.histogram_auc import auc_using_histogram as auc_using_histogram
 from tfcompat._src.contrib.metrics.streaming import aggregate_metric_map as aggregate_metric_map
 from tfcompat._src.contrib.metrics.streaming import aggregate_metrics as aggregate_metrics
 from tfcompat._src.contrib.metrics.streaming import confusion_matrix as confusion_matrix

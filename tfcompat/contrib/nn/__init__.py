@@ -8,6 +8,8 @@ from tfcompat._src.contrib.nn.ops import deprecated_flipped_sigmoid_cross_entrop
 from tfcompat._src.contrib.nn.ops import deprecated_flipped_softmax_cross_entropy_with_logits as deprecated_flipped_softmax_cross_entropy_with_logits
 from tfcompat._src.contrib.nn.ops import deprecated_flipped_sparse_softmax_cross_entropy_with_logits as deprecated_flipped_sparse_softmax_cross_entropy_with_logits
 from tfcompat._src.contrib.nn.ops import scaled_softplus as scaled_softplus
+from tfcompat._src.contrib.nn.sampling import rank_sampled_softmax_loss as rank_sampled_softmax_loss
+from tfcompat._src.contrib.nn.sampling import sampled_sparse_softmax_loss as sampled_sparse_softmax_loss
 from tfcompat._src.ops.nn.top_k import nth_element as nth_element
 
 _LAZY = {

@@ -13,6 +13,7 @@ from tfcompat._src.contrib.framework.assign import assign_from_checkpoint as ass
 from tfcompat._src.contrib.framework.assign import assign_from_checkpoint_fn as assign_from_checkpoint_fn
 from tfcompat._src.contrib.framework.assign import assign_from_values as assign_from_values
 from tfcompat._src.contrib.framework.assign import assign_from_values_fn as assign_from_values_fn
+from tfcompat._src.contrib.framework.experimental import experimental as experimental
 from tfcompat._src.contrib.framework.variables import VariableDeviceChooser as VariableDeviceChooser
 from tfcompat._src.contrib.framework.variables import add_model_variable as add_model_variable
 from tfcompat._src.contrib.framework.variables import assert_global_step as assert_global_step
@@ -35,6 +36,7 @@ from tfcompat._src.contrib.framework.variables import local_variable as local_va
 from tfcompat._src.contrib.framework.variables import model_variable as model_variable
 from tfcompat._src.contrib.framework.variables import variable as variable
 from tfcompat._src.contrib.layers.batch_norm import batch_norm as batch_norm
+from tfcompat._src.contrib.layers.bucketization import bucketize as bucketize
 from tfcompat._src.contrib.layers.conv import convolution1d as conv1d
 from tfcompat._src.contrib.layers.conv import convolution2d as conv2d
 from tfcompat._src.contrib.layers.conv import convolution2d_in_plane as conv2d_in_plane

@@ -108,6 +108,7 @@ def setup_predict_data_feeder(x: Any, batch_size: int | None = None) -> Any:
     return [x[i * batch_size : (i + 1) * batch_size] for i in range(math.ceil(len(x) / batch_size))]
 
 
+@export("contrib.learn.preprocessing.setup_processor_data_feeder")
 def setup_processor_data_feeder(x: Any) -> Any:
     """The matrix of a DataFrame; other data as they are."""
     return extract_pandas_matrix(x)

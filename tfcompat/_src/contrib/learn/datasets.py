@@ -99,8 +99,8 @@ def spirals(
     return _with_labels(x, y, 2, n_samples, noise)
 
 
-_DATASETS: dict[str, Callable] = {"iris": load_iris, "boston": load_boston, "mnist": load_mnist}
-_SYNTHETIC: dict[str, Callable] = {"circles": circles, "spirals": spirals}
+DATASETS = export("contrib.learn.datasets.DATASETS")({"iris": load_iris, "boston": load_boston, "mnist": load_mnist})
+SYNTHETIC = export("contrib.learn.datasets.SYNTHETIC")({"circles": circles, "spirals": spirals})
 
 
 @export("contrib.learn.datasets.load_dataset")
@@ -108,9 +108,9 @@ def load_dataset(name: str, size: str = "small", test_with_fake_data: bool = Fal
     """The data set "iris", "boston" or "mnist"; ValueError for an unknown name, NotImplementedError for "dbpedia"."""
     if name == "dbpedia":
         raise NotImplementedError("contrib.learn.datasets.load_dataset: dbpedia")
-    if name not in _DATASETS:
+    if name not in DATASETS:
         raise ValueError(f"Name of dataset is not found: {name}")
-    return _DATASETS[name]()
+    return DATASETS[name]()
 
 
 @export("contrib.learn.datasets.make_dataset")
@@ -118,6 +118,6 @@ def make_dataset(
     name: str, n_samples: int = 100, noise: float | None = None, seed: int = 42, *args: Any, **kwargs: Any
 ) -> Dataset:
     """Points of "circles" or "spirals"; ValueError for another name."""
-    if name not in _SYNTHETIC:
+    if name not in SYNTHETIC:
         raise ValueError(f"Synthetic dataset not found or not implemeted: {name}")
-    return _SYNTHETIC[name](*args, n_samples=n_samples, noise=noise, seed=seed, **kwargs)
+    return SYNTHETIC[name](*args, n_samples=n_samples, noise=noise, seed=seed, **kwargs)

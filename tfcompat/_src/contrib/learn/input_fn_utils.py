@@ -11,7 +11,7 @@ from tfcompat._src.ops.array.constant import placeholder
 from tfcompat._src.ops.parsing.functions import parse_example
 
 
-@export("contrib.learn.InputFnOps", "contrib.learn.utils.input_fn_utils.InputFnOps")
+@export("contrib.learn.InputFnOps", "contrib.learn.utils.InputFnOps", "contrib.learn.utils.input_fn_utils.InputFnOps")
 class InputFnOps(NamedTuple):
     """The features of a model, its labels, and the tensors that are fed."""
 

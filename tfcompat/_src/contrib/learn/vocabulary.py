@@ -16,14 +16,48 @@ import numpy as np
 from tfcompat._src.base.export import export
 from tfcompat._src.platform.file_io import FileIO
 
-_WORDS = re.compile(r"[A-Z]{2,}(?![a-z])|[A-Z][a-z]+(?=[A-Z])|[\'\w\-]+")
+TOKENIZER_RE = export("contrib.learn.preprocessing.TOKENIZER_RE")(re.compile(r"[A-Z]{2,}(?![a-z])|[A-Z][a-z]+(?=[A-Z])|[\'\w\-]+"))
 
 
 @export("contrib.learn.preprocessing.tokenizer")
 def tokenizer(iterator: Iterable[str]) -> Iterator[list[str]]:
     """Gives the words of each document: runs of letters, digits, `_`, `-` and `'`, cut inside CamelCase."""
     for document in iterator:
-        yield _WORDS.findall(document)
+        yield TOKENIZER_RE.findall(document)
+
+
+@export("contrib.learn.preprocessing.ByteProcessor")
+class ByteProcessor:
+    """Maps documents to the bytes of their UTF-8 text.
+
+    Args:
+      max_document_length: number of bytes of each row; longer documents are cut, shorter ones filled with zeros.
+    """
+
+    def __init__(self, max_document_length: int) -> None:
+        self.max_document_length = max_document_length
+
+    def fit(self, x: Any) -> None:
+        """Nothing is to be learned."""
+
+    def fit_transform(self, x: Iterable[str | bytes]) -> Iterator[np.ndarray]:
+        """The same as `transform`."""
+        return self.transform(x)
+
+    def reverse(self, x: Iterable[np.ndarray]) -> Iterator[str]:
+        """Gives the text of each row of bytes; "" where it is not UTF-8."""
+        for row in x:
+            try:
+                yield np.trim_zeros(row.astype(np.uint8), trim="b").tobytes().decode("utf-8")
+            except UnicodeDecodeError:
+                yield ""
+
+    def transform(self, x: Iterable[str | bytes]) -> Iterator[np.ndarray]:
+        """Gives a uint8 row [max_document_length] for each document."""
+        for document in x:
+            text = document.encode("utf-8") if isinstance(document, str) else document
+            found = np.frombuffer(memoryview(text)[: self.max_document_length], dtype=np.uint8)
+            yield np.pad(found, (0, self.max_document_length - len(found)), "constant")
 
 
 @export("contrib.learn.preprocessing.CategoricalVocabulary")

@@ -3,6 +3,8 @@
 import importlib as _importlib
 
 from tfcompat._src.base.lacking import lacking as _lacking
+from tfcompat._src.contrib.learn.datasets import DATASETS as DATASETS
+from tfcompat._src.contrib.learn.datasets import SYNTHETIC as SYNTHETIC
 from tfcompat._src.contrib.learn.datasets import load_dataset as load_dataset
 from tfcompat._src.contrib.learn.datasets import make_dataset as make_dataset
 from tfcompat._src.contrib.learn.tables import load_boston as load_boston

@@ -4,7 +4,10 @@ import importlib as _importlib
 
 from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.learn.categorical import CategoricalProcessor as CategoricalProcessor
+from tfcompat._src.contrib.learn.data_feeder import setup_processor_data_feeder as setup_processor_data_feeder
+from tfcompat._src.contrib.learn.vocabulary import ByteProcessor as ByteProcessor
 from tfcompat._src.contrib.learn.vocabulary import CategoricalVocabulary as CategoricalVocabulary
+from tfcompat._src.contrib.learn.vocabulary import TOKENIZER_RE as TOKENIZER_RE
 from tfcompat._src.contrib.learn.vocabulary import VocabularyProcessor as VocabularyProcessor
 from tfcompat._src.contrib.learn.vocabulary import tokenizer as tokenizer
 
