@@ -214,3 +214,17 @@ error_case(
 error_case("max_pool_rank", lambda tf, x: tf.nn.max_pool(x, 2, 2, "SAME"), x=F32(4, 4))
 error_case("bias_size", lambda tf, x, b: tf.nn.bias_add(x, b), x=F32(2, 3), b=F32(4))
 error_case("bias_rank", lambda tf, x, b: tf.nn.bias_add(x, b), x=F32(2, 3), b=F32(1, 3))
+
+# ---- windows with more taps than XLA compiles one by one ----
+
+WIDE = {"strides": [1, 1, 1, 1], "padding": "SAME"}
+case(
+    "depthwise_wide_filter_gradient", lambda tf, x, g: tf.nn.depthwise_conv2d_native_backprop_filter(x, [31, 64, 2, 1], g, **WIDE),
+    x=F64(1, 4, 4, 2), g=F64(1, 4, 4, 2), grad=False,
+)  # fmt: skip
+case(
+    "depthwise_wide_input_gradient", lambda tf, w, g: tf.nn.depthwise_conv2d_native_backprop_input([1, 4, 4, 2], w, g, **WIDE),
+    w=F64(9, 9, 2, 1), g=F64(1, 4, 4, 2), grad=False,
+)  # fmt: skip
+case("depthwise_wide", lambda tf, x, w: tf.nn.depthwise_conv2d_native(x, w, **WIDE), x=F64(1, 4, 4, 2), w=F64(9, 9, 2, 2))
+case("conv2d_wide", lambda tf, x, w: tf.nn.conv2d(x, w, **WIDE), x=F64(1, 4, 4, 2), w=F64(9, 9, 2, 2))

@@ -102,3 +102,12 @@ case("mfcc_bands", lambda tf, x: tf.raw_ops.Mfcc(spectrogram=x, sample_rate=8000
      lower_frequency_limit=300, filterbank_channel_count=10, dct_coefficient_count=5), x=F32(1, 2, 65, low=0.0),
      grad=False, partial=False)  # fmt: skip
 error_case("mfcc_rank", lambda tf, x: tf.raw_ops.Mfcc(spectrogram=x, sample_rate=8000), x=F32(3, 65))
+
+# ---- transforms whose results matrices' factorizations take in another layout ----
+
+for _name, _build in (
+    ("fft2d", lambda tf, x: tf.linalg.svd(tf.signal.fft2d(tf.cast(x, tf.complex64)), compute_uv=False)),
+    ("rfft2d", lambda tf, x: tf.linalg.svd(tf.signal.rfft2d(x), compute_uv=False)),
+    ("irfft2d", lambda tf, x: tf.abs(tf.linalg.qr(tf.signal.irfft2d(tf.cast(x, tf.complex64)))[1])),
+):
+    near("factorized_" + _name, _build, x=F32(2, 3, 4), grad=False)

@@ -31,6 +31,7 @@ try:
     from jax._src.config import enable_x64, no_tracing
     from jax._src.core import trace_ctx
     from jax._src.interpreters.partial_eval import dce_jaxpr
+    from jax.experimental.layout import Layout, with_layout_constraint
     from jax.extend.core import ClosedJaxpr, jaxprs_in_params
     from jax.extend.core import Jaxpr as Jaxpr
     from jax.extend.core import JaxprEqn as JaxprEqn
@@ -199,6 +200,11 @@ class _Collector:
     """`waits`: the collector of garbage is to go on; where a handler ends a call before that, the next call sees to it."""
 
     waits = False
+
+
+def row_major(x: jax.Array) -> jax.Array:
+    """`x`, laid out with the last dimension innermost: what XLA's Fourier transforms on CPUs give, and fail where another is asked of them."""
+    return with_layout_constraint(x, Layout(tuple(range(x.ndim))))
 
 
 def call_at_once(function: Any, arguments: tuple, results: list) -> bool:

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from tfcompat._src.base import errors
+from tfcompat._src.base.jax_compat import row_major
 from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.op_spec import NotDifferentiable, op
 
@@ -56,7 +57,7 @@ def _audio_spectrogram(audio, *, window_size, stride, magnitude_squared):
     window = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(window_size) / window_size)
     places = stride * np.arange(frames)[:, None] + np.arange(window_size)
     cut = jnp.take(audio.T.astype(np.float64), places, axis=1) * window
-    spectrum = jnp.fft.rfft(cut, n=length)
+    spectrum = row_major(jnp.fft.rfft(cut, n=length))
     power = spectrum.real**2 + spectrum.imag**2
     return (power if magnitude_squared else jnp.sqrt(power)).astype(np.float32)
 

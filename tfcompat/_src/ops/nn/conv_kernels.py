@@ -38,6 +38,7 @@ from tfcompat._src.ops.nn.windows import (
 )
 
 _FEW_CHANNELS = 8
+_MOST_TAPS = 64
 
 
 def conv(x: jax.Array, filters: jax.Array, *, strides: Sequence[int], padding: str, data_format: str,
@@ -53,7 +54,7 @@ def conv(x: jax.Array, filters: jax.Array, *, strides: Sequence[int], padding: s
     if _spans_width(x.shape, window, data_format):
         return conv(_width_as_channels(x, -2), _width_as_channels(filters, -3), strides=strides, padding=padding,
                     data_format=data_format, explicit_paddings=explicit_paddings, platform=platform)
-    if _is_cpu(platform) and (filters.shape[-2] == 1 or x.dtype == jnp.float64):
+    if _by_taps(window, platform) and (filters.shape[-2] == 1 or x.dtype == jnp.float64):
         return from_channels_last(_conv_by_taps(channels_last(x, data_format), filters, window), data_format)
     return _lax_conv(x, filters, window, data_format)
 
@@ -70,7 +71,7 @@ def conv_backprop_input(input_sizes: Sequence[int], filters: jax.Array, out_back
                                    data_format=data_format, explicit_paddings=explicit_paddings,
                                    platform=platform).reshape(input_sizes)
     few = filters.shape[-2] <= _FEW_CHANNELS
-    if _is_cpu(platform) and (few or filters.dtype == jnp.float64):
+    if _by_taps(window, platform) and (few or filters.dtype == jnp.float64):
         return from_channels_last(_input_gradient_by_taps(filters, channels_last(out_backprop, data_format), window),
                                   data_format)
     x = jax.ShapeDtypeStruct(tuple(input_sizes), out_backprop.dtype)
@@ -83,7 +84,7 @@ def conv_backprop_filter(x: jax.Array, filter_sizes: Sequence[int], out_backprop
     """Conv2DBackpropFilter and Conv3DBackpropFilter: the gradient of `conv` to its filters, of shape filter_sizes."""
     window = make_window(x.shape, filter_sizes[:-2], strides, padding, data_format,
                          explicit_paddings=explicit_paddings, dilations=dilations)
-    if _is_cpu(platform) and (window.taps == 1 or x.dtype == jnp.float64):
+    if _by_taps(window, platform) and (window.taps == 1 or x.dtype == jnp.float64):
         gradient = _filter_gradient_by_taps(channels_last(x, data_format), channels_last(out_backprop, data_format),
                                             window)
         return gradient.reshape(filter_sizes)
@@ -99,7 +100,7 @@ def depthwise_conv(x: jax.Array, filters: jax.Array, *, strides: Sequence[int], 
     Returns [batch, *out_spatial, in * multiplier] in data_format order.
     """
     window = make_window(x.shape, filters.shape[:-2], strides, padding, data_format, dilations=dilations)
-    if not _is_cpu(platform):
+    if not _by_taps(window, platform):
         return _lax_depthwise(x, filters, window, data_format)
     weights = filters.reshape(window.taps, *filters.shape[-2:])
     taps = tap_slices(channels_last(x, data_format), window, 0)
@@ -112,7 +113,7 @@ def depthwise_conv_backprop_input(input_sizes: Sequence[int], filters: jax.Array
                                   dilations: Sequence[int] | None = None, platform: str | None = None) -> jax.Array:
     """DepthwiseConv2dNativeBackpropInput: the gradient of `depthwise_conv` to its input, of shape input_sizes."""
     window = make_window(input_sizes, filters.shape[:-2], strides, padding, data_format, dilations=dilations)
-    if not _is_cpu(platform):
+    if not _by_taps(window, platform):
         x = jax.ShapeDtypeStruct(tuple(input_sizes), out_backprop.dtype)
         return jax.linear_transpose(lambda x: _lax_depthwise(x, filters, window, data_format), x)(out_backprop)[0]
     weights = filters.reshape(window.taps, *filters.shape[-2:])
@@ -127,7 +128,7 @@ def depthwise_conv_backprop_filter(x: jax.Array, filter_sizes: Sequence[int], ou
     """DepthwiseConv2dNativeBackpropFilter: the gradient of `depthwise_conv` to its filters, of shape filter_sizes."""
     window = make_window(x.shape, filter_sizes[:-2], strides, padding, data_format, dilations=dilations)
     filters = jax.ShapeDtypeStruct(tuple(filter_sizes), x.dtype)
-    if not _is_cpu(platform):
+    if not _by_taps(window, platform):
         return jax.linear_transpose(lambda f: _lax_depthwise(x, f, window, data_format), filters)(out_backprop)[0]
     gradient = _split_multiplier(channels_last(out_backprop, data_format), filters).astype(_sum_dtype(x.dtype))
     products = [tap[..., None] * gradient for tap in tap_slices(channels_last(x, data_format), window, 0)]
@@ -150,6 +151,11 @@ def bias_add_grad(out_backprop: jax.Array, *, data_format: str = "NHWC", platfor
 
 def _is_cpu(platform: str | None) -> bool:
     return (platform or jax.default_backend()) == "cpu"
+
+
+def _by_taps(window: Window, platform: str | None) -> bool:
+    """Whether each tap is a step of its own: on a CPU, where there are not so many that the program becomes too large to compile."""
+    return _is_cpu(platform) and window.taps <= _MOST_TAPS
 
 
 def _spans_width(sizes: Sequence[int], window: Window, data_format: str) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 
 from tfcompat._src.base import dtypes, errors
 from tfcompat._src.base.export import export
+from tfcompat._src.base.jax_compat import row_major
 from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.constant_value import constant_value_as_shape
 from tfcompat._src.graph.op_spec import NotDifferentiable, op
@@ -50,7 +51,7 @@ def _size(x: Tensor, dimensions: int, dtype: Any) -> Tensor:
 def _complex_kernel(function: Callable, dimensions: int) -> Callable:
     def kernel(x):
         _require_rank(x, dimensions)
-        return x if 0 in x.shape else function(x, axes=range(-dimensions, 0)).astype(x.dtype)
+        return x if 0 in x.shape else row_major(function(x, axes=range(-dimensions, 0)).astype(x.dtype))
 
     return kernel
 
@@ -92,6 +93,8 @@ def _real_shape(dimensions: int, forward: bool) -> Callable:
         if sizes is None:
             return [None]
         lengths = c.value(1)
+        if lengths is not None and len(lengths) != dimensions:
+            raise ValueError(f"fft_length must have {dimensions} elements but has {len(lengths)}")
         found = (None,) * dimensions if lengths is None else tuple(int(n) for n in lengths)
         if forward and found[-1]:
             found = (*found[:-1], found[-1] // 2 + 1)
@@ -126,7 +129,7 @@ def _rfft(x, fft_length, *, dimensions):
         sizes = (*lengths[:-1], lengths[-1] // 2 + 1 if lengths[-1] else 0)
         return jnp.zeros((*x.shape[: -len(lengths)], *sizes), np.complex64)
     _require_lengths(x, fft_length, lengths)
-    return jnp.fft.rfftn(_cropped(x, lengths), axes=range(-len(lengths), 0)).astype(np.complex64)
+    return row_major(jnp.fft.rfftn(_cropped(x, lengths), axes=range(-len(lengths), 0)).astype(np.complex64))
 
 
 def _irfft(x, fft_length, *, dimensions):
@@ -136,7 +139,7 @@ def _irfft(x, fft_length, *, dimensions):
         return jnp.zeros((*x.shape[: -len(lengths)], *lengths), np.float32)
     wanted = [*lengths[:-1], lengths[-1] // 2 + 1]
     _require_lengths(x, fft_length, wanted)
-    return jnp.fft.irfftn(_cropped(x, wanted), s=lengths, axes=range(-len(lengths), 0)).astype(np.float32)
+    return row_major(jnp.fft.irfftn(_cropped(x, wanted), s=lengths, axes=range(-len(lengths), 0)).astype(np.float32))
 
 
 def _padded_to(x: Tensor, sizes: Tensor, dimensions: int) -> Tensor:
