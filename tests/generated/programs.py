@@ -81,16 +81,20 @@ def _value(tensor, given):
 
 
 class Drawing:
-    """Draws one program into the default graph. `steps` describes what it consists of, `refused` the steps that raised."""
+    """Draws one program into the default graph. `steps` describes what it consists of, `refused` the steps that raised.
 
-    def __init__(self, bank, number):
+    `at_edges`: whether some inputs and attributes are at the edge of what is allowed.
+    """
+
+    def __init__(self, bank, number, most_steps=MOST_STEPS, at_edges=True):
         self.bank, self.types = bank, list(bank)
+        self.most_steps, self.at_edges = most_steps, at_edges
         self.random = np.random.RandomState(number % 2**32)
         self.tensors, self.steps, self.refused = [], [], []
 
     def build(self):
         """The tensors that no later step takes."""
-        for _ in range(self.random.randint(1, MOST_STEPS + 1)):
+        for _ in range(self.random.randint(1, self.most_steps + 1)):
             self._add_step()
         used = {id(t) for op in {t.op for t in self.tensors} for t in op.inputs}
         return [t for t in self.tensors if id(t) not in used]
@@ -119,7 +123,7 @@ class Drawing:
         random = self.random
         if isinstance(value, list):
             return [self._attr(v) for v in value]
-        if isinstance(value, bool) or random.rand() > 0.04:
+        if isinstance(value, bool) or random.rand() > 0.04 or not self.at_edges:
             return value
         if isinstance(value, int):
             return EDGE_INTEGERS[random.randint(len(EDGE_INTEGERS))]
@@ -137,9 +141,9 @@ class Drawing:
             sizes = [random.randint(1, 4) if s is None else s for s in sizes or ()]
             value = self._random_array(sizes, kind)
         value = np.array(value, kind)
-        if shifts and random.rand() < 0.5:
+        if shifts and random.rand() < 0.5 and self.at_edges:
             value = self._reshaped(value)
-        if random.rand() < 0.3:
+        if random.rand() < 0.3 and self.at_edges:
             value = self._at_edges(value)
         return tf.constant(value, dtype)
 

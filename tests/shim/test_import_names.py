@@ -195,3 +195,17 @@ def test_too_late_where_tensorflow_is_already_imported(run):
 def test_without_installing_the_installed_one_is_untouched(run):
     found = run("import tfcompat\nimport tensorflow\n", install=False)
     assert "the installed TensorFlow was loaded" in found.stderr
+
+
+def test_without_installing_inner_modules_of_contrib_are_tfcompats(run):
+    found = run(
+        """
+        import sys
+        import tfcompat as tf
+        python = tf.contrib.tensor_forest.python
+        assert python.tensor_forest.RandomForestGraphs and python.ops.model_ops.tree_variable
+        assert "tensorflow" not in sys.modules
+        """,
+        install=False,
+    )
+    assert not found.returncode, found.stderr

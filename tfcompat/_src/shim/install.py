@@ -15,9 +15,7 @@ from tfcompat._src.base.lacking import finders
 from tfcompat._src.shim import missing
 from tfcompat._src.shim.modules import find, internal_module, internal_name
 from tfcompat._src.shim.places import REAL_MODULES
-from tfcompat._src.shim.resolve import canonical, known
-
-ROOTS = ("tensorflow", "tensorflow_core", "tensorflow_estimator")
+from tfcompat._src.shim.resolve import ROOTS, canonical, known
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):

@@ -11,9 +11,9 @@ from typing import Any
 from tfcompat._src.base.export import export
 from tfcompat._src.proto import definitions, pool
 from tfcompat._src.shim import missing
-from tfcompat._src.shim.places import NAMES, REAL_MODULES
-from tfcompat._src.shim.resolve import ABSENT, canonical, known, lookup, public_module
-from tfcompat._src.shim.table import brought_by_star, modules, names
+from tfcompat._src.shim.places import NAMES, REAL_MODULES, places
+from tfcompat._src.shim.resolve import ABSENT, ROOTS, canonical, internal, known, op, own, public, public_module
+from tfcompat._src.shim.table import Word, brought_by_star, modules, names
 
 
 class InternalModule(types.ModuleType):
@@ -100,6 +100,65 @@ def find(path: str) -> types.ModuleType | None:
     if not known(path) and not any(module.startswith(path + ".") for module in inner):
         return None
     return internal_module(path)
+
+
+def lookup(module: str, name: str) -> Any:
+    """The object that stands for `name` of TensorFlow's module `module`, or ABSENT."""
+    module = canonical(module)
+    held, given = names(module), NAMES.get(f"{module}.{name}")
+    if given is not None:
+        return target(given)
+    if name in held.words:
+        found = meaning(module, name, held.words[name])
+        return own(module, name, "v") if found is ABSENT and held.words[name].kind in ("public", "name") else found
+    for repeated in reversed(held.repeats):
+        if name in brought_by_star(canonical(repeated)):
+            return lookup(repeated, name)
+    return ABSENT
+
+
+def meaning(module: str, name: str, word: Word) -> Any:
+    """The object behind a word of the table, or ABSENT."""
+    if word.kind == "public":
+        return public(word.there)
+    if word.kind == "op":
+        return op(module, word.there)
+    if word.kind == "name":
+        return of_module(word.module, word.there)
+    if word.kind == "module":
+        return _module(word.module)
+    if word.kind == "own":
+        return own(module, name, word.there)
+    found = _module(word.module)
+    return getattr(found, word.there, ABSENT) if word.kind == "outer" else found
+
+
+def of_module(module: str, name: str) -> Any:
+    """The object that TensorFlow's module `module` has as `name`, or ABSENT."""
+    real = REAL_MODULES.get(canonical(module))
+    return getattr(importlib.import_module(real), name, ABSENT) if real else lookup(module, name)
+
+
+def target(text: str) -> Any:
+    """The object that an entry of `NAMES` points to, or ABSENT."""
+    if text.startswith("raw:"):
+        return op("", text[4:])
+    if text.startswith("@"):
+        module, _, name = text[1:].partition(":")
+        return internal(places(module), name) if module not in REAL_MODULES else of_module(module, name)
+    return public(text)
+
+
+def _module(path: str) -> Any:
+    """The module `path` that a module of TensorFlow imports, which may be of another library, or ABSENT."""
+    if path.partition(".")[0] in ROOTS:
+        return find(path) or ABSENT
+    try:
+        return importlib.import_module(path)
+    except ImportError as e:
+        if e.name == path:
+            return ABSENT
+        raise
 
 
 def internal_module(path: str) -> InternalModule:

@@ -13,11 +13,12 @@ from collections.abc import Callable
 from typing import Any
 
 from tfcompat._src.graph import op_spec
-from tfcompat._src.shim.places import NAMES, REAL_MODULES, places
-from tfcompat._src.shim.table import Word, brought_by_star, modules, names
+from tfcompat._src.shim.places import places
+from tfcompat._src.shim.table import modules
 
 ABSENT = object()
 IMPLEMENTATION = "tfcompat._src."
+ROOTS = ("tensorflow", "tensorflow_core", "tensorflow_estimator")
 INTERNAL = (["python"], ["core"], ["examples"], ["tools"], ["_src"])
 ALIASES = (
     ("tensorflow_core", "tensorflow"),
@@ -77,37 +78,6 @@ def known(path: str) -> bool:
     return path in modules() and not (path.startswith("tensorflow.contrib.") and path.count(".") == 2)
 
 
-def lookup(module: str, name: str) -> Any:
-    """The object that stands for `name` of TensorFlow's module `module`, or ABSENT."""
-    module = canonical(module)
-    held, given = names(module), NAMES.get(f"{module}.{name}")
-    if given is not None:
-        return target(given)
-    if name in held.words:
-        found = meaning(module, name, held.words[name])
-        return own(module, name, "v") if found is ABSENT and held.words[name].kind in ("public", "name") else found
-    for repeated in reversed(held.repeats):
-        if name in brought_by_star(canonical(repeated)):
-            return lookup(repeated, name)
-    return ABSENT
-
-
-def meaning(module: str, name: str, word: Word) -> Any:
-    """The object behind a word of the table, or ABSENT."""
-    if word.kind == "public":
-        return public(word.there)
-    if word.kind == "op":
-        return op(module, word.there)
-    if word.kind == "name":
-        return of_module(word.module, word.there)
-    if word.kind == "module":
-        return _module(word.module)
-    if word.kind == "own":
-        return own(module, name, word.there)
-    found = _module(word.module)
-    return getattr(found, word.there, ABSENT) if word.kind == "outer" else found
-
-
 def op(module: str, op_type: str) -> Any:
     """The function of an op type; those of a contrib package are registered when its modules are imported."""
     if module.startswith("tensorflow.contrib.") and op_spec.find(op_type) is None:
@@ -116,38 +86,12 @@ def op(module: str, op_type: str) -> Any:
     return getattr(importlib.import_module(IMPLEMENTATION + "nodes.raw"), op_type, ABSENT)
 
 
-def of_module(module: str, name: str) -> Any:
-    """The object that TensorFlow's module `module` has as `name`, or ABSENT."""
-    real = REAL_MODULES.get(canonical(module))
-    return getattr(importlib.import_module(real), name, ABSENT) if real else lookup(module, name)
-
-
 def own(module: str, name: str, kind: str) -> Any:
     """What a module of TensorFlow defines without making it public: of the kind that it has there, or a plain value."""
     found = internal(places(module), name)
     if found is not ABSENT and _KINDS[kind[0]](found):
         return found
     return json.loads(kind[1:]) if kind[1:] else ABSENT
-
-
-def target(text: str) -> Any:
-    """The object that an entry of `NAMES` points to, or ABSENT."""
-    if text.startswith("raw:"):
-        return op("", text[4:])
-    if text.startswith("@"):
-        module, _, name = text[1:].partition(":")
-        return internal(places(module), name) if module not in REAL_MODULES else of_module(module, name)
-    return public(text)
-
-
-def _module(path: str) -> Any:
-    """TensorFlow's module `path` as it is imported, or ABSENT."""
-    try:
-        return importlib.import_module(path)
-    except ImportError as e:
-        if e.name == path:
-            return ABSENT
-        raise
 
 
 def internal(where: tuple[str, ...], name: str) -> Any:
