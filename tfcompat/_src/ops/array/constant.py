@@ -193,7 +193,7 @@ def guarantee_const(input: Any, name: str | None = None) -> Tensor:
 
 def _check_numerics_gradient(op, grad):
     message = "Not a number (NaN) or infinity (Inf) values detected in gradient."
-    return [raw.CheckNumerics(grad, message=f"{message} {op.get_attr('message').decode()}")]
+    return [raw.CheckNumerics(grad, message=f"{message} {op.get_attr('message')}")]
 
 
 @op(

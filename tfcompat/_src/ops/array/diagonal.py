@@ -11,9 +11,14 @@ from tfcompat._src.base import checks
 from tfcompat._src.base.export import export
 from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.op_spec import NotDifferentiable, op
+from tfcompat._src.graph.scopes import colocate_with
 from tfcompat._src.graph.tensor import Tensor, shape_text
 from tfcompat._src.nodes import raw
-from tfcompat._src.ops.array.shape import invalid
+from tfcompat._src.nodes.convert import constant, convert_to_tensor
+from tfcompat._src.ops.array.fill import zeros, zeros_like
+from tfcompat._src.ops.array.join import concat
+from tfcompat._src.ops.array.shape import invalid, rank, shape
+from tfcompat._src.ops.control.cond import cond
 
 _DIAG_TYPES = "{bfloat16, float16, float32, float64, int32, int64, complex64, complex128}"
 
@@ -26,7 +31,7 @@ def _diag_shape(c):
 
 
 @op("Diag", f"(diagonal: T, *, T: {_DIAG_TYPES}) -> (output: T)", shape=_diag_shape,
-    gradient=lambda op, grad: [raw.DiagPart(grad)])  # fmt: skip
+    gradient=lambda op, grad: [diag_part(grad)])  # fmt: skip
 def _diag(x):
     if not x.ndim:
         raise invalid("Input must be at least rank 1, got 0")
@@ -44,7 +49,7 @@ def _diag_part_shape(c):
 
 
 @op("DiagPart", f"(input: T, *, T: {_DIAG_TYPES}) -> (diagonal: T)", shape=_diag_part_shape,
-    gradient=lambda op, grad: [raw.Diag(grad)])  # fmt: skip
+    gradient=lambda op, grad: [diag(grad)])  # fmt: skip
 def _diag_part(x):
     half = x.ndim // 2
     for i in range(half):
@@ -143,7 +148,7 @@ def _matrix_diag_shape(c):
 
 
 @op("MatrixDiag", "(diagonal: T, *, T: type) -> (output: T)", shape=_matrix_diag_shape,
-    gradient=lambda op, grad: [raw.MatrixDiagPart(grad)])  # fmt: skip
+    gradient=lambda op, grad: [matrix_diag_part(grad)])  # fmt: skip
 def _matrix_diag(x):
     _require_diagonal(x)
     return _write(jnp.zeros(x.shape + x.shape[-1:], x.dtype), x, 0, 0)
@@ -190,15 +195,11 @@ def _matrix_diag_v2_shape(c):
     return [batch + _matrix_sizes(sizes[-1], lower, upper, int(rows), int(columns))]
 
 
-def _read_back(grad: Tensor, k: Any) -> Tensor:
-    return raw.MatrixDiagPartV2(grad, k, np.zeros((), grad.dtype.as_numpy_dtype))
-
-
 @op(
     "MatrixDiagV2", "(diagonal: T, k: int32, num_rows: int32, num_cols: int32, padding_value: T, *, T: type) -> "
     "(output: T)",
     shape=_matrix_diag_v2_shape, constants=("k", "num_rows", "num_cols"),
-    gradient=lambda op, grad: [_read_back(grad, op.inputs[1]), None, None, None, None],
+    gradient=lambda op, grad: [matrix_diag_part(grad, k=op.inputs[1]), None, None, None, None],
 )  # fmt: skip
 def _matrix_diag_v2(x, k, rows, columns, padding):
     _require_diagonal(x)
@@ -264,8 +265,8 @@ def _smaller(a: int | None, b: int | None) -> int | None:
 def _matrix_diag_part_gradient(op, grad):
     sizes = op.inputs[0]._sizes
     if sizes is not None and sizes[-1] is not None and sizes[-1] == sizes[-2]:
-        return [raw.MatrixDiag(grad)]
-    return [raw.MatrixSetDiag(raw.ZerosLike(op.inputs[0]), grad)]
+        return [matrix_diag(grad)]
+    return [matrix_set_diag(zeros_like(op.inputs[0]), grad)]
 
 
 @op(
@@ -296,7 +297,10 @@ def _matrix_diag_part_v2_shape(c):
 
 
 def _matrix_diag_part_v2_gradient(op, grad):
-    return [raw.MatrixSetDiagV2(raw.ZerosLike(op.inputs[0]), grad, op.inputs[1]), None, None]
+    x, k = op.inputs[0], op.inputs[1]
+    if x._sizes is None or None in x._sizes[-2:]:
+        return [matrix_set_diag(zeros_like(x), grad, k=k), None, None]
+    return [matrix_diag(grad, k=k, num_rows=x._sizes[-2], num_cols=x._sizes[-1]), None, None]
 
 
 @op("MatrixDiagPartV2", "(input: T, k: int32, padding_value: T, *, T: type) -> (diagonal: T)",
@@ -326,7 +330,21 @@ def _matrix_set_diag_shape(c):
 
 
 def _matrix_set_diag_gradient(op, grad):
-    return [raw.MatrixSetDiag(grad, raw.ZerosLike(op.inputs[1])), raw.MatrixDiagPart(grad)]
+    nothing = zeros(_diagonal_shape(op, grad), dtype=grad.dtype)
+    return [matrix_set_diag(grad, nothing), matrix_diag_part(grad)]
+
+
+def _diagonal_shape(op: Any, grad: Any) -> Any:
+    """The shape of the diagonal that was set: a list where it is known, else a tensor computed beside `grad`."""
+    sizes = si.merge(op.inputs[0]._sizes, grad._sizes)
+    batch = si.merge(None if sizes is None else sizes[:-2], None if op.inputs[1]._sizes is None else op.inputs[1]._sizes[:-1])
+    if sizes is not None and batch is not None and None not in (*batch, *sizes[-2:]):
+        return [*batch, min(sizes[-2:])]
+    with colocate_with(grad.op):
+        grad_sizes, dimensions = shape(grad), rank(grad)
+        batch = raw.Slice(grad_sizes, [0], [dimensions - 2])
+        matrix = raw.Slice(grad_sizes, [dimensions - 2], [2])
+        return concat([batch, [raw.Min(matrix, constant([0]))]], 0)
 
 
 @op("MatrixSetDiag", "(input: T, diagonal: T, *, T: type) -> (output: T)", shape=_matrix_set_diag_shape,
@@ -351,11 +369,25 @@ def _matrix_set_diag_v2_shape(c):
 
 
 def _matrix_set_diag_v2_gradient(op, grad):
-    return [
-        raw.MatrixSetDiagV2(grad, raw.ZerosLike(op.inputs[1]), op.inputs[2]),
-        _read_back(grad, op.inputs[2]),
-        None,
-    ]
+    diagonal, k = op.inputs[1], op.inputs[2]
+    sizes = diagonal.shape if diagonal.shape.is_fully_defined() else _diagonals_shape(grad, k)
+    nothing = zeros(sizes, dtype=grad.dtype)
+    return [matrix_set_diag(grad, nothing, k=k), matrix_diag_part(grad, k=k), None]
+
+
+def _diagonals_shape(matrix: Tensor, k: Tensor) -> Tensor:
+    """The shape of the diagonals `k` of matrices, as a tensor."""
+    sizes = shape(matrix)
+    batch, sides = sizes[:-2], sizes[-2:]
+    band = raw.Reshape(k, [-1])
+    lower, upper = band[0], band[-1]
+    rows_missing = cond(raw.Less(upper, 0), lambda: upper, lambda: 0)
+    columns_missing = cond(raw.Greater(lower, 0), lambda: -lower, lambda: 0)
+    longest = raw.Minimum(sides[0] + rows_missing, sides[1] + columns_missing)
+    rest = cond(
+        raw.Equal(lower, upper), lambda: convert_to_tensor([longest]), lambda: convert_to_tensor([upper - lower + 1, longest])
+    )
+    return concat([batch, rest], 0)
 
 
 @op("MatrixSetDiagV2", "(input: T, diagonal: T, k: int32, *, T: type) -> (output: T)", shape=_matrix_set_diag_v2_shape,

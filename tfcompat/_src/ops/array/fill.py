@@ -21,6 +21,7 @@ from tfcompat._src.nodes.convert import constant, convert_to_tensor
 from tfcompat._src.ops.array.shape import invalid, shape_internal
 from tfcompat._src.ops.flow import list_value
 from tfcompat._src.ops.flow.array_value import DeviceArray
+from tfcompat._src.ops.math.sequence import all_dimensions
 
 _SMALL = 1000
 
@@ -34,7 +35,7 @@ def _fill_shape(c):
 
 
 def _fill_gradient(op, grad):
-    return [None, raw.Sum(grad, raw.Range(0, raw.Rank(grad), 1))]
+    return [None, raw.Sum(grad, all_dimensions(grad))]
 
 
 def _filled(xp: Any, dims: np.ndarray, value: Any) -> Any:

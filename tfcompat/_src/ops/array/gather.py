@@ -14,12 +14,17 @@ from tfcompat._src.base.export import export
 from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.constant_value import constant_value, known_value
 from tfcompat._src.graph.op_spec import Facts, NotDifferentiable, op
-from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.scopes import colocate_with, name_scope
 from tfcompat._src.graph.tensor import Tensor, shape_text
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.nodes.indexed_slices import IndexedSlices
-from tfcompat._src.ops.array.shape import invalid, shape
+from tfcompat._src.ops.array.fill import ones, zeros
+from tfcompat._src.ops.array.join import concat, stack
+from tfcompat._src.ops.array.reorder import transpose
+from tfcompat._src.ops.array.shape import invalid, shape, size
+from tfcompat._src.ops.math.cast import cast
+from tfcompat._src.ops.math.sequence import arange
 from tfcompat._src.ops.state.index_checks import require_rows
 
 # ---- Gather, GatherV2 ----
@@ -93,11 +98,16 @@ def _flat_batch(x: np.ndarray, batch: int) -> np.ndarray:
 def _embedding_gradient(op, grad):
     """The rows of `grad` as IndexedSlices of the parameters."""
     params, indices = op.inputs[0], op.inputs[1]
-    with op.graph.colocate_with(params.op):
-        sizes = raw.Cast(shape(params, out_type=dtypes.int64), DstT=dtypes.int32)
-    count = raw.ExpandDims(raw.Size(indices), 0)
-    values = raw.Reshape(grad, raw.ConcatV2([count, sizes[1:]], 0))
+    sizes = _shape_beside(params)
+    count = raw.ExpandDims(size(indices), 0)
+    values = raw.Reshape(grad, concat([count, sizes[1:]], 0))
     return IndexedSlices(values, raw.Reshape(indices, count), sizes)
+
+
+def _shape_beside(params: Tensor) -> Tensor:
+    """The shape of parameters, computed where they are."""
+    with colocate_with(params.op):
+        return cast(shape(params, out_type=dtypes.int64), dtypes.int32)
 
 
 def _gather_v2_gradient(op, grad):
@@ -110,27 +120,48 @@ def _gather_v2_gradient(op, grad):
 
 
 def _dense_gather_gradient(params: Tensor, indices: Tensor, axis: Tensor, batch: int, grad: Tensor) -> Tensor:
-    """Sums the rows of `grad` into zeros like `params`: batch and gathered dimensions in front, as one segment id."""
-    sizes = shape(params)
-    at = raw.FloorMod(raw.Cast(axis, DstT=dtypes.int32), raw.Rank(params))
-    lead, rest = raw.Range(0, batch, 1), raw.Rank(params)
-    middle, tail = raw.Range(batch, at, 1), raw.Range(raw.AddV2(at, 1), rest, 1)
-    rows = raw.Reshape(
-        grad, raw.ConcatV2([raw.GatherV2(sizes, raw.Range(0, at, 1), 0), [-1], raw.GatherV2(sizes, tail, 0)], 0)
-    )
-    to_front = raw.ConcatV2([lead, raw.Reshape(at, [1]), middle, tail], 0)
-    rows = raw.Transpose(rows, to_front)
-    width = raw.GatherV2(sizes, at, 0)
-    inner = raw.GatherV2(sizes, raw.ConcatV2([middle, tail], 0), 0)
-    batches = raw.Prod(raw.GatherV2(sizes, lead, 0), [0])
-    rows = raw.Reshape(rows, raw.ConcatV2([[-1], inner], 0))
-    offsets = raw.Mul(raw.Range(0, batches, 1), width)
-    flat = raw.AddV2(
-        raw.Reshape(raw.Cast(indices, DstT=dtypes.int32), raw.Pack([batches, -1])), raw.ExpandDims(offsets, 1)
-    )
-    summed = raw.UnsortedSegmentSum(rows, raw.Reshape(flat, [-1]), raw.Mul(batches, width))
-    summed = raw.Reshape(summed, raw.GatherV2(sizes, to_front, 0))
-    return raw.Transpose(summed, raw.InvertPermutation(to_front))
+    """Sums the rows of `grad` into zeros like `params`; for that the gathered dimension is the first after the batch."""
+    sizes = _shape_beside(params)
+    raw.ExpandDims(size(indices), 0)  # nothing reads it; 1.15 makes it for every axis
+    outer, inner = sizes[:axis], sizes[axis:][1:]
+    grad_sizes = concat([outer, [-1], inner], 0)
+    total, before = size(grad_sizes), size(outer)
+    lead, middle, tail = arange(batch), arange(batch, before), arange(before + 1, total)
+    rows = raw.Reshape(grad, grad_sizes)
+    rows = transpose(rows, concat([lead, [before], middle, tail], 0))
+    summed = _sum_rows(sizes, rows, indices, batch, sizes[axis])
+    return transpose(summed, concat([lead, middle + 1, [batch], tail], 0))
+
+
+def _sum_rows(sizes: Tensor, rows: Tensor, indices: Tensor, batch: int, count: Any) -> Tensor:
+    """The sums of the rows with the same index, of `count` that there may be; the first `batch` dimensions are apart."""
+    flat = raw.ExpandDims(size(indices), 0)
+    if not batch:
+        return raw.UnsortedSegmentSum(rows, raw.Reshape(indices, flat), count)
+    row_sizes = shape(rows)
+    outer, inner = row_sizes[:batch], row_sizes[batch:][1:]
+    batches = raw.Prod(outer, [0])
+    row_shape = concat([[-1], inner], 0)
+    count = count * batches
+    indices = _places_in_all_batches(sizes, indices, batch)
+    rows = raw.Reshape(rows, row_shape)
+    summed = raw.UnsortedSegmentSum(rows, raw.Reshape(indices, flat), count)
+    return raw.Reshape(summed, concat([outer, row_shape], 0))
+
+
+def _places_in_all_batches(sizes: Tensor, indices: Tensor, batch: int) -> Tensor:
+    """Indices of rows of each batch as indices of rows of all batches."""
+    kind = indices.dtype.base_dtype
+    found, sizes = indices, cast(sizes, kind)
+    step = ones((), dtype=kind)
+    for dim in range(batch, 0, -1):
+        length = sizes[dim - 1]
+        step *= sizes[dim]
+        starts = arange(zeros((), dtype=kind), length, ones((), dtype=kind))
+        starts *= step
+        along = stack([1] * (dim - 1) + [length] + [1] * (indices.shape.ndims - dim))
+        found += raw.Reshape(starts, along)
+    return found
 
 
 @op(

@@ -20,7 +20,9 @@ from tfcompat._src.graph.tensor import Tensor, shape_text
 from tfcompat._src.graph.tensor_like import is_dense_tensor_like
 from tfcompat._src.nodes import convert, raw
 from tfcompat._src.nodes.convert import constant, convert_to_tensor
-from tfcompat._src.ops.array.shape import invalid, shape
+from tfcompat._src.ops.array.shape import invalid, rank, shape, shape_n, size
+from tfcompat._src.ops.math.cast import cast
+from tfcompat._src.ops.math.sequence import arange
 
 # ---- Pack, Unpack ----
 
@@ -258,33 +260,65 @@ def concatenated(xp: Any, values: tuple, axis: np.ndarray) -> Any:
 
 def _slices_gradient(values: list, axis: Tensor, grad: Any) -> list:
     """The parts of `grad` that belong to each of the concatenated `values`."""
-    axis = raw.FloorMod(axis, raw.Rank(values[0])) if known_value(axis) is None or known_value(axis) < 0 else axis
-    sizes = raw.ShapeN(values)
+    known_axis = known_value(axis)
+    axis = axis % rank(values[0])
     if hasattr(grad, "dense_shape"):
-        return _sparse_slices(sizes, axis, grad)
+        return _sparse_slices(values, axis, known_axis, grad)
+    sizes = _shapes(values)
+    if len(sizes) > _MOST_OFFSETS:
+        along = raw.Squeeze(raw.Slice(stack(sizes, axis=1), [axis, 0], [1, -1]))
+        return split(grad, along, axis)
     offsets = raw.ConcatOffset(axis, sizes)
-    return [raw.Slice(grad, begin, size) for begin, size in zip(offsets, sizes)]
+    return [raw.Slice(grad, begin, part_sizes) for begin, part_sizes in zip(offsets, sizes)]
 
 
-def _sparse_slices(sizes: list, axis: Tensor, grad: Any) -> list:
+_MOST_OFFSETS = 16
+"""How many parts 1.15 cuts out of a gradient each by itself; more are split off at once."""
+
+
+def _shapes(values: list) -> list:
+    """The shapes of tensors: constants where all are known, else what one node gives."""
+    sizes = []
+    for value in values:
+        sizes.append(shape(value))
+        if not value.shape.is_fully_defined():
+            return shape_n(values)
+    return sizes
+
+
+def _sparse_slices(values: list, axis: Tensor, known_axis: Any, grad: Any) -> list:
     """The parts of IndexedSlices: of its rows for axis 0, else of its values."""
     kind = type(grad)
-    if known_value(axis) is None:
+    if known_axis is None:
         raise ValueError("Can only compute IndexedSlices gradient with statically-known concat_dim")
-    if known_value(axis) > 0:
-        offsets = raw.ConcatOffset(axis, sizes)
-        parts = [
-            raw.Slice(grad.values, b, raw.ConcatV2([[-1], raw.Slice(s, [1], [-1])], 0)) for b, s in zip(offsets, sizes)
-        ]
-        return [kind(part, grad.indices, size) for part, size in zip(parts, sizes)]
-    found, start = [], constant(0, grad.indices.dtype)
-    for size in sizes:
-        end = raw.AddV2(start, raw.Cast(raw.GatherV2(size, 0, 0), DstT=grad.indices.dtype))
-        inside = raw.LogicalAnd(raw.GreaterEqual(grad.indices, start), raw.Less(grad.indices, end))
+    if known_axis < 0:
+        count = known_value(rank(values[0]))
+        if count is None:
+            raise ValueError("Can only compute IndexedSlices gradient with negative concat_dim when first value rank is statically-known.")
+        known_axis %= count
+    sizes = [shape(v) for v in values]
+    if known_axis > 0:
+        return _sparse_columns(kind, sizes, axis, grad)
+    found, start = [], constant(0, dtype=grad.indices.dtype)
+    for part_sizes in sizes:
+        end = start + cast(raw.GatherV2(part_sizes, axis, 0), grad.indices.dtype)
+        inside = raw.LogicalAnd(grad.indices >= start, grad.indices < end)
         rows = raw.Squeeze(raw.Where(inside), squeeze_dims=[1])
-        indices = raw.Sub(raw.GatherV2(grad.indices, rows, 0), start)
-        found.append(kind(raw.GatherV2(grad.values, rows, 0), indices, size))
+        indices = raw.GatherV2(grad.indices, rows, 0) - start
+        found.append(kind(raw.GatherV2(grad.values, rows, 0), indices, part_sizes))
         start = end
+    return found
+
+
+def _sparse_columns(kind: type, sizes: list, axis: Tensor, grad: Any) -> list:
+    """The parts of IndexedSlices of which the values were put side by side along `axis`, which is not 0."""
+    length = shape(sizes[0])
+    is_axis = concat([raw.Fill(raw.ExpandDims(axis, 0), 0), [1], raw.Fill(length - axis - 1, 0)], 0)
+    found, begin = [], raw.Fill(length, 0)
+    for part_sizes in sizes:
+        part = raw.Slice(grad.values, begin, concat([[-1], raw.Slice(part_sizes, [1], [-1])], 0))
+        found.append(kind(part, grad.indices, part_sizes))
+        begin = raw.Add(begin, part_sizes * is_axis)
     return found
 
 
@@ -516,8 +550,13 @@ def _tile_shape(c):
 
 def _tile_gradient(op, grad):
     sizes = shape(op.inputs[0], out_type=op.inputs[1].dtype)
-    interleaved = raw.Reshape(raw.Transpose(raw.Pack([op.inputs[1], sizes]), [1, 0]), [-1])
-    axes = raw.Range(0, raw.Size(interleaved), 2)
+    pairs = stack([op.inputs[1], sizes])
+    interleaved = raw.Reshape(raw.Transpose(pairs, [1, 0], name="transpose"), [-1])
+    axes = arange(0, size(interleaved), 2)
+    if hasattr(grad, "dense_shape"):
+        rows = cast(sizes[0], grad.indices.dtype)
+        grad = raw.UnsortedSegmentSum(grad.values, grad.indices % rows, rows)
+        interleaved = concat([[1], interleaved[1:]], 0)
     return [raw.Sum(raw.Reshape(grad, interleaved), axes), None]
 
 

@@ -17,7 +17,8 @@ from tfcompat._src.graph.constant_value import constant_value
 from tfcompat._src.graph.op_spec import op
 from tfcompat._src.graph.tensor import Tensor, shape_text
 from tfcompat._src.nodes import raw
-from tfcompat._src.ops.array.shape import invalid, shape
+from tfcompat._src.ops.array.join import stack
+from tfcompat._src.ops.array.shape import invalid, rank, shape
 
 
 def _checked_rank(c) -> tuple[Any, int | None, Any]:
@@ -59,8 +60,9 @@ def _pairs(x: Any, paddings: np.ndarray) -> list[tuple[int, int]]:
 
 
 def _pad_gradient(op, grad):
-    begin = raw.Reshape(raw.Slice(op.inputs[1], [0, 0], raw.Pack([raw.Rank(op.inputs[0]), 1])), [-1])
-    sizes = shape(op.inputs[0], out_type=op.inputs[1].dtype)
+    x, paddings = op.inputs[0], op.inputs[1]
+    begin = raw.Reshape(raw.Slice(paddings, [0, 0], stack([rank(x), 1])), [-1])
+    sizes = shape(x)
     return [raw.Slice(grad, begin, sizes)] + [None] * (len(op.inputs) - 1)
 
 

@@ -11,7 +11,9 @@ from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.op_spec import HOST, op
 from tfcompat._src.graph.tensor import Tensor, shape_text
 from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import constant
 from tfcompat._src.ops.array.shape import invalid, shape
+from tfcompat._src.ops.math.sequence import arange
 
 
 def _partition_shape(c):
@@ -26,7 +28,8 @@ def _partition_shape(c):
 def _partition_gradient(op, *grads):
     data, partitions = op.inputs[0], op.inputs[1]
     prefix = shape(partitions)
-    places = raw.Reshape(raw.Range(0, raw.Prod(prefix, [0]), 1), prefix)
+    rows = raw.Prod(prefix, constant([0]))
+    places = raw.Reshape(arange(rows), prefix)
     found = raw.DynamicPartition(places, partitions, num_partitions=op.get_attr("num_partitions"))
     return [raw.Reshape(raw.DynamicStitch(found, list(grads)), shape(data)), None]
 

@@ -14,6 +14,7 @@ from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.op_spec import op
 from tfcompat._src.graph.tensor import Tensor, shape_text
 from tfcompat._src.nodes import raw
+from tfcompat._src.ops.array.fill import zeros_like
 from tfcompat._src.ops.array.gather import require_index_rows
 from tfcompat._src.ops.array.shape import invalid
 
@@ -130,17 +131,20 @@ def _scatter_nd(indices, updates, shape):
 
 
 def _written_gradient(op, grad):
-    updates = op.inputs[2]
-    zeros = raw.ZerosLike(updates)
-    return [raw.TensorScatterUpdate(grad, op.inputs[1], zeros), None, raw.GatherNd(grad, op.inputs[1])]
+    of_updates = raw.GatherNd(grad, op.inputs[1])
+    of_tensor = raw.Identity(grad)
+    nothing = zeros_like(op.inputs[2], dtype=grad.dtype)
+    return [raw.TensorScatterUpdate(of_tensor, op.inputs[1], nothing), None, of_updates]
 
 
 def _added_gradient(op, grad):
-    return [grad, None, raw.GatherNd(grad, op.inputs[1])]
+    of_updates = raw.GatherNd(grad, op.inputs[1])
+    return [raw.Identity(grad), None, of_updates]
 
 
 def _subtracted_gradient(op, grad):
-    return [grad, None, raw.Neg(raw.GatherNd(grad, op.inputs[1]))]
+    of_updates = raw.GatherNd(grad, op.inputs[1])
+    return [raw.Identity(grad), None, -of_updates]
 
 
 def _tensor_scatter(name: str, kernel: Any, numpy_combine: Any, gradient: Any) -> None:
@@ -172,7 +176,8 @@ op(
     "(input: T, indices: Tindices, updates: T, *, T: {float32, float64, int32, uint8, int16, int8, complex64, "
     "int64, qint8, "
     "quint8, qint32, bfloat16, uint16, complex128, float16, uint32, uint64, bool}, Tindices: INDEX) -> (output: T)",
-    shape=lambda c: _scatter_sizes(c.inputs[0], c.inputs[1], c.inputs[2], "input"), gradient=_added_gradient,
+    shape=lambda c: _scatter_sizes(c.inputs[0], c.inputs[1], c.inputs[2], "input"),
+    gradient=lambda op, grad: [grad, None, raw.GatherNd(grad, op.inputs[1])],
     kernel=_added,
 )  # fmt: skip
 

@@ -18,7 +18,8 @@ from tfcompat._src.graph.op_spec import Facts, NotDifferentiable, op, updates
 from tfcompat._src.graph.tensor import Tensor, shape_text
 from tfcompat._src.nodes import raw
 from tfcompat._src.ops.array.fill import ones_like
-from tfcompat._src.ops.array.shape import invalid, shape
+from tfcompat._src.ops.array.join import concat, stack
+from tfcompat._src.ops.array.shape import invalid, rank, shape
 
 # ---- Slice ----
 
@@ -48,16 +49,12 @@ def _rest(size: int | None, begin: int | None) -> int | None:
 
 def _slice_gradient(op, grad):
     x, begin = op.inputs[0], op.inputs[1]
-    size = shape(op.outputs[0], out_type=begin.dtype)
-    if known_value(begin) is None:
-        ones = raw.OnesLike(begin) if x.shape.ndims is None else np.ones(x.shape.ndims, begin.dtype.as_numpy_dtype)
-        return [
-            raw.StridedSliceGrad(shape(x, out_type=begin.dtype), begin, raw.AddV2(begin, size), ones, grad),
-            None,
-            None,
-        ]
-    after = raw.Sub(raw.Sub(shape(x, out_type=begin.dtype), size), begin)
-    return [raw.Pad(grad, raw.Pack([begin, after], axis=1)), None, None]
+    dimensions = rank(x)
+    size = shape(op.outputs[0])
+    column = stack([dimensions, 1])
+    before = raw.Reshape(begin, column)
+    after = raw.Reshape(shape(x) - size - begin, column)
+    return [raw.Pad(grad, concat([before, after], 1)), None, None]
 
 
 def _slice_sizes(x: Any, begin: Any, size: np.ndarray) -> tuple[int, ...]:

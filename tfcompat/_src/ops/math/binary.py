@@ -280,7 +280,8 @@ def _pow_grad(op: Any, g: Any) -> list:
     z = conjugate(op.outputs[0])
     has_log = raw.NotEqual(x, number(x, 0)) if x.dtype.is_complex else x > 0
     log = raw.Log(raw.Select(has_log, x, ones_like(x)))
-    return [gx, to_y(g * z * raw.Select(has_log, log, zeros_like(x)))]
+    log = raw.Select(has_log, log, zeros_like(x))
+    return [gx, to_y(g * z * log)]
 
 
 def _selecting_grad(chooses_x: str) -> Callable:

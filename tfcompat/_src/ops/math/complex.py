@@ -11,11 +11,11 @@ from jax import lax
 from tfcompat._src.base import dtypes, errors
 from tfcompat._src.base.export import export
 from tfcompat._src.graph.op_spec import op
-from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.scopes import control_dependencies, name_scope
 from tfcompat._src.graph.shape_inference import broadcast_inputs, unchanged
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
-from tfcompat._src.nodes.convert import to_tensor
+from tfcompat._src.nodes.convert import constant, to_tensor
 from tfcompat._src.ops.array.fill import zeros_like
 from tfcompat._src.ops.math.binary import broadcasting
 from tfcompat._src.ops.math.broadcast_gradient import reducers
@@ -37,14 +37,17 @@ def _complex_grad(op: Any, g: Any) -> list:
 
 
 def _complex_abs_grad(op: Any, g: Any) -> list:
-    return [raw.Mul(_complex(g, _zero(g)), raw.Sign(op.inputs[0]))]
+    size = op.outputs[0]
+    return [raw.DivNoNan(_complex(g, zeros_like(g)) * op.inputs[0], _complex(size, zeros_like(size)))]
 
 
 def _angle_grad(op: Any, g: Any) -> list:
     x = op.inputs[0]
-    part = g.dtype.base_dtype
-    swapped = _complex(raw.Imag(x, Tout=part), raw.Real(x, Tout=part))
-    return [raw.Mul(_complex(raw.Neg(g), _zero(g)), raw.Reciprocal(swapped))]
+    with control_dependencies([g]):
+        part = g.dtype.base_dtype
+        real_part, imaginary_part = raw.Real(x, Tout=part), raw.Imag(x, Tout=part)
+        slope = raw.Reciprocal(_complex(imaginary_part, real_part))
+        return [-_complex(g, constant(0, dtype=g.dtype)) * slope]
 
 
 def _of_width(kernel: Callable) -> Callable:

@@ -5,29 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.deprecation import deprecated_argument_lookup
 from tfcompat._src.base.export import export
 from tfcompat._src.graph.scopes import name_scope
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
-from tfcompat._src.nodes.convert import constant, to_tensor
+from tfcompat._src.nodes.convert import to_tensor
 from tfcompat._src.ops.array.fill import zeros, zeros_like
-from tfcompat._src.ops.array.shape import rank, shape
+from tfcompat._src.ops.array.shape import shape
 from tfcompat._src.ops.math.cast import cast
-from tfcompat._src.ops.math.sequence import arange
+from tfcompat._src.ops.math.sequence import all_dimensions
 
 
 def _dimensions(x: Any, axis: Any) -> Any:
     """The dimensions to reduce: `axis`, or all of `x`."""
-    if axis is not None:
-        return axis
-    ndims = x.shape.ndims if isinstance(x, Tensor) else None
-    if ndims is None:
-        return arange(0, rank(x))
-    return constant(np.arange(ndims), dtypes.int32)
+    return all_dimensions(x) if axis is None else axis
 
 
 def reduce_to(op_type: str, x: Any, axis: Any, keepdims: bool | None, name: str | None) -> Tensor:

@@ -11,16 +11,20 @@ from jax import lax
 
 from tfcompat._src.base import checks, dtypes, errors
 from tfcompat._src.graph.constant_value import known_value
-from tfcompat._src.graph.op_spec import FROM_KERNEL, Facts, NotDifferentiable, op
-from tfcompat._src.graph.scopes import colocate_with, executing_eagerly, get_default_graph
+from tfcompat._src.graph.op_spec import Facts, NotDifferentiable, op
+from tfcompat._src.graph.scopes import colocate_with, device, executing_eagerly, get_default_graph
 from tfcompat._src.graph.shape_inference import Sizes, num_elements, with_rank, with_rank_at_most
 from tfcompat._src.graph.tensor import shape_text
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import constant
-from tfcompat._src.ops.array.shape import shape, size
+from tfcompat._src.ops.array.join import concat
+from tfcompat._src.ops.array.reorder import transpose
+from tfcompat._src.ops.array.shape import rank, shape, size
 from tfcompat._src.ops.math.cast import cast
+from tfcompat._src.ops.math.complex import conj
 from tfcompat._src.ops.math.extremes import larger, smaller
-from tfcompat._src.ops.math.sequence import arange
+from tfcompat._src.ops.math.scan import cumprod
+from tfcompat._src.ops.math.sequence import all_dimensions, arange
 
 _UNDEFINED = NotDifferentiable("no gradient is defined", raises=True)
 
@@ -215,6 +219,39 @@ def _extreme_grad(op: Any, g: Any) -> list:
     return [chosen / count * g, None]
 
 
+def _prod_grad(op: Any, g: Any) -> list:
+    """Each element gets the product of those before it and those behind it, so that no element is divided by."""
+    x = op.inputs[0]
+    sizes = shape(x)
+    axes = raw.Reshape(op.inputs[1], [-1])
+    kept = reduced_shape(sizes, op.inputs[1])
+    repetitions = _repetitions(sizes, kept)
+    g = raw.Tile(raw.Reshape(g, kept), repetitions)
+    perm, matrix_sizes = _reduced_first(x, sizes, axes)
+    permuted = transpose(x, perm)
+    permuted_sizes = shape(permuted)
+    rows = raw.Reshape(permuted, matrix_sizes)
+    before = cumprod(rows, axis=0, exclusive=True)
+    behind = cumprod(rows, axis=0, exclusive=True, reverse=True)
+    others = raw.Reshape(conj(before) * conj(behind), permuted_sizes)
+    found = g * transpose(others, raw.InvertPermutation(perm))
+    return [raw.Reshape(found, sizes), None]
+
+
+def _reduced_first(x: Any, sizes: Any, axes: Any) -> tuple[Any, tuple]:
+    """The permutation that puts the reduced dimensions first, and how many elements they and the others have."""
+    with device("/cpu:0"):
+        dimensions = rank(x)
+        reduced = cast((axes + dimensions) % dimensions, dtypes.int32)
+        others = raw.ListDiff(arange(0, dimensions), reduced).out
+        perm = concat([reduced, others], 0)
+        counts = []
+        for chosen in (reduced, others):
+            chosen_sizes = raw.GatherV2(sizes, chosen, 0)
+            counts.append(raw.Prod(chosen_sizes, all_dimensions(chosen_sizes)))
+        return perm, tuple(counts)
+
+
 def _reduction(name: str, types: str, function: Callable, gradient: Any, fold: Callable | None = None, **fields: Any) -> None:
     value, attr = ("bool", "") if types == "bool" else ("T", f"T: {types}, ")
     text = f"(input: {value}, reduction_indices: Tidx, *, keep_dims: bool = False, {attr}Tidx: INDEX = int32) -> (output: {value})"
@@ -228,7 +265,7 @@ def _near_mean(x: Any, axes: Any, *, keep_dims: bool) -> Any:
 
 _reduction("Sum", "NUMBER", lax.reduce_sum, _sum_grad, _integer_numpy(np.sum, 0), facts=Facts(reduces="sum"))
 _reduction("Mean", "NUMBER", _mean, _mean_grad, near=_near_mean, facts=Facts(reduces="mean"))
-_reduction("Prod", "NUMBER", lax.reduce_prod, FROM_KERNEL, _integer_numpy(np.prod, 1))
+_reduction("Prod", "NUMBER", lax.reduce_prod, _prod_grad, _integer_numpy(np.prod, 1))
 _reduction("Max", "NUMBER", _extreme(lax.reduce_max, -np.inf, larger), _extreme_grad, _extreme_numpy(np.fmax, lowest=True))
 _reduction("Min", "NUMBER", _extreme(lax.reduce_min, np.inf, smaller), _extreme_grad, _extreme_numpy(np.fmin, lowest=False))
 _reduction("All", "bool", lax.reduce_and, _UNDEFINED, _integer_numpy(np.all))

@@ -14,7 +14,7 @@ from jax import lax
 from tfcompat._src.base import checks, errors
 from tfcompat._src.base.export import export
 from tfcompat._src.base.tensor_shape import TensorShape, as_shape
-from tfcompat._src.graph.op_spec import FROM_KERNEL, Facts, op
+from tfcompat._src.graph.op_spec import Facts, op
 from tfcompat._src.graph.scopes import name_scope
 from tfcompat._src.graph.shape_inference import merge, pass_handle, unchanged
 from tfcompat._src.graph.tensor import Tensor, shape_text
@@ -147,14 +147,26 @@ def _flags(op: Any) -> tuple[bool, bool]:
 
 def _cumsum_grad(op: Any, g: Any) -> list:
     exclusive, reverse = _flags(op)
-    return [raw.Cumsum(g, op.inputs[1], exclusive, not reverse), None]
+    return [cumsum(g, op.inputs[1], exclusive=exclusive, reverse=not reverse), None]
 
 
 def _cumprod_grad(op: Any, g: Any) -> list:
     x, axis = op.inputs
     exclusive, reverse = _flags(op)
-    product = op.outputs[0]
-    return [raw.RealDiv(raw.Cumsum(raw.Mul(product, g), axis, exclusive, not reverse), x), None]
+    product = cumprod(x, axis, exclusive=exclusive, reverse=reverse)
+    return [cumsum(product * g, axis, exclusive=exclusive, reverse=not reverse) / x, None]
+
+
+def _cumulative_logsumexp_grad(op: Any, g: Any) -> list:
+    """Summed in logarithms, of the positive elements of `g` and of the negative ones apart."""
+    x, axis = op.inputs
+    exclusive, reverse = _flags(op)
+    lowest = g.dtype.min
+    logs = [raw.SelectV2(raw.Greater(g, 0), raw.Log(g), lowest), raw.SelectV2(raw.Less(g, 0), raw.Log(-g), lowest)]
+    positive, negative = (
+        raw.Exp(cumulative_logsumexp(log - op.outputs[0], axis, exclusive=exclusive, reverse=not reverse) + x) for log in logs
+    )
+    return [positive - negative, None]
 
 
 def _near_cumsum(x: Any, axis: Any, *, exclusive: bool, reverse: bool) -> Any:
@@ -171,7 +183,7 @@ _cumulative(
     "{float16, float32, float64}",
     lax.cumlogsumexp,
     lambda dtype: np.finfo(dtype).min,
-    FROM_KERNEL,
+    _cumulative_logsumexp_grad,
 )
 
 

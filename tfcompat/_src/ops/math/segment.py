@@ -18,9 +18,11 @@ from tfcompat._src.graph.scopes import name_scope
 from tfcompat._src.graph.shape_inference import merge, with_rank, with_rank_at_least
 from tfcompat._src.graph.tensor import shape_text
 from tfcompat._src.nodes import raw
-from tfcompat._src.nodes.convert import to_tensor
-from tfcompat._src.ops.array.fill import ones
-from tfcompat._src.ops.array.shape import shape_internal
+from tfcompat._src.nodes.convert import constant, to_tensor
+from tfcompat._src.ops.array.fill import ones, ones_like, zeros_like
+from tfcompat._src.ops.array.join import concat
+from tfcompat._src.ops.array.shape import rank, shape, shape_internal
+from tfcompat._src.ops.math.cast import cast
 
 _UNDEFINED = NotDifferentiable("no gradient is defined", raises=True)
 
@@ -37,23 +39,8 @@ def highest(dtype: np.dtype) -> Any:
     return np.iinfo(dtype).max if dtype.kind in "iu" else ml_dtypes.finfo(dtype).max
 
 
-def first_size(x: Any) -> Any:
-    """The size of the first dimension, as a scalar tensor."""
-    return raw.StridedSlice(raw.Shape(x), [0], [1], [1], shrink_axis_mask=1)
-
-
-def per_row(values: Any, data: Any) -> Any:
-    """A vector of one number per row of `data` with dimensions of size 1 added to the rank of `data`."""
-    if data.shape.ndims is None:
-        tail = raw.Fill(raw.ExpandDims(raw.Sub(raw.Rank(data), np.int32(1)), np.int32(0)), np.int32(1))
-        return raw.Reshape(values, raw.ConcatV2([raw.Shape(values), tail], np.int32(0)))
-    for _ in range(data.shape.ndims - 1):
-        values = raw.ExpandDims(values, np.int32(-1))
-    return values
-
-
 def gather_rows(data: Any, indices: Any) -> Any:
-    return raw.GatherV2(data, indices, np.int32(0))
+    return raw.GatherV2(data, indices, 0)
 
 
 # ---- sorted ids ----
@@ -196,16 +183,19 @@ def _segment_sum_grad(op: Any, g: Any) -> list:
 
 def _segment_mean_grad(op: Any, g: Any) -> list:
     data, ids = op.inputs
-    counts = raw.SegmentSum(raw.Cast(raw.OnesLike(ids), DstT=data.dtype.base_dtype), ids)
-    return [gather_rows(raw.RealDiv(g, per_row(counts, data)), ids), None]
+    dimensions = rank(data)
+    sizes = concat([shape(ids), raw.Fill(raw.ExpandDims(dimensions - 1, 0), 1)], 0)
+    counts = raw.SegmentSum(raw.Fill(sizes, constant(1, dtype=g.dtype)), ids)
+    return [gather_rows(g / counts, ids), None]
 
 
 def _segment_extreme_grad(op: Any, g: Any) -> list:
+    """The elements of a segment that are its extreme share its gradient."""
     data, ids = op.inputs
+    nothing = zeros_like(data, dtype=data.dtype)
     chosen = raw.Equal(data, gather_rows(op.outputs[0], ids))
-    counts = raw.SegmentSum(raw.Cast(chosen, DstT=g.dtype.base_dtype), ids)
-    shared = gather_rows(raw.RealDiv(g, counts), ids)
-    return [raw.Select(chosen, shared, raw.ZerosLike(shared)), None]
+    counts = raw.SegmentSum(cast(chosen, g.dtype), ids)
+    return [raw.Select(chosen, gather_rows(g / counts, ids), nothing), None]
 
 
 _segment("SegmentSum", "NUMBER", _sorted_kernel(np.add, 0), _segment_sum_grad)
@@ -302,55 +292,55 @@ def _unsorted(name: str, types: str, scatter: Callable, initial: Callable, gradi
     op(name, text, shape=_unsorted_shape, kernel=kernel, gradient=gradient, constants=("num_segments",), depth=2, **fields)
 
 
-def _gather_with_dropped(rows: Any, ids: Any, data: Any) -> tuple[Any, Any]:
-    """The row of each id (row 0 where the id is negative), and whether the id counts, in the shape of `data`."""
-    zero = number_of(ids, 0)
-    gathered = gather_rows(rows, raw.Maximum(ids, zero))
-    counted = raw.GreaterEqual(ids, zero)
-    rank, id_rank = data.shape.ndims, ids.shape.ndims
-    if rank is None or id_rank is None:
-        tail = raw.Fill(raw.ExpandDims(raw.Sub(raw.Rank(data), raw.Rank(ids)), np.int32(0)), np.int32(1))
-        counted = raw.Reshape(counted, raw.ConcatV2([raw.Shape(ids), tail], np.int32(0)))
-    else:
-        for _ in range(rank - id_rank):
-            counted = raw.ExpandDims(counted, np.int32(-1))
-    ones_like = raw.Cast(raw.OnesLike(gathered), DstT=dtypes.bool)
-    return gathered, raw.LogicalAnd(counted, ones_like)
+def _not_negative(ids: Any) -> Any:
+    """Segment ids with 0 in place of those that drop their rows."""
+    return raw.Maximum(ids, zeros_like(ids))
 
 
-def number_of(like: Any, value: int) -> np.ndarray:
-    return np.asarray(value, like.dtype.as_numpy_dtype)
+def _counted(ids: Any, gathered: Any) -> Any:
+    """Whether the rows of `ids` are not dropped, in the shape of what was gathered for them."""
+    counted = raw.GreaterEqual(ids, 0)
+    for _ in range(gathered.shape.ndims - counted.shape.ndims):
+        counted = raw.ExpandDims(counted, -1)
+    return counted & ones_like(gathered, dtype=dtypes.bool)
 
 
-def _gather_or_zero(rows: Any, ids: Any, data: Any) -> Any:
-    gathered, counted = _gather_with_dropped(rows, ids, data)
-    return raw.Select(counted, gathered, raw.ZerosLike(gathered))
+def _gather_or_zero(rows: Any, ids: Any) -> Any:
+    gathered = gather_rows(rows, _not_negative(ids))
+    counted = _counted(ids, gathered)
+    return raw.Select(counted, gathered, zeros_like(gathered))
 
 
 def _unsorted_sum_grad(op: Any, g: Any) -> list:
-    return [_gather_or_zero(g, op.inputs[1], op.inputs[0]), None, None]
+    return [_gather_or_zero(g, op.inputs[1]), None, None]
 
 
 def _unsorted_extreme_grad(op: Any, g: Any) -> list:
     data, ids, num = op.inputs
-    gathered, counted = _gather_with_dropped(op.outputs[0], ids, data)
-    chosen = raw.LogicalAnd(raw.Equal(data, gathered), counted)
-    counts = raw.UnsortedSegmentSum(raw.Cast(chosen, DstT=g.dtype.base_dtype), ids, num)
-    shared, _ = _gather_with_dropped(raw.RealDiv(g, counts), ids, data)
-    return [raw.Select(chosen, shared, raw.ZerosLike(shared)), None, None]
+    places = _not_negative(ids)
+    extremes = gather_rows(op.outputs[0], places)
+    counted = _counted(ids, extremes)
+    extremes = raw.Select(counted, extremes, zeros_like(extremes))
+    chosen = raw.LogicalAnd(raw.Equal(data, extremes), counted)
+    counts = raw.UnsortedSegmentSum(cast(chosen, g.dtype), ids, num)
+    shares = gather_rows(g / counts, places)
+    shares = raw.Select(counted, shares, zeros_like(shares))
+    return [raw.Select(chosen, shares, zeros_like(shares)), None, None]
 
 
 def _unsorted_prod_grad(op: Any, g: Any) -> list:
     """Each element gets the product of the others, which is 0 where one of them is 0."""
     data, ids, num = op.inputs
-    is_zero = raw.Equal(data, number_of(data, 0))
-    zeros = raw.UnsortedSegmentSum(raw.Cast(is_zero, DstT=dtypes.int32), ids, num)
-    g = raw.Select(raw.Greater(zeros, np.int32(1)), raw.ZerosLike(g), g)
-    others = raw.UnsortedSegmentProd(raw.Select(is_zero, raw.OnesLike(data), data), ids, num)
-    product, _ = _gather_with_dropped(op.outputs[0], ids, data)
-    nonzero_product, _ = _gather_with_dropped(others, ids, data)
-    slope = raw.Select(is_zero, nonzero_product, raw.RealDiv(product, data))
-    return [raw.Mul(_gather_or_zero(g, ids, data), slope), None, None]
+    is_zero = raw.Equal(data, 0)
+    zeros = raw.UnsortedSegmentSum(cast(is_zero, dtypes.int32), ids, num)
+    g = raw.Select(raw.Greater(zeros, 1), zeros_like(g), g)
+    others = raw.UnsortedSegmentProd(raw.Select(is_zero, ones_like(data), data), ids, num)
+    places = _not_negative(ids)
+    product, nonzero_product = gather_rows(op.outputs[0], places), gather_rows(others, places)
+    slope = raw.Select(is_zero, nonzero_product, product / data)
+    gathered = gather_rows(g, places)
+    counted = _counted(ids, gathered)
+    return [raw.Select(counted, gathered, zeros_like(gathered)) * slope, None, None]
 
 
 def rows_added_in_numpy(rows: Any, places: Any, count: int) -> Any:

@@ -11,10 +11,20 @@ from tfcompat._src.base.export import export
 from tfcompat._src.graph.op_spec import NotDifferentiable, op
 from tfcompat._src.graph.scopes import name_scope
 from tfcompat._src.graph.shape_inference import with_rank
-from tfcompat._src.graph.tensor import shape_text
+from tfcompat._src.graph.tensor import Tensor, shape_text
 from tfcompat._src.nodes import raw
-from tfcompat._src.nodes.convert import to_tensor
+from tfcompat._src.nodes.convert import constant, to_tensor
+from tfcompat._src.ops.array.shape import rank
 from tfcompat._src.ops.math.cast import cast
+
+
+def all_dimensions(x: Any) -> Tensor:
+    """The vector of the dimensions of `x`: 0, 1, ..., rank - 1."""
+    ndims = x.shape.ndims if isinstance(x, Tensor) else None
+    if ndims is None:
+        return arange(0, rank(x))
+    return constant(np.arange(ndims), dtypes.int32)
+
 
 _NO_GRADIENT = NotDifferentiable("a sequence has no derivative")
 

@@ -14,9 +14,9 @@ from tfcompat._src.base.export import export
 from tfcompat._src.graph.op_spec import HOST, Facts, NotDifferentiable, op
 from tfcompat._src.graph.shape_inference import merge, with_rank, with_rank_at_least
 from tfcompat._src.nodes import raw
+from tfcompat._src.ops.array.shape import shape
 from tfcompat._src.ops.math.segment import (
     count_segments,
-    first_size,
     gather_rows,
     invalid,
     reduce_sorted,
@@ -73,10 +73,11 @@ def _shape_with_number(c: Any) -> list:
 def _gradient(kind: str) -> Callable:
     def gradient(op: Any, g: Any) -> list:
         data, indices, ids = op.inputs[:3]
+        rows = shape(data)[0]
         if kind == "Sum":
-            found = raw.UnsortedSegmentSum(gather_rows(g, ids), indices, first_size(data))
+            found = raw.UnsortedSegmentSum(gather_rows(g, ids), indices, rows)
         else:
-            found = raw.function(f"SparseSegment{kind}Grad")(g, indices, ids, first_size(data))
+            found = raw.function(f"SparseSegment{kind}Grad")(g, indices, ids, rows)
         return [found] + [None] * (len(op.inputs) - 1)
 
     return gradient

@@ -11,15 +11,17 @@ from jax import lax
 from tfcompat._src.base import errors
 from tfcompat._src.base.export import export
 from tfcompat._src.graph.op_spec import NotDifferentiable, op
-from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.scopes import control_dependencies, name_scope
 from tfcompat._src.graph.shape_inference import broadcast_inputs, merge, unchanged
 from tfcompat._src.graph.tensor import shape_text
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import constant, to_tensor
+from tfcompat._src.ops.array.fill import zeros_like
+from tfcompat._src.ops.array.shape import shape
 from tfcompat._src.ops.math.binary import full, repeated
-from tfcompat._src.ops.math.broadcast_gradient import sum_to_inputs, sum_to_shape
+from tfcompat._src.ops.math.broadcast_gradient import summed
 from tfcompat._src.ops.math.reduce import reduce_sum
-from tfcompat._src.ops.math.unary import FLOATS, absolute, by_input, exp, number, unary_function
+from tfcompat._src.ops.math.unary import FLOATS, absolute, by_input, exp, unary_function
 
 _TWO_OVER_SQRT_PI = 2 / np.sqrt(np.pi)
 
@@ -30,24 +32,30 @@ def _unary(name: str, kernel: Callable, gradient: Callable) -> None:
 
 def _erf_grad(sign: int) -> Callable:
     def gradient(op: Any, g: Any) -> list:
-        x = op.inputs[0]
-        slope = raw.Mul(number(x, sign * _TWO_OVER_SQRT_PI), raw.Exp(raw.Neg(raw.Square(x))))
-        return [raw.Mul(g, slope)]
+        factor = constant(sign * _TWO_OVER_SQRT_PI, dtype=g.dtype)
+        with control_dependencies([g]):
+            x = op.inputs[0]
+            return [g * factor * raw.Exp(-raw.Square(x))]
 
     return gradient
 
 
 def _i0e_grad(op: Any, g: Any) -> list:
     x, y = op.inputs[0], op.outputs[0]
-    return [raw.Mul(g, raw.Sub(raw.BesselI1e(x), raw.Mul(raw.Sign(x), y)))]
+    with control_dependencies([g]):
+        return [g * (raw.BesselI1e(x) - raw.Sign(x) * y)]
 
 
 def _i1e_grad(op: Any, g: Any) -> list:
+    """At 0, where the formula divides by it, the derivative is 1 / 2."""
     x, y = op.inputs[0], op.outputs[0]
-    is_zero = raw.Less(raw.Abs(x), number(x, np.finfo(np.float32).eps))
-    safe = raw.Select(is_zero, raw.Add(raw.ZerosLike(x), number(x, np.finfo(np.float32).eps)), x)
-    slope = raw.Sub(raw.BesselI0e(safe), raw.Mul(y, raw.AddV2(raw.Sign(safe), raw.Reciprocal(safe))))
-    return [raw.Mul(g, raw.Select(is_zero, raw.Add(raw.ZerosLike(x), number(x, 0.5)), slope))]
+    with control_dependencies([g]):
+        tiny = np.finfo(x.dtype.as_numpy_dtype).eps
+        nothing = zeros_like(x)
+        is_large = raw.Abs(x) > tiny
+        safe = raw.Select(is_large, x, tiny + nothing)
+        slope = raw.BesselI0e(safe) - y * (raw.Sign(safe) + raw.Reciprocal(safe))
+        return [g * raw.Select(is_large, slope, 0.5 + nothing)]
 
 
 def _is_pole(x):
@@ -106,28 +114,34 @@ def _binary(name: str, first: str, second: str, function: Callable, gradient: An
     op(name, text, shape=broadcast_inputs, kernel=kernel, gradient=gradient, depth=2)
 
 
-def _igamma_grads(op: Any, g: Any) -> tuple[Any, Any]:
-    """What flows to a and x from the lower incomplete gamma function."""
+def _igamma_grad(op: Any, g: Any) -> list:
     a, x = op.inputs
-    log_density = raw.Sub(raw.Mul(raw.Sub(a, number(a, 1)), raw.Log(x)), raw.AddV2(x, raw.Lgamma(a)))
-    return raw.Mul(raw.IgammaGradA(a, x), g), raw.Mul(raw.Exp(log_density), g)
+    to_a, to_x = summed(shape(a), shape(x))
+    with control_dependencies([g]):
+        by_a = raw.IgammaGradA(a, x)
+        by_x = raw.Exp(-x + (a - 1) * raw.Log(x) - raw.Lgamma(a))
+        return [to_a(by_a * g), to_x(by_x * g)]
 
 
 def _igammac_grad(op: Any, g: Any) -> list:
-    return [raw.Neg(grad) for grad in sum_to_inputs(op, *_igamma_grads(op, g))]
+    return [-grad for grad in _igamma_grad(op, g)]
 
 
 def _polygamma_grad(op: Any, g: Any) -> list:
-    a, x = op.inputs
-    return sum_to_inputs(op, None, raw.Mul(g, raw.Polygamma(raw.AddV2(a, number(a, 1)), x)))
+    n, x = op.inputs
+    _, to_x = summed(shape(n), shape(x))
+    with control_dependencies([g]):
+        return [None, to_x(raw.Polygamma(n + 1, x) * g)]
 
 
 def _zeta_grad(op: Any, g: Any) -> list:
     x, q = op.inputs
-    return sum_to_inputs(op, None, raw.Mul(raw.Mul(raw.Neg(x), raw.Zeta(raw.AddV2(x, number(x, 1)), q)), g))
+    _, to_q = summed(shape(x), shape(q))
+    with control_dependencies([g]):
+        return [None, to_q(-x * raw.Zeta(x + 1, q) * g)]
 
 
-_binary("Igamma", "a", "x", _igamma, lambda op, g: sum_to_inputs(op, *_igamma_grads(op, g)))
+_binary("Igamma", "a", "x", _igamma, _igamma_grad)
 _binary("Igammac", "a", "x", _igammac, _igammac_grad)
 _binary("IgammaGradA", "a", "x", lax.igamma_grad_a, NotDifferentiable("no gradient is defined", raises=True))
 _binary("Polygamma", "a", "x", _polygamma, _polygamma_grad)
@@ -147,10 +161,10 @@ def _betainc_shape(c: Any) -> list:
 
 def _betainc_grad(op: Any, g: Any) -> list:
     a, b, x = op.inputs
-    one = number(x, 1)
-    log_beta = raw.Sub(raw.AddV2(raw.Lgamma(a), raw.Lgamma(b)), raw.Lgamma(raw.AddV2(a, b)))
-    powers = raw.AddV2(raw.Mul(raw.Sub(b, one), raw.Log1p(raw.Neg(x))), raw.Mul(raw.Sub(a, one), raw.Log(x)))
-    return [None, None, sum_to_shape(x, op.outputs[0], raw.Mul(raw.Exp(raw.Sub(powers, log_beta)), g))]
+    _, to_x = summed(shape(a), shape(x))
+    log_beta = raw.Lgamma(a) + raw.Lgamma(b) - raw.Lgamma(a + b)
+    slope = raw.Exp((b - 1) * raw.Log(1 - x) + (a - 1) * raw.Log(x) - log_beta)
+    return [None, None, to_x(slope * g)]
 
 
 @op("Betainc", "(a: T, b: T, x: T, *, T: {float32, float64}) -> (z: T)", shape=_betainc_shape, gradient=_betainc_grad)

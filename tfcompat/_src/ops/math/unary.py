@@ -189,7 +189,7 @@ def _by_output(grad_op: str) -> Callable:
 _unary("Abs", _REAL_SIGNED, lax.abs, lambda op, g: [g * raw.Sign(op.inputs[0])], np.abs)
 _unary("Neg", _SIGNED, lax.neg, lambda op, g: [-g], np.negative, facts=Facts(scales_rows=True))
 _unary("Reciprocal", _SIGNED, _reciprocal, _by_output("ReciprocalGrad"), _reciprocal_numpy)
-_unary("Inv", _SIGNED, _reciprocal, _by_output("InvGrad"), _reciprocal_numpy)
+_unary("Inv", _SIGNED, _reciprocal, _by_output("ReciprocalGrad"), _reciprocal_numpy)
 _unary("Square", _SIGNED, _square, _square_grad, np.square)
 _unary("Sqrt", _INEXACT, lax.sqrt, _by_output("SqrtGrad"), np.sqrt)
 _unary("Rsqrt", _INEXACT, lax.rsqrt, _by_output("RsqrtGrad"), near=lambda x: x.dtype.type(1) / np.sqrt(x))
