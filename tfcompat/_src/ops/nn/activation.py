@@ -19,9 +19,11 @@ from tfcompat._src.graph.shape_inference import merged_inputs, unchanged
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import to_tensor
+from tfcompat._src.ops.array.fill import zeros, zeros_like
 from tfcompat._src.ops.array.join import concat
+from tfcompat._src.ops.array.shape import shape
 from tfcompat._src.ops.math.cast import cast
-from tfcompat._src.ops.math.unary import number, sigmoid
+from tfcompat._src.ops.math.unary import sigmoid
 
 _SELU_SCALE = 1.0507009873554804934193349852946
 _SELU_SCALE_ALPHA = 1.7580993408473768599402175208123
@@ -147,17 +149,17 @@ def _by_input(grad_op: str) -> Callable:
 
 
 def _piecewise_linear(op: Any, g: Any) -> list:
-    """The second derivative of a function made of straight lines: linear in `gradients`, constant "
-    "in the other input."""
+    """The second derivative of a function made of straight lines: linear in `gradients`, constant in the other input."""
+    x = op.inputs[1]
     attrs = {"alpha": op.get_attr("alpha")} if op.type == "LeakyReluGrad" else {}
-    return [raw.function(op.type)(g, op.inputs[1], **attrs), raw.ZerosLike(op.inputs[1])]
+    return [raw.function(op.type)(g, x, **attrs), zeros(shape(x), dtype=x.dtype)]
 
 
 def _exponential_below_zero(op: Any, g: Any) -> list:
     """The second derivative of elu and selu, from their outputs."""
     gradients, outputs = op.inputs
-    below = raw.Less(outputs, number(outputs, 0))
-    return [raw.function(op.type)(g, outputs), raw.Select(below, raw.Mul(g, gradients), raw.ZerosLike(outputs))]
+    to_gradients = raw.function(op.type)(g, outputs)
+    return [to_gradients, raw.Select(outputs < 0, g * gradients, zeros_like(outputs))]
 
 
 def _leaky_relu_gradient(op: Any, g: Any) -> list:
@@ -166,8 +168,8 @@ def _leaky_relu_gradient(op: Any, g: Any) -> list:
 
 def _softplus_grad_grad(op: Any, g: Any) -> list:
     dy, x = op.inputs
-    scale = raw.AddV2(raw.AddV2(raw.Exp(raw.Neg(x)), number(x, 2)), raw.Exp(x))
-    return [raw.SoftplusGrad(g, x), raw.RealDiv(raw.Mul(g, dy), scale)]
+    with control_dependencies([g]):
+        return [raw.SoftplusGrad(g, x), g * dy / (raw.Exp(-x) + 2.0 + raw.Exp(x))]
 
 
 _RELU = "{float32, float64, int32, uint8, int16, int8, int64, bfloat16, uint16, float16, uint32, uint64, qint8}"

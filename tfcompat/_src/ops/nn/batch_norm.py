@@ -16,6 +16,7 @@ from tfcompat._src.graph.op_spec import NotDifferentiable, op
 from tfcompat._src.graph.tensor import Tensor, shape_text
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import constant, to_tensor
+from tfcompat._src.ops.array.reorder import transpose
 from tfcompat._src.ops.nn.conv_kernels import bias_add_grad
 
 _LEAST_EPSILON = 1.001e-5
@@ -163,9 +164,16 @@ def _gradient(version: str, reserved: int) -> Any:
 
     def gradient(op, g, *_):
         x, scale = op.inputs[:2]
-        kept = op.outputs[3 : 3 + reserved] if op.get_attr("is_training") else [*op.inputs[3:5], *op.outputs[5:]]
-        found = raw.function("FusedBatchNormGrad" + version)(g, x, scale, *kept, **_attrs(op))
-        return [*found[:3], None, None]
+        attrs = _attrs(op)
+        function = raw.function("FusedBatchNormGrad" + version)
+        if op.get_attr("is_training"):
+            return list(function(g, x, scale, *op.outputs[3 : 3 + reserved], **attrs))
+        nchw = attrs["data_format"] == b"NCHW"
+        if nchw:
+            attrs["data_format"] = "NHWC"
+            x, g = transpose(x, [0, 2, 3, 1]), transpose(g, [0, 2, 3, 1])
+        to_x, to_scale, to_offset, _, _ = function(g, x, scale, *op.inputs[3:5], *op.outputs[5:], **attrs)
+        return [transpose(to_x, [0, 3, 1, 2]) if nchw else to_x, to_scale, to_offset, None, None]
 
     return gradient
 

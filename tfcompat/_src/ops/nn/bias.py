@@ -14,7 +14,11 @@ from tfcompat._src.graph.scopes import name_scope
 from tfcompat._src.graph.tensor import Tensor, shape_text
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import to_tensor
+from tfcompat._src.ops.array.fill import ones_like
+from tfcompat._src.ops.array.join import concat, tile
+from tfcompat._src.ops.array.shape import rank, shape
 from tfcompat._src.ops.math.matmul import matmul
+from tfcompat._src.ops.math.sequence import arange
 from tfcompat._src.ops.nn.conv_kernels import bias_add_grad
 
 _FORMAT = 'data_format: {"NHWC", "NCHW"} = "NHWC"'
@@ -43,14 +47,20 @@ def _bias_add_gradient(op, g):
 
 
 def _bias_add_v1_gradient(op, g):
-    return [g, raw.BiasAddGrad(g)]
+    return [g, raw.Sum(g, arange(rank(g) - 1))]
 
 
 def _bias_add_grad_gradient(op, g):
     """`g` along the channels of every position."""
-    nchw = op.get_attr("data_format") == b"NCHW"
-    zeros = raw.ZerosLike(op.inputs[0])
-    return [raw.BiasAdd(zeros, g, data_format="NCHW" if nchw else "NHWC")]
+    sizes = shape(op.inputs[0])
+    channels = shape(g)
+    if op.get_attr("data_format") == b"NCHW":
+        spread = concat([ones_like(sizes[:1]), channels, ones_like(sizes[2:])], 0)
+        repetitions = concat([sizes[:1], [1], sizes[2:]], 0)
+    else:
+        spread = concat([ones_like(sizes[:-1]), channels], 0)
+        repetitions = concat([sizes[:-1], [1]], 0)
+    return [tile(raw.Reshape(g, spread), repetitions)]
 
 
 def _add_along(value, bias, axis: int):

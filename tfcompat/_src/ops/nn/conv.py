@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,7 @@ from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.op_spec import COSTLY, NotDifferentiable, op
 from tfcompat._src.graph.tensor import shape_text
 from tfcompat._src.nodes import raw
-from tfcompat._src.ops.array.shape import shape
+from tfcompat._src.ops.array.shape import shape, shape_n
 from tfcompat._src.ops.nn import conv_kernels
 from tfcompat._src.ops.nn.window_sizes import join, split, text_attr, window_counts, window_positions
 from tfcompat._src.ops.nn.windows import channels_first, spatial
@@ -126,15 +127,20 @@ def _shared_attrs(node: Any) -> dict[str, Any]:
     return {n: node.get_attr(n) for n in names if n in node.attrs}
 
 
-def bilinear_gradients(forward: str, to_input: str, to_filter: str) -> tuple[Callable, Callable, Callable]:
-    """The gradients of the op types `forward`, `to_input` and `to_filter`, which share their attributes."""
+def bilinear_gradients(
+    forward: str, to_input: str, to_filter: str, shapes: Callable = functools.partial(map, shape)
+) -> tuple[Callable, Callable, Callable]:
+    """The gradients of the op types `forward`, `to_input` and `to_filter`, which share their attributes.
+
+    `shapes` gives those of input and filter; by default each is computed where it is asked for.
+    """
     conv, input_grad, filter_grad = raw.function(forward), raw.function(to_input), raw.function(to_filter)
 
     def of_forward(op, g):
         x, filters = op.inputs
         attrs = _shared_attrs(op)
-        sizes = raw.ShapeN([x, filters])
-        return [input_grad(sizes[0], filters, g, **attrs), filter_grad(x, sizes[1], g, **attrs)]
+        sizes = iter(shapes([x, filters]))
+        return [input_grad(next(sizes), filters, g, **attrs), filter_grad(x, next(sizes), g, **attrs)]
 
     def of_input_grad(op, g):
         _, filters, out = op.inputs
@@ -273,7 +279,7 @@ def _takes_3d(apply: Callable) -> Callable:
 
 # ---- rows ----
 
-_TWO = bilinear_gradients("Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter")
+_TWO = bilinear_gradients("Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter", shape_n)
 _THREE = bilinear_gradients("Conv3D", "Conv3DBackpropInputV2", "Conv3DBackpropFilterV2")
 _OLD = NotDifferentiable("1.15 has no second derivative of the deprecated form", raises=True)
 

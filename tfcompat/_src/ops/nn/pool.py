@@ -13,6 +13,8 @@ from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.op_spec import NotDifferentiable, op
 from tfcompat._src.graph.tensor import shape_text
 from tfcompat._src.nodes import raw
+from tfcompat._src.ops.array.constant import stop_gradient
+from tfcompat._src.ops.array.fill import zeros
 from tfcompat._src.ops.array.shape import shape
 from tfcompat._src.ops.nn import pool_kernels
 from tfcompat._src.ops.nn.window_sizes import join, split, text_attr, window_counts, window_positions
@@ -104,7 +106,7 @@ def _average_gradient(grad_op: str) -> Callable:
 
 
 def _average_second(pool_op: str) -> Callable:
-    return lambda op, g: [None, raw.function(pool_op)(g, **_attrs(op))]
+    return lambda op, g: [stop_gradient(op.inputs[0]), raw.function(pool_op)(g, **_attrs(op))]
 
 
 def _max_gradient(grad_op: str) -> Callable:
@@ -116,9 +118,13 @@ def _max_second(grad_op: str) -> Callable:
 
     def gradient(op, g):
         x, y = op.inputs[:2]
-        return [raw.ZerosLike(x), raw.ZerosLike(y), raw.function(grad_op)(x, y, g, **_attrs(op))]
+        return [*_zeros(x, y), raw.function(grad_op)(x, y, g, **_attrs(op))]
 
     return gradient
+
+
+def _zeros(*tensors: Any) -> list:
+    return [zeros(shape(t), dtype=t.dtype) for t in tensors]
 
 
 def _max_v2_gradient(op, g):
@@ -128,8 +134,7 @@ def _max_v2_gradient(op, g):
 
 def _max_v2_second(op, g):
     x, y, _, ksize, strides = op.inputs
-    picked = raw.MaxPoolGradGradV2(x, y, g, ksize, strides, **_attrs(op, "padding", "data_format"))
-    return [raw.ZerosLike(x), raw.ZerosLike(y), picked, None, None]
+    return [*_zeros(x, y), raw.MaxPoolGradGradV2(x, y, g, ksize, strides, **_attrs(op, "padding", "data_format")), None, None]
 
 
 def _argmax_gradient(op, g, _):

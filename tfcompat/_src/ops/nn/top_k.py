@@ -9,16 +9,21 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tfcompat._src.base import errors
+from tfcompat._src.base import dtypes, errors
 from tfcompat._src.base.export import export
 from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.op_spec import NotDifferentiable, op
 from tfcompat._src.graph.scopes import name_scope
 from tfcompat._src.graph.tensor import Tensor, shape_text
 from tfcompat._src.nodes import raw
+from tfcompat._src.ops.array.fill import zeros
+from tfcompat._src.ops.array.join import stack
+from tfcompat._src.ops.array.shape import shape, size
+from tfcompat._src.ops.math.binary import div
+from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.extremes import without_nan
+from tfcompat._src.ops.math.sequence import all_dimensions, arange
 
-_LAST = np.array(-1, np.int32)
 _SORTED_SHARE = 0.25
 """From this part of a row on, sorting all of it is faster than keeping the largest."""
 _BLOCK = 128
@@ -44,17 +49,15 @@ def _top_k_shape(c):
 
 def _top_k_gradient(op, g, _):
     """`g` scattered to the places that were taken."""
-    sizes = raw.Shape(op.inputs[0])
-    last = raw.StridedSlice(sizes, [-1], [0], [1], shrink_axis_mask=1)
-    places = raw.Reshape(
-        op.outputs[1], raw.Pack([-1, raw.StridedSlice(raw.Shape(op.outputs[1]), [-1], [0], [1], shrink_axis_mask=1)])
-    )
-    rows = raw.StridedSlice(raw.Shape(places), [0], [1], [1], shrink_axis_mask=1)
-    starts = raw.ExpandDims(raw.Mul(raw.Range(0, rows, 1), last), _LAST)
-    flat = raw.Reshape(raw.AddV2(places, starts), [-1, 1])
-    count = raw.ExpandDims(raw.Mul(rows, last), 0)
-    found = raw.Reshape(raw.ScatterNd(flat, raw.Reshape(g, [-1]), count), sizes)
-    return [found] if len(op.inputs) == 1 else [found, None]
+    sizes, taken_sizes = shape(op.inputs[0]), shape(op.outputs[1])
+    taken = raw.GatherV2(cast(taken_sizes, dtypes.int64), size(taken_sizes) - 1, 0)
+    places = raw.Reshape(op.outputs[1], stack([-1, taken]))
+    last = raw.GatherV2(cast(sizes, dtypes.int64), size(sizes) - 1, 0)
+    rows = shape(places)[0]
+    starts = raw.ExpandDims(arange(0, cast(rows, dtypes.int64) * last, last), -1)
+    flat = raw.Reshape(places + cast(starts, dtypes.int32), [-1])
+    found = raw.ScatterNd(raw.ExpandDims(flat, -1), raw.Reshape(g, [-1]), [raw.Prod(sizes, all_dimensions(sizes))])
+    return [raw.Reshape(found, sizes), zeros([], dtype=dtypes.int32)][: len(op.inputs)]
 
 
 def _largest(x: Any, k: int) -> tuple:
@@ -243,10 +246,10 @@ def _nth_shape(c):
 
 def _nth_gradient(op, g):
     """`g` in equal shares to the elements that equal the one that was found."""
-    x = op.inputs[0]
-    equal = raw.Cast(raw.Equal(raw.ExpandDims(op.outputs[0], _LAST), x), DstT=g.dtype)
-    count = raw.Sum(equal, _LAST, keep_dims=True)
-    return [raw.Mul(raw.RealDiv(equal, count), raw.ExpandDims(g, _LAST)), None]
+    chosen = cast(raw.Equal(raw.ExpandDims(op.outputs[0], -1), op.inputs[0]), g.dtype)
+    g = raw.ExpandDims(g, -1)
+    count = raw.ExpandDims(raw.Sum(chosen, -1), -1)
+    return [div(chosen, count) * g, None]
 
 
 @op(
