@@ -152,7 +152,7 @@ def _require_square(x: Any) -> None:
     "SpaceToBatch", "(input: T, paddings: Tpaddings, *, T: type, Tpaddings: INDEX = int32, block_size: int >= 2) "
     "-> (output: T)",
     shape=_square_shape(True), constants=("paddings",),
-    gradient=lambda op, grad: [raw.BatchToSpace(grad, op.inputs[1], block_size=op.get_attr("block_size")), None],
+    gradient=lambda op, grad: [batch_to_space(grad, op.inputs[1], block_size=op.get_attr("block_size")), None],
 )  # fmt: skip
 def _space_to_batch_square(x, paddings, *, block_size):
     _require_square(x)
@@ -162,7 +162,7 @@ def _space_to_batch_square(x, paddings, *, block_size):
 @op(
     "BatchToSpace", "(input: T, crops: Tidx, *, T: type, block_size: int >= 2, Tidx: INDEX = int32) -> (output: T)",
     shape=_square_shape(False), constants=("crops",),
-    gradient=lambda op, grad: [raw.SpaceToBatch(grad, op.inputs[1], block_size=op.get_attr("block_size")), None],
+    gradient=lambda op, grad: [space_to_batch(grad, op.inputs[1], block_size=op.get_attr("block_size")), None],
 )  # fmt: skip
 def _batch_to_space_square(x, crops, *, block_size):
     _require_square(x)

@@ -12,7 +12,7 @@ from jax import lax
 from tfcompat._src.base import checks, dtypes
 from tfcompat._src.base.export import export
 from tfcompat._src.graph import shape_inference as si
-from tfcompat._src.graph.constant_value import constant_value, known_value
+from tfcompat._src.graph.constant_value import constant_value
 from tfcompat._src.graph.op_spec import Facts, NotDifferentiable, op
 from tfcompat._src.graph.scopes import colocate_with, name_scope
 from tfcompat._src.graph.tensor import Tensor, shape_text
@@ -112,7 +112,7 @@ def _shape_beside(params: Tensor) -> Tensor:
 
 def _gather_v2_gradient(op, grad):
     params, indices, axis = op.inputs[0], op.inputs[1], op.inputs[2]
-    if known_value(axis) == 0:
+    if constant_value(axis) == 0:
         return [_embedding_gradient(op, grad), None, None]
     batch = op.get_attr("batch_dims")
     batch = batch + indices.shape.ndims if batch < 0 else batch

@@ -10,6 +10,9 @@ from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.op_spec import HOST, Effects, NotDifferentiable, later_form, op
 from tfcompat._src.graph.tensor import shape_text
 from tfcompat._src.nodes import raw
+from tfcompat._src.ops.array.fill import zeros_like
+from tfcompat._src.ops.array.join import concat
+from tfcompat._src.ops.array.shape import shape as shape_of
 from tfcompat._src.ops.flow import list_shapes
 from tfcompat._src.ops.flow.list_value import (
     Sizes,
@@ -85,7 +88,7 @@ def _require_fit(sizes: Sizes, shape: tuple) -> None:
 def _from_tensor_gradient(node: Any, grad: Any) -> list:
     value = node.inputs[0]
     count = value.shape.dims and value.shape.dims[0].value
-    sizes = raw.Slice(raw.Shape(value), [1], [-1])
+    sizes = raw.Slice(shape_of(value), [1], [-1])
     return [raw.TensorListStack(grad, sizes, element_dtype=value.dtype, num_elements=-1 if count is None else count), None]
 
 
@@ -101,7 +104,7 @@ def _from_tensor(tensor, shape, *, element_dtype):
 
 def _split_gradient(node: Any, grad: Any) -> list:
     value, _, lengths = node.inputs
-    sizes = raw.ConcatV2([[-1], raw.Slice(raw.Shape(value), [1], [-1])], 0)
+    sizes = concat([[-1], raw.Slice(shape_of(value), [1], [-1])], 0)
     return [raw.TensorListConcatV2(grad, sizes, lengths, element_dtype=value.dtype)[0], None, None]
 
 
@@ -141,7 +144,7 @@ def _element_type(node: Any) -> Any:
 @op(
     "TensorListPushBack", "(input_handle: variant, tensor: element_dtype, *, element_dtype: type) -> (output_handle: variant)",
     shape=list_shapes.pushed_shape, place=HOST,
-    gradient=lambda node, grad: list(raw.TensorListPopBack(grad, raw.Shape(node.inputs[1]), element_dtype=_element_type(node))),
+    gradient=lambda node, grad: list(raw.TensorListPopBack(grad, shape_of(node.inputs[1]), element_dtype=_element_type(node))),
 )  # fmt: skip
 def _push(handle, tensor, *, element_dtype):
     found = _list_in(handle)
@@ -240,10 +243,10 @@ def _get(handle, index, shape, *, element_dtype):
 
 def _set_gradient(node: Any, grad: Any) -> list:
     handle, index, item = node.inputs
-    rest = raw.TensorListSetItem(grad, index, raw.ZerosLike(item))
+    rest = raw.TensorListSetItem(grad, index, zeros_like(item))
     if node.attrs.get("resize_if_index_out_of_bounds"):
         rest = raw.TensorListResize(rest, raw.TensorListLength(handle))
-    return [rest, None, raw.TensorListGetItem(grad, index, raw.Shape(item), element_dtype=item.dtype)]
+    return [rest, None, raw.TensorListGetItem(grad, index, shape_of(item), element_dtype=item.dtype)]
 
 
 @op(
@@ -355,7 +358,7 @@ def _scatter_gradient(node: Any, grad: Any) -> list:
 
 
 def _gathered_rows(grad: Any, indices: Any, tensor: Any) -> Any:
-    return raw.TensorListGather(grad, indices, raw.Slice(raw.Shape(tensor), [1], [-1]), element_dtype=tensor.dtype)
+    return raw.TensorListGather(grad, indices, raw.Slice(shape_of(tensor), [1], [-1]), element_dtype=tensor.dtype)
 
 
 def _scattered(items: tuple, indices: np.ndarray, tensor: np.ndarray) -> list:
@@ -396,7 +399,7 @@ for _name, _count, _kernel in (("TensorListScatter", "", _scatter), ("TensorList
 def _scatter_into_gradient(node: Any, grad: Any) -> list:
     _, tensor, indices = node.inputs
     rows = _gathered_rows(grad, indices, tensor)
-    return [raw.TensorListScatterIntoExistingList(grad, raw.ZerosLike(tensor), indices), rows, None]
+    return [raw.TensorListScatterIntoExistingList(grad, zeros_like(tensor), indices), rows, None]
 
 
 @op(

@@ -41,8 +41,8 @@ def _crops_shape(c):
 def _crop_and_resize_gradient(op, g):
     image, boxes, box_index = op.inputs[:3]
     by_image = None
+    sizes = image.shape.as_list() if image.shape.is_fully_defined() else raw.Shape(image)
     if image.dtype.base_dtype.name in ("float16", "float32", "float64"):
-        sizes = image.shape.as_list() if image.shape.is_fully_defined() else raw.Shape(image)
         by_image = raw.CropAndResizeGradImage(
             g, boxes, box_index, sizes, T=op.get_attr("T"), method=op.get_attr("method")
         )

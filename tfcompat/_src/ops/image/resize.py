@@ -15,6 +15,7 @@ from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.op_spec import NotDifferentiable, op
 from tfcompat._src.graph.tensor import shape_text
 from tfcompat._src.nodes import raw
+from tfcompat._src.ops.array.shape import shape
 from tfcompat._src.ops.image import taps
 from tfcompat._src.ops.image.sizes import sized_image
 
@@ -230,10 +231,7 @@ def _resize_bicubic_grad(grads, image, *, align_corners, half_pixel_centers):
 def _nearest_gradient(op, g):
     image = op.inputs[0]
     sizes = image.shape[1:3]
-    if not sizes.is_fully_defined():
-        sizes = raw.StridedSlice(raw.Shape(image), [1], [3], [1])
-    else:
-        sizes = sizes.as_list()
+    sizes = sizes.as_list() if sizes.is_fully_defined() else shape(image)[1:3]
     return [raw.ResizeNearestNeighborGrad(g, sizes, **_geometry(op)), None]
 
 

@@ -17,7 +17,7 @@ from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import constant, to_tensor
 from tfcompat._src.ops.array.fill import zeros_like
-from tfcompat._src.ops.math.binary import broadcasting
+from tfcompat._src.ops.math.binary import broadcasting, div_no_nan
 from tfcompat._src.ops.math.broadcast_gradient import reducers
 
 
@@ -38,7 +38,7 @@ def _complex_grad(op: Any, g: Any) -> list:
 
 def _complex_abs_grad(op: Any, g: Any) -> list:
     size = op.outputs[0]
-    return [raw.DivNoNan(_complex(g, zeros_like(g)) * op.inputs[0], _complex(size, zeros_like(size)))]
+    return [div_no_nan(_complex(g, zeros_like(g)) * op.inputs[0], _complex(size, zeros_like(size)))]
 
 
 def _angle_grad(op: Any, g: Any) -> list:

@@ -15,6 +15,7 @@ from tfcompat._src.graph.shape_inference import broadcast, merge, merge_size, wi
 from tfcompat._src.graph.tensor import shape_text
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import to_tensor
+from tfcompat._src.ops.array.reorder import transpose
 from tfcompat._src.ops.array.shape import shape
 from tfcompat._src.ops.math.binary import full
 from tfcompat._src.ops.math.broadcast_gradient import sum_batch_to_shape
@@ -186,14 +187,17 @@ def _sparse_matmul_grad(op: Any, g: Any) -> list:
 
 
 def _sparse_product(op: Any, g: Any) -> Any:
+    """A product of inputs of `op` and its gradient, which may have many zeros behind a Relu."""
     sparse = {
         op.inputs[0].experimental_ref(): op.get_attr("a_is_sparse"),
         op.inputs[1].experimental_ref(): op.get_attr("b_is_sparse"),
+        g.experimental_ref(): not executing_eagerly() and g.op.type == "ReluGrad",
     }
 
-    def apply(a: Any, b: Any, **transposes: bool) -> Any:
-        flags = [sparse.get(t.experimental_ref(), False) for t in (a, b)]
-        return raw.SparseMatMul(a, b, a_is_sparse=flags[0], b_is_sparse=flags[1], **transposes)
+    def apply(a: Any, b: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
+        flags = [sparse[t.experimental_ref()] for t in (a, b)]
+        b = transpose(b) if transpose_b else b
+        return matmul(a, b, transpose_a=transpose_a, a_is_sparse=flags[0], b_is_sparse=flags[1])
 
     return apply
 

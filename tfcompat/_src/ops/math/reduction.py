@@ -10,7 +10,7 @@ import numpy as np
 from jax import lax
 
 from tfcompat._src.base import checks, dtypes, errors
-from tfcompat._src.graph.constant_value import known_value
+from tfcompat._src.graph.constant_value import constant_value, known_value
 from tfcompat._src.graph.op_spec import Facts, NotDifferentiable, op
 from tfcompat._src.graph.scopes import colocate_with, device, executing_eagerly, get_default_graph
 from tfcompat._src.graph.shape_inference import Sizes, num_elements, with_rank, with_rank_at_most
@@ -181,7 +181,7 @@ def _known_repetitions(sizes: tuple[int, ...], axes: tuple[int, ...]) -> tuple:
 def _repeat(op: Any, g: Any) -> Any:
     """A gradient of the output repeated to the shape of the input."""
     x = op.inputs[0]
-    axes = None if x._sizes is None else known_value(op.inputs[1])
+    axes = None if x._sizes is None else constant_value(op.inputs[1])
     if axes is not None and np.array_equal(axes, np.arange(len(x._sizes))):
         g = raw.Reshape(g, [1] * len(x._sizes))
         return raw.Tile(g, shape(x) if None in x._sizes else constant(x._sizes, dtype=dtypes.int32))

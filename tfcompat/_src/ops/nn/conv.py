@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -128,7 +127,7 @@ def _shared_attrs(node: Any) -> dict[str, Any]:
 
 
 def bilinear_gradients(
-    forward: str, to_input: str, to_filter: str, shapes: Callable = functools.partial(map, shape)
+    forward: str, to_input: str, to_filter: str, shapes: Callable = lambda tensors: map(shape, tensors)
 ) -> tuple[Callable, Callable, Callable]:
     """The gradients of the op types `forward`, `to_input` and `to_filter`, which share their attributes.
 

@@ -20,14 +20,16 @@ from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.fill import ones, zeros, zeros_like
-from tfcompat._src.ops.array.join import concat, stack, unstack
+from tfcompat._src.ops.array.join import concat, stack, tile, unstack
 from tfcompat._src.ops.array.pad import pad
-from tfcompat._src.ops.array.reorder import roll
-from tfcompat._src.ops.array.shape import rank, shape
+from tfcompat._src.ops.array.reorder import roll, transpose
+from tfcompat._src.ops.array.shape import expand_dims, rank, reshape, shape
 from tfcompat._src.ops.math.binary import floormod, maximum
 from tfcompat._src.ops.math.cast import cast
-from tfcompat._src.ops.math.complex import real
+from tfcompat._src.ops.math.complex import conj, real
+from tfcompat._src.ops.math.matmul import matmul
 from tfcompat._src.ops.math.reduce import reduce_prod
+from tfcompat._src.ops.math.sequence import arange
 
 _NO_GRADIENT = NotDifferentiable("1.15 has no gradient for this op", raises=True)
 _SUFFIX = {1: "", 2: "2D", 3: "3D"}
@@ -58,12 +60,22 @@ def _complex_kernel(function: Callable, dimensions: int) -> Callable:
 
 def _forward_gradient(dimensions: int) -> Callable:
     inverse = raw.function("IFFT" + _SUFFIX[dimensions])
-    return lambda op, g: [inverse(g) * _size(g, dimensions, g.dtype)]
+
+    def gradient(op: Any, g: Tensor) -> list:
+        count = _size(g, dimensions, g.dtype)
+        return [inverse(g) * count]
+
+    return gradient
 
 
 def _inverse_gradient(dimensions: int) -> Callable:
     forward = raw.function("FFT" + _SUFFIX[dimensions])
-    return lambda op, g: [forward(g) / _size(g, dimensions, g.dtype)]
+
+    def gradient(op: Any, g: Tensor) -> list:
+        share = cast(1.0 / _size(g, dimensions, g.dtype.real_dtype), g.dtype)
+        return [forward(g) * share]
+
+    return gradient
 
 
 for _dimensions, _suffix in _SUFFIX.items():
@@ -142,36 +154,67 @@ def _irfft(x, fft_length, *, dimensions):
     return row_major(jnp.fft.irfftn(_cropped(x, wanted), s=lengths, axes=range(-len(lengths), 0)).astype(np.float32))
 
 
-def _padded_to(x: Tensor, sizes: Tensor, dimensions: int) -> Tensor:
-    """`x` with zeros behind its last dimensions, which then have `sizes`."""
-    after = concat([zeros([rank(x) - dimensions], dtypes.int32), sizes - shape(x)[-dimensions:]], 0)
-    return raw.Pad(x, stack([zeros_like(after), after], axis=1))
+def _alternating(length: Tensor) -> Tensor:
+    """1, -1, 1, ... of `length`, complex."""
+    return cast(1 - 2 * (arange(length) % 2), dtypes.complex64)
+
+
+def _along_rows(matrix: Tensor, x: Tensor) -> Tensor:
+    """A square matrix repeated for every matrix of `x`."""
+    expanded = reshape(matrix, concat([ones([rank(x) - 2], dtypes.int32), shape(matrix)], 0))
+    return tile(expanded, concat([shape(x)[:-2], [1, 1]], 0))
+
+
+def _fourier_matrix(length: Tensor) -> Tensor:
+    """The matrix of the Fourier transform of vectors of `length`."""
+    columns = tile(expand_dims(arange(length), 0), (length, 1))
+    rows = transpose(columns, [1, 0])
+    return raw.Exp(-2j * np.pi * cast(columns * rows, dtypes.complex64) / cast(length, dtypes.complex64))
+
+
+def _unpaired_vectors(g: Tensor, sizes: Tensor, is_even: Tensor) -> Tensor:
+    """What the first element of a half spectrum gives, and the last of an even signal, which have no mirror image."""
+    first, last = g[..., 0:1], g[..., -1:]
+    return first + is_even * last * _alternating(sizes[-1])
+
+
+def _unpaired_matrices(g: Tensor, sizes: Tensor, is_even: Tensor) -> Tensor:
+    """`_unpaired_vectors` where the elements are columns, which are still to be transformed."""
+    first = g[..., 0:1]
+    matrix = _along_rows(_fourier_matrix(sizes[-2]), first)
+    of_first = matmul(matrix, conj(first))
+    of_last = matmul(matrix, conj(g[..., -1:]))
+    length = sizes[-1]
+    of_last = tile(of_last, concat([ones([rank(g) - 1], dtypes.int32), [length]], 0)) * _alternating(length)
+    return of_first + is_even * of_last
 
 
 def _rfft_gradient(dimensions: int) -> Callable:
-    inverse = raw.function("IFFT" + _SUFFIX[dimensions])
+    unpaired = {1: _unpaired_vectors, 2: _unpaired_matrices}[dimensions]
 
     def gradient(op: Any, g: Tensor) -> list:
-        """The adjoint: the conjugate transform of the spectrum with zeros for the half that is left out."""
+        """Half of the inverse transform, which takes every element for two, and of those that are one."""
         x, lengths = op.inputs
-        full = _padded_to(g, lengths, dimensions)
-        found = real(inverse(full)) * _size(full, dimensions, dtypes.float32)
-        return [_padded_to(found, shape(x)[-dimensions:], dimensions), None]
+        sizes = shape(x)
+        is_even = cast(1 - lengths[-1] % 2, dtypes.complex64)
+        single = unpaired(g, sizes, is_even)
+        count = _size(x, dimensions, dtypes.float32)
+        inverse = (irfft if dimensions == 1 else irfft2d)(g, lengths)
+        return [0.5 * (inverse * count + real(single)), None]
 
     return gradient
 
 
 def _irfft_gradient(dimensions: int) -> Callable:
-    forward = raw.function("RFFT" + _SUFFIX[dimensions])
-
     def gradient(op: Any, g: Tensor) -> list:
         """Entries of the spectrum that stand for their mirror image too count twice."""
         x, lengths = op.inputs
         is_odd = floormod(lengths[-1], 2)
-        twice = 2.0 * ones([lengths[-1] // 2 - 1 + is_odd])
-        count = concat([[1.0], twice, ones([1 - is_odd])], 0)
-        found = forward(g, lengths) * cast(count / _size(g, dimensions, dtypes.float32), dtypes.complex64)
-        return [_padded_to(found, shape(x)[-dimensions:], dimensions), None]
+        length = shape(x)[-1]
+        weights = concat([[1.0], 2.0 * ones([length - 2 + is_odd]), ones([1 - is_odd])], 0)
+        share = raw.Reciprocal(_size(g, dimensions, dtypes.float32))
+        forward = (rfft if dimensions == 1 else rfft2d)(g, lengths)
+        return [forward * cast(share * weights, dtypes.complex64), None]
 
     return gradient
 

@@ -17,13 +17,13 @@ from tfcompat._src.graph.tensor import Tensor, shape_text
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import to_tensor
 from tfcompat._src.nodes.sparse_tensor import SparseTensor
-from tfcompat._src.ops.array.fill import zeros_like
+from tfcompat._src.ops.array.fill import ones, zeros_like
 from tfcompat._src.ops.array.gather import gather
+from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.reorder import transpose
 from tfcompat._src.ops.array.shape import invalid, shape, size
 from tfcompat._src.ops.array.slice import slice_
 from tfcompat._src.ops.composed.indexing import gather_nd
-from tfcompat._src.ops.math.binary import minimum
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.reduce import reduce_sum
 from tfcompat._src.ops.sparse.parts import as_sparse, check_parts
@@ -66,10 +66,11 @@ def _matmul_gradient(op, grad):
     if values.dtype.is_complex:
         raise NotImplementedError("SparseTensorDenseMatMul op does not support complex gradients.")
     to_b = raw.SparseTensorDenseMatMul(indices, values, sizes, grad, adjoint_a=not is_turned)
-    factors = (grad, transpose(b) if is_b_turned else b)
-    columns = (1, 0) if is_turned else (0, 1)
-    met = [gather(factor, indices[:, column]) for factor, column in zip(factors, columns)]
-    return [None, reduce_sum(met[0] * met[1], axis=1), None, transpose(to_b) if is_b_turned else to_b]
+    to_b = transpose(to_b) if is_b_turned else to_b
+    rows, columns = indices[:, 0], indices[:, 1]
+    of_grad = gather(grad, columns if is_turned else rows)
+    of_b = gather(transpose(b) if is_b_turned else b, rows if is_turned else columns)
+    return [None, reduce_sum(of_grad * of_b, axis=1), None, to_b]
 
 
 @op(
@@ -164,8 +165,9 @@ def _gradient(partials: Callable) -> Callable:
     def gradient(op: Any, grad: Any) -> list:
         indices, values, sizes, dense = op.inputs
         dense_sizes = cast(shape(dense), dtypes.int64)
-        added = size(sizes) - size(dense_sizes)
-        places = minimum(slice_(indices, [0, added], [-1, -1]), dense_sizes - 1)
+        added = raw.ExpandDims(size(sizes) - size(dense_sizes), 0)
+        places = indices // (sizes // concat([ones(added, dtypes.int64), dense_sizes], 0))
+        places = slice_(places, concat([[0], added], 0), [-1, -1])
         to_values, to_partners = partials(grad, values, gather_nd(dense, places))
         return [None, to_values, None, raw.SparseTensorDenseAdd(places, to_partners, dense_sizes, zeros_like(dense))]
 

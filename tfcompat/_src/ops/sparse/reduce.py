@@ -67,8 +67,9 @@ def _dense_shape(c: Any) -> list:
 def _sum_gradient(op, grad):
     indices, _, sizes, axes = op.inputs
     kept = reduced_shape(sizes, axes)
+    grad = reshape(grad, kept)
     scale = sizes // cast(kept, dtypes.int64)
-    return [None, gather_nd(reshape(grad, kept), indices // scale), None, None]
+    return [None, gather_nd(grad, indices // scale), None, None]
 
 
 def _reduction(name: str, types: str, reduce: np.ufunc, gradient: Any) -> None:

@@ -12,6 +12,8 @@ from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.op_spec import HOST, op
 from tfcompat._src.graph.tensor import Tensor, shape_text
 from tfcompat._src.nodes import raw
+from tfcompat._src.ops.array.fill import zeros_like
+from tfcompat._src.ops.math.reduce import reduce_sum
 
 
 def _invalid(text: str) -> errors.InvalidArgumentError:
@@ -19,12 +21,10 @@ def _invalid(text: str) -> errors.InvalidArgumentError:
 
 
 def _gradient(op, g):
-    to_values = raw.GatherNd(g, op.inputs[0])
-    return [None, None, to_values, raw.Sub(_total(g), _total(to_values))]
-
-
-def _total(x: Tensor) -> Tensor:
-    return raw.Sum(x, raw.Range(0, raw.Rank(x), 1))
+    indices, sizes, _, _ = op.inputs
+    to_values = raw.GatherNd(g, indices)
+    to_default = reduce_sum(g) - reduce_sum(to_values)
+    return [zeros_like(indices), zeros_like(sizes), to_values, to_default]
 
 
 def _dense_shape(c: Any) -> list:

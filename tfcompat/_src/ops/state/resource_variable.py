@@ -23,6 +23,8 @@ from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import constant
 from tfcompat._src.nodes.indexed_slices import IndexedSlices
 from tfcompat._src.ops.array import gather
+from tfcompat._src.ops.array.join import concat
+from tfcompat._src.ops.array.shape import size
 from tfcompat._src.ops.queues.resource import SharedResource
 from tfcompat._src.ops.state.ref_variable import CREATES, NO_GRADIENT, count_up_to, no_kernel
 
@@ -156,8 +158,8 @@ def _gather_shape(c: InferenceContext) -> list:
 def _gather_gradient(op, grad):
     handle, indices = op.inputs
     sizes = variable_shape(handle)
-    count = raw.ExpandDims(raw.Size(indices), 0)
-    values = raw.Reshape(grad, raw.ConcatV2([count, sizes[1:]], 0))
+    count = raw.ExpandDims(size(indices), 0)
+    values = raw.Reshape(grad, concat([count, sizes[1:]], 0))
     return [IndexedSlices(values, raw.Reshape(indices, count), sizes), None]
 
 
