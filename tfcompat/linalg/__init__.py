@@ -41,7 +41,7 @@ from tfcompat._src.ops.linalg.functions import matrix_logarithm as logm
 from tfcompat._src.ops.linalg.functions import matrix_rank as matrix_rank
 from tfcompat._src.ops.linalg.functions import pinv as pinv
 from tfcompat._src.ops.linalg.functions import matrix_square_root as sqrtm
-from tfcompat._src.ops.linalg.norm import adjoint as adjoint
+from tfcompat._src.ops.linalg.matrices import adjoint as adjoint
 from tfcompat._src.ops.linalg.norm import norm as norm
 from tfcompat._src.ops.linalg.norm import normalize as normalize
 from tfcompat._src.ops.linalg.solve import cholesky_solve as cholesky_solve

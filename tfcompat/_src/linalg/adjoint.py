@@ -12,7 +12,7 @@ from tfcompat._src.linalg.algebra import RegisterAdjoint
 from tfcompat._src.linalg.linear_operator import LinearOperator
 from tfcompat._src.linalg.of_operators import OfOperator
 from tfcompat._src.ops.array.join import concat
-from tfcompat._src.ops.linalg.norm import adjoint as adjoint_of_matrix
+from tfcompat._src.ops.linalg.matrices import adjoint as adjoint_of_matrix
 from tfcompat._src.ops.math.complex import conj
 
 

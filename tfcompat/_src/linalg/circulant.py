@@ -21,7 +21,7 @@ from tfcompat._src.ops.array.fill import ones, zeros_like
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.shape import rank, reshape, shape
 from tfcompat._src.ops.composed.check_ops import assert_less, assert_positive
-from tfcompat._src.ops.linalg.norm import adjoint as adjoint_of_matrix
+from tfcompat._src.ops.linalg.matrices import adjoint as adjoint_of_matrix
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.complex import complex_of_parts, conj, imag, real
 from tfcompat._src.ops.math.reduce import reduce_prod, reduce_sum

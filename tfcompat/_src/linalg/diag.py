@@ -23,7 +23,7 @@ from tfcompat._src.ops.array.diagonal import matrix_diag, matrix_diag_part, matr
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.shape import expand_dims, shape
 from tfcompat._src.ops.composed.check_ops import assert_positive
-from tfcompat._src.ops.linalg.norm import adjoint as adjoint_of_matrix
+from tfcompat._src.ops.linalg.matrices import adjoint as adjoint_of_matrix
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.complex import conj, real
 from tfcompat._src.ops.math.reduce import reduce_prod, reduce_sum

@@ -19,7 +19,7 @@ from tfcompat._src.ops.array.fill import ones, zeros
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.shape import shape
 from tfcompat._src.ops.control.groups import no_op
-from tfcompat._src.ops.linalg.norm import adjoint as adjoint_of_matrix
+from tfcompat._src.ops.linalg.matrices import adjoint as adjoint_of_matrix
 from tfcompat._src.ops.linalg.norm import norm
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.complex import conj

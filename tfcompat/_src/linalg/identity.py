@@ -28,7 +28,7 @@ from tfcompat._src.ops.array.join import concat, stack
 from tfcompat._src.ops.array.shape import expand_dims, shape
 from tfcompat._src.ops.composed.check_ops import assert_equal, assert_positive
 from tfcompat._src.ops.control.groups import no_op, with_dependencies
-from tfcompat._src.ops.linalg.norm import adjoint as adjoint_of_matrix
+from tfcompat._src.ops.linalg.matrices import adjoint as adjoint_of_matrix
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.complex import conj, imag, real
 from tfcompat._src.ops.math.unary import absolute, log, sqrt

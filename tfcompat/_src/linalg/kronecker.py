@@ -25,7 +25,7 @@ from tfcompat._src.ops.array.shape import (
     shape,
 )
 from tfcompat._src.ops.control.groups import group
-from tfcompat._src.ops.linalg.norm import adjoint as adjoint_of_matrix
+from tfcompat._src.ops.linalg.matrices import adjoint as adjoint_of_matrix
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.sequence import arange
 

@@ -23,7 +23,7 @@ from tfcompat._src.ops.composed.check_ops import assert_equal, assert_less, asse
 from tfcompat._src.ops.composed.eye import eye
 from tfcompat._src.ops.linalg.decompose import cholesky as cholesky_of_matrix
 from tfcompat._src.ops.linalg.decompose import svd
-from tfcompat._src.ops.linalg.norm import adjoint as adjoint_of_matrix
+from tfcompat._src.ops.linalg.matrices import adjoint as adjoint_of_matrix
 from tfcompat._src.ops.linalg.solve import logdet, matrix_determinant, matrix_inverse, matrix_solve, slogdet
 from tfcompat._src.ops.math import contraction, matmul
 from tfcompat._src.ops.math.cast import cast

@@ -16,7 +16,7 @@ from tfcompat._src.linalg.linear_operator import LinearOperator
 from tfcompat._src.ops.array.diagonal import matrix_band_part, matrix_diag_part
 from tfcompat._src.ops.array.shape import shape
 from tfcompat._src.ops.linalg.decompose import cholesky
-from tfcompat._src.ops.linalg.norm import adjoint as adjoint_of_matrix
+from tfcompat._src.ops.linalg.matrices import adjoint as adjoint_of_matrix
 from tfcompat._src.ops.math.matmul import matmul
 from tfcompat._src.ops.math.reduce import reduce_prod, reduce_sum
 from tfcompat._src.ops.math.unary import absolute, log

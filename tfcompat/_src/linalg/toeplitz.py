@@ -18,7 +18,7 @@ from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.reorder import reverse
 from tfcompat._src.ops.array.shape import broadcast_dynamic_shape, broadcast_static_shape, shape
 from tfcompat._src.ops.composed.check_ops import assert_equal
-from tfcompat._src.ops.linalg.norm import adjoint as adjoint_of_matrix
+from tfcompat._src.ops.linalg.matrices import adjoint as adjoint_of_matrix
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.signal.fft import fft
 

@@ -25,7 +25,7 @@ from tfcompat._src.ops.array.shape import (
 )
 from tfcompat._src.ops.composed.check_ops import assert_equal, assert_less, assert_proper_iterable
 from tfcompat._src.ops.control.groups import no_op
-from tfcompat._src.ops.linalg.norm import adjoint as adjoint_matrix
+from tfcompat._src.ops.linalg.matrices import adjoint as adjoint_matrix
 from tfcompat._src.ops.linalg.solve import cholesky_solve, matrix_solve, matrix_triangular_solve
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.complex import imag

@@ -19,7 +19,7 @@ from tfcompat._src.ops.array.fill import zeros
 from tfcompat._src.ops.array.join import concat, stack
 from tfcompat._src.ops.array.shape import shape
 from tfcompat._src.ops.control.groups import no_op, with_dependencies
-from tfcompat._src.ops.linalg.norm import adjoint as adjoint_of_matrix
+from tfcompat._src.ops.linalg.matrices import adjoint as adjoint_of_matrix
 
 
 @export("linalg.LinearOperatorZeros")

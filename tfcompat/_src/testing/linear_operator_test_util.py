@@ -21,7 +21,7 @@ from tfcompat._src.ops.array.fill import ones, ones_like
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.reorder import matrix_transpose
 from tfcompat._src.ops.linalg.decompose import cholesky
-from tfcompat._src.ops.linalg.norm import adjoint as adjoint_of_matrix
+from tfcompat._src.ops.linalg.matrices import adjoint as adjoint_of_matrix
 from tfcompat._src.ops.linalg.solve import matrix_determinant, matrix_inverse, slogdet
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.complex import complex_of_parts

@@ -12,11 +12,14 @@ from tfcompat._src.base import checks, dtypes
 from tfcompat._src.base.export import export
 from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.op_spec import NotDifferentiable, op
+from tfcompat._src.graph.scopes import control_dependencies
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.ops.array.diagonal import matrix_band_part, matrix_diag, matrix_diag_part, matrix_set_diag
 from tfcompat._src.ops.array.fill import zeros_like
-from tfcompat._src.ops.array.shape import expand_dims
+from tfcompat._src.ops.array.reorder import matrix_transpose
+from tfcompat._src.ops.array.shape import expand_dims, shape
+from tfcompat._src.ops.composed.eye import eye
 from tfcompat._src.ops.linalg import matrices as lib
 from tfcompat._src.ops.math.complex import real
 from tfcompat._src.ops.math.matmul import matmul
@@ -39,13 +42,13 @@ def _cholesky(x):
 def _cholesky_gradient(op, g):
     """Murray, "Differentiation of the Cholesky decomposition", arXiv:1602.07527, equation 8."""
     factor = op.outputs[0]
+    side, batch = shape(factor)[-1], shape(factor)[:-2]
+    inverse = raw.MatrixTriangularSolve(factor, eye(side, batch_shape=batch, dtype=factor.dtype))
     middle = matmul(factor, g, adjoint_a=True)
     middle = matrix_band_part(matrix_set_diag(middle, 0.5 * matrix_diag_part(middle)), -1, 0)
-    left = raw.MatrixTriangularSolve(factor, middle, lower=True, adjoint=True)
-    found = lib.adjoint_tensor(
-        raw.MatrixTriangularSolve(factor, lib.adjoint_tensor(left), lower=True, adjoint=True)
-    )
-    return [0.5 * (found + lib.adjoint_tensor(found))]
+    found = matmul(matmul(inverse, middle, adjoint_a=True), inverse)
+    found += lib.adjoint(found)
+    return [found * 0.5]
 
 
 def _cholesky_grad(factor, g):
@@ -125,11 +128,14 @@ def _qr_gradient(op, dq, dr):
         raise NotImplementedError("QrGrad not implemented when ncols > nrows or full_matrices is true and ncols != nrows.")
 
     def over_r(x: Tensor) -> Tensor:
-        return lib.adjoint_tensor(raw.MatrixTriangularSolve(r, lib.adjoint_tensor(x), lower=False))
+        return lib.adjoint(raw.MatrixTriangularSolve(r, lib.adjoint(x), lower=False))
 
-    q_part, r_part = matmul(q, dq, adjoint_a=True), matmul(r, dr, adjoint_b=True)
-    skew = (q_part - lib.adjoint_tensor(q_part)) + (r_part - lib.adjoint_tensor(r_part))
-    inside = matmul(q, dr + over_r(matrix_band_part(skew, -1, 0)))
+    q_part = matmul(q, dq, adjoint_a=True)
+    q_skew = q_part - lib.adjoint(q_part)
+    r_part = matmul(r, dr, adjoint_b=True)
+    r_skew = r_part - lib.adjoint(r_part)
+    lower = matrix_band_part(q_skew + r_skew, -1, 0)
+    inside = matmul(q, dr + over_r(lower))
     return [inside + over_r(dq - matmul(q, q_part))]
 
 
@@ -179,54 +185,55 @@ def _svd(x, *, compute_uv, full_matrices):
     return s.astype(x.dtype), u, lib.adjoint_array(vh)
 
 
-def _inverse_gaps(values: Tensor) -> Tensor:
-    """1 / (values[j] - values[i]) at [i, j], 0 on the diagonal."""
+def _inverse_gaps(values: Tensor, diagonal: Tensor | None = None) -> Tensor:
+    """1 / (values[j] - values[i]) at [i, j], 0 on the diagonal; matrices `diagonal` keep from dividing by zero there."""
     gaps = expand_dims(values, -2) - expand_dims(values, -1)
-    spaced = matrix_set_diag(gaps, zeros_like(values) + 1)
-    return matrix_set_diag(raw.Reciprocal(spaced), zeros_like(values))
-
-
-def _outside(x: Tensor, dx: Tensor, k: int) -> Tensor:
-    """The part of `dx` for the first k columns of `x` that leaves their space, with that of the other columns' turn."""
-    first, dfirst = x[..., :k], dx[..., :k]
-    found = dfirst - matmul(first, matmul(first, dfirst, adjoint_a=True))
-    if x.shape[-1] == k:
-        return found
-    return found - matmul(x[..., k:], matmul(dx[..., k:], first, adjoint_a=True))
+    return matrix_set_diag(raw.Reciprocal(gaps if diagonal is None else gaps + diagonal), zeros_like(values))
 
 
 def _svd_gradient(op, ds, du, dv):
     """Giles, "An extended collection of matrix derivative results", 2008; Townsend, "Differentiating the SVD", 2016."""
     a = op.inputs[0]
+    diagonal = matrix_diag(ds)
     if not op.get_attr("compute_uv"):
         _, u, v = raw.Svd(a, compute_uv=True)
-        return [matmul(u, matmul(matrix_diag(ds), v, adjoint_b=True))]
+        return [matmul(u, matmul(diagonal, v, adjoint_b=True))]
     if a.dtype.is_complex:
         raise NotImplementedError("SVD gradient is not implemented for complex types and compute_uv=True.")
-    s, u, v = op.outputs
     m, n = a.shape.with_rank_at_least(2).as_list()[-2:] if a.shape.ndims is not None else (None, None)
     if m is None or n is None:
         raise NotImplementedError("SVD gradient has not been implemented for input with unknown inner matrix shape.")
     if op.get_attr("full_matrices") and abs(m - n) > 1:
-        raise NotImplementedError(
-            "svd gradient is not implemented for abs(m - n) > 1 when full_matrices is True"
-        )
-    k = min(m, n)
-    u1, v1, singular = u[..., :k], v[..., :k], matrix_diag(s)
-    gaps = _inverse_gaps(raw.Square(s))
+        raise NotImplementedError("svd gradient is not implemented for abs(m - n) > 1 when full_matrices is True")
+    s, u, v = op.outputs
+    if m > n:
+        u, v, du, dv = v, u, dv, du
+    with control_dependencies([ds, du, dv]):
+        found = _wide_svd_gradient(s, u, v, diagonal, du, dv, (min(m, n), max(m, n)), op.get_attr("full_matrices"))
+        return [matrix_transpose(found) if m > n else found]
 
-    def turn(x: Tensor, dx: Tensor) -> Tensor:
-        inside = gaps * matmul(x, dx[..., :k], adjoint_a=True)
-        return inside + lib.adjoint_tensor(inside)
 
-    core = matrix_diag(ds) + matmul(turn(u1, du), singular) + matmul(singular, turn(v1, dv))
-    found = matmul(u1, matmul(core, v1, adjoint_b=True))
+def _wide_svd_gradient(
+    s: Tensor, u: Tensor, v: Tensor, ds: Tensor, du: Tensor, dv: Tensor, sides: tuple[int, int], full: bool
+) -> Tensor:
+    """The gradient of a matrix that has no more rows than columns, from diagonal matrices `ds`."""
+    singular, squares, sizes = matrix_diag(s), raw.Square(s), shape(s)
+    gaps = _inverse_gaps(squares, eye(sizes[-1], batch_shape=sizes[:-1], dtype=s.dtype))
     inverse = matrix_diag(raw.Reciprocal(s))
-    if m > k:
-        found = found + matmul(matmul(_outside(u, du, k), inverse), v1, adjoint_b=True)
-    if n > k:
-        found = found + matmul(matmul(u1, inverse), _outside(v, dv, k), adjoint_b=True)
-    return [found]
+    m, n = sides
+    first, dfirst = v[..., :, :m], dv[..., :, :m]
+    of_u, of_v = matmul(u, du, adjoint_a=True), matmul(first, dfirst, adjoint_a=True)
+    of_u, of_v = gaps * of_u, gaps * of_v
+    core = ds + matmul(of_u + lib.adjoint(of_u), singular) + matmul(singular, of_v + lib.adjoint(of_v))
+    found = matmul(u, matmul(core, first, adjoint_b=True))
+    if m == n:
+        return found
+    turned = matrix_transpose(dfirst)
+    outside = turned - matmul(matmul(turned, first), first, adjoint_b=True)
+    if full:
+        others, dothers = v[..., :, m:n], dv[..., :, m:n]
+        outside -= matmul(matmul(first, dothers, adjoint_a=True), others, adjoint_b=True)
+    return found + matmul(matmul(u, inverse), outside)
 
 
 op(
@@ -293,15 +300,18 @@ def _joined_eigh_shape(c):
 
 def _eigh_gradient(op, de, dv):
     """Giles, "An extended collection of matrix derivative results", 2008; for the lower triangle that the op reads."""
-    if op.get_attr("compute_v"):
-        e, v = op.outputs
-        core = matrix_diag(de) + _inverse_gaps(e) * matmul(v, dv, adjoint_a=True)
-    else:
-        _, v = raw.SelfAdjointEigV2(op.inputs[0], compute_v=True)
-        core = matrix_diag(de)
-    full = matmul(v, matmul(core, v, adjoint_b=True))
-    lower = matrix_band_part(full + lib.adjoint_tensor(full), -1, 0)
-    return [matrix_set_diag(lower, 0.5 * matrix_diag_part(lower))]
+    e = op.outputs[0]
+    with control_dependencies([de, dv]):
+        if op.get_attr("compute_v"):
+            v = op.outputs[1]
+            gaps = _inverse_gaps(e)
+            core = matrix_diag(de) + gaps * matmul(v, dv, adjoint_a=True)
+        else:
+            _, v = raw.SelfAdjointEigV2(op.inputs[0], compute_v=True)
+            core = matrix_diag(de)
+        full = matmul(v, matmul(core, v, adjoint_b=True))
+        lower = matrix_band_part(full + lib.adjoint(full), -1, 0)
+        return [matrix_set_diag(lower, 0.5 * matrix_diag_part(lower))]
 
 
 for _prefix, _types, _joined_types in (

@@ -17,7 +17,7 @@ from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import constant, convert_to_tensor
 from tfcompat._src.ops.array.constant import identity
-from tfcompat._src.ops.array.join import concat
+from tfcompat._src.ops.array.join import concat, tile
 from tfcompat._src.ops.array.reorder import matrix_transpose
 from tfcompat._src.ops.array.search import where, where_v2
 from tfcompat._src.ops.array.shape import expand_dims, reshape, shape, size
@@ -31,7 +31,7 @@ from tfcompat._src.ops.math.binary import maximum, power
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.compare import less
 from tfcompat._src.ops.math.matmul import matmul
-from tfcompat._src.ops.math.reduce import reduce_max, reduce_sum
+from tfcompat._src.ops.math.reduce import reduce_max, reduce_prod, reduce_sum
 from tfcompat._src.ops.math.unary import absolute, floor, log
 
 # ---- logarithm and square root ----
@@ -55,19 +55,31 @@ def _each_matrix(function: Callable) -> Callable:
 
 def _kronecker(a: Tensor, b: Tensor) -> Tensor:
     """The Kronecker products of two batches of square matrices."""
-    sizes, side_a, side_b = shape(a), shape(a)[-1], shape(b)[-1]
-    product = a[..., :, None, :, None] * b[..., None, :, None, :]
-    return reshape(product, concat([sizes[:-2], [side_a * side_b, side_a * side_b]], 0))
+    sizes, other = shape(a), shape(b)
+    side, other_side = sizes[-1], other[-1]
+    batch = raw.Slice(sizes, [0], [raw.Sub(size(sizes), 2)])
+    spread = concat([batch, [side], [1], [side], [1]], 0)
+    other_spread = concat([batch, [1], [other_side], [1], [other_side]], 0)
+    a, b = reshape(a, spread), reshape(b, other_spread)
+    product_side = side * other_side
+    joined = concat([batch, [product_side], [product_side]], 0)
+    return reshape(a * b, joined)
 
 
 def _square_root_gradient(op, g):
     """From R dR + dR R = dA, solved as linear equations for the entries of dR."""
     root = op.outputs[0]
     sizes = shape(root)
-    ones = eye(sizes[-1], batch_shape=sizes[:-2], dtype=root.dtype)
-    adjoint = lib.adjoint_tensor(root)
-    system = _kronecker(ones, adjoint) + _kronecker(matrix_transpose(adjoint), ones)
-    column = concat([sizes[:-2], [sizes[-1] * sizes[-1], 1]], 0)
+    side = sizes[-1]
+    count = reduce_prod(sizes[0:-2])
+    one = reshape(eye(side, dtype=root.dtype), [-1])
+    identities = reshape(tile(one, [count]), sizes)
+    transposed = matrix_transpose(root)
+    first = _kronecker(identities, transposed)
+    second = _kronecker(root, identities)
+    system = raw.Add(first, second)
+    batch = raw.Slice(sizes, [0], [raw.Sub(size(sizes), 2)])
+    column = concat([batch, [side * side], [1]], 0)
     solution = matrix_solve(system, reshape(matrix_transpose(g), column))
     return [matrix_transpose(reshape(solution, sizes))]
 

@@ -8,8 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tfcompat._src.base import dtypes, errors
+from tfcompat._src.base import errors
+from tfcompat._src.base.export import export
 from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.reorder import matrix_transpose
 
 TYPES = "{float64, float32, float16, complex64, complex128}"
@@ -123,6 +127,8 @@ def cholesky_solution(factor: Any, rhs: Any) -> Any:
 # ---- graph functions ----
 
 
-def adjoint_tensor(x: Any) -> Any:
-    """The conjugate transpose of each matrix of a tensor."""
-    return matrix_transpose(x, conjugate=x.dtype in (dtypes.complex64, dtypes.complex128))
+@export("linalg.adjoint")
+def adjoint(matrix: Any, name: str | None = None) -> Tensor:
+    """The conjugate transpose of each matrix of `matrix` [..., m, n]."""
+    with name_scope(name, "adjoint", [matrix]):
+        return matrix_transpose(convert_to_tensor(matrix, name="matrix"), conjugate=True)

@@ -12,7 +12,6 @@ from tfcompat._src.graph.scopes import name_scope
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import convert_to_tensor
-from tfcompat._src.ops.array.reorder import matrix_transpose
 from tfcompat._src.ops.array.shape import squeeze
 from tfcompat._src.ops.math.binary import power
 from tfcompat._src.ops.math.cast import cast
@@ -93,10 +92,3 @@ def normalize(tensor: Any, ord: Any = "euclidean", axis: Any = None, name: str |
         tensor = convert_to_tensor(tensor)
         size = cast(norm(tensor, ord, axis, keepdims=True), tensor.dtype)
         return tensor / size, size
-
-
-@export("linalg.adjoint")
-def adjoint(matrix: Any, name: str | None = None) -> Tensor:
-    """The conjugate transpose of each matrix of `matrix` [..., m, n]."""
-    with name_scope(name, "adjoint", [matrix]):
-        return matrix_transpose(convert_to_tensor(matrix, name="matrix"), conjugate=True)

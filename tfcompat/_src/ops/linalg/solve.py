@@ -67,15 +67,25 @@ def _log_determinant(x):
     return sign, jnp.sum(jnp.log(size), axis=-1).astype(x.dtype)
 
 
-def _times_inverse(x: Tensor, factor: Tensor, output: Tensor) -> Tensor:
-    sizes = concat([shape(output), [1, 1]], 0)
-    return reshape(factor, sizes) * raw.MatrixInverse(x, adjoint=True)
+def _determinant_gradient(op, g):
+    inverse = raw.MatrixInverse(op.inputs[0], adjoint=True)
+    return [_per_matrix(g * op.outputs[0], op.outputs[0]) * inverse]
+
+
+def _log_determinant_gradient(op, _, g):
+    inverse = raw.MatrixInverse(op.inputs[0], adjoint=True)
+    return [_per_matrix(g, op.outputs[1]) * inverse]
+
+
+def _per_matrix(numbers: Tensor, output: Tensor) -> Tensor:
+    """Numbers of the shape of `output` as matrices of one element."""
+    return reshape(numbers, concat([shape(output), [1, 1]], 0))
 
 
 op(
     "MatrixDeterminant", "(input: T, *, T: {float16, float32, float64, complex64, complex128}) -> (output: T)",
     shape=_determinant_shape, kernel=_determinant,
-    gradient=lambda op, g: [_times_inverse(op.inputs[0], g * op.outputs[0], op.outputs[0])],
+    gradient=_determinant_gradient,
 )  # fmt: skip
 
 op(
@@ -87,7 +97,7 @@ op(
     "LogMatrixDeterminant",
     "(input: T, *, T: {float16, float32, float64, complex64, complex128}) -> (sign: T, log_abs_determinant: T)",
     shape=_determinant_shape, kernel=_log_determinant,
-    gradient=lambda op, _, g: [_times_inverse(op.inputs[0], g, op.outputs[1])],
+    gradient=_log_determinant_gradient,
 )  # fmt: skip
 
 
@@ -132,8 +142,8 @@ def _inverse(x, *, adjoint):
 def _inverse_gradient(op, g):
     inverse = op.outputs[0]
     middle = matmul(g, inverse, adjoint_b=True)
-    found = raw.Neg(matmul(inverse, middle, adjoint_a=True))
-    return [lib.adjoint_tensor(found) if op.get_attr("adjoint") else found]
+    found = -matmul(inverse, middle, adjoint_a=True)
+    return [lib.adjoint(found) if op.get_attr("adjoint") else found]
 
 
 def _solve(matrix, rhs, *, adjoint):
@@ -147,8 +157,8 @@ def _matrix_gradient(op: Any, grad_rhs: Tensor) -> Tensor:
     """The gradient for the matrix of equations, given that for the right-hand side."""
     solution = op.outputs[0]
     if op.get_attr("adjoint"):
-        return raw.Neg(matmul(solution, grad_rhs, adjoint_b=True))
-    return raw.Neg(matmul(grad_rhs, solution, adjoint_b=True))
+        return -matmul(solution, grad_rhs, adjoint_b=True)
+    return -matmul(grad_rhs, solution, adjoint_b=True)
 
 
 def _solve_gradient(op, g):
@@ -309,15 +319,16 @@ def _least_squares_gradient(op, g):
         z = cholesky_solve(_regularized_cholesky(a, regularizer, True), g)
         outer = matmul(x, z, adjoint_b=True)
         symmetric = outer + matrix_transpose(outer)
-        return [matmul(b, z, adjoint_b=True) - matmul(a, symmetric), matmul(a, z)]
+        grad_a = -matmul(a, symmetric) + matmul(b, z, adjoint_b=True)
+        return [grad_a, matmul(a, z)]
 
     def wide() -> list:
         factor = _regularized_cholesky(a, regularizer, False)
         grad_rhs = cholesky_solve(factor, matmul(a, g))
         dual = cholesky_solve(factor, b)
+        along = -matmul(grad_rhs, matmul(dual, a, adjoint_a=True))
         rest = g - matmul(a, grad_rhs, adjoint_a=True)
-        along = matmul(grad_rhs, matmul(dual, a, adjoint_a=True))
-        return [matmul(dual, rest, adjoint_b=True) - along, grad_rhs]
+        return [along + matmul(dual, rest, adjoint_b=True), grad_rhs]
 
     return [*_by_form(a, tall, wide), None]
 

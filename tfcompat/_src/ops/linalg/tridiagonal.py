@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
 from jax import lax
 
-from tfcompat._src.base import checks, errors
+from tfcompat._src.base import checks, dtypes, errors
 from tfcompat._src.base.export import export
 from tfcompat._src.base.tensor_shape import dimension_value
 from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.op_spec import op
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import constant
 from tfcompat._src.ops.array.diagonal import matrix_diag_part
-from tfcompat._src.ops.array.fill import zeros_like
+from tfcompat._src.ops.array.fill import zeros
 from tfcompat._src.ops.array.join import concat, stack
 from tfcompat._src.ops.array.pad import pad
 from tfcompat._src.ops.array.reorder import matrix_transpose, transpose
-from tfcompat._src.ops.array.shape import expand_dims, squeeze
+from tfcompat._src.ops.array.shape import expand_dims, rank, squeeze
 from tfcompat._src.ops.composed.indexing import gather_nd
 from tfcompat._src.ops.linalg import matrices as lib
 from tfcompat._src.ops.math.complex import conj
@@ -33,14 +35,34 @@ _NEEDS_PIVOTS = (
 # ---- graph functions ----
 
 
-def _earlier(x: Tensor) -> Tensor:
-    """Row i of the result is row i - 1 of `x`; the first is 0."""
-    return concat([zeros_like(x[..., :1, :]), x[..., :-1, :]], axis=-2)
+def _fillers(like: Tensor, sizes: list | None, axis: int) -> tuple[Callable, Callable]:
+    """Functions that give `x[index]` with zeros behind it along `axis`, and before it, from x and index.
+
+    The zeros have `sizes` where they are known; else they are paddings for tensors of the rank of `like`.
+    """
+    if sizes is not None:
+        nothing = zeros(sizes, dtype=like.dtype)
+        return lambda x, index: concat((x[index], nothing), axis), lambda x, index: concat((nothing, x[index]), axis)
+    batch = zeros((rank(like) - 2, 2), dtype=dtypes.int32)
+
+    def padded(x: Tensor, index: tuple, ends: list[int]) -> Tensor:
+        paddings = concat((batch, constant([ends, *[[0, 0]] * (-1 - axis)])), axis=0)
+        return pad(x[index], paddings)
+
+    return lambda x, index: padded(x, index, [0, 1]), lambda x, index: padded(x, index, [1, 0])
+
+
+_ALL_BUT_FIRST, _ALL_BUT_LAST = (..., slice(1, None), slice(None)), (..., slice(None, -1), slice(None))
 
 
 def _later(x: Tensor) -> Tensor:
     """Row i of the result is row i + 1 of `x`; the last is 0."""
-    return concat([x[..., 1:, :], zeros_like(x[..., :1, :])], axis=-2)
+    return _fillers(x, None, -2)[0](x, _ALL_BUT_FIRST)
+
+
+def _earlier(x: Tensor) -> Tensor:
+    """Row i of the result is row i - 1 of `x`; the first is 0."""
+    return _fillers(x, None, -2)[1](x, _ALL_BUT_LAST)
 
 
 # ---- products ----
@@ -70,10 +92,11 @@ def _product(superdiag, maindiag, subdiag, rhs):
 
 
 def _product_gradient(op, g):
-    upper, middle, lower = (lib.adjoint_tensor(d) for d in op.inputs[:3])
+    upper, middle, lower = (matrix_transpose(d, conjugate=True) for d in op.inputs[:3])
     x = conj(op.inputs[3])
-    diagonals = [expand_dims(reduce_sum(part * g, axis=-1), -2) for part in (_later(x), x, _earlier(x))]
-    return [*diagonals, _earlier(upper * g) + middle * g + _later(lower * g)]
+    diagonals = [reduce_sum(_later(x) * g, axis=-1), reduce_sum(x * g, axis=-1), reduce_sum(_earlier(x) * g, axis=-1)]
+    grad_rhs = _earlier(upper * g) + middle * g + _later(lower * g)
+    return [*[expand_dims(d, -2) for d in diagonals], grad_rhs]
 
 
 op(
@@ -152,17 +175,31 @@ def _solve(diagonals, rhs, *, partial_pivoting):
     return lib.solve_factored(lu, permutation, rhs)
 
 
+def _transposed(diagonals: Tensor) -> Tensor:
+    """The three diagonals of the adjoint of a tridiagonal matrix."""
+    diagonals = conj(diagonals)
+    middle = diagonals[..., 1, :]
+    known = diagonals.shape.is_fully_defined()
+    behind, before = _fillers(diagonals, [*diagonals.shape.as_list()[:-2], 1] if known else None, -1)
+    upper = behind(diagonals, (..., 2, slice(1, None)))
+    lower = before(diagonals, (..., 0, slice(None, -1)))
+    return stack([upper, middle, lower], axis=-2)
+
+
+def _product_diagonals(x: Tensor, y: Tensor) -> Tensor:
+    """The three diagonals of the product of `x` and the adjoint of `y`."""
+    y = conj(y)
+    middle = reduce_sum(x * y, axis=-1)
+    sizes = x.shape.as_list() if y.shape.is_fully_defined() else None
+    behind, before = _fillers(y, None if sizes is None else [*sizes[:-2], 1, sizes[-1]], -2)
+    upper = reduce_sum(x * behind(y, _ALL_BUT_FIRST), axis=-1)
+    lower = reduce_sum(x * before(y, _ALL_BUT_LAST), axis=-1)
+    return stack([upper, middle, lower], axis=-2)
+
+
 def _solve_gradient(op, g):
-    diagonals, x = op.inputs[0], op.outputs[0]
-    columns = matrix_transpose(conj(diagonals))
-    upper, middle, lower = (columns[..., i : i + 1] for i in range(3))
-    transposed = concat([_later(lower), middle, _earlier(upper)], axis=-1)
-    grad_rhs = raw.TridiagonalSolve(
-        matrix_transpose(transposed), g, partial_pivoting=op.get_attr("partial_pivoting")
-    )
-    x = conj(x)
-    parts = [reduce_sum(grad_rhs * part, axis=-1) for part in (_later(x), x, _earlier(x))]
-    return [-stack(parts, axis=-2), grad_rhs]
+    grad_rhs = raw.TridiagonalSolve(_transposed(op.inputs[0]), g, partial_pivoting=op.get_attr("partial_pivoting"))
+    return [-_product_diagonals(grad_rhs, op.outputs[0]), grad_rhs]
 
 
 op(
