@@ -7,6 +7,7 @@ from oracle import describe
 CONTROL_FLOW = {"Enter", "RefEnter", "Exit", "RefExit", "Switch", "RefSwitch", "Merge", "RefMerge", "While", "StatelessWhile", "If", "StatelessIf"}
 WAYS = (("full", False), ("full", True), ("dims", False))
 TOO_MANY = 1500
+KEPT_IN_ORDER = 8
 
 
 def has_control_flow(graph):
@@ -15,8 +16,15 @@ def has_control_flow(graph):
 
 
 def compact(node):
-    """A node as a list: name, type, inputs, static shapes, attributes that are not its inputs' types, device."""
-    return [node["name"], node["op"], node["inputs"], node["shapes"], node["attrs"], node["device"]]
+    """A node as a list: name, type, inputs, static shapes, attributes that are not its inputs' types, device.
+
+    1.15 keeps the edges into a node that has more than eight in the order of addresses, which a run does not repeat.
+    """
+    data = [name for name in node["inputs"] if not name.startswith("^")]
+    control = [name for name in node["inputs"] if name.startswith("^")]
+    if len(node["inputs"]) > KEPT_IN_ORDER:
+        control.sort()
+    return [node["name"], node["op"], data + control, node["shapes"], node["attrs"], node["device"]]
 
 
 def added(tf, case, variant, gate):

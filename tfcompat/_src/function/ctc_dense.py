@@ -297,8 +297,9 @@ def ctc_loss_v2(
     if blank_index is None:
         raise ValueError("blank_index must be given when using SparseTensor labels.")
     blank_index += size_along(logits, 2) if blank_index < 0 else 0
-    before, after = logits[:, :, :blank_index], logits[:, :, blank_index + 1 :]
-    logits = concat([before, after, logits[:, :, blank_index : blank_index + 1]], axis=2)
-    values = where(labels.values < blank_index, labels.values, labels.values - 1)
-    labels = SparseTensor(labels.indices, values, labels.dense_shape)
+    if blank_index != size_along(logits, 2) - 1:
+        before, after = logits[:, :, :blank_index], logits[:, :, blank_index + 1 :]
+        logits = concat([before, after, logits[:, :, blank_index : blank_index + 1]], axis=2)
+        values = where(labels.values < blank_index, labels.values, labels.values - 1)
+        labels = SparseTensor(labels.indices, values, labels.dense_shape)
     return ctc_loss(labels=labels, inputs=logits, sequence_length=logit_length, time_major=logits_time_major)

@@ -10,8 +10,8 @@ from tfcompat._src.base import checks, dtypes
 from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.op_spec import Effects, NotDifferentiable, op
-from tfcompat._src.nodes import raw
 from tfcompat._src.ops.flow.array_value import ArrayHandle, ArrayMeta, DeviceArray, HostArray, invalid, require_room
+from tfcompat._src.ops.flow.tensor_array import TensorArray
 
 _NO_GRADIENT = NotDifferentiable("it holds no values")
 
@@ -124,14 +124,15 @@ def _GetGradSource(op_or_tensor: Any) -> str:
     return "/".join(parts[: found[-1] + 1])
 
 
-def _gradient_of(node: Any, flow: Any, source: Any) -> tuple:
-    """Handle and flow of the gradient array of a node's array."""
-    return raw.TensorArrayGradV3(node.inputs[0], flow, source=_GetGradSource(source))
+def _gradient_array_of(node: Any, flow: Any, source: Any, dtype: Any) -> TensorArray:
+    """The array of the gradients of the elements of a node's array."""
+    array = TensorArray(dtype, handle=node.inputs[0], flow=flow, colocate_with_first_write_call=False)
+    return array.grad(_GetGradSource(source), flow=flow)
 
 
 def _write_gradient(node: Any, flow: Any) -> list:
-    handle, array = _gradient_of(node, flow, flow)
-    return [None, None, raw.TensorArrayReadV3(handle, node.inputs[1], array, dtype=node.inputs[2].dtype.base_dtype), flow]
+    array = _gradient_array_of(node, flow, flow, node.get_attr("T"))
+    return [None, None, array.read(node.inputs[1]), flow]
 
 
 op(
@@ -148,8 +149,8 @@ def _read_shape(c: Any) -> list:
 
 
 def _read_gradient(node: Any, grad: Any) -> list:
-    handle, flow = _gradient_of(node, node.inputs[2], grad)
-    return [None, None, raw.TensorArrayWriteV3(handle, node.inputs[1], grad, flow)]
+    array = _gradient_array_of(node, node.inputs[2], grad, node.get_attr("dtype"))
+    return [None, None, array.write(node.inputs[1], grad).flow]
 
 
 op(
@@ -166,8 +167,8 @@ def _gathered_shape(c: Any) -> list:
 
 
 def _gather_gradient(node: Any, grad: Any) -> list:
-    handle, flow = _gradient_of(node, node.inputs[2], grad)
-    return [None, None, raw.TensorArrayScatterV3(handle, node.inputs[1], grad, flow)]
+    array = _gradient_array_of(node, node.inputs[2], grad, node.get_attr("dtype"))
+    return [None, None, array.scatter(node.inputs[1], grad).flow]
 
 
 def _gather(handle, indices, flow, *, dtype, element_shape):
@@ -192,8 +193,8 @@ def _scattered_shape(c: Any) -> list:
 
 
 def _scatter_gradient(node: Any, flow: Any) -> list:
-    handle, array = _gradient_of(node, flow, flow)
-    return [None, None, raw.TensorArrayGatherV3(handle, node.inputs[1], array, dtype=node.inputs[2].dtype.base_dtype), flow]
+    array = _gradient_array_of(node, flow, flow, node.get_attr("T"))
+    return [None, None, array.gather(node.inputs[1]), flow]
 
 
 op(
@@ -216,8 +217,8 @@ def _concat_shape(c: Any) -> list:
 
 
 def _concat_gradient(node: Any, grad: Any, _: Any) -> list:
-    handle, flow = _gradient_of(node, node.inputs[1], grad)
-    return [None, raw.TensorArraySplitV3(handle, grad, node.outputs[1], flow)]
+    array = _gradient_array_of(node, node.inputs[1], grad, node.get_attr("dtype"))
+    return [None, array.split(grad, node.outputs[1]).flow]
 
 
 def _concat(handle, flow, *, element_shape_except0):
@@ -232,9 +233,8 @@ op(
 
 
 def _split_gradient(node: Any, flow: Any) -> list:
-    handle, array = _gradient_of(node, flow, flow)
-    grad = raw.TensorArrayConcatV3(handle, array, dtype=node.inputs[1].dtype.base_dtype)[0]
-    return [None, grad, None, flow]
+    array = _gradient_array_of(node, flow, flow, node.get_attr("T"))
+    return [None, array.concat(), None, flow]
 
 
 def _split_shape(c: Any) -> list:

@@ -10,10 +10,10 @@ from tfcompat._src.base import checks, errors
 from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.op_spec import HOST, NotDifferentiable, op
 from tfcompat._src.graph.tensor import shape_text
-from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.indexed_slices import IndexedSlices
 from tfcompat._src.ops.array.gather import gather
 from tfcompat._src.ops.array.shape import invalid, reshape, shape
+from tfcompat._src.ops.ragged.math import range as ragged_range
 
 # ---- RaggedRange ----
 
@@ -76,7 +76,7 @@ def _gather_gradient(op: Any, *grads: Any) -> list:
     for splits in nested_splits[1:]:
         bounds = gather(splits, bounds)
     rows = reshape(indices, [-1])
-    _, places = raw.RaggedRange(gather(bounds, rows), gather(bounds[1:], rows), raw.OnesLike(bounds[0]))
+    places = ragged_range(gather(bounds, rows), gather(bounds[1:], rows)).values
     return [None] * len(nested_splits) + [IndexedSlices(grads[-1], places, shape(values)), None]
 
 
