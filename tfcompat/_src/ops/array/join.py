@@ -555,7 +555,7 @@ def _tile_gradient(op, grad):
     axes = arange(0, size(interleaved), 2)
     if hasattr(grad, "dense_shape"):
         rows = cast(sizes[0], grad.indices.dtype)
-        grad = raw.UnsortedSegmentSum(grad.values, grad.indices % rows, rows)
+        grad = raw.UnsortedSegmentSum(grad.values, raw.FloorMod(grad.indices, rows), rows)
         interleaved = concat([[1], interleaved[1:]], 0)
     return [raw.Sum(raw.Reshape(grad, interleaved), axes), None]
 

@@ -19,10 +19,10 @@ from tfcompat._src.graph.shape_inference import broadcast_inputs
 from tfcompat._src.graph.tensor import shape_text
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import to_tensor
-from tfcompat._src.ops.array.fill import ones_like, zeros, zeros_like
+from tfcompat._src.ops.array.fill import ones, ones_like, zeros, zeros_like
 from tfcompat._src.ops.array.shape import shape
 from tfcompat._src.ops.flow.array_value import Arrays
-from tfcompat._src.ops.math.broadcast_gradient import all_sizes_equal, reducers, sum_to_inputs, summed
+from tfcompat._src.ops.math.broadcast_gradient import all_sizes_equal, reducers, summed
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.extremes import larger, larger_numpy, smaller, smaller_numpy
 from tfcompat._src.ops.math.unary import FLOATS, conjugate, number
@@ -339,6 +339,14 @@ def _xdivy_grad(op: Any, g: Any) -> list:
         return [to_x(by_x * g), to_y(by_y * g)]
 
 
+def _next_after_grad(op: Any, g: Any) -> list:
+    sizes = [shape(t) for t in op.inputs]
+    to_x, to_y = summed(*sizes)
+    with control_dependencies([g]):
+        by_x, by_y = ones(sizes[0], g.dtype), zeros(sizes[1], g.dtype)
+        return [to_x(by_x * g), to_y(by_y * g)]
+
+
 def _binary(name: str, types: str, function: Callable, gradient: Any, fold: Callable | None = None, **fields: Any) -> None:
     text = f"(x: T, y: T, *, T: {types}) -> (z: T)"
     op(name, text, shape=broadcast_inputs, kernel=broadcasting(function), gradient=gradient, fold=fold, depth=2, **fields)
@@ -382,7 +390,7 @@ _binary("Xlogy", _NO_NAN, _xlogy, _xlogy_grad)
 op("Atan2", "(y: T, x: T, *, T: {bfloat16, float16, float32, float64}) -> (z: T)",
    shape=broadcast_inputs, kernel=broadcasting(lax.atan2), gradient=_atan2_grad)  # fmt: skip
 op("NextAfter", "(x1: T, x2: T, *, T: {float64, float32} = float32) -> (output: T)", shape=broadcast_inputs,
-   kernel=broadcasting(lax.nextafter), gradient=lambda op, g: sum_to_inputs(op, g, raw.Mul(raw.ZerosLike(op.inputs[1]), g)),
+   kernel=broadcasting(lax.nextafter), gradient=_next_after_grad,
     fold=np.nextafter)  # fmt: skip
 
 

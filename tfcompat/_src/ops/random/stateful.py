@@ -16,10 +16,13 @@ from tfcompat._src.base.export import export
 from tfcompat._src.base.tensor_shape import dimension_value
 from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.op_spec import HOST, RANDOM, Facts, NotDifferentiable, op
-from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.scopes import control_dependencies, name_scope
 from tfcompat._src.graph.tensor import Tensor, shape_text
 from tfcompat._src.nodes import convert, raw
-from tfcompat._src.ops.array.fill import zeros_like
+from tfcompat._src.ops.array.fill import ones, zeros_like
+from tfcompat._src.ops.array.join import concat
+from tfcompat._src.ops.array.shape import shape as array_shape
+from tfcompat._src.ops.math.sequence import arange
 from tfcompat._src.ops.random import bounded_normal, distributions, rejection
 from tfcompat._src.ops.random.seeds import seed_attrs
 
@@ -189,16 +192,16 @@ def _reserve_samples(outputs, shape, parameters):
 
 def add_leading_unit_dimensions(x: Any, num_dimensions: Any) -> Tensor:
     """A tensor with `num_dimensions` dimensions of size one in front of its own."""
-    sizes = convert.convert_to_tensor(num_dimensions, dtypes.int32)
-    ones = raw.Fill(raw.Reshape(sizes, [1]), 1)
-    return raw.Reshape(x, raw.ConcatV2([ones, raw.Shape(x)], 0))
+    return raw.Reshape(x, concat([ones([num_dimensions], dtype=dtypes.int32), array_shape(x)], axis=0))
 
 
 def _gamma_gradient(op, grad):
-    shape, alpha = op.inputs
-    dimensions = raw.Size(shape)
-    partial = raw.Mul(grad, raw.RandomGammaGrad(add_leading_unit_dimensions(alpha, dimensions), op.outputs[0]))
-    return [None, raw.Sum(partial, raw.Range(convert.constant(0), dimensions, convert.constant(1)))]
+    """By implicit differentiation: Figurnov, Mohamed and Mnih, "Implicit Reparameterization Gradients", arXiv:1805.08498."""
+    sizes, alpha = op.inputs
+    with control_dependencies([grad]):
+        dimensions = array_shape(sizes)[0]
+        partial = raw.RandomGammaGrad(add_leading_unit_dimensions(alpha, dimensions), op.outputs[0])
+        return [None, raw.Sum(grad * partial, arange(dimensions))]
 
 
 def _gamma_kernel(xp: ModuleType) -> Callable:

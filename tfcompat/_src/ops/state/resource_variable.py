@@ -181,7 +181,7 @@ def _gather_nd_shape(c: InferenceContext) -> list:
 
 def _gather_nd_gradient(op, grad):
     handle, indices = op.inputs
-    sizes = variable_shape(handle, indices.dtype)
+    sizes = raw.VariableShape(handle, indices.dtype)
     if indices.shape.ndims == 2 and indices.shape.as_list()[-1] == 1:
         return [IndexedSlices(grad, raw.Squeeze(indices, squeeze_dims=[-1]), sizes), None]
     return [raw.ScatterNd(indices, grad, sizes), None]
