@@ -49,12 +49,21 @@ def _rest(size: int | None, begin: int | None) -> int | None:
 
 def _slice_gradient(op, grad):
     x, begin = op.inputs[0], op.inputs[1]
+    if known_value(begin) is None:
+        return [_put_back(x, begin, op.outputs[0], grad), None, None]
     dimensions = rank(x)
     size = shape(op.outputs[0])
     column = stack([dimensions, 1])
     before = raw.Reshape(begin, column)
     after = raw.Reshape(shape(x) - size - begin, column)
     return [raw.Pad(grad, concat([before, after], 1)), None, None]
+
+
+def _put_back(x: Tensor, begin: Tensor, piece: Tensor, grad: Any) -> Tensor:
+    """The gradient of `x` of which a run says where `piece` begins: 1.15's Pad would be compiled for every begin."""
+    size = shape(piece, out_type=begin.dtype)
+    ones = raw.OnesLike(begin) if x.shape.ndims is None else np.ones(x.shape.ndims, begin.dtype.as_numpy_dtype)
+    return raw.StridedSliceGrad(shape(x, out_type=begin.dtype), begin, raw.AddV2(begin, size), ones, grad)
 
 
 def _slice_sizes(x: Any, begin: Any, size: np.ndarray) -> tuple[int, ...]:
