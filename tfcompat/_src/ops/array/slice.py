@@ -13,8 +13,8 @@ from jax import lax
 from tfcompat._src.base import checks, errors
 from tfcompat._src.base.export import export
 from tfcompat._src.graph import shape_inference as si
-from tfcompat._src.graph.constant_value import known_value
-from tfcompat._src.graph.op_spec import Facts, NotDifferentiable, op, updates
+from tfcompat._src.graph.constant_value import is_constant, known_value
+from tfcompat._src.graph.op_spec import PURE, Facts, NotDifferentiable, op, updates
 from tfcompat._src.graph.tensor import Tensor, shape_text
 from tfcompat._src.nodes import raw
 from tfcompat._src.ops.array.fill import ones_like
@@ -49,7 +49,7 @@ def _rest(size: int | None, begin: int | None) -> int | None:
 
 def _slice_gradient(op, grad):
     x, begin = op.inputs[0], op.inputs[1]
-    if known_value(begin) is None:
+    if known_value(begin) is None and _hangs_on_data(begin):
         return [_put_back(x, begin, op.outputs[0], grad), None, None]
     dimensions = rank(x)
     size = shape(op.outputs[0])
@@ -57,6 +57,20 @@ def _slice_gradient(op, grad):
     before = raw.Reshape(begin, column)
     after = raw.Reshape(shape(x) - size - begin, column)
     return [raw.Pad(grad, concat([before, after], 1)), None, None]
+
+
+def _hangs_on_data(tensor: Tensor) -> bool:
+    """Whether a run computes a tensor of more than constants and shapes."""
+    pending, seen = [tensor.op], set()
+    while pending:
+        op = pending.pop()
+        if op in seen or op.spec.shape_only or is_constant(op):
+            continue
+        if not op.inputs or op.spec.effects != PURE:
+            return True
+        seen.add(op)
+        pending.extend(t.op for t in op.inputs)
+    return False
 
 
 def _put_back(x: Tensor, begin: Tensor, piece: Tensor, grad: Any) -> Tensor:
