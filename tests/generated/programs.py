@@ -36,8 +36,11 @@ class Usage:
     lengths: tuple
 
 
-def usages(families=None):
-    """What the rows of the families (all tables where none are named) use, by op type."""
+def usages(families=None, computed=True):
+    """What the rows of the families (all tables where none are named) use, by op type.
+
+    `computed`: only of operations that can stand anywhere in a program: without state, of arrays of numbers.
+    """
     names = sorted(path.stem for path in CASES.glob("*.py") if path.stem not in NO_TABLES)
     found = {}
     for name in families or names:
@@ -49,29 +52,33 @@ def usages(families=None):
                     inputs = {}
                 given = {t: case.arrays[key] for key, t in inputs.items()}
                 for op in graph.get_operations():
-                    usage = _usage(op, given)
+                    usage = _usage(op, given, computed)
                     if usage is not None:
                         kept = found.setdefault(op.type, {})
                         kept.setdefault(str((usage.attrs, [i[:2] for i in usage.inputs], usage.lengths)), usage)
     return {name: list(kept.values()) for name, kept in sorted(found.items())}
 
 
-def _usage(op, given):
-    """How a node is used; None where it is stateful, or takes or gives what is no array of numbers."""
+def _usage(op, given, computed):
+    """How a node is used; None where it is of no use to whoever draws."""
     spec = op.spec
-    effects = spec.effects
-    if effects.is_stateful or effects.reads or effects.writes or effects.external or not op.inputs or not op.outputs:
+    if op.type in NOT_ALONE or not op.inputs or not op.outputs or any(t.dtype._is_ref_dtype for t in (*op.inputs, *op.outputs)):
         return None
-    if op.type in NOT_ALONE or op_spec.find(op.type) is None or raw.missing_arguments(spec.signature, {*spec.signature.input_index, *op.attrs}):
+    if op_spec.find(op.type) is None or raw.missing_arguments(spec.signature, {*spec.signature.input_index, *op.attrs}):
         return None
-    for t in (*op.inputs, *op.outputs):
-        if t.dtype.name in ("resource", "variant", "string") or t.dtype._is_ref_dtype or t.dtype.is_quantized:
-            return None
     attrs = {name: op.attrs[name] for name in spec.signature.explicit if name in op.attrs}
-    if any(spec.signature.attrs[name].element_kind == "func" for name in attrs):
+    if any(spec.signature.attrs[name].element_kind == "func" for name in attrs) or (computed and not _is_computed(op)):
         return None
     inputs = tuple((t.dtype.name, t._sizes, _value(t, given)) for t in op.inputs)
     return Usage(op.type, attrs, inputs, tuple(op.arg_length(a) if a.is_list else None for a in spec.signature.inputs))
+
+
+def _is_computed(op):
+    """Whether the node has no state, and takes and gives arrays of numbers."""
+    effects = op.spec.effects
+    if effects.is_stateful or effects.reads or effects.writes or effects.external:
+        return False
+    return not any(t.dtype.name in ("resource", "variant", "string") or t.dtype.is_quantized for t in (*op.inputs, *op.outputs))
 
 
 def _value(tensor, given):
