@@ -1,5 +1,7 @@
 """Small packages of tf.contrib: factorization, resampler, kernel_methods, deprecated, stateless."""
 
+import importlib
+
 import numpy as np
 
 from cases.table import F32, F64, Table
@@ -158,3 +160,28 @@ for _kind in ("uniform", "normal"):
         "stateless_" + _kind, lambda tf, k=_kind: getattr(tf.contrib.stateless, "stateless_random_" + k)([4], [1, 2]),
         rtol=1e-6, atol=1e-6, reason="logarithms of another library",
     )  # fmt: skip
+
+
+# ---- libsvm ----
+
+RECORDS = ["1 1:3.4 2:0.5 4:0.231", "1 2:2.5 3:inf 5:0.503", "2 3:2.5 2:nan 1:0.105"]
+
+
+def records(texts, **options):
+    def build(tf):
+        libsvm = importlib.import_module(tf.__name__ + ".contrib.libsvm")
+        features, labels = libsvm.decode_libsvm(texts, num_features=6, **options)
+        return features.indices, features.values, features.dense_shape, labels
+
+    return build
+
+
+case("libsvm", records(RECORDS))
+case("libsvm_matrix", records([["1 1:3.4"], ["-2 0:5"]], dtype="float64", label_dtype="int32"))
+case("libsvm_labels_only", records(["  7", "8\t\n", "9 9:1"]))
+case("libsvm_kinds", records(["1.5 1:1", "2 3:-4"], dtype="int32", label_dtype="float32"))
+for _name, _text in {
+    "no_label": "", "label": "a 1:2", "no_colon": "1 2", "negative": "1 -1:2", "index": "1 x:2", "value": "1 1:z", "no_value": "1 1:",
+    "no_index": "1 :1", "label_kind": "1.5 1:1", "two_colons": "1 1:1:2", "signed": "1 +1:1", "thousands": "1 1:1_0",
+}.items():  # fmt: skip
+    error_case("libsvm_" + _name, records(["3 1:1", _text]), same_words=True)

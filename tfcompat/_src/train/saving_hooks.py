@@ -276,7 +276,7 @@ class SummarySaverHook(SessionRunHook):
         return found if found is None or isinstance(found, list) else [found]
 
 
-@export("train.ProfilerHook", "estimator.ProfilerHook", "compat.v2.estimator.ProfilerHook")
+@export("train.ProfilerHook", "estimator.ProfilerHook", "compat.v2.estimator.ProfilerHook", "contrib.hooks.ProfilerHook")
 class ProfilerHook(SessionRunHook):
     """Writes a timeline, "timeline-STEP.json", and the RunMetadata of a run every so many steps or seconds.
 
