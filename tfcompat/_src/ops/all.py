@@ -173,6 +173,7 @@ import tfcompat._src.ops.queues.accumulators  # noqa: F401
 import tfcompat._src.ops.queues.barrier  # noqa: F401
 import tfcompat._src.ops.queues.critical_section  # noqa: F401
 import tfcompat._src.ops.queues.files  # noqa: F401
+import tfcompat._src.ops.queues.held  # noqa: F401
 import tfcompat._src.ops.queues.mutex  # noqa: F401
 import tfcompat._src.ops.queues.queue  # noqa: F401
 import tfcompat._src.ops.queues.queue_ops  # noqa: F401
@@ -250,3 +251,9 @@ import tfcompat._src.ops.strings.unicode  # noqa: F401
 import tfcompat._src.ops.summary.summary_ops  # noqa: F401
 import tfcompat._src.ops.summary.values  # noqa: F401
 import tfcompat._src.ops.summary.writer_ops  # noqa: F401
+import tfcompat._src.ops.trees.ensemble  # noqa: F401
+import tfcompat._src.ops.trees.ensemble_ops  # noqa: F401
+import tfcompat._src.ops.trees.gains  # noqa: F401
+import tfcompat._src.ops.trees.quantile_ops  # noqa: F401
+import tfcompat._src.ops.trees.quantile_sketch  # noqa: F401
+import tfcompat._src.ops.trees.stats_ops  # noqa: F401

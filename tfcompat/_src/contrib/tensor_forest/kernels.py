@@ -15,42 +15,10 @@ from tfcompat._src.contrib.tensor_forest.params import read_params
 from tfcompat._src.contrib.tensor_forest.splits import tree_message
 from tfcompat._src.contrib.tensor_forest.tree import Tree
 from tfcompat._src.graph import shape_inference as si
-from tfcompat._src.graph.op_spec import EXTERNAL, HOST, Effects, NotDifferentiable, op
+from tfcompat._src.ops.queues.held import Held, handle_op, held_op, is_initialized_op
 from tfcompat._src.ops.queues.reader_state import strings
-from tfcompat._src.ops.queues.resource import SharedResource
 
-_add = functools.partial(
-    op, gradient=NotDifferentiable("a tree is no function of its parameters"), place=HOST, context=True
-)
 _DATA = "input_data: float, sparse_input_indices: int64, sparse_input_values: float, sparse_input_shape: int64"
-
-
-class _Holder(SharedResource):
-    """What a handle names: nothing at first, then a tree or the statistics of one."""
-
-    def __init__(self, name: str, kind: str) -> None:
-        super().__init__()
-        self.name, self._kind = name, kind
-        self.content: Any = None
-
-    def held(self) -> Any:
-        """The tree or the statistics; NotFoundError before they are created."""
-        if self.content is None:
-            kind = f"N10tensorflow12tensorforest{len(self._kind)}{self._kind}E"
-            raise errors.NotFoundError(None, None, f"Resource localhost/{self.name}/{kind} does not exist.")
-        return self.content
-
-    def cancel(self) -> None:
-        """Lets go of what it holds."""
-        super().cancel()
-        self.content = None
-
-
-def _handle(context: Any) -> _Holder:
-    attrs = context.op.attrs
-    name = attrs["shared_name"].decode() or context.op.name
-    kind = context.op.type.removesuffix("HandleOp")
-    return context.resources.setdefault(f"{kind}/{attrs['container'].decode()}/{name}", _Holder(name, kind))
 
 
 def _params(context: Any) -> Any:
@@ -80,29 +48,21 @@ def _statistics(context: Any, config: Any) -> FertileStatistics:
     return FertileStatistics(_params(context), _scalar_bytes(config, "Stats"))
 
 
-def _create(make: Any, context: Any, handle: _Holder, config: Any) -> tuple:
-    """Makes what a handle holds; what it holds already stays."""
-    made = make(context, config)
-    with handle.lock:
-        if handle.content is None:
-            handle.content = made
+def _create(make: Any, context: Any, handle: Held, config: Any) -> tuple:
+    handle.create(lambda: make(context, config))
     return ()
 
 
-def _replace(make: Any, context: Any, handle: _Holder, config: Any) -> tuple:
+def _replace(make: Any, context: Any, handle: Held, config: Any) -> tuple:
     with handle.lock:
         handle.held()
         handle.content = make(context, config)
     return ()
 
 
-def _serialize(context: Any, handle: _Holder) -> np.ndarray:
+def _serialize(context: Any, handle: Held) -> np.ndarray:
     with handle.lock:
         return np.array(handle.held().serialize(), object)
-
-
-def _is_initialized(context: Any, handle: _Holder) -> np.bool_:
-    return np.bool_(handle.content is not None)
 
 
 def _examples_known(c: si.InferenceContext) -> int | None:
@@ -111,45 +71,41 @@ def _examples_known(c: si.InferenceContext) -> int | None:
     return sizes[0] if sizes and sizes[0] else None
 
 
-_NAMES = '(*, container: string = "", shared_name: string = "") -> (resource: resource)'
 for _type, _config, _word, _variable, _made, _params_attr in (
     ("DecisionTreeResource", "tree_config", "Tree", "Tree", _tree, ""),
     ("FertileStatsResource", "stats_config", "FertileStats", "FertileStats", _statistics, ", *, params: string"),
 ):
     _resource = "tree_handle" if _word == "Tree" else "stats_handle"
     _with_config = f"({_resource}: resource, {_config}: string, *, params: string) -> ()"
-    _add(f"{_type}HandleOp", _NAMES, shape=si.scalar, kernel=_handle, effects=Effects(creates=True))
-    _add(f"{_word}IsInitializedOp", f"({_resource}: resource) -> (is_initialized: bool)", shape=si.scalar,
-         kernel=_is_initialized, effects=EXTERNAL)  # fmt: skip
-    _add(
+    handle_op(f"{_type}HandleOp", f"N10tensorflow12tensorforest{len(_type)}{_type}E")
+    is_initialized_op(f"{_word}IsInitializedOp", _resource)
+    held_op(
         f"Create{_variable}Variable",
         _with_config,
         shape=si.no_outputs,
         kernel=functools.partial(_create, _made),
-        effects=EXTERNAL,
     )
-    _add(f"{_word}Serialize", f"({_resource}: resource{_params_attr}) -> ({_config}: string)", shape=si.scalar,
-         kernel=_serialize, effects=EXTERNAL)  # fmt: skip
-    _add(
+    held_op(f"{_word}Serialize", f"({_resource}: resource{_params_attr}) -> ({_config}: string)", shape=si.scalar,
+         kernel=_serialize)  # fmt: skip
+    held_op(
         f"{_word}Deserialize",
         _with_config,
         shape=si.no_outputs,
         kernel=functools.partial(_replace, _made),
-        effects=EXTERNAL,
     )
 
 
-@_add("TreeSize", "(tree_handle: resource) -> (tree_size: int32)", shape=si.scalar, effects=EXTERNAL)
-def _size(context: Any, tree: _Holder) -> np.int32:
+@held_op("TreeSize", "(tree_handle: resource) -> (tree_size: int32)", shape=si.scalar)
+def _size(context: Any, tree: Held) -> np.int32:
     return np.int32(tree.held().size)
 
 
-@_add(
+@held_op(
     "TreePredictionsV4",
     f"(tree_handle: resource, {_DATA}, *, input_spec: string, params: string) -> (predictions: float, tree_paths: string)",
-    shape=lambda c: [(_examples_known(c), None), (None,)], effects=EXTERNAL,
+    shape=lambda c: [(_examples_known(c), None), (None,)],
 )  # fmt: skip
-def _predictions(context: Any, tree: _Holder, *data: Any) -> tuple[np.ndarray, np.ndarray]:
+def _predictions(context: Any, tree: Held, *data: Any) -> tuple[np.ndarray, np.ndarray]:
     examples = _examples(context, *data)
     with tree.lock:
         predictions = tree.held().predictions(examples)
@@ -157,37 +113,37 @@ def _predictions(context: Any, tree: _Holder, *data: Any) -> tuple[np.ndarray, n
         return predictions, strings(tree.held().paths(examples, STATS.TreePath) if with_paths else [])
 
 
-@_add("TraverseTreeV4", f"(tree_handle: resource, {_DATA}, *, input_spec: string, params: string) -> (leaf_ids: int32)",
-      shape=lambda c: [(_examples_known(c),)], effects=EXTERNAL)  # fmt: skip
-def _traverse(context: Any, tree: _Holder, *data: Any) -> np.ndarray:
+@held_op("TraverseTreeV4", f"(tree_handle: resource, {_DATA}, *, input_spec: string, params: string) -> (leaf_ids: int32)",
+      shape=lambda c: [(_examples_known(c),)])  # fmt: skip
+def _traverse(context: Any, tree: Held, *data: Any) -> np.ndarray:
     with tree.lock:
         return tree.held().leaves(_examples(context, *data))
 
 
-@_add("UpdateModelV4", "(tree_handle: resource, leaf_ids: int32, input_labels: float, input_weights: float, *, params: string) -> ()",
-      shape=si.no_outputs, effects=EXTERNAL)  # fmt: skip
-def _update(context: Any, tree: _Holder, leaf_ids: Any, labels: Any, weights: Any) -> tuple:
+@held_op("UpdateModelV4", "(tree_handle: resource, leaf_ids: int32, input_labels: float, input_weights: float, *, params: string) -> ()",
+      shape=si.no_outputs)  # fmt: skip
+def _update(context: Any, tree: Held, leaf_ids: Any, labels: Any, weights: Any) -> tuple:
     targets = Targets(labels, weights, _params(context).is_regression)
     with tree.lock:
         tree.held().update(np.asarray(leaf_ids).reshape(-1), targets)
     return ()
 
 
-@_add("FeatureUsageCounts", "(tree_handle: resource, *, params: string) -> (feature_counts: int32)",
-      shape=lambda c: [(None,)], effects=EXTERNAL)  # fmt: skip
-def _feature_counts(context: Any, tree: _Holder) -> np.ndarray:
+@held_op("FeatureUsageCounts", "(tree_handle: resource, *, params: string) -> (feature_counts: int32)",
+      shape=lambda c: [(None,)])  # fmt: skip
+def _feature_counts(context: Any, tree: Held) -> np.ndarray:
     with tree.lock:
         return tree.held().feature_counts()
 
 
-@_add(
+@held_op(
     "ProcessInputV4",
     f"(tree_handle: resource, stats_handle: resource, {_DATA}, input_labels: float, input_weights: float, leaf_ids: int32, *, "
     "random_seed: int, input_spec: string, params: string) -> (finished_nodes: int32)",
-    shape=lambda c: [(None,)], effects=EXTERNAL,
+    shape=lambda c: [(None,)],
 )  # fmt: skip
 def _process(
-    context: Any, tree: _Holder, stats: _Holder, dense: Any, indices: Any, values: Any, sizes: Any, labels: Any, weights: Any,
+    context: Any, tree: Held, stats: Held, dense: Any, indices: Any, values: Any, sizes: Any, labels: Any, weights: Any,
     leaf_ids: Any, *, random_seed: int,
 ) -> np.ndarray:  # fmt: skip
     examples = _examples(context, dense, indices, values, sizes)
@@ -198,21 +154,20 @@ def _process(
     return np.array(finished, np.int32)
 
 
-@_add("GrowTreeV4", "(tree_handle: resource, stats_handle: resource, finished_nodes: int32, *, params: string) -> ()",
-      shape=si.no_outputs, effects=EXTERNAL)  # fmt: skip
-def _grow(context: Any, tree: _Holder, stats: _Holder, finished_nodes: Any) -> tuple:
+@held_op("GrowTreeV4", "(tree_handle: resource, stats_handle: resource, finished_nodes: int32, *, params: string) -> ()",
+      shape=si.no_outputs)  # fmt: skip
+def _grow(context: Any, tree: Held, stats: Held, finished_nodes: Any) -> tuple:
     with stats.lock, tree.lock:
         stats.held().grow(tree.held(), np.asarray(finished_nodes).reshape(-1).tolist())
     return ()
 
 
-@_add(
+@held_op(
     "FinalizeTree",
     "(tree_handle: resource, stats_handle: resource, *, params: string) -> ()",
     shape=si.no_outputs,
-    effects=EXTERNAL,
 )
-def _finalize(context: Any, tree: _Holder, stats: _Holder) -> tuple:
+def _finalize(context: Any, tree: Held, stats: Held) -> tuple:
     """The leaves of regression are final; 1.15 ends the process where there are classes."""
     tree.held(), stats.held()
     if not _params(context).is_regression:
