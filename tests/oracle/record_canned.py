@@ -9,6 +9,7 @@ import tensorflow as tf
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [ROOT, os.path.dirname(os.path.abspath(__file__))]
 import golden  # noqa: E402
+from estimator import boosted_trees_programs  # noqa: E402
 from estimator import canned_programs as programs  # noqa: E402
 from estimator import learn_programs  # noqa: E402
 
@@ -27,3 +28,6 @@ canned = {
 golden.write(os.path.join(FOLDER, "canned.json.gz"), canned)
 learn = {name: program(tf, tempfile.mkdtemp()) for name, program in learn_programs.PROGRAMS.items()}
 golden.write(os.path.join(FOLDER, "learn.json.gz"), learn)
+trees = {name: program(tf, tempfile.mkdtemp()) for name, program in boosted_trees_programs.PROGRAMS.items()}
+refused = boosted_trees_programs.refusals(tf, tempfile.mkdtemp())
+golden.write(os.path.join(FOLDER, "boosted_trees.json.gz"), {"programs": trees, "refusals": refused})

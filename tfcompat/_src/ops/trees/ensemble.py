@@ -126,8 +126,8 @@ class Ensemble:
             state.ParseFromString(np.asarray(serialized, object).item())
         except DecodeError as error:
             raise invalid("Unable to parse tree ensemble proto.") from error
-        if not len(state.trees) == len(state.tree_weights) == len(state.tree_metadata):
-            raise invalid("A tree ensemble needs as many weights and metadata as trees.")
+        if len(state.trees) != len(state.tree_weights) or not all(tree.nodes for tree in state.trees):
+            raise invalid("A tree ensemble needs as many weights as trees, and trees need nodes.")
         return cls(state, int(stamp))
 
     def serialize(self) -> bytes:
@@ -138,8 +138,14 @@ class Ensemble:
         """The index of the last tree, -1 where there is none."""
         return len(self.state.trees) - 1
 
+    def metadata(self, tree: int) -> Any:
+        """How far a tree is; ensembles that only predict may lack that."""
+        if len(self.state.tree_metadata) <= tree:
+            raise invalid(f"The tree ensemble has no metadata of tree {tree}, which growing it needs.")
+        return self.state.tree_metadata[tree]
+
     def is_finalized(self, tree: int) -> bool:
-        return self.state.tree_metadata[tree].is_finalized
+        return self.metadata(tree).is_finalized
 
     def weight(self, tree: int) -> np.float32:
         return np.float32(self.state.tree_weights[tree])
@@ -157,7 +163,7 @@ class Ensemble:
         Returns:
           Node ids [n], and float32 [n, logits_dimension].
         """
-        pruned = self.state.tree_metadata[tree].post_pruned_nodes_meta if self.is_finalized(tree) else ()
+        pruned = self.metadata(tree).post_pruned_nodes_meta if self.is_finalized(tree) else ()
         count = len(pruned) or len(self.state.trees[tree].nodes)
         if nodes.max(initial=-1) >= count:
             raise invalid(f"cached_node_ids has a node that is not among the {count} of tree {tree}")
@@ -215,7 +221,7 @@ class Ensemble:
         if not splits:
             return False
         current = self.last
-        tree, metadata = self.state.trees[current], self.state.tree_metadata[current]
+        tree, metadata = self.state.trees[current], self.metadata(current)
         start = len(tree.nodes)
         for node, split in sorted(splits.items()):
             if pruning != PRE_PRUNING or not split.gain < 0:

@@ -83,7 +83,7 @@ def compressed(summary: np.ndarray, size: int, least_error: float = 0.0) -> np.n
     kept, read, credit = [0], 0, 0
     while read + 1 < count:
         following = read + 1
-        while following < count and credit < count and np.float32(before[following] - after[read]) <= allowed:
+        while following < count and credit < count and float(np.float32(before[following] - after[read])) <= allowed:
             credit += size
             following += 1
         read = max(read + 1, following - 1)

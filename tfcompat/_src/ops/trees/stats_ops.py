@@ -79,13 +79,20 @@ def _summary_shape(c: si.InferenceContext) -> list:
     shape=_summary_shape, gradient=_NO_GRADIENT, place=HOST,
 )  # fmt: skip
 def _stats_summary(nodes: Any, gradients: Any, hessians: Any, features: tuple, *, max_splits: int, num_buckets: int) -> np.ndarray:
+    """Sums by node and bucket.
+
+    Sketches give a bucket more than they are asked for; as in 1.15 that one counts as the first of the next node. That of
+    the last node, which 1.15 writes past the end, is left out.
+    """
     nodes = _within(np.asarray(nodes).reshape(-1), max_splits, "node_ids")
     gradients, hessians = (_as_many(v, len(nodes), 2, n) for v, n in ((gradients, "gradients"), (hessians, "hessians")))
     values = np.stack([gradients[:, 0], hessians[:, 0]], -1)
     found = np.empty((len(features), max_splits, num_buckets, 2), np.float32)
     for index, buckets in enumerate(features):
-        buckets = _within(_as_many(buckets, len(nodes), 1, f"feature {index}"), num_buckets, f"buckets of feature {index}")
-        found[index] = _sums(nodes * num_buckets + buckets, values, max_splits * num_buckets).reshape(found.shape[1:])
+        buckets = _within(_as_many(buckets, len(nodes), 1, f"feature {index}"), num_buckets + 2, f"buckets of feature {index}")
+        size = max_splits * num_buckets
+        sums = _sums(np.minimum(nodes * num_buckets + buckets, size), values, size + 1)
+        found[index] = sums[:size].reshape(found.shape[1:])
     return found
 
 
