@@ -89,7 +89,7 @@ def outcome(tf, estimator, labels, folder):
         "ensemble": ensemble(tf, folder),
         "metrics": plain(estimator.evaluate(inputs(tf, labels, repeat=False))),
         "predictions": [plain(each) for each in predictions[:6]],
-        "importances": list(map(list, estimator.experimental_feature_importances().items())),
+        "importances": plain(list(estimator.experimental_feature_importances().items())),
     }
 
 
