@@ -181,6 +181,14 @@ class QuantileStream:
             summary = compressed(summary, self._block, self._epsilon)
             level += 1
 
+    def levels(self) -> list[np.ndarray]:
+        """The summaries that are kept, for checkpoints."""
+        return list(self._levels)
+
+    def restore_levels(self, levels: list[np.ndarray]) -> None:
+        """Goes on from what `levels` of another stream gave."""
+        self._levels = list(levels)
+
     def summary(self) -> np.ndarray:
         """The summary of all."""
         found = _EMPTY

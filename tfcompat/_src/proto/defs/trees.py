@@ -1,4 +1,4 @@
-"""Message definitions of `tensorflow/contrib/decision_trees` and `tensorflow/contrib/tensor_forest`."""
+"""Message definitions of `tensorflow/contrib/decision_trees`, `tensor_forest` and `boosted_trees`."""
 
 DEFINITIONS = """\
 file tensorflow/contrib/decision_trees/proto/generic_tree_model.proto package tensorflow.decision_trees
@@ -118,4 +118,96 @@ file tensorflow/contrib/tensor_forest/proto/fertile_stats.proto package tensorfl
     split: decision_trees.BinaryNode = 1, left_stats: LeafStat = 4, right_stats: LeafStat = 5, unique_id: string = 6
   message TreePath
     nodes_visited: decision_trees.TreeNode* = 1
+
+file tensorflow/contrib/boosted_trees/proto/tree_config.proto package tensorflow.boosted_trees.trees
+  message TreeNode
+    oneof node | leaf: Leaf = 1, dense_float_binary_split: DenseFloatBinarySplit = 2
+    oneof node | sparse_float_binary_split_default_left: SparseFloatBinarySplitDefaultLeft = 3
+    oneof node | sparse_float_binary_split_default_right: SparseFloatBinarySplitDefaultRight = 4
+    oneof node | categorical_id_binary_split: CategoricalIdBinarySplit = 5
+    oneof node | categorical_id_set_membership_binary_split: CategoricalIdSetMembershipBinarySplit = 6
+    oneof node | oblivious_dense_float_binary_split: ObliviousDenseFloatBinarySplit = 7
+    oneof node | oblivious_categorical_id_binary_split: ObliviousCategoricalIdBinarySplit = 8
+    node_metadata: TreeNodeMetadata = 777
+  message TreeNodeMetadata
+    gain: float = 1, original_leaf: Leaf = 2, original_oblivious_leaves: Leaf* = 3
+  message Leaf
+    oneof leaf | vector: Vector = 1, sparse_vector: SparseVector = 2
+  message Vector
+    value: float* = 1
+  message SparseVector
+    index: int32* = 1, value: float* = 2
+  message DenseFloatBinarySplit
+    feature_column: int32 = 1, dimension_id: int32 = 5, threshold: float = 2, left_id: int32 = 3, right_id: int32 = 4
+  message SparseFloatBinarySplitDefaultLeft
+    split: DenseFloatBinarySplit = 1
+  message SparseFloatBinarySplitDefaultRight
+    split: DenseFloatBinarySplit = 1
+  message CategoricalIdBinarySplit
+    feature_column: int32 = 1, feature_id: int64 = 2, left_id: int32 = 3, right_id: int32 = 4
+  message CategoricalIdSetMembershipBinarySplit
+    feature_column: int32 = 1, feature_ids: int64* = 2, left_id: int32 = 3, right_id: int32 = 4
+  message ObliviousDenseFloatBinarySplit
+    feature_column: int32 = 1, threshold: float = 2
+  message ObliviousCategoricalIdBinarySplit
+    feature_column: int32 = 1, feature_id: int64 = 2
+  message DecisionTreeConfig
+    nodes: TreeNode* = 1
+  message DecisionTreeMetadata
+    num_tree_weight_updates: int32 = 1, num_layers_grown: int32 = 2, is_finalized: bool = 3
+  message GrowingMetadata
+    num_trees_attempted: int64 = 1, num_layers_attempted: int64 = 2, used_handler_ids: int64* = 3
+  message DecisionTreeEnsembleConfig
+    trees: DecisionTreeConfig* = 1, tree_weights: float* = 2, tree_metadata: DecisionTreeMetadata* = 3
+    growing_metadata: GrowingMetadata = 4
+
+file tensorflow/contrib/boosted_trees/proto/learner.proto package tensorflow.boosted_trees.learner
+  message TreeRegularizationConfig
+    l1: float = 1, l2: float = 2, tree_complexity: float = 3
+  message TreeConstraintsConfig
+    max_tree_depth: uint32 = 1, min_node_weight: float = 2, max_number_of_unique_feature_columns: int64 = 3
+  message LearningRateConfig
+    oneof tuner | fixed: LearningRateFixedConfig = 1, dropout: LearningRateDropoutDrivenConfig = 2
+    oneof tuner | line_search: LearningRateLineSearchConfig = 3
+  message LearningRateFixedConfig
+    learning_rate: float = 1
+  message LearningRateLineSearchConfig
+    max_learning_rate: float = 1, num_steps: int32 = 2
+  message AveragingConfig
+    oneof config | average_last_n_trees: float = 1, average_last_percent_trees: float = 2
+  message LearningRateDropoutDrivenConfig
+    dropout_probability: float = 1, probability_of_skipping_dropout: float = 2, learning_rate: float = 3
+  message LearnerConfig
+    enum PruningMode
+      PRUNING_MODE_UNSPECIFIED = 0, PRE_PRUNE = 1, POST_PRUNE = 2
+    enum GrowingMode
+      GROWING_MODE_UNSPECIFIED = 0, WHOLE_TREE = 1, LAYER_BY_LAYER = 2
+    enum MultiClassStrategy
+      MULTI_CLASS_STRATEGY_UNSPECIFIED = 0, TREE_PER_CLASS = 1, FULL_HESSIAN = 2, DIAGONAL_HESSIAN = 3
+    enum WeakLearnerType
+      NORMAL_DECISION_TREE = 0, OBLIVIOUS_DECISION_TREE = 1
+    num_classes: uint32 = 1
+    oneof feature_fraction | feature_fraction_per_tree: float = 2, feature_fraction_per_level: float = 3
+    regularization: TreeRegularizationConfig = 4, constraints: TreeConstraintsConfig = 5, pruning_mode: PruningMode = 8
+    growing_mode: GrowingMode = 9, learning_rate_tuner: LearningRateConfig = 6
+    multi_class_strategy: MultiClassStrategy = 10, averaging_config: AveragingConfig = 11
+    weak_learner_type: WeakLearnerType = 12, each_tree_start: boosted_trees.trees.DecisionTreeConfig = 13
+    each_tree_start_num_layers: int32 = 14
+
+file tensorflow/contrib/boosted_trees/proto/split_info.proto package tensorflow.boosted_trees.learner
+  message SplitInfo
+    split_node: boosted_trees.trees.TreeNode = 1, left_child: boosted_trees.trees.Leaf = 2
+    right_child: boosted_trees.trees.Leaf = 3
+  message ObliviousSplitInfo
+    split_node: boosted_trees.trees.TreeNode = 1, children: boosted_trees.trees.Leaf* = 2, children_parent_id: int32* = 3
+
+file tensorflow/contrib/boosted_trees/proto/quantiles.proto package boosted_trees
+  message QuantileConfig
+    eps: double = 1, num_quantiles: int64 = 2
+  message QuantileEntry
+    value: float = 1, weight: float = 2, min_rank: float = 3, max_rank: float = 4
+  message QuantileSummaryState
+    entries: QuantileEntry* = 1
+  message QuantileStreamState
+    summaries: QuantileSummaryState* = 1
 """
