@@ -326,6 +326,7 @@ PLACES = {
     "tensorflow.contrib.saved_model.python.saved_model.reader": ("saved_model.files",),
     "tensorflow.contrib.rnn": ("contrib.rnn", "rnn"),
     "tensorflow.contrib.tensor_forest": ("contrib.tensor_forest",),
+    "tensorflow.contrib.boosted_trees": ("contrib.boosted_trees",),
     "tensorflow.python.client": ("runtime",),
     "tensorflow.python.client.timeline": ("profiler.timeline",),
     "tensorflow.python.compat": ("platform.compat",),

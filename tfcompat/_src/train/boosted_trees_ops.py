@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from tfcompat._src.base.graph_collections import GraphKeys
 from tfcompat._src.graph.operation import Operation
-from tfcompat._src.graph.scopes import add_to_collection, control_dependencies, name_scope
+from tfcompat._src.graph.scopes import add_to_collection, name_scope
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.ops.trees import ensemble
-from tfcompat._src.train.saveable_object import SaveableObject, SaveSpec
+from tfcompat._src.train.resource_saveable import ResourceSaveable
+from tfcompat._src.train.saveable_object import SaveableObject
 from tfcompat._src.train.tracking import TrackableResource
 from tfcompat._src.variables.resources import register_resource
 
@@ -29,19 +29,6 @@ class PruningMode:
         if mode not in cls._map:
             raise ValueError(f"pruning_mode mode must be one of: {', '.join(sorted(cls._map))}")
         return cls._map[mode]
-
-
-class _Saveable(SaveableObject):
-    """What a resource is in a checkpoint; `put_back` takes the restored tensors, after `create`."""
-
-    def __init__(self, handle: Tensor, specs: list[SaveSpec], create: Operation, put_back: Callable, name: str) -> None:
-        super().__init__(handle, specs, name)
-        self._create, self._put_back = create, put_back
-
-    def restore(self, restored_tensors: list[Tensor], restored_shapes: Any) -> Operation:
-        """The operation that replaces what the resource holds."""
-        with control_dependencies([self._create]):
-            return self._put_back(restored_tensors)
 
 
 class QuantileAccumulator(TrackableResource):
@@ -76,9 +63,9 @@ class QuantileAccumulator(TrackableResource):
 
     def _saved(self, name: str) -> SaveableObject:
         found = self.get_bucket_boundaries()
-        specs = [SaveSpec(tensor, "", f"{name}_bucket_boundaries_{i}") for i, tensor in enumerate(found)]
+        tensors = {f"{name}_bucket_boundaries_{i}": tensor for i, tensor in enumerate(found)}
         put_back = lambda tensors: raw.BoostedTreesQuantileStreamResourceDeserialize(self.resource_handle, tensors)  # noqa: E731
-        return _Saveable(self.resource_handle, specs, self._init_op, put_back, name)
+        return ResourceSaveable(self.resource_handle, tensors, self._init_op, put_back, name)
 
     @property
     def initializer(self) -> Operation:
@@ -145,8 +132,8 @@ class TreeEnsemble(TrackableResource):
 
     def _saved(self, name: str) -> SaveableObject:
         stamp, serialized = self.serialize()
-        specs = [SaveSpec(stamp, "", name + "_stamp"), SaveSpec(serialized, "", name + "_serialized")]
-        return _Saveable(self.resource_handle, specs, self._init_op, lambda tensors: self.deserialize(*tensors), name)
+        tensors = {name + "_stamp": stamp, name + "_serialized": serialized}
+        return ResourceSaveable(self.resource_handle, tensors, self._init_op, lambda found: self.deserialize(*found), name)
 
     @property
     def initializer(self) -> Operation:

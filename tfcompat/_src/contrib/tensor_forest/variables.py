@@ -8,34 +8,15 @@ from typing import Any
 
 from tfcompat._src.base.graph_collections import GraphKeys
 from tfcompat._src.graph.operation import Operation
-from tfcompat._src.graph.scopes import add_to_collection, control_dependencies, executing_eagerly, name_scope
+from tfcompat._src.graph.scopes import add_to_collection, executing_eagerly, name_scope
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
-from tfcompat._src.train.saveable_object import SaveableObject, SaveSpec
+from tfcompat._src.train.resource_saveable import ResourceSaveable
+from tfcompat._src.train.saveable_object import SaveableObject
 from tfcompat._src.train.tracking import TrackableResource
 from tfcompat._src.variables.resources import register_resource
 
 _numbers = itertools.count()
-
-
-class _Saveable(SaveableObject):
-    """A serialized resource in a checkpoint; `deserialize` takes it back, after `create`."""
-
-    def __init__(
-        self,
-        handle: Tensor,
-        serialized: Tensor,
-        deserialize: Callable[[Tensor], Operation],
-        create: Operation,
-        name: str,
-    ) -> None:
-        super().__init__(handle, [SaveSpec(serialized, "", name)], name)
-        self._deserialize, self._create = deserialize, create
-
-    def restore(self, restored_tensors: list[Tensor], restored_shapes: Any) -> Operation:
-        """The operation that replaces what the resource holds."""
-        with control_dependencies([self._create]):
-            return self._deserialize(restored_tensors[0])
 
 
 class _ForestResource(TrackableResource):
@@ -97,10 +78,10 @@ class TreeVariable(_ForestResource):
     def _saveable(self, name: str) -> SaveableObject:
         params, handle = self._params.serialized_params_proto, self.resource_handle
 
-        def deserialize(config: Tensor) -> Operation:
-            return raw.TreeDeserialize(handle, config, params=params)
+        def deserialize(config: list[Tensor]) -> Operation:
+            return raw.TreeDeserialize(handle, config[0], params=params)
 
-        return _Saveable(handle, raw.TreeSerialize(handle), deserialize, self.initializer, name)
+        return ResourceSaveable(handle, {name: raw.TreeSerialize(handle)}, self.initializer, deserialize, name)
 
 
 class FertileStatsVariable(_ForestResource):
@@ -116,10 +97,11 @@ class FertileStatsVariable(_ForestResource):
     def _saveable(self, name: str) -> SaveableObject:
         params, handle = self._params.serialized_params_proto, self.resource_handle
 
-        def deserialize(config: Tensor) -> Operation:
-            return raw.FertileStatsDeserialize(handle, config, params=params)
+        def deserialize(config: list[Tensor]) -> Operation:
+            return raw.FertileStatsDeserialize(handle, config[0], params=params)
 
-        return _Saveable(handle, raw.FertileStatsSerialize(handle, params=params), deserialize, self.initializer, name)
+        serialized = raw.FertileStatsSerialize(handle, params=params)
+        return ResourceSaveable(handle, {name: serialized}, self.initializer, deserialize, name)
 
 
 def _registered(resource: _ForestResource) -> Tensor:
