@@ -9,6 +9,7 @@ _LAZY = {
     "batching": "tfcompat.contrib.batching",
     "bayesflow": "tfcompat.contrib.bayesflow",
     "bigtable": "tfcompat.contrib.bigtable",
+    "boosted_trees": "tfcompat.contrib.boosted_trees",
     "checkpoint": "tfcompat.contrib.checkpoint",
     "cloud": "tfcompat.contrib.cloud",
     "cluster_resolver": "tfcompat.contrib.cluster_resolver",

@@ -1,5 +1,6 @@
 """Imports every module of contrib that registers op types, so that any of them is found."""
 
+import tfcompat._src.contrib.boosted_trees.resources  # noqa: F401
 import tfcompat._src.contrib.compiler.xla  # noqa: F401
 import tfcompat._src.contrib.image.distort  # noqa: F401
 import tfcompat._src.contrib.image.segmentation  # noqa: F401

@@ -13,7 +13,7 @@ from tfcompat._src.proto import definitions, pool
 from tfcompat._src.shim import missing
 from tfcompat._src.shim.places import NAMES, REAL_MODULES, places
 from tfcompat._src.shim.resolve import ABSENT, ROOTS, canonical, internal, known, op, own, public, public_module
-from tfcompat._src.shim.table import Word, brought_by_star, modules, names
+from tfcompat._src.shim.table import Word, brought_by_star, names
 
 
 class InternalModule(types.ModuleType):
@@ -91,8 +91,9 @@ def find(path: str) -> types.ModuleType | None:
     path = canonical(path)
     if path in REAL_MODULES:
         return _completed(importlib.import_module(REAL_MODULES[path]), path)
-    if path.endswith("_pb2") and path in modules():
-        return pool.module(path.replace(".", "/").removesuffix("_pb2") + ".proto")
+    file = path.replace(".", "/").removesuffix("_pb2") + ".proto"
+    if path.endswith("_pb2") and file in definitions.files():
+        return pool.module(file)
     namespace = public_module(path)
     if namespace is not None:
         return namespace
@@ -192,3 +193,5 @@ def internal_name(namespace: str, name: str) -> Any:
 
 pywrap_tensorflow = export("pywrap_tensorflow")(internal_module("tensorflow.python.pywrap_tensorflow"))
 tensor_forest_python = export("contrib.tensor_forest.python")(internal_module("tensorflow.contrib.tensor_forest.python"))
+boosted_trees_python = export("contrib.boosted_trees.python")(internal_module("tensorflow.contrib.boosted_trees.python"))
+boosted_trees_proto = export("contrib.boosted_trees.proto")(internal_module("tensorflow.contrib.boosted_trees.proto"))

@@ -101,24 +101,43 @@ class StatsAccumulator(_Accumulator):
     def is_initialized(self) -> Tensor:
         return self.op("IsInitialized")(self.resource_handle)
 
-    def serialize(self) -> tuple[Tensor, ...]:
-        """Stamp, number of updates, nodes, (feature, dimension) pairs, gradients and hessians."""
-        return self.op("Serialize")(self.resource_handle)
-
     def _saved(self) -> SaveableObject:
-        suffixes = ("_stamp", "_num_updates", "_partition_ids", "_feature_ids", "_gradients", "hessians")
-        tensors = {self.resource_handle.name + suffix: tensor for suffix, tensor in zip(suffixes, self.serialize(), strict=True)}
-        put_back = lambda found: self.op("Deserialize")(self.resource_handle, *found)  # noqa: E731
-        return ResourceSaveable(self.resource_handle, tensors, self._init_op, put_back, self._name)
+        return StatsAccumulatorSaveable(self)
 
     def add(self, stamp_token: Any, partition_ids: Any, feature_ids: Any, gradients: Any, hessians: Any) -> Operation:
         """Adds entries: nodes [n], (feature, dimension) [n, 2], gradients and hessians [n, ...]."""
-        sums = self.op("MakeSummary")(partition_ids, feature_ids, gradients, hessians)
+        sums = self._make_summary(partition_ids, feature_ids, gradients, hessians)
         return self.op("Add")([self.resource_handle], stamp_token, *([each] for each in sums))
+
+    def _make_summary(self, partition_ids: Any, feature_ids: Any, gradients: Any, hessians: Any) -> tuple[Tensor, ...]:
+        return self.op("MakeSummary")(partition_ids, feature_ids, gradients, hessians)
 
     def flush(self, stamp_token: Any, next_stamp_token: Any) -> tuple[Tensor, ...]:
         """Empties it: number of updates, nodes, (feature, dimension) pairs, gradients and hessians."""
         return self.op("Flush")(self.resource_handle, stamp_token, next_stamp_token)
+
+
+class StatsAccumulatorSaveable(ResourceSaveable):
+    """The sums of a StatsAccumulator in a checkpoint."""
+
+    _SUFFIXES = ("_stamp", "_num_updates", "_partition_ids", "_feature_ids", "_gradients", "hessians")
+
+    def __init__(self, accumulator: StatsAccumulator) -> None:
+        self._accumulator, handle = accumulator, accumulator.resource_handle
+        tensors = {handle.name + suffix: tensor for suffix, tensor in zip(self._SUFFIXES, self.serialize(), strict=True)}
+        put_back = lambda found: self.deserialize(*found)  # noqa: E731
+        super().__init__(handle, tensors, accumulator.initializer, put_back, accumulator._name)
+
+    def serialize(self) -> tuple[Tensor, ...]:
+        """Stamp, number of updates, nodes, (feature, dimension) pairs, gradients and hessians."""
+        return self._accumulator.op("Serialize")(self._accumulator.resource_handle)
+
+    def deserialize(
+        self, stamp_token: Any, num_updates: Any, partition_ids: Any, feature_ids: Any, gradients: Any, hessians: Any
+    ) -> Operation:
+        """Replaces the sums by what `serialize` gave."""
+        sums = partition_ids, feature_ids, gradients, hessians
+        return self._accumulator.op("Deserialize")(self._accumulator.resource_handle, stamp_token, num_updates, *sums)
 
 
 class QuantileAccumulator(_Accumulator):

@@ -118,7 +118,7 @@ def _running(values: np.ndarray) -> np.ndarray:
 
 
 def _check_entries(*arrays: Any) -> None:
-    if len({len(array) for array in arrays}) > 1:
+    if len(arrays[0]) and len({len(array) for array in arrays}) > 1:
         raise invalid(f"Partition ids, feature ids, gradients and hessians differ in number: {[len(array) for array in arrays]}")
 
 
