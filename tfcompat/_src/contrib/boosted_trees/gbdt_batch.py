@@ -11,9 +11,11 @@ from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.contrib.boosted_trees.features import extract_features
 from tfcompat._src.contrib.boosted_trees.resources import StatsAccumulator
 from tfcompat._src.contrib.boosted_trees.split_handlers import (
+    Batch,
     DenseSplitHandler,
     EqualitySplitHandler,
     SparseSplitHandler,
+    handler_stamps,
 )
 from tfcompat._src.contrib.boosted_trees.trees import LearnerConfig, read_config
 from tfcompat._src.contrib.learn.model_fn import ModeKeys
@@ -249,8 +251,8 @@ class GradientBoostedDecisionTreeModel:
               for i, column in enumerate(features.sparse_ints)),
         ]  # fmt: skip
 
-    def _active_handlers(self, predictions: dict[str, Tensor], count: int) -> list[Tensor]:
-        """For each handler whether it counts for this layer, and for the next one: bool [2]."""
+    def _active_handlers(self, predictions: dict[str, Tensor], count: int) -> Tensor:
+        """For each handler whether it counts for this layer, and for the next one: bool [handlers, 2]."""
         config, kind = self._config, self._config.WhichOneof("feature_fraction")
         everything = ones([count, 2], dtype=dtypes.bool)
         active = everything
@@ -266,7 +268,7 @@ class GradientBoostedDecisionTreeModel:
             used = reshape(predictions[USED_HANDLERS_MASK], [-1, 1])
             only_used = logical_and(concat([used, used], axis=1), active)
             active = cond(predictions[NUM_USED_HANDLERS] >= most, lambda: only_used, lambda: active)
-        return unstack(active, axis=0)
+        return active
 
     def update_stats(
         self, loss: Tensor, predictions_dict: dict[str, Tensor], gradients: Any = None, hessians: Any = None
@@ -298,14 +300,9 @@ class GradientBoostedDecisionTreeModel:
             return group(state.bias_stats_accumulator.add(stamp, arange(self._logits_dimension), places, *sums))
 
         updates = [cond(state.continue_centering, add_bias, no_op)]
-        empty = [zeros([0, *shape.as_list()]) for shape in (self._gradient_shape, self._hessian_shape)]
-        active = self._active_handlers(predictions_dict, len(state.handlers))
-        for handler, is_active in zip(state.handlers, active, strict=True):
-            updates.append(
-                handler.update_stats_sync(
-                    stamp, predictions_dict[PARTITION_IDS], for_splits, hessians_for_splits, *empty, weights, is_active
-                )
-            )
+        batch = Batch(predictions_dict[PARTITION_IDS], for_splits, hessians_for_splits, weights)
+        stamps = handler_stamps(state.handlers, stamp, self._active_handlers(predictions_dict, len(state.handlers)))
+        updates += [handler.add(now, later, batch) for handler, (now, later) in zip(state.handlers, stamps, strict=True)]
         return updates, self._reset(state), state
 
     def _training_state(self) -> GBDTTrainingState:

@@ -234,9 +234,10 @@ def _buckets(context: Any, dense: tuple, indices: tuple, values: tuple, shapes: 
 
 
 def _quantized(values: Any, buckets: Any, dimensions: Any) -> np.ndarray:
+    """(bucket, dimension) of values; all are in bucket 0 where there is none."""
     values = np.asarray(values).reshape(-1)
-    if np.ndim(buckets) != 1 or (values.size and not len(buckets)):
-        raise invalid("Buckets should be flat vectors that are not empty.")
+    if np.ndim(buckets) != 1:
+        raise invalid("Buckets should be flat vectors.")
     found = np.minimum(np.searchsorted(buckets, values), max(len(buckets) - 1, 0))
     found = np.where(np.isnan(values), 0, found)
     return np.stack([found, np.broadcast_to(dimensions, len(values))], -1).astype(np.int32)

@@ -8,6 +8,7 @@ from typing import Any
 from tfcompat._src.base import dtypes
 from tfcompat._src.contrib.boosted_trees.resources import QuantileAccumulator, StatsAccumulator
 from tfcompat._src.contrib.boosted_trees.trees import LearnerConfig
+from tfcompat._src.graph.constant_value import constant_value
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.scopes import control_dependencies
 from tfcompat._src.graph.tensor import Tensor
@@ -17,28 +18,67 @@ from tfcompat._src.nodes.sparse_tensor import SparseTensor
 from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.ops.array.fill import fill, zeros_like
 from tfcompat._src.ops.array.gather import gather
-from tfcompat._src.ops.array.join import concat, stack
+from tfcompat._src.ops.array.join import concat, stack, unstack
 from tfcompat._src.ops.array.search import unique, where
 from tfcompat._src.ops.array.shape import shape as shape_of
 from tfcompat._src.ops.array.shape import size
 from tfcompat._src.ops.control.groups import group
 from tfcompat._src.ops.math.cast import cast
-from tfcompat._src.ops.math.compare import logical_and
+from tfcompat._src.ops.math.compare import logical_and, logical_or
 from tfcompat._src.ops.math.segment import unsorted_segment_sum
 
 _BIAS = -1
 """The number of the feature that stands for all examples of a node."""
 
 
-def _count_if(wanted: Any, values: Tensor) -> Tensor:
-    """How many rows `values` has, or 0."""
-    count = shape_of(values)[0]
-    return where(wanted, count, zeros_like(count))
+_DROPPED = -1
+"""A stamp that nothing has: what is added with it is dropped."""
 
 
 def _sums_by_node(values: Tensor, places: Tensor, nodes: Tensor) -> Tensor:
     """Sums of rows in double precision, as float32."""
     return cast(unsorted_segment_sum(cast(values, dtypes.float64), places, size(nodes)), dtypes.float32)
+
+
+class Batch:
+    """What handlers get of a batch.
+
+    Args:
+      nodes: int32 [batch], the node of each example.
+      gradients, hessians: float32 [batch, ...].
+      weights: float32 [batch], the weights of examples in quantiles.
+    """
+
+    def __init__(self, nodes: Any, gradients: Any, hessians: Any, weights: Any) -> None:
+        converted = [convert_to_tensor(each) for each in (nodes, gradients, hessians, weights)]
+        self.nodes, self.gradients, self.hessians, self.weights = converted
+        self._sums: tuple[Tensor, ...] | None = None
+
+    def sums(self) -> tuple[Tensor, ...]:
+        """The nodes that have examples, and the sums of their gradients and hessians; made once for all handlers."""
+        if self._sums is None:
+            nodes, places = unique(self.nodes)
+            self._sums = nodes, *(_sums_by_node(each, places, nodes) for each in (self.gradients, self.hessians))
+        return self._sums
+
+
+def handler_stamps(handlers: list[BaseSplitHandler], stamp: Any, active: Any) -> list[tuple[Tensor, Tensor]]:
+    """The stamps that handlers add statistics and quantiles with: `stamp`, or one that drops what is not wanted.
+
+    Numbers of rows would depend on what is wanted otherwise, and each would be compiled for.
+
+    Args:
+      handlers: the handlers; their buckets are read.
+      stamp: int64 scalar.
+      active: bool [handlers, 2], whether each counts for this layer, and for the next one.
+    """
+    ready = [handler.read_buckets(stamp) for handler in handlers]
+    counts = logical_or(active[:, 0], constant([handler.COUNTS_ALWAYS for handler in handlers]))
+    now = logical_and(stack(ready), counts)
+    stamps = fill([len(handlers)], cast(stamp, dtypes.int64))
+    dropped = fill([len(handlers)], constant(_DROPPED, dtypes.int64))
+    kept = [unstack(where(wanted, stamps, dropped), num=len(handlers)) for wanted in (now, active[:, 1])]
+    return list(zip(*kept))
 
 
 class BaseSplitHandler(abc.ABC):
@@ -68,21 +108,31 @@ class BaseSplitHandler(abc.ABC):
             init_stamp_token, gradient_shape, hessian_shape, name=f"StatsAccumulator/{self._name}"
         )
 
+    COUNTS_ALWAYS = False
+    """Whether it adds statistics though it does not count for this layer."""
+
+    def read_buckets(self, stamp_token: Any) -> Tensor:
+        """Reads the buckets that statistics are by; a bool scalar, whether there are any."""
+        return constant(True)
+
     @abc.abstractmethod
+    def add(self, stamp: Any, later: Any, batch: Batch) -> Operation:
+        """Adds a batch after its buckets were read: statistics with one stamp, quantiles with the other."""
+
     def update_stats_sync(
-        self, stamp_token: Any, example_partition_ids: Tensor, gradients: Tensor, hessians: Tensor, empty_gradients: Tensor,
-        empty_hessians: Tensor, weights: Tensor, is_active: Tensor,
+        self, stamp_token: Any, example_partition_ids: Any, gradients: Any, hessians: Any, empty_gradients: Any,
+        empty_hessians: Any, weights: Any, is_active: Any,
     ) -> Operation:  # fmt: skip
         """Adds a batch.
 
         Args:
           stamp_token: int64 scalar; what comes with another one than the present one is dropped.
-          example_partition_ids: int32 [batch], the node of each example.
-          gradients, hessians: float32 [batch, ...].
+          example_partition_ids, gradients, hessians, weights: those of Batch.
           empty_gradients, empty_hessians: not needed here, but for the signature.
-          weights: float32 [batch], the weights of examples in quantiles.
           is_active: bool [2], whether the feature counts for this layer, and for the next one.
         """
+        ((now, later),) = handler_stamps([self], stamp_token, convert_to_tensor(is_active)[None])
+        return self.add(now, later, Batch(example_partition_ids, gradients, hessians, weights))
 
     @abc.abstractmethod
     def make_splits(self, stamp_token: Any, next_stamp_token: Any, class_id: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -96,24 +146,20 @@ class BaseSplitHandler(abc.ABC):
         """Number of batches (1 for a sum), nodes, (bucket, dimension) pairs, gradients and hessians."""
         batches, *stats = self._stats_accumulator.flush(stamp_token, next_stamp_token)
         uses_sum = convert_to_tensor(self._loss_uses_sum_reduction)
-        return where(uses_sum, constant(1, dtypes.int64), batches), *stats
+        known, one = constant_value(uses_sum), constant(1, dtypes.int64)
+        if known is None:
+            return where(uses_sum, one, batches), *stats
+        return (one if known else batches), *stats
 
-    def _add_with_bias(
-        self, stamp_token: Any, is_wanted: Any, nodes: Tensor, gradients: Tensor, hessians: Tensor, examples: Tensor, features: Tensor
-    ) -> Operation:
+    def _add_with_bias(self, stamp: Any, batch: Batch, examples: Tensor, features: Tensor) -> Operation:
         """Adds entries (feature, dimension) of `examples`, and for each node the sums over all its examples."""
-        nodes, gradients, hessians = (convert_to_tensor(each) for each in (nodes, gradients, hessians))
-        whole, entries = _count_if(is_wanted, nodes), _count_if(is_wanted, examples)
-        nodes, gradients, hessians = nodes[:whole], gradients[:whole], hessians[:whole]
-        examples, features = examples[:entries], features[:entries]
-        different, places = unique(nodes)
-        bias = cast(fill(shape_of(different), _BIAS), dtypes.int64)
+        nodes, *sums = batch.sums()
+        bias = cast(fill(shape_of(nodes), _BIAS), dtypes.int64)
+        entries = [concat([each, gather(of_all, examples)], 0) for each, of_all in zip(sums, (batch.gradients, batch.hessians))]
         return self._stats_accumulator.add(
-            stamp_token,
-            concat([different, gather(nodes, examples)], 0),
-            concat([stack([bias, zeros_like(bias)], axis=1), features], 0),
-            *(concat([_sums_by_node(each, places, different), gather(each, examples)], 0) for each in (gradients, hessians)),
-        )
+            stamp, concat([nodes, gather(batch.nodes, examples)], 0),
+            concat([stack([bias, zeros_like(bias)], axis=1), features], 0), *entries,
+        )  # fmt: skip
 
 
 class InequalitySplitHandler(BaseSplitHandler):
@@ -135,6 +181,10 @@ class InequalitySplitHandler(BaseSplitHandler):
         return group(
             super().reset(stamp_token, next_stamp_token), self._quantile_accumulator.flush(stamp_token, next_stamp_token)
         )
+
+    def read_buckets(self, stamp_token: Any) -> Tensor:
+        is_ready, self._buckets = self._quantile_accumulator.get_buckets(stamp_token)
+        return logical_and(is_ready, size(self._buckets) > 0)
 
     def _flushed(self, stamp_token: Any, next_stamp_token: Any) -> tuple[Tensor, Tensor, tuple[Tensor, ...]]:
         """Whether there were buckets, their ends, and the statistics; those of the next layer are made."""
@@ -161,20 +211,11 @@ class DenseSplitHandler(InequalitySplitHandler):
         super().__init__(**settings)
         self._dense_float_column, self._weak_learner_type = dense_float_column, weak_learner_type
 
-    def update_stats_sync(
-        self, stamp_token: Any, example_partition_ids: Tensor, gradients: Tensor, hessians: Tensor, empty_gradients: Tensor,
-        empty_hessians: Tensor, weights: Tensor, is_active: Tensor,
-    ) -> Operation:  # fmt: skip
-        column = convert_to_tensor(self._dense_float_column)
-        is_ready, buckets = self._quantile_accumulator.get_buckets(stamp_token)
-        later = _count_if(is_active[1], column)
-        add_quantiles = self._quantile_accumulator.add_summary(stamp_token, column[:later], weights[:later])
-        now = _count_if(logical_and(logical_and(is_ready, size(buckets) > 0), is_active[0]), column)
-        quantized = raw.Quantiles([column[:now]], [], [buckets], [], [])[0][0]
-        add_stats = self._stats_accumulator.add(
-            stamp_token, example_partition_ids[:now], cast(quantized, dtypes.int64), gradients[:now], hessians[:now]
-        )
-        return group(add_quantiles, add_stats)
+    def add(self, stamp: Any, later: Any, batch: Batch) -> Operation:
+        column = self._dense_float_column
+        add_quantiles = self._quantile_accumulator.add_summary(later, column, batch.weights)
+        quantized = cast(raw.Quantiles([column], [], [self._buckets], [], [])[0][0], dtypes.int64)
+        return group(add_quantiles, self._stats_accumulator.add(stamp, batch.nodes, quantized, batch.gradients, batch.hessians))
 
     def make_splits(self, stamp_token: Any, next_stamp_token: Any, class_id: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         is_ready, buckets, stats = self._flushed(stamp_token, next_stamp_token)
@@ -195,23 +236,13 @@ class SparseSplitHandler(InequalitySplitHandler):
         super().__init__(**settings)
         self._sparse_float_column = sparse_float_column
 
-    def update_stats_sync(
-        self, stamp_token: Any, example_partition_ids: Tensor, gradients: Tensor, hessians: Tensor, empty_gradients: Tensor,
-        empty_hessians: Tensor, weights: Tensor, is_active: Tensor,
-    ) -> Operation:  # fmt: skip
+    COUNTS_ALWAYS = True
+
+    def add(self, stamp: Any, later: Any, batch: Batch) -> Operation:
         column = self._sparse_float_column
-        is_ready, buckets = self._quantile_accumulator.get_buckets(stamp_token)
-        later, entries = _count_if(is_active[1], weights), _count_if(is_active[1], column.values)
-        shape = stack([cast(later, dtypes.int64), column.dense_shape[1]])
-        kept = SparseTensor(column.indices[:entries], column.values[:entries], shape)
-        add_quantiles = self._quantile_accumulator.add_summary(stamp_token, kept, weights[:later])
-        is_wanted = logical_and(is_ready, size(buckets) > 0)
-        now = _count_if(is_wanted, column.values)
-        quantized = raw.Quantiles([], [column.values[:now]], [], [buckets], [column.indices[:now]])[1][0]
-        add_stats = self._add_with_bias(
-            stamp_token, is_wanted, example_partition_ids, gradients, hessians, column.indices[:, 0], cast(quantized, dtypes.int64)
-        )
-        return group(add_quantiles, add_stats)
+        add_quantiles = self._quantile_accumulator.add_summary(later, column, batch.weights)
+        quantized = cast(raw.Quantiles([], [column.values], [], [self._buckets], [column.indices])[1][0], dtypes.int64)
+        return group(add_quantiles, self._add_with_bias(stamp, batch, column.indices[:, 0], quantized))
 
     def make_splits(self, stamp_token: Any, next_stamp_token: Any, class_id: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         is_ready, buckets, stats = self._flushed(stamp_token, next_stamp_token)
@@ -235,15 +266,10 @@ class EqualitySplitHandler(BaseSplitHandler):
         super().__init__(**settings)
         self._sparse_int_column, self._weak_learner_type = sparse_int_column, weak_learner_type
 
-    def update_stats_sync(
-        self, stamp_token: Any, example_partition_ids: Tensor, gradients: Tensor, hessians: Tensor, empty_gradients: Tensor,
-        empty_hessians: Tensor, weights: Tensor, is_active: Tensor,
-    ) -> Operation:  # fmt: skip
+    def add(self, stamp: Any, later: Any, batch: Batch) -> Operation:
         column = self._sparse_int_column
         features = stack([column.values, zeros_like(column.values)], axis=1)
-        return self._add_with_bias(
-            stamp_token, is_active[0], example_partition_ids, gradients, hessians, column.indices[:, 0], features
-        )
+        return self._add_with_bias(stamp, batch, column.indices[:, 0], features)
 
     def make_splits(self, stamp_token: Any, next_stamp_token: Any, class_id: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         stats = self._flushed_stats(stamp_token, next_stamp_token)
