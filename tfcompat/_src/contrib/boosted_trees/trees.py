@@ -207,7 +207,8 @@ def _add_leaf(source: Any, leaf: Any) -> None:
     sums = dict(zip(leaf.sparse_vector.index, np.float32(leaf.sparse_vector.value)))
     for index, value in zip(source.sparse_vector.index, np.float32(source.sparse_vector.value)):
         sums[index] = sums.get(index, np.float32(0)) + value
-    leaf.sparse_vector.index[:], leaf.sparse_vector.value[:] = list(sums), list(sums.values())
+    # What came last comes first, as in a hash table of the GNU C++ library.
+    leaf.sparse_vector.index[:], leaf.sparse_vector.value[:] = list(sums)[::-1], list(sums.values())[::-1]
 
 
 @dataclass
