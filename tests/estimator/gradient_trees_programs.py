@@ -54,14 +54,14 @@ def outcome(tf, estimator, input_fn, folder):
 
 def classifier(kinds="d", classes=2, **kwargs):
     """A program that trains a classifier; `kwargs` are fields of its config, or arguments of it."""
-    names = ("center_bias", "weight_column_name", "examples_per_layer", "num_quantiles", "output_leaf_index")
+    names = ("center_bias", "weight_column_name", "examples_per_layer", "num_quantiles", "output_leaf_index", "num_trees")
     settings = {name: kwargs.pop(name) for name in names if name in kwargs}
 
     def program(tf, estimator, learner, folder):
         labels = np.minimum(CLASSES, classes - 1)[:, None]
         made = estimator.GradientBoostedDecisionTreeClassifier(
-            config(learner, **kwargs), n_classes=classes, num_trees=2, model_dir=folder,
-            config=tf.contrib.learn.RunConfig(tf_random_seed=1), **dict({"examples_per_layer": SIZE, "center_bias": False}, **settings)
+            config(learner, **kwargs), n_classes=classes, model_dir=folder,
+            config=tf.contrib.learn.RunConfig(tf_random_seed=1), **dict({"num_trees": 2, "examples_per_layer": SIZE, "center_bias": False}, **settings)
         )  # fmt: skip
         input_fn = inputs(tf, labels, kinds)
         made.fit(input_fn=input_fn, max_steps=20)
@@ -140,6 +140,9 @@ PROGRAMS = {
     "few_columns": classifier("d", constraints__max_number_of_unique_feature_columns=1),
     "columns_per_tree": classifier("d", feature_fraction_per_tree=0.6),
     "columns_per_level": classifier("d", feature_fraction_per_level=0.6),
+    "dropout": classifier(
+        num_trees=5, learning_rate_tuner__dropout__dropout_probability=0.7, learning_rate_tuner__dropout__learning_rate=0.4
+    ),
     "leaves": classifier(output_leaf_index=True),
     "regression": regressor("df"),
     "core": core,

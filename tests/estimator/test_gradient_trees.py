@@ -32,7 +32,7 @@ def test_gradient_trees(name, tmp_path):
 
 @pytest.mark.parametrize(
     ("fields", "what"),
-    [({"weak_learner_type": 1}, "OBLIVIOUS_DECISION_TREE"), ({"learning_rate_tuner__dropout__dropout_probability": 0.5}, "dropout")],
+    [({"weak_learner_type": 1, "pruning_mode": 1}, "OBLIVIOUS_DECISION_TREE")],
 )
 def test_what_is_not_done_says_so(fields, what, tmp_path):
     with pytest.raises(errors.UnimplementedError, match=what):

@@ -11,6 +11,7 @@ from tfcompat._src.contrib.boosted_trees.trees import (
     Candidate,
     Features,
     GradientTrees,
+    dropped_trees,
     is_worth,
     learner_message,
     parsed,
@@ -151,7 +152,8 @@ def _grow(
     with handle.lock:
         trees = handle.held()
         trees.advance(stamp, following)
-        if not trees.grow(best, config, float(learning_rate), int(max_depth)):
+        center_bias = context.op.attrs["center_bias"]
+        if not trees.grow(best, config, float(learning_rate), int(max_depth), int(seed), center_bias):
             logging.warning("Not growing tree ensemble as no good splits were found.")
     return ()
 
@@ -178,8 +180,20 @@ def _averaged_weights(weights: np.ndarray, config: Any) -> np.ndarray:
     return found
 
 
-def _predictions(context: Any, handle: Held, features: Features) -> tuple[np.ndarray, np.ndarray]:
-    """Logits [batch, n], and the leaf of each example in every tree, int32 [batch, trees]."""
+def _left_out(attrs: Any, config: Any, seed: Any, state: Any) -> list[int]:
+    """The trees that a prediction in training goes without."""
+    if not attrs["apply_dropout"]:
+        return []
+    if np.ndim(seed):
+        raise invalid("Seed must be a scalar.")
+    kept = {0} if attrs["center_bias"] else set()
+    if state.HasField("growing_metadata"):
+        kept.add(len(state.trees) - 1)
+    return dropped_trees(int(seed), config, kept, len(state.trees))
+
+
+def _predictions(context: Any, handle: Held, seed: Any, features: Features) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Logits [batch, n], trees left out with their weights [2, left out], and leaves by tree, int32 [batch, trees]."""
     attrs = context.op.attrs
     config = read_config(attrs["learner_config"])
     if config.num_classes < 2:
@@ -190,14 +204,18 @@ def _predictions(context: Any, handle: Held, features: Features) -> tuple[np.nda
         weights = np.array(state.tree_weights, np.float32)
         if attrs["apply_averaging"]:
             weights = _averaged_weights(weights, config)
+        left_out = _left_out(attrs, config, seed, state)
+        dropped = np.array([left_out, [state.tree_weights[tree] for tree in left_out]], np.float32).reshape(2, -1)
         leaves = np.zeros((features.size, len(state.trees)), np.int32)
         for number, (tree, weight) in enumerate(zip(state.trees, weights)):
             unfinished = number < len(state.tree_metadata) and not state.tree_metadata[number].is_finalized
+            if number in left_out:
+                continue
             if config.growing_mode == config.WHOLE_TREE and unfinished and not (attrs["center_bias"] and number == 0):
                 continue
             leaves[:, number] = features.leaves(tree)
             found += _leaf_logits(tree, weight, found.shape[1])[leaves[:, number]]
-    return found, leaves
+    return found, dropped, leaves
 
 
 def _leaf_logits(tree: Any, weight: np.float32, size: int) -> np.ndarray:
@@ -231,7 +249,7 @@ _PREDICTION = (
 
 @held_op("GradientTreesPrediction", _PREDICTION + ")", shape=lambda c: [(_batch_size(c), _columns(c)), (2, None)])
 def _predict(context: Any, handle: Held, seed: Any, dense: tuple, *sparse: tuple) -> tuple:
-    return _predictions(context, handle, Features(dense, sparse[:3], sparse[3:]))[0], np.zeros((2, 0), np.float32)
+    return _predictions(context, handle, seed, Features(dense, sparse[:3], sparse[3:]))[:2]
 
 
 @held_op(
@@ -239,8 +257,7 @@ def _predict(context: Any, handle: Held, seed: Any, dense: tuple, *sparse: tuple
     shape=lambda c: [(_batch_size(c), _columns(c)), (2, None), (_batch_size(c), None)],
 )  # fmt: skip
 def _predict_verbose(context: Any, handle: Held, seed: Any, dense: tuple, *sparse: tuple) -> tuple:
-    logits, leaves = _predictions(context, handle, Features(dense, sparse[:3], sparse[3:]))
-    return logits, np.zeros((2, 0), np.float32), leaves
+    return _predictions(context, handle, seed, Features(dense, sparse[:3], sparse[3:]))
 
 
 @held_op(

@@ -358,7 +358,7 @@ class GradientBoostedDecisionTreeModel:
     ) -> Callable[[], Operation]:
         """The function that makes the operation which grows a layer, or centers the bias."""
         kind = self._config.learning_rate_tuner.WhichOneof("tuner")
-        if kind != "fixed":
+        if kind not in ("fixed", "dropout"):
             raise ValueError("Line search learning rate is not yet supported.")
         grow = functools.partial(self._grow, ensemble_stamp, dropout_seed)
 
@@ -377,7 +377,7 @@ class GradientBoostedDecisionTreeModel:
                 return state.continue_centering.assign(goes_on).op
 
             def grow_ensemble() -> Operation:
-                learning_rate = self._config.learning_rate_tuner.fixed.learning_rate
+                learning_rate = getattr(self._config.learning_rate_tuner, kind).learning_rate
                 return cond(are_ready, lambda: grow(learning_rate, nodes, gains, infos), lambda: grow(0.0, [], [], []))
 
             with control_dependencies(infos):

@@ -10,6 +10,7 @@ from google.protobuf.message import DecodeError
 
 from tfcompat._src.base import errors
 from tfcompat._src.ops.queues.resource import invalid
+from tfcompat._src.ops.random.words import Words
 from tfcompat._src.proto import pool
 
 _SPARSE = {"sparse_float_binary_split_default_left": True, "sparse_float_binary_split_default_right": False}
@@ -45,11 +46,34 @@ def read_config(serialized: bytes) -> Any:
     config = parsed(LearnerConfig, serialized, "learner config")
     if config.weak_learner_type == LearnerConfig.OBLIVIOUS_DECISION_TREE:
         raise errors.UnimplementedError(None, None, "tf.contrib.boosted_trees: OBLIVIOUS_DECISION_TREE is not done")
-    if config.learning_rate_tuner.WhichOneof("tuner") == "dropout":
-        raise errors.UnimplementedError(None, None, "tf.contrib.boosted_trees: learning_rate_tuner.dropout is not done")
     if config.each_tree_start.nodes:
         raise errors.UnimplementedError(None, None, "tf.contrib.boosted_trees: each_tree_start is not done")
     return config
+
+
+def dropped_trees(seed: int, config: Any, kept: set[int], count: int) -> list[int]:
+    """The trees that a step of training leaves out, always the same for a seed.
+
+    Args:
+      seed: a number.
+      config: the LearnerConfig; without dropout nothing is left out.
+      kept: trees that are not left out.
+      count: how many trees there are.
+    """
+    if config.learning_rate_tuner.WhichOneof("tuner") != "dropout":
+        return []
+    dropout = config.learning_rate_tuner.dropout
+    skip, drop = dropout.probability_of_skipping_dropout, dropout.dropout_probability
+    for what, probability in (("Dropout probability", drop), ("Probability of skipping dropout", skip)):
+        if not 0 <= probability <= 1:
+            raise invalid(f"{what} must be in [0,1] range")
+    if drop == 0 or skip == 1:
+        return []
+    seed &= 2**64 - 1
+    random = Words(np.array([seed & 0xFFFFFFFF, seed >> 32], np.uint32), np.zeros(4, np.uint32))
+    if skip and random.double() < skip:
+        return []
+    return [tree for tree in range(count) if tree not in kept and random.double() < drop]
 
 
 class Sparse(NamedTuple):
@@ -287,8 +311,30 @@ class GradientTrees:
             self._last_metadata.is_finalized = True
         return goes_on
 
-    def grow(self, best: dict[int, Candidate], config: Any, learning_rate: float, max_depth: int) -> bool:
-        """Splits nodes of the last tree, or of a new one where that is finished; whether there was a split."""
+    def _share_weight(self, dropped: list[int]) -> None:
+        """Gives the last tree a part of the weight of the trees that it was grown without."""
+        weights, count = self.state.tree_weights, len(dropped)
+        if not dropped:
+            return
+        weights[-1] = float(np.float32(sum(weights[tree] for tree in dropped))) / (count + 1)
+        for tree in dropped:
+            weights[tree] = float(np.float32(weights[tree]) * np.float32(count) / np.float32(count + 1))
+        for tree in (*dropped, len(weights) - 1):
+            self.state.tree_metadata[tree].num_tree_weight_updates += 1
+
+    def grow(
+        self, best: dict[int, Candidate], config: Any, learning_rate: float, max_depth: int, seed: int, center_bias: bool
+    ) -> bool:
+        """Splits nodes of the last tree, or of a new one where that is finished; whether there was a split.
+
+        Args:
+          best: a split for each node.
+          config: the LearnerConfig.
+          learning_rate: the weight of a new tree.
+          max_depth: how many layers finish a tree.
+          seed: that of the trees which were left out.
+          center_bias: whether the first tree is the bias, and never left out.
+        """
         self._count_attempt()
         if not best:
             return False
@@ -298,6 +344,9 @@ class GradientTrees:
         else:
             self._last_metadata.num_layers_grown += 1
         self._last_metadata.is_finalized = self._last_metadata.num_layers_grown >= max_depth
+        if self._last_metadata.is_finalized:
+            count = len(self.state.trees)
+            self._share_weight(dropped_trees(seed, config, {count - 1} | ({0} if center_bias else set()), count))
         tree = self.state.trees[-1]
         for node, candidate in sorted(best.items()):
             self._split(tree, node, candidate, config)
