@@ -234,7 +234,7 @@ def refusals(tf, folder):
     for name, call in wrong.items():
         try:
             call()
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 (compared)
             found[name] = [type(error).__name__, str(error).split("\n")[0][:40]]
         else:
             found[name] = None

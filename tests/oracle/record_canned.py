@@ -9,10 +9,7 @@ import tensorflow as tf
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [ROOT, os.path.dirname(os.path.abspath(__file__))]
 import golden  # noqa: E402
-from estimator import (
-    boosted_trees_programs,  # noqa: E402
-    learn_programs,  # noqa: E402
-)
+from estimator import boosted_trees_programs, learn_programs  # noqa: E402
 from estimator import canned_programs as programs  # noqa: E402
 
 FOLDER = os.path.join(ROOT, "golden", "estimator")
