@@ -16,6 +16,13 @@ from tfcompat._src.variables import resources
 RECORDED = golden.read(pathlib.Path(__file__).parent.parent / "golden" / "estimator" / "boosted_trees.json.gz")
 
 
+@pytest.fixture(autouse=True)
+def variables_as_before():
+    """Training boosted trees makes resource variables the default of the process."""
+    yield
+    tf.disable_resource_variables()
+
+
 @pytest.mark.parametrize("name", programs.PROGRAMS)
 def test_boosted_trees(name, tmp_path):
     found = golden.unpack(golden.pack(programs.PROGRAMS[name](tf, str(tmp_path))))
