@@ -17,7 +17,7 @@ ROOT = pathlib.Path(namespaces.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
 MAX_LINES = 650
 LAYERS = """
-    proto base platform io graph checkpoint nodes profiler ops runtime losses variables gradients cluster autograph function eager
+    proto base platform io graph checkpoint nodes profiler ops interpreter runtime losses variables gradients cluster autograph function eager
     summary train metrics distributions linalg lookup interop saved_model data distribute keras layers rnn feature_column
     estimator contrib testing shim cli
 """.split()

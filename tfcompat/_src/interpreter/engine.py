@@ -1,0 +1,7 @@
+"""The entry of the interpreter: `prepare` and `missing`, with all primitives in the table."""
+
+from tfcompat._src.interpreter import control, elementwise, indexing, linear_algebra, movement, products, reductions
+from tfcompat._src.interpreter.evaluator import Evaluator, missing, prepare
+
+__all__ = ["Evaluator", "missing", "prepare"]
+FAMILIES = (control, elementwise, indexing, linear_algebra, movement, products, reductions)
