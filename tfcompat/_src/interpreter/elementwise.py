@@ -131,9 +131,19 @@ def _right_logical(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.asarray(np.right_shift(x.view(unsigned), y.view(unsigned))).view(x.dtype)
 
 
+def _right_arithmetic(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    signed = np.dtype(f"i{x.dtype.itemsize}")
+    return np.asarray(np.right_shift(x.view(signed), y.view(signed))).view(x.dtype)
+
+
+def _sign_bits(x: np.ndarray) -> np.ndarray:
+    signed = x.view(np.dtype(f"i{x.dtype.itemsize}"))
+    return np.where(signed < 0, -1, 0).astype(signed.dtype).view(x.dtype)
+
+
 TABLE["shift_left"] = _shift(np.left_shift, np.zeros_like)
 TABLE["shift_right_logical"] = _shift(_right_logical, np.zeros_like)
-TABLE["shift_right_arithmetic"] = _shift(np.right_shift, lambda x: np.where(x < 0, np.array(-1).astype(x.dtype), np.zeros_like(x)))
+TABLE["shift_right_arithmetic"] = _shift(_right_arithmetic, _sign_bits)
 
 
 @primitive("population_count")

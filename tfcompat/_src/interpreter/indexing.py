@@ -111,15 +111,7 @@ def _put(result: np.ndarray, where: tuple, updates: np.ndarray) -> None:
     result[where] = updates
 
 
-TABLE.update(
-    {
-        "scatter": _scatter(_put),
-        "scatter-add": _scatter(np.add.at),
-        "scatter_add": _scatter(np.add.at),
-        "scatter-sub": _scatter(np.subtract.at),
-        "scatter_sub": _scatter(np.subtract.at),
-        "scatter_mul": _scatter(np.multiply.at),
-        "scatter_min": _scatter(np.minimum.at),
-        "scatter_max": _scatter(np.maximum.at),
-    }
-)
+_UPDATES = {"add": np.add.at, "sub": np.subtract.at, "mul": np.multiply.at, "min": np.minimum.at, "max": np.maximum.at}
+TABLE["scatter"] = _scatter(_put)
+for kind, put in _UPDATES.items():  # the primitives have been spelled either way
+    TABLE[f"scatter-{kind}"] = TABLE[f"scatter_{kind}"] = _scatter(put)
