@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from jax import lax
 
-from tfcompat._src.framework import jax_compat
+from tfcompat._src.base import jax_compat
 from tfcompat._src.interpreter import engine
 
 INT_MIN = np.iinfo(np.int32).min
