@@ -20,7 +20,7 @@ from tfcompat._src.base.helper_threads import Work, is_interruptible
 from tfcompat._src.base.recent import Recent
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.ops.flow.array_value import FIRST_CAPACITY, GROWTH
-from tfcompat._src.runtime import failure, loop_differentiated, lower_cond, lower_towers, reroll  # noqa: F401  (how items are lowered)
+from tfcompat._src.runtime import failure, interpreted, loop_differentiated, lower_cond, lower_towers, reroll  # noqa: F401  (how items are lowered)
 from tfcompat._src.runtime.lower import STOPPING, Frame, Write, collecting, lower, run_device_op
 from tfcompat._src.runtime.plan import Cluster, WrongGuess
 from tfcompat._src.runtime.variable_state import variable_key
@@ -150,6 +150,8 @@ class Program:
     def _compiled(self, shapes: tuple, arguments: tuple) -> Callable:
         trace = self._detached(Program._trace)  # JAX traces once for all that is made of one object
         call = jax_compat.jit(trace, donate=(3,))
+        if interpreted.ENGINE == "interpret":
+            return interpreted.Interpreted(jax_compat.traced(call, arguments))
         small = tiny = long = repeated = False
         if jax_compat.compiles_to_cpu():
             equations, elements = jax_compat.program_size(call, arguments)

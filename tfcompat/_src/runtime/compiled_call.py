@@ -13,6 +13,7 @@ from tfcompat._src.base import errors, jax_compat
 from tfcompat._src.base.helper_threads import Work, is_interruptible
 from tfcompat._src.ops.flow.array_value import ArrayOverflow
 from tfcompat._src.runtime.compile import Program
+from tfcompat._src.runtime.interpreted import ENGINE, Interpreted
 from tfcompat._src.runtime.plan import Cluster, WrongGuess
 from tfcompat._src.runtime.run_context import RunContext
 from tfcompat._src.runtime.variable_state import put_all
@@ -44,8 +45,9 @@ class CompiledCall:
         self._random_state = randoms = session.random_state
         place = cluster.place
         rng = randoms.rows(cluster.randoms) if cluster.randoms else ()
-        read = state.on_device(cluster.reads, cluster.read_keys, place) if cluster.reads else ()
-        updated = state.on_device(cluster.updates, cluster.update_keys, place) if cluster.updates else ()
+        variables = state.as_kept if ENGINE == "interpret" else state.on_device
+        read = variables(cluster.reads, cluster.read_keys, place) if cluster.reads else ()
+        updated = variables(cluster.updates, cluster.update_keys, place) if cluster.updates else ()
         self._arguments = (inputs, large, read, updated, rng)
         self._shapes = shapes
         self._results: list[tuple] = []
@@ -59,7 +61,9 @@ class CompiledCall:
         call = quick or program.call_for(shapes, self._arguments)
         try:
             was_called = quick is not None or program.called.get(shapes) is call
-            if not (was_called and jax_compat.call_at_once(call, self._arguments, self._results)):
+            if isinstance(call, Interpreted):
+                self._make_apart(call)
+            elif not (was_called and jax_compat.call_at_once(call, self._arguments, self._results)):
                 self._make_apart(call)
                 program.note_call(shapes, call)
         except (RuntimeError, ValueError):
@@ -78,7 +82,8 @@ class CompiledCall:
             self._results.append(call(*self._arguments))
 
     def _compile_and_call(self, call: Any) -> None:
-        call.lower(*self._arguments).compile()
+        if not isinstance(call, Interpreted):
+            call.lower(*self._arguments).compile()
         if self._take_begin():
             self._results.append(call(*self._arguments))
             jax.block_until_ready(self._results)

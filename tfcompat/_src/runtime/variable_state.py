@@ -114,6 +114,18 @@ class VariableState:
             return values
         return tuple(map(self._placed, values, ops, keys, itertools.repeat(place)))
 
+    def as_kept(self, ops: list[Operation], keys: list[str], place: Any = None) -> tuple[np.ndarray | jax.Array, ...]:
+        """The values of variables, wherever they are, for what does not donate them.
+
+        Raises:
+          errors.FailedPreconditionError: a variable is not initialized.
+        """
+        values = tuple(map(self.held.get, keys))
+        for op, value in zip(ops, values):
+            if value is None:
+                raise uninitialized(op)
+        return values  # type: ignore[return-value]
+
     def _placed(self, value: Any, op: Operation, key: str, place: Any) -> jax.Array:
         if value is None:
             raise uninitialized(op)
