@@ -1,44 +1,47 @@
-"""Calls, branches and loops."""
+"""Branches, loops, and what passes values on."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from tfcompat._src.base.jax_compat import ClosedJaxpr
 from tfcompat._src.interpreter.evaluator import Evaluator
 from tfcompat._src.interpreter.table import Equation, primitive
 
 
-@primitive("pjit", "jit", "closed_call", "core_call", "core_closed_call", "custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr")
-def call(e: Equation) -> Callable:
-    body = next(e.params[k] for k in ("jaxpr", "call_jaxpr", "fun_jaxpr") if k in e.params)
-    return Evaluator(body).inner
+class _Branch:
+    """A branch, prepared when it is taken for the first time."""
 
+    def __init__(self, body: Any) -> None:
+        self._body = body
+        self._evaluator: Evaluator | None = None
 
-@primitive("remat", "remat2", "checkpoint")
-def rematerialized(e: Equation) -> Callable:
-    return Evaluator(ClosedJaxpr(e.params["jaxpr"], ())).inner
+    def run(self, arguments: list) -> tuple:
+        if self._evaluator is None:
+            self._evaluator = Evaluator(self._body)
+        return self._evaluator.run(arguments)
 
 
 @primitive("cond")
 def cond(e: Equation) -> Callable:
-    branches = [Evaluator(b).inner for b in e.params["branches"]]
+    branches = [_Branch(b) for b in e.params["branches"]]
     last = len(branches) - 1
-    return lambda index, *args: branches[min(max(int(index), 0), last)](*args)
+    return lambda index, *args: branches[min(max(int(index), 0), last)].run(list(args))
 
 
 @primitive("while")
 def while_loop(e: Equation) -> Callable:
-    test, body = Evaluator(e.params["cond_jaxpr"]).inner, Evaluator(e.params["body_jaxpr"]).inner
+    test, body = Evaluator(e.params["cond_jaxpr"]).run, Evaluator(e.params["body_jaxpr"]).run
     of_test, of_body = e.params["cond_nconsts"], e.params["body_nconsts"]
 
     def run(*args: np.ndarray) -> list:
         for_test, for_body = args[:of_test], args[of_test : of_test + of_body]
         carry = list(args[of_test + of_body :])
-        while test(*for_test, *carry)[0]:
-            carry = body(*for_body, *carry)
+        while test([*for_test, *carry])[0]:
+            carry[:0] = for_body
+            carry = list(body(carry))
         return carry
 
     return run
@@ -47,26 +50,29 @@ def while_loop(e: Equation) -> Callable:
 @primitive("scan")
 def scan(e: Equation) -> Callable:
     p = e.params
-    body, consts, carries, length = Evaluator(p["jaxpr"]).inner, p["num_consts"], p["num_carry"], p["length"]
+    body, consts, carries, length = Evaluator(p["jaxpr"]).run, p["num_consts"], p["num_carry"], p["length"]
     order = range(length - 1, -1, -1) if p["reverse"] else range(length)
     stacked = e.outputs[carries:]
 
     def run(*args: np.ndarray) -> list:
-        constants, carry, sequences = args[:consts], list(args[consts : consts + carries]), args[consts + carries :]
+        constants, sequences = args[:consts], args[consts + carries :]
+        carry = list(args[consts : consts + carries])
         stacks = [np.empty(a.shape, a.dtype) for a in stacked]
         for i in order:
-            results = body(*constants, *carry, *[s[i] for s in sequences])
-            carry = results[:carries]
-            for stack, value in zip(stacks, results[carries:], strict=True):
+            carry[:0] = constants
+            carry.extend([s[i] for s in sequences])
+            carry = list(body(carry))
+            for stack, value in zip(stacks, carry[carries:], strict=True):
                 stack[i] = value
+            del carry[carries:]
         return [*carry, *stacks]
 
     return run
 
 
-@primitive("optimization_barrier")
+@primitive("optimization_barrier", "device_put")
 def barrier(e: Equation) -> Callable:
-    return lambda *args: list(args)
+    return lambda *args: args
 
 
 @primitive("copy", "copy_p", "stop_gradient", "sharding_constraint", "reduce_and_pvary")
@@ -74,6 +80,8 @@ def identity(e: Equation) -> Callable:
     return lambda x: x
 
 
-@primitive("device_put")
-def device_put(e: Equation) -> Callable:
-    return lambda *args: list(args)
+@primitive("platform_index")
+def platform_index(e: Equation) -> Callable:
+    place = next(i for i, names in enumerate(e.params["platforms"]) if names is None or "cpu" in names)
+    index = np.int32(place)
+    return lambda: index

@@ -6,25 +6,15 @@ from collections.abc import Callable
 
 import ml_dtypes
 import numpy as np
-import scipy.special
 
 from tfcompat._src.interpreter.table import TABLE, Equation, is_small_float, primitive
 
 _DIRECT = {
-    "add": np.add, "add_any": np.add, "sub": np.subtract, "mul": np.multiply, "neg": np.negative, "max": np.maximum, "min": np.minimum,
+    "add": np.add, "add_any": np.add, "sub": np.subtract, "mul": np.multiply, "neg": np.negative,
     "floor": np.floor, "ceil": np.ceil, "sqrt": np.sqrt, "abs": np.abs, "square": np.square, "exp": np.exp, "log": np.log,
     "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
     "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "not": np.invert, "is_finite": np.isfinite,
-    "nextafter": np.nextafter, "real": np.real, "imag": np.imag, "conj": np.conj,
-}  # fmt: skip
-_IN_FLOAT32 = {
-    "exp2": np.exp2, "log1p": np.log1p, "expm1": np.expm1, "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin,
-    "acos": np.arccos, "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh, "acosh": np.arccosh,
-    "atanh": np.arctanh, "atan2": np.arctan2, "cbrt": np.cbrt, "pow": np.power, "logistic": lambda x: 1 / (1 + np.exp(-x)),
-    "rsqrt": lambda x: 1 / np.sqrt(x), "erf": scipy.special.erf, "erfc": scipy.special.erfc, "erf_inv": scipy.special.erfinv,
-    "digamma": scipy.special.digamma, "lgamma": scipy.special.gammaln, "igamma": scipy.special.gammainc,
-    "igammac": scipy.special.gammaincc, "polygamma": scipy.special.polygamma, "zeta": scipy.special.zeta,
-    "bessel_i0e": scipy.special.i0e, "bessel_i1e": scipy.special.i1e, "regularized_incomplete_beta": scipy.special.betainc,
+    "nextafter": np.nextafter, "real": np.real, "imag": np.imag, "conj": np.conj, "reciprocal": np.reciprocal,
 }  # fmt: skip
 
 
@@ -32,20 +22,21 @@ def _direct(function: Callable) -> Callable:
     return lambda e: function
 
 
-def _in_float32(function: Callable) -> Callable:
-    """A function that small float types get in float32 and rounded once."""
-
-    def prepared(e: Equation) -> Callable:
-        dtype = e.dtype
-        if is_small_float(dtype):
-            return lambda *args: np.asarray(function(*[np.asarray(a, np.float32) for a in args])).astype(dtype)
-        return lambda *args: np.asarray(function(*args)).astype(dtype, copy=False)
-
-    return prepared
-
-
 TABLE.update({name: _direct(function) for name, function in _DIRECT.items()})
-TABLE.update({name: _in_float32(function) for name, function in _IN_FLOAT32.items()})
+
+
+def _extreme(ufunc: Callable, of_zeros: Callable) -> Callable:
+    def of_floats(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        found = ufunc(x, y)
+        if (zeros := found == 0).any() and (zeros := zeros & (x == y)).any():
+            found = np.where(zeros, of_zeros(x, y), found)
+        return found
+
+    return lambda e: of_floats if e.dtype.kind in "fV" else ufunc
+
+
+TABLE["max"] = _extreme(np.maximum, np.add)  # the sum of two zeros is -0 where both are
+TABLE["min"] = _extreme(np.minimum, lambda x, y: -(-x - y))
 
 
 def _nonzero(y: np.ndarray) -> np.ndarray:
@@ -77,9 +68,9 @@ def rem(e: Equation) -> Callable:
 
 @primitive("sign")
 def sign(e: Equation) -> Callable:
-    if e.dtype.kind in "iu":
+    if e.dtype.kind in "iuc":
         return np.sign
-    return lambda x: np.where(x == 0, x, np.sign(x))
+    return lambda x: np.copysign(np.sign(x), x)
 
 
 @primitive("round")
@@ -111,65 +102,104 @@ def integer_pow(e: Equation) -> Callable:
     return power
 
 
-def _shift(function: Callable, beyond: Callable) -> Callable:
+def _unsigned(dtype: np.dtype) -> np.dtype:
+    return np.dtype(f"u{dtype.itemsize}")
+
+
+def _signed(dtype: np.dtype) -> np.dtype:
+    return np.dtype(f"i{dtype.itemsize}")
+
+
+def _shift(function: Callable, as_type: Callable, all_out: Callable) -> Callable:
+    """A shift of bits seen `as_type`; amounts of all bits or more give what `all_out` makes of the bits."""
+
     def prepared(e: Equation) -> Callable:
-        bits = e.dtype.itemsize * 8
-        unsigned = np.dtype(f"u{e.dtype.itemsize}")
+        bits, dtype, seen, unsigned = e.dtype.itemsize * 8, e.dtype, as_type(e.dtype), _unsigned(e.dtype)
 
         def shift(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-            x, y = np.asarray(x), np.asarray(y)
-            amount = y.view(unsigned)
-            return np.where(amount < bits, function(x, np.where(amount < bits, amount, 0).astype(x.dtype)), beyond(x)).astype(x.dtype)
+            x, amount = x.view(seen), y.view(unsigned)
+            inside = amount < bits
+            if inside.all():
+                return function(x, amount.view(seen)).view(dtype)
+            found = function(x, np.where(inside, amount, 0).astype(seen))
+            return np.where(inside, found, all_out(x)).astype(seen, copy=False).view(dtype)
 
         return shift
 
     return prepared
 
 
-def _right_logical(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    unsigned = np.dtype(f"u{x.dtype.itemsize}")
-    return np.asarray(np.right_shift(x.view(unsigned), y.view(unsigned))).view(x.dtype)
+TABLE["shift_left"] = _shift(np.left_shift, _unsigned, np.zeros_like)
+TABLE["shift_right_logical"] = _shift(np.right_shift, _unsigned, np.zeros_like)
+TABLE["shift_right_arithmetic"] = _shift(np.right_shift, _signed, lambda x: np.where(x < 0, -1, 0))
 
 
-def _right_arithmetic(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    signed = np.dtype(f"i{x.dtype.itemsize}")
-    return np.asarray(np.right_shift(x.view(signed), y.view(signed))).view(x.dtype)
+@primitive("mulhi")
+def mulhi(e: Equation) -> Callable:
+    dtype, bits = e.dtype, e.dtype.itemsize * 8
+    if bits < 64:
+        twice, half = np.dtype(f"{dtype.kind}{2 * dtype.itemsize}"), bits
+        return lambda x, y: (x.astype(twice) * y.astype(twice) >> twice.type(half)).astype(dtype)
+    half, low = np.uint64(32), np.uint64(0xFFFFFFFF)
 
+    def unsigned(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        x0, x1, y0, y1 = x & low, x >> half, y & low, y >> half
+        middle = x1 * y0 + (x0 * y0 >> half)
+        return x1 * y1 + (middle >> half) + (x0 * y1 + (middle & low) >> half)
 
-def _sign_bits(x: np.ndarray) -> np.ndarray:
-    signed = x.view(np.dtype(f"i{x.dtype.itemsize}"))
-    return np.where(signed < 0, -1, 0).astype(signed.dtype).view(x.dtype)
+    def signed(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        high = unsigned(x.view(np.uint64), y.view(np.uint64)).view(dtype)
+        return high - np.where(x < 0, y, 0) - np.where(y < 0, x, 0)
 
-
-TABLE["shift_left"] = _shift(np.left_shift, np.zeros_like)
-TABLE["shift_right_logical"] = _shift(_right_logical, np.zeros_like)
-TABLE["shift_right_arithmetic"] = _shift(_right_arithmetic, _sign_bits)
+    return unsigned if dtype.kind == "u" else signed
 
 
 @primitive("population_count")
 def population_count(e: Equation) -> Callable:
-    unsigned = np.dtype(f"u{e.dtype.itemsize}")
-    return lambda x: np.bitwise_count(np.asarray(x).view(unsigned)).astype(e.dtype)
+    dtype, unsigned = e.dtype, _unsigned(e.dtype)
+    return lambda x: np.bitwise_count(x.view(unsigned)).astype(dtype)
 
 
 @primitive("clz")
 def clz(e: Equation) -> Callable:
-    bits, unsigned = e.dtype.itemsize * 8, np.dtype(f"u{e.dtype.itemsize}")
+    dtype, bits, unsigned = e.dtype, e.dtype.itemsize * 8, _unsigned(e.dtype)
 
     def count(x: np.ndarray) -> np.ndarray:
-        x, step = np.array(x).view(unsigned), 1
+        x, step = x.view(unsigned), 1
         while step < bits:
             x = x | (x >> unsigned.type(step))
             step *= 2
-        return (bits - np.bitwise_count(x).astype(np.int64)).astype(e.dtype)
+        return (bits - np.bitwise_count(x).astype(np.int64)).astype(dtype)
 
     return count
 
 
+def _in_order(dtype: np.dtype) -> Callable:
+    """A function of floats to integers that are in the order of the floats' bits: -NaN, -inf, ..., -0, 0, ..., inf, NaN."""
+    signed = _signed(dtype)
+    rest = signed.type(np.iinfo(signed).max)
+    return lambda x: (bits := x.view(signed)) ^ np.where(bits < 0, rest, signed.type(0))
+
+
+def _total(compare: Callable) -> Callable:
+    def prepared(e: Equation) -> Callable:
+        if e.inputs[0].dtype.kind not in "fV":
+            return compare
+        key = _in_order(e.inputs[0].dtype)
+        return lambda x, y: compare(key(x), key(y))
+
+    return prepared
+
+
+TABLE["lt_to"], TABLE["le_to"] = _total(np.less), _total(np.less_equal)
+
+
 @primitive("complex")
 def make_complex(e: Equation) -> Callable:
+    dtype = e.dtype
+
     def pair(real: np.ndarray, imaginary: np.ndarray) -> np.ndarray:
-        result = np.empty(np.shape(real), e.dtype)
+        result = np.empty(real.shape, dtype)
         result.real, result.imag = real, imaginary
         return result
 
@@ -183,23 +213,26 @@ def clamp(e: Equation) -> Callable:
 
 @primitive("select_n")
 def select_n(e: Equation) -> Callable:
-    if len(e.inputs) == 3:
-        return lambda which, no, yes: np.where(which, yes, no)
-    return lambda which, *cases: np.choose(which, cases)
+    if len(e.inputs) > 3:
+        return lambda which, *cases: np.choose(which, cases)
+    return lambda which, no, yes: np.where(which, yes, no) if which.ndim else yes if which else no
 
 
 @primitive("convert_element_type")
 def convert(e: Equation) -> Callable:
     old, new = e.inputs[0].dtype, np.dtype(e.params["new_dtype"])
+    if new == old:
+        return lambda x: x
     if new == np.bool_:
         return lambda x: np.not_equal(x, np.zeros((), old))
     if old.kind == "c" and new.kind != "c":
-        return lambda x: np.real(x).astype(new)
+        from_real = convert(Equation({"new_dtype": new}, [np.empty(0, old).real], e.outputs))
+        return lambda x: from_real(np.real(x))
     if new.kind in "iu" and old.kind not in "iub":
         return _saturating(new)
     if is_small_float(new) and old.kind in "iu":
-        return lambda x: np.asarray(x).astype(np.float32).astype(new)
-    return lambda x: np.asarray(x).astype(new)
+        return lambda x: x.astype(np.float32).astype(new)
+    return lambda x: x.astype(new)
 
 
 def _saturating(new: np.dtype) -> Callable:
@@ -207,7 +240,9 @@ def _saturating(new: np.dtype) -> Callable:
     low, high = float(info.min), float(info.max)
 
     def to_integer(x: np.ndarray) -> np.ndarray:
-        x = np.asarray(x).astype(np.float64)
+        if x.size and low < x.min() and x.max() < high:
+            return x.astype(new)
+        x = x.astype(np.float64)
         inside = (x > low) & (x < high)
         whole = np.where(inside, x, 0).astype(new)
         return np.where(x >= high, new.type(info.max), np.where(x <= low, new.type(info.min), whole))
@@ -217,14 +252,29 @@ def _saturating(new: np.dtype) -> Callable:
 
 @primitive("bitcast_convert_type")
 def bitcast(e: Equation) -> Callable:
-    new, shape = np.dtype(e.params["new_dtype"]), e.outputs[0].shape
+    new, shape = np.dtype(e.params["new_dtype"]), e.shape
     return lambda x: np.ascontiguousarray(x).reshape(-1).view(new).reshape(shape)
 
 
 @primitive("reduce_precision")
 def reduce_precision(e: Equation) -> Callable:
-    sizes = {(5, 10): np.float16, (8, 7): ml_dtypes.bfloat16, (8, 23): np.float32, (11, 52): np.float64}
-    through = sizes.get((e.params["exponent_bits"], e.params["mantissa_bits"]))
-    if through is None:
-        raise NotImplementedError(f"reduce_precision to {e.params} is not interpreted.")
-    return lambda x: np.asarray(x).astype(through).astype(e.dtype)
+    dtype = e.dtype
+    unsigned, layout = _unsigned(dtype), ml_dtypes.finfo(dtype)
+    lost = layout.nmant - e.params["mantissa_bits"]
+    bias, range_of = (1 << (layout.nexp - 1)) - 1, 1 << (e.params["exponent_bits"] - 1)
+    sign_bit, exponents = 1 << (layout.bits - 1), ((1 << layout.nexp) - 1) << layout.nmant
+    lowest, highest = (bias - range_of + 2) << layout.nmant, (bias + range_of - 1) << layout.nmant
+    loses_range = e.params["exponent_bits"] < layout.nexp
+
+    def reduced(x: np.ndarray) -> np.ndarray:
+        bits = x.view(unsigned)
+        found = bits
+        if lost > 0:
+            last = found >> unsigned.type(lost) & unsigned.type(1)
+            found = found + last + unsigned.type((1 << (lost - 1)) - 1) & unsigned.type(~((1 << lost) - 1) & (2 * sign_bit - 1))
+        if loses_range:
+            exponent, minus = found & unsigned.type(exponents), bits & unsigned.type(sign_bit)
+            found = np.where(exponent > highest, minus | unsigned.type(exponents), np.where(exponent < lowest, minus, found))
+        return np.where(np.isnan(x), x, found.view(dtype))
+
+    return reduced

@@ -1,7 +1,19 @@
 """The entry of the interpreter: `prepare` and `missing`, with all primitives in the table."""
 
-from tfcompat._src.interpreter import control, elementwise, indexing, linear_algebra, movement, products, reductions
+from tfcompat._src.interpreter import (
+    control,
+    convolutions,
+    elementwise,
+    indexing,
+    linear_algebra,
+    movement,
+    products,
+    reductions,
+    sorting,
+    special_functions,
+    windows,
+)
 from tfcompat._src.interpreter.evaluator import Evaluator, missing, prepare
 
 __all__ = ["Evaluator", "missing", "prepare"]
-FAMILIES = (control, elementwise, indexing, linear_algebra, movement, products, reductions)
+FAMILIES = (control, convolutions, elementwise, indexing, linear_algebra, movement, products, reductions, sorting, special_functions, windows)

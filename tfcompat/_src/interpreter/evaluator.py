@@ -1,94 +1,153 @@
-"""Evaluates a trace equation by equation; a value is let go after its last use."""
+"""Evaluates a trace equation by equation; a value is let go before the equation that uses it last is evaluated."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import Any
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tfcompat._src.base.jax_compat import Literal, jaxprs_in_params
-from tfcompat._src.interpreter.table import TABLE, Equation
+from tfcompat._src.interpreter.float_environment import AsInPrograms
+from tfcompat._src.interpreter.memory import frozen, given_away
+from tfcompat._src.interpreter.table import REFUSED, TABLE, Equation
+
+FOLDED = 2**14
+"""What constants alone determine is computed once, where it has no more elements."""
+CALLS = dict.fromkeys(("pjit", "jit", "closed_call", "core_call", "core_closed_call", "remat", "remat2", "checkpoint"), "jaxpr")
+CALLS.update(custom_jvp_call="call_jaxpr", custom_vjp_call="call_jaxpr", custom_vjp_call_jaxpr="fun_jaxpr")
+"""Primitives that do no more than a trace inside them, and the parameter that has it."""
 
 
 def missing(jaxpr: Any) -> set[str]:
     """The names of the primitives in a trace, and in the traces inside it, that cannot be interpreted."""
     names = set()
     for equation in jaxpr.eqns:
-        if equation.primitive.name not in TABLE:
-            names.add(equation.primitive.name)
+        name = equation.primitive.name
+        if name not in CALLS and (name not in TABLE or name in REFUSED and REFUSED[name](equation.params)):
+            names.add(name)
         for inner in jaxprs_in_params(equation.params):
             names |= missing(inner)
     return names
+
+
+class _Step(NamedTuple):
+    """An equation, the slots that it reads and writes, and those that nothing reads later."""
+
+    equation: Any
+    reads: tuple[int, ...]
+    writes: tuple[int, ...]
+    last: tuple[int, ...] = ()
 
 
 class Evaluator:
     """A prepared trace: called with NumPy arrays, it gives a list of NumPy arrays that share no memory with them."""
 
     def __init__(self, closed: Any) -> None:
+        self._initial: list[Any] = [None]  # slot 0 is for results that nothing reads
+        self._is_constant = [False]
+        self._flat: list[_Step] = []
         jaxpr = closed.jaxpr
-        absent = missing(jaxpr)
-        if absent:
-            raise NotImplementedError(f"The interpreter has no function for the primitives {sorted(absent)}.")
-        self._slots: dict[Any, int] = {}
-        self._initial: list[Any] = []
-        for variable, value in zip(jaxpr.constvars, closed.consts, strict=True):
-            self._slot(variable, np.asarray(value))
-        self._arguments = [self._slot(v) for v in jaxpr.invars]
-        steps = [(self._function(e), [self._read(v) for v in e.invars], [self._slot(v) for v in e.outvars]) for e in jaxpr.eqns]
-        self._results = [self._read(v) for v in jaxpr.outvars]
-        self._steps = self._with_last_uses(steps)
+        slots = {v: self._new(value) for v, value in zip(jaxpr.constvars, closed.consts, strict=True)}
+        slots.update((v, self._new()) for v in jaxpr.invars)
+        self._arguments = [slots[v] for v in jaxpr.invars]
+        results = self._flatten(jaxpr, slots)
+        steps = self._alive(results)
+        self._steps = [step for step in map(self._prepared, steps) if step is not None]
+        self._results = _getter(tuple(results))
+        del self._flat, self._is_constant
 
-    def _slot(self, variable: Any, value: Any = None) -> int:
-        self._slots[variable] = len(self._initial)
-        self._initial.append(value)
-        return self._slots[variable]
+    def _new(self, value: Any = None) -> int:
+        self._is_constant.append(value is not None)
+        self._initial.append(None if value is None else frozen(value))
+        return len(self._initial) - 1
 
-    def _read(self, atom: Any) -> int:
-        if isinstance(atom, Literal):
-            self._initial.append(np.asarray(atom.val, atom.aval.dtype))
-            return len(self._initial) - 1
-        return self._slots[atom]
+    def _flatten(self, jaxpr: Any, slots: dict[Any, int]) -> list[int]:
+        """Enters the equations of a trace, and of those that it calls; the slots of its results."""
+
+        def read(atom: Any) -> int:
+            return self._new(np.asarray(atom.val, atom.aval.dtype)) if isinstance(atom, Literal) else slots[atom]
+
+        for equation in jaxpr.eqns:
+            reads = tuple(map(read, equation.invars))
+            body = equation.params.get(CALLS.get(equation.primitive.name))
+            if body is None:
+                writes = tuple(self._new() for _ in equation.outvars)
+                self._flat.append(_Step(equation, reads, writes))
+            else:
+                inner, consts = getattr(body, "jaxpr", body), getattr(body, "consts", ())
+                own = {v: self._new(value) for v, value in zip(inner.constvars, consts, strict=True)}
+                own.update(zip(inner.invars, reads, strict=True))
+                writes = self._flatten(inner, own)
+            slots.update(zip(equation.outvars, writes, strict=True))
+        return [read(v) for v in jaxpr.outvars]
+
+    def _alive(self, results: list[int]) -> list[_Step]:
+        """The steps that results or effects need."""
+        needed, alive = set(results), []
+        for step in reversed(self._flat):
+            if step.equation.effects or not needed.isdisjoint(step.writes):
+                last = tuple(set(step.reads) - needed)
+                needed.update(step.reads)
+                writes = tuple(w if w in needed else 0 for w in step.writes)
+                alive.append(step._replace(last=last, writes=writes))
+        return alive[::-1]
+
+    def _prepared(self, step: _Step) -> tuple | None:
+        """What `run` needs of a step: the function, what gets its arguments, where results go, what to let go before; None where the
+        result is a constant, which is computed at once."""
+        equation, reads, writes, last = step
+        name, outputs = equation.primitive.name, [v.aval for v in equation.outvars]
+        function = TABLE[name](Equation(equation.params, [v.aval for v in equation.invars], outputs))
+        place = writes if equation.primitive.multiple_results else writes[0]
+        if all(self._is_constant[r] for r in reads) and self._is_foldable(equation, outputs):
+            with AsInPrograms():
+                found = function(*[self._initial[r] for r in reads])
+            for slot, value in zip(writes, found if equation.primitive.multiple_results else [found], strict=True):
+                self._initial[slot], self._is_constant[slot] = frozen(value), slot > 0
+            return None
+        return function, _getter(reads), place, last
 
     @staticmethod
-    def _function(equation: Any) -> Callable:
-        avals = [v.aval for v in equation.invars], [v.aval for v in equation.outvars]
-        return TABLE[equation.primitive.name](Equation(equation.params, *avals))
-
-    def _with_last_uses(self, steps: list) -> list:
-        needed, done = set(self._results), []
-        for function, reads, writes in reversed(steps):
-            last = tuple(set(reads + writes) - needed)
-            needed.update(reads)
-            done.append((function, tuple(reads), tuple(writes), last))
-        return done[::-1]
+    def _is_foldable(equation: Any, outputs: list) -> bool:
+        size = max((math.prod(a.shape) for a in outputs), default=0)
+        return size <= FOLDED and not equation.effects and not any(jaxprs_in_params(equation.params))
 
     def __call__(self, *arguments: np.ndarray) -> list[np.ndarray]:
         """The results for arguments of the shapes and dtypes that the trace was made for."""
-        with np.errstate(all="ignore"):
-            values = self.inner(*arguments)
-        return [owned(v) for v in values]
+        with AsInPrograms():
+            return given_away(self.run(list(arguments)), arguments)
 
-    def inner(self, *arguments: Any) -> list:
-        """The results as they come, which may be views of arguments; for use inside another evaluation."""
+    def run(self, arguments: list) -> tuple:
+        """The results as they come, which may be views of arguments; for use inside another evaluation. The list is emptied."""
         values = self._initial.copy()
         for slot, argument in zip(self._arguments, arguments, strict=True):
             values[slot] = argument
-        for function, reads, writes, last in self._steps:
-            result = function(*[values[i] for i in reads])
-            if len(writes) == 1 and type(result) is not list:
-                values[writes[0]] = result
-            else:
-                for slot, value in zip(writes, result, strict=True):
-                    values[slot] = value
+        arguments.clear()
+        argument = None
+        for function, get, place, last in self._steps:
+            taken = get(values)
             for slot in last:
                 values[slot] = None
-        return [values[i] for i in self._results]
+            if type(place) is int:
+                values[place] = function(*taken)
+            else:
+                for slot, value in zip(place, function(*taken), strict=True):
+                    values[slot] = value
+                value = None
+        return self._results(values)
 
 
-def owned(value: Any) -> np.ndarray:
-    """An array of its own memory."""
-    return np.array(value, order="C")
+def _getter(slots: tuple[int, ...]) -> Callable[[list], tuple]:
+    """What takes the values of slots from a list, as a tuple."""
+    if len(slots) > 1:
+        return itemgetter(*slots)
+    if not slots:
+        return lambda values: ()
+    slot = slots[0]
+    return lambda values: (values[slot],)
 
 
 def prepare(closed: Any) -> Evaluator:
@@ -103,4 +162,7 @@ def prepare(closed: Any) -> Evaluator:
     Raises:
       NotImplementedError: the table lacks a primitive; the message names all that it lacks.
     """
+    absent = missing(closed.jaxpr)
+    if absent:
+        raise NotImplementedError(f"The interpreter has no function for the primitives {sorted(absent)}.")
     return Evaluator(closed)

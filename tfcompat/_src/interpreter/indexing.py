@@ -2,41 +2,83 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
+from tfcompat._src.interpreter.memory import writable
 from tfcompat._src.interpreter.table import TABLE, Equation, primitive
 
 
-def _places(shape: tuple, sizes: tuple, indexed: tuple, own: tuple, of_indices: tuple, free: list, clip: bool) -> Callable:
-    """A function of indices to the index arrays of each axis, and whether each window is inside."""
-    limits = np.array([shape[d] - sizes[d] for d in indexed], np.int64)
-    spans = []
-    for axis, size in enumerate(sizes):
-        form = [1] * len(free)
-        if axis in free:
-            form[free.index(axis)] = size
-        spans.append(np.arange(size).reshape(form))
+class _Windows(NamedTuple):
+    """Windows of an array, at places that indices give.
 
-    def places(indices: np.ndarray) -> tuple[tuple, np.ndarray]:
-        batch = indices.shape[:-1]
-        top = np.iinfo(np.int64).max
-        wide = np.minimum(indices, top).astype(np.int64) if indices.dtype == np.uint64 else indices.astype(np.int64)
-        valid = np.ones(batch, bool) if clip else np.all((wide >= 0) & (wide <= limits), axis=-1)
-        wide = np.clip(wide, 0, limits)
-        starts = dict(zip(indexed, np.moveaxis(wide, -1, 0), strict=True))
-        for axis, position in zip(own, of_indices, strict=True):
-            form = [1] * len(batch)
-            form[position] = batch[position]
-            starts[axis] = np.arange(batch[position]).reshape(form)
-        found = []
-        for axis, span in enumerate(spans):
-            start = np.asarray(starts.get(axis, np.zeros((1,) * len(batch), np.int64)))
-            found.append(start.reshape(*start.shape, *(1,) * len(free)) + span)
-        return tuple(found), valid
+    `front` are the axes along which windows have different places: those of the columns of the indices, then those that go along with an axis of the
+    indices, whose number is in `paired`. `sizes` are the windows' along all axes, and `kept` are the axes that a window is not one element of.
+    """
 
-    return places
+    shape: tuple[int, ...]
+    sizes: tuple[int, ...]
+    columns: tuple[int, ...]
+    paired: dict[int, int]
+    kept: tuple[int, ...]
+
+    @property
+    def front(self) -> tuple[int, ...]:
+        return (*self.columns, *self.paired)
+
+    @property
+    def moving(self) -> tuple[int, ...]:
+        """The kept axes of `front`."""
+        return tuple(a for a in self.kept if a in self.columns)
+
+    @property
+    def rest(self) -> tuple[int, ...]:
+        """The axes of which every window has the same part."""
+        return tuple(a for a in range(len(self.shape)) if a not in self.front)
+
+    @property
+    def order(self) -> list[int]:
+        """The kept axes as they come after indexing: those that move, then the others."""
+        return [*self.moving, *(a for a in self.rest if a in self.kept)]
+
+    def placed(self, x: np.ndarray) -> np.ndarray:
+        """A view whose first axes are `front`, with the windows' part of the others."""
+        parts = tuple(slice(0, self.sizes[a]) if a in self.kept else 0 for a in self.rest)
+        return x.transpose((*self.front, *self.rest))[(*(slice(None),) * len(self.front), *parts)]
+
+    def places(self, drops: bool) -> Callable:
+        """A function of indices to arrays of indices along `front`, and which windows are inside: None for all, if they are moved inside or are there."""
+        limits = [self.shape[a] - self.sizes[a] for a in self.columns]
+        moving = self.moving
+        spans = {}
+        for position, a in enumerate(moving):
+            spans[a] = np.arange(self.sizes[a]).reshape([-1 if i == position else 1 for i in range(len(moving))])
+        added = (1,) * len(moving)
+
+        def places(indices: np.ndarray) -> tuple[tuple, np.ndarray | None]:
+            batch, valid, found = indices.shape[:-1], None, []
+            for k, (a, limit) in enumerate(zip(self.columns, limits)):
+                start = _signed(indices[..., k])
+                inside = np.minimum(np.maximum(start, 0), limit)
+                if drops:
+                    valid = (inside == start) if valid is None else valid & (inside == start)
+                inside = inside.reshape(batch + added)
+                found.append(inside + spans[a] if a in spans else inside)
+            for position in self.paired.values():
+                form = [n if i == position else 1 for i, n in enumerate(batch)]
+                found.append(np.arange(batch[position]).reshape((*form, *added)))
+            return tuple(found), None if valid is None or valid.all() else valid
+
+        return places
+
+
+def _signed(indices: np.ndarray) -> np.ndarray:
+    if indices.dtype == np.uint64:
+        indices = np.minimum(indices, np.uint64(np.iinfo(np.int64).max))
+    return indices.astype(np.int64)
 
 
 def _fill(e: Equation) -> np.ndarray:
@@ -46,60 +88,66 @@ def _fill(e: Equation) -> np.ndarray:
     return np.asarray(value).astype(dtype)
 
 
-def _drops(e: Equation) -> bool:
-    return e.params["mode"] is not None and e.params["mode"].name == "FILL_OR_DROP"
+def _mode(e: Equation) -> str:
+    return e.params["mode"].name if e.params["mode"] is not None else "FILL_OR_DROP"
 
 
 @primitive("gather")
 def gather(e: Equation) -> Callable:
-    n, sizes, shape = e.params["dimension_numbers"], e.params["slice_sizes"], e.inputs[0].shape
-    free = [d for d in range(len(shape)) if d not in (*n.collapsed_slice_dims, *n.operand_batching_dims)]
-    drops, rank = _drops(e), len(e.outputs[0].shape)
-    places = _places(shape, sizes, n.start_index_map, n.operand_batching_dims, n.start_indices_batching_dims, free, not drops)
-    batch = len(e.inputs[1].shape) - 1
-    order = [0] * rank
-    rest = iter(range(batch))
-    window = iter(range(batch, rank))
-    for axis in range(rank):
-        order[axis] = next(window) if axis in n.offset_dims else next(rest)
-    fill = _fill(e) if drops else None
+    n, shape, result_shape, dtype = e.params["dimension_numbers"], e.inputs[0].shape, e.shape, e.dtype
+    drops = _mode(e) == "FILL_OR_DROP"
+    fill = _fill(e) if drops else np.zeros((), dtype)
+    if 0 in result_shape or 0 in shape:
+        return lambda x, indices: np.full(result_shape, fill, dtype)
+    paired = dict(zip(n.operand_batching_dims, n.start_indices_batching_dims, strict=True))
+    kept = tuple(a for a in range(len(shape)) if a not in n.collapsed_slice_dims and a not in paired)
+    w = _Windows(shape, e.params["slice_sizes"], tuple(n.start_index_map), paired, kept)
+    places, batch = w.places(drops), len(e.inputs[1].shape) - 1
+    rank, order = len(result_shape), w.order
+    of_batch, of_window = iter(range(batch)), iter(kept)
+    axes = [batch + order.index(next(of_window)) if i in n.offset_dims else next(of_batch) for i in range(rank)]
+    axes = None if axes == list(range(rank)) else axes
+    is_one, added = len(w.front) == 1, (1,) * len(kept)
 
     def run(x: np.ndarray, indices: np.ndarray) -> np.ndarray:
-        if 0 in e.outputs[0].shape:
-            return np.empty(e.outputs[0].shape, e.dtype)
-        if x.size == 0:
-            return np.full(e.outputs[0].shape, fill if drops else 0, e.dtype)
         where, valid = places(indices)
-        result = x[where] if where else np.broadcast_to(x, e.outputs[0].shape)
-        if drops and not valid.all():
-            result = np.where(valid.reshape(*valid.shape, *(1,) * len(free)), result, fill)
-        return result.transpose(order)
+        x = w.placed(x)
+        found = x.take(where[0], 0) if is_one else x[where] if where else np.broadcast_to(x, result_shape)
+        if valid is not None:
+            found = np.where(valid.reshape(valid.shape + added), found, fill)
+        return found if axes is None else found.transpose(axes)
 
     return run
 
 
-def _scatter(update: Callable) -> Callable:
+def _scatter(ufunc: np.ufunc | None) -> Callable:
+    """Puts updates in their places, or what `ufunc` makes of values and updates; combinations are made in any order."""
+
     def prepared(e: Equation) -> Callable:
         n, shape, given = e.params["dimension_numbers"], e.inputs[0].shape, e.inputs[2].shape
-        clip = e.params["mode"] is not None and e.params["mode"].name == "CLIP"
-        free = [d for d in range(len(shape)) if d not in (*n.inserted_window_dims, *n.operand_batching_dims)]
+        if 0 in shape or 0 in given:
+            return lambda x, indices, updates: x
+        paired = dict(zip(n.operand_batching_dims, n.scatter_indices_batching_dims, strict=True))
+        kept = tuple(a for a in range(len(shape)) if a not in n.inserted_window_dims and a not in paired)
         sizes = [1] * len(shape)
-        for axis, position in zip(free, n.update_window_dims, strict=True):
+        for axis, position in zip(kept, n.update_window_dims, strict=True):
             sizes[axis] = given[position]
-        order = [d for d in range(len(given)) if d not in n.update_window_dims] + list(n.update_window_dims)
-        arguments = (n.scatter_dims_to_operand_dims, n.operand_batching_dims, n.scatter_indices_batching_dims, free, clip)
-        places = _places(shape, tuple(sizes), *arguments)
+        w = _Windows(shape, tuple(sizes), tuple(n.scatter_dims_to_operand_dims), paired, kept)
+        places = w.places(_mode(e) != "CLIP")
+        of_batch = [d for d in range(len(given)) if d not in n.update_window_dims]
+        axes = (*of_batch, *(n.update_window_dims[kept.index(a)] for a in w.order))
+        grid = tuple(given[d] for d in axes)
+        entries = len(of_batch) + len(w.moving)
+        put = _putting(ufunc, w, grid[:entries], e.params["unique_indices"])
 
         def run(x: np.ndarray, indices: np.ndarray, updates: np.ndarray) -> np.ndarray:
-            result = np.array(x)
-            updates = np.transpose(updates, order)
-            if not updates.size or not result.size:
-                return result
+            result = writable(x)
+            updates = updates.transpose(axes) if axes else updates
             where, valid = places(indices)
-            if not valid.all():
-                where = tuple(np.broadcast_to(w, updates.shape)[valid] for w in where)
+            if valid is not None:
+                where = tuple(np.broadcast_to(i, grid[:entries])[valid] for i in where)
                 updates = updates[valid]
-            update(result, where, updates)
+            put(result, where, updates)
             return result
 
         return run
@@ -107,11 +155,51 @@ def _scatter(update: Callable) -> Callable:
     return prepared
 
 
-def _put(result: np.ndarray, where: tuple, updates: np.ndarray) -> None:
-    result[where] = updates
+def _putting(ufunc: np.ufunc | None, w: _Windows, grid: tuple, unique: bool) -> Callable:
+    """What writes updates to places of an array."""
+
+    def put(result: np.ndarray, where: tuple, updates: np.ndarray) -> None:
+        w.placed(result)[where] = updates
+
+    def combine(result: np.ndarray, where: tuple, updates: np.ndarray) -> None:
+        view = w.placed(result)
+        if unique or not where:
+            view[where] = ufunc(view[where], updates)
+        else:
+            ufunc.at(view, where, updates)
+
+    rows, width = (math.prod(w.shape[a] for a in axes) for axes in (w.front, w.rest))
+    is_rows = (*w.front, *w.rest) == tuple(range(len(w.shape))) and all(w.sizes[a] == w.shape[a] for a in w.rest)
+    sizes = [w.shape[a] for a in w.front]
+
+    def combine_rows(result: np.ndarray, where: tuple, updates: np.ndarray) -> None:
+        table = result.reshape(rows, width)
+        place = where[0]
+        for size, index in zip(sizes[1:], where[1:]):
+            place = place * size + index
+        place = (place if place.ndim == updates.ndim - len(w.rest) and place.size * width == updates.size else np.broadcast_to(place, grid)).reshape(-1)
+        if place.size:
+            _combine_rows(ufunc, table, place, updates.reshape(-1, width))
+
+    if ufunc is None:
+        return put
+    return combine_rows if is_rows and not unique and w.front else combine
 
 
-_UPDATES = {"add": np.add.at, "sub": np.subtract.at, "mul": np.multiply.at, "min": np.minimum.at, "max": np.maximum.at}
-TABLE["scatter"] = _scatter(_put)
-for kind, put in _UPDATES.items():  # the primitives have been spelled either way
-    TABLE[f"scatter-{kind}"] = TABLE[f"scatter_{kind}"] = _scatter(put)
+def _combine_rows(ufunc: np.ufunc, table: np.ndarray, place: np.ndarray, updates: np.ndarray) -> None:
+    """Combines rows of a table with updates; those for one row are combined before."""
+    if updates.shape[1] == 1:
+        ufunc.at(table[:, 0], place, updates[:, 0])
+        return
+    order = np.argsort(place, kind="stable")
+    place = place[order]
+    first = np.flatnonzero(np.concatenate(([True], place[1:] != place[:-1])))
+    among = np.add if ufunc is np.subtract else ufunc
+    where, sums = place[first], among.reduceat(updates[order], first, 0)
+    table[where] = ufunc(table[where], sums)
+
+
+_UPDATES = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "min": np.minimum, "max": np.maximum}
+primitive("scatter", refused=lambda params: bool(params["update_jaxpr"] is not None and params["update_jaxpr"].eqns))(_scatter(None))
+for kind, function in _UPDATES.items():  # the primitives have been spelled either way
+    TABLE[f"scatter-{kind}"] = TABLE[f"scatter_{kind}"] = _scatter(function)

@@ -1,29 +1,127 @@
-"""Decompositions, triangular systems and Fourier transforms."""
+"""Decompositions, triangular systems and Fourier transforms, matrix by matrix through LAPACK, which XLA's programs call too."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
 import scipy.fft
+from scipy.linalg import blas, lapack
 
 from tfcompat._src.interpreter.table import Equation, primitive
 
 
+def _each(e: Equation, function: Callable) -> Callable:
+    """A function of stacks of matrices to a list of stacks, from one of matrices to one or several arrays."""
+    outputs = [(o.shape, o.dtype) for o in e.outputs]
+    places = list(np.ndindex(e.inputs[0].shape[:-2]))
+
+    def run(*args: np.ndarray) -> list:
+        results = [np.zeros(shape, dtype) for shape, dtype in outputs]
+        for i in places:
+            for result, value in zip(results, function(*[a[i] for a in args]), strict=True):
+                result[i] = value
+        return results
+
+    return run
+
+
+def _or_nan(e: Equation, function: Callable) -> Callable:
+    """A decomposition that gives NaN where it cannot be made."""
+    count = len(e.outputs)
+
+    def run(x: np.ndarray) -> tuple:
+        try:
+            return function(x)
+        except np.linalg.LinAlgError:
+            return (np.nan,) * count
+
+    return run
+
+
 @primitive("cholesky")
 def cholesky(e: Equation) -> Callable:
-    def one(x: np.ndarray) -> np.ndarray:
-        try:
-            return np.linalg.cholesky(x)
-        except np.linalg.LinAlgError:  # XLA gives NaN for a matrix that is not positive definite
-            return np.full_like(x, np.nan)
+    if 0 in e.shape:
+        return np.zeros_like
+    run = _each(e, _or_nan(e, lambda x: (np.linalg.cholesky(np.tril(x)),)))
+    return lambda x: np.tril(run(x)[0])
 
-    def run(x: np.ndarray) -> np.ndarray:
-        lower = np.tril(x)
-        result = np.empty_like(x)
-        for i in np.ndindex(x.shape[:-2]):
-            result[i] = one(lower[i])
-        return np.tril(result)
+
+@primitive("lu")
+def lu(e: Equation) -> Callable:
+    rows, columns = e.inputs[0].shape[-2:]
+    factor = lapack.get_lapack_funcs(("getrf",), dtype=e.dtype)[0]
+
+    def one(x: np.ndarray) -> tuple:
+        if x.size == 0:
+            return x, (), np.arange(rows)
+        found, pivots, _ = factor(x)
+        return found, pivots, _permutation(pivots, rows)
+
+    return _each(e, one)
+
+
+def _permutation(pivots: np.ndarray, size: int) -> np.ndarray:
+    order = np.arange(size)
+    for i, j in enumerate(pivots.tolist()):
+        order[i], order[j] = order[j], order[i]
+    return order
+
+
+@primitive("lu_pivots_to_permutation")
+def lu_pivots_to_permutation(e: Equation) -> Callable:
+    shape, dtype, size = e.shape, e.dtype, e.params["permutation_size"]
+
+    def run(pivots: np.ndarray) -> np.ndarray:
+        result = np.empty(shape, dtype)
+        for i in np.ndindex(shape[:-1]):
+            result[i] = _permutation(pivots[i], size)
+        return result
+
+    return run
+
+
+@primitive("qr", refused=lambda params: params["pivoting"])
+def qr(e: Equation) -> Callable:
+    mode = "complete" if e.params["full_matrices"] else "reduced"
+    return _each(e, lambda x: np.linalg.qr(x, mode))
+
+
+@primitive("eigh", refused=lambda params: params["subset_by_index"] is not None)
+def eigh(e: Equation) -> Callable:
+    triangle = "L" if e.params["lower"] else "U"
+    return _each(e, _or_nan(e, lambda x: np.linalg.eigh(x, triangle)[::-1]))
+
+
+@primitive("svd", refused=lambda params: params["subset_by_index"] is not None)
+def svd(e: Equation) -> Callable:
+    full = e.params["full_matrices"]
+    if not e.params["compute_uv"]:
+        return _each(e, _or_nan(e, lambda x: (np.linalg.svd(x, compute_uv=False),)))
+
+    def one(x: np.ndarray) -> tuple:
+        u, s, vh = np.linalg.svd(x, full)
+        return s, u, vh
+
+    return _each(e, _or_nan(e, one))
+
+
+@primitive("triangular_solve")
+def triangular_solve(e: Equation) -> Callable:
+    p, shape, dtype = e.params, e.shape, e.dtype
+    solve = blas.get_blas_funcs(("trsm",), dtype=dtype)[0]
+    transposed = 0 if not p["transpose_a"] else 2 if p["conjugate_a"] else 1
+    conjugated = p["conjugate_a"] and not p["transpose_a"]
+    options = {"side": not p["left_side"], "lower": p["lower"], "trans_a": transposed, "diag": p["unit_diagonal"]}
+
+    def run(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        result = np.empty(shape, dtype)
+        if math.prod(shape):
+            a = np.conj(a) if conjugated else a
+            for i in np.ndindex(shape[:-2]):
+                result[i] = solve(1, a[i], b[i], **options)
+        return result
 
     return run
 
@@ -33,4 +131,7 @@ def fft(e: Equation) -> Callable:
     kind, lengths, dtype = e.params["fft_type"].name, e.params["fft_lengths"], e.dtype
     function = {"FFT": scipy.fft.fftn, "IFFT": scipy.fft.ifftn, "RFFT": scipy.fft.rfftn, "IRFFT": scipy.fft.irfftn}[kind]
     axes = tuple(range(-len(lengths), 0))
+    if math.prod(e.inputs[0].shape) == 0:
+        shape = e.shape
+        return lambda x: np.zeros(shape, dtype)
     return lambda x: function(x, lengths, axes).astype(dtype, copy=False)

@@ -1,4 +1,4 @@
-"""What moves elements: shapes, slices, padding, sorting."""
+"""What moves elements: shapes, slices, padding."""
 
 from __future__ import annotations
 
@@ -7,32 +7,47 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tfcompat._src.interpreter.table import Equation, is_small_float, primitive
+from tfcompat._src.interpreter.memory import writable
+from tfcompat._src.interpreter.table import Equation, primitive
+
+SMALL = 2**10
+"""A broadcast array of at most as many elements is quicker to fill than to be made a view."""
 
 
-@primitive("reshape")
+@primitive("reshape", "squeeze", "expand_dims")
 def reshape(e: Equation) -> Callable:
-    shape = e.outputs[0].shape
-    return lambda x: np.reshape(x, shape)
+    shape = e.shape
+    return _same if shape == e.inputs[0].shape else lambda x: x.reshape(shape)
 
 
-@primitive("squeeze", "expand_dims")
-def squeeze(e: Equation) -> Callable:
-    return reshape(e)
+def _same(x: np.ndarray) -> np.ndarray:
+    return x
 
 
 @primitive("broadcast_in_dim")
 def broadcast_in_dim(e: Equation) -> Callable:
-    shape, source = e.outputs[0].shape, [1] * len(e.outputs[0].shape)
-    for axis, size in zip(e.params["broadcast_dimensions"], e.inputs[0].shape, strict=True):
-        source[axis] = size
-    return lambda x: np.broadcast_to(np.reshape(x, source), shape)
+    shape, given = e.shape, e.inputs[0]
+    if math.prod(shape) == math.prod(given.shape):
+        return reshape(e)
+    form = [1] * len(shape)
+    for axis, size in zip(e.params["broadcast_dimensions"], given.shape, strict=True):
+        form[axis] = size
+    form, dtype = tuple(form), given.dtype
+    if math.prod(shape) > SMALL:
+        return lambda x: np.broadcast_to(x.reshape(form), shape)
+
+    def filled(x: np.ndarray) -> np.ndarray:
+        result = np.empty(shape, dtype)
+        result[...] = x.reshape(form)
+        return result
+
+    return filled
 
 
 @primitive("transpose")
 def transpose(e: Equation) -> Callable:
     permutation = tuple(e.params["permutation"])
-    return lambda x: np.transpose(x, permutation)
+    return (lambda x: x.transpose(permutation)) if permutation else _same
 
 
 @primitive("concatenate")
@@ -41,25 +56,50 @@ def concatenate(e: Equation) -> Callable:
     return lambda *args: np.concatenate(args, axis)
 
 
+@primitive("stack")
+def stack(e: Equation) -> Callable:
+    shape, dtype, axis = e.shape, e.dtype, e.params["axis"]
+    places = [(slice(None),) * axis + (i,) for i in range(len(e.inputs))]
+
+    def stacked(*args: np.ndarray) -> np.ndarray:
+        result = np.empty(shape, dtype)
+        for place, x in zip(places, args):
+            result[place] = x
+        return result
+
+    return stacked
+
+
+@primitive("tile")
+def tile(e: Equation) -> Callable:
+    reps = e.params["reps"]
+    return lambda x: np.tile(x, reps)
+
+
 @primitive("split")
 def split(e: Equation) -> Callable:
-    axis, ends = e.params["axis"], np.cumsum(e.params["sizes"])[:-1]
-    return lambda x: np.split(x, ends, axis)
+    before, ends = (slice(None),) * e.params["axis"], np.cumsum([0, *e.params["sizes"]]).tolist()
+    parts = [(*before, slice(i, j)) for i, j in zip(ends, ends[1:])]
+    return lambda x: [x[part] for part in parts]
 
 
 @primitive("rev")
 def rev(e: Equation) -> Callable:
-    axes = tuple(e.params["dimensions"])
-    return lambda x: np.flip(x, axes)
+    where = tuple(slice(None, None, -1 if axis in e.params["dimensions"] else 1) for axis in range(len(e.shape)))
+    return lambda x: x[where]
 
 
 @primitive("iota")
 def iota(e: Equation) -> Callable:
-    shape, axis = e.outputs[0].shape, e.params["dimension"]
-    source = [1] * len(shape)
-    source[axis] = shape[axis]
-    result = np.broadcast_to(np.arange(shape[axis]).astype(e.dtype).reshape(source), shape)
-    return lambda *sizes: result
+    shape, dtype, axis = e.shape, e.dtype, e.params["dimension"]
+    form = tuple(n if i == axis else 1 for i, n in enumerate(shape))
+    return lambda *sizes: np.broadcast_to(np.arange(shape[axis]).astype(dtype).reshape(form), shape)
+
+
+@primitive("empty2")
+def empty(e: Equation) -> Callable:
+    shape, dtype = e.shape, e.dtype
+    return lambda: np.zeros(shape, dtype)
 
 
 @primitive("slice")
@@ -69,24 +109,33 @@ def slice_(e: Equation) -> Callable:
     return lambda x: x[where]
 
 
-def _window(starts: tuple, shape: tuple, sizes: tuple) -> tuple:
-    places = [min(max(int(s), 0), n - m) for s, n, m in zip(starts, shape, sizes, strict=True)]
-    return tuple(slice(p, p + m) for p, m in zip(places, sizes, strict=True))
+def _window(shape: tuple, sizes: tuple) -> Callable:
+    """A function of starts to where a window lies that is moved into an array of this shape."""
+    ends = [(n - m, m) for n, m in zip(shape, sizes, strict=True)]
+
+    def window(starts: tuple) -> tuple:
+        found = []
+        for start, (end, size) in zip(starts, ends):
+            start = min(max(int(start), 0), end)
+            found.append(slice(start, start + size))
+        return tuple(found)
+
+    return window
 
 
 @primitive("dynamic_slice")
 def dynamic_slice(e: Equation) -> Callable:
-    shape, sizes = e.inputs[0].shape, e.params["slice_sizes"]
-    return lambda x, *starts: x[_window(starts, shape, sizes)]
+    window = _window(e.inputs[0].shape, e.params["slice_sizes"])
+    return lambda x, *starts: x[window(starts)]
 
 
 @primitive("dynamic_update_slice")
 def dynamic_update_slice(e: Equation) -> Callable:
-    shape, sizes = e.inputs[0].shape, e.inputs[1].shape
+    window = _window(e.inputs[0].shape, e.inputs[1].shape)
 
     def update(x: np.ndarray, new: np.ndarray, *starts: np.ndarray) -> np.ndarray:
-        result = np.array(x)
-        result[_window(starts, shape, sizes)] = new
+        result = writable(x)
+        result[window(starts)] = new
         return result
 
     return update
@@ -107,40 +156,14 @@ def padding(shape: tuple, old: tuple, config: tuple) -> Callable:
         takes.append(slice(first, stop))
         puts.append(slice(low + first * step, low + first * step + max(0, (stop - first - 1) * step + 1) if stop > first else low + first * step, step))
 
+    inside, source = tuple(puts), tuple(takes)
+    is_filled = math.prod(shape) > 0 and all(t.stop > t.start for t in takes)
+
     def padded(x: np.ndarray, fill: np.ndarray) -> np.ndarray:
-        result = np.full(shape, fill, dtype=np.asarray(x).dtype)
-        if result.size and all(t.stop > t.start for t in takes):
-            result[tuple(puts)] = x[tuple(takes)]
+        result = np.empty(shape, x.dtype)
+        result[...] = fill
+        if is_filled:
+            result[inside] = x[source]
         return result
 
     return padded
-
-
-def _sortable(x: np.ndarray) -> np.ndarray:
-    return np.asarray(x, np.float32) if is_small_float(x.dtype) else x
-
-
-@primitive("sort")
-def sort(e: Equation) -> Callable:
-    axis, keys = e.params["dimension"], e.params["num_keys"]
-    if len(e.inputs) == 1 and not is_small_float(e.inputs[0].dtype):
-        return lambda x: np.sort(x, axis, kind="stable")
-
-    def sorted_together(*args: np.ndarray) -> list:
-        order = np.lexsort([_sortable(a) for a in reversed(args[:keys])], axis=axis)
-        return [np.take_along_axis(a, order, axis) for a in args]
-
-    return sorted_together
-
-
-@primitive("top_k")
-def top_k(e: Equation) -> Callable:
-    k, axis = e.params["k"], e.params.get("axis", -1)
-
-    def top(x: np.ndarray) -> list:
-        backwards = np.flip(_sortable(x), axis)
-        order = np.flip(np.argsort(backwards, axis=axis, kind="stable"), axis)
-        order = np.take(x.shape[axis] - 1 - order, range(k), axis)
-        return [np.take_along_axis(x, order, axis), order.astype(e.outputs[1].dtype)]
-
-    return top

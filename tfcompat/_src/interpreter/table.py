@@ -20,22 +20,38 @@ class Equation(NamedTuple):
         """The dtype of the first result."""
         return self.outputs[0].dtype
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the first result."""
+        return self.outputs[0].shape
+
 
 Prepare = Callable[[Equation], Callable]
 TABLE: dict[str, Prepare] = {}
+REFUSED: dict[str, Callable[[dict], bool]] = {}
+"""Of primitives of which some forms cannot be evaluated: whether an equation with these parameters is one."""
 
 
-def primitive(*names: str) -> Callable[[Prepare], Prepare]:
-    """Enters a function in the table: it takes an `Equation` and gives a function from arrays to one array, or a list if there are several results."""
+def primitive(*names: str, refused: Callable[[dict], bool] | None = None) -> Callable[[Prepare], Prepare]:
+    """Enters a function in the table: it takes an `Equation` and gives a function from arrays to one array, or a list where JAX's primitive
+    has several results. `refused` says of parameters whether such an equation cannot be evaluated.
+    """
 
     def enter(prepare: Prepare) -> Prepare:
         for name in names:
             TABLE[name] = prepare
+            if refused is not None:
+                REFUSED[name] = refused
         return prepare
 
     return enter
 
 
 def is_small_float(dtype: np.dtype) -> bool:
-    """Whether XLA computes with this type in float32, and rounds the result."""
+    """Whether this is a float type of at most 16 bits."""
     return dtype == np.float16 or (dtype.kind == "V" or dtype.name.startswith(("bfloat", "float8")))
+
+
+def wide(dtype: np.dtype) -> np.dtype:
+    """The type to compute in: float32 for small floats, whose results are rounded once."""
+    return np.dtype(np.float32) if is_small_float(dtype) else dtype

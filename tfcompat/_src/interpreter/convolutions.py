@@ -1,0 +1,85 @@
+"""Convolutions as products of matrices: the windows of the images, side by side, times the kernel."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from tfcompat._src.interpreter.movement import padding
+from tfcompat._src.interpreter.table import Equation, primitive, wide
+from tfcompat._src.interpreter.windows import dilated, view_of_windows
+
+BLOCK = 2**22
+"""Elements of windows that are laid side by side at a time."""
+
+
+@primitive("conv_general_dilated")
+def convolution(e: Equation) -> Callable:
+    """Images are seen as (batch, feature, places...), kernels as (output feature, input feature, places...), as JAX's specifications order axes."""
+    p, dtype, inside = e.params, e.dtype, wide(e.dtype)
+    lhs, rhs, out = p["dimension_numbers"]
+    groups, batches = p["feature_group_count"], p["batch_group_count"]
+    images, kernel = (tuple(a.shape[i] for i in spec) for a, spec in zip(e.inputs, (lhs, rhs)))
+    result, back, result_shape = tuple(e.shape[i] for i in out), np.argsort(out), e.shape
+    if 0 in (*result, *images, *kernel):
+        return lambda x, w: np.zeros(result_shape, dtype)
+    layout = [lhs.index(i) for i in range(len(lhs))]
+    edges, spread = ((0, 0), (0, 0), *p["padding"]), (1, 1, *p["lhs_dilation"])
+    edges, spread = [edges[i] for i in layout], [spread[i] for i in layout]
+    shape = dilated(e.inputs[0].shape, edges, spread)
+    is_padded = shape != e.inputs[0].shape or any(d > 1 for d in spread)
+    pad = padding(shape, e.inputs[0].shape, [(*edge, d - 1) for edge, d in zip(edges, spread)])
+    parts = groups * batches
+    samples, features, outputs = images[0] // batches, images[1] // groups, kernel[0] // parts
+    multiply = _product((samples, features, *result[2:], *kernel[2:]), outputs, (*p["window_strides"],), (*p["rhs_dilation"],), layout)
+
+    def run(x: np.ndarray, w: np.ndarray) -> np.ndarray:
+        x, w = x.astype(inside, copy=False), w.astype(inside, copy=False).transpose(rhs)
+        x = (pad(x, inside.type(0)) if is_padded else x).transpose(lhs)
+        found = []
+        for i in range(parts):
+            batch, group = (i * samples if batches > 1 else 0), (i * features if groups > 1 else 0)
+            part = x[batch : batch + samples, group : group + features]
+            found.append(multiply(part, w[i * outputs : (i + 1) * outputs]))
+        joined = found[0] if parts == 1 else np.concatenate(found, 1)
+        return joined.transpose(back).astype(dtype, copy=False)
+
+    return run
+
+
+def _product(sizes: tuple, outputs: int, strides: tuple, dilation: tuple, layout: list) -> Callable:
+    """A function of images and a kernel, without groups.
+
+    `sizes` are those of a view of windows: samples, features, places, and places in a window. It is a matrix of what stays (samples,
+    places) and what is summed over (the others). Each is ordered as the axes of the images lie in memory (`layout`), and the
+    matrix is filled row by row or column by column, whichever reads memory in order.
+    """
+    rank = len(strides)
+    in_memory = [axis for i in layout for axis in ((i,) if i < 2 else (i, i + rank))]
+    is_summed = [axis == 1 or axis >= 2 + rank for axis in range(len(sizes))]
+    stays, summed = ([a for a in in_memory if is_summed[a] == s] for s in (False, True))
+    by_columns = not is_summed[in_memory[-1]]
+    order = (*summed, *stays) if by_columns else (*stays, *summed)
+    rows, inner = (math.prod(sizes[a] for a in axes) for axes in (stays, summed))
+    kernel_order = (*(a if a == 1 else a - rank for a in summed), 0)
+    back = (stays.index(0), len(stays), *(stays.index(2 + i) for i in range(rank)))
+    result_shape = (*(sizes[a] for a in stays), outputs)
+    length = sizes[order[0]]
+    step = max(1, BLOCK * length // (rows * inner))
+    starts = range(0, length, step)
+    all_strides, all_dilation = (1, 1, *strides), (*dilation,)
+
+    def run(x: np.ndarray, w: np.ndarray) -> np.ndarray:
+        windows = view_of_windows(x, sizes, all_strides, all_dilation).transpose(order)
+        w = w.transpose(kernel_order)
+        if by_columns:
+            found = sum(windows[i : i + step].reshape(-1, rows).T @ w[i : i + step].reshape(-1, outputs) for i in starts)
+        else:
+            w = w.reshape(inner, outputs)
+            parts = [windows[i : i + step].reshape(-1, inner) @ w for i in starts]
+            found = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        return found.reshape(result_shape).transpose(back)
+
+    return run

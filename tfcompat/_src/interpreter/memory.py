@@ -1,0 +1,59 @@
+"""Which arrays nothing else refers to, so that they may be written in place or given away."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+
+def _count(x: np.ndarray) -> int:
+    return sys.getrefcount(x)
+
+
+def _counted(x: np.ndarray) -> int:
+    count = _count(x)
+    return count if x.ndim else 0
+
+
+_ALONE = _counted(*(np.empty(1),))
+"""The references to an array that the function of a primitive was called with, where there are none but those of the call."""
+
+
+def writable(x: np.ndarray) -> np.ndarray:
+    """The argument of a primitive's function, to be written to: `x` itself where that function alone has it, else a copy."""
+    if _count(x) == _ALONE + 1 and type(x) is np.ndarray and x.flags.owndata and x.flags.writeable:
+        return x
+    return np.array(x)
+
+
+def _root(x: np.ndarray) -> np.ndarray:
+    while isinstance(x.base, np.ndarray):
+        x = x.base
+    return x
+
+
+def frozen(x: Any) -> np.ndarray:
+    """A value as an array that, like all views of it, cannot be written to."""
+    x = np.asarray(x).view()
+    x.flags.writeable = False
+    return x
+
+
+def _is_whole(x: np.ndarray) -> bool:
+    return x.flags.writeable and x.flags.c_contiguous
+
+
+def given_away(values: Iterable[Any], kept: Iterable[Any]) -> list[np.ndarray]:
+    """Values as arrays that share no memory with one another, with `kept` ones, nor with frozen ones; copies where they do."""
+    taken = {id(_root(x)) for x in kept if isinstance(x, np.ndarray)}
+    found = []
+    for value in values:
+        root = _root(value) if isinstance(value, np.ndarray) else None
+        if root is None or id(root) in taken or not (_is_whole(value) and root.flags.owndata and value.nbytes == root.nbytes):
+            root = value = np.array(value, order="C")
+        taken.add(id(root))
+        found.append(value)
+    return found

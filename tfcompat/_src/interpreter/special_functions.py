@@ -1,0 +1,65 @@
+"""Transcendental functions, by NumPy and SciPy; small floats are computed in float32 and rounded once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy import special
+
+from tfcompat._src.interpreter.table import TABLE, Equation, is_small_float
+
+
+def _odd(function: Callable) -> Callable:
+    """An odd function that gives -0 for -0."""
+    return lambda x: np.copysign(function(x), x)
+
+
+def _lgamma(x: np.ndarray) -> np.ndarray:
+    return np.where(np.isinf(x), np.abs(x), special.gammaln(x))
+
+
+def _digamma(x: np.ndarray) -> np.ndarray:
+    return np.where((x <= 0) & (x == np.floor(x)), np.nan, special.digamma(x))
+
+
+def _igamma(at_infinities: float, function: Callable) -> Callable:
+    def regularized(a: np.ndarray, x: np.ndarray) -> np.ndarray:
+        beyond = np.where(np.isinf(x), at_infinities, np.nan)
+        return np.where(np.isinf(a) & (a > 0) & (x > 0), beyond, function(a, x))
+
+    return regularized
+
+
+def _zeta(x: np.ndarray, q: np.ndarray) -> np.ndarray:
+    return np.where(np.isfinite(x), np.where((q <= 0) & (x > 1) & (q == np.floor(q)), np.inf, special.zeta(x, q)), np.nan)
+
+
+def _polygamma(n: np.ndarray, x: np.ndarray) -> np.ndarray:
+    return np.where(np.isfinite(n), special.polygamma(n, x), np.nan)
+
+
+_FUNCTIONS = {
+    "exp2": np.exp2, "log1p": np.log1p, "expm1": np.expm1, "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin,
+    "acos": np.arccos, "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh, "acosh": np.arccosh,
+    "atanh": np.arctanh, "atan2": np.arctan2, "cbrt": np.cbrt, "pow": np.power, "logistic": lambda x: 1 / (1 + np.exp(-x)),
+    "rsqrt": lambda x: 1 / np.sqrt(x), "erf": special.erf, "erfc": special.erfc, "erf_inv": _odd(special.erfinv),
+    "digamma": _digamma, "lgamma": _lgamma, "igamma": _igamma(1.0, special.gammainc), "igammac": _igamma(0.0, special.gammaincc),
+    "polygamma": _polygamma, "zeta": _zeta, "bessel_i0e": special.i0e, "bessel_i1e": _odd(special.i1e),
+    "regularized_incomplete_beta": special.betainc,
+}  # fmt: skip
+
+
+def _in_float32(function: Callable) -> Callable:
+    def prepared(e: Equation) -> Callable:
+        dtype = e.dtype
+        if is_small_float(dtype):
+            return lambda *args: np.asarray(function(*[a.astype(np.float32) for a in args])).astype(dtype)
+        if isinstance(function, np.ufunc) and f"{dtype.char * function.nin}->{dtype.char}" in function.types:
+            return function
+        return lambda *args: np.asarray(function(*args)).astype(dtype, copy=False)
+
+    return prepared
+
+
+TABLE.update({name: _in_float32(function) for name, function in _FUNCTIONS.items()})
