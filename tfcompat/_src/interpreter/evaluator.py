@@ -16,9 +16,16 @@ from tfcompat._src.interpreter.table import REFUSED, TABLE, Equation
 
 FOLDED = 2**14
 """What constants alone determine is computed once, where it has no more elements."""
-CALLS = dict.fromkeys(("pjit", "jit", "closed_call", "core_call", "core_closed_call", "remat", "remat2", "checkpoint"), "jaxpr")
-CALLS.update(custom_jvp_call="call_jaxpr", custom_vjp_call="call_jaxpr", custom_vjp_call_jaxpr="fun_jaxpr")
-"""Primitives that do no more than a trace inside them, and the parameter that has it."""
+CALLS = {"pjit", "jit", "closed_call", "core_call", "core_closed_call", "remat", "remat2", "checkpoint", "custom_jvp_call", "custom_vjp_call"}
+"""Primitives that do no more than the trace inside them."""
+
+
+def called(equation: Any) -> Any:
+    """The trace that an equation does no more than; None where it does something of its own."""
+    if equation.primitive.name not in CALLS:
+        return None
+    params = equation.params
+    return params["jaxpr"] if "jaxpr" in params else params["call_jaxpr"]
 
 
 def missing(jaxpr: Any) -> set[str]:
@@ -72,7 +79,7 @@ class Evaluator:
 
         for equation in jaxpr.eqns:
             reads = tuple(map(read, equation.invars))
-            body = equation.params.get(CALLS.get(equation.primitive.name))
+            body = called(equation)
             if body is None:
                 writes = tuple(self._new() for _ in equation.outvars)
                 self._flat.append(_Step(equation, reads, writes))

@@ -14,8 +14,17 @@ SMALL = 2**10
 """A broadcast array of at most as many elements is quicker to fill than to be made a view."""
 
 
-@primitive("reshape", "squeeze", "expand_dims")
+@primitive("reshape")
 def reshape(e: Equation) -> Callable:
+    order = e.params["dimensions"]
+    if order is None:
+        return _in_shape(e)
+    shape = e.shape
+    return lambda x: x.transpose(order).reshape(shape)
+
+
+@primitive("squeeze", "expand_dims")
+def _in_shape(e: Equation) -> Callable:
     shape = e.shape
     return _same if shape == e.inputs[0].shape else lambda x: x.reshape(shape)
 
@@ -28,7 +37,7 @@ def _same(x: np.ndarray) -> np.ndarray:
 def broadcast_in_dim(e: Equation) -> Callable:
     shape, given = e.shape, e.inputs[0]
     if math.prod(shape) == math.prod(given.shape):
-        return reshape(e)
+        return _in_shape(e)
     form = [1] * len(shape)
     for axis, size in zip(e.params["broadcast_dimensions"], given.shape, strict=True):
         form[axis] = size

@@ -10,7 +10,7 @@ import numpy as np
 
 from tfcompat._src.base.jax_compat import ClosedJaxpr
 from tfcompat._src.interpreter import elementwise, special_functions
-from tfcompat._src.interpreter.evaluator import CALLS, Evaluator
+from tfcompat._src.interpreter.evaluator import Evaluator, called
 from tfcompat._src.interpreter.table import TABLE, Equation, is_small_float, primitive, wide
 
 
@@ -58,9 +58,9 @@ def is_combination(jaxpr: Any) -> bool:
 
 
 def _is_on_elements(equation: Any) -> bool:
-    name = equation.primitive.name
-    if name in CALLS:
-        return is_combination(equation.params[CALLS[name]])
+    name, body = equation.primitive.name, called(equation)
+    if body is not None:
+        return is_combination(body)
     return name == "broadcast_in_dim" or name in TABLE and TABLE[name].__module__ in _OF_ELEMENTS
 
 
