@@ -23,20 +23,24 @@ def _digamma(x: np.ndarray) -> np.ndarray:
     return np.where((x <= 0) & (x == np.floor(x)), np.nan, special.digamma(x))
 
 
-def _igamma(at_infinities: float, function: Callable) -> Callable:
+def _igamma(function: Callable, at_infinities: float, near_zero: float) -> Callable:
     def regularized(a: np.ndarray, x: np.ndarray) -> np.ndarray:
-        beyond = np.where(np.isinf(x), at_infinities, np.nan)
-        return np.where(np.isinf(a) & (a > 0) & (x > 0), beyond, function(a, x))
+        found = np.where(np.isposinf(a) & (x >= 1), np.where(np.isinf(x), at_infinities, np.nan), function(a, x))
+        return np.where((a == 0) & (x > 0) & (x < 1), near_zero, found)
 
     return regularized
 
 
 def _zeta(x: np.ndarray, q: np.ndarray) -> np.ndarray:
-    return np.where(np.isfinite(x), np.where((q <= 0) & (x > 1) & (q == np.floor(q)), np.inf, special.zeta(x, q)), np.nan)
+    at_poles = np.where((x == 1) | (x % 2 == 0), np.inf, np.nan)
+    found = np.where((q <= 0) & (q == np.floor(q)), at_poles, special.zeta(x, q))
+    return np.where(np.isfinite(x) & ((q < np.inf) | (x <= 1)), found, np.nan)
 
 
 def _polygamma(n: np.ndarray, x: np.ndarray) -> np.ndarray:
-    return np.where(np.isfinite(n), special.polygamma(n, x), np.nan)
+    size = special.gamma(n + 1) * _zeta(n + 1, x)
+    found = np.where(n == 0, _digamma(x), np.where(n % 2 == 0, -size, size))
+    return np.where((n >= 0) & (n == np.floor(n)), found, np.nan)
 
 
 _FUNCTIONS = {
@@ -44,8 +48,9 @@ _FUNCTIONS = {
     "acos": np.arccos, "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh, "acosh": np.arccosh,
     "atanh": np.arctanh, "atan2": np.arctan2, "cbrt": np.cbrt, "pow": np.power, "rsqrt": lambda x: 1 / np.sqrt(x),
     "erf": special.erf, "erfc": special.erfc, "erf_inv": _odd(special.erfinv), "digamma": _digamma, "lgamma": _lgamma,
-    "igamma": _igamma(1.0, special.gammainc), "igammac": _igamma(0.0, special.gammaincc), "polygamma": _polygamma, "zeta": _zeta,
-    "bessel_i0e": special.i0e, "bessel_i1e": _odd(special.i1e), "regularized_incomplete_beta": special.betainc,
+    "igamma": _igamma(special.gammainc, 1.0, np.nan), "igammac": _igamma(special.gammaincc, 0.0, 0.0),
+    "polygamma": _polygamma, "zeta": _zeta, "bessel_i0e": special.i0e, "bessel_i1e": _odd(special.i1e),
+    "regularized_incomplete_beta": special.betainc,
 }  # fmt: skip
 
 
