@@ -33,9 +33,9 @@ class Subject:
     name: str
     python: str
 
-    def start(self) -> Worker:
-        """A process that is asked over pipes. Raises SubjectError where it cannot start."""
-        return Worker(self)
+    def start(self, **settings: str) -> Worker:
+        """A process that is asked over pipes, with these environment variables too. Raises SubjectError where it cannot start."""
+        return Worker(self, settings)
 
     def script_seconds(self, script: str) -> float:
         """Seconds that `scripts/SCRIPT.py`, or its JAX twin, takes as a process, from start to exit."""
@@ -65,11 +65,11 @@ class Subject:
 class Worker:
     """A running `benchmarks.worker`."""
 
-    def __init__(self, subject: Subject) -> None:
+    def __init__(self, subject: Subject, settings: dict[str, str]) -> None:
         self._errors = tempfile.TemporaryFile("w+")
         self._process = subprocess.Popen(
             [subject.python, "-m", "benchmarks.worker", subject.name],
-            env=environment(), cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, text=True,
+            env={**environment(), **settings}, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, text=True,
         )  # fmt: skip
 
     def ask(self, command: str, **arguments: Any) -> dict:

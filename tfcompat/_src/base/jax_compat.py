@@ -31,6 +31,7 @@ try:
     from jax._src.config import enable_x64, no_tracing
     from jax._src.core import trace_ctx
     from jax._src.interpreters.partial_eval import dce_jaxpr
+    from jax._src.lax.special import igamma_grad_a_impl as igamma_grad_a_impl
     from jax.experimental.layout import Layout, with_layout_constraint
     from jax.extend.core import ClosedJaxpr, jaxprs_in_params
     from jax.extend.core import Jaxpr as Jaxpr

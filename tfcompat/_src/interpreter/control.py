@@ -75,7 +75,7 @@ def barrier(e: Equation) -> Callable:
     return lambda *args: args
 
 
-@primitive("copy", "copy_p", "stop_gradient", "sharding_constraint", "reduce_and_pvary")
+@primitive("copy", "copy_p", "stop_gradient", "sharding_constraint", "layout_constraint", "reduce_and_pvary")
 def identity(e: Equation) -> Callable:
     return lambda x: x
 

@@ -11,7 +11,7 @@ from tfcompat._src.interpreter.table import TABLE, Equation, is_small_float, pri
 
 _DIRECT = {
     "add": np.add, "add_any": np.add, "sub": np.subtract, "mul": np.multiply, "neg": np.negative,
-    "floor": np.floor, "ceil": np.ceil, "sqrt": np.sqrt, "abs": np.abs, "square": np.square, "exp": np.exp, "log": np.log,
+    "floor": np.floor, "ceil": np.ceil, "sqrt": np.sqrt, "abs": np.abs, "square": np.square, "log": np.log,
     "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
     "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "not": np.invert, "is_finite": np.isfinite,
     "nextafter": np.nextafter, "real": np.real, "imag": np.imag, "conj": np.conj, "reciprocal": np.reciprocal,
@@ -83,6 +83,23 @@ def rounding(e: Equation) -> Callable:
         return np.copysign(whole + np.copysign((np.abs(x - whole) >= 0.5).astype(x.dtype), x), x)
 
     return away_from_zero
+
+
+@primitive("one_minus_square")
+def one_minus_square(e: Equation) -> Callable:
+    one = e.dtype.type(1)
+    return lambda x: (one + x) * (one - x)
+
+
+@primitive("polynomial")
+def polynomial(e: Equation) -> Callable:
+    def by_horner(x: np.ndarray, *coefficients: np.ndarray) -> np.ndarray:
+        found = coefficients[-1]
+        for c in coefficients[-2::-1]:
+            found = found * x + c
+        return found
+
+    return by_horner
 
 
 @primitive("integer_pow")

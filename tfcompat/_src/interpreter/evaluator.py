@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable
 from operator import itemgetter
@@ -10,22 +11,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tfcompat._src.base.jax_compat import Literal, jaxprs_in_params
+from tfcompat._src.interpreter.cost import cost
 from tfcompat._src.interpreter.float_environment import AsInPrograms
 from tfcompat._src.interpreter.memory import frozen, given_away
-from tfcompat._src.interpreter.table import REFUSED, TABLE, Equation
+from tfcompat._src.interpreter.product_threads import OneThread
+from tfcompat._src.interpreter.table import CALLS, REFUSED, TABLE, Equation, called
 
 FOLDED = 2**14
 """What constants alone determine is computed once, where it has no more elements."""
-CALLS = {"pjit", "jit", "closed_call", "core_call", "core_closed_call", "remat", "remat2", "checkpoint", "custom_jvp_call", "custom_vjp_call"}
-"""Primitives that do no more than the trace inside them."""
-
-
-def called(equation: Any) -> Any:
-    """The trace that an equation does no more than; None where it does something of its own."""
-    if equation.primitive.name not in CALLS:
-        return None
-    params = equation.params
-    return params["jaxpr"] if "jaxpr" in params else params["call_jaxpr"]
+FEW_PRODUCTS = 2**12
+"""As few multiplications are made by one thread anyway."""
 
 
 def missing(jaxpr: Any) -> set[str]:
@@ -38,6 +33,9 @@ def missing(jaxpr: Any) -> set[str]:
         for inner in jaxprs_in_params(equation.params):
             names |= missing(inner)
     return names
+
+
+_NOTHING = contextlib.nullcontext()
 
 
 class _Step(NamedTuple):
@@ -64,6 +62,7 @@ class Evaluator:
         steps = self._alive(results)
         self._steps = [step for step in map(self._prepared, steps) if step is not None]
         self._results = _getter(tuple(results))
+        self._has_products = cost(jaxpr).products > FEW_PRODUCTS
         del self._flat, self._is_constant
 
     def _new(self, value: Any = None) -> int:
@@ -124,7 +123,7 @@ class Evaluator:
 
     def __call__(self, *arguments: np.ndarray) -> list[np.ndarray]:
         """The results for arguments of the shapes and dtypes that the trace was made for."""
-        with AsInPrograms():
+        with AsInPrograms(), OneThread() if self._has_products else _NOTHING:
             return given_away(self.run(list(arguments)), arguments)
 
     def run(self, arguments: list) -> tuple:

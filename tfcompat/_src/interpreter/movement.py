@@ -79,6 +79,12 @@ def stack(e: Equation) -> Callable:
     return stacked
 
 
+@primitive("unstack")
+def unstack(e: Equation) -> Callable:
+    axis = e.params["axis"]
+    return lambda x: list(np.moveaxis(x, axis, 0))
+
+
 @primitive("tile")
 def tile(e: Equation) -> Callable:
     reps = e.params["reps"]

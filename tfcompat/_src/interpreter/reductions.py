@@ -10,8 +10,8 @@ import numpy as np
 
 from tfcompat._src.base.jax_compat import ClosedJaxpr
 from tfcompat._src.interpreter import elementwise, special_functions
-from tfcompat._src.interpreter.evaluator import Evaluator, called
-from tfcompat._src.interpreter.table import TABLE, Equation, is_small_float, primitive, wide
+from tfcompat._src.interpreter.evaluator import Evaluator
+from tfcompat._src.interpreter.table import TABLE, Equation, called, is_small_float, primitive, wide
 
 
 def lowest(dtype: np.dtype) -> Any:

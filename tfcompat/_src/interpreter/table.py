@@ -47,6 +47,18 @@ def primitive(*names: str, refused: Callable[[dict], bool] | None = None) -> Cal
     return enter
 
 
+CALLS = {"pjit", "jit", "closed_call", "core_call", "core_closed_call", "remat", "remat2", "checkpoint", "custom_jvp_call", "custom_vjp_call"}
+"""Primitives that do no more than the trace inside them."""
+
+
+def called(equation: Any) -> Any:
+    """The trace that an equation does no more than; None where it does something of its own."""
+    if equation.primitive.name not in CALLS:
+        return None
+    params = equation.params
+    return params["jaxpr"] if "jaxpr" in params else params["call_jaxpr"]
+
+
 def is_small_float(dtype: np.dtype) -> bool:
     """Whether this is a float type of at most 16 bits."""
     return dtype == np.float16 or (dtype.kind == "V" or dtype.name.startswith(("bfloat", "float8")))

@@ -1,0 +1,155 @@
+"""What evaluating a trace takes, from shapes alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from tfcompat._src.interpreter.table import called
+
+ROUNDS = 256
+"""How often a loop of unknown length is taken to go round."""
+
+
+class Cost(NamedTuple):
+    """Work of one evaluation.
+
+    `equations` are calls of functions of arrays, `elements` those that functions go through one by one (reads of inputs or writes of
+    results, whichever are more), `products` the multiplications, each with an addition, of products of matrices, convolutions and factorizations.
+    """
+
+    equations: int = 0
+    elements: int = 0
+    products: int = 0
+
+    def plus(self, other: Cost) -> Cost:
+        """The work of one after the other."""
+        return Cost(*(a + b for a, b in zip(self, other)))
+
+    def times(self, count: int) -> Cost:
+        """The work of `count` times."""
+        return Cost(*(count * n for n in self))
+
+    def most(self, other: Cost) -> Cost:
+        """Of each kind of work the greater amount."""
+        return Cost(*map(max, self, other))
+
+
+def cost(jaxpr: Any) -> Cost:
+    """The work of evaluating a trace.
+
+    A branch counts as what takes most of each kind; loops of unknown length go round ROUNDS times. What no result needs is not evaluated.
+
+    Args:
+      jaxpr: a jaxpr or a closed one.
+
+    Returns:
+      Its Cost.
+    """
+    jaxpr = getattr(jaxpr, "jaxpr", jaxpr)
+    return _of(jaxpr, [True] * len(jaxpr.outvars))
+
+
+def _of(jaxpr: Any, wanted: Iterable[bool]) -> Cost:
+    needed = {id(v) for v, is_wanted in zip(jaxpr.outvars, wanted) if is_wanted}
+    found = Cost()
+    for equation in reversed(jaxpr.eqns):
+        used = [id(v) in needed for v in equation.outvars]
+        if any(used) or equation.effects:
+            needed.update(map(id, equation.invars))
+            found = found.plus(_of_equation(equation, used))
+    return found
+
+
+def _of_equation(equation: Any, used: list[bool]) -> Cost:
+    name, p = equation.primitive.name, equation.params
+    body = called(equation)
+    if body is not None:
+        return _of(getattr(body, "jaxpr", body), used)
+    if name in _VIEWS:
+        return Cost(1)
+    if name == "scan":
+        return cost(p["jaxpr"]).times(p["length"]).plus(Cost(1))
+    if name == "while":
+        return cost(p["cond_jaxpr"]).plus(cost(p["body_jaxpr"])).times(ROUNDS).plus(Cost(1))
+    if name == "cond":
+        found = Cost()
+        for branch in p["branches"]:
+            found = found.most(cost(branch))
+        return found.plus(Cost(1))
+    inputs, outputs = ([getattr(v.aval, "shape", ()) for v in of] for of in (equation.invars, equation.outvars))
+    gone_through = max(sum(map(math.prod, inputs)), sum(map(math.prod, outputs)))
+    if name in _PRODUCTS:
+        return Cost(1, gone_through, int(_PRODUCTS[name](p, inputs, outputs)))
+    if name in _ELEMENTS:
+        return Cost(1, int(_ELEMENTS[name](p, inputs, outputs)))
+    return Cost(1, max(map(math.prod, (*inputs, *outputs)), default=0))
+
+
+_VIEWS = {
+    "reshape", "squeeze", "expand_dims", "broadcast_in_dim", "transpose", "slice", "dynamic_slice", "split", "unstack", "rev", "iota", "stop_gradient",
+    "optimization_barrier", "layout_constraint", "sharding_constraint",
+}  # fmt: skip
+"""Primitives that move nothing: what they give is a view, mostly."""
+
+
+def _dot(p: dict, inputs: list, outputs: list) -> int:
+    (left, _), _ = p["dimension_numbers"]
+    return math.prod(outputs[0]) * math.prod(inputs[0][i] for i in left)
+
+
+def _convolution(p: dict, inputs: list, outputs: list) -> int:
+    made = inputs[1][p["dimension_numbers"].rhs_spec[0]]
+    return math.prod(outputs[0]) * (math.prod(inputs[1]) // made if made else 0)
+
+
+def _of_matrices(each: Callable[[int, int], float]) -> Callable:
+    """`each` matrix's products by rows and columns, for a stack of matrices."""
+    return lambda p, inputs, outputs: math.prod(inputs[0][:-2]) * each(*inputs[0][-2:])
+
+
+def _triangular_solve(p: dict, inputs: list, outputs: list) -> float:
+    return math.prod(inputs[1]) * inputs[0][-1] / 2
+
+
+def _by_householder(m: int, n: int) -> float:
+    """Products that make a triangle of a matrix, by one reflection for each column of the shorter side."""
+    m, n = max(m, n), min(m, n)
+    return n * n * (m - n / 3)
+
+
+_PRODUCTS: dict[str, Callable[[dict, list, list], float]] = {
+    "dot_general": _dot, "conv_general_dilated": _convolution, "triangular_solve": _triangular_solve,
+    "cholesky": _of_matrices(lambda n, _: n**3 / 6), "lu": _of_matrices(lambda m, n: _by_householder(m, n) / 2),
+    "qr": _of_matrices(lambda m, n: 2 * _by_householder(m, n)), "eigh": _of_matrices(lambda n, _: 5 * n**3),
+    "svd": _of_matrices(lambda m, n: 4 * m * n * min(m, n) + 8 * min(m, n) ** 3),
+}  # fmt: skip
+
+
+def _by_windows(p: dict, inputs: list, outputs: list) -> int:
+    return math.prod(outputs[0]) * math.prod(p["window_dimensions"])
+
+
+def _to_windows(p: dict, inputs: list, outputs: list) -> int:
+    return math.prod(inputs[0]) * math.prod(p["window_dimensions"]) + math.prod(outputs[0])
+
+
+def _logarithms(p: dict, inputs: list, outputs: list) -> int:
+    """Elements, as often as half of them are to be brought in order or transformed."""
+    length = math.prod(inputs[0][-len(p["fft_lengths"]) :]) if "fft_lengths" in p else inputs[0][p.get("dimension", -1)] if inputs[0] else 1
+    return sum(map(math.prod, inputs)) * max(1, math.ceil(math.log2(max(length, 1))))
+
+
+def _scatter(p: dict, inputs: list, outputs: list) -> int:
+    return math.prod(outputs[0]) + math.prod(inputs[2])
+
+
+_ELEMENTS: dict[str, Callable[[dict, list, list], int]] = {
+    **dict.fromkeys(("reduce_window_sum", "reduce_window_max", "reduce_window_min", "reduce_window"), _by_windows),
+    **dict.fromkeys(("sort", "top_k", "fft"), _logarithms),
+    **dict.fromkeys(("scatter", *(f"scatter{dash}{kind}" for dash in "-_" for kind in ("add", "sub", "mul", "min", "max"))), _scatter),
+    "select_and_scatter_add": _to_windows,
+    "gather": lambda p, inputs, outputs: math.prod(outputs[0]),
+    "dynamic_update_slice": lambda p, inputs, outputs: math.prod(inputs[0]) + math.prod(inputs[1]),
+}
