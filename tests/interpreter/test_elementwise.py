@@ -107,6 +107,12 @@ def test_pairs_of_floats(name):
         check(getattr(lax, name), left[normal], right[normal])
 
 
+def test_derivatives_of_gamma_functions():
+    x, y = RANDOM.uniform(0.1, 20, (2, 60))
+    for dtype, bound in ((np.float32, 2e-5), (np.float64, 1e-12)):
+        check(lambda a, b: (lax.igamma_grad_a(a, b), lax.random_gamma_grad(a, b)), x.astype(dtype), y.astype(dtype), rtol=bound, atol=bound)
+
+
 def test_powers_and_angles():
     for dtype in FLOATS[:2]:
         left, right = pairs(floats(dtype, ENDS))

@@ -137,3 +137,28 @@ def test_what_is_missing_is_known_before_a_run():
     assert engine.missing(trace.jaxpr) == {"eig"}
     with pytest.raises(NotImplementedError, match="eig"):
         engine.prepare(trace)
+
+
+def test_large_arrays_are_chosen_from_by_bits():
+    x = np.resize(FLOATS, (64, 40))
+    for dtype in (np.float32, np.float64, np.int32, np.int64):
+        y = np.nan_to_num(x).clip(-9, 9).astype(dtype) if np.dtype(dtype).kind == "i" else x.astype(dtype)
+        check(lambda y: (jnp.where(y > 0, y, -y), jnp.where(y > 0, y, 0), jnp.where(y > 0, -0.0, y).astype(dtype), jnp.where(y.T > 0, y.T, 1)), y)
+
+
+def test_extremes_of_two_zeros():
+    zeros = np.resize(np.array([0.0, -0.0, -0.0, 0.0, 1, -1], np.float32), 5000)
+    for dtype in (np.float32, np.float64, np.float16, ml_dtypes.bfloat16):
+        x = zeros.astype(dtype)
+        check(lambda x, y: (lax.max(x, y), lax.min(x, y)), x, np.roll(x, 1))
+
+
+def test_outer_products():
+    x = RANDOM.randn(40).astype(np.float32)
+    check(lambda x, y: (jnp.outer(x, y), lax.dot_general(x[:, None], y[None, :], (((1,), (0,)), ((), ())))), x, x[:30].copy())
+    check(lambda x, y: x[:, None] @ y[None, :], (x * 3).astype(np.int32), (x * 5).astype(np.int32)[:7])
+    check(lambda x: jnp.matmul(x[:, None], x[None]), x > 0)
+
+
+def test_arrays_taken_apart():
+    check(lambda x: jnp.unstack(x, axis=1), IMAGES)
