@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tfcompat as tf
+from tfcompat._src.runtime import interpreted
 from tfcompat._src.runtime.compile import FEW_RUNS
 
 
@@ -223,6 +224,7 @@ def test_threads_never_draw_the_same_random_numbers():
     assert len(drawn) == len(set(drawn)) == 400
 
 
+@pytest.mark.skipif(interpreted.ENGINE == "interpret", reason="the interpreter compiles nothing")
 @pytest.mark.parametrize("size, compiled_again", [(3, 0), (5000, 1)])
 def test_a_small_program_that_runs_often_is_compiled_once_more(compiles, size, compiled_again):
     x = tf.placeholder(tf.float32, [size])

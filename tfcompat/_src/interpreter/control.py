@@ -1,4 +1,4 @@
-"""Branches, loops, and what passes values on."""
+"""Branches and loops, which take their arguments as a list that they empty, and what passes values on."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _Branch:
 def cond(e: Equation) -> Callable:
     branches = [_Branch(b) for b in e.params["branches"]]
     last = len(branches) - 1
-    return lambda index, *args: branches[min(max(int(index), 0), last)].run(list(args))
+    return lambda arguments: branches[min(max(int(arguments.pop(0)), 0), last)].run(arguments)
 
 
 @primitive("while")
@@ -36,12 +36,12 @@ def while_loop(e: Equation) -> Callable:
     test, body = Evaluator(e.params["cond_jaxpr"]).run, Evaluator(e.params["body_jaxpr"]).run
     of_test, of_body = e.params["cond_nconsts"], e.params["body_nconsts"]
 
-    def run(*args: np.ndarray) -> list:
-        for_test, for_body = args[:of_test], args[of_test : of_test + of_body]
-        carry = list(args[of_test + of_body :])
+    def run(carry: list) -> list:
+        for_test, for_body = carry[:of_test], carry[of_test : of_test + of_body]
+        del carry[: of_test + of_body]
         while test([*for_test, *carry])[0]:
             carry[:0] = for_body
-            carry = list(body(carry))
+            carry[:] = body(carry)
         return carry
 
     return run
@@ -54,14 +54,14 @@ def scan(e: Equation) -> Callable:
     order = range(length - 1, -1, -1) if p["reverse"] else range(length)
     stacked = e.outputs[carries:]
 
-    def run(*args: np.ndarray) -> list:
-        constants, sequences = args[:consts], args[consts + carries :]
-        carry = list(args[consts : consts + carries])
+    def run(carry: list) -> list:
+        constants, sequences = carry[:consts], carry[consts + carries :]
+        del carry[consts + carries :], carry[:consts]
         stacks = [np.empty(a.shape, a.dtype) for a in stacked]
         for i in order:
             carry[:0] = constants
             carry.extend([s[i] for s in sequences])
-            carry = list(body(carry))
+            carry[:] = body(carry)
             for stack, value in zip(stacks, carry[carries:], strict=True):
                 stack[i] = value
             del carry[carries:]

@@ -14,6 +14,7 @@ from tfcompat._src.interpreter import (
     windows,
 )
 from tfcompat._src.interpreter.evaluator import Evaluator, missing, prepare
+from tfcompat._src.interpreter.table import TABLE
 
-__all__ = ["Evaluator", "missing", "prepare"]
+__all__ = ["TABLE", "Evaluator", "missing", "prepare"]
 FAMILIES = (control, convolutions, elementwise, indexing, linear_algebra, movement, products, reductions, sorting, special_functions, windows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 from collections.abc import Callable
 from operator import itemgetter
@@ -13,12 +14,14 @@ import numpy as np
 from tfcompat._src.base.jax_compat import Literal, jaxprs_in_params
 from tfcompat._src.interpreter.cost import cost
 from tfcompat._src.interpreter.float_environment import AsInPrograms
-from tfcompat._src.interpreter.memory import frozen, given_away
+from tfcompat._src.interpreter.memory import frozen, given_away, is_lent
 from tfcompat._src.interpreter.product_threads import OneThread
 from tfcompat._src.interpreter.table import CALLS, REFUSED, TABLE, Equation, called
 
 FOLDED = 2**14
 """What constants alone determine is computed once, where it has no more elements."""
+EMPTYING = {"cond", "while", "scan"}
+"""Primitives whose functions take a list of arguments and empty it, so that what is inside may write to what nothing else has."""
 FEW_PRODUCTS = 2**12
 """As few multiplications are made by one thread anyway."""
 
@@ -114,7 +117,8 @@ class Evaluator:
             for slot, value in zip(writes, found if equation.primitive.multiple_results else [found], strict=True):
                 self._initial[slot], self._is_constant[slot] = frozen(value), slot > 0
             return None
-        return function, _getter(reads), place, last
+        get = _getter(reads)
+        return function, (lambda values: (list(get(values)),)) if name in EMPTYING else get, place, last
 
     @staticmethod
     def _is_foldable(equation: Any, outputs: list) -> bool:
@@ -123,8 +127,13 @@ class Evaluator:
 
     def __call__(self, *arguments: np.ndarray) -> list[np.ndarray]:
         """The results for arguments of the shapes and dtypes that the trace was made for."""
+        return self.evaluate(list(arguments))
+
+    def evaluate(self, arguments: list) -> list[np.ndarray]:
+        """The same for a list of arguments, which is emptied: those that are `lent` may be written to, and given back as results."""
+        kept = list(itertools.filterfalse(is_lent, arguments))
         with AsInPrograms(), OneThread() if self._has_products else _NOTHING:
-            return given_away(self.run(list(arguments)), arguments)
+            return given_away(self.run(arguments), kept)
 
     def run(self, arguments: list) -> tuple:
         """The results as they come, which may be views of arguments; for use inside another evaluation. The list is emptied."""
@@ -170,5 +179,8 @@ def prepare(closed: Any) -> Evaluator:
     """
     absent = missing(closed.jaxpr)
     if absent:
-        raise NotImplementedError(f"The interpreter has no function for the primitives {sorted(absent)}.")
+        raise NotImplementedError(
+            f"The interpreter (TFCOMPAT_ENGINE=interpret) has no function for the primitives {sorted(absent)}. "
+            "TFCOMPAT_ENGINE=compile, which is the default, compiles such programs."
+        )
     return Evaluator(closed)

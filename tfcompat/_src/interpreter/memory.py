@@ -22,9 +22,41 @@ _ALONE = _counted(*(np.empty(1),))
 """The references to an array that the function of a primitive was called with, where there are none but those of the call."""
 
 
+class _Lent:
+    """What has the memory of an array that is lent."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = array
+        self.__array_interface__ = array.__array_interface__
+
+
+def _can_be_lent(x: Any) -> bool:
+    return type(x) is np.ndarray and x.dtype.kind in "fiucb" and x.flags.owndata and x.flags.writeable and x.flags.c_contiguous
+
+
+def _holders(values: tuple, place: int) -> int:
+    return sys.getrefcount(values[place])
+
+
+_kept = {"variable": np.empty(1)}
+_HELD = _holders((_kept["variable"],), 0)
+"""The references to an array that is in a map and in a tuple."""
+
+
+def lent(values: tuple) -> list[Any]:
+    """Values of variables, each in one map: as arrays that an evaluation may write to where nothing but the map and `values` has them."""
+    is_free = [_holders(values, i) <= _HELD and _can_be_lent(values[i]) for i in range(len(values))]
+    return [np.asarray(_Lent(x) if free else x) for x, free in zip(values, is_free)]
+
+
+def is_lent(x: Any) -> bool:
+    """Whether this array may be written to, and given away, though a variable has its memory."""
+    return type(x) is np.ndarray and type(x.base) is _Lent
+
+
 def writable(x: np.ndarray) -> np.ndarray:
     """The argument of a primitive's function, to be written to: `x` itself where that function alone has it, else a copy."""
-    if _count(x) == _ALONE + 1 and type(x) is np.ndarray and x.flags.owndata and x.flags.writeable:
+    if _count(x) == _ALONE + 1 and type(x) is np.ndarray and (x.flags.owndata or type(x.base) is _Lent) and x.flags.writeable:
         return x
     return np.array(x)
 
@@ -52,6 +84,9 @@ def given_away(values: Iterable[Any], kept: Iterable[Any]) -> list[np.ndarray]:
     found = []
     for value in values:
         root = _root(value) if isinstance(value, np.ndarray) else None
+        if is_lent(root) and value is root and id(root) not in taken:
+            taken.add(id(root))
+            value = root = root.base.array
         if root is None or id(root) in taken or not (_is_whole(value) and root.flags.owndata and value.nbytes == root.nbytes):
             root = value = np.array(value, order="C")
         taken.add(id(root))

@@ -12,8 +12,9 @@ import numpy as np
 from tfcompat._src.base import errors, jax_compat
 from tfcompat._src.base.helper_threads import Work, is_interruptible
 from tfcompat._src.ops.flow.array_value import ArrayOverflow
+from tfcompat._src.runtime import interpreted
 from tfcompat._src.runtime.compile import Program
-from tfcompat._src.runtime.interpreted import ENGINE, Interpreted
+from tfcompat._src.runtime.interpreted import Interpreted
 from tfcompat._src.runtime.plan import Cluster, WrongGuess
 from tfcompat._src.runtime.run_context import RunContext
 from tfcompat._src.runtime.variable_state import put_all
@@ -45,7 +46,7 @@ class CompiledCall:
         self._random_state = randoms = session.random_state
         place = cluster.place
         rng = randoms.rows(cluster.randoms) if cluster.randoms else ()
-        variables = state.as_kept if ENGINE == "interpret" else state.on_device
+        variables = state.as_kept if interpreted.ENGINE == "interpret" else state.on_device
         read = variables(cluster.reads, cluster.read_keys, place) if cluster.reads else ()
         updated = variables(cluster.updates, cluster.update_keys, place) if cluster.updates else ()
         self._arguments = (inputs, large, read, updated, rng)
