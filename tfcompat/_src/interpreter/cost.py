@@ -25,7 +25,7 @@ class Cost(NamedTuple):
 
     def plus(self, other: Cost) -> Cost:
         """The work of one after the other."""
-        return Cost(*(a + b for a, b in zip(self, other)))
+        return Cost(self.equations + other.equations, self.elements + other.elements, self.products + other.products)
 
     def times(self, count: int) -> Cost:
         """The work of `count` times."""
@@ -64,11 +64,11 @@ def _of(jaxpr: Any, wanted: Iterable[bool]) -> Cost:
 
 def _of_equation(equation: Any, used: list[bool]) -> Cost:
     name, p = equation.primitive.name, equation.params
+    if name in _VIEWS:
+        return Cost(1)
     body = called(equation)
     if body is not None:
         return _of(getattr(body, "jaxpr", body), used)
-    if name in _VIEWS:
-        return Cost(1)
     if name == "scan":
         return cost(p["jaxpr"]).times(p["length"]).plus(Cost(1))
     if name == "while":
@@ -79,8 +79,8 @@ def _of_equation(equation: Any, used: list[bool]) -> Cost:
             found = found.most(cost(branch))
         return found.plus(Cost(1))
     inputs, outputs = ([getattr(v.aval, "shape", ()) for v in of] for of in (equation.invars, equation.outvars))
-    gone_through = max(sum(map(math.prod, inputs)), sum(map(math.prod, outputs)))
     if name in _PRODUCTS:
+        gone_through = max(sum(map(math.prod, inputs)), sum(map(math.prod, outputs)))
         return Cost(1, gone_through, int(_PRODUCTS[name](p, inputs, outputs)))
     if name in _ELEMENTS:
         return Cost(1, int(_ELEMENTS[name](p, inputs, outputs)))

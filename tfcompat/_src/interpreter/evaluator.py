@@ -38,9 +38,6 @@ def missing(jaxpr: Any) -> set[str]:
     return names
 
 
-_NOTHING = contextlib.nullcontext()
-
-
 class _Step(NamedTuple):
     """An equation, the slots that it reads and writes, and those that nothing reads later."""
 
@@ -53,7 +50,8 @@ class _Step(NamedTuple):
 class Evaluator:
     """A prepared trace: called with NumPy arrays, it gives a list of NumPy arrays that share no memory with them."""
 
-    def __init__(self, closed: Any) -> None:
+    def __init__(self, closed: Any, has_products: bool = False) -> None:
+        self._threads = OneThread() if has_products else contextlib.nullcontext()
         self._initial: list[Any] = [None]  # slot 0 is for results that nothing reads
         self._is_constant = [False]
         self._flat: list[_Step] = []
@@ -65,7 +63,6 @@ class Evaluator:
         steps = self._alive(results)
         self._steps = [step for step in map(self._prepared, steps) if step is not None]
         self._results = _getter(tuple(results))
-        self._has_products = cost(jaxpr).products > FEW_PRODUCTS
         del self._flat, self._is_constant
 
     def _new(self, value: Any = None) -> int:
@@ -132,7 +129,7 @@ class Evaluator:
     def evaluate(self, arguments: list) -> list[np.ndarray]:
         """The same for a list of arguments, which is emptied: those that are `lent` may be written to, and given back as results."""
         kept = list(itertools.filterfalse(is_lent, arguments))
-        with AsInPrograms(), OneThread() if self._has_products else _NOTHING:
+        with AsInPrograms(), self._threads:
             return given_away(self.run(arguments), kept)
 
     def run(self, arguments: list) -> tuple:
@@ -183,4 +180,4 @@ def prepare(closed: Any) -> Evaluator:
             f"The interpreter (TFCOMPAT_ENGINE=interpret) has no function for the primitives {sorted(absent)}. "
             "TFCOMPAT_ENGINE=compile, which is the default, compiles such programs."
         )
-    return Evaluator(closed)
+    return Evaluator(closed, cost(closed).products > FEW_PRODUCTS)
