@@ -95,3 +95,22 @@ def test_what_is_not_interpreted_is_refused_by_name(session, monkeypatch):
     monkeypatch.delitem(interpreted.engine.TABLE, "cholesky")
     with pytest.raises(NotImplementedError, match=r"TFCOMPAT_ENGINE=interpret.*\['cholesky'\].*TFCOMPAT_ENGINE=compile"):
         session.run(tf.cholesky(x), {x: np.eye(2)})
+
+
+def test_a_variable_that_was_written_to_when_memory_ran_out_has_no_value(session, monkeypatch):
+    table, other = (tf.get_variable(name, initializer=np.ones((4, 2), np.float32)) for name in ("table", "other"))
+    session.run(tf.global_variables_initializer())
+    added = tf.scatter_add(table, [1], tf.ones([1, 2]))
+    with tf.control_dependencies([added]):
+        late = tf.exp(other)
+
+    def fail(*_):
+        raise MemoryError
+
+    session.run(added.op)  # from here on nothing but the session has the array
+    monkeypatch.setitem(interpreted.engine.TABLE, "exp", lambda e: fail)
+    with pytest.raises(tf.errors.ResourceExhaustedError, match="OOM"):
+        session.run([added.op, late])
+    assert session.run(other).sum() == 8
+    with pytest.raises(tf.errors.FailedPreconditionError, match="uninitialized"):
+        session.run(table)

@@ -27,7 +27,7 @@ class _Lent:
     """What has the memory of an array that is lent."""
 
     def __init__(self, array: np.ndarray) -> None:
-        self.array = array
+        self.array, self.is_written = array, False
         self.__array_interface__ = array.__array_interface__
 
 
@@ -50,6 +50,11 @@ def lent(values: tuple) -> list[Any]:
     return [np.asarray(_Lent(x) if free else x) for x, free in zip(values, is_free)]
 
 
+def lenders(values: list[Any]) -> list[_Lent]:
+    """Who has the memory of those values that are lent: each knows its `array`, and whether it `is_written`."""
+    return [x.base for x in values if is_lent(x)]
+
+
 def is_lent(x: Any) -> bool:
     """Whether this array may be written to, and given away, though a variable has its memory."""
     return type(x) is np.ndarray and type(x.base) is _Lent
@@ -58,6 +63,8 @@ def is_lent(x: Any) -> bool:
 def writable(x: np.ndarray) -> np.ndarray:
     """The argument of a primitive's function, to be written to: `x` itself where that function alone has it, else a copy."""
     if _count(x) == _ALONE + 1 and type(x) is np.ndarray and (x.flags.owndata or type(x.base) is _Lent) and x.flags.writeable:
+        if type(x.base) is _Lent:
+            x.base.is_written = True
         return x
     return np.array(x)
 

@@ -67,7 +67,7 @@ class CompiledCall:
             elif not (was_called and jax_compat.call_at_once(call, self._arguments, self._results)):
                 self._make_apart(call)
                 program.note_call(shapes, call)
-        except (RuntimeError, ValueError):
+        except (RuntimeError, ValueError, errors.ResourceExhaustedError):
             if not self._were_arguments_replaced():
                 raise
         return bool(self._results)
@@ -100,7 +100,8 @@ class CompiledCall:
         """Whether a run of a signal's handler has donated what this call was to be given; what the call itself has lost is forgotten."""
         held = self._state.held
         keys = (*self._cluster.read_keys, *self._cluster.update_keys)
-        lost = [(key, a) for key, a in zip(keys, (*self._arguments[2], *self._arguments[3])) if jax_compat.is_deleted(a)]
+        arrays = zip(keys, (*self._arguments[2], *self._arguments[3]))
+        lost = [(key, a) for key, a in arrays if jax_compat.is_deleted(a) or interpreted.is_spoiled(a)]
         replaced = [key for key, a in lost if held.get(key) is not a]
         for key in {key for key, _ in lost} - set(replaced):
             del held[key]

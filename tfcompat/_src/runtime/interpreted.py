@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import weakref
 from typing import Any
 
 import jax
 import numpy as np
 
+from tfcompat._src.base import errors
 from tfcompat._src.interpreter import engine
-from tfcompat._src.interpreter.memory import lent
+from tfcompat._src.interpreter.memory import lenders, lent
 
 ENGINES = ("compile", "interpret")
 ENGINE = os.environ.get("TFCOMPAT_ENGINE") or "compile"
@@ -26,5 +28,26 @@ class Interpreted:
         self._structure = jax.tree.structure(traced.out_info)
 
     def __call__(self, inputs: tuple, large: tuple, read: tuple, updated: tuple, rng: Any) -> Any:
-        arrays = [*map(np.asarray, jax.tree.leaves((inputs, large, read))), *lent(updated), *map(np.asarray, jax.tree.leaves(rng))]
-        return jax.tree.unflatten(self._structure, self._evaluate(arrays))
+        """Updated variables that nothing else has may be written to. Where no result comes of that they are `is_spoiled`.
+
+        Raises:
+          errors.ResourceExhaustedError: memory does not suffice.
+        """
+        before, after = (map(np.asarray, jax.tree.leaves(values)) for values in ((inputs, large, read), rng))
+        arrays = [*before, *lent(updated), *after]
+        kept = lenders(arrays)
+        try:
+            return jax.tree.unflatten(self._structure, self._evaluate(arrays))
+        except BaseException as e:
+            _spoiled.update((id(k.array), k.array) for k in kept if k.is_written)
+            if isinstance(e, MemoryError):
+                raise errors.ResourceExhaustedError(None, None, f"OOM when interpreting a program: {e}") from e
+            raise
+
+
+_spoiled: weakref.WeakValueDictionary[int, np.ndarray] = weakref.WeakValueDictionary()
+
+
+def is_spoiled(value: Any) -> bool:
+    """Whether an evaluation that failed has written to this array."""
+    return _spoiled.get(id(value)) is value
