@@ -17,13 +17,14 @@ import tfcompat as tf
 from tests.runtime.interrupted import PROGRAMS, at_bytecode
 from tfcompat._src.base import jax_threads, run_limits
 from tfcompat._src.base.helper_threads import Work
+from tfcompat._src.runtime import interpreted
 
 ROOT = pathlib.Path(__file__).parents[2]
 COUNT = int(os.environ.get("TFCOMPAT_INTERRUPTS", "10"))
 
 
-def run_python(*arguments, timeout=300):
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TFCOMPAT_VIRTUAL_GPUS": "2"}
+def run_python(*arguments, timeout=300, **settings):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TFCOMPAT_VIRTUAL_GPUS": "2", **settings}
     return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=timeout, env=environment)
 
 
@@ -171,10 +172,11 @@ def test_closing_a_session_cancels_its_loops(is_on_host, closes):
         assert session.run(v) == -1.0
 
 
+@pytest.mark.parametrize("engine", interpreted.ENGINES)
 @pytest.mark.parametrize("collects", [False, True])
-def test_signal_handler_that_trains_while_a_run_goes_on(collects):
+def test_signal_handler_that_trains_while_a_run_goes_on(collects, engine):
     """Where the collector of garbage works in many calls, handlers would run in the finalizers and callbacks that it calls."""
-    done = run_python("-c", "import gc; gc.set_threshold(1)\n" * collects + HANDLER)
+    done = run_python("-c", "import gc; gc.set_threshold(1)\n" * collects + HANDLER, TFCOMPAT_ENGINE=engine)
     assert done.stdout == "True\n", done.stderr
 
 

@@ -11,7 +11,7 @@ from tfcompat._src.interpreter.movement import padding
 from tfcompat._src.interpreter.table import Equation, primitive, wide
 from tfcompat._src.interpreter.windows import dilated, view_of_windows
 
-BLOCK = 2**22
+BLOCK = 2**19
 """Elements of windows that are laid side by side at a time."""
 
 

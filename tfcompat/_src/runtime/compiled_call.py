@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -85,9 +86,14 @@ class CompiledCall:
     def _compile_and_call(self, call: Any) -> None:
         if not isinstance(call, Interpreted):
             call.lower(*self._arguments).compile()
-        if self._take_begin():
+        if self._take_begin() and (not isinstance(call, Interpreted) or self._has_values_of_now()):
             self._results.append(call(*self._arguments))
             jax.block_until_ready(self._results)
+
+    def _has_values_of_now(self) -> bool:
+        """Whether no run of a signal's handler has changed variables: the interpreter would not notice, as nothing is deleted."""
+        keys = (*self._cluster.read_keys, *self._cluster.update_keys)
+        return all(map(operator.is_, map(self._state.held.get, keys), (*self._arguments[2], *self._arguments[3])))
 
     def _take_begin(self) -> bool:
         """Takes the right to begin the call, which one thread gets."""
