@@ -226,7 +226,8 @@ def test_threads_never_draw_the_same_random_numbers():
 
 @pytest.mark.skipif(interpreted.ENGINE == "interpret", reason="the interpreter compiles nothing")
 @pytest.mark.parametrize("size, compiled_again", [(3, 0), (5000, 1)])
-def test_a_small_program_that_runs_often_is_compiled_once_more(compiles, size, compiled_again):
+def test_a_small_program_that_runs_often_is_compiled_once_more(compiles, monkeypatch, size, compiled_again):
+    monkeypatch.setattr(interpreted, "ENGINE", "compile")
     x = tf.placeholder(tf.float32, [size])
     y = tf.reduce_sum(tf.exp(x) * 2.0)
     fed = np.linspace(0, 1, size, dtype=np.float32)

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from tfcompat._src.base.jax_compat import scan_counts
+from tfcompat._src.interpreter.cost import cost
 from tfcompat._src.interpreter.evaluator import Evaluator
+from tfcompat._src.interpreter.limit import spend
 from tfcompat._src.interpreter.table import Equation, primitive
 
 
@@ -36,11 +38,13 @@ def cond(e: Equation) -> Callable:
 def while_loop(e: Equation) -> Callable:
     test, body = Evaluator(e.params["cond_jaxpr"]).run, Evaluator(e.params["body_jaxpr"]).run
     of_test, of_body = e.params["cond_nconsts"], e.params["body_nconsts"]
+    of_a_round = cost(e.params["cond_jaxpr"], 0).plus(cost(e.params["body_jaxpr"], 0)).nanoseconds
 
     def run(carry: list) -> list:
         for_test, for_body = carry[:of_test], carry[of_test : of_test + of_body]
         del carry[: of_test + of_body]
         while test([*for_test, *carry])[0]:
+            spend(of_a_round)
             carry[:0] = for_body
             carry[:] = body(carry)
         return carry

@@ -20,7 +20,8 @@ from tfcompat._src.base.helper_threads import Work, is_interruptible
 from tfcompat._src.base.recent import Recent
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.ops.flow.array_value import FIRST_CAPACITY, GROWTH
-from tfcompat._src.runtime import failure, interpreted, loop_differentiated, lower_cond, lower_towers, reroll  # noqa: F401  (how items are lowered)
+from tfcompat._src.runtime import failure, loop_differentiated, lower_cond, lower_towers, reroll  # noqa: F401  (how items are lowered)
+from tfcompat._src.runtime.interpreted import Interpreted, can_interpret, is_interpretable
 from tfcompat._src.runtime.lower import STOPPING, Frame, Write, collecting, lower, run_device_op
 from tfcompat._src.runtime.plan import Cluster, WrongGuess
 from tfcompat._src.runtime.variable_state import variable_key
@@ -59,7 +60,7 @@ class Program:
     gives (outputs, or one number where there are none, to wait for; new values of the updated and overwritten variables, a vector of
     which checks hold or None, how far random operations in loops and branches have moved on). Outputs are flat: JAX makes them
     without Python code. The updated variables are donated. `capacity` is the room of growing TensorArrays. `long` are the input
-    shapes for which a call may take seconds, `called` has the function that was called before for others, and `quick` the
+    shapes for which a call may take seconds, `interpreted` those for which it has been interpreted often enough, `called` has the function that was called before for others, and `quick` the
     one that will not be replaced. `structures` are those of outputs, where they are no flat arrays.
     """
 
@@ -74,6 +75,7 @@ class Program:
         self.capacity = capacity
         self.calls = Recent(dropped=self._detached(Program._forget))
         self.long: set[tuple] = set()
+        self.interpreted: set[tuple] = set()
         self.called: dict[tuple, Any] = {}
         self.quick: dict[tuple, Any] = {}
         self._begun: dict[tuple, Work] = {}
@@ -94,11 +96,24 @@ class Program:
         Raises:
           errors.ResourceExhaustedError: it needs more memory than the device has, which is found out before anything is donated.
         """
-        while (call := self.calls.get(shapes)) is None:
+        call = self.calls.get(shapes)
+        if isinstance(call, Interpreted) and call.left <= 0:
+            self.interpreted.add(shapes)
+            call = None
+        while call is None:
             self._compile(shapes, arguments)
+            call = self.calls.get(shapes)
         if isinstance(call, _FewRuns):
             call = self.calls[shapes] = call.after_one()
         return call.function if isinstance(call, _FewRuns) else call
+
+    def may_interpret(self, shapes: tuple) -> bool:
+        """Whether the interpreter may evaluate a call for these shapes, as it takes variables wherever they are."""
+        return shapes not in self.quick and shapes not in self.interpreted and can_interpret(self.cluster.place)
+
+    def engines(self) -> list[tuple[tuple, str]]:
+        """What evaluates the next call for each input shapes, and why."""
+        return [(shapes, call.described() if isinstance(call, Interpreted) else "compiled") for shapes, call in self.calls.items()]
 
     def note_call(self, shapes: tuple, call: Any) -> None:
         """Notes that a function was called, so that JAX needs no Python code to call it again."""
@@ -129,6 +144,7 @@ class Program:
         for notes in (self.checks, self.largest, self.reserves, self.moving, self.structures, self.called, self.quick):
             notes.pop(shapes, None)
         self.long.discard(shapes)
+        self.interpreted.discard(shapes)
         self._shown = {key: call for key, call in self._shown.items() if key[0] != shapes}
 
     def failure(self, holds: np.ndarray, arguments: tuple) -> errors.OpError:
@@ -150,8 +166,8 @@ class Program:
     def _compiled(self, shapes: tuple, arguments: tuple) -> Callable:
         trace = self._detached(Program._trace)  # JAX traces once for all that is made of one object
         call = jax_compat.jit(trace, donate=(3,))
-        if interpreted.ENGINE == "interpret":
-            return interpreted.Interpreted(jax_compat.traced(call, arguments))
+        if self.may_interpret(shapes) and is_interpretable(found := jax_compat.traced(call, arguments)):
+            return Interpreted(found)
         small = tiny = long = repeated = False
         if jax_compat.compiles_to_cpu():
             equations, elements = jax_compat.program_size(call, arguments)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import operator
 from collections.abc import Sequence
@@ -12,10 +13,10 @@ import numpy as np
 
 from tfcompat._src.base import errors, jax_compat
 from tfcompat._src.base.helper_threads import Work, is_interruptible
+from tfcompat._src.interpreter.limit import OverLimit
 from tfcompat._src.ops.flow.array_value import ArrayOverflow
-from tfcompat._src.runtime import interpreted
 from tfcompat._src.runtime.compile import Program
-from tfcompat._src.runtime.interpreted import Interpreted
+from tfcompat._src.runtime.interpreted import Interpreted, is_spoiled
 from tfcompat._src.runtime.plan import Cluster, WrongGuess
 from tfcompat._src.runtime.run_context import RunContext
 from tfcompat._src.runtime.variable_state import put_all
@@ -39,39 +40,75 @@ class CompiledCall:
     run operations itself, between any two of them: what is left then is filed by whoever uses the variables next.
     """
 
-    __slots__ = ("_program", "_cluster", "_state", "_random_state", "_arguments", "_shapes", "_results", "_prepared", "_work", "_may_begin")
+    __slots__ = (
+        "_program", "_cluster", "_state", "_random_state", "_arguments", "_shapes", "_results", "_prepared", "_work", "_may_begin",
+        "_is_placed", "_may_be_overtaken",
+    )  # fmt: skip
 
     def __init__(self, program: Program, cluster: Cluster, inputs: tuple, shapes: tuple, large: tuple, session: RunContext) -> None:
         self._program, self._cluster = program, cluster
-        self._state = state = session.variable_state
+        self._state = session.variable_state
         self._random_state = randoms = session.random_state
-        place = cluster.place
         rng = randoms.rows(cluster.randoms) if cluster.randoms else ()
-        variables = state.as_kept if interpreted.ENGINE == "interpret" else state.on_device
-        read = variables(cluster.reads, cluster.read_keys, place) if cluster.reads else ()
-        updated = variables(cluster.updates, cluster.update_keys, place) if cluster.updates else ()
-        self._arguments = (inputs, large, read, updated, rng)
+        self._arguments = (inputs, large, (), (), rng)
+        self._take_variables(is_placed=not program.may_interpret(shapes))
         self._shapes = shapes
         self._results: list[tuple] = []
         self._prepared: list[tuple] = []
+        self._may_be_overtaken = False
         self._work: Work | None = None  # the call in a helper thread, where it is made there
 
+    def _take_variables(self, is_placed: bool) -> None:
+        """Makes the values of variables arguments: as they are kept, or as arrays where the cluster runs."""
+        cluster, state, place = self._cluster, self._state, self._cluster.place
+        variables = state.on_device if is_placed else state.as_kept
+        read = variables(cluster.reads, cluster.read_keys, place) if cluster.reads else ()
+        updated = variables(cluster.updates, cluster.update_keys, place) if cluster.updates else ()
+        inputs, large, _, _, rng = self._arguments
+        self._arguments = (inputs, large, read, updated, rng)
+        self._is_placed = is_placed
+
     def make(self) -> bool:
-        """Calls the program; false where it was not called, since a signal's handler has changed variables meanwhile."""
-        shapes, program = self._shapes, self._program
-        quick = program.quick.get(shapes)
-        call = quick or program.call_for(shapes, self._arguments)
+        """Makes the call; false where it was not made: a signal's handler has changed variables meanwhile, or the engine has given up."""
+        call = self._program.quick.get(self._shapes) or self._program.call_for(self._shapes, self._arguments)
         try:
-            was_called = quick is not None or program.called.get(shapes) is call
             if isinstance(call, Interpreted):
-                self._make_apart(call)
-            elif not (was_called and jax_compat.call_at_once(call, self._arguments, self._results)):
-                self._make_apart(call)
-                program.note_call(shapes, call)
+                self._interpret(call)
+            else:
+                self._run_compiled(call)
         except (RuntimeError, ValueError, errors.ResourceExhaustedError):
             if not self._were_arguments_replaced():
                 raise
         return bool(self._results)
+
+    def _run_compiled(self, call: Any) -> None:
+        shapes, program = self._shapes, self._program
+        if not self._is_placed:
+            self._take_variables(is_placed=True)
+        was_called = program.quick.get(shapes) is call or program.called.get(shapes) is call
+        if not (was_called and jax_compat.call_at_once(call, self._arguments, self._results)):
+            self._make_apart(call)
+            program.note_call(shapes, call)
+
+    def _interpret(self, call: Interpreted) -> None:
+        """Has the interpreter make the call, which gives up before anything was changed.
+
+        Where it changes no array in place, a signal's handler may end it, or change variables meanwhile: then another list has taken
+        the place of `_results`, as `file_left` says.
+        """
+        with contextlib.suppress(OverLimit):
+            if call.writes_in_place and self._arguments[3]:
+                self._make_apart(call)
+            else:
+                self._may_be_overtaken = True
+                results = self._results
+                if self._are_arguments_kept():
+                    results.append(call(*self._arguments))
+
+    def _are_arguments_kept(self) -> bool:
+        """Whether the arguments are still the values of the variables."""
+        keys = (*self._cluster.read_keys, *self._cluster.update_keys)
+        return all(map(operator.is_, map(self._state.held.get, keys), (*self._arguments[2], *self._arguments[3])))
 
     def _make_apart(self, call: Any) -> None:
         """Makes a call for which JAX runs Python code, or that may take long: in the main thread, so that a signal's handler can end
@@ -84,16 +121,11 @@ class CompiledCall:
             self._results.append(call(*self._arguments))
 
     def _compile_and_call(self, call: Any) -> None:
-        if not isinstance(call, Interpreted):
+        if self._is_placed:
             call.lower(*self._arguments).compile()
-        if self._take_begin() and (not isinstance(call, Interpreted) or self._has_values_of_now()):
+        if self._take_begin() and (self._is_placed or self._are_arguments_kept()):
             self._results.append(call(*self._arguments))
             jax.block_until_ready(self._results)
-
-    def _has_values_of_now(self) -> bool:
-        """Whether no run of a signal's handler has changed variables: the interpreter would not notice, as nothing is deleted."""
-        keys = (*self._cluster.read_keys, *self._cluster.update_keys)
-        return all(map(operator.is_, map(self._state.held.get, keys), (*self._arguments[2], *self._arguments[3])))
 
     def _take_begin(self) -> bool:
         """Takes the right to begin the call, which one thread gets."""
@@ -107,7 +139,7 @@ class CompiledCall:
         held = self._state.held
         keys = (*self._cluster.read_keys, *self._cluster.update_keys)
         arrays = zip(keys, (*self._arguments[2], *self._arguments[3]))
-        lost = [(key, a) for key, a in arrays if jax_compat.is_deleted(a) or interpreted.is_spoiled(a)]
+        lost = [(key, a) for key, a in arrays if jax_compat.is_deleted(a) or is_spoiled(a)]
         replaced = [key for key, a in lost if held.get(key) is not a]
         for key in {key for key, _ in lost} - set(replaced):
             del held[key]
@@ -154,6 +186,8 @@ class CompiledCall:
         if self._work is not None and not self._take_begin():
             self._work.join()
         elif self._work is None and not self._results:
+            if self._may_be_overtaken:
+                self._results = []
             return
         try:
             if self._results and not self._prepared:

@@ -239,6 +239,7 @@ class Plan:
                 if tensors:
                     lines.append(f"  {label}: " + ", ".join(t.name for t in tensors))
             kept = sum(len(p.calls) for p in step.programs.values())
-            lines.append(f"  compiled for {kept} input shape(s); the {SHAPES} that were used last are kept")
+            lines.append(f"  made ready for {kept} input shape(s); the {SHAPES} that were used last are kept")
+            lines += [f"  shapes {shapes}: {engine}" for p in step.programs.values() for shapes, engine in p.engines()]
         lines.append("fetches: " + (", ".join(t.name for t in self.fetched) or "none"))
         return "\n".join(lines)
