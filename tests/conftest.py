@@ -20,7 +20,7 @@ if _DEVICES not in os.environ.get("XLA_FLAGS", ""):
 import jax.monitoring  # noqa: E402
 import pytest  # noqa: E402
 
-from tfcompat._src.runtime import verify  # noqa: E402
+from tfcompat._src.runtime import interpreted, verify  # noqa: E402
 
 verify.Switch.is_on = True
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as a shell leaves it to what it starts in the background, and that to its children
@@ -41,6 +41,13 @@ class CompileCounter:
 
 
 @pytest.fixture(scope="session")
-def compiles():
+def compile_counter():
     """The process's CompileCounter."""
     return CompileCounter()
+
+
+@pytest.fixture
+def compiles(compile_counter, monkeypatch):
+    """The process's CompileCounter, while nothing is interpreted."""
+    monkeypatch.setattr(interpreted, "ENGINE", "compile")
+    return compile_counter

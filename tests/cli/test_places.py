@@ -63,7 +63,7 @@ def test_a_folder_of_any_name(tmp_path, name):
 
 def test_a_cache_folder_of_any_name(tmp_path):
     cache = os.path.join(os.fsencode(tmp_path), b"caf\xe9")
-    settings = {"TFCOMPAT_CACHE_DIR": os.fsdecode(cache), "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
+    settings = {"TFCOMPAT_CACHE_DIR": os.fsdecode(cache), "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0", "TFCOMPAT_ENGINE": "compile"}
     assert run(tmp_path, **settings) == run(tmp_path, **settings) == ("6.0\nchecked\n", "")
     (versions,) = os.listdir(cache)
     assert os.listdir(os.path.join(cache, versions))

@@ -31,7 +31,7 @@ def settings(cache):
     kept = {k: v for k, v in os.environ.items() if not k.startswith("JAX_")}
     return {
         **kept, "TFCOMPAT_CACHE_DIR": cache, "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
-        "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "0", "JAX_PLATFORMS": "cpu",
+        "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "0", "JAX_PLATFORMS": "cpu", "TFCOMPAT_ENGINE": "compile",
     }  # fmt: skip
 
 

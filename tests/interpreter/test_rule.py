@@ -21,7 +21,7 @@ def session():
         yield session
 
 
-def test_a_program_is_compiled_after_as_many_runs_as_explain_says(session, compiles):
+def test_a_program_is_compiled_after_as_many_runs_as_explain_says(session, compile_counter):
     x = tf.placeholder(tf.float32, [300, 300])
     v = tf.get_variable("v", initializer=np.zeros((300, 300), np.float32))
     up = tf.assign_add(v, tf.matmul(tf.sin(x), tf.matmul(x, x)))
@@ -30,29 +30,29 @@ def test_a_program_is_compiled_after_as_many_runs_as_explain_says(session, compi
     session.run(up.op, {x: fed})
     (runs,) = map(int, re.findall(r"interpreted in (\d+) more runs", session.explain(up.op, {x: fed})))
     assert runs > 3
-    before = compiles.count
+    before = compile_counter.count
     for _ in range(runs):
         session.run(up.op, {x: fed})
-    assert compiles.count == before
+    assert compile_counter.count == before
     session.run(up.op, {x: fed})
-    assert compiles.count == before + 1
+    assert compile_counter.count == before + 1
     assert ": compiled" in session.explain(up.op, {x: fed})
     each = np.sin(fed.astype(np.float64)) @ (fed.astype(np.float64) @ fed)
     np.testing.assert_allclose(session.run(v), (runs + 2) * each, rtol=2e-3, atol=2e-2 * runs)
 
 
-def test_a_loop_that_goes_round_too_often_is_compiled_before_anything_has_changed(session, compiles):
+def test_a_loop_that_goes_round_too_often_is_compiled_before_anything_has_changed(session, compile_counter):
     n = tf.placeholder(tf.int32, [])
     v = tf.get_variable("v", initializer=np.zeros(3, np.float32))
     rounds = tf.while_loop(lambda i, x: i < n, lambda i, x: (i + 1, x + 1), [0, v.read_value()])[1]
     up = tf.assign(v, rounds)
     session.run(v.initializer)
-    before = compiles.count
+    before = compile_counter.count
     session.run(up.op, {n: 10})
-    assert compiles.count == before and session.run(v).tolist() == [10] * 3
-    before = compiles.count
+    assert compile_counter.count == before and session.run(v).tolist() == [10] * 3
+    before = compile_counter.count
     session.run(up.op, {n: 100000})
-    assert compiles.count == before + 1 and session.run(v).tolist() == [100010] * 3
+    assert compile_counter.count == before + 1 and session.run(v).tolist() == [100010] * 3
 
 
 def test_what_is_spent_is_counted():

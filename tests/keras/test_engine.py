@@ -126,7 +126,7 @@ def test_layers_in_lists_and_dicts_are_tracked():
     assert holder.trainable_weights == [] and len(holder.non_trainable_weights) == 6
 
 
-def test_one_compiled_program_serves_all_batches_of_a_size(model, compiles):
+def test_one_compiled_program_serves_all_batches_of_a_size(compiles, model):
     x, y = np.random.rand(20, 2), np.random.rand(20, 1)
     model.fit(x, y, batch_size=8, epochs=1, verbose=0)
     before = compiles.count

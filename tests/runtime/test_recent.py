@@ -7,6 +7,7 @@ import shape_memory
 import tfcompat as tf
 from tfcompat._src.base.recent import SHAPES, Recent
 from tfcompat._src.eager.mode import eager_graph, eager_mode
+from tfcompat._src.runtime import interpreted
 
 MORE = SHAPES + 8
 
@@ -25,7 +26,8 @@ def test_what_was_used_longest_ago_goes():
 
 
 @pytest.fixture
-def session():
+def session(monkeypatch):
+    monkeypatch.setattr(interpreted, "ENGINE", "compile")
     with tf.Graph().as_default(), tf.Session() as sess:
         yield sess
 
@@ -38,7 +40,7 @@ def test_a_session_keeps_the_shapes_that_were_used_last(session):
     (cluster,) = session.plan(y, {x: np.ones(1)}).clusters
     (program,) = cluster.programs.values()
     assert len(program.calls) == len(program.checks) == len(program.reserves) == SHAPES
-    assert f"compiled for {SHAPES} input shape(s); the {SHAPES} that were used last are kept" in session.explain(y, {x: np.ones(1)})
+    assert f"made ready for {SHAPES} input shape(s); the {SHAPES} that were used last are kept" in session.explain(y, {x: np.ones(1)})
     made = program.traces
     assert session.run(y, {x: np.ones(MORE)}) == 2 * MORE and program.traces == made
     assert session.run(y, {x: np.ones(1)}) == 2 and program.traces > made

@@ -6,9 +6,8 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-import scipy.fft
-from scipy.linalg import blas, lapack
 
+from tfcompat._src.base.on_demand import blas, lapack, transforms
 from tfcompat._src.interpreter.table import Equation, primitive
 
 
@@ -129,7 +128,7 @@ def triangular_solve(e: Equation) -> Callable:
 @primitive("fft")
 def fft(e: Equation) -> Callable:
     kind, lengths, dtype = e.params["fft_type"].name, e.params["fft_lengths"], e.dtype
-    function = {"FFT": scipy.fft.fftn, "IFFT": scipy.fft.ifftn, "RFFT": scipy.fft.rfftn, "IRFFT": scipy.fft.irfftn}[kind]
+    function = getattr(transforms, {"FFT": "fftn", "IFFT": "ifftn", "RFFT": "rfftn", "IRFFT": "irfftn"}[kind])
     axes = tuple(range(-len(lengths), 0))
     if math.prod(e.inputs[0].shape) == 0:
         shape = e.shape

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import jax
 import numpy as np
-from scipy import special
 
 from tfcompat._src.base.jax_compat import igamma_grad_a_impl, x64
+from tfcompat._src.base.on_demand import special
 from tfcompat._src.interpreter.evaluator import Evaluator
 from tfcompat._src.interpreter.table import TABLE, Equation, is_small_float, primitive, wide
 
@@ -16,6 +16,10 @@ from tfcompat._src.interpreter.table import TABLE, Equation, is_small_float, pri
 def _exp(x: np.ndarray) -> np.ndarray:
     """Rounded once: NumPy's own of float32 are up to three units in the last place off, which graphs with folded constants show."""
     return np.exp(x, dtype=np.float64).astype(x.dtype) if x.dtype == np.float32 else np.exp(x)
+
+
+def _of_scipy(name: str) -> Callable:
+    return lambda *args: getattr(special, name)(*args)
 
 
 def _odd(function: Callable) -> Callable:
@@ -55,10 +59,10 @@ _FUNCTIONS = {
     "exp": _exp, "exp2": np.exp2, "log2": np.log2, "log1p": np.log1p, "expm1": np.expm1, "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin,
     "acos": np.arccos, "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh, "acosh": np.arccosh,
     "atanh": np.arctanh, "atan2": np.arctan2, "cbrt": np.cbrt, "pow": np.power, "rsqrt": lambda x: 1 / np.sqrt(x),
-    "erf": special.erf, "erfc": special.erfc, "erf_inv": _odd(special.erfinv), "digamma": _digamma, "lgamma": _lgamma,
-    "igamma": _igamma(special.gammainc, 1.0, np.nan), "igammac": _igamma(special.gammaincc, 0.0, 0.0),
-    "polygamma": _polygamma, "zeta": _zeta, "bessel_i0e": special.i0e, "bessel_i1e": _odd(special.i1e),
-    "regularized_incomplete_beta": special.betainc,
+    "erf": _of_scipy("erf"), "erfc": _of_scipy("erfc"), "erf_inv": _odd(_of_scipy("erfinv")), "digamma": _digamma, "lgamma": _lgamma,
+    "igamma": _igamma(_of_scipy("gammainc"), 1.0, np.nan), "igammac": _igamma(_of_scipy("gammaincc"), 0.0, 0.0),
+    "polygamma": _polygamma, "zeta": _zeta, "bessel_i0e": _of_scipy("i0e"), "bessel_i1e": _odd(_of_scipy("i1e")),
+    "regularized_incomplete_beta": _of_scipy("betainc"),
 }  # fmt: skip
 
 

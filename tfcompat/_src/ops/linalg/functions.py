@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
+from tfcompat._src.base.on_demand import linalg
 from tfcompat._src.base.tensor_shape import dimension_value
 from tfcompat._src.graph.op_spec import HOST, NotDifferentiable, op
 from tfcompat._src.graph.scopes import control_dependencies, name_scope
@@ -84,19 +84,14 @@ def _square_root_gradient(op, g):
     return [matrix_transpose(reshape(solution, sizes))]
 
 
-def _scipy_linalg() -> Any:
-    """SciPy's matrix functions, loaded when one is first used: that takes longer than all of this package."""
-    return importlib.import_module("scipy.linalg")
-
-
 op(
     "MatrixLogarithm", "(input: T, *, T: COMPLEX) -> (output: T)", shape=lib.square_shape,
-    kernel=_each_matrix(lambda x: _scipy_linalg().logm(x)), place=HOST,
+    kernel=_each_matrix(lambda x: linalg.logm(x)), place=HOST,
     gradient=NotDifferentiable("1.15 has no gradient for this op", raises=True),
 )  # fmt: skip
 op(
     "MatrixSquareRoot", f"(input: T, *, T: {lib.TYPES}) -> (output: T)", shape=lib.square_shape,
-    kernel=_each_matrix(lambda x: _scipy_linalg().sqrtm(x)), place=HOST, gradient=_square_root_gradient,
+    kernel=_each_matrix(lambda x: linalg.sqrtm(x)), place=HOST, gradient=_square_root_gradient,
 )  # fmt: skip
 
 

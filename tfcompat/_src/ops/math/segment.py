@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +12,7 @@ from jax import lax
 
 from tfcompat._src.base import checks, dtypes, errors
 from tfcompat._src.base.export import export
+from tfcompat._src.base.on_demand import sparse
 from tfcompat._src.graph.op_spec import HOST, Facts, NotDifferentiable, op
 from tfcompat._src.graph.scopes import name_scope
 from tfcompat._src.graph.shape_inference import merge, with_rank, with_rank_at_least
@@ -107,7 +107,7 @@ def _sum_runs(data: np.ndarray, starts: np.ndarray) -> np.ndarray:
     """Adds the rows from each of `starts` to the next: the product of a sparse matrix of ones and the data."""
     index = np.int32 if len(data) <= np.iinfo(np.int32).max else np.int64
     ends, rows = np.append(starts, len(data)).astype(index), np.arange(len(data), dtype=index)
-    ones = importlib.import_module("scipy.sparse").csr_matrix((np.ones(len(data), data.dtype), rows, ends), (len(starts), len(data)))
+    ones = sparse.csr_matrix((np.ones(len(data), data.dtype), rows, ends), (len(starts), len(data)))
     return (ones @ data.reshape(len(data), -1)).reshape(len(starts), *data.shape[1:])
 
 

@@ -19,7 +19,7 @@ def session():
         yield session
 
 
-def test_training_compiles_nothing(session, compiles):
+def test_training_compiles_nothing(session, compile_counter):
     x, y = tf.placeholder(tf.float32, [None, 4]), tf.placeholder(tf.int32, [None])
     logits = tf.layers.dense(tf.layers.dense(x, 8, tf.nn.relu), 3)
     loss = tf.losses.sparse_softmax_cross_entropy(y, logits)
@@ -28,12 +28,12 @@ def test_training_compiles_nothing(session, compiles):
     random = np.random.RandomState(0)
     images = random.randn(60, 4).astype(np.float32)
     labels = images[:, :3].argmax(1)
-    before = compiles.count
+    before = compile_counter.count
     first = session.run(loss, {x: images, y: labels})
     for _ in range(60):
         session.run(train, {x: images, y: labels})
     assert session.run(loss, {x: images, y: labels}) < 0.3 * first
-    assert compiles.count == before
+    assert compile_counter.count == before
 
 
 def test_rows_of_variables_are_written_in_place_where_nobody_has_them(session):
