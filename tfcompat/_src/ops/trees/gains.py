@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 
+from tfcompat._src.base.on_demand import linalg
 from tfcompat._src.ops.queues.resource import invalid
 
 LEAST_GAIN = 1e-15
@@ -45,11 +45,11 @@ def weights_and_gains(gradients: np.ndarray, hessians: np.ndarray, l1: np.float3
 
 def _solved(matrix: np.ndarray, gradient: np.ndarray) -> np.ndarray:
     """A solution of a linear system that may be singular: unknowns that its pivots do not reach are zero."""
-    q, r, order = scipy.linalg.qr(matrix, pivoting=True)
+    q, r, order = linalg.qr(matrix, pivoting=True)
     pivots = np.abs(np.diag(r))
     rank = int(np.sum(pivots > pivots.max(initial=0) * np.finfo(np.float32).eps * len(matrix)))
     found = np.zeros_like(gradient)
-    found[order[:rank]] = scipy.linalg.solve_triangular(r[:rank, :rank], (q.T @ gradient)[:rank])
+    found[order[:rank]] = linalg.solve_triangular(r[:rank, :rank], (q.T @ gradient)[:rank])
     return found
 
 
