@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 
 import tfcompat as tf
-from tfcompat._src.runtime import interpreted
-from tfcompat._src.runtime.compile import FEW_RUNS
 
 
 @pytest.fixture(autouse=True)
@@ -224,19 +222,7 @@ def test_threads_never_draw_the_same_random_numbers():
     assert len(drawn) == len(set(drawn)) == 400
 
 
-@pytest.mark.skipif(interpreted.ENGINE == "interpret", reason="the interpreter compiles nothing")
-@pytest.mark.parametrize("size, compiled_again", [(3, 0), (5000, 1)])
-def test_a_small_program_that_runs_often_is_compiled_once_more(compiles, monkeypatch, size, compiled_again):
-    monkeypatch.setattr(interpreted, "ENGINE", "compile")
-    x = tf.placeholder(tf.float32, [size])
-    y = tf.reduce_sum(tf.exp(x) * 2.0)
-    fed = np.linspace(0, 1, size, dtype=np.float32)
-    with tf.Session() as session:
-        values = [session.run(y, {x: fed}) for _ in range(FEW_RUNS)]
-        before = compiles.count
-        values += [session.run(y, {x: fed}) for _ in range(3)]
-        assert compiles.count == before + compiled_again
-    np.testing.assert_allclose(values, 2 * np.exp(fed.astype(np.float64)).sum(), rtol=1e-6)
+
 
 
 def test_a_fed_variable_needs_no_value_and_cannot_be_assigned():

@@ -182,11 +182,6 @@ def program_size(function: Any, arguments: tuple) -> tuple[int, int]:
     return _program_size(function.trace(*arguments).jaxpr.jaxpr)
 
 
-def has_loops(function: Any, arguments: tuple) -> bool:
-    """Whether a jitted function goes round a loop for arguments."""
-    return _has_loops(function.trace(*arguments).jaxpr.jaxpr)
-
-
 def has_unbounded_loops(jaxpr: Any) -> bool:
     """Whether a trace has loops whose length only a run shows."""
     return any(e.primitive.name == "while" or any(map(has_unbounded_loops, jaxprs_in_params(e.params))) for e in jaxpr.eqns)
@@ -195,13 +190,6 @@ def has_unbounded_loops(jaxpr: Any) -> bool:
 def equations(jaxpr: Any) -> int:
     """The equations of a trace and of those inside it."""
     return sum(1 + sum(map(equations, jaxprs_in_params(e.params))) for e in jaxpr.eqns)
-
-
-def _has_loops(jaxpr: Any) -> bool:
-    return any(
-        equation.primitive.name in ("while", "scan") or any(map(_has_loops, jaxprs_in_params(equation.params)))
-        for equation in jaxpr.eqns
-    )
 
 
 def _program_size(jaxpr: Any) -> tuple[int, int]:

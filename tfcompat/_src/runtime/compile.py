@@ -7,7 +7,6 @@ import math
 import operator
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -27,30 +26,12 @@ from tfcompat._src.runtime.plan import Cluster, WrongGuess
 from tfcompat._src.runtime.variable_state import variable_key
 
 SMALL = 2**16
-"""A program that computes no more elements than this in a run is first compiled in a short time to slow code."""
 LONG = 1500
 """A program of as many equations, on arrays of at most `SMALL` elements in the mean, is compiled as a long one."""
-FEW_RUNS = 32
-"""After as many runs it is compiled to fast code, unless it is a tiny one."""
 LONG_RUN = 10**10
 """A run of as many floating-point operations is one that a signal's handler is to end."""
 REPEATING = 400
 """In a program of as many equations, those that repeat are made loops."""
-TINY = (8, 2**12)
-"""A program of as many equations and elements, without loops, is no slower than the call of it."""
-
-
-@dataclass(frozen=True)
-class _FewRuns:
-    """A jitted function that is replaced by the one that `following` makes after so many runs."""
-
-    function: Any
-    left: int
-    following: Callable[[], Any]
-
-    def after_one(self) -> Any:
-        """What there is to call, counting this run."""
-        return _FewRuns(self.function, self.left - 1, self.following) if self.left else self.following()
 
 
 class Program:
@@ -103,9 +84,7 @@ class Program:
         while call is None:
             self._compile(shapes, arguments)
             call = self.calls.get(shapes)
-        if isinstance(call, _FewRuns):
-            call = self.calls[shapes] = call.after_one()
-        return call.function if isinstance(call, _FewRuns) else call
+        return call
 
     def may_interpret(self, shapes: tuple) -> bool:
         """Whether the interpreter may evaluate a call for these shapes, as it takes variables wherever they are."""
@@ -168,25 +147,23 @@ class Program:
         call = jax_compat.jit(trace, donate=(3,))
         if self.may_interpret(shapes) and is_interpretable(found := jax_compat.traced(call, arguments)):
             return Interpreted(found)
-        small = tiny = long = repeated = False
+        long = repeated = False
         if jax_compat.compiles_to_cpu():
             equations, elements = jax_compat.program_size(call, arguments)
-            tiny = equations <= TINY[0] and elements <= TINY[1] and not jax_compat.has_loops(call, arguments)
-            small, long = elements <= SMALL, equations >= LONG and elements <= equations * SMALL
+            long = equations >= LONG and elements <= equations * SMALL
             shorter = self._rerolled(equations, call, arguments)
             if shorter is not None:
                 trace, repeated = shorter, elements <= equations * SMALL
                 call, long = jax_compat.jit(trace, donate=(3,)), False
-        if small or long or repeated:
-            call = jax_compat.jit(trace, donate=(3,), small=small, long=long, repeated=repeated)
+        if long or repeated:
+            call = jax_compat.jit(trace, donate=(3,), long=long, repeated=repeated)
         needed, operations = jax_compat.cost(call, arguments)
         if operations > LONG_RUN or self._heeds_flag:
             self.long.add(shapes)
         there = jax_compat.bytes_there(self.cluster.place)
         if needed > there and self.largest[shapes]:
             raise failure.out_of_memory(self.largest.pop(shapes), needed, there)
-        fast = functools.partial(jax_compat.jit, trace, donate=(3,), long=long, repeated=repeated)
-        return _FewRuns(call, FEW_RUNS, fast) if small and not tiny else call
+        return call
 
     def _rerolled(self, equations: int, call: Any, arguments: tuple) -> Callable | None:
         """The program with loops for what repeats in it; None where it is short, lies on a mesh, or nothing repeats."""

@@ -16,7 +16,6 @@ from tfcompat._src.graph.op_spec import HOST
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.flow.array_origin import is_length
-from tfcompat._src.runtime.compile import FEW_RUNS
 from tfcompat._src.runtime.cond_item import CondItem
 from tfcompat._src.runtime.item import Item, Node, OpItem, is_ref_read_item
 from tfcompat._src.runtime.loop_program import LoopGradientItem, LoopItem
@@ -44,7 +43,7 @@ class Partitioner:
         steps = self._steps()
         return Plan(
             list(self.work.fetched), list(self.work.feeds), dict(self.known), steps, self._required(), self.sources, self._array_sizes(steps),
-            runs_left=FEW_RUNS if self.placement.only_samples else None, rules=self.placement.rules, findings=self.work.findings,
+            rules=self.placement.rules, findings=self.work.findings,
         )  # fmt: skip
 
     def _array_sizes(self, steps: list[Step]) -> list[Tensor]:

@@ -38,7 +38,7 @@ class Work:
       findings: what runs have found out about the graph.
       prefers_numpy: where there is a choice, NumPy: the work is small, or comes with other shapes each time.
       compiles: false where shapes come once, so that NumPy computes all that it can.
-      is_first: whether it is the first plan for its fetches. limited: whether the run has a time limit.
+      limited: whether the run has a time limit.
     """
 
     items: Sequence[Item]
@@ -49,7 +49,6 @@ class Work:
     findings: set[Finding] = field(default_factory=set)
     prefers_numpy: bool = False
     compiles: bool = True
-    is_first: bool = False
     limited: bool = False
 
 
@@ -80,8 +79,7 @@ class Placement:
         self._varying: dict[Tensor, bool] = {}
         self._must_count: dict[LoopItem, bool] = {}
         self.devices = self._devices(placer)
-        self.only_samples = work.is_first and placement_rules.only_samples(self)
-        self.in_numpy = self.only_samples or work.prefers_numpy or placement_rules.is_initializer(self)
+        self.in_numpy = work.prefers_numpy or placement_rules.is_initializer(self)
         self._apply_rules()
         self.constants = {i: self._constants_of(i) for i in self.items}
         for item in self.items:

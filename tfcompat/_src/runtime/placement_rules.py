@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.flow.array_origin import array_of_flow, array_op, has_one_element_shape
 from tfcompat._src.runtime.cond_item import CondItem
-from tfcompat._src.runtime.fold import MAX_FOLDED_ELEMENTS, near_kernel
+from tfcompat._src.runtime.fold import near_kernel
 from tfcompat._src.runtime.item import Item, OpItem, constants_of
 from tfcompat._src.runtime.loop_program import LoopGradientItem, LoopItem, host_chooses, loops_of, opened
 from tfcompat._src.runtime.plan import COMPILED
@@ -213,7 +213,7 @@ RULES = (
     )),
     Rule("distinct rows for updates of rows", DEVICE, _of_operations(lambda p, item: item.spec.place == HOST and _only_updates_rows(p, item))),
     Rule("host operation", HOST, _of_operations(lambda p, item: item.spec.place == HOST)),
-    Rule("small work of a plan that runs once or few times", HOST, _of_operations(_is_small_work)),
+    Rule("small work of a plan that runs once", HOST, _of_operations(_is_small_work)),
     Rule("shapes that come once", HOST, _of_operations(_comes_once)),
     Rule("few samples by rejection", HOST, _of_operations(_samples_by_rejection)),
     Rule("index arithmetic on host values", HOST, _of_operations(_is_integer_work_on_host_values)),
@@ -259,24 +259,3 @@ def is_initializer(p: Placement) -> bool:
             return False
         written.update(map(variable_key, item.writes))
     return True
-
-
-def only_samples(p: Placement) -> bool:
-    """Nothing fed, no variable used: few random numbers and what NumPy makes of them, which compiling takes longer for than a few runs."""
-    if p.work.feeds or p.devices or not jax_compat.compiles_to_cpu():
-        return False
-    return any(i.effects.random for i in p.items) and _are_small_in_numpy(p.items)
-
-
-def _are_small_in_numpy(items: Iterable[Item]) -> bool:
-    return all(isinstance(i, OpItem) and _is_small_in_numpy(i) for i in items)
-
-
-def _is_small_in_numpy(item: OpItem) -> bool:
-    effects = item.effects
-    if item.reads or item.writes or effects.external or effects.creates:
-        return False
-    if item.spec.numpy_kernel is None:
-        return not item.takes and not item.outputs
-    sizes = [t.shape.num_elements() for t in item.outputs]
-    return None not in sizes and max(sizes, default=0) <= MAX_FOLDED_ELEMENTS

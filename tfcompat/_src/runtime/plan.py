@@ -119,9 +119,8 @@ class Plan:
     `sizes` are lengths of growing TensorArrays that later steps are compiled for. Where they have been the same several times for
     feeds of some shapes, a run guesses that they are the same again: then it is one compiled call. `is_stale`: a run has found that
     it must be another plan. `is_rest`: it was made for what was left of such a run. `guarded` are fetched tensors that have a value
-    under some values of predicates only, which stand at the end of `fetched`. `runs_left`: a plan that runs in NumPy what is worth
-    compiling if it runs often is for so many runs. `rules` says by which rule each item is where it is, `findings` is what runs have
-    found out about the graph.
+    under some values of predicates only, which stand at the end of `fetched`. `rules` says by which rule each item is
+    where it is, `findings` is what runs have found out about the graph.
     """
 
     fetched: list[Tensor]
@@ -135,15 +134,8 @@ class Plan:
     is_stale: bool = False
     is_rest: bool = False
     guarded: dict[Tensor, Guard] = field(default_factory=dict)
-    runs_left: int | None = None
     rules: dict[Item, str] = field(default_factory=dict)
     findings: set[Finding] = field(default_factory=set)
-
-    def take_run(self) -> None:
-        """Counts a run."""
-        if self.runs_left is not None:
-            self.runs_left -= 1
-            self.is_stale = self.runs_left <= 0
 
     @functools.cached_property
     def required_keys(self) -> list[tuple[str, Operation]]:

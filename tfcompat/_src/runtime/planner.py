@@ -40,7 +40,7 @@ class Request:
       fetched: the tensors that are wanted. targets: the operations that must run. fed: the tensors that are given.
       deciding: values of fed tensors that may decide branches; the plan is for these.
       assumed: sizes that are taken for granted, and checked by the run.
-      is_first: whether it is the first plan for these fetches. prefers_numpy: whether NumPy computes where there is a choice.
+      prefers_numpy: whether NumPy computes where there is a choice.
     """
 
     fetched: Sequence[Tensor]
@@ -48,7 +48,6 @@ class Request:
     fed: Sequence[Tensor]
     deciding: Mapping[Tensor, Any]
     assumed: Mapping[Tensor, np.ndarray] | None = None
-    is_first: bool = False
     prefers_numpy: bool = False
 
 
@@ -87,7 +86,7 @@ class Planner:
         wanted = [*request.fetched, *found.predicates]
         work = Work(
             items, wanted, request.fed, found.known, request.assumed or {}, graph.findings, prefers_numpy=request.prefers_numpy,
-            is_first=request.is_first, limited=run_limits.seconds_left() is not None,
+            limited=run_limits.seconds_left() is not None,
         )  # fmt: skip
         plan = self._partitioned(work)
         plan.guarded = found.guarded

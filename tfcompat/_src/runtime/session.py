@@ -201,8 +201,7 @@ class BaseSession:
         plan = prepared.plans.get(plan_key)
         if plan is None or plan.is_stale:
             wanted = prepared.fetches
-            plan = prepared.plans[plan_key] = self._plan(wanted.tensors, wanted.targets, prepared.feeds, feeds, is_first=plan is None)
-        plan.take_run()
+            plan = prepared.plans[plan_key] = self._plan(wanted.tensors, wanted.targets, prepared.feeds, feeds)
         return self._guessing(prepared, plan, feeds) if plan.seen else plan
 
     def _guessing(self, prepared: PreparedRun, plan: Plan, feeds: list[Any]) -> Plan:
@@ -221,9 +220,9 @@ class BaseSession:
 
     def _plan(
         self, fetched: list[Tensor], targets: list[Operation], fed: list[Tensor], feeds: list[Any],
-        assumed: dict[Tensor, np.ndarray] | None = None, is_first: bool = False,
+        assumed: dict[Tensor, np.ndarray] | None = None,
     ) -> Plan:  # fmt: skip
-        request = planner.Request(fetched, targets, fed, dict(zip(fed, feeds)), assumed, is_first)
+        request = planner.Request(fetched, targets, fed, dict(zip(fed, feeds)), assumed)
         return self.planner.plan(self._graph, request, self.variable_state.values)
 
     def explain(self, fetches: Any, feed_dict: dict | None = None) -> str:
