@@ -26,11 +26,11 @@ class Check:
 
     ok: Any
     text: str | Callable[..., str]
-    values: tuple
+    values: tuple[Any, ...]
     op: Any
     error: type[errors.OpError] = errors.InvalidArgumentError
 
-    def traced_values(self) -> tuple:
+    def traced_values(self) -> tuple[Any, ...]:
         """The values that exist only when the program runs."""
         return tuple(v for v in self.values if isinstance(v, jax.core.Tracer))
 
@@ -39,12 +39,12 @@ class Check:
         kept = tuple(None if isinstance(v, jax.core.Tracer) else v for v in self.values)
         return Check(None, self.text, kept, self.op, self.error)
 
-    def merge_values(self, found: list) -> tuple:
+    def merge_values(self, found: list[Any]) -> tuple[Any, ...]:
         """All values, the gaps filled with what the program gave."""
         given = iter(found)
         return tuple(next(given) if v is None else v for v in self.values)
 
-    def failure(self, values: tuple) -> errors.OpError:
+    def failure(self, values: tuple[Any, ...]) -> errors.OpError:
         node_def = self.op.node_def if self.op is not None else None
         text = self.text(*values) if callable(self.text) else self.text.format(*values)
         return self.error(node_def, self.op, text)

@@ -61,6 +61,6 @@ class CompositeTensor(Expandable, abc.ABC):
     def _is_graph_tensor(self) -> bool:
         raise NotImplementedError(f"{type(self).__name__}._is_graph_tensor")
 
-    def _consumers(self) -> list:
+    def _consumers(self) -> list[Any]:
         """The operations that take one of the parts."""
         raise NotImplementedError(f"{type(self).__name__}._consumers")

@@ -50,8 +50,8 @@ MATRIX = frozenset(
 """Functions of a matrix that also take a LinearOperator."""
 
 _NAMES = MATRIX | SPARSE_UNARY | UNARY | UNARY_LIST | BINARY | STRUCTURAL
-_functions: dict[str, Callable] = {}
-_watchers: list[Callable[[str, Callable], None]] = []
+_functions: dict[str, Callable[..., Any]] = {}
+_watchers: list[Callable[[str, Callable[..., Any]], None]] = []
 
 
 class OpDispatcher:
@@ -59,18 +59,18 @@ class OpDispatcher:
 
     NOT_SUPPORTED = object()
 
-    def handle(self, args: tuple, kwargs: dict) -> Any:
+    def handle(self, args: tuple[Any, ...], kwargs: dict[Any, Any]) -> Any:
         """The result of the call, or NOT_SUPPORTED."""
         return self.NOT_SUPPORTED
 
-    def register(self, op: Callable) -> None:
+    def register(self, op: Callable[..., Any]) -> None:
         """Adds this dispatcher to a function with dispatch support; AssertionError for another function."""
         if not hasattr(op, "_tf_dispatchers"):
             raise AssertionError("Dispatching not enabled for op %r" % (op,))
         op._tf_dispatchers.append(self)
 
 
-def dispatch(op: Callable, *args: Any, **kwargs: Any) -> Any:
+def dispatch(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """What the first dispatcher of `op` gives that supports the arguments, or OpDispatcher.NOT_SUPPORTED."""
     for dispatcher in op._tf_dispatchers:
         found = dispatcher.handle(args, kwargs)
@@ -79,7 +79,7 @@ def dispatch(op: Callable, *args: Any, **kwargs: Any) -> Any:
     return OpDispatcher.NOT_SUPPORTED
 
 
-def add_dispatch_list(target: Callable) -> Callable:
+def add_dispatch_list(target: Callable[..., Any]) -> Callable[..., Any]:
     """Gives `target` an empty list of dispatchers; AssertionError where it has one."""
     if hasattr(target, "_tf_dispatchers"):
         raise AssertionError(f"{target} already has a dispatch list")
@@ -87,7 +87,7 @@ def add_dispatch_list(target: Callable) -> Callable:
     return target
 
 
-def add_dispatch_support(target: Callable) -> Callable:
+def add_dispatch_support(target: Callable[..., Any]) -> Callable[..., Any]:
     """A function that calls `target`, and where that raises TypeError or ValueError its dispatchers."""
 
     @functools.wraps(target)
@@ -106,7 +106,7 @@ def add_dispatch_support(target: Callable) -> Callable:
 class TypeDispatcher(OpDispatcher):
     """Calls a function where an argument, or an entry of a list argument, is of given types."""
 
-    def __init__(self, override_func: Callable, kinds: tuple[type, ...]) -> None:
+    def __init__(self, override_func: Callable[..., Any], kinds: tuple[type, ...]) -> None:
         self._override_func, self._kinds = override_func, kinds
 
     def _is_meant(self, value: Any) -> bool:
@@ -114,19 +114,19 @@ class TypeDispatcher(OpDispatcher):
             return True
         return isinstance(value, (list, tuple)) and any(isinstance(v, self._kinds) for v in value)
 
-    def handle(self, args: tuple, kwargs: dict) -> Any:
+    def handle(self, args: tuple[Any, ...], kwargs: dict[Any, Any]) -> Any:
         if any(map(self._is_meant, (*args, *kwargs.values()))):
             return self._override_func(*args, **kwargs)
         return self.NOT_SUPPORTED
 
 
-def dispatch_for_types(op: Callable, *types: type) -> Callable:
+def dispatch_for_types(op: Callable[..., Any], *types: type) -> Callable[..., Any]:
     """Decorates the function that stands in for `op` where an argument is of one of `types`.
 
     AssertionError where the parameters of the two differ.
     """
 
-    def register(function: Callable) -> Callable:
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
         if list(inspect.signature(function).parameters) != list(inspect.signature(op).parameters):
             raise AssertionError("The decorated function's signature must exactly match the signature of the overridden op.")
         TypeDispatcher(function, types).register(op)
@@ -148,7 +148,7 @@ def supported(value: Any, names: tuple[str, ...]) -> Any:
     return found
 
 
-def watch(watcher: Callable[[str, Callable], None]) -> None:
+def watch(watcher: Callable[[str, Callable[..., Any]], None]) -> None:
     """Calls `watcher(public name, function)` for each function with dispatch support, defined before or later."""
     _watchers.append(watcher)
     for name, found in list(_functions.items()):

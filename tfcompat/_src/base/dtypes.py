@@ -76,6 +76,18 @@ class DType:
         "name", "as_datatype_enum", "base_dtype", "real_dtype", "is_floating", "is_complex", "is_integer", "is_bool",
         "is_quantized", "is_unsigned", "is_numpy_compatible", "_is_ref_dtype", "__weakref__",
     )  # fmt: skip
+    name: str
+    as_datatype_enum: int
+    base_dtype: DType
+    real_dtype: DType
+    is_floating: builtins.bool
+    is_complex: builtins.bool
+    is_integer: builtins.bool
+    is_bool: builtins.bool
+    is_quantized: builtins.bool
+    is_unsigned: builtins.bool
+    is_numpy_compatible: builtins.bool
+    _is_ref_dtype: builtins.bool
 
     def __new__(cls, type_enum: int) -> DType:
         found = _INTERN_TABLE.get(int(type_enum))
@@ -121,7 +133,7 @@ class DType:
         return getattr(info(self.as_numpy_dtype), field)
 
     @property
-    def limits(self) -> tuple:
+    def limits(self) -> tuple[Any, ...]:
         """The intensities that an image of this type has: (0, 1) for floats, (0, max) for integers; else KeyError."""
         if self.base_dtype in (float32, float64):
             return 0, 1
@@ -156,7 +168,7 @@ class DType:
     def __repr__(self) -> str:
         return "tf." + self.name
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return as_dtype, (self.name,)
 
 

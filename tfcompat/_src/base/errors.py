@@ -59,7 +59,7 @@ class OpError(Exception):
     def node_def(self) -> Any:
         return self._node_def
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         """Pickles without the op, which belongs to its graph."""
         code = (self._error_code,) if type(self).__init__ in (OpError.__init__, UnknownError.__init__) else ()
         return type(self), (self._node_def, None, self._message, *code)
@@ -93,107 +93,139 @@ def _register(code: int) -> Callable[[type[OpError]], type[OpError]]:
     return mark
 
 
-def _with_code(code: int) -> Callable[[type[OpError]], type[OpError]]:
-    """Makes the class that of `code`, constructed by (node_def, op, message)."""
-
-    def mark(cls: type[OpError]) -> type[OpError]:
-        def __init__(self: OpError, node_def: Any, op: Any, message: str) -> None:
-            OpError.__init__(self, node_def, op, message, code)
-
-        cls.__init__ = __init__
-        return _register(code)(cls)
-
-    return mark
-
-
 @export("errors.CancelledError")
-@_with_code(CANCELLED)
+@_register(CANCELLED)
 class CancelledError(OpError):
     """The operation was cancelled, for instance by closing its queue or session."""
 
+    def __init__(self, node_def: Any, op: Any, message: str) -> None:
+        super().__init__(node_def, op, message, CANCELLED)
+
 
 @export("errors.InvalidArgumentError")
-@_with_code(INVALID_ARGUMENT)
+@_register(INVALID_ARGUMENT)
 class InvalidArgumentError(OpError):
     """An input has a value or shape that the operation does not take."""
 
+    def __init__(self, node_def: Any, op: Any, message: str) -> None:
+        super().__init__(node_def, op, message, INVALID_ARGUMENT)
+
 
 @export("errors.DeadlineExceededError")
-@_with_code(DEADLINE_EXCEEDED)
+@_register(DEADLINE_EXCEEDED)
 class DeadlineExceededError(OpError):
     """The operation did not end within its time limit."""
 
+    def __init__(self, node_def: Any, op: Any, message: str) -> None:
+        super().__init__(node_def, op, message, DEADLINE_EXCEEDED)
+
 
 @export("errors.NotFoundError")
-@_with_code(NOT_FOUND)
+@_register(NOT_FOUND)
 class NotFoundError(OpError):
     """A file, directory or other entity does not exist."""
 
+    def __init__(self, node_def: Any, op: Any, message: str) -> None:
+        super().__init__(node_def, op, message, NOT_FOUND)
+
 
 @export("errors.AlreadyExistsError")
-@_with_code(ALREADY_EXISTS)
+@_register(ALREADY_EXISTS)
 class AlreadyExistsError(OpError):
     """An entity that was to be made exists."""
 
+    def __init__(self, node_def: Any, op: Any, message: str) -> None:
+        super().__init__(node_def, op, message, ALREADY_EXISTS)
+
 
 @export("errors.PermissionDeniedError")
-@_with_code(PERMISSION_DENIED)
+@_register(PERMISSION_DENIED)
 class PermissionDeniedError(OpError):
     """The caller may not do this."""
 
+    def __init__(self, node_def: Any, op: Any, message: str) -> None:
+        super().__init__(node_def, op, message, PERMISSION_DENIED)
+
 
 @export("errors.UnauthenticatedError")
-@_with_code(UNAUTHENTICATED)
+@_register(UNAUTHENTICATED)
 class UnauthenticatedError(OpError):
     """The request has no valid credentials."""
 
+    def __init__(self, node_def: Any, op: Any, message: str) -> None:
+        super().__init__(node_def, op, message, UNAUTHENTICATED)
+
 
 @export("errors.ResourceExhaustedError")
-@_with_code(RESOURCE_EXHAUSTED)
+@_register(RESOURCE_EXHAUSTED)
 class ResourceExhaustedError(OpError):
     """Memory, disk or another resource is used up."""
 
+    def __init__(self, node_def: Any, op: Any, message: str) -> None:
+        super().__init__(node_def, op, message, RESOURCE_EXHAUSTED)
+
 
 @export("errors.FailedPreconditionError")
-@_with_code(FAILED_PRECONDITION)
+@_register(FAILED_PRECONDITION)
 class FailedPreconditionError(OpError):
     """The system is not in the state that the operation needs, such as a variable without a value."""
 
+    def __init__(self, node_def: Any, op: Any, message: str) -> None:
+        super().__init__(node_def, op, message, FAILED_PRECONDITION)
+
 
 @export("errors.AbortedError")
-@_with_code(ABORTED)
+@_register(ABORTED)
 class AbortedError(OpError):
     """The operation was aborted, typically for a concurrent action."""
 
+    def __init__(self, node_def: Any, op: Any, message: str) -> None:
+        super().__init__(node_def, op, message, ABORTED)
+
 
 @export("errors.OutOfRangeError")
-@_with_code(OUT_OF_RANGE)
+@_register(OUT_OF_RANGE)
 class OutOfRangeError(OpError):
     """The operation went past the valid range, such as the end of the input."""
 
+    def __init__(self, node_def: Any, op: Any, message: str) -> None:
+        super().__init__(node_def, op, message, OUT_OF_RANGE)
+
 
 @export("errors.UnimplementedError")
-@_with_code(UNIMPLEMENTED)
+@_register(UNIMPLEMENTED)
 class UnimplementedError(OpError):
     """The operation, or this use of it, is not implemented."""
 
+    def __init__(self, node_def: Any, op: Any, message: str) -> None:
+        super().__init__(node_def, op, message, UNIMPLEMENTED)
+
 
 @export("errors.InternalError")
-@_with_code(INTERNAL)
+@_register(INTERNAL)
 class InternalError(OpError):
     """An invariant of the system is broken."""
 
+    def __init__(self, node_def: Any, op: Any, message: str) -> None:
+        super().__init__(node_def, op, message, INTERNAL)
+
 
 @export("errors.UnavailableError")
-@_with_code(UNAVAILABLE)
+@_register(UNAVAILABLE)
 class UnavailableError(OpError):
     """The runtime is currently not available."""
 
+    def __init__(self, node_def: Any, op: Any, message: str) -> None:
+        super().__init__(node_def, op, message, UNAVAILABLE)
+
 
 @export("errors.DataLossError")
-@_with_code(DATA_LOSS)
+@_register(DATA_LOSS)
 class DataLossError(OpError):
     """Data is lost or corrupt beyond recovery."""
+
+    def __init__(self, node_def: Any, op: Any, message: str) -> None:
+        super().__init__(node_def, op, message, DATA_LOSS)
 
 
 @export("errors.UnknownError")
@@ -266,7 +298,7 @@ class OperatorNotAllowedInGraphError(TypeError):
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 
 
-def user_frames(op: Any) -> list[tuple]:
+def user_frames(op: Any) -> list[tuple[Any, ...]]:
     """The (file, line, function, source line) frames of the caller's code that made `op`, outermost first."""
     frames = [tuple(frame)[:4] for frame in op.traceback]
     return [f for f in frames if not f[0].startswith(_PACKAGE)] or frames

@@ -7,7 +7,7 @@ from typing import Any
 
 from tfcompat._src.base.export import export
 
-_REGISTRY: dict[str, Callable | None] = {}
+_REGISTRY: dict[str, Callable[..., Any] | None] = {}
 
 
 @export("RegisterGradient")
@@ -25,12 +25,12 @@ class RegisterGradient:
             raise TypeError("op_type must be a string")
         self._op_type = op_type
 
-    def __call__(self, f: Callable) -> Callable:
+    def __call__(self, f: Callable[..., Any]) -> Callable[..., Any]:
         _add(self._op_type, f)
         return f
 
 
-def _add(op_type: str, function: Callable | None) -> None:
+def _add(op_type: str, function: Callable[..., Any] | None) -> None:
     if op_type in _REGISTRY:
         raise KeyError(f"Registering two gradient with name '{op_type}'!")
     _REGISTRY[op_type] = function

@@ -138,7 +138,7 @@ def ask_for_cpu_devices(count: int) -> bool:
     return len(jax.devices("cpu")) >= count
 
 
-def jit(function: Callable, donate: tuple[int, ...], small: bool = False, long: bool = False, repeated: bool = False) -> Any:
+def jit(function: Callable[..., Any], donate: tuple[int, ...], small: bool = False, long: bool = False, repeated: bool = False) -> Any:
     """`jax.jit` with the settings that compiled clusters want; see `_SMALL`, `_LONG` and `_REPEATED`."""
     options = None
     if compiles_to_cpu():
@@ -151,7 +151,7 @@ def compiles_to_cpu() -> bool:
     return jax.default_backend() == "cpu" and jax.__version_info__ < (0, 13)
 
 
-def traced(function: Any, arguments: tuple) -> jax.stages.Traced:
+def traced(function: Any, arguments: tuple[Any, ...]) -> jax.stages.Traced:
     """The trace of a jitted function for arguments, which JAX makes once."""
     return function.trace(*arguments)
 
@@ -177,7 +177,7 @@ def without_dead_code(trace: ClosedJaxpr) -> ClosedJaxpr:
     return ClosedJaxpr(jaxpr, trace.consts)
 
 
-def program_size(function: Any, arguments: tuple) -> tuple[int, int]:
+def program_size(function: Any, arguments: tuple[Any, ...]) -> tuple[int, int]:
     """Equations of a jitted function, and elements that it computes for arguments, where a loop of unknown length goes round 256 times."""
     return _program_size(function.trace(*arguments).jaxpr.jaxpr)
 
@@ -221,7 +221,7 @@ def row_major(x: jax.Array) -> jax.Array:
     return with_layout_constraint(x, Layout(tuple(range(x.ndim))))
 
 
-def call_at_once(function: Any, arguments: tuple, results: list) -> bool:
+def call_at_once(function: Any, arguments: tuple[Any, ...], results: list[Any]) -> bool:
     """Calls a jitted function, which leaves what it gives in `results`; false where it was not called, as JAX would run Python code for it.
 
     This is one call into C: no handler of a signal runs between its beginning, when arguments are donated, and its end, nor any other
@@ -261,7 +261,7 @@ def apart(function: Callable[[], Any]) -> Any:
     return work_apart(function).wait() if is_interruptible() else function()
 
 
-def cost(function: Any, arguments: tuple) -> tuple[int, float]:
+def cost(function: Any, arguments: tuple[Any, ...]) -> tuple[int, float]:
     """Compiles a jitted function for arguments: the bytes that a call allocates beside them, and its floating-point operations, where
     every loop goes round once."""
     program = function.lower(*arguments).compile()
@@ -301,7 +301,7 @@ def is_at(array: jax.Array, place: jax.Device | jax.sharding.Sharding) -> bool:
     return array.sharding.is_equivalent_to(place, array.ndim)
 
 
-def are_arrays(values: tuple) -> bool:
+def are_arrays(values: tuple[Any, ...]) -> bool:
     """Whether all are arrays of JAX that lie somewhere (quicker than by `isinstance`)."""
     return set(map(type, values)) <= _ARRAY
 

@@ -122,7 +122,7 @@ def _children(structure: Any, kind: _Kind) -> Any:
     return [child for _, child in _items(structure, kind)]
 
 
-def _sequence_like(instance: Any, args: list) -> Any:
+def _sequence_like(instance: Any, args: list[Any]) -> Any:
     """A structure of the kind of `instance` with the children `args`."""
     kind = _kind_of_type(type(instance))
     if kind is _Kind.MAPPING:
@@ -140,7 +140,7 @@ def _sequence_like(instance: Any, args: list) -> Any:
     return type(instance)(args)
 
 
-def _flatten_into(structure: Any, expand_composites: bool, found: list) -> None:
+def _flatten_into(structure: Any, expand_composites: bool, found: list[Any]) -> None:
     kind = _kind(structure, expand_composites)
     if kind is _Kind.LEAF:
         found.append(structure)
@@ -150,9 +150,9 @@ def _flatten_into(structure: Any, expand_composites: bool, found: list) -> None:
 
 
 @export("nest.flatten")
-def flatten(structure: Any, expand_composites: bool = False) -> list:
+def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
     """The leaves of a structure as a list; `[structure]` for a leaf. TypeError where keys cannot be sorted."""
-    found: list = []
+    found: list[Any] = []
     _flatten_into(structure, expand_composites, found)
     return found
 
@@ -247,7 +247,7 @@ def assert_same_structure(nest1: Any, nest2: Any, check_types: bool = True, expa
         ) from None
 
 
-def _pack(structure: Any, kind: _Kind, leaves: Iterator, expand_composites: bool) -> Any:
+def _pack(structure: Any, kind: _Kind, leaves: Iterator[Any], expand_composites: bool) -> Any:
     args = []
     for child in _children(structure, kind):
         child_kind = _kind(child, expand_composites)
@@ -278,7 +278,7 @@ def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool
 
 
 @export("nest.map_structure")
-def map_structure(func: Callable, *structure: Any, **kwargs: bool) -> Any:
+def map_structure(func: Callable[..., Any], *structure: Any, **kwargs: bool) -> Any:
     """Applies `func` to corresponding leaves of structures that are nested alike; returns a structure of the results.
 
     Keywords: `check_types` (True) and `expand_composites` (False). Raises TypeError where `func` is not callable or
@@ -301,7 +301,7 @@ def map_structure(func: Callable, *structure: Any, **kwargs: bool) -> Any:
     return pack_sequence_as(structure[0], [func(*x) for x in zip(*leaves)], expand_composites)
 
 
-def _yield_paths_up_to(shallow: Any, value: Any, expand_composites: bool, path: tuple = ()) -> Iterator[tuple]:
+def _yield_paths_up_to(shallow: Any, value: Any, expand_composites: bool, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """The (path, value) pairs of `value` at the leaves of `shallow`."""
     kind = _kind(shallow, expand_composites)
     if kind is _Kind.LEAF:
@@ -318,7 +318,7 @@ def flatten_with_tuple_paths_up_to(
     check_types: bool = True,
     expand_composites: bool = False,
     check_subtrees_length: bool = True,
-) -> list[tuple]:
+) -> list[tuple[Any, ...]]:
     """Like `flatten_up_to`, with the path of each element: [((key, ...), element), ...]."""
     assert_shallow_structure(shallow_tree, input_tree, check_types, expand_composites, check_subtrees_length)
     return list(_yield_paths_up_to(shallow_tree, input_tree, expand_composites))
@@ -330,7 +330,7 @@ def flatten_up_to(
     check_types: bool = True,
     expand_composites: bool = False,
     check_subtrees_length: bool = True,
-) -> list:
+) -> list[Any]:
     """The parts of `input_tree` at the leaves of `shallow_tree`; raises as `assert_shallow_structure`."""
     pairs = flatten_with_tuple_paths_up_to(
         shallow_tree, input_tree, check_types, expand_composites, check_subtrees_length
@@ -396,13 +396,13 @@ def assert_shallow_structure(
         assert_shallow_structure(child, input_child, check_types, expand_composites, check_subtrees_length)
 
 
-def _matching(items: list, input_items: dict) -> list:
+def _matching(items: list[Any], input_items: dict[Any, Any]) -> list[Any]:
     """The children with the keys of `items`, by position where the keys are of another kind."""
     by_key = all(key in input_items for key, _ in items)
     return [input_items[key] for key, _ in items] if by_key else list(input_items.values())
 
 
-def map_structure_with_tuple_paths_up_to(shallow_tree: Any, func: Callable, *inputs: Any, **kwargs: Any) -> Any:
+def map_structure_with_tuple_paths_up_to(shallow_tree: Any, func: Callable[..., Any], *inputs: Any, **kwargs: Any) -> Any:
     """Applies `func(path, *elements)` to the parts of `inputs` at the leaves of `shallow_tree`.
 
     Keywords: `check_types` (True), `expand_composites` (False) and `check_subtrees_length` (True); others go to `func`.
@@ -421,26 +421,26 @@ def map_structure_with_tuple_paths_up_to(shallow_tree: Any, func: Callable, *inp
     return pack_sequence_as(shallow_tree, results, expand_composites)
 
 
-def map_structure_up_to(shallow_tree: Any, func: Callable, *inputs: Any, **kwargs: Any) -> Any:
+def map_structure_up_to(shallow_tree: Any, func: Callable[..., Any], *inputs: Any, **kwargs: Any) -> Any:
     """Applies `func(*elements)` to the parts of `inputs` at the leaves of `shallow_tree`."""
     return map_structure_with_tuple_paths_up_to(
         shallow_tree, lambda _, *values, **extra: func(*values, **extra), *inputs, **kwargs
     )
 
 
-def map_structure_with_tuple_paths(func: Callable, *structure: Any, **kwargs: Any) -> Any:
+def map_structure_with_tuple_paths(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> Any:
     """Applies `func(path, *leaves)`, the path a tuple of keys, to corresponding leaves."""
     return map_structure_with_tuple_paths_up_to(structure[0], func, *structure, **kwargs)
 
 
-def map_structure_with_paths(func: Callable, *structure: Any, **kwargs: Any) -> Any:
+def map_structure_with_paths(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> Any:
     """Applies `func(path, *leaves)`, the path a string of keys joined by "/", to corresponding leaves."""
     return map_structure_with_tuple_paths(
         lambda path, *values, **extra: func("/".join(map(str, path)), *values, **extra), *structure, **kwargs
     )
 
 
-def flatten_with_tuple_paths(structure: Any, expand_composites: bool = False) -> list[tuple]:
+def flatten_with_tuple_paths(structure: Any, expand_composites: bool = False) -> list[tuple[Any, ...]]:
     """The leaves with their paths: [((key, ...), leaf), ...]."""
     return list(_yield_paths_up_to(structure, structure, expand_composites))
 
@@ -453,7 +453,7 @@ def flatten_with_joined_string_paths(
     return [(separator.join(map(str, path)), leaf) for path, leaf in pairs]
 
 
-def yield_flat_paths(nest: Any, expand_composites: bool = False) -> Iterator[tuple]:
+def yield_flat_paths(nest: Any, expand_composites: bool = False) -> Iterator[tuple[Any, ...]]:
     """The paths of the leaves, as tuples of keys."""
     for path, _ in _yield_paths_up_to(nest, nest, expand_composites):
         yield path
@@ -468,7 +468,7 @@ def replace_composites_with_components(structure: Any) -> Any:
     return map_structure(replace_composites_with_components, structure)
 
 
-def flatten_dict_items(dictionary: Any) -> dict:
+def flatten_dict_items(dictionary: Any) -> dict[Any, Any]:
     """A flat dict of the leaves of the keys to the leaves of the values; a key that is no structure keeps its value.
 
     Raises TypeError where the argument is no mapping, ValueError where a key and its value have different numbers of
@@ -476,7 +476,7 @@ def flatten_dict_items(dictionary: Any) -> dict:
     """
     if not _is_mapping(dictionary):
         raise TypeError("input must be a dictionary")
-    flat: dict = {}
+    flat: dict[Any, Any] = {}
     for key, value in dictionary.items():
         keys, values = (flatten(key), flatten(value)) if is_nested(key) else ([key], [value])
         if len(keys) != len(values):
@@ -491,7 +491,7 @@ def flatten_dict_items(dictionary: Any) -> dict:
     return flat
 
 
-def get_traverse_shallow_structure(traverse_fn: Callable, structure: Any, expand_composites: bool = False) -> Any:
+def get_traverse_shallow_structure(traverse_fn: Callable[..., Any], structure: Any, expand_composites: bool = False) -> Any:
     """The part of a structure that `traverse_fn` says to walk, with a bool for each leaf and subtree.
 
     `traverse_fn(substructure)` gives a bool, or a structure of bools of depth 1 that says it for each child. TypeError

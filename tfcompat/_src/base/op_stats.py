@@ -49,7 +49,7 @@ class RegisterStatistics:
             raise TypeError("statistic_type must not contain a comma.")
         self._key = f"{op_type},{statistic_type}"
 
-    def __call__(self, f: Callable) -> Callable:
+    def __call__(self, f: Callable[..., Any]) -> Callable[..., Any]:
         _stats_registry.register(f, self._key)
         return f
 

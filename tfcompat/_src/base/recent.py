@@ -21,7 +21,7 @@ _trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" el
 _dropped = itertools.count(1)
 
 
-class Recent(collections.OrderedDict):
+class Recent(collections.OrderedDict[Any, Any]):
     """A map of at most `bound` entries: where there would be more, those go that `get` found and assignment made longest ago.
 
     Args:

@@ -47,11 +47,11 @@ class Registry:
         return self._registry[name]
 
 
-_collection_messages: dict[str, tuple] = {}
+_collection_messages: dict[str, tuple[Any, ...]] = {}
 
 
 def register_proto_function(
-    collection_name: str, proto_type: Any = None, to_proto: Callable | None = None, from_proto: Callable | None = None
+    collection_name: str, proto_type: Any = None, to_proto: Callable[..., Any] | None = None, from_proto: Callable[..., Any] | None = None
 ) -> None:
     """Says how the objects of a collection become messages and come back.
 
@@ -76,9 +76,9 @@ def get_collection_proto_type(collection_name: str) -> Any:
     return _collection_messages.get(collection_name, (None,) * 3)[0]
 
 
-def get_to_proto_function(collection_name: str) -> Callable | None:
+def get_to_proto_function(collection_name: str) -> Callable[..., Any] | None:
     return _collection_messages.get(collection_name, (None,) * 3)[1]
 
 
-def get_from_proto_function(collection_name: str) -> Callable | None:
+def get_from_proto_function(collection_name: str) -> Callable[..., Any] | None:
     return _collection_messages.get(collection_name, (None,) * 3)[2]

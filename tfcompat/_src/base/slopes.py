@@ -9,16 +9,16 @@ import jax
 import jax.numpy as jnp
 
 
-def selecting(takes_first: Callable) -> Callable[[Callable], Callable]:
+def selecting(takes_first: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Makes a two-input kernel that chooses one a kernel whose gradient goes to the first where `takes_first(x, y)`, else to the second."""
 
-    def with_slope(kernel: Callable) -> Callable:
+    def with_slope(kernel: Callable[..., Any]) -> Callable[..., Any]:
         @jax.custom_jvp
         def select(x: Any, y: Any) -> Any:
             return kernel(x, y)
 
         @select.defjvp
-        def derivative(primals: tuple, tangents: tuple) -> tuple:
+        def derivative(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, ...]:
             x, y = jnp.broadcast_arrays(*primals)
             dx, dy = (jnp.broadcast_to(t, x.shape) for t in tangents)
             return kernel(*primals), jnp.where(takes_first(x, y), dx, dy)
@@ -28,16 +28,16 @@ def selecting(takes_first: Callable) -> Callable[[Callable], Callable]:
     return with_slope
 
 
-def clipped(passes: Callable) -> Callable[[Callable], Callable]:
+def clipped(passes: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Makes a one-input kernel one with slope 1 where `passes(x)`, else 0."""
 
-    def with_slope(kernel: Callable) -> Callable:
+    def with_slope(kernel: Callable[..., Any]) -> Callable[..., Any]:
         @jax.custom_jvp
         def clip(x: Any) -> Any:
             return kernel(x)
 
         @clip.defjvp
-        def derivative(primals: tuple, tangents: tuple) -> tuple:
+        def derivative(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, ...]:
             return kernel(*primals), jnp.where(passes(*primals), tangents[0], jnp.zeros_like(tangents[0]))
 
         return clip
@@ -45,14 +45,14 @@ def clipped(passes: Callable) -> Callable[[Callable], Callable]:
     return with_slope
 
 
-def by_backward(backward: Callable) -> Callable[[Callable], Callable]:
+def by_backward(backward: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Makes a kernel one whose gradient is `backward(g, *inputs, **attrs)`, the kernel of TensorFlow's gradient op: one value for each input."""
 
-    def with_slope(kernel: Callable) -> Callable:
+    def with_slope(kernel: Callable[..., Any]) -> Callable[..., Any]:
         def run(*values: Any, **attrs: Any) -> Any:
             moving = [i for i, v in enumerate(values) if isinstance(v, jax.core.Tracer)]
 
-            def filled(traced: tuple) -> list:
+            def filled(traced: tuple[Any, ...]) -> list[Any]:
                 found = dict(zip(moving, traced))
                 return [found.get(i, v) for i, v in enumerate(values)]
 
@@ -60,7 +60,7 @@ def by_backward(backward: Callable) -> Callable[[Callable], Callable]:
             def call(*traced: Any) -> Any:
                 return kernel(*filled(traced), **attrs)
 
-            def back(traced: tuple, g: Any) -> tuple:
+            def back(traced: tuple[Any, ...], g: Any) -> tuple[Any, ...]:
                 found = backward(g, *filled(traced), **attrs)
                 return tuple(found[i] for i in moving)
 

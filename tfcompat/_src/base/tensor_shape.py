@@ -70,7 +70,7 @@ def _operand(value: Any) -> Any:
         return NotImplemented
 
 
-def _arithmetic(compute: Callable[[int, int], int]) -> tuple[Callable, Callable]:
+def _arithmetic(compute: Callable[[int, int], int]) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """The forward and reflected methods of an operator whose result is unknown where an operand is."""
 
     def forward(self: Dimension, other: Any) -> Any:
@@ -88,7 +88,7 @@ def _arithmetic(compute: Callable[[int, int], int]) -> tuple[Callable, Callable]
     return forward, reflected
 
 
-def _comparison(compare: Callable[[int, int], bool]) -> Callable:
+def _comparison(compare: Callable[[int, int], bool]) -> Callable[..., Any]:
     """A comparison whose result is None where an operand is unknown."""
 
     def method(self: Dimension, other: Any) -> bool | None:
@@ -164,7 +164,7 @@ class Dimension:
     def __long__(self) -> int | None:
         return self._value
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return Dimension, (self._value,)
 
     def is_compatible_with(self, other: Any) -> bool:
@@ -241,7 +241,7 @@ class TensorShape:
     def __bool__(self) -> bool:
         return self.sizes is not None
 
-    def __iter__(self) -> Iterator:
+    def __iter__(self) -> Iterator[Any]:
         if self.sizes is None:
             raise ValueError("Cannot iterate over a shape with unknown rank.")
         return iter(self.sizes) if _v2_behavior else iter(self.dims)
@@ -290,7 +290,7 @@ class TensorShape:
     def __concat__(self, other: Any) -> TensorShape:
         return self.concatenate(other)
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return TensorShape, (self.dims,)
 
     def num_elements(self) -> int | None:

@@ -100,7 +100,7 @@ def frames_from(frame: types.FrameType | None, limit: int) -> list[StackFrame]:
     return found[::-1]
 
 
-def convert_stack(stack: Iterable[StackFrame], include_func_start_lineno: bool = False) -> tuple[tuple, ...]:
+def convert_stack(stack: Iterable[StackFrame], include_func_start_lineno: bool = False) -> tuple[tuple[Any, ...], ...]:
     """Frames as (file, line, function, source line) tuples, on demand with the first line of the function."""
     return tuple(
         (*frame[:3], linecache.getline(frame.filename, frame.lineno, frame.globals).strip() or None)

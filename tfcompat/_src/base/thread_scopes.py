@@ -12,7 +12,7 @@ _SHARED_AT_FIRST = ("_devices", "_colocations", "_control_dependencies_stack")
 class _Scopes(threading.local):
     """The scopes of one thread: at first those that all threads had, and no name scope."""
 
-    def __init__(self, start: dict[str, list]) -> None:
+    def __init__(self, start: dict[str, list[Any]]) -> None:
         self.values: dict[str, Any] = {name: copy.copy(stack) for name, stack in start.items()}
         self.values["_name_stack"] = ""
 

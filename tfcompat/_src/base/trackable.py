@@ -21,7 +21,7 @@ class TrackableReference(NamedTuple):
     ref: Any
 
 
-def no_automatic_dependency_tracking(method: Callable) -> Callable:
+def no_automatic_dependency_tracking(method: Callable[..., Any]) -> Callable[..., Any]:
     """Makes attributes that `method` sets no dependencies."""
 
     @functools.wraps(method)
@@ -52,7 +52,7 @@ class Trackable:
     _self_unconditional_dependency_names: dict[str, Any]
     _self_unconditional_deferred_dependencies: dict[str, list[Any]]
     _self_update_uid: int
-    _self_name_based_restores: set
+    _self_name_based_restores: set[Any]
 
     @property
     def _setattr_tracking(self) -> bool:
@@ -102,7 +102,7 @@ class Trackable:
         object.__setattr__(self, "_self_update_uid", value)
 
     @property
-    def _name_based_restores(self) -> set:
+    def _name_based_restores(self) -> set[Any]:
         self._maybe_initialize_trackable()
         return self._self_name_based_restores
 

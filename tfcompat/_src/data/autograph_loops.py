@@ -19,11 +19,11 @@ def _over_dataset(dataset: DatasetV2, loop: Loop) -> None:
     has_variables = bool(loop.variables)
     start = loop.variables if has_variables else (constant(0),)
 
-    def step(state: tuple, item: Any) -> tuple:
+    def step(state: tuple[Any, ...], item: Any) -> tuple[Any, ...]:
         found = loop.step(*(state if has_variables else ()), item=(item,), checks_shapes=False)
         return found if has_variables else state
 
-    def step_or_stop(state: tuple, item: Any) -> tuple:
+    def step_or_stop(state: tuple[Any, ...], item: Any) -> tuple[Any, ...]:
         goes_on = loop.goes_on(*state)
         found = cond(goes_on, lambda: step(state, item), lambda: state, strict=True)
         return found, (found, goes_on)
@@ -40,7 +40,7 @@ def _over_dataset(dataset: DatasetV2, loop: Loop) -> None:
 def _over_iterator(iterator: EagerIterator, loop: Loop) -> None:
     """A loop that ends where the iterator has no further element."""
 
-    def step(_: Any, *variables: Any) -> tuple:
+    def step(_: Any, *variables: Any) -> tuple[Any, ...]:
         following = get_next_as_optional(iterator)
         has_next = following.has_value()
         unused = () if variables else (constant(0),)

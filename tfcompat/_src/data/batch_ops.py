@@ -22,7 +22,7 @@ def stacked(elements: list[Element]) -> Element:
     return tuple([_stacked_component(place, column) for place, column in enumerate(zip(*elements))])
 
 
-def _stacked_component(place: int, column: tuple) -> np.ndarray:
+def _stacked_component(place: int, column: tuple[Any, ...]) -> np.ndarray:
     first = column[0]
     shape = first.shape
     for number, value in enumerate(column):
@@ -83,7 +83,7 @@ dataset_op(
 # ---- padding ----
 
 
-def _padded_batch(context: Any, input_dataset: Any, batch_size: Any, padded_shapes: tuple, padding_values: tuple, drop_remainder: Any = False) -> DatasetValue:
+def _padded_batch(context: Any, input_dataset: Any, batch_size: Any, padded_shapes: tuple[Any, ...], padding_values: tuple[Any, ...], drop_remainder: Any = False) -> DatasetValue:
     source, count, drops = dataset_of(input_dataset), int(batch_size), bool(drop_remainder)
     if count <= 0:
         raise invalid("Batch size must be greater than zero.")
@@ -103,7 +103,7 @@ def _padded_batch(context: Any, input_dataset: Any, batch_size: Any, padded_shap
     return DatasetValue(start, batch_count(source.size, count, drops))
 
 
-def _padded(place: int, column: tuple, wanted: tuple, filler: np.ndarray) -> np.ndarray:
+def _padded(place: int, column: tuple[Any, ...], wanted: tuple[Any, ...], filler: np.ndarray) -> np.ndarray:
     for value in column:
         if value.ndim != len(wanted):
             raise invalid(
@@ -191,7 +191,7 @@ def _window(context: Any, input_dataset: Any, size: Any, shift: Any, stride: Any
     return DatasetValue(start, total)
 
 
-def _element_of(column: tuple) -> Any:
+def _element_of(column: tuple[Any, ...]) -> Any:
     return lambda i: (column[i],)
 
 

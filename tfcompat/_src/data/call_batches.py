@@ -32,7 +32,7 @@ class _Task:
 
     inputs: Sequence[np.ndarray]
     captured: Sequence[Any] = ()
-    call: Callable | None = None
+    call: Callable[..., Any] | None = None
     key: int = field(default_factory=lambda: secrets.randbits(64) - 2**63)
 
     @property
@@ -185,7 +185,7 @@ def _queue_of(context: Any) -> BatchQueue:
 # ---- Batch ----
 
 
-def _batched(tasks: list[_Task], allowed: Sequence[int]) -> list[tuple]:
+def _batched(tasks: list[_Task], allowed: Sequence[int]) -> list[tuple[Any, ...]]:
     """What each task gives: the last one the batch and where each task stands in it, the others nothing."""
     borders = np.cumsum([0, *(t.size for t in tasks)])
     index = np.array([(t.key, a, b) for t, a, b in zip(tasks, borders, borders[1:])], np.int64).reshape(-1, 3)
@@ -358,7 +358,7 @@ def _check_outputs(outputs: Sequence[np.ndarray], kinds: Sequence[Any], rows: in
             raise errors.InternalError(None, None, "Output {} of type {} does not match declared output type {}".format(place, *names))
 
 
-def _called(tasks: list[_Task], allowed: Sequence[int], kinds: Sequence[Any]) -> list[tuple]:
+def _called(tasks: list[_Task], allowed: Sequence[int], kinds: Sequence[Any]) -> list[tuple[Any, ...]]:
     """The results of the function of the batch, cut into those of each task."""
     joined = _joined(tasks, allowed)
     outputs = [np.asarray(x) for x in tasks[-1].call(*joined)]

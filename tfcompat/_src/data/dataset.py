@@ -76,7 +76,7 @@ class DatasetV2(Trackable, CompositeTensor):
 
     _preserve_cardinality = True
 
-    def __init__(self, variant_tensor: Tensor, element_spec: Any, inputs: tuple = ()) -> None:
+    def __init__(self, variant_tensor: Tensor, element_spec: Any, inputs: tuple[Any, ...] = ()) -> None:
         self._variant_tensor_attr, self._element_spec, self._input_datasets = variant_tensor, element_spec, tuple(inputs)
         self._graph_attr = get_default_graph()
         self._own_options: Options | None = None
@@ -100,7 +100,7 @@ class DatasetV2(Trackable, CompositeTensor):
         """The nodes of the dataset, a serialized GraphDef."""
         return raw.DatasetToGraph(self._variant_tensor, stateful_whitelist=[] if stateful_whitelist is None else stateful_whitelist)
 
-    def _inputs(self) -> list:
+    def _inputs(self) -> list[Any]:
         return list(self._input_datasets)
 
     @property
@@ -117,7 +117,7 @@ class DatasetV2(Trackable, CompositeTensor):
         return DatasetSpec(self.element_spec)
 
     @property
-    def _flat_structure(self) -> dict[str, list]:
+    def _flat_structure(self) -> dict[str, list[Any]]:
         return flat_attrs(self.element_spec)
 
     @property
@@ -221,7 +221,7 @@ class DatasetV2(Trackable, CompositeTensor):
         return cls._source(raw.RangeDataset(*numbers, **flat_attrs(spec)), spec)
 
     @classmethod
-    def from_generator(cls, generator: Callable, output_types: Any, output_shapes: Any = None, args: Any = None) -> Any:
+    def from_generator(cls, generator: Callable[..., Any], output_types: Any, output_shapes: Any = None, args: Any = None) -> Any:
         """A dataset of what a Python generator yields.
 
         Args:
@@ -304,7 +304,7 @@ class DatasetV2(Trackable, CompositeTensor):
         spec = nest.map_structure(lambda a, b: a.most_specific_compatible_type(b), self.element_spec, dataset.element_spec)
         return self._made(raw.ConcatenateDataset(self._variant_tensor, dataset._variant_tensor, **flat_attrs(spec)), spec, dataset)
 
-    def _same(self, make: Callable, *inputs: Any, **attrs: Any) -> Any:
+    def _same(self, make: Callable[..., Any], *inputs: Any, **attrs: Any) -> Any:
         """A dataset of the same type by a node that takes this one."""
         return self._made(make(self._variant_tensor, *inputs, **attrs, **self._flat_structure), self.element_spec)
 
@@ -412,7 +412,7 @@ class DatasetV2(Trackable, CompositeTensor):
 
     # ---- functions of elements ----
 
-    def _mapped(self, map_func: Callable, num_parallel_calls: Any, legacy: bool, keeps_size: bool) -> Any:
+    def _mapped(self, map_func: Callable[..., Any], num_parallel_calls: Any, legacy: bool, keeps_size: bool) -> Any:
         function = StructuredFunctionWrapper(map_func, "Dataset.map()", dataset=self, use_legacy_function=legacy)
         attrs = {"f": function.reference, "preserve_cardinality": keeps_size, **flat_attrs(function.output_structure)}
         if num_parallel_calls is None:
@@ -422,7 +422,7 @@ class DatasetV2(Trackable, CompositeTensor):
             made = raw.ParallelMapDataset(self._variant_tensor, function.captured_inputs, calls, **attrs)
         return self._made(made, function.output_structure)
 
-    def map(self, map_func: Callable, num_parallel_calls: Any = None) -> Any:
+    def map(self, map_func: Callable[..., Any], num_parallel_calls: Any = None) -> Any:
         """What `map_func` gives for each element; the components of a tuple are its arguments.
 
         Args:
@@ -433,30 +433,30 @@ class DatasetV2(Trackable, CompositeTensor):
         """
         return self._mapped(map_func, num_parallel_calls, False, self._preserve_cardinality)
 
-    def filter(self, predicate: Callable) -> Any:
+    def filter(self, predicate: Callable[..., Any]) -> Any:
         """The elements for which `predicate` gives True; ValueError where it gives no bool scalar."""
         return self._filtered(predicate, False)
 
-    def _filtered(self, predicate: Callable, legacy: bool) -> Any:
+    def _filtered(self, predicate: Callable[..., Any], legacy: bool) -> Any:
         function = StructuredFunctionWrapper(predicate, "Dataset.filter()", dataset=self, use_legacy_function=legacy)
         if not structure.are_compatible(function.output_structure, TensorSpec([], dtypes.bool)):
             raise ValueError(f"`predicate` return type must be convertible to a scalar boolean tensor. Was {function.output_structure}.")
         return self._same(raw.FilterDataset, function.captured_inputs, predicate=function.reference)
 
-    def _inner(self, map_func: Callable, transformation_name: str) -> tuple[StructuredFunctionWrapper, Any]:
+    def _inner(self, map_func: Callable[..., Any], transformation_name: str) -> tuple[StructuredFunctionWrapper, Any]:
         """A function that gives datasets, and the type of their elements; TypeError where it gives something else."""
         function = StructuredFunctionWrapper(map_func, transformation_name, dataset=self)
         if not isinstance(function.output_structure, DatasetSpec):
             raise TypeError(f"`map_func` must return a `Dataset` object. Got {type(function.output_structure)}")
         return function, function.output_structure._element_spec
 
-    def flat_map(self, map_func: Callable) -> Any:
+    def flat_map(self, map_func: Callable[..., Any]) -> Any:
         """The elements of the datasets that `map_func` gives, one dataset after the other; TypeError where it gives none."""
         function, spec = self._inner(map_func, "Dataset.flat_map()")
         made = raw.FlatMapDataset(self._variant_tensor, function.captured_inputs, f=function.reference, **flat_attrs(spec))
         return self._made(made, spec)
 
-    def interleave(self, map_func: Callable, cycle_length: Any = AUTOTUNE, block_length: Any = 1, num_parallel_calls: Any = None) -> Any:
+    def interleave(self, map_func: Callable[..., Any], cycle_length: Any = AUTOTUNE, block_length: Any = 1, num_parallel_calls: Any = None) -> Any:
         """The elements of `cycle_length` datasets that `map_func` gives in turn, `block_length` of each; TypeError where it gives none."""
         function, spec = self._inner(map_func, "Dataset.interleave()")
         if isinstance(cycle_length, int) and cycle_length == AUTOTUNE:
@@ -470,7 +470,7 @@ class DatasetV2(Trackable, CompositeTensor):
             made = raw.ParallelInterleaveDatasetV2(self._variant_tensor, function.captured_inputs, *lengths, calls, **attrs)
         return self._made(made, spec)
 
-    def apply(self, transformation_func: Callable) -> Any:
+    def apply(self, transformation_func: Callable[..., Any]) -> Any:
         """`transformation_func(self)`; TypeError where it gives no dataset."""
         found = transformation_func(self)
         if not isinstance(found, DatasetV2):
@@ -479,7 +479,7 @@ class DatasetV2(Trackable, CompositeTensor):
             found._input_datasets = (self, *found._input_datasets)
         return found
 
-    def reduce(self, initial_state: Any, reduce_func: Callable) -> Any:
+    def reduce(self, initial_state: Any, reduce_func: Callable[..., Any]) -> Any:
         """The state after `state = reduce_func(state, element)` for each element, a structure of tensors.
 
         Raises:
@@ -505,7 +505,7 @@ def _text(types: Any) -> str:
     return str(types) if nest.is_sequence(types) else repr(types)
 
 
-def _GeneratorDataset(init_args: Any, init_func: Callable, next_func: Callable, finalize_func: Callable) -> Any:
+def _GeneratorDataset(init_args: Any, init_func: Callable[..., Any], next_func: Callable[..., Any], finalize_func: Callable[..., Any]) -> Any:
     """A dataset of what `next_func` gives for the state that `init_func(init_args)` gives, until it raises OutOfRangeError."""
     spec = structure.type_spec_from_value(init_args)
     first = StructuredFunctionWrapper(init_func, "Dataset.from_generator()", input_structure=spec)

@@ -42,7 +42,7 @@ class MapDataset(UnaryDataset):
     """The dataset of `Dataset.map`; `use_inter_op_parallelism` says whether the nodes of a call may run at the same time."""
 
     def __init__(
-        self, input_dataset: Any, map_func: Callable, use_inter_op_parallelism: bool = True, preserve_cardinality: bool = False,
+        self, input_dataset: Any, map_func: Callable[..., Any], use_inter_op_parallelism: bool = True, preserve_cardinality: bool = False,
         use_legacy_function: bool = False,
     ) -> None:  # fmt: skip
         function = StructuredFunctionWrapper(map_func, "Dataset.map()", dataset=input_dataset, use_legacy_function=use_legacy_function)
@@ -57,7 +57,7 @@ class ParallelMapDataset(UnaryDataset):
     """The dataset of `Dataset.map` with `num_parallel_calls`."""
 
     def __init__(
-        self, input_dataset: Any, map_func: Callable, num_parallel_calls: Any, use_inter_op_parallelism: bool = True,
+        self, input_dataset: Any, map_func: Callable[..., Any], num_parallel_calls: Any, use_inter_op_parallelism: bool = True,
         preserve_cardinality: bool = False, use_legacy_function: bool = False,
     ) -> None:  # fmt: skip
         function = StructuredFunctionWrapper(map_func, "Dataset.map()", dataset=input_dataset, use_legacy_function=use_legacy_function)

@@ -51,7 +51,7 @@ class DatasetSpec(BatchableTypeSpec):
         """The type of a dataset."""
         return DatasetSpec(value.element_spec)
 
-    def _serialize(self) -> tuple:
+    def _serialize(self) -> tuple[Any, ...]:
         return self._element_spec, self._dataset_shape
 
     def _batch(self, batch_size: int | None) -> DatasetSpec:

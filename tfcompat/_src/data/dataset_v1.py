@@ -87,11 +87,11 @@ class DatasetV1(DatasetV2):
         made = raw.SparseTensorSliceDataset(sparse_tensor.indices, sparse_tensor.values, sparse_tensor.dense_shape)
         return cls._source(made, spec)
 
-    def map_with_legacy_function(self, map_func: Callable, num_parallel_calls: Any = None) -> Any:
+    def map_with_legacy_function(self, map_func: Callable[..., Any], num_parallel_calls: Any = None) -> Any:
         """`map` with a function made by Defun."""
         return self._mapped(map_func, num_parallel_calls, True, False)
 
-    def filter_with_legacy_function(self, predicate: Callable) -> Any:
+    def filter_with_legacy_function(self, predicate: Callable[..., Any]) -> Any:
         """`filter` with a function made by Defun."""
         return self._filtered(predicate, True)
 
@@ -99,7 +99,7 @@ class DatasetV1(DatasetV2):
 class DatasetV1Adapter(DatasetV1):
     """A dataset that a method made; given another dataset alone, that one with iterators."""
 
-    def __init__(self, variant_tensor: Any, element_spec: Any = None, inputs: tuple = ()) -> None:
+    def __init__(self, variant_tensor: Any, element_spec: Any = None, inputs: tuple[Any, ...] = ()) -> None:
         if isinstance(variant_tensor, DatasetV2):
             variant_tensor, element_spec, inputs = variant_tensor._variant_tensor, variant_tensor.element_spec, (variant_tensor,)
         super().__init__(variant_tensor, element_spec, inputs)

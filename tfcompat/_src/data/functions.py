@@ -59,7 +59,7 @@ class Prepared:
         self.is_external = any(op.spec.effects.external for op in self.plan.operations())
         self.program = _numpy_program(self.plan)
 
-    def call(self, arguments: list, scope: Scope) -> tuple:
+    def call(self, arguments: list[Any], scope: Scope) -> tuple[Any, ...]:
         """The results for one element and the captured values."""
         with np.errstate(all="ignore"):
             if self.program is not None:
@@ -79,7 +79,7 @@ def _is_plain(item: Item) -> bool:
     return not any(t.dtype._is_ref_dtype or t.dtype.name == "resource" for t in (*item.takes, *item.outputs))
 
 
-def _numpy_program(plan: Plan) -> Callable[[list], tuple] | None:
+def _numpy_program(plan: Plan) -> Callable[[list[Any]], tuple[Any, ...]] | None:
     """The plan as one Python function, where it is NumPy kernels only."""
     items = [item for step in plan.steps for item in step.items]
     if not all(isinstance(step, HostStep) for step in plan.steps) or not all(map(_is_plain, items)):
@@ -103,7 +103,7 @@ def _numpy_program(plan: Plan) -> Callable[[list], tuple] | None:
         steps.append(_numpy_step(item, [places[t] for t in item.takes]))
     wanted = [places[t] for t in plan.fetched]
 
-    def run(arguments: list) -> tuple:
+    def run(arguments: list[Any]) -> tuple[Any, ...]:
         values = [*arguments, *constants]
         for step in steps:
             values += step(values)
@@ -112,7 +112,7 @@ def _numpy_program(plan: Plan) -> Callable[[list], tuple] | None:
     return run
 
 
-def _numpy_step(item: OpItem, places: list[int]) -> Callable[[list], list]:
+def _numpy_step(item: OpItem, places: list[int]) -> Callable[[list[Any]], list[Any]]:
     spec = item.spec
     kernel = spec.kernel if spec.place == op_spec.HOST or spec.numpy_kernel is None else spec.numpy_kernel
     names = spec.kernel_attrs if kernel is spec.kernel else spec.fold_attrs
@@ -121,7 +121,7 @@ def _numpy_step(item: OpItem, places: list[int]) -> Callable[[list], list]:
     kinds = [t.dtype.as_numpy_dtype if t.dtype.is_numpy_compatible else object for t in item.outputs]
     has_lists = any(a.is_list for a in spec.signature.inputs)
 
-    def step(values: list) -> list:
+    def step(values: list[Any]) -> list[Any]:
         arguments = [values[i] for i in places]
         if has_lists:
             arguments = constant_value.kernel_arguments(item.op, arguments)[0]
@@ -131,7 +131,7 @@ def _numpy_step(item: OpItem, places: list[int]) -> Callable[[list], list]:
     return step
 
 
-_PREPARED: weakref.WeakKeyDictionary[Any, dict] = weakref.WeakKeyDictionary()
+_PREPARED: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
 
 
 class _WithVariables:
@@ -170,12 +170,12 @@ class HostFunction:
                 plans[key] = Prepared(scope._session, node, reference, self._tensors, self._given)
         return plans[key]
 
-    def bound(self, scope: Scope) -> Callable[..., tuple]:
+    def bound(self, scope: Scope) -> Callable[..., tuple[Any, ...]]:
         """The function of one element's components, for an iteration."""
         call, captured = self.prepared(scope).call, self._captured
         session = scope if self._variables is None else _WithVariables(scope, self._variables)
 
-        def run(*components: Any) -> tuple:
+        def run(*components: Any) -> tuple[Any, ...]:
             return call([*components, *captured], session)
 
         return run

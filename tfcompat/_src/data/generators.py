@@ -19,10 +19,10 @@ from tfcompat._src.ops.control.py_func import numpy_function
 class GeneratorState:
     """The generators that are running, by number."""
 
-    def __init__(self, generator: Callable) -> None:
+    def __init__(self, generator: Callable[..., Any]) -> None:
         self._generator, self._numbers, self._lock = generator, itertools.count(), threading.Lock()
-        self._arguments: dict[int, tuple] = {}
-        self._running: dict[int, Iterator] = {}
+        self._arguments: dict[int, tuple[Any, ...]] = {}
+        self._running: dict[int, Iterator[Any]] = {}
 
     def get_next_id(self, *args: Any) -> np.int64:
         """A number for a generator that will be called with `args`."""
@@ -31,7 +31,7 @@ class GeneratorState:
             self._arguments[number] = args
         return np.int64(number)
 
-    def get_iterator(self, number: Any) -> Iterator:
+    def get_iterator(self, number: Any) -> Iterator[Any]:
         """The generator with a number; it is called when it is first asked for."""
         number = int(number)
         if number not in self._running:
@@ -44,7 +44,7 @@ class GeneratorState:
         self._arguments.pop(int(number), None)
 
 
-def next_function(state: GeneratorState, output_types: Any, output_shapes: Any) -> Callable:
+def next_function(state: GeneratorState, output_types: Any, output_shapes: Any) -> Callable[..., Any]:
     """The function of a generator's number that gives its next element, as a structure of tensors."""
     kinds = [dtypes.as_dtype(kind) for kind in nest.flatten(output_types)]
     shapes = nest.flatten(output_shapes)

@@ -30,7 +30,7 @@ GET_NEXT_CALL_WARNING_MESSAGE = (
 GLOBAL_ITERATORS = "iterators"
 
 
-def flat_attrs(element_spec: Any) -> dict[str, list]:
+def flat_attrs(element_spec: Any) -> dict[str, list[Any]]:
     """The attributes of a node that gives elements of a type."""
     return {
         "output_types": structure.get_flat_tensor_types(element_spec), "output_shapes": structure.get_flat_tensor_shapes(element_spec)
@@ -47,7 +47,7 @@ class SaveableIterator(SaveableObject):
     def __init__(self, handle: Tensor, name: str, entry: str) -> None:
         super().__init__(handle, [SaveSpec(raw.SerializeIterator(handle), "", entry)], name)
 
-    def restore(self, restored_tensors: list, restored_shapes: Any) -> Any:
+    def restore(self, restored_tensors: list[Any], restored_shapes: Any) -> Any:
         with colocate_with(self.op):
             return raw.DeserializeIterator(self.op, restored_tensors[0])
 
@@ -318,7 +318,7 @@ class OptionalSpec(TypeSpec):
     def _component_specs(self) -> Any:
         return structure.TensorSpec((), dtypes.variant)
 
-    def _serialize(self) -> tuple:
+    def _serialize(self) -> tuple[Any, ...]:
         return (self._value_structure,)
 
     def _to_components(self, value: Optional) -> Tensor:

@@ -210,7 +210,7 @@ def _deserialize(context, iterator, serialized):
     return ()
 
 
-def component_shapes(c: si.InferenceContext) -> list:
+def component_shapes(c: si.InferenceContext) -> list[Any]:
     """The shapes that the attribute `output_shapes` says."""
     return [shape.sizes for shape in c.attr("output_shapes")]
 
@@ -291,7 +291,7 @@ def _value_of(context, optional):
 
 op("IteratorGetNextAsOptional", f"(iterator: resource, *, {OUTPUTS}) -> (optional: variant)", shape=si.scalar, gradient=NO_GRADIENT,
    kernel=_optional_next, place=HOST, effects=EXTERNAL)  # fmt: skip
-def _components_gradient(op: Any, grad: Any) -> list:
+def _components_gradient(op: Any, grad: Any) -> list[Any]:
     components = op.inputs
     found = raw.OptionalGetValue(grad, output_types=[t.dtype for t in components], output_shapes=[t.shape for t in components])
     return list(found) if isinstance(found, (list, tuple)) else [found]
@@ -319,11 +319,11 @@ def _eager_session(state: EagerState) -> Any:
     return resources[_SESSION]
 
 
-def _anonymous(state: EagerState, op: Any) -> list:
+def _anonymous(state: EagerState, op: Any) -> list[Any]:
     return [_named(HostContext(_eager_session(state), op), IteratorValue(op.attrs["output_types"], op.attrs["output_shapes"]))]
 
 
-def _begin(state: EagerState, op: Any) -> list:
+def _begin(state: EagerState, op: Any) -> list[Any]:
     dataset, iterator = op.inputs[0]._value, op.inputs[1]._value
     with jax_compat.x64():
         iterator.begin(dataset_of(dataset), _eager_session(state))

@@ -85,11 +85,11 @@ class MultiDeviceIterator:
             return self._device_iterators[self._devices.index(device)].get_next()
         return self._of_each(lambda iterator: iterator.get_next())
 
-    def get_next_as_optional(self) -> list:
+    def get_next_as_optional(self) -> list[Any]:
         """The next element on each device as an Optional, without a value at the end."""
         return self._of_each(get_next_as_optional)
 
-    def _of_each(self, take: Any) -> list:
+    def _of_each(self, take: Any) -> list[Any]:
         found = []
         for device, iterator in zip(self._devices, self._device_iterators):
             with on_device(device):

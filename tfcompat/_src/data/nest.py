@@ -16,7 +16,7 @@ def is_sequence(value: Any) -> bool:
     return isinstance(value, (tuple, collections.abc.Mapping)) or hasattr(type(value), "__attrs_attrs__")
 
 
-def _children(structure: Any) -> list:
+def _children(structure: Any) -> list[Any]:
     if isinstance(structure, collections.abc.Mapping):
         return [structure[key] for key in sorted(structure)]
     if hasattr(type(structure), "__attrs_attrs__"):
@@ -24,7 +24,7 @@ def _children(structure: Any) -> list:
     return list(structure)
 
 
-def _like(instance: Any, children: list) -> Any:
+def _like(instance: Any, children: list[Any]) -> Any:
     if isinstance(instance, collections.abc.Mapping):
         found = dict(zip(sorted(instance), children))
         return type(instance)((key, found[key]) for key in instance)
@@ -33,7 +33,7 @@ def _like(instance: Any, children: list) -> Any:
     return type(instance)(children)
 
 
-def flatten(structure: Any) -> list:
+def flatten(structure: Any) -> list[Any]:
     """The leaves; mappings in the order of their sorted keys."""
     if not is_sequence(structure):
         return [structure]
@@ -59,7 +59,7 @@ def _packed(structure: Any, leaves: Any) -> Any:
     return _like(structure, [_packed(child, leaves) for child in _children(structure)])
 
 
-def map_structure(func: Callable, *structure: Any, check_types: bool = True) -> Any:
+def map_structure(func: Callable[..., Any], *structure: Any, check_types: bool = True) -> Any:
     """`func` of the leaves of structures that are alike, in the form of the first."""
     if not callable(func):
         raise TypeError(f"func must be callable, got: {func}")
@@ -121,7 +121,7 @@ def assert_shallow_structure(shallow_tree: Any, input_tree: Any, check_types: bo
         assert_shallow_structure(a, b, check_types)
 
 
-def flatten_up_to(shallow_tree: Any, input_tree: Any) -> list:
+def flatten_up_to(shallow_tree: Any, input_tree: Any) -> list[Any]:
     """The parts of `input_tree` that stand where `shallow_tree` has leaves."""
     assert_shallow_structure(shallow_tree, input_tree)
     if not is_sequence(shallow_tree):
@@ -130,7 +130,7 @@ def flatten_up_to(shallow_tree: Any, input_tree: Any) -> list:
     return [leaf for shallow, deep in pairs for leaf in flatten_up_to(shallow, deep)]
 
 
-def map_structure_up_to(shallow_tree: Any, func: Callable, *inputs: Any) -> Any:
+def map_structure_up_to(shallow_tree: Any, func: Callable[..., Any], *inputs: Any) -> Any:
     """`func` of the parts of `inputs` where `shallow_tree` has leaves, in its form."""
     if not inputs:
         raise ValueError("Cannot map over no sequences")

@@ -87,7 +87,7 @@ class _Call:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._scope, name)
 
-    def await_turn(self, ops: list) -> None:
+    def await_turn(self, ops: list[Any]) -> None:
         for op in ops:
             self._turns.wait(self._number, op)
 
@@ -95,14 +95,14 @@ class _Call:
         self.await_turn([op])
         return self._turns.state.row(op)
 
-    def rows(self, ops: list) -> np.ndarray:
+    def rows(self, ops: list[Any]) -> np.ndarray:
         return np.stack([self.row(op) for op in ops])
 
     def advance(self, op: Any, steps: int) -> None:
         self._turns.state.advance(op, steps)
         self._turns.pass_on(self._number, op)
 
-    def advanced(self, moves: Iterable[tuple[Any, int]]) -> tuple[dict, dict]:
+    def advanced(self, moves: Iterable[tuple[Any, int]]) -> tuple[dict[Any, Any], dict[Any, Any]]:
         """Moves operations on at once; nothing is left to be put anywhere."""
         for op, steps in moves:
             self.advance(op, steps)
@@ -115,10 +115,10 @@ class _Threads:
     def __init__(self, most: int) -> None:
         self._most = most
         self._threads: list[threading.Thread] = []
-        self._work: queue.SimpleQueue[tuple[Future, Callable, tuple] | None] = queue.SimpleQueue()
+        self._work: queue.SimpleQueue[tuple[Future[Any], Callable[..., Any], tuple[Any, ...]] | None] = queue.SimpleQueue()
 
-    def submit(self, function: Callable, *arguments: Any) -> Future:
-        future: Future = Future()
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        future: Future[Any] = Future()
         self._work.put((future, function, arguments))
         if len(self._threads) < self._most:
             self._threads.append(threading.Thread(target=_serve, args=(self._work,), daemon=True))
@@ -143,7 +143,7 @@ class _Threads:
         self._end()
 
 
-def _serve(work: queue.SimpleQueue[tuple[Future, Callable, tuple] | None]) -> None:
+def _serve(work: queue.SimpleQueue[tuple[Future[Any], Callable[..., Any], tuple[Any, ...]] | None]) -> None:
     while (call := work.get()) is not None:
         future, function, arguments = call
         if future.set_running_or_notify_cancel():
@@ -156,12 +156,12 @@ def _serve(work: queue.SimpleQueue[tuple[Future, Callable, tuple] | None]) -> No
 class _Calls:
     """Calls of a function for elements, up to `most` at a time; `take` gives results in order, or as they are done if `sloppy`."""
 
-    def __init__(self, following: Next, function: HostFunction, finish: Callable, most: int, sloppy: bool, scope: Scope) -> None:
+    def __init__(self, following: Next, function: HostFunction, finish: Callable[..., Any], most: int, sloppy: bool, scope: Scope) -> None:
         self._following, self._function, self._finish, self._most, self._scope = following, function, finish, most, scope
         self._turns = _Turns(scope.random_state)
         self._threads = _Threads(min(most, scope.most_threads or _MOST_THREADS))
-        self._pending: deque[Future] = deque()
-        self._done: queue.SimpleQueue[Future] | None = queue.SimpleQueue() if sloppy else None
+        self._pending: deque[Future[Any]] = deque()
+        self._done: queue.SimpleQueue[Future[Any]] | None = queue.SimpleQueue() if sloppy else None
         self._number = 0
         self._is_over = False
         scope.on_end(self._close)
@@ -253,7 +253,7 @@ def _is_sloppy(context: Any, scope: Scope) -> bool:
 def parallel_mapped(context: Any, source: DatasetValue, function: HostFunction, calls: int) -> DatasetValue:
     """A dataset of a function of each element, called for up to `calls` elements at a time."""
 
-    def finish(call: Callable) -> Callable:
+    def finish(call: Callable[..., Any]) -> Callable[..., Any]:
         return ends_sequence(call, context)
 
     def start(scope: Scope) -> Next:
@@ -275,13 +275,13 @@ def parallel_mapped(context: Any, source: DatasetValue, function: HostFunction, 
     "ParallelMapDataset", CALLED + ", num_parallel_calls: int32",
     FUNCTION + ", use_inter_op_parallelism: bool = True, sloppy: bool = False, preserve_cardinality: bool = False",
 )  # fmt: skip
-def _parallel_map(context: Any, input_dataset: Any, other_arguments: tuple, num_parallel_calls: Any) -> DatasetValue:
+def _parallel_map(context: Any, input_dataset: Any, other_arguments: tuple[Any, ...], num_parallel_calls: Any) -> DatasetValue:
     return parallel_mapped(
         context, dataset_of(input_dataset), HostFunction(context, "f", other_arguments, 1), thread_count(num_parallel_calls)
     )
 
 
-def _map_and_batch(context: Any, input_dataset: Any, other_arguments: tuple, batch_size: Any, calls: Any, drop_remainder: Any) -> DatasetValue:
+def _map_and_batch(context: Any, input_dataset: Any, other_arguments: tuple[Any, ...], batch_size: Any, calls: Any, drop_remainder: Any) -> DatasetValue:
     source, function = dataset_of(input_dataset), HostFunction(context, "f", other_arguments, 1)
     if int(batch_size) <= 0:
         raise invalid("batch_size must be greater than zero.")
@@ -308,7 +308,7 @@ class _Inner:
     """
 
     def __init__(
-        self, outer: Next, begin: Callable[[tuple], Next], ahead: int, size: int, threads: bool, keeps_errors: bool, scope: Scope
+        self, outer: Next, begin: Callable[[tuple[Any, ...]], Next], ahead: int, size: int, threads: bool, keeps_errors: bool, scope: Scope
     ) -> None:
         self._outer, self._begin, self._ahead, self._size, self._threads, self._scope = outer, begin, ahead, size, threads, scope
         self._keeps_errors = keeps_errors
@@ -432,7 +432,7 @@ def _interleaved_in_threads(
     "ParallelInterleaveDatasetV2", CALLED + ", cycle_length: int64, block_length: int64, num_parallel_calls: int64",
     FUNCTION + ", sloppy: bool = False",
 )  # fmt: skip
-def _interleave(context: Any, input_dataset: Any, other_arguments: tuple, cycle_length: Any, block_length: Any, calls: Any) -> DatasetValue:
+def _interleave(context: Any, input_dataset: Any, other_arguments: tuple[Any, ...], cycle_length: Any, block_length: Any, calls: Any) -> DatasetValue:
     source, function = dataset_of(input_dataset), HostFunction(context, "f", other_arguments, 1)
     cycle, block = int(cycle_length), int(block_length)
     check_cycle(cycle, block)
@@ -443,7 +443,7 @@ def _interleave(context: Any, input_dataset: Any, other_arguments: tuple, cycle_
 
 
 def _buffered_interleave(
-    context: Any, input_dataset: Any, other_arguments: tuple, cycle_length: Any, block_length: Any, sloppy: Any, buffer_output_elements: Any,
+    context: Any, input_dataset: Any, other_arguments: tuple[Any, ...], cycle_length: Any, block_length: Any, sloppy: Any, buffer_output_elements: Any,
     prefetch_input_elements: Any,
 ) -> DatasetValue:  # fmt: skip
     source, function = dataset_of(input_dataset), HostFunction(context, "f", other_arguments, 1)

@@ -183,7 +183,7 @@ for _prefix in ("", "Experimental"):
 # ---- groups ----
 
 
-def _group_by_window(context: Any, input_dataset: Any, key_args: tuple, reduce_args: tuple, size_args: tuple) -> DatasetValue:
+def _group_by_window(context: Any, input_dataset: Any, key_args: tuple[Any, ...], reduce_args: tuple[Any, ...], size_args: tuple[Any, ...]) -> DatasetValue:
     source = dataset_of(input_dataset)
     key_function = HostFunction(context, "key_func", key_args, 1)
     reduce_function = HostFunction(context, "reduce_func", reduce_args, 1 + len(key_args))
@@ -235,7 +235,7 @@ def _group_by_window(context: Any, input_dataset: Any, key_args: tuple, reduce_a
     return DatasetValue(start)
 
 
-def _group_by_reducer(context: Any, input_dataset: Any, key_args: tuple, init_args: tuple, reduce_args: tuple, finalize_args: tuple) -> DatasetValue:
+def _group_by_reducer(context: Any, input_dataset: Any, key_args: tuple[Any, ...], init_args: tuple[Any, ...], reduce_args: tuple[Any, ...], finalize_args: tuple) -> DatasetValue:
     source, first = dataset_of(input_dataset), 1
     functions = []
     for name, captured in (("key_func", key_args), ("init_func", init_args), ("reduce_func", reduce_args), ("finalize_func", finalize_args)):
@@ -248,7 +248,7 @@ def _group_by_reducer(context: Any, input_dataset: Any, key_args: tuple, init_ar
         results: Any = None
 
         def gather() -> Any:
-            states: dict[int, tuple] = {}
+            states: dict[int, tuple[Any, ...]] = {}
             while True:
                 try:
                     element = following()
@@ -277,7 +277,7 @@ def _captured(*names: str) -> tuple[str, str]:
     return inputs, functions + "".join(f", T{n}_other_arguments: list(type) >= 0" for n in names) + f", {OUTPUTS}"
 
 
-def _grouping(name: str, kernel: Callable, *functions: str) -> None:
+def _grouping(name: str, kernel: Callable[..., Any], *functions: str) -> None:
     inputs, attrs = _captured(*functions)
     for prefix in ("", "Experimental"):
         dataset_op(prefix + name, f"input_dataset: variant, {inputs}", attrs)(kernel)

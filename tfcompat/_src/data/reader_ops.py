@@ -234,7 +234,7 @@ _QUOTE = b'"'
 
 def _csv(
     context: Any, filenames: Any, compression_type: Any, buffer_size: Any, header: Any, field_delim: Any, use_quote_delim: Any, na_value: Any,
-    select_cols: np.ndarray, record_defaults: tuple,
+    select_cols: np.ndarray, record_defaults: tuple[Any, ...],
 ) -> DatasetValue:  # fmt: skip
     compression, delimiter = _compression(compression_type), field_delim.item()
     if len(delimiter) != 1:
@@ -319,7 +319,7 @@ def _quoted(data: bytes, place: int, delimiter: bytes) -> tuple[bytes, str, int]
         return b"".join(parts), "Quote inside a string has to be escaped by another quote", following
 
 
-def _csv_row(record: list, selected: list[int], kinds: list[dtypes.DType], defaults: tuple, missing: bytes) -> Callable[[], Element]:
+def _csv_row(record: list[Any], selected: list[int], kinds: list[dtypes.DType], defaults: tuple[Any, ...], missing: bytes) -> Callable[[], Element]:
     def make() -> Element:
         for _, problem in record:
             if problem:

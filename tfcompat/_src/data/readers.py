@@ -35,7 +35,7 @@ def filenames_dataset(filenames: Any) -> DatasetV2:
     return DatasetV1Adapter.from_tensor_slices(reshape(names, [-1], name="flat_filenames"))
 
 
-def per_file(filenames: Any, num_parallel_reads: Any, read_one_file: Callable) -> tuple[Tensor, DatasetV2]:
+def per_file(filenames: Any, num_parallel_reads: Any, read_one_file: Callable[..., Any]) -> tuple[Tensor, DatasetV2]:
     """The dataset of all files' records, as a variant tensor, and that of their names."""
     files = filenames_dataset(filenames)
     if num_parallel_reads is None:
@@ -46,7 +46,7 @@ def per_file(filenames: Any, num_parallel_reads: Any, read_one_file: Callable) -
 
 
 def parallel_interleaved(
-    dataset: Any, map_func: Callable, cycle_length: Any, block_length: Any, sloppy: Any, buffer_output_elements: Any,
+    dataset: Any, map_func: Callable[..., Any], cycle_length: Any, block_length: Any, sloppy: Any, buffer_output_elements: Any,
     prefetch_input_elements: Any, transformation_name: str = "tf.data.experimental.parallel_interleave()",
 ) -> Any:  # fmt: skip
     """A dataset of the elements of several ones in turn, made ahead; TypeError where `map_func` gives no dataset."""

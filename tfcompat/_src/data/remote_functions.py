@@ -18,7 +18,7 @@ from tfcompat._src.variables.variable import creator_stack
 HANDLE = [(dtypes.string, ())]
 
 
-def remote_function(name: str, source_device: Tensor, kinds: Sequence, fn: Callable[[list[Tensor]], Any]) -> Traced:
+def remote_function(name: str, source_device: Tensor, kinds: Sequence[Any], fn: Callable[[list[Tensor]], Any]) -> Traced:
     """A function of the graph that calls `fn` of arguments of these (dtype, sizes) on the device that a string scalar names."""
     graph = get_default_graph()
     creators = list(creator_stack(graph))

@@ -14,7 +14,7 @@ from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.tensor_spec import TensorSpec
 
 
-def taken_while(dataset: Any, predicate: Callable) -> Any:
+def taken_while(dataset: Any, predicate: Callable[..., Any]) -> Any:
     """The elements before the first for which `predicate` gives False; ValueError where it gives no bool scalar."""
     function = StructuredFunctionWrapper(predicate, "tf.data.experimental.take_while()", dataset=dataset)
     if not function.output_structure.is_compatible_with(TensorSpec([], dtypes.bool)):
@@ -22,7 +22,7 @@ def taken_while(dataset: Any, predicate: Callable) -> Any:
     return dataset._same(raw.TakeWhileDataset, function.captured_inputs, predicate=function.reference)
 
 
-def scanned(dataset: Any, initial_state: Any, scan_func: Callable) -> Any:
+def scanned(dataset: Any, initial_state: Any, scan_func: Callable[..., Any]) -> Any:
     """The outputs of `state, output = scan_func(state, element)`.
 
     Raises:

@@ -146,7 +146,7 @@ def _sampling(context: Any, input_dataset: Any, rate: Any, seed: Any, seed2: Any
     return DatasetValue(start, UNKNOWN)
 
 
-def _directed_interleave(context: Any, selector_input_dataset: Any, data_input_datasets: tuple) -> DatasetValue:
+def _directed_interleave(context: Any, selector_input_dataset: Any, data_input_datasets: tuple[Any, ...]) -> DatasetValue:
     selector, sources = dataset_of(selector_input_dataset), [dataset_of(each) for each in data_input_datasets]
 
     def start(scope: Scope) -> Next:

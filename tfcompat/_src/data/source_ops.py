@@ -25,13 +25,13 @@ def listed(make_element: Any, count: int) -> DatasetValue:
 
 
 @dataset_op("TensorDataset", "components: Toutput_types", _TENSORS)
-def _tensor(context: Any, components: tuple) -> DatasetValue:
+def _tensor(context: Any, components: tuple[Any, ...]) -> DatasetValue:
     element = tuple(np.asarray(c) if not isinstance(c, bytes) else text(c) for c in components)
     return listed(lambda i: element, 1)
 
 
 @dataset_op("TensorSliceDataset", "components: Toutput_types", _TENSORS)
-def _tensor_slices(context: Any, components: tuple) -> DatasetValue:
+def _tensor_slices(context: Any, components: tuple[Any, ...]) -> DatasetValue:
     for place, component in enumerate(components):
         if not component.ndim:
             raise invalid("All components must be at least 1-dimensional")
@@ -53,7 +53,7 @@ def _sparse_slices(context: Any, indices: np.ndarray, values: np.ndarray, dense_
         raise errors.UnimplementedError(None, None, "The SparseTensor must be ordered in the batch dimension; handling arbitrarily ordered input is not currently supported.")
     bounds = np.searchsorted(rows, np.arange(int(dense_shape[0]) + 1))
 
-    def element(i: int) -> tuple:
+    def element(i: int) -> tuple[Any, ...]:
         part = slice(bounds[i], bounds[i + 1])
         return indices[part, 1:], values[part], dense_shape[1:]
 
@@ -87,7 +87,7 @@ for _name in ("RandomDataset", "ExperimentalRandomDataset"):
     "init_func: func, next_func: func, finalize_func: func, Tinit_func_args: list(type) >= 0, Tnext_func_args: list(type) >= 0, "
     f"Tfinalize_func_args: list(type) >= 0, {OUTPUTS}",
 )
-def _generator(context: Any, init_args: tuple, next_args: tuple, finalize_args: tuple) -> DatasetValue:
+def _generator(context: Any, init_args: tuple[Any, ...], next_args: tuple[Any, ...], finalize_args: tuple[Any, ...]) -> DatasetValue:
     first = HostFunction(context, "init_func", init_args, 0)
     following = HostFunction(context, "next_func", next_args, len(init_args))
     last = HostFunction(context, "finalize_func", finalize_args, len(init_args) + len(next_args))
@@ -103,7 +103,7 @@ def _generator(context: Any, init_args: tuple, next_args: tuple, finalize_args: 
                 is_over = True
                 finalize(*state)
 
-        def following_element() -> tuple:
+        def following_element() -> tuple[Any, ...]:
             nonlocal state
             if is_over:
                 raise StopIteration

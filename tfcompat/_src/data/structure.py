@@ -105,17 +105,17 @@ def _tensors(element_spec: Any, element: Any, method: str) -> list[Tensor]:
     return [tensor for spec, part in pairs for tensor in getattr(spec, method)(part)]
 
 
-def from_tensor_list(element_spec: Any, tensor_list: list) -> Any:
+def from_tensor_list(element_spec: Any, tensor_list: list[Any]) -> Any:
     """The element of this type made of these tensors; ValueError where they do not fit."""
     return _element(element_spec, tensor_list, "_from_tensor_list")
 
 
-def from_compatible_tensor_list(element_spec: Any, tensor_list: list) -> Any:
+def from_compatible_tensor_list(element_spec: Any, tensor_list: list[Any]) -> Any:
     """`from_tensor_list` without a look at dtypes and shapes."""
     return _element(element_spec, tensor_list, "_from_compatible_tensor_list")
 
 
-def _element(element_spec: Any, tensors: list, method: str) -> Any:
+def _element(element_spec: Any, tensors: list[Any], method: str) -> Any:
     specs = nest.flatten(element_spec)
     counts = [len(spec._flat_tensor_specs) for spec in specs]
     if sum(counts) != len(tensors):

@@ -39,9 +39,9 @@ class StructuredFunctionWrapper:
     """
 
     def __init__(
-        self, func: Callable, transformation_name: str, dataset: Any = None, input_classes: Any = None, input_shapes: Any = None,
+        self, func: Callable[..., Any], transformation_name: str, dataset: Any = None, input_classes: Any = None, input_shapes: Any = None,
         input_types: Any = None, input_structure: Any = None, add_to_graph: bool = True, use_legacy_function: bool = False,
-        defun_kwargs: dict | None = None,
+        defun_kwargs: dict[Any, Any] | None = None,
     ) -> None:  # fmt: skip
         if input_structure is not None:
             self._input_structure = input_structure
@@ -82,7 +82,7 @@ class StructuredFunctionWrapper:
                 "Explicitly set the seed in the function if this is not the intended behavior.", stacklevel=4,
             )  # fmt: skip
 
-    def _legacy_results(self, specs: list, args: tuple) -> list[Tensor]:
+    def _legacy_results(self, specs: list[Any], args: tuple[Any, ...]) -> list[Tensor]:
         for tensor, spec in zip(args, specs):
             tensor.set_shape(spec.shape)
         return [t if isinstance(t, Tensor) else convert_to_tensor(t) for t in self._flat(list(args))]

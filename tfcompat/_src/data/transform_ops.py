@@ -20,11 +20,11 @@ CALLED = "input_dataset: variant, other_arguments: Targuments"
 # ---- functions of elements ----
 
 
-def ends_sequence(call: Callable, context: Any) -> Callable:
+def ends_sequence(call: Callable[..., Any], context: Any) -> Callable[..., Any]:
     """A function of elements for which OutOfRangeError means the end, or an error where the number of elements is kept."""
     keeps_size = context.op.attrs.get("preserve_cardinality", False)
 
-    def run(*components: Any) -> tuple:
+    def run(*components: Any) -> tuple[Any, ...]:
         try:
             return call(*components)
         except errors.OutOfRangeError as e:
@@ -45,7 +45,7 @@ def mapped(context: Any, source: DatasetValue, function: HostFunction) -> Datase
     return DatasetValue(start, source.size)
 
 
-def _map(context: Any, input_dataset: Any, other_arguments: tuple) -> DatasetValue:
+def _map(context: Any, input_dataset: Any, other_arguments: tuple[Any, ...]) -> DatasetValue:
     return mapped(context, dataset_of(input_dataset), HostFunction(context, "f", other_arguments, 1))
 
 
@@ -54,13 +54,13 @@ for _name in ("MapDataset", "ExperimentalMapDataset"):
 
 
 @dataset_op("FilterDataset", CALLED, _PREDICATE)
-def _filter(context: Any, input_dataset: Any, other_arguments: tuple) -> DatasetValue:
+def _filter(context: Any, input_dataset: Any, other_arguments: tuple[Any, ...]) -> DatasetValue:
     source, function = dataset_of(input_dataset), HostFunction(context, "predicate", other_arguments, 1)
 
     def start(scope: Scope) -> Next:
         following, call = source.start(scope), function.bound(scope)
 
-        def chosen() -> tuple:
+        def chosen() -> tuple[Any, ...]:
             while True:
                 element = following()
                 if call(*element)[0]:
@@ -78,7 +78,7 @@ def _filter_by_last(context: Any, input_dataset: Any) -> DatasetValue:
     def start(scope: Scope) -> Next:
         following = source.start(scope)
 
-        def chosen() -> tuple:
+        def chosen() -> tuple[Any, ...]:
             while True:
                 element = following()
                 if element[-1]:
@@ -89,14 +89,14 @@ def _filter_by_last(context: Any, input_dataset: Any) -> DatasetValue:
     return DatasetValue(start)
 
 
-def _take_while(context: Any, input_dataset: Any, other_arguments: tuple) -> DatasetValue:
+def _take_while(context: Any, input_dataset: Any, other_arguments: tuple[Any, ...]) -> DatasetValue:
     source, function = dataset_of(input_dataset), HostFunction(context, "predicate", other_arguments, 1)
 
     def start(scope: Scope) -> Next:
         following, call = source.start(scope), function.bound(scope)
         is_over = False
 
-        def chosen() -> tuple:
+        def chosen() -> tuple[Any, ...]:
             nonlocal is_over
             if is_over:
                 raise StopIteration
@@ -109,14 +109,14 @@ def _take_while(context: Any, input_dataset: Any, other_arguments: tuple) -> Dat
     return DatasetValue(start)
 
 
-def _scan(context: Any, input_dataset: Any, initial_state: tuple, other_arguments: tuple) -> DatasetValue:
+def _scan(context: Any, input_dataset: Any, initial_state: tuple[Any, ...], other_arguments: tuple[Any, ...]) -> DatasetValue:
     source, function = dataset_of(input_dataset), HostFunction(context, "f", other_arguments, 1 + len(initial_state))
     count, total = len(initial_state), len(initial_state) + len(context.op.attrs["output_types"])
 
     def start(scope: Scope) -> Next:
         following, call, state = source.start(scope), ends_sequence(function.bound(scope), context), initial_state
 
-        def scanned() -> tuple:
+        def scanned() -> tuple[Any, ...]:
             nonlocal state
             found = call(*state, *following())
             if len(found) != total:
@@ -149,7 +149,7 @@ def _take(context: Any, input_dataset: Any, count: np.ndarray) -> DatasetValue:
         following = source.start(scope) if most else None
         numbers = iter(range(most))
 
-        def taken() -> tuple:
+        def taken() -> tuple[Any, ...]:
             next(numbers)
             return following()
 
@@ -166,7 +166,7 @@ def _skip(context: Any, input_dataset: Any, count: np.ndarray) -> DatasetValue:
     def start(scope: Scope) -> Next:
         following, left = source.start(scope), least
 
-        def rest() -> tuple:
+        def rest() -> tuple[Any, ...]:
             nonlocal left
             if least < 0:
                 raise StopIteration
@@ -207,7 +207,7 @@ def repeated(source: DatasetValue, times: int, scope: Scope) -> Next:
     following: Next | None = None
     found_one = False
 
-    def again() -> tuple:
+    def again() -> tuple[Any, ...]:
         nonlocal epoch, following, found_one
         while epoch != times:
             if following is None:
@@ -258,7 +258,7 @@ def shard_of(following: Next, shards: int, own: int, needs_all: bool = False) ->
                 ) from None
             place += 1
 
-    def own_element() -> tuple:
+    def own_element() -> tuple[Any, ...]:
         nonlocal place
         while True:
             element = following()
@@ -279,7 +279,7 @@ def _concatenate(context: Any, input_dataset: Any, another_dataset: Any) -> Data
         pending = [other]
         following = one.start(scope)
 
-        def joined() -> tuple:
+        def joined() -> tuple[Any, ...]:
             nonlocal following
             try:
                 return following()
@@ -296,14 +296,14 @@ def _concatenate(context: Any, input_dataset: Any, another_dataset: Any) -> Data
 
 
 @dataset_op("ZipDataset", "input_datasets: N*variant", f"{OUTPUTS}, N: int >= 1")
-def _zip(context: Any, input_datasets: tuple) -> DatasetValue:
+def _zip(context: Any, input_datasets: tuple[Any, ...]) -> DatasetValue:
     sources = [dataset_of(each) for each in input_datasets]
 
     def start(scope: Scope) -> Next:
         all_following = [source.start(scope) for source in sources]
 
-        def row() -> tuple:
-            found: tuple = ()
+        def row() -> tuple[Any, ...]:
+            found: tuple[Any, ...] = ()
             for following in all_following:
                 found += following()
             return found
@@ -324,20 +324,20 @@ def outer_start(context: Any, source: DatasetValue, scope: Scope) -> Next:
     return following if shard is None else shard_of(following, *shard)
 
 
-def inner_start(function: Callable, scope: Scope) -> Callable[[tuple], Next]:
+def inner_start(function: Callable[..., Any], scope: Scope) -> Callable[[tuple[Any, ...]], Next]:
     """Starts the dataset that a function gives for an element."""
     return lambda element: dataset_of(function(*element)[0]).start(scope)
 
 
 @dataset_op("FlatMapDataset", CALLED, FUNCTION)
-def _flat_map(context: Any, input_dataset: Any, other_arguments: tuple) -> DatasetValue:
+def _flat_map(context: Any, input_dataset: Any, other_arguments: tuple[Any, ...]) -> DatasetValue:
     source, function = dataset_of(input_dataset), HostFunction(context, "f", other_arguments, 1)
 
     def start(scope: Scope) -> Next:
         outer, begin = outer_start(context, source, scope), inner_start(function.bound(scope), scope)
         following: Next | None = None
 
-        def flat() -> tuple:
+        def flat() -> tuple[Any, ...]:
             nonlocal following
             while True:
                 if following is None:
@@ -352,7 +352,7 @@ def _flat_map(context: Any, input_dataset: Any, other_arguments: tuple) -> Datas
     return DatasetValue(start)
 
 
-def interleaved(outer: Next, begin: Callable[[tuple], Next], cycle: int, block: int, counts_errors: bool = False) -> Next:
+def interleaved(outer: Next, begin: Callable[[tuple[Any, ...]], Next], cycle: int, block: int, counts_errors: bool = False) -> Next:
     """Elements of up to `cycle` datasets in turn, `block` of each; one that ends makes room for the next.
 
     `counts_errors` says whether an error of a dataset takes the place of an element.
@@ -371,7 +371,7 @@ def interleaved(outer: Next, begin: Callable[[tuple], Next], cycle: int, block: 
         if taken == block:
             advance()
 
-    def following() -> tuple:
+    def following() -> tuple[Any, ...]:
         nonlocal is_over
         empty = 0
         while True:
@@ -413,7 +413,7 @@ def check_cycle(cycle: int, block: int) -> None:
         raise invalid("block_length must be greater than zero.")
 
 
-def _interleave(context: Any, input_dataset: Any, other_arguments: tuple, cycle_length: Any, block_length: Any) -> DatasetValue:
+def _interleave(context: Any, input_dataset: Any, other_arguments: tuple[Any, ...], cycle_length: Any, block_length: Any) -> DatasetValue:
     source, function = dataset_of(input_dataset), HostFunction(context, "f", other_arguments, 1)
     cycle, block = int(cycle_length), int(block_length)
     check_cycle(cycle, block)

@@ -23,7 +23,7 @@ from tfcompat._src.ops.queues.state import _uniform_numbers as uniform_numbers
 from tfcompat._src.runtime.random_state import RandomState
 from tfcompat._src.runtime.run_context import RunContext
 
-Element = tuple
+Element = tuple[Any, ...]
 Next = Callable[[], Element]
 INFINITE, UNKNOWN = -1, -2
 NO_GRADIENT = NotDifferentiable("a dataset has no derivative", raises=True)
@@ -162,10 +162,10 @@ def has_reached(error: errors.OpError) -> bool:
     return isinstance(error, errors.OutOfRangeError)
 
 
-def dataset_op(name: str, inputs: str, attrs: str = OUTPUTS, output: str = "handle") -> Callable:
+def dataset_op(name: str, inputs: str, attrs: str = OUTPUTS, output: str = "handle") -> Callable[..., Any]:
     """Registers an op type that makes a dataset; its kernel takes the HostContext first and gives a DatasetValue."""
 
-    def add(kernel: Callable) -> Callable:
+    def add(kernel: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(kernel)
         def run(context: Any, *arguments: Any) -> np.ndarray:
             return variant(kernel(context, *arguments).made_by(context, arguments))

@@ -15,7 +15,7 @@ from tfcompat._src.variables.resource_variable import is_resource_variable
 
 
 @export("contrib.eager.implicit_value_and_gradients")
-def implicit_val_and_grad(f: Callable) -> Callable:
+def implicit_val_and_grad(f: Callable[..., Any]) -> Callable[..., Any]:
     """A function that gives what `f` gives, and its derivatives with respect to the trainable variables that it reads.
 
     Args:
@@ -28,7 +28,7 @@ def implicit_val_and_grad(f: Callable) -> Callable:
       ValueError: `f` gives None, or reads no trainable variable.
     """
 
-    def grad_fn(*args: Any, **kwds: Any) -> tuple[Any, list[tuple]]:
+    def grad_fn(*args: Any, **kwds: Any) -> tuple[Any, list[tuple[Any, ...]]]:
         with GradientTape() as tape:
             result = f(*args, **kwds)
             if result is None:
@@ -52,13 +52,13 @@ def _watch_results(result: Any) -> None:
 
 
 @export("contrib.eager.implicit_gradients")
-def implicit_grad(f: Callable) -> Callable:
+def implicit_grad(f: Callable[..., Any]) -> Callable[..., Any]:
     """`implicit_value_and_gradients` without the value."""
     return lambda *args, **kwds: implicit_val_and_grad(f)(*args, **kwds)[1]
 
 
 @export("contrib.eager.value_and_gradients_function")
-def val_and_grad_function(f: Callable, params: Sequence | None = None) -> Callable:
+def val_and_grad_function(f: Callable[..., Any], params: Sequence[Any] | None = None) -> Callable[..., Any]:
     """A function that gives what `f` gives, and its derivatives with respect to arguments.
 
     Args:
@@ -71,7 +71,7 @@ def val_and_grad_function(f: Callable, params: Sequence | None = None) -> Callab
       ValueError: a name is no argument of `f`, or keyword arguments are given.
     """
 
-    def decorated(*args: Any, **kwds: Any) -> tuple[Any, list]:
+    def decorated(*args: Any, **kwds: Any) -> tuple[Any, list[Any]]:
         dy = kwds.pop("dy", None)
         if kwds:
             raise ValueError("Functions to be differentiated cannot receive keyword arguments.")
@@ -82,12 +82,12 @@ def val_and_grad_function(f: Callable, params: Sequence | None = None) -> Callab
 
 
 @export("contrib.eager.gradients_function")
-def gradients_function(f: Callable, params: Sequence | None = None) -> Callable:
+def gradients_function(f: Callable[..., Any], params: Sequence[Any] | None = None) -> Callable[..., Any]:
     """`value_and_gradients_function` without the value."""
     return lambda *args, **kwds: val_and_grad_function(f, params)(*args, **kwds)[1]
 
 
-def make_vjp(f: Callable, params: Sequence | None = None, persistent: bool = True) -> Callable:
+def make_vjp(f: Callable[..., Any], params: Sequence[Any] | None = None, persistent: bool = True) -> Callable[..., Any]:
     """A function that gives what `f` gives, and a function from the gradient of that to those of the arguments.
 
     Args:
@@ -100,7 +100,7 @@ def make_vjp(f: Callable, params: Sequence | None = None, persistent: bool = Tru
     positions = _positions(f, params)
 
     @functools.wraps(f)
-    def decorated(*args: Any, **kwds: Any) -> tuple[Any, Callable]:
+    def decorated(*args: Any, **kwds: Any) -> tuple[Any, Callable[..., Any]]:
         if kwds:
             raise ValueError("Functions to be differentiated cannot receive keyword arguments.")
         chosen = range(len(args)) if positions is None else positions
@@ -119,7 +119,7 @@ def make_vjp(f: Callable, params: Sequence | None = None, persistent: bool = Tru
             flat = [convert_to_tensor(r) for r in nest.flatten(result)]
             result = nest.pack_sequence_as(result, flat)
 
-        def vjp(dy: Any = None) -> list:
+        def vjp(dy: Any = None) -> list[Any]:
             given = None if dy is None else [convert_to_tensor(d) for d in nest.flatten(dy)]
             return tape.gradient(flat, sources, output_gradients=given)
 
@@ -128,7 +128,7 @@ def make_vjp(f: Callable, params: Sequence | None = None, persistent: bool = Tru
     return decorated
 
 
-def _positions(f: Callable, params: Sequence | None) -> list[int] | None:
+def _positions(f: Callable[..., Any], params: Sequence[Any] | None) -> list[int] | None:
     if params is None:
         return None
     try:

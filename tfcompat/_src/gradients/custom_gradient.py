@@ -31,7 +31,7 @@ _READS = ("ReadVariableOp", "ResourceGather", "ResourceGatherNd")
 
 
 @export("custom_gradient", "contrib.eager.custom_gradient")
-def custom_gradient(f: Callable) -> Callable:
+def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
     """Decorates a function so that its gradient is what the function says.
 
     Args:
@@ -62,12 +62,12 @@ def custom_gradient(f: Callable) -> Callable:
     return decorated
 
 
-def gradient_of_tensors(f: Callable) -> Callable:
+def gradient_of_tensors(f: Callable[..., Any]) -> Callable[..., Any]:
     """As `custom_gradient`, for a function that uses no variables, though other threads add nodes while it runs."""
     return lambda *args: _call(f, [convert_to_tensor(x) for x in args], uses_variables=False)
 
 
-def _call(f: Callable, args: list[Any], uses_variables: bool = True) -> Any:
+def _call(f: Callable[..., Any], args: list[Any], uses_variables: bool = True) -> Any:
     graph = get_default_graph()
     name = f"CustomGradient-{next(_NUMBERS)}"
     first_op = len(graph.get_operations())
@@ -101,7 +101,7 @@ def _call(f: Callable, args: list[Any], uses_variables: bool = True) -> Any:
     return nest.pack_sequence_as(result, copies[: len(outputs)])
 
 
-def _call_now(f: Callable, args: tuple, kwargs: dict) -> Any:
+def _call_now(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[Any, Any]) -> Any:
     """Calls a function where operations run at once; what it says is told to the tapes as one operation's derivative."""
     read = _ReadVariables()
     with recorders.only(read):
@@ -173,7 +173,7 @@ def _sources(ends: list[Tensor], stops: list[Tensor]) -> set[Tensor]:
     return found
 
 
-def _check_signature(grad_fn: Callable, uses_variables: bool) -> None:
+def _check_signature(grad_fn: Callable[..., Any], uses_variables: bool) -> None:
     spec = inspect.getfullargspec(inspect.unwrap(grad_fn))
     takes_variables = "variables" in spec.args or "variables" in spec.kwonlyargs or spec.varkw is not None
     if uses_variables and not takes_variables:
@@ -194,7 +194,7 @@ def _check_signature(grad_fn: Callable, uses_variables: bool) -> None:
 
 
 @export("recompute_grad")
-def recompute_grad(f: Callable) -> Callable:
+def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
     """Decorates a function so that its gradient computes the function again instead of keeping what it computed.
 
     Args:
@@ -205,7 +205,7 @@ def recompute_grad(f: Callable) -> Callable:
     """
 
     @custom_gradient
-    def inner(*args: Any) -> tuple[Any, Callable]:
+    def inner(*args: Any) -> tuple[Any, Callable[..., Any]]:
         def grad(dresult: Any, variables: Any = None) -> tuple[list[Any], list[Any]]:
             sources = [*args, *(variables or ())]
             if executing_eagerly():
@@ -221,7 +221,7 @@ def recompute_grad(f: Callable) -> Callable:
     return inner
 
 
-def _gradients_now(f: Callable, args: tuple, sources: list[Any], dresult: Any) -> list[Any]:
+def _gradients_now(f: Callable[..., Any], args: tuple[Any, ...], sources: list[Any], dresult: Any) -> list[Any]:
     with GradientTape() as tape:
         tape.watch(list(args))
         result = f(*args)
@@ -229,7 +229,7 @@ def _gradients_now(f: Callable, args: tuple, sources: list[Any], dresult: Any) -
 
 
 @export("grad_pass_through")
-def grad_pass_through(f: Callable) -> Callable:
+def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
     """Decorates a function so that its gradient is that of the identity: gradients of the outputs pass to the inputs.
 
     Args:
@@ -237,7 +237,7 @@ def grad_pass_through(f: Callable) -> Callable:
     """
 
     @custom_gradient
-    def inner(*args: Any) -> tuple[Any, Callable]:
+    def inner(*args: Any) -> tuple[Any, Callable[..., Any]]:
         def grad(*grads: Any, **kwargs: Any) -> Any:
             variables = kwargs.get("variables")
             return grads if variables is None else (grads, [None] * len(variables))

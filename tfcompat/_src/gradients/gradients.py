@@ -252,7 +252,7 @@ class _Walk:
         for tensor, grad in zip(node.inputs, found):
             self.add(tensor, grad)
 
-    def _apply(self, op: Operation, rule: Callable, grads: list[Any]) -> None:
+    def _apply(self, op: Operation, rule: Callable[..., Any], grads: list[Any]) -> None:
         found = rule(op, *grads)
         found = list(found) if isinstance(found, (list, tuple)) else [found]
         sources = _sources(op)
@@ -352,7 +352,7 @@ def _sources(op: Any) -> Any:
     return op.inline()[0] if getattr(op, "differentiates_inlined", False) else op.inputs
 
 
-def _behind(ends: Iterable[Operation], sources: Callable) -> set[Operation]:
+def _behind(ends: Iterable[Operation], sources: Callable[..., Any]) -> set[Operation]:
     """`ends` and all operations that they hang on, where `sources(op)` gives those that an operation hangs on."""
     found: set[Operation] = set()
     pending = list(ends)
@@ -434,7 +434,7 @@ def _sum_by_device(parts: list[Tensor]) -> Tensor:
     return add_n(sums)
 
 
-def gradient_rule(op: Operation) -> Callable | None:
+def gradient_rule(op: Operation) -> Callable[..., Any] | None:
     """The rule of an operation, or None where nothing flows.
 
     Raises:
@@ -457,7 +457,7 @@ def gradient_rule(op: Operation) -> Callable | None:
     return rule
 
 
-def get_gradient_function(op: Operation) -> Callable | None:
+def get_gradient_function(op: Operation) -> Callable[..., Any] | None:
     return gradient_rule(op) if op.inputs else None
 
 

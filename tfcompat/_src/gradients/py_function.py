@@ -25,9 +25,9 @@ from tfcompat._src.ops.control.py_func import PY_FUNCTIONS, error_of_python, reg
 class _EagerFunction:
     """A function that a graph calls, with what the derivative of its last call needs, by session."""
 
-    def __init__(self, function: Callable, kinds: list[dtypes.DType]) -> None:
+    def __init__(self, function: Callable[..., Any], kinds: list[dtypes.DType]) -> None:
         self._function, self._kinds = function, kinds
-        self._calls: weakref.WeakKeyDictionary[Any, tuple] = weakref.WeakKeyDictionary()
+        self._calls: weakref.WeakKeyDictionary[Any, tuple[Any, ...]] = weakref.WeakKeyDictionary()
 
     def __call__(self, session: SessionLike, inputs: list[EagerTensor]) -> list[EagerTensor]:
         with GradientTape(persistent=True) as tape:
@@ -53,7 +53,7 @@ class _EagerFunction:
         return [raw.ZerosLike(x) if g is None else convert_to_tensor(g) for x, g in zip(inputs, found)]
 
 
-def _run(context: Any, inputs: tuple, token: str, method: str) -> tuple:
+def _run(context: Any, inputs: tuple[Any, ...], token: str, method: str) -> tuple[Any, ...]:
     registered = PY_FUNCTIONS[token].function
     graph = get_eager_graph()
     device = graph.found("CPU:0")
@@ -97,7 +97,7 @@ op(
 
 
 @export("py_function", "contrib.eager.py_func")
-def py_function(func: Callable, inp: list, Tout: Any, name: str | None = None) -> Any:
+def py_function(func: Callable[..., Any], inp: list[Any], Tout: Any, name: str | None = None) -> Any:
     """Calls a Python function of tensors each time the operation runs; derivatives go through it.
 
     Args:

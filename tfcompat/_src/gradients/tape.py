@@ -140,7 +140,7 @@ class GradientTape:
         if recording:
             self._go_on()
 
-    def watched_variables(self) -> tuple:
+    def watched_variables(self) -> tuple[Any, ...]:
         """The trainable resource variables that recorded operations read, and those that were watched."""
         if self._is_eager:
             found = [t.variable() for t in self._watched if getattr(t, "variable", None) is not None]

@@ -23,7 +23,7 @@ class FunctionRef:
     """A function of the graph's library, by name, with attributes bound."""
 
     name: str
-    attrs: dict = field(default_factory=dict, hash=False)
+    attrs: dict[Any, Any] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True)
@@ -188,7 +188,7 @@ def function_from_proto(proto: Any) -> FunctionRef:
     return FunctionRef(proto.name, {k: from_proto(v) for k, v in proto.attr.items()})
 
 
-def _list_from_proto(proto: Any) -> list:
+def _list_from_proto(proto: Any) -> list[Any]:
     if proto.type:
         return [dtypes.as_dtype(t) for t in proto.type]
     if proto.shape:

@@ -69,7 +69,7 @@ def _evaluate(tensor: Tensor, memo: dict[Tensor, Any], depth: int) -> Any:
     return found
 
 
-def _evaluate_op(op: Any, memo: dict[Tensor, Any], depth: int) -> tuple:
+def _evaluate_op(op: Any, memo: dict[Tensor, Any], depth: int) -> tuple[Any, ...]:
     unknown = (_UNKNOWN,) * len(op.outputs)
     spec = op.spec
     if op.type == "Const":
@@ -100,7 +100,7 @@ def _evaluate_op(op: Any, memo: dict[Tensor, Any], depth: int) -> tuple:
         return unknown
 
 
-def call_numpy_kernel(op: Any, values: list) -> tuple:
+def call_numpy_kernel(op: Any, values: list[Any]) -> tuple[Any, ...]:
     """Runs the NumPy twin of an op's kernel; the outputs as arrays of the op's dtypes, in order."""
     arguments, attrs = kernel_arguments(op, values)
     with np.errstate(all="ignore"):
@@ -116,7 +116,7 @@ def call_numpy_kernel(op: Any, values: list) -> tuple:
     return tuple(v if isinstance(v, np.ndarray) and v.dtype == kind else np.asarray(v, kind) for v, kind in zip(flat, kinds))
 
 
-def kernel_arguments(op: Any, values: list) -> tuple[list, dict[str, Any]]:
+def kernel_arguments(op: Any, values: list[Any]) -> tuple[list[Any], dict[str, Any]]:
     """Groups flat input values by the signature (list inputs become tuples) and attributes as kernels take them."""
     signature = op.spec.signature
     if not any(a.is_list for a in signature.inputs):
@@ -129,7 +129,7 @@ def kernel_arguments(op: Any, values: list) -> tuple[list, dict[str, Any]]:
     return arguments, _kernel_attrs(op)
 
 
-class _kernel_attrs(dict):
+class _kernel_attrs(dict[Any, Any]):
     """The attributes of an op by name, converted for a kernel when looked up."""
 
     def __init__(self, op: Any) -> None:
@@ -152,7 +152,7 @@ def to_kernel(value: Any) -> Any:
     return value
 
 
-def known_shape(tensor: Tensor) -> tuple | None:
+def known_shape(tensor: Tensor) -> tuple[Any, ...] | None:
     """Reads a shape tensor as sizes, as far as they are known: `[batch, 3]` gives `(None, 3)`, nothing known gives None."""
     value = known_value(tensor)
     if value is not None:
@@ -169,7 +169,7 @@ def known_shape(tensor: Tensor) -> tuple | None:
     return sizes
 
 
-def _pack_sizes(op: Any, tensor: Tensor) -> tuple | None:
+def _pack_sizes(op: Any, tensor: Tensor) -> tuple[Any, ...] | None:
     if op.attrs["axis"] != 0 or any(t._sizes not in ((), None) for t in op.inputs):
         return None
     values = [_known_size(t) for t in op.inputs]
@@ -182,12 +182,12 @@ def _known_size(tensor: Tensor) -> int | None:
     return None if value is None or int(value) < 0 else int(value)
 
 
-def _concat_sizes(op: Any, tensor: Tensor) -> tuple | None:
+def _concat_sizes(op: Any, tensor: Tensor) -> tuple[Any, ...] | None:
     parts = [known_shape(t) for t in op.inputs[:-1]]
     return None if any(p is None for p in parts) else tuple(s for p in parts for s in p)
 
 
-def _slice_sizes(op: Any, tensor: Tensor) -> tuple | None:
+def _slice_sizes(op: Any, tensor: Tensor) -> tuple[Any, ...] | None:
     attrs = op.attrs
     if attrs["ellipsis_mask"] or attrs["new_axis_mask"] or attrs["shrink_axis_mask"]:
         return None
@@ -243,7 +243,7 @@ def constant_value(tensor: Any, partial: bool = False) -> np.ndarray | None:
     return np.array(found)
 
 
-def _python_sizes(tensor: Tensor) -> tuple | None:
+def _python_sizes(tensor: Tensor) -> tuple[Any, ...] | None:
     """`known_shape`, as far as Python code may know it in 1.15."""
     op = tensor.op
     if _is_static(tensor) or op.type == "StridedSlice" and _is_static(op.inputs[0]):

@@ -109,7 +109,7 @@ class EagerTensor(Tensor):
         if not self.shape.is_compatible_with(shape):
             raise ValueError(f"Tensor's shape {self.shape.sizes} is not compatible with supplied shape {TensorShape(shape).sizes}")
 
-    def eval(self, feed_dict: dict | None = None, session: SessionLike | None = None) -> Any:
+    def eval(self, feed_dict: dict[Any, Any] | None = None, session: SessionLike | None = None) -> Any:
         """Raises NotImplementedError: a tensor with a value is not run."""
         raise NotImplementedError("eval is not supported when eager execution is enabled, is .numpy() what you're looking for?")
 
@@ -190,7 +190,7 @@ class EagerTensor(Tensor):
     def __copy__(self) -> EagerTensor:
         return self
 
-    def __deepcopy__(self, memo: dict) -> EagerTensor:
+    def __deepcopy__(self, memo: dict[Any, Any]) -> EagerTensor:
         return self
 
     def __str__(self) -> str:
@@ -238,7 +238,7 @@ class EagerOperation(Operation):
         return found
 
     @classmethod
-    def of_function(cls, graph: Any, inputs: Iterable[Tensor], outputs: list[Tensor], gradient: Callable) -> EagerOperation:
+    def of_function(cls, graph: Any, inputs: Iterable[Tensor], outputs: list[Tensor], gradient: Callable[..., Any]) -> EagerOperation:
         """What a tape is told of several operations at once: their inputs, outputs, and `gradient(op, *grads)`."""
         found = cls(graph, op_spec.get("IdentityN"), inputs, {}, graph.next_number())
         found.outputs, found._gradient_function = outputs, gradient

@@ -33,7 +33,7 @@ def definition_of(function: Any) -> Any:
 def _write_order(found: Any, nodes: list[Operation], names: dict[Operation, str]) -> None:
     """Lets operations on one resource wait for one another, and the function for all that acts, as its graph says by their order."""
     written = {node.name: node for node in found.node_def}
-    last: dict[tuple, Operation] = {}
+    last: dict[tuple[Any, ...], Operation] = {}
     for op in nodes:
         context = op._get_control_flow_context()
         for tensor in op.inputs:

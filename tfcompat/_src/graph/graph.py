@@ -74,7 +74,7 @@ class Graph(Collections):
         self._container = ""
         self._functions: dict[str, Any] = {}
         self.findings: set[Finding] = set()
-        self._consumer_cache: tuple[int, dict] = (-1, {})
+        self._consumer_cache: tuple[int, dict[Any, Any]] = (-1, {})
         self._handle_feeders: dict[str, Any] = {}
         self._handle_readers: dict[str, Any] = {}
         self._handle_movers: dict[str, Any] = {}
@@ -193,7 +193,7 @@ class Graph(Collections):
 
     def create_op(
         self, op_type: str, inputs: Iterable[Tensor], dtypes: Any = None, input_types: Any = None, name: str | None = None,
-        attrs: dict | None = None, op_def: Any = None, compute_shapes: bool = True, compute_device: bool = True,
+        attrs: dict[Any, Any] | None = None, op_def: Any = None, compute_shapes: bool = True, compute_device: bool = True,
     ) -> Operation:  # fmt: skip
         """Adds a node of a given type by hand.
 
@@ -567,7 +567,7 @@ class Graph(Collections):
                 graph_def.library.gradient.add(function_name=function.name, gradient_func=function.grad_func_name)
         return graph_def
 
-    def __deepcopy__(self, memo: dict) -> Graph:
+    def __deepcopy__(self, memo: dict[Any, Any]) -> Graph:
         raise TypeError("a Graph cannot be copied; export it with as_graph_def() and import that")
 
 

@@ -92,7 +92,7 @@ def make_list_of_op(tops: Any, check_graph: bool = True, allow_graph: bool = Tru
     return _listed(tops, Operation, Graph.get_operations, check_graph, allow_graph, ignore_ts)
 
 
-def _listed(value: Any, kind: type, of_graph: Callable, check_graph: bool, allow_graph: bool, ignore_others: bool) -> list[Any]:
+def _listed(value: Any, kind: type, of_graph: Callable[..., Any], check_graph: bool, allow_graph: bool, ignore_others: bool) -> list[Any]:
     if isinstance(value, Graph):
         if not allow_graph:
             raise TypeError("allow_graph is False: cannot convert a tf.Graph.")

@@ -80,7 +80,7 @@ class NotDifferentiable:
     raises: bool = False
 
 
-Gradient = Callable | FromKernel | NotDifferentiable
+Gradient = Callable[..., Any] | FromKernel | NotDifferentiable
 
 
 @dataclass(frozen=True)
@@ -169,21 +169,21 @@ class OpSpec:
 
     name: str
     text: str
-    shape: Callable
-    kernel: Callable
+    shape: Callable[..., Any]
+    kernel: Callable[..., Any]
     gradient: Gradient
     constants: tuple[str, ...] = ()
     shape_only: tuple[str, ...] = ()
-    fold: Callable | bool | None = None
-    near: Callable | None = None
-    slope: Callable[[Callable], Callable] | None = None
+    fold: Callable[..., Any] | bool | None = None
+    near: Callable[..., Any] | None = None
+    slope: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None
     effects: Effects = PURE
     place: str = DEVICE
-    reserve: Callable | None = None
+    reserve: Callable[..., Any] | None = None
     context: bool = False
-    padded: Callable | None = None
+    padded: Callable[..., Any] | None = None
     counted: tuple[str, ...] = ()
-    traceable: Callable | None = None
+    traceable: Callable[..., Any] | None = None
     facts: Facts = NO_FACTS
     where: str = ""
     node_class: Any = None
@@ -215,7 +215,7 @@ class OpSpec:
         return range(sys.maxsize) if is_list else found
 
     @functools.cached_property
-    def numpy_kernel(self) -> Callable | None:
+    def numpy_kernel(self) -> Callable[..., Any] | None:
         """The kernel on NumPy values: the twin, or the kernel itself where that is written in NumPy."""
         if self.fold is True or (not self.fold and (self.shape_only or self.is_pure_on_host)):
             return self.kernel
@@ -228,7 +228,7 @@ class OpSpec:
 
 
 @functools.cache
-def keyword_names(function: Callable) -> tuple[str, ...]:
+def keyword_names(function: Callable[..., Any]) -> tuple[str, ...]:
     """The keyword-only parameters of a kernel without a default, except those that the runtime provides."""
     try:
         parameters = inspect.signature(function).parameters.values()
@@ -248,7 +248,7 @@ def register(spec: OpSpec) -> OpSpec:
     return spec
 
 
-def op(name: str, text: str, *, shape: Callable, gradient: Gradient, kernel: Callable | None = None, depth: int = 1, **fields: Any):
+def op(name: str, text: str, *, shape: Callable[..., Any], gradient: Gradient, kernel: Callable[..., Any] | None = None, depth: int = 1, **fields: Any):
     """Registers an op type; without `kernel`, returns a decorator for it.
 
     `depth` is the number of call frames between the row and this function, so that `where` names the row.
@@ -256,7 +256,7 @@ def op(name: str, text: str, *, shape: Callable, gradient: Gradient, kernel: Cal
     frame = sys._getframe(depth)
     where = f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
-    def add(kernel: Callable) -> Callable:
+    def add(kernel: Callable[..., Any]) -> Callable[..., Any]:
         register(OpSpec(name, text, shape, kernel, gradient, where=where, **fields))
         return kernel
 
@@ -267,10 +267,10 @@ LATER_FORMS: dict[str, OpSpec] = {}
 """Op types as TensorFlow 2 writes them, with attributes that 1.15 does not have: nodes of files that have these are of such types."""
 
 
-def later_form(name: str, text: str, *, shape: Callable, gradient: Gradient, **fields: Any) -> Callable:
+def later_form(name: str, text: str, *, shape: Callable[..., Any], gradient: Gradient, **fields: Any) -> Callable[..., Any]:
     """A decorator that registers the kernel of an op type with the attributes that TensorFlow 2 has added."""
 
-    def add(kernel: Callable) -> Callable:
+    def add(kernel: Callable[..., Any]) -> Callable[..., Any]:
         LATER_FORMS[name] = OpSpec(name, text, shape, kernel, gradient, where=kernel.__module__, **fields)
         return kernel
 

@@ -19,7 +19,7 @@ from tfcompat._src.proto import messages
 _MAX_FRAMES = 64
 
 
-def creation_stack(skip: int) -> tuple:
+def creation_stack(skip: int) -> tuple[Any, ...]:
     """The Python stack as (code, line) pairs, innermost first: cheap to take, turned into text when asked for."""
     frame = sys._getframe(skip)
     found = []
@@ -48,7 +48,7 @@ class Operation:
 
     def __init__(
         self, graph: Any, spec: op_spec.OpSpec, name: str, inputs: Iterable[Tensor], output_dtypes: Iterable[dtypes.DType],
-        attrs: dict[str, Any], control_inputs: Iterable[Operation], node_id: int, stack: tuple,
+        attrs: dict[str, Any], control_inputs: Iterable[Operation], node_id: int, stack: tuple[Any, ...],
     ) -> None:  # fmt: skip
         self._graph = graph
         self.spec = spec
@@ -151,12 +151,12 @@ class Operation:
         return attr_values.op_def(self.spec)
 
     @property
-    def traceback(self) -> list[tuple]:
+    def traceback(self) -> list[tuple[Any, ...]]:
         """Where the node was made: (file, line, function, source line) tuples, outermost first."""
         return list(convert_stack(self._traceback))
 
     @property
-    def traceback_with_start_lines(self) -> list[tuple]:
+    def traceback_with_start_lines(self) -> list[tuple[Any, ...]]:
         """`traceback`, with the first line of the function at the end of each tuple."""
         return list(convert_stack(self._traceback, include_func_start_lineno=True))
 
@@ -170,7 +170,7 @@ class Operation:
     def _traceback(self, frames: Sequence[StackFrame]) -> None:
         self._given_traceback = frames
 
-    def run(self, feed_dict: dict | None = None, session: SessionLike | None = None) -> None:
+    def run(self, feed_dict: dict[Any, Any] | None = None, session: SessionLike | None = None) -> None:
         """Runs this operation in `session`, or in the default session; ValueError where there is none."""
         session_for("execute operation using `run()`", self._graph, session).run(self, feed_dict)
 
@@ -245,7 +245,7 @@ class Operation:
             start += count
         return frozenset(found)
 
-    def _named(self, name: str, args: tuple, tensors: Any) -> Any:
+    def _named(self, name: str, args: tuple[Any, ...], tensors: Any) -> Any:
         start = 0
         for arg in args:
             count = arg_length(arg, self.attrs)

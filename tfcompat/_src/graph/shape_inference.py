@@ -11,7 +11,7 @@ from tfcompat._src.graph.constant_value import known_shape, known_value
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import shape_text
 
-Sizes = tuple | None
+Sizes = tuple[Any, ...] | None
 
 
 class InferenceContext:
@@ -42,7 +42,7 @@ class InferenceContext:
         self.asked.add(index)
         return known_shape(self.op.inputs[index])
 
-    def handle(self, index: int) -> tuple | None:
+    def handle(self, index: int) -> tuple[Any, ...] | None:
         """(dtype, sizes) of the variable behind a resource input, where known."""
         return self.op.inputs[index]._handle_data
 
@@ -89,7 +89,7 @@ def _computed(context: InferenceContext) -> str:
 # ---- algebra of sizes ----
 
 
-def with_rank(sizes: Sizes, rank: int) -> tuple:
+def with_rank(sizes: Sizes, rank: int) -> tuple[Any, ...]:
     """`sizes`, known to have `rank` dimensions; ValueError where it has another rank."""
     if sizes is None:
         return (None,) * rank
@@ -199,7 +199,7 @@ def normalize_axis(axis: int, rank: int) -> int:
 # ---- shape functions that many ops share ----
 
 
-def unchanged(c: InferenceContext) -> list:
+def unchanged(c: InferenceContext) -> list[Any]:
     """Every output has the shape of input 0."""
     return [c.inputs[0]] * len(c.op.outputs)
 
@@ -211,38 +211,38 @@ def pass_handle(c: InferenceContext) -> None:
             c.set_handle(i, *c.handle(0))
 
 
-def unchanged_with_handle(c: InferenceContext) -> list:
+def unchanged_with_handle(c: InferenceContext) -> list[Any]:
     """Every output has the shape of input 0, and stands for what is behind it."""
     pass_handle(c)
     return unchanged(c)
 
 
-def unchanged_from(index: int) -> Callable:
+def unchanged_from(index: int) -> Callable[..., Any]:
     return lambda c: [c.inputs[index]] * len(c.op.outputs)
 
 
-def scalar(c: InferenceContext) -> list:
+def scalar(c: InferenceContext) -> list[Any]:
     return [()] * len(c.op.outputs)
 
 
-def unknown(c: InferenceContext) -> list:
+def unknown(c: InferenceContext) -> list[Any]:
     return [None] * len(c.op.outputs)
 
 
-def no_outputs(c: InferenceContext) -> list:
+def no_outputs(c: InferenceContext) -> list[Any]:
     return []
 
 
-def unknown_vector(c: InferenceContext) -> list:
+def unknown_vector(c: InferenceContext) -> list[Any]:
     return [(None,)] * len(c.op.outputs)
 
 
-def broadcast_inputs(c: InferenceContext) -> list:
+def broadcast_inputs(c: InferenceContext) -> list[Any]:
     """An elementwise op of two inputs."""
     return [broadcast(c.inputs[0], c.inputs[1])]
 
 
-def merged_inputs(c: InferenceContext) -> list:
+def merged_inputs(c: InferenceContext) -> list[Any]:
     """All inputs and every output have one shape."""
     sizes = c.inputs[0]
     for other in c.inputs[1:]:
@@ -250,15 +250,15 @@ def merged_inputs(c: InferenceContext) -> list:
     return [sizes] * len(c.op.outputs)
 
 
-def from_attr(name: str) -> Callable:
+def from_attr(name: str) -> Callable[..., Any]:
     """The output shape is a `shape` attribute."""
     return lambda c: [c.attr(name).sizes]
 
 
-def from_shape_input(index: int) -> Callable:
+def from_shape_input(index: int) -> Callable[..., Any]:
     """The output shape is the value of an input."""
 
-    def shape(c: InferenceContext) -> list:
+    def shape(c: InferenceContext) -> list[Any]:
         with_rank(c.inputs[index], 1)
         return [c.shape_value(index)] * len(c.op.outputs)
 

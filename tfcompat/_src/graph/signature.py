@@ -52,7 +52,7 @@ class Attr:
     name: str
     kind: str
     default: Any = REQUIRED
-    allowed: tuple | None = None
+    allowed: tuple[Any, ...] | None = None
     minimum: int | None = None
 
     @property

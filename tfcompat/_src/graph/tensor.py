@@ -19,7 +19,7 @@ def _not_in_graph_execution(task: str) -> Exception:
     return errors.OperatorNotAllowedInGraphError(f"{task} is {autograph_status.advice()}")
 
 
-def shape_text(sizes: tuple | None) -> str:
+def shape_text(sizes: tuple[Any, ...] | None) -> str:
     """A shape as error messages show it: `[2,?]`, or `<unknown>`."""
     return "<unknown>" if sizes is None else "[" + ",".join("?" if s is None else str(s) for s in sizes) + "]"
 
@@ -43,8 +43,8 @@ class Tensor:
         self._op = op
         self._value_index = value_index
         self._dtype = dtypes.as_dtype(dtype)
-        self._sizes: tuple | None = None
-        self._handle_data: tuple | None = None
+        self._sizes: tuple[Any, ...] | None = None
+        self._handle_data: tuple[Any, ...] | None = None
 
     @property
     def op(self) -> Operation:
@@ -85,10 +85,10 @@ class Tensor:
     _shape_val = shape
     _shape = shape
 
-    def _shape_as_list(self) -> list | None:
+    def _shape_as_list(self) -> list[Any] | None:
         return None if self._sizes is None else list(self._sizes)
 
-    def _shape_tuple(self) -> tuple | None:
+    def _shape_tuple(self) -> tuple[Any, ...] | None:
         return self._sizes
 
     @property
@@ -119,7 +119,7 @@ class Tensor:
         """The operations that take this tensor as an input."""
         return self._op._graph._consumers(self)
 
-    def eval(self, feed_dict: dict | None = None, session: SessionLike | None = None) -> Any:
+    def eval(self, feed_dict: dict[Any, Any] | None = None, session: SessionLike | None = None) -> Any:
         """Runs this tensor in `session`, or in the default session.
 
         Raises:
@@ -134,17 +134,17 @@ class Tensor:
     def _as_node_def_input(self) -> str:
         return self._op._name if self._value_index == 0 else f"{self._op._name}:{self._value_index}"
 
-    def _as_tf_output(self) -> tuple:
+    def _as_tf_output(self) -> tuple[Any, ...]:
         return (self._op._name, self._value_index)
 
     @staticmethod
     def _override_operator(operator: str, func: Any) -> None:
         setattr(Tensor, operator, func)
 
-    def __iter__(self) -> Iterator:
+    def __iter__(self) -> Iterator[Any]:
         yield from self._iterated()
 
-    def _iterated(self) -> list:
+    def _iterated(self) -> list[Any]:
         raise _not_in_graph_execution("iterating over `tf.Tensor`")
 
     def __bool__(self) -> bool:
@@ -205,5 +205,5 @@ def session_for(what: str, graph: Any, session: SessionLike) -> Any:
     return chosen
 
 
-def eval_in_session(tensor: Any, feed_dict: dict | None, graph: Any, session: SessionLike) -> Any:
+def eval_in_session(tensor: Any, feed_dict: dict[Any, Any] | None, graph: Any, session: SessionLike) -> Any:
     return session_for("evaluate tensor using `eval()`", graph, session).run(tensor, feed_dict)

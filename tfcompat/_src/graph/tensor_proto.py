@@ -21,7 +21,7 @@ _MAX_CONTENT_BYTES = (1 << 31) - 1
 _MAX_ELEMENTS = (1 << 63) - 1
 _MOST_DIMENSIONS = 254
 
-_Nest = type[list] | tuple[type[list], type[tuple]]
+_Nest = type[list[Any]] | tuple[type[list[Any]], type[tuple[Any, ...]]]
 
 
 class _Storage(NamedTuple):
@@ -187,7 +187,7 @@ def parse(proto) -> np.ndarray:
         raise ValueError(f"a tensor of {dtype.name} with shape {list(dims)} does not fit into memory: {e}") from None
 
 
-def _stored_numbers(values: Sequence, storage: _Storage, wanted: np.dtype) -> np.ndarray:
+def _stored_numbers(values: Sequence[Any], storage: _Storage, wanted: np.dtype) -> np.ndarray:
     """The numbers of a typed list, in the dtype that they stand for; half a complex number is left out."""
     wide = np.array(values, np.int64 if np.dtype(storage.stored).kind == "i" else None)
     numbers = wide.astype(storage.stored)
@@ -400,7 +400,7 @@ def _leaf_types(values: Any, nests: _Nest) -> set[type]:
     return found.union(*(_leaf_types(value, nests) for value in values if isinstance(value, inner)))
 
 
-def _leaves(values: Any, nests: _Nest) -> Iterator:
+def _leaves(values: Any, nests: _Nest) -> Iterator[Any]:
     if not isinstance(values, nests):
         yield values
         return

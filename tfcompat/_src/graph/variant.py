@@ -32,7 +32,7 @@ class NumberVariant(EncodedVariant):
     def zeros_like(self) -> NumberVariant:
         return NumberVariant(self.type_name, bytes(len(self.metadata)))
 
-    def variant_text(self, number_text: Callable) -> str:
+    def variant_text(self, number_text: Callable[..., Any]) -> str:
         return number_text(np.frombuffer(self.metadata, _NUMBERS[self.type_name])[0]) if self.type_name else "[empty]"
 
 

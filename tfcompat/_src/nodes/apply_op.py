@@ -231,7 +231,7 @@ def _convert_list(spec: OpSpec, arg: Arg, values: Any, attrs: dict[str, Any], fi
     return found
 
 
-def _list_mismatch(spec: OpSpec, arg: Arg, values: Sequence, attrs: dict[str, Any]) -> str:
+def _list_mismatch(spec: OpSpec, arg: Arg, values: Sequence[Any], attrs: dict[str, Any]) -> str:
     """What is wrong with a list whose elements do not become tensors of the dtype that they should have."""
     names = []
     for value in values:

@@ -16,12 +16,12 @@ from tfcompat._src.graph.scopes import executing_eagerly, get_default_graph
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.proto import messages
 
-_functions: dict[int, list[tuple[Any, Callable]]] = {}
-_cache: dict[type, list[Callable]] = {}
+_functions: dict[int, list[tuple[Any, Callable[..., Any]]]] = {}
+_cache: dict[type, list[Callable[..., Any]]] = {}
 
 
 @export("register_tensor_conversion_function")
-def register_tensor_conversion_function(base_type: Any, conversion_func: Callable, priority: int = 100) -> None:
+def register_tensor_conversion_function(base_type: Any, conversion_func: Callable[..., Any], priority: int = 100) -> None:
     """Teaches `convert_to_tensor` a type.
 
     Args:
@@ -40,14 +40,14 @@ def register_tensor_conversion_function(base_type: Any, conversion_func: Callabl
     _register(kinds, conversion_func, priority)
 
 
-def _register(kinds: tuple[type, ...], conversion_func: Callable, priority: int) -> None:
+def _register(kinds: tuple[type, ...], conversion_func: Callable[..., Any], priority: int) -> None:
     if not callable(conversion_func):
         raise TypeError("conversion_func must be callable.")
     _functions.setdefault(priority, []).append((kinds, conversion_func))
     _cache.clear()
 
 
-def _conversions(kind: type) -> list[Callable]:
+def _conversions(kind: type) -> list[Callable[..., Any]]:
     found = _cache.get(kind)
     if found is None:
         found = [f for _, entries in sorted(_functions.items()) for kinds, f in entries if issubclass(kind, kinds)]
@@ -82,7 +82,7 @@ def to_tensor(
     raise TypeError(f"Cannot convert {value!r} with type {type(value)} to Tensor: no conversion function registered.")
 
 
-def _check_conversion(found: Any, function: Callable, value: Any, dtype: dtypes.DType | None) -> None:
+def _check_conversion(found: Any, function: Callable[..., Any], value: Any, dtype: dtypes.DType | None) -> None:
     if not isinstance(found, Tensor):
         raise RuntimeError(f"Conversion function {function!r} for type {type(value)} returned non-Tensor: {found!r}")
     if dtype is not None and not dtype.is_compatible_with(found.dtype):

@@ -76,7 +76,7 @@ class FuncGraph(Graph):
         """The placeholders that stand for them inside."""
         return list(self.captures.values())
 
-    def add_input(self, dtype: dtypes.DType, sizes: tuple | None, name: str) -> Tensor:
+    def add_input(self, dtype: dtypes.DType, sizes: tuple[Any, ...] | None, name: str) -> Tensor:
         """A new placeholder as the next argument."""
         attrs = {"dtype": dtype.base_dtype, "shape": TensorShape.of(sizes)}
         with self.control_dependencies(None):
@@ -163,7 +163,7 @@ class GraphFunction:
     extra_outputs: tuple[Tensor, ...] = ()
     acts_in_order = False
     grad_func_name: str | None = None
-    python_grad_func: Callable | None = None
+    python_grad_func: Callable[..., Any] | None = None
     description = ""
 
     def __init__(
@@ -226,7 +226,7 @@ def call_spec(name: str, inputs: tuple[Arg, ...], outputs: tuple[Arg, ...], effe
     return spec
 
 
-def _unknown_shapes(c: shape_inference.InferenceContext) -> list:
+def _unknown_shapes(c: shape_inference.InferenceContext) -> list[Any]:
     return [None] * len(c.op.outputs)
 
 
@@ -248,7 +248,7 @@ def _call_gradient(op: Operation, *grads: Tensor) -> list[Tensor]:
 # ---- calls ----
 
 
-def results_spec(gradient: Callable) -> op_spec.OpSpec:
+def results_spec(gradient: Callable[..., Any]) -> op_spec.OpSpec:
     """The record of a call as a run sees it: an identity of the results of the inlined body."""
     return op_spec.OpSpec(
         "results of a function", "(input: T, *, T: list(type)) -> (output: T)", shape_inference.unknown,
@@ -468,7 +468,7 @@ def spec_of(op: Operation) -> op_spec.OpSpec:
     return op.call_spec if isinstance(op, CallOperation) else op.spec
 
 
-def copied(body: FuncGraph, arguments: Sequence[Tensor], copy: Callable) -> tuple[dict, dict[Tensor, Tensor]]:
+def copied(body: FuncGraph, arguments: Sequence[Tensor], copy: Callable[..., Any]) -> tuple[dict[Any, Any], dict[Tensor, Tensor]]:
     """Copies of a body's nodes by node, and what stands for each tensor of it; edges that close loops are set last.
 
     `copy` gets a node and the attributes, inputs and control inputs of its copy; each copy of a loop is a frame of its own.
@@ -522,7 +522,7 @@ def short_name(dtype: dtypes.DType) -> str:
     return dtypes.cpp_name(name) + ("_ref" if dtype._is_ref_dtype else "")
 
 
-def copier_into(graph: Graph) -> Callable:
+def copier_into(graph: Graph) -> Callable[..., Any]:
     """What `copied` takes to add the copies to a graph, on the devices of the nodes or else those of the graph's scopes."""
 
     def copy(op: Operation, attrs: dict[str, Any], inputs: list[Tensor], controls: list[Operation]) -> Operation:

@@ -43,7 +43,7 @@ _BACK_EDGE_TYPES = frozenset(("NextIteration", "RefNextIteration"))
 
 @export("import_graph_def", "graph_util.import_graph_def")
 def import_graph_def(
-    graph_def: Any, input_map: dict | None = None, return_elements: Iterable[str] | None = None, name: str | None = None,
+    graph_def: Any, input_map: dict[Any, Any] | None = None, return_elements: Iterable[str] | None = None, name: str | None = None,
     op_dict: Any = None, producer_op_list: Any = None,
 ) -> list[Any] | None:  # fmt: skip
     """Adds the nodes of a GraphDef to the default graph.
@@ -98,7 +98,7 @@ def check_versions(versions: Any) -> None:
         )
 
 
-def _as_tensors(input_map: dict, scope: str) -> dict[str, Any]:
+def _as_tensors(input_map: dict[Any, Any], scope: str) -> dict[str, Any]:
     found = {}
     if not scope and not all(isinstance(v, (Tensor, Operation)) for v in input_map.values()):
         raise ValueError("tf.import_graph_def() requires a non-empty `name` if `input_map` contains non-Tensor values.")

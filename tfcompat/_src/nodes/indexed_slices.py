@@ -94,10 +94,10 @@ class IndexedSlices(CompositeTensor):
     def _is_graph_tensor(self) -> bool:
         return hasattr(self._values, "graph")
 
-    def consumers(self) -> list:
+    def consumers(self) -> list[Any]:
         return self._consumers()
 
-    def _consumers(self) -> list:
+    def _consumers(self) -> list[Any]:
         found: dict[Any, None] = {}
         for part in (self._values, self._indices, self._dense_shape):
             if part is not None:
@@ -132,22 +132,22 @@ class IndexedSlicesSpec(TypeSpec):
     def value_type(self) -> type:
         return IndexedSlices
 
-    def _serialize(self) -> tuple:
+    def _serialize(self) -> tuple[Any, ...]:
         return (self._shape, self._values_dtype, self._indices_dtype, self._dense_shape_dtype, self._indices_shape)
 
     @property
-    def _component_specs(self) -> tuple:
+    def _component_specs(self) -> tuple[Any, ...]:
         values = TensorSpec(self._indices_shape.concatenate(self._shape[1:]), self._values_dtype)
         specs = (values, TensorSpec(self._indices_shape, self._indices_dtype))
         if self._dense_shape_dtype is None:
             return specs
         return (*specs, TensorSpec([self._shape.ndims], self._dense_shape_dtype))
 
-    def _to_components(self, value: IndexedSlices) -> tuple:
+    def _to_components(self, value: IndexedSlices) -> tuple[Any, ...]:
         parts = (value.values, value.indices)
         return parts if value.dense_shape is None else (*parts, value.dense_shape)
 
-    def _from_components(self, parts: Iterable) -> IndexedSlices:
+    def _from_components(self, parts: Iterable[Any]) -> IndexedSlices:
         return IndexedSlices(*parts)
 
 
@@ -176,7 +176,7 @@ def internal_convert_to_tensor_or_indexed_slices(
 
 def internal_convert_n_to_tensor_or_indexed_slices(
     values: Iterable[Any], dtype: Any = None, name: str | None = None, as_ref: bool = False
-) -> list:
+) -> list[Any]:
     if not isinstance(values, collections.abc.Sequence):
         raise TypeError("values must be a sequence.")
     return [

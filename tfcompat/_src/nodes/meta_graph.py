@@ -323,7 +323,7 @@ def read_meta_graph_file(filename: str) -> Any:
 
 def import_scoped_meta_graph(
     meta_graph_or_file: Any, clear_devices: bool = False, graph: Graph | None = None, import_scope: str | None = None,
-    input_map: dict | None = None, unbound_inputs_col_name: str = "unbound_inputs",
+    input_map: dict[Any, Any] | None = None, unbound_inputs_col_name: str = "unbound_inputs",
     restore_collections_predicate: Callable[[str], bool] = lambda key: True,
 ) -> dict[str, Any]:  # fmt: skip
     """Adds the nodes and collections of a MetaGraphDef to a graph.
@@ -351,7 +351,7 @@ def import_scoped_meta_graph(
 
 def import_scoped_meta_graph_with_return_elements(
     meta_graph_or_file: Any, clear_devices: bool = False, graph: Graph | None = None, import_scope: str | None = None,
-    input_map: dict | None = None, unbound_inputs_col_name: str = "unbound_inputs",
+    input_map: dict[Any, Any] | None = None, unbound_inputs_col_name: str = "unbound_inputs",
     restore_collections_predicate: Callable[[str], bool] = lambda key: True, return_elements: Any = None,
 ) -> tuple[dict[str, Any], list[Any] | None]:  # fmt: skip
     """`import_scoped_meta_graph` that also gives the elements named by `return_elements`, as import_graph_def does."""
@@ -373,7 +373,7 @@ def import_scoped_meta_graph_with_return_elements(
         return {strip_name_scope(v.name, below): v for v in variables if _is_below(v.name, below)}, found
 
 
-def _check_bound(meta_graph_def: Any, key: str | None, input_map: dict | None) -> None:
+def _check_bound(meta_graph_def: Any, key: str | None, input_map: dict[Any, Any] | None) -> None:
     if not key or key not in meta_graph_def.collection_def:
         return
     needed = [n.decode() for n in meta_graph_def.collection_def[key].bytes_list.value]

@@ -5,6 +5,8 @@ Inputs come first, then the attributes that inputs do not determine (required on
 
 from __future__ import annotations
 
+from typing import Any
+
 import functools
 import typing
 from collections.abc import Callable
@@ -51,12 +53,12 @@ class RawOp:
 
 
 @functools.cache
-def function(op_type: str) -> Callable:
+def function(op_type: str) -> Callable[..., Any]:
     """The function that adds a node of type `op_type`."""
     return RawOp(op_type)
 
 
-def __getattr__(op_type: str) -> Callable:
+def __getattr__(op_type: str) -> Callable[..., Any]:
     if op_type.startswith("_") or not op_type[0].isupper():
         raise AttributeError(f"no op type is called {op_type!r}")
     return function(op_type)

@@ -23,7 +23,7 @@ _RENAMED = {
 
 
 @functools.cache
-def _removed(op_type: str) -> Callable:
+def _removed(op_type: str) -> Callable[..., Any]:
     def call(**kwargs: Any) -> Any:
         raise removed_ops.error(op_type)
 
@@ -32,7 +32,7 @@ def _removed(op_type: str) -> Callable:
 
 
 @functools.cache
-def _keyword_only(op_type: str) -> Callable:
+def _keyword_only(op_type: str) -> Callable[..., Any]:
     function, renamed = raw.function(op_type), _RENAMED.get(op_type, {})
     public = {inner: outer for outer, inner in renamed.items()}
 
@@ -75,7 +75,7 @@ def _shown(default: Any) -> Any:
     return default.decode("latin-1") if isinstance(default, bytes) else default
 
 
-def __getattr__(op_type: str) -> Callable:
+def __getattr__(op_type: str) -> Callable[..., Any]:
     if op_type in removed_ops.SINCE:
         return _removed(op_type)
     if op_spec.find(op_type) is None:

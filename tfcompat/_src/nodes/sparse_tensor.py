@@ -90,14 +90,14 @@ class SparseTensor(CompositeTensor):
     def __str__(self) -> str:
         return f"SparseTensor(indices={self._indices}, values={self._values}, dense_shape={self._dense_shape})"
 
-    def eval(self, feed_dict: dict | None = None, session: SessionLike | None = None) -> SparseTensorValue:
+    def eval(self, feed_dict: dict[Any, Any] | None = None, session: SessionLike | None = None) -> SparseTensorValue:
         """Runs the three parts in `session`, or in the default session; ValueError where there is none."""
         return SparseTensorValue(
             *eval_in_session([self.indices, self.values, self.dense_shape], feed_dict, self.graph, session)
         )
 
     @staticmethod
-    def _override_operator(operator: str, func: Callable) -> None:
+    def _override_operator(operator: str, func: Callable[..., Any]) -> None:
         setattr(SparseTensor, operator, func)
 
     @property
@@ -113,10 +113,10 @@ class SparseTensor(CompositeTensor):
     def _is_graph_tensor(self) -> bool:
         return hasattr(self._values, "graph")
 
-    def consumers(self) -> list:
+    def consumers(self) -> list[Any]:
         return self._consumers()
 
-    def _consumers(self) -> list:
+    def _consumers(self) -> list[Any]:
         found: dict[Any, None] = {}
         for part in (self._values, self._indices, self._dense_shape):
             found.update(dict.fromkeys(part.consumers()))
@@ -155,11 +155,11 @@ class SparseTensorSpec(BatchableTypeSpec):
     def value_type(self) -> type:
         return SparseTensor
 
-    def _serialize(self) -> tuple:
+    def _serialize(self) -> tuple[Any, ...]:
         return (self._shape, self._dtype)
 
     @property
-    def _component_specs(self) -> list:
+    def _component_specs(self) -> list[Any]:
         rank = self._shape.ndims
         return [
             TensorSpec([None, rank], dtypes.int64),
@@ -167,28 +167,28 @@ class SparseTensorSpec(BatchableTypeSpec):
             TensorSpec([rank], dtypes.int64),
         ]
 
-    def _to_components(self, value: Any) -> list:
+    def _to_components(self, value: Any) -> list[Any]:
         return [value.indices, value.values, value.dense_shape]
 
-    def _from_components(self, parts: Iterable) -> Any:
+    def _from_components(self, parts: Iterable[Any]) -> Any:
         indices, values, dense_shape = parts
         if all(isinstance(p, np.ndarray) for p in (indices, values, dense_shape)):
             return SparseTensorValue(indices, values, dense_shape)
         return SparseTensor(indices, values, dense_shape)
 
     @property
-    def _flat_tensor_specs(self) -> list:
+    def _flat_tensor_specs(self) -> list[Any]:
         return [TensorSpec(None, dtypes.variant)]
 
-    def _to_tensor_list(self, value: Any) -> list:
+    def _to_tensor_list(self, value: Any) -> list[Any]:
         return [raw.SerializeSparse(value.indices, value.values, value.dense_shape, out_type=dtypes.variant)]
 
-    def _to_batched_tensor_list(self, value: Any) -> list:
+    def _to_batched_tensor_list(self, value: Any) -> list[Any]:
         if self._shape.merge_with(value.shape).ndims == 0:
             raise ValueError("Unbatching a sparse tensor is only supported for rank >= 1")
         return [raw.SerializeManySparse(value.indices, value.values, value.dense_shape, out_type=dtypes.variant)]
 
-    def _from_compatible_tensor_list(self, tensor_list: list) -> SparseTensor:
+    def _from_compatible_tensor_list(self, tensor_list: list[Any]) -> SparseTensor:
         indices, values, sizes = raw.DeserializeSparse(tensor_list[0], dtype=self._dtype)
         indices.set_shape([None, self._shape.ndims])
         sizes.set_shape([self._shape.ndims])

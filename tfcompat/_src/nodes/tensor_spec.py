@@ -88,10 +88,10 @@ class TensorSpec(type_spec.BatchableTypeSpec):
     def __hash__(self) -> int:
         return hash(self._key())
 
-    def _key(self) -> tuple:
+    def _key(self) -> tuple[Any, ...]:
         return self._shape.sizes, self._dtype, self._name
 
-    def _serialize(self) -> tuple:
+    def _serialize(self) -> tuple[Any, ...]:
         return self._shape, self._dtype, self._name
 
     @property
@@ -112,7 +112,7 @@ class TensorSpec(type_spec.BatchableTypeSpec):
     def _from_components(self, components: Tensor) -> Tensor:
         return components
 
-    def _from_compatible_tensor_list(self, tensor_list: list) -> Tensor:
+    def _from_compatible_tensor_list(self, tensor_list: list[Any]) -> Tensor:
         """The only tensor of the list, its static shape merged with that of this spec."""
         (tensor,) = tensor_list
         tensor.set_shape(self._shape)
@@ -198,7 +198,7 @@ class BoundedTensorSpec(TensorSpec):
             and np.allclose(self._maximum, other._maximum)
         )
 
-    def _serialize(self) -> tuple:
+    def _serialize(self) -> tuple[Any, ...]:
         return self._shape, self._dtype, self._minimum, self._maximum, self._name
 
 

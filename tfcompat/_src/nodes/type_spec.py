@@ -85,11 +85,11 @@ class TypeSpec(Expandable, abc.ABC):
         """The value with these parts."""
 
     @abc.abstractmethod
-    def _serialize(self) -> tuple:
+    def _serialize(self) -> tuple[Any, ...]:
         """The arguments that make this spec."""
 
     @classmethod
-    def _deserialize(cls, serialization: tuple) -> TypeSpec:
+    def _deserialize(cls, serialization: tuple[Any, ...]) -> TypeSpec:
         return cls(*serialization)
 
     def is_compatible_with(self, spec_or_value: Any) -> bool:
@@ -104,13 +104,13 @@ class TypeSpec(Expandable, abc.ABC):
         return self._deserialize(_most_specific(self._serialize(), other._serialize()))
 
     @property
-    def _flat_tensor_specs(self) -> list:
+    def _flat_tensor_specs(self) -> list[Any]:
         return nest.flatten(self._component_specs, expand_composites=True)
 
-    def _to_tensor_list(self, value: Any) -> list:
+    def _to_tensor_list(self, value: Any) -> list[Any]:
         return nest.flatten(self._to_components(value), expand_composites=True)
 
-    def _from_tensor_list(self, tensor_list: list) -> Any:
+    def _from_tensor_list(self, tensor_list: list[Any]) -> Any:
         """The value made of these tensors; ValueError where their number or types are wrong."""
         specs = self._flat_tensor_specs
         if len(specs) != len(tensor_list):
@@ -120,7 +120,7 @@ class TypeSpec(Expandable, abc.ABC):
                 raise ValueError(f"Incompatible input: tensor {i} ({tensor}) is incompatible with {spec}")
         return self._from_compatible_tensor_list(tensor_list)
 
-    def _from_compatible_tensor_list(self, tensor_list: list) -> Any:
+    def _from_compatible_tensor_list(self, tensor_list: list[Any]) -> Any:
         return self._from_components(
             nest.pack_sequence_as(self._component_specs, tensor_list, expand_composites=True)
         )
@@ -152,7 +152,7 @@ class TypeSpec(Expandable, abc.ABC):
     def __hash__(self) -> int:
         return hash((type(self), _comparable(self._serialize())))
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return type(self), self._serialize()
 
     def __repr__(self) -> str:
@@ -172,7 +172,7 @@ class BatchableTypeSpec(TypeSpec):
     def _unbatch(self) -> TypeSpec:
         """The type of one element of a batch of this type."""
 
-    def _to_batched_tensor_list(self, value: Any) -> list:
+    def _to_batched_tensor_list(self, value: Any) -> list[Any]:
         """The tensors of `value`, of rank 1 or more each; ValueError otherwise."""
         tensors = self._to_tensor_list(value)
         for tensor in tensors:

@@ -48,20 +48,20 @@ class Program:
     def __init__(self, cluster: Cluster, known: dict[Any, np.ndarray], statics: list[np.ndarray], capacity: int = FIRST_CAPACITY) -> None:
         self._cluster = weakref.ref(cluster)  # which keeps this program
         self.known = {**known, **dict(zip(cluster.statics, statics))}
-        self.checks: dict[tuple, list[checks.Check]] = {}
-        self.largest: dict[tuple, tuple] = {}
-        self.reserves: dict[tuple, dict[Operation, int]] = {}
-        self.moving: dict[tuple, list[Operation]] = {}
+        self.checks: dict[tuple[Any, ...], list[checks.Check]] = {}
+        self.largest: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+        self.reserves: dict[tuple[Any, ...], dict[Operation, int]] = {}
+        self.moving: dict[tuple[Any, ...], list[Operation]] = {}
         self.traces = 0
         self.capacity = capacity
         self.calls = Recent(dropped=self._detached(Program._forget))
-        self.long: set[tuple] = set()
-        self.interpreted: set[tuple] = set()
-        self.called: dict[tuple, Any] = {}
-        self.quick: dict[tuple, Any] = {}
-        self._begun: dict[tuple, Work] = {}
-        self.structures: dict[tuple, Any] = {}
-        self._shown: dict[tuple, Callable] = {}
+        self.long: set[tuple[Any, ...]] = set()
+        self.interpreted: set[tuple[Any, ...]] = set()
+        self.called: dict[tuple[Any, ...], Any] = {}
+        self.quick: dict[tuple[Any, ...], Any] = {}
+        self._begun: dict[tuple[Any, ...], Work] = {}
+        self.structures: dict[tuple[Any, ...], Any] = {}
+        self._shown: dict[tuple[Any, ...], Callable[..., Any]] = {}
 
     @property
     def cluster(self) -> Cluster:
@@ -71,7 +71,7 @@ class Program:
             raise ReferenceError("the plan of this program is gone")
         return cluster
 
-    def call_for(self, shapes: tuple, arguments: tuple) -> Any:
+    def call_for(self, shapes: tuple[Any, ...], arguments: tuple[Any, ...]) -> Any:
         """The jitted function for arguments whose inputs have these shapes.
 
         Raises:
@@ -86,22 +86,22 @@ class Program:
             call = self.calls.get(shapes)
         return call
 
-    def may_interpret(self, shapes: tuple) -> bool:
+    def may_interpret(self, shapes: tuple[Any, ...]) -> bool:
         """Whether the interpreter may evaluate a call for these shapes, as it takes variables wherever they are."""
         return shapes not in self.quick and shapes not in self.interpreted and can_interpret(self.cluster.place)
 
-    def engines(self) -> list[tuple[tuple, str]]:
+    def engines(self) -> list[tuple[tuple[Any, ...], str]]:
         """What evaluates the next call for each input shapes, and why."""
         return [(shapes, call.described() if isinstance(call, Interpreted) else "compiled") for shapes, call in self.calls.items()]
 
-    def note_call(self, shapes: tuple, call: Any) -> None:
+    def note_call(self, shapes: tuple[Any, ...], call: Any) -> None:
         """Notes that a function was called, so that JAX needs no Python code to call it again."""
         if shapes not in self.long:
             self.called[shapes] = call
             if self.calls.get(shapes) is call:
                 self.quick[shapes] = call
 
-    def _compile(self, shapes: tuple, arguments: tuple) -> None:
+    def _compile(self, shapes: tuple[Any, ...], arguments: tuple[Any, ...]) -> None:
         """Compiles for these shapes, or waits where a run that a signal's handler has ended began with that."""
         if not is_interruptible():
             self._compile_here(shapes, arguments)
@@ -115,10 +115,10 @@ class Program:
             if work.is_over:
                 self._begun.pop(shapes, None)
 
-    def _compile_here(self, shapes: tuple, arguments: tuple) -> None:
+    def _compile_here(self, shapes: tuple[Any, ...], arguments: tuple[Any, ...]) -> None:
         self.calls[shapes] = self._compiled(shapes, arguments)
 
-    def _forget(self, shapes: tuple) -> None:
+    def _forget(self, shapes: tuple[Any, ...]) -> None:
         """Lets go of what belongs to a call that is no longer kept."""
         for notes in (self.checks, self.largest, self.reserves, self.moving, self.structures, self.called, self.quick):
             notes.pop(shapes, None)
@@ -126,7 +126,7 @@ class Program:
         self.interpreted.discard(shapes)
         self._shown = {key: call for key, call in self._shown.items() if key[0] != shapes}
 
-    def failure(self, holds: np.ndarray, arguments: tuple) -> errors.OpError:
+    def failure(self, holds: np.ndarray, arguments: tuple[Any, ...]) -> errors.OpError:
         """The error of the first check that does not hold.
 
         Its values are computed by a program of their own, for `arguments` of the call that failed, which has changed no variable.
@@ -142,7 +142,7 @@ class Program:
             call = self._shown[shapes, first] = shown
         return check.failure(check.merge_values(jax_compat.apart(lambda: [np.asarray(v) for v in call(*arguments)])))
 
-    def _compiled(self, shapes: tuple, arguments: tuple) -> Callable:
+    def _compiled(self, shapes: tuple[Any, ...], arguments: tuple[Any, ...]) -> Callable[..., Any]:
         trace = self._detached(Program._trace)  # JAX traces once for all that is made of one object
         call = jax_compat.jit(trace, donate=(3,))
         if self.may_interpret(shapes) and is_interpretable(found := jax_compat.traced(call, arguments)):
@@ -165,13 +165,13 @@ class Program:
             raise failure.out_of_memory(self.largest.pop(shapes), needed, there)
         return call
 
-    def _rerolled(self, equations: int, call: Any, arguments: tuple) -> Callable | None:
+    def _rerolled(self, equations: int, call: Any, arguments: tuple[Any, ...]) -> Callable[..., Any] | None:
         """The program with loops for what repeats in it; None where it is short, lies on a mesh, or nothing repeats."""
         if equations < REPEATING or isinstance(self.cluster.place, NamedSharding):
             return None
         return reroll.rerolled(jax_compat.traced(call, arguments))
 
-    def _detached(self, method: Callable) -> Callable:
+    def _detached(self, method: Callable[..., Any]) -> Callable[..., Any]:
         """A method as a function that does not keep this program: JAX's caches keep functions that they have traced."""
         program = weakref.ref(self)
 
@@ -180,11 +180,11 @@ class Program:
 
         return trace
 
-    def _trace(self, *arguments: Any) -> tuple:
+    def _trace(self, *arguments: Any) -> tuple[Any, ...]:
         self.traces += 1
         return self._traced(*arguments)[0]
 
-    def _traced(self, inputs: tuple, large: tuple, read: tuple, updated: tuple, rng: Any) -> tuple[tuple, list[tuple]]:
+    def _traced(self, inputs: tuple[Any, ...], large: tuple[Any, ...], read: tuple[Any, ...], updated: tuple, rng: Any) -> tuple[tuple, list[tuple]]:
         """What a call gives, and the values of each check."""
         cluster = self.cluster
         values = dict(self.known)
@@ -229,7 +229,7 @@ class Program:
         return (outputs, tuple(new_state), holds, tuple(traced.values())), [c.traced_values() for c in found]
 
 
-def _bytes(entry: tuple) -> int:
+def _bytes(entry: tuple[Any, ...]) -> int:
     tensor, sizes = entry
     return math.prod(sizes) * tensor.dtype.size
 
@@ -272,7 +272,7 @@ def _chosen(ok: Any, new: Any, old: Any) -> Any:
 
 def _again(writes: dict[str, Write]) -> list[Any]:
     """What writes leave, from kernels that run again, each once."""
-    results: dict[Callable, list] = {}
+    results: dict[Callable[..., Any], list[Any]] = {}
     with collecting():
         for write in writes.values():
             if write.kernel not in results:
@@ -280,7 +280,7 @@ def _again(writes: dict[str, Write]) -> list[Any]:
     return [jnp.asarray(results[w.kernel][w.position]) for w in writes.values()]
 
 
-def input_shapes(inputs: tuple) -> tuple:
+def input_shapes(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     """What tells the executables of one program apart."""
     return tuple([a.shape for a in inputs])
 

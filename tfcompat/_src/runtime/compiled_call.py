@@ -25,7 +25,7 @@ _UNDONE = (ArrayOverflow, WrongGuess, errors.CancelledError)
 """Errors after which random operations are where they were before the call."""
 
 
-def _apart_from(state: tuple, outputs: Sequence[Any]) -> Sequence[Any]:
+def _apart_from(state: tuple[Any, ...], outputs: Sequence[Any]) -> Sequence[Any]:
     """Outputs, with copies of those that are arrays of variables."""
     owned = set(map(id, state))
     if owned.isdisjoint(map(id, outputs)):
@@ -45,7 +45,7 @@ class CompiledCall:
         "_is_placed", "_may_be_overtaken",
     )  # fmt: skip
 
-    def __init__(self, program: Program, cluster: Cluster, inputs: tuple, shapes: tuple, large: tuple, session: RunContext) -> None:
+    def __init__(self, program: Program, cluster: Cluster, inputs: tuple[Any, ...], shapes: tuple[Any, ...], large: tuple[Any, ...], session: RunContext) -> None:
         self._program, self._cluster = program, cluster
         self._state = session.variable_state
         self._random_state = randoms = session.random_state
@@ -53,8 +53,8 @@ class CompiledCall:
         self._arguments = (inputs, large, (), (), rng)
         self._take_variables(is_placed=not program.may_interpret(shapes))
         self._shapes = shapes
-        self._results: list[tuple] = []
-        self._prepared: list[tuple] = []
+        self._results: list[tuple[Any, ...]] = []
+        self._prepared: list[tuple[Any, ...]] = []
         self._may_be_overtaken = False
         self._work: Work | None = None  # the call in a helper thread, where it is made there
 

@@ -39,7 +39,7 @@ class ProcessConfig:
         self.synchronous = True
         self.chosen: list[PhysicalDevice] | None = None
         self.growth: dict[PhysicalDevice, bool] = {}
-        self.virtual: dict[PhysicalDevice, list] = {}
+        self.virtual: dict[PhysicalDevice, list[Any]] = {}
         self.settled = False
 
     @property
@@ -211,13 +211,13 @@ def set_memory_growth(device: PhysicalDevice, enable: bool) -> None:
 
 
 @export("config.experimental.get_virtual_device_configuration")
-def get_virtual_device_configuration(device: PhysicalDevice) -> list | None:
+def get_virtual_device_configuration(device: PhysicalDevice) -> list[Any] | None:
     """The virtual devices that a device was split into, or None."""
     return process_config().virtual.get(_known(device))
 
 
 @export("config.experimental.set_virtual_device_configuration")
-def set_virtual_device_configuration(device: PhysicalDevice, virtual_devices: list) -> None:
+def set_virtual_device_configuration(device: PhysicalDevice, virtual_devices: list[Any]) -> None:
     """Splits the processor into several devices.
 
     Args:

@@ -15,7 +15,7 @@ def _stopped(value: Any) -> Any:
     return jax.lax.stop_gradient(value) if isinstance(value, jax.core.Tracer) else value
 
 
-def kernel(op: Operation) -> Callable:
+def kernel(op: Operation) -> Callable[..., Any]:
     """The kernel of an operation with TensorFlow's derivative.
 
     Raises:

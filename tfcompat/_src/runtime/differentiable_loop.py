@@ -28,7 +28,7 @@ def _is_kept(primitive: Any, *inputs: Any, **parameters: Any) -> bool:
     return primitive.name not in _AGAIN or not all(jnp.issubdtype(x.dtype, jnp.inexact) or x.dtype == bool for x in inputs[:1])
 
 
-def bounded_while(test: Callable | None, body: Callable, carry: Any, limit: int) -> Any:
+def bounded_while(test: Callable[..., Any] | None, body: Callable[..., Any], carry: Any, limit: int) -> Any:
     """`lax.while_loop` that ends after `limit` iterations at the latest and has a derivative.
 
     Args:
@@ -42,7 +42,7 @@ def bounded_while(test: Callable | None, body: Callable, carry: Any, limit: int)
     return jax.tree.unflatten(structure, _run(loop, leaves, flat_body.consts, flat_test.consts))
 
 
-def bounded_scan(test: Callable | None, body: Callable, carry: Any, limit: int) -> Any:
+def bounded_scan(test: Callable[..., Any] | None, body: Callable[..., Any], carry: Any, limit: int) -> Any:
     """`bounded_while` with derivatives of any order: `limit` iterations, of which those after the end change nothing."""
 
     def step(state: Any, _: None) -> tuple[Any, None]:
@@ -57,18 +57,18 @@ class _Loop:
     def __init__(self, body: Any, test: Any, limit: int) -> None:
         self._body, self._test, self.limit = body, test, limit
 
-    def body(self, outer: list, carry: list) -> list:
+    def body(self, outer: list[Any], carry: list[Any]) -> list[Any]:
         found = jax.core.eval_jaxpr(self._body, outer, *carry)
         return [jnp.asarray(v, var.aval.dtype) for v, var in zip(found, self._body.outvars)]
 
-    def goes_on(self, outer: list, count: Any, carry: list) -> Any:
+    def goes_on(self, outer: list[Any], count: Any, carry: list[Any]) -> Any:
         return jnp.logical_and(count < self.limit, jax.core.eval_jaxpr(self._test, outer, *carry)[0])
 
-    def derivative(self, outer: list, carry: list) -> tuple[list, Any]:
+    def derivative(self, outer: list[Any], carry: list[Any]) -> tuple[list[Any], Any]:
         """One iteration: the carry after it, and the function from gradients of that to those of the real inputs."""
         varying, fixed = _real(carry), _real(outer)
 
-        def step(real_carry: list, real_outer: list) -> tuple[list, list]:
+        def step(real_carry: list[Any], real_outer: list[Any]) -> tuple[list[Any], list]:
             found = self.body(_merged(outer, real_outer), _merged(carry, real_carry))
             return _real(found), found
 
@@ -76,17 +76,17 @@ class _Loop:
         return found, pull
 
 
-def _forward(loop: _Loop, carry: list, outer: list, test_outer: list) -> list:
-    def step(state: tuple) -> tuple:
+def _forward(loop: _Loop, carry: list[Any], outer: list[Any], test_outer: list[Any]) -> list:
+    def step(state: tuple[Any, ...]) -> tuple[Any, ...]:
         count, values = state
         return count + np.int32(1), loop.body(outer, values)
 
     return jax.lax.while_loop(lambda s: loop.goes_on(test_outer, *s), step, (np.int32(0), carry))[1]
 
 
-def _run(loop: _Loop, carry: list, outer: list, test_outer: list) -> list:
+def _run(loop: _Loop, carry: list[Any], outer: list[Any], test_outer: list[Any]) -> list:
     @jax.custom_vjp
-    def run(carry: list, outer: list, test_outer: list) -> list:
+    def run(carry: list[Any], outer: list[Any], test_outer: list[Any]) -> list:
         return _forward(loop, carry, outer, test_outer)
 
     run.defvjp(lambda *arguments: _forward_kept(loop, *arguments), lambda kept, grads: _backward(loop, kept, grads))
@@ -96,10 +96,10 @@ def _run(loop: _Loop, carry: list, outer: list, test_outer: list) -> list:
 class _Kept:
     """How the leaves of a derivative are kept: those that are one of the outer arrays as its position, others in stacks."""
 
-    def __init__(self, loop: _Loop, outer: list, carry: list) -> None:
+    def __init__(self, loop: _Loop, outer: list[Any], carry: list[Any]) -> None:
         real = _real(outer)
 
-        def leaves(carry: list) -> list:
+        def leaves(carry: list[Any]) -> list[Any]:
             found, self.structure = jax.tree.flatten(loop.derivative(outer, carry)[1])
             self.positions = [next((i for i, o in enumerate(real) if o is leaf), None) for leaf in found]
             return found
@@ -107,21 +107,21 @@ class _Kept:
         shapes = jax.eval_shape(leaves, carry)
         self.stacked = [s for s, p in zip(shapes, self.positions) if p is None]
 
-    def of(self, pull: Any) -> list:
+    def of(self, pull: Any) -> list[Any]:
         """The leaves that go to the stacks."""
         return [leaf for leaf, p in zip(jax.tree.leaves(pull), self.positions) if p is None]
 
-    def pull(self, outer: list, row: list) -> Any:
+    def pull(self, outer: list[Any], row: list[Any]) -> Any:
         """The derivative again, from one row of the stacks."""
         real, rest = _real(outer), iter(row)
         return jax.tree.unflatten(self.structure, [next(rest) if p is None else real[p] for p in self.positions])
 
 
-def _forward_kept(loop: _Loop, carry: list, outer: list, test_outer: list) -> tuple[list, tuple]:
+def _forward_kept(loop: _Loop, carry: list[Any], outer: list[Any], test_outer: list[Any]) -> tuple[list, tuple[Any, ...]]:
     kept = _Kept(loop, outer, carry)
     stacks = [jnp.zeros((loop.limit, *s.shape), s.dtype) for s in kept.stacked]
 
-    def step(state: tuple) -> tuple:
+    def step(state: tuple[Any, ...]) -> tuple[Any, ...]:
         count, values, stacks = state
         after, pull = loop.derivative(outer, values)
         stacks = [jax.lax.dynamic_update_index_in_dim(s, leaf, count, 0) for s, leaf in zip(stacks, kept.of(pull))]
@@ -131,17 +131,17 @@ def _forward_kept(loop: _Loop, carry: list, outer: list, test_outer: list) -> tu
     return last, (_Static(kept), count, stacks, carry, outer, test_outer)
 
 
-def _backward(loop: _Loop, saved: tuple, grads: list) -> tuple[list, list, list]:
+def _backward(loop: _Loop, saved: tuple[Any, ...], grads: list[Any]) -> tuple[list[Any], list[Any], list]:
     static, count, rows, carry, outer, test_outer = saved
     kept, varying = static.value, _real_grads(grads, carry)
 
-    def pull(row: list, varying: list) -> list:
+    def pull(row: list[Any], varying: list[Any]) -> list[Any]:
         before, found = kept.pull(outer, row)(varying)
         return [*before, *found]
 
     one_back = BackwardStep(pull, kept.stacked, [jax.typeof(v) for v in varying], loop.limit)
 
-    def step(state: tuple) -> tuple:
+    def step(state: tuple[Any, ...]) -> tuple[Any, ...]:
         index, varying, sums, factors = state
         row = [jax.lax.dynamic_index_in_dim(s, index, 0, keepdims=False) for s in rows]
         return index - np.int32(1), *one_back(index, row, varying, sums, factors)
@@ -158,11 +158,11 @@ class _Static:
     def __init__(self, value: Any) -> None:
         self.value = value
 
-    def tree_flatten(self) -> tuple:
+    def tree_flatten(self) -> tuple[Any, ...]:
         return (), self.value
 
     @classmethod
-    def tree_unflatten(cls, value: Any, children: tuple) -> _Static:
+    def tree_unflatten(cls, value: Any, children: tuple[Any, ...]) -> _Static:
         return cls(value)
 
 
@@ -170,22 +170,22 @@ def _is_real(value: Any) -> bool:
     return jnp.issubdtype(jnp.result_type(value), jnp.inexact)
 
 
-def _real(values: list) -> list:
+def _real(values: list[Any]) -> list[Any]:
     """The values that have derivatives."""
     return [v for v in values if _is_real(v)]
 
 
-def _merged(values: list, real: list) -> list:
+def _merged(values: list[Any], real: list[Any]) -> list[Any]:
     """`values` with those that have derivatives replaced."""
     rest = iter(real)
     return [next(rest) if _is_real(v) else v for v in values]
 
 
-def _real_grads(grads: list, values: list) -> list:
+def _real_grads(grads: list[Any], values: list[Any]) -> list[Any]:
     return [g for g, v in zip(grads, values) if _is_real(v)]
 
 
-def _all_grads(found: list, values: list) -> list:
+def _all_grads(found: list[Any], values: list[Any]) -> list[Any]:
     """Gradients of all values: those that have none get zeros of JAX's type for that."""
     rest = iter(found)
     return [next(rest) if _is_real(v) else np.zeros(np.shape(v), jax.dtypes.float0) for v in values]

@@ -72,7 +72,7 @@ class HostLoop:
     def __init__(self, item: LoopItem, run_steps: RunSteps, show: Show) -> None:
         self._item, self._program, self._run_steps, self._show = item, item.program, run_steps, show
         self._plans: dict[tuple[str, bool], Plan] = {}
-        self._shapes: dict[str, set[tuple]] = {}
+        self._shapes: dict[str, set[tuple[Any, ...]]] = {}
 
     def __call__(self, values: Values, context: RunContext) -> None:
         with run_limits.stoppable(context) as flag:
@@ -84,7 +84,7 @@ class HostLoop:
         outer.update({t: outer[op.outputs[0]] for t, op in program.aliases.items() if op.outputs[0] in outer})
         state = [values[v.enter.takes[0]] for v in program.variables]
         predicate = program.condition.takes[0] if program.condition is not None else None
-        tape: list | None = None
+        tape: list[Any] | None = None
         if self._item.gradients:
             tape = values[self._item] = []
         for record in program.records:
@@ -187,8 +187,8 @@ def run_backwards(item: LoopGradientItem, values: dict[Any, Any]) -> None:
 
 
 def _one_back(
-    program: LoopProgram, variables: list[Variable], captured: list[Tensor], entry: tuple[dict, dict], flows: list[Any]
-) -> tuple[list, list]:
+    program: LoopProgram, variables: list[Variable], captured: list[Tensor], entry: tuple[dict[Any, Any], dict[Any, Any]], flows: list[Any]
+) -> tuple[list[Any], list[Any]]:
     """The gradients before one iteration, of its variables and of what the loop captured, from those after it.
 
     `entry` has the values that the iteration started with, and the rows of its random operations.
@@ -197,7 +197,7 @@ def _one_back(
     inside = [[e.outputs[0] for e in program.constants if e.takes[0] is t] for t in captured]
     names = [program.names_inside(v) for v in variables] + [n + [a for a, e in program.aliases.items() if e.outputs[0] in n] for n in inside]
 
-    def run(primals: list) -> list:
+    def run(primals: list[Any]) -> list[Any]:
         frame = Frame({**program.known, **numbers}, {}, rows, differentiated=1)
         for group, value, before in zip(names, primals, given):
             frame.values.update(dict.fromkeys(group, refilled(before, value)))

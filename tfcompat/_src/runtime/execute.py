@@ -41,7 +41,7 @@ from tfcompat._src.runtime.variable_state import accesses, is_identity, uninitia
 
 
 def execute(
-    plan: Plan, feeds: list[Any], session: RunContext, result: Callable[[Tensor, dict, Any], Any], lent: bool = False
+    plan: Plan, feeds: list[Any], session: RunContext, result: Callable[[Tensor, dict[Any, Any], Any], Any], lent: bool = False
 ) -> list[Any]:  # fmt: skip
     """Runs a plan; what `result` makes of `plan.fetched` in order, given each tensor, all values and the session.
 
@@ -179,7 +179,7 @@ def run_cluster(cluster: Cluster, known: dict[Tensor, Any], values: dict[Tensor,
 
 
 def _call_program(
-    program: Program, cluster: Cluster, inputs: tuple, shapes: tuple, known: dict[Tensor, Any], session: RunContext
+    program: Program, cluster: Cluster, inputs: tuple[Any, ...], shapes: tuple[Any, ...], known: dict[Tensor, Any], session: RunContext
 ) -> Sequence[Any] | None:  # fmt: skip
     """Calls a program; its outputs, or None where it must run again with more room for growing arrays."""
     large = tuple([session.large_constant(t, known[t], cluster.place) for t in cluster.large]) if cluster.large else ()
@@ -198,7 +198,7 @@ def _call_program(
 
 
 def _called(
-    program: Program, cluster: Cluster, inputs: tuple, shapes: tuple, large: tuple, session: RunContext
+    program: Program, cluster: Cluster, inputs: tuple[Any, ...], shapes: tuple[Any, ...], large: tuple[Any, ...], session: RunContext
 ) -> tuple[Sequence[Any], errors.OpError | None]:
     """What a call gives, and its first failed check; the new state is filed, or will be when it is wanted."""
     state = session.variable_state
@@ -298,7 +298,7 @@ def _stateless_runner(op: Operation) -> Callable[[dict[Tensor, Any], Any], None]
     return run
 
 
-def _numpy_kernel(op: Operation) -> tuple[Callable, tuple[str, ...]]:
+def _numpy_kernel(op: Operation) -> tuple[Callable[..., Any], tuple[str, ...]]:
     """The kernel for NumPy values, and the attributes that it takes."""
     spec = op.spec
     if spec.numpy_kernel is None and (found := near_kernel(op)) is not None:
@@ -359,7 +359,7 @@ def _current(session: RunContext, variable: Operation, must_exist: bool) -> Any:
     return None
 
 
-def _call(op: Operation, kernel: Any, arguments: list, keywords: dict) -> Any:
+def _call(op: Operation, kernel: Any, arguments: list[Any], keywords: dict[Any, Any]) -> Any:
     checks.COLLECTOR.op = op
     try:
         if not (op.spec.context or op.spec.effects.external):

@@ -18,15 +18,15 @@ from tfcompat._src.nodes.sparse_tensor import SparseTensor, SparseTensorValue
 from tfcompat._src.ops.ragged.tensor import RaggedTensor
 from tfcompat._src.ops.state.session_tensor import TensorHandle
 
-Rebuild = Callable[[list], Any]
+Rebuild = Callable[[list[Any]], Any]
 
 _PLAIN = (Tensor, Operation, str)
-_conversions: list[tuple[type, Callable, Callable | None, Callable | None]] = []
+_conversions: list[tuple[type, Callable[..., Any], Callable[..., Any] | None, Callable[..., Any] | None]] = []
 
 
 def register_session_run_conversion_functions(
-    tensor_type: type, fetch_function: Callable, feed_function: Callable | None = None,
-    feed_function_for_partial_run: Callable | None = None,
+    tensor_type: type, fetch_function: Callable[..., Any], feed_function: Callable[..., Any] | None = None,
+    feed_function_for_partial_run: Callable[..., Any] | None = None,
 ) -> None:  # fmt: skip
     """Teaches Session.run a type: `fetch_function(x) -> (tensors, contraction)`, `feed_function(x, value) -> pairs`."""
     for kind, *_ in _conversions:
@@ -78,7 +78,7 @@ class Fetches:
         make = tuple if isinstance(fetch, tuple) else list
         return lambda values: make([p(values) for p in parts])
 
-    def _composite(self, tensors: list, make: Callable) -> Rebuild:
+    def _composite(self, tensors: list[Any], make: Callable[..., Any]) -> Rebuild:
         parts = [self._element(t) for t in tensors]
         return lambda values: make(*[p(values) for p in parts])
 
@@ -104,7 +104,7 @@ class Fetches:
         return _no_array if element.dtype == dtypes.variant else lambda values: values[slot]
 
 
-def _no_array(values: list) -> None:
+def _no_array(values: list[Any]) -> None:
     raise errors.InternalError(None, None, f"Tensorflow type {dtypes.variant.as_datatype_enum} not convertible to numpy dtype.")
 
 
@@ -119,7 +119,7 @@ def structure_key(fetch: Any) -> Any:
     return fetch
 
 
-def expand_feeds(graph: Graph, feed_dict: dict) -> dict[Tensor, Any]:
+def expand_feeds(graph: Graph, feed_dict: dict[Any, Any]) -> dict[Tensor, Any]:
     """Resolves the keys of a feed_dict to tensors; composite keys feed each of their parts.
 
     Raises:
@@ -144,7 +144,7 @@ def expand_feeds(graph: Graph, feed_dict: dict) -> dict[Tensor, Any]:
     return found
 
 
-def _ragged_parts(value: Any) -> list:
+def _ragged_parts(value: Any) -> list[Any]:
     """The innermost values and the splits of a RaggedTensor or RaggedTensorValue."""
     return [value.flat_values, *value.nested_row_splits]
 
@@ -198,7 +198,7 @@ def convert_feed(tensor: Tensor, value: Any) -> Any:
     return array
 
 
-def _fits(shape: tuple, sizes: tuple) -> bool:
+def _fits(shape: tuple[Any, ...], sizes: tuple[Any, ...]) -> bool:
     return len(sizes) == len(shape) and all([s is None or s == n for s, n in zip(sizes, shape)])
 
 

@@ -30,7 +30,7 @@ def fold(ops: list[Operation], fed: set[Tensor], given: dict[Tensor, np.ndarray]
     return known
 
 
-def _folded(op: Operation, values: list[Any]) -> tuple:
+def _folded(op: Operation, values: list[Any]) -> tuple[Any, ...]:
     """The outputs of an operation; none where shapes do not fit, which the run reports when it comes to it."""
     try:
         return call_numpy_kernel(op, values)
@@ -53,7 +53,7 @@ def can_fold(op: Operation) -> bool:
     return all(_size(t) <= MAX_FOLDED_ELEMENTS for t in op.outputs)
 
 
-def near_kernel(op: Operation) -> Callable | None:
+def near_kernel(op: Operation) -> Callable[..., Any] | None:
     """A NumPy kernel that is equal but for rounding, for work on shapes that come once; None where there is none."""
     return op.spec.near if op.outputs and op.outputs[0].dtype.is_floating else None
 

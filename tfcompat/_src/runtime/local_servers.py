@@ -72,7 +72,7 @@ def task_name(job: str, task: int) -> str:
     return f"/job:{job}/replica:0/task:{task}"
 
 
-class _ClusterValues(MutableMapping):
+class _ClusterValues(MutableMapping[Any, Any]):
     """The values of variables by key, each kept by the server of the task that the variable is placed on.
 
     Args:
@@ -116,7 +116,7 @@ class ClusterState(VariableState):
     def __init__(self, graph: Any, task_of: Callable[[Operation], str], servers: dict[str, LocalServer]) -> None:
         self.held = _ClusterValues(graph, task_of, servers)
 
-    def entries(self, keys: list[str], values: Iterable[Any]) -> list[tuple[dict, dict]]:
+    def entries(self, keys: list[str], values: Iterable[Any]) -> list[tuple[dict[Any, Any], dict[Any, Any]]]:
         return [(self.held.place(key), {key: value}) for key, value in zip(keys, values)]
 
 

@@ -209,7 +209,7 @@ class LoopLowering:
         shared = [jnp.asarray(inner.values[t]) for t in self.program.shared]
         return replace(after, goes_on=jnp.asarray(goes_on), shared=shared, total=carry.total)
 
-    def _traced_body(self, carry: Carry) -> tuple[Callable, Carry]:
+    def _traced_body(self, carry: Carry) -> tuple[Callable[..., Any], Carry]:
         """The body as a function of a carry whose structure and shapes it keeps, traced once; and that carry."""
         for _ in range(4):
             closed, out = jax.make_jaxpr(self._body, return_shape=True)(carry)
@@ -251,7 +251,7 @@ class LoopLowering:
                 tensor = v.merge.outputs[0]
                 raise Replan(Finding(Kind.CHANGES_SHAPE, self.program.condition), f"{tensor.name} changes its shape in {self.program.name}")
 
-    def _loop(self, body: Callable, carry: Carry) -> Carry:
+    def _loop(self, body: Callable[..., Any], carry: Carry) -> Carry:
         limit, exact = self.program.bound(self.frame.values.get)
         if not self.frame.differentiated:
             self.flag = None if limit is not None and limit <= SHORT else STOPPING.flag

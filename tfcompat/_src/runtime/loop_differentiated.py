@@ -52,7 +52,7 @@ def _second_derivative(item: LoopGradientItem, frame: Frame) -> None:
     grads = [frame.values[t] for t in op.input_named("grads")]
     outer = [cotangent(frame.values[t]) for t in op.input_named("grads2")]
 
-    def first(leaves: list, cotangents: list) -> list:
+    def first(leaves: list[Any], cotangents: list[Any]) -> list[Any]:
         inner = Frame(dict(frame.values), dict(frame.state), frame.rng, differentiated=1)
         for tensor, value in zip(varied, leaves):
             _substitute(tensor, value, inner)
@@ -76,7 +76,7 @@ class _Pullback:
         primals = [primal(t, frame) for t in wanted]
         results: dict[str, Any] = {}
 
-        def run(leaves: list) -> tuple:
+        def run(leaves: list[Any]) -> tuple[Any, ...]:
             times = frame.differentiated + 1
             inner = Frame(dict(frame.values), dict(frame.state), frame.rng, dict(frame.reserves), times, frame.lengths, frame.counts)
             for tensor, value in zip(wanted, leaves):

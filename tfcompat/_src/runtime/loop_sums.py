@@ -29,7 +29,7 @@ class BackwardStep:
       limit: the greatest number of iterations.
     """
 
-    def __init__(self, pull: Callable, row: list, varying: list, limit: int) -> None:
+    def __init__(self, pull: Callable[..., Any], row: list[Any], varying: list[Any], limit: int) -> None:
         self._row_count, self._limit = len(row), limit
         self._jaxpr = jaxpr = jax.make_jaxpr(_without_calls(pull))(row, varying)
         self._makers = {v: e for e in jaxpr.jaxpr.eqns for v in e.outvars}
@@ -39,12 +39,12 @@ class BackwardStep:
 
     # ---- the loop ----
 
-    def start(self) -> tuple[list, list]:
+    def start(self) -> tuple[list[Any], list[Any]]:
         """The sums of nothing, and the stacks of factors before the first iteration."""
         stacks = [jnp.zeros((self._limit, *v.aval.shape), v.aval.dtype) for v in self._stacked]
         return [s.start() for s in self._sums], stacks
 
-    def __call__(self, index: Any, row: list, varying: list, sums: list, stacks: list) -> tuple[list, list, list]:
+    def __call__(self, index: Any, row: list[Any], varying: list[Any], sums: list[Any], stacks: list) -> tuple[list, list, list]:
         """The gradients of the carry before iteration `index`, the sums and the stacks of factors after it."""
         wanted = [*self._carried, *self._stacked, *[v for s in self._sums for v in s.needs]]
         names = list(dict.fromkeys(v for v in wanted if isinstance(v, Var)))
@@ -57,7 +57,7 @@ class BackwardStep:
         stacks = [jax.lax.dynamic_update_index_in_dim(s, values[v], index, 0) for s, v in zip(stacks, self._stacked)]
         return [value(v) for v in self._carried], [s.added(total, value) for s, total in zip(self._sums, sums)], stacks
 
-    def total(self, sums: list, stacks: list, rows: list) -> list:
+    def total(self, sums: list[Any], stacks: list[Any], rows: list[Any]) -> list:
         """The sums after the last iteration; `rows` are the stacks that the forward loop has filled."""
         names = [*self._jaxpr.jaxpr.invars[: self._row_count], *self._stacked]
         return [s.total(t, dict(zip(names, [*rows, *stacks]))) for s, t in zip(self._sums, sums)]
@@ -100,22 +100,22 @@ class _Added:
     def start(self) -> Any:
         return jnp.zeros(self.variable.aval.shape, self.variable.aval.dtype)
 
-    def added(self, total: Any, value: Callable) -> Any:
+    def added(self, total: Any, value: Callable[..., Any]) -> Any:
         return total + value(self.variable)
 
-    def total(self, total: Any, stacks: dict) -> Any:
+    def total(self, total: Any, stacks: dict[Any, Any]) -> Any:
         return total
 
 
 class _Rows(_Added):
     """A contribution that is `update` at `start`, zero elsewhere."""
 
-    def __init__(self, variable: Any, update: Any, start: list) -> None:
+    def __init__(self, variable: Any, update: Any, start: list[Any]) -> None:
         super().__init__(variable)
         self._update, self._start = update, start
         self.needs = [update, *start]
 
-    def added(self, total: Any, value: Callable) -> Any:
+    def added(self, total: Any, value: Callable[..., Any]) -> Any:
         update, start = value(self._update), [value(i) for i in self._start]
         return jax.lax.dynamic_update_slice(total, jax.lax.dynamic_slice(total, start, update.shape) + update, start)
 
@@ -123,17 +123,17 @@ class _Rows(_Added):
 class _Product(_Added):
     """A contribution that is a product of two arrays, of which there are stacks; transposed to `order`."""
 
-    def __init__(self, variable: Any, equation: Any, order: tuple | None) -> None:
+    def __init__(self, variable: Any, equation: Any, order: tuple[Any, ...] | None) -> None:
         super().__init__(variable)
         self._equation, self._order, self.needs = equation, order, []
 
     def start(self) -> Any:
         return ()
 
-    def added(self, total: Any, value: Callable) -> Any:
+    def added(self, total: Any, value: Callable[..., Any]) -> Any:
         return total
 
-    def total(self, total: Any, stacks: dict) -> Any:
+    def total(self, total: Any, stacks: dict[Any, Any]) -> Any:
         parameters = dict(self._equation.params)
         contracted, batch = parameters.pop("dimension_numbers")
         contracted = tuple((0, *[d + 1 for d in dims]) for dims in contracted)
@@ -141,17 +141,17 @@ class _Product(_Added):
         return found if self._order is None else jnp.transpose(found, self._order)
 
 
-def _without_calls(function: Callable) -> Callable:
+def _without_calls(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function whose trace has the equations of the functions that it calls in their places."""
 
-    def run(*arguments: Any) -> list:
+    def run(*arguments: Any) -> list[Any]:
         closed = jax.make_jaxpr(function)(*arguments)
         return _evaluate(closed.jaxpr, closed.consts, jax.tree.leaves(arguments))
 
     return run
 
 
-def _evaluate(jaxpr: Any, consts: list, arguments: list) -> list:
+def _evaluate(jaxpr: Any, consts: list[Any], arguments: list[Any]) -> list[Any]:
     """What a jaxpr gives, with the jaxprs that it calls evaluated in the same way."""
     values: dict[Any, Any] = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*consts, *arguments]))
     for equation in jaxpr.eqns:

@@ -35,7 +35,7 @@ class Write:
 
     value: Any
     before: Any
-    kernel: Callable[[], list]
+    kernel: Callable[[], list[Any]]
     position: int
     checks: int
     is_guarded: bool
@@ -187,7 +187,7 @@ def _written_keys(op: Operation) -> list[str]:
     return [variable_key(v) for name in op.spec.effects.writes for v in _variables(op, name)]
 
 
-def _note_writes(flat: list[Any], before: dict[str, Any], kernel: Callable[[], list], frame: Frame) -> None:
+def _note_writes(flat: list[Any], before: dict[str, Any], kernel: Callable[[], list[Any]], frame: Frame) -> None:
     made = len(checks.COLLECTOR.checks)
     for position, (key, old) in enumerate(before.items()):
         guarded = any(flat[position] is v for v in checks.COLLECTOR.guarded)
@@ -308,7 +308,7 @@ def store_results(op: Operation, flat: list[Any], frame: Frame) -> None:
         frame.values[tensor] = value
 
 
-def value_outputs(op: Operation) -> list:
+def value_outputs(op: Operation) -> list[Any]:
     """The outputs that a kernel returns: a ref output is another name of an input, unless the op makes the handle."""
     return [t for t in op.outputs if op.spec.effects.creates or not t.dtype._is_ref_dtype]
 

@@ -46,7 +46,7 @@ class _Lowering:
             return
         written = list(dict.fromkeys(variable_key(v) for v in item.writes))
         run = {on: self._branch(on, frame, written) for on in (False, True)}
-        found: dict[bool, tuple] = {on: self._shapes(run[on]) for on in (False, True)}
+        found: dict[bool, tuple[Any, ...]] = {on: self._shapes(run[on]) for on in (False, True)}
         outputs = [(t, s) for t, s in self._output_shapes(found) if not isinstance(frame.values.get(t), np.ndarray)]
         for key, off, on in zip(written, found[False][3], found[True][3]):
             if off.shape != on.shape:
@@ -56,8 +56,8 @@ class _Lowering:
         predicate = jnp.asarray(known)
         randoms = [op for op in item.operations if op.spec.effects.random]
 
-        def branch(on: bool) -> Callable:
-            def call(_: Any) -> tuple:
+        def branch(on: bool) -> Callable[..., Any]:
+            def call(_: Any) -> tuple[Any, ...]:
                 values, branch_checks, state, moved = run[on](shapes_only=False)
                 results = [like(values[t], s) if t in values else zeros_of(s) for t, s in outputs]
                 flags, shown = self._padded_checks(on, branch_checks, found, counts)
@@ -87,17 +87,17 @@ class _Lowering:
             shapes = self._shapes(self._branch(not on, frame, []))[0]
             frame.values.update({t: zeros_of(shapes[t]) for t in dead if t in shapes})
 
-    def _shapes(self, branch: Callable) -> tuple:
+    def _shapes(self, branch: Callable[..., Any]) -> tuple[Any, ...]:
         """What a branch gives, as shapes. Inputs of a branch that is not taken can be such that it cannot be computed."""
         try:
             return branch(shapes_only=True)
         except (TypeError, ValueError, errors.OpError) as e:
             raise _must_choose(self.item, f"a branch cannot be computed: {e}") from e
 
-    def _branch(self, on: bool, outer: Frame, written: list[str]) -> Callable:
+    def _branch(self, on: bool, outer: Frame, written: list[str]) -> Callable[..., Any]:
         """A function that traces one branch: (values of outputs, checks, new state)."""
 
-        def body() -> tuple:
+        def body() -> tuple[Any, ...]:
             frame = outer.branch()
             frame.values.update(dict.fromkeys(self.item.names, np.bool_(on)))
             with collecting() as found:
@@ -110,12 +110,12 @@ class _Lowering:
                 values.update(self._merged(merge, on, frame))
             return values, found, [jnp.asarray(frame.state[k]) for k in written], frame.reserves
 
-        def run(shapes_only: bool) -> tuple:
+        def run(shapes_only: bool) -> tuple[Any, ...]:
             if not shapes_only:
                 return body()
             kept: list[checks.Check] = []
 
-            def abstract() -> tuple:
+            def abstract() -> tuple[Any, ...]:
                 values, found, state, _ = body()
                 kept.extend(found)
                 shown = [tuple(map(jnp.asarray, c.traced_values())) for c in found]
@@ -123,7 +123,7 @@ class _Lowering:
 
             tensors: list[Tensor] = []
 
-            def listed() -> tuple:
+            def listed() -> tuple[Any, ...]:
                 values, shown, state = abstract()
                 tensors.extend(values)
                 return list(values.values()), shown, state
@@ -143,7 +143,7 @@ class _Lowering:
                 return {merge.outputs[0]: value, merge.outputs[1]: np.int32(index)}
         raise RuntimeError(f"no input of {merge.name} is alive where {self.item.predicate.name} is {on}")
 
-    def _output_shapes(self, found: dict[bool, tuple]) -> list[tuple[Tensor, Any]]:
+    def _output_shapes(self, found: dict[bool, tuple[Any, ...]]) -> list[tuple[Tensor, Any]]:
         shapes: dict[Tensor, Any] = {}
         for on in (False, True):
             for t, s in found[on][0].items():
@@ -158,7 +158,7 @@ class _Lowering:
         return list(shapes.items())
 
     @staticmethod
-    def _padded_checks(on: bool, mine: list[checks.Check], found: dict[bool, tuple], counts: dict[bool, int]) -> tuple[list, list]:
+    def _padded_checks(on: bool, mine: list[checks.Check], found: dict[bool, tuple[Any, ...]], counts: dict[bool, int]) -> tuple[list[Any], list[Any]]:
         """The checks of both branches: those of the branch not taken hold."""
         flags, shown = [], []
         for side in (False, True):

@@ -31,7 +31,7 @@ def _lower_towers(item: TowersItem, frame: Frame) -> None:
     rows = [jnp.stack([jnp.asarray(frame.rng[op]) for op in row]) for row in randoms]
     found: dict[str, Any] = {}
 
-    def tower(shared_values: list, mine: list, my_rows: list) -> tuple:
+    def tower(shared_values: list[Any], mine: list[Any], my_rows: list[Any]) -> tuple[Any, ...]:
         inner = Frame({**static, **dict(zip(shared, shared_values))}, {}, {r[0]: x[0] for r, x in zip(randoms, my_rows)})
         inner.values.update((leaf[0], x[0]) for leaf, x in zip(item.leaves, mine))
         with collecting() as found["checks"]:
@@ -52,7 +52,7 @@ def _lower_towers(item: TowersItem, frame: Frame) -> None:
         frame.reserves.update(dict.fromkeys(row, found["reserves"][row[0]]))
 
 
-def _file_checks(item: TowersItem, found: list[checks.Check], flags: list) -> None:
+def _file_checks(item: TowersItem, found: list[checks.Check], flags: list[Any]) -> None:
     row_of = {row[0]: row for row in item.rows}
     for check, (ok, shown) in zip(found, flags):
         for i, op in enumerate(row_of[check.op]):

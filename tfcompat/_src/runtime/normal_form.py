@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import numpy as np
 
@@ -12,13 +14,13 @@ from tfcompat._src.base.jax_compat import ClosedJaxpr, Var
 def normalized(trace: ClosedJaxpr) -> ClosedJaxpr:
     """A trace that computes the same, in that form."""
     trace = jax_compat.without_dead_code(trace)
-    first: dict[tuple, Var] = {}
+    first: dict[tuple[Any, ...], Var] = {}
     instead: dict[Var, Var] = {}
     for variable, value in zip(trace.jaxpr.constvars, trace.consts):
         if not isinstance(value, jax.Array):
             instead[variable] = first.setdefault((variable.aval, np.asarray(value).tobytes()), variable)
 
-    def shared(atoms: list) -> list:
+    def shared(atoms: list[Any]) -> list[Any]:
         return [instead.get(a, a) if isinstance(a, Var) else a for a in atoms]
 
     equations = [e.replace(invars=shared(e.invars)) for e in trace.jaxpr.eqns]

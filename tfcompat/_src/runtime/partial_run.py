@@ -27,7 +27,7 @@ class PartialRun:
         self._values: dict[Tensor, Any] = {}
         self._ran: set[Operation] = set()
 
-    def go_on(self, wanted: Any, feeds: dict[Tensor, Any], session: RunContext, make_plan: Callable) -> list[Any]:
+    def go_on(self, wanted: Any, feeds: dict[Tensor, Any], session: RunContext, make_plan: Callable[..., Any]) -> list[Any]:
         self._check(wanted, feeds)
         self._fed.update(feeds)
         self._values.update({t: array_memory.frozen(feeds, t) if isinstance(v, np.ndarray) else v for t, v in feeds.items()})

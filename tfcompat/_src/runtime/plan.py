@@ -38,7 +38,7 @@ class HostStep:
     """Operations that run on the host, one after another; `runners` are what the first run finds to run each of them."""
 
     items: list[Item]
-    runners: list[Callable] | None = None
+    runners: list[Callable[..., Any]] | None = None
 
     @functools.cached_property
     def waits(self) -> bool:
@@ -167,14 +167,14 @@ class Plan:
         fed = set(self.feeds)
         return [c.results[0] for c in self.clusters if not fed.isdisjoint((*c.inputs, *c.statics))]
 
-    def note_sizes(self, shapes: tuple, values: dict[Tensor, Any]) -> None:
+    def note_sizes(self, shapes: tuple[Any, ...], values: dict[Tensor, Any]) -> None:
         """Keeps what `sizes` are in a run with feeds of these shapes."""
         last = self.seen.get(shapes)
         if last is None:
             last = self.seen[shapes] = deque(maxlen=GUESS_AFTER)
         last.append(tuple([int(values[t]) for t in self.sizes]))
 
-    def guess(self, shapes: tuple) -> tuple | None:
+    def guess(self, shapes: tuple[Any, ...]) -> tuple[Any, ...] | None:
         """What `sizes` will probably be in a run with feeds of these shapes, or None."""
         last = self.seen.get(shapes, ())
         return last[0] if len(last) == GUESS_AFTER and len(set(last)) == 1 else None

@@ -37,7 +37,7 @@ class Invariant:
 class Varying:
     """Another array in each iteration, from outside."""
 
-    atoms: tuple
+    atoms: tuple[Any, ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Carried:
     position: int
     output: int
     distance: int
-    initial: tuple
+    initial: tuple[Any, ...]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class Repeat:
     period: int
     count: int
     equations: tuple[JaxprEqn, ...]
-    operands: tuple[tuple, ...]
+    operands: tuple[tuple[Any, ...], ...]
     starts: dict[int, np.ndarray]
 
     @property
@@ -116,7 +116,7 @@ def _size(equation: JaxprEqn) -> int:
     return 1 + sum(_size(e) for inner in jaxprs_in_params(equation.params) for e in inner.eqns)
 
 
-def _parts(jaxpr: Jaxpr, made: dict[Var, tuple], sizes: np.ndarray, start: int, period: int, count: int) -> list[tuple[int, int, int]]:
+def _parts(jaxpr: Jaxpr, made: dict[Var, tuple[Any, ...]], sizes: np.ndarray, start: int, period: int, count: int) -> list[tuple[int, int, int]]:
     """The parts of a stretch in which every operand comes from the same place relative to its iteration."""
     repeat, breaks = Repeat(start, period, count, (), (), {}), {0, count}
     for position in range(period):
@@ -134,7 +134,7 @@ def _parts(jaxpr: Jaxpr, made: dict[Var, tuple], sizes: np.ndarray, start: int, 
     return parts
 
 
-def _relation(repeat: Repeat, made: dict[Var, tuple], iteration: int, atoms: tuple) -> tuple:
+def _relation(repeat: Repeat, made: dict[Var, tuple[Any, ...]], iteration: int, atoms: tuple[Any, ...]) -> tuple[Any, ...]:
     """How many iterations before, and where, an operand is made; or whether it is another one than in the iteration before."""
     atom = atoms[iteration]
     if isinstance(atom, Literal):
@@ -143,7 +143,7 @@ def _relation(repeat: Repeat, made: dict[Var, tuple], iteration: int, atoms: tup
     return (atom is atoms[iteration - 1],) if place is None else (iteration - place[0], *place[1:])
 
 
-def _repeat(jaxpr: Jaxpr, made: dict[Var, tuple], start: int, period: int, count: int) -> Repeat | None:
+def _repeat(jaxpr: Jaxpr, made: dict[Var, tuple[Any, ...]], start: int, period: int, count: int) -> Repeat | None:
     equations = jaxpr.eqns
     repeat = Repeat(start, period, count, tuple(equations[start : start + period]), (), {})
     operands, starts, sources = [], {}, {}
@@ -165,7 +165,7 @@ def _repeat(jaxpr: Jaxpr, made: dict[Var, tuple], start: int, period: int, count
     return dataclasses.replace(repeat, operands=tuple(operands), starts=starts)
 
 
-def _source(repeat: Repeat, made: dict[Var, tuple], atoms: tuple) -> Any:
+def _source(repeat: Repeat, made: dict[Var, tuple[Any, ...]], atoms: tuple[Any, ...]) -> Any:
     """Where one operand comes from in all iterations; None where that does not repeat."""
     places = [repeat.place(*made[a]) if isinstance(a, Var) and a in made else None for a in atoms]
     if places[-1] is None:
@@ -230,7 +230,7 @@ def _jaxpr_key(jaxpr: Jaxpr) -> Hashable:
     return tuple(inputs), tuple(equations), tuple(map(atom_key, jaxpr.outvars))
 
 
-def block_start(equation: JaxprEqn) -> tuple | None:
+def block_start(equation: JaxprEqn) -> tuple[Any, ...] | None:
     """Where the block begins that a slice takes out of an array, or a padding puts into one; None for other equations."""
     name, params = equation.primitive.name, equation.params
     if name == "slice" and set(params["strides"] or ()) <= {1}:

@@ -21,7 +21,7 @@ from tfcompat._src.runtime import normal_form, repeats
 from tfcompat._src.runtime.repeats import Carried, Invariant, Local, Repeat, Varying
 
 
-def rerolled(traced: jax.stages.Traced) -> Callable | None:
+def rerolled(traced: jax.stages.Traced) -> Callable[..., Any] | None:
     """A function of the arguments of a traced one that computes the same with loops; None where nothing in the trace repeats."""
     trace = normal_form.normalized(traced.jaxpr)
     found = repeats.find(trace.jaxpr)
@@ -91,8 +91,8 @@ class _Blocks:
 class _Sum:
     """A chain of additions: single terms, and (repeat, position, output) of what all iterations of a repeat contribute."""
 
-    single: tuple
-    repeated: tuple
+    single: tuple[Any, ...]
+    repeated: tuple[Any, ...]
 
 
 class _Plan:
@@ -146,7 +146,7 @@ class _Plan:
     def _is_addition_outside(self, index: int, result: Any) -> bool:
         return result is not None and result in self.users and self._is_addition(index) and self.member(result) is None
 
-    def _terms(self, equation: JaxprEqn, links: list[int]) -> list:
+    def _terms(self, equation: JaxprEqn, links: list[int]) -> list[Any]:
         """The terms of a chain of additions in their order; `links` gets the additions but the last."""
         terms, left = [], [*reversed(equation.invars)]
         while left:
@@ -159,8 +159,8 @@ class _Plan:
                 terms.append(atom)
         return terms
 
-    def _sum(self, terms: list) -> _Sum:
-        groups: dict[tuple, list] = {}
+    def _sum(self, terms: list[Any]) -> _Sum:
+        groups: dict[tuple[Any, ...], list[Any]] = {}
         for atom in terms:
             member = self.member(atom)
             if member is not None and len(self.users[atom]) == 1:
@@ -170,7 +170,7 @@ class _Plan:
         single = [a for a in terms if (m := self.member(a)) is None or (m[0], *m[2:]) not in whole]
         return _Sum(tuple(single), whole)
 
-    def factors(self, number: int, position: int) -> tuple | None:
+    def factors(self, number: int, position: int) -> tuple[Any, ...] | None:
         """The sources of the factors where an equation of a repeat is a product of what differs from iteration to iteration."""
         repeat = self.repeats[number]
         if repeat.equations[position].primitive.name != "dot_general":
@@ -180,7 +180,7 @@ class _Plan:
 
     # ---- what a loop gives ----
 
-    def _wanted(self, number: int) -> tuple[list, list]:
+    def _wanted(self, number: int) -> tuple[list[Any], list[Any]]:
         """(position, output) of what all iterations give to the outside, and of what only the last one does."""
         repeat, stacked, last = self.repeats[number], [], []
         for other, position, output in self.summed:
@@ -205,15 +205,15 @@ class _Plan:
 class _Run:
     """One evaluation of a trace."""
 
-    def __init__(self, plan: _Plan, inputs: list) -> None:
+    def __init__(self, plan: _Plan, inputs: list[Any]) -> None:
         self.plan = plan
         jaxpr = plan.trace.jaxpr
         self.values: dict[Var, Any] = dict(zip((*jaxpr.constvars, *jaxpr.invars), (*plan.trace.consts, *inputs)))
         self.members: dict[Var, tuple[Any, int]] = {}
         self.views: dict[Var, JaxprEqn] = {}
-        self.factors: dict[tuple[int, int], list] = {}
+        self.factors: dict[tuple[int, int], list[Any]] = {}
 
-    def outputs(self) -> list:
+    def outputs(self) -> list[Any]:
         jaxpr = self.plan.trace.jaxpr
         starts = {r.start: n for n, r in enumerate(self.plan.repeats)}
         i = 0
@@ -288,7 +288,7 @@ class _Run:
         for position in products:
             self.factors[number, position] = [whole[s] for s in repeat.operands[position]]
 
-    def _stack(self, atoms: tuple | list) -> Any:
+    def _stack(self, atoms: tuple[Any, ...] | list[Any]) -> Any:
         """Arrays of iterations as they lie in arrays that are there; None where they do not."""
         found = [self.members.get(a) if isinstance(a, Var) else None for a in atoms]
         if None not in found and all(array is found[0][0] for array, _ in found):
@@ -304,7 +304,7 @@ class _Run:
         arrays = self._stack(sources)
         return None if arrays is None else _Reshaped(arrays, shape)
 
-    def _copied(self, atoms: tuple) -> _Stacked:
+    def _copied(self, atoms: tuple[Any, ...]) -> _Stacked:
         values = [jnp.asarray(self.value(a), a.aval.dtype) for a in atoms]
         return _Stacked(lax.concatenate([lax.expand_dims(v, (0,)) for v in values], 0), 0, 1)
 
@@ -334,12 +334,12 @@ class _Body:
         self.lines = [s for s in sources if isinstance(s, Carried)]
         self.invariant = {s: run.value(s.atom) for s in sources if isinstance(s, Invariant)}
 
-    def before(self, last: list) -> tuple:
+    def before(self, last: list[Any]) -> tuple[Any, ...]:
         lines = [[jnp.asarray(self.run.value(a), a.aval.dtype) for a in reversed(line.initial)] for line in self.lines]
         avals = [self.repeat.equations[p].outvars[o].aval for p, o in last]
         return lines, [lax.full(a.shape, 0, a.dtype) for a in avals]
 
-    def __call__(self, state: tuple, index: Any, stacked: list, last: list, kept: list) -> tuple:
+    def __call__(self, state: tuple[Any, ...], index: Any, stacked: list[Any], last: list[Any], kept: list[Any]) -> tuple[Any, ...]:
         lines, _ = state
         before = {line: values[-1] for line, values in zip(self.lines, lines)}
         made: dict[tuple[int, int], Any] = {}
@@ -362,14 +362,14 @@ class _Body:
         return (lines, [made[p] for p in last]), [*[made[p] for p in stacked], *[value(s) for s in kept]]
 
 
-def _computed(equation: JaxprEqn, inputs: list) -> list:
+def _computed(equation: JaxprEqn, inputs: list[Any]) -> list[Any]:
     params = equation.primitive.get_bind_params(equation.params)
     with equation.ctx.manager:
         found = equation.primitive.bind(*inputs, **params)
     return found if equation.primitive.multiple_results else [found]
 
 
-def _block(equation: JaxprEqn, inputs: list, start: Any) -> Any:
+def _block(equation: JaxprEqn, inputs: list[Any], start: Any) -> Any:
     """A slice, or a padded array, whose block begins at a traced `start`."""
     sizes, start = equation.outvars[0].aval.shape, [start[d] for d in range(start.size)]
     if equation.primitive.name == "slice":
@@ -388,7 +388,7 @@ def _summed_product(equation: JaxprEqn, left: Any, right: Any) -> Any:
     """The sum of the products of the rows of two stacks: their contraction over the rows too."""
     (left_sums, right_sums), (left_batch, right_batch) = equation.params["dimension_numbers"]
 
-    def shifted(dimensions: tuple) -> tuple:
+    def shifted(dimensions: tuple[Any, ...]) -> tuple[Any, ...]:
         return tuple(d + 1 for d in dimensions)
 
     numbers = (((0, *shifted(left_sums)), (0, *shifted(right_sums))), (shifted(left_batch), shifted(right_batch)))

@@ -30,7 +30,7 @@ class RunContext(Protocol):
     random_state: RandomState
     placer: Placer
     planner: Planner
-    loop_plans: dict[tuple, Plan]
+    loop_plans: dict[tuple[Any, ...], Plan]
 
     def large_constant(self, tensor: Tensor, value: Any, place: Any) -> jax.Array:
         """A constant as an array on a device or mesh, put there once."""

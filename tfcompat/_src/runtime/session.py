@@ -44,14 +44,14 @@ class PreparedRun:
         self.deciding = [i for i, t in enumerate(feeds) if t in deciding]
         self.plans = Recent()
 
-    def plan_key(self, feeds: list[Any], variables: dict[str, Any]) -> tuple:
+    def plan_key(self, feeds: list[Any], variables: dict[str, Any]) -> tuple[Any, ...]:
         limited = run_limits.seconds_left() is not None
         if not (self.deciding or self.asked or limited):
             return ()
         return (limited, *[feeds[i].tobytes() for i in self.deciding], *[key in variables for key in self.asked])
 
 
-def _run_key(fetches: Any, feed_dict: dict) -> tuple | None:
+def _run_key(fetches: Any, feed_dict: dict[Any, Any]) -> tuple[Any, ...] | None:
     """What tells runs apart for which other things are prepared; None where something in it cannot be hashed."""
     try:
         key = (structure_key(fetches), *feed_dict)
@@ -120,7 +120,7 @@ class BaseSession:
 
     # ---- running ----
 
-    def run(self, fetches: Any, feed_dict: dict | None = None, options: Any = None, run_metadata: Any = None) -> Any:
+    def run(self, fetches: Any, feed_dict: dict[Any, Any] | None = None, options: Any = None, run_metadata: Any = None) -> Any:
         """Computes `fetches`.
 
         Args:
@@ -157,7 +157,7 @@ class BaseSession:
         return prepared.fetches.rebuild(values)
 
     def compute(
-        self, prepared: PreparedRun, feeds: list[Any], result: Callable = fetched_value, lent: bool = True
+        self, prepared: PreparedRun, feeds: list[Any], result: Callable[..., Any] = fetched_value, lent: bool = True
     ) -> tuple[Plan, list[Any]]:  # fmt: skip
         """Plans a prepared run where that was not done before, and executes it: the plan and what `result` makes of the fetched values.
 
@@ -176,7 +176,7 @@ class BaseSession:
                     raise errors.CancelledError(None, None, "Session has been closed.") from e
                 raise
 
-    def _prepare(self, fetches: Any, feed_dict: dict | None) -> tuple[PreparedRun, list[Any]]:
+    def _prepare(self, fetches: Any, feed_dict: dict[Any, Any] | None) -> tuple[PreparedRun, list[Any]]:
         """The prepared run and the converted feeds; made anew where they are not kept."""
         graph, prepared, given = self._graph, None, feed_dict or {}
         key = _run_key(fetches, given)
@@ -225,7 +225,7 @@ class BaseSession:
         request = planner.Request(fetched, targets, fed, dict(zip(fed, feeds)), assumed)
         return self.planner.plan(self._graph, request, self.variable_state.values)
 
-    def explain(self, fetches: Any, feed_dict: dict | None = None) -> str:
+    def explain(self, fetches: Any, feed_dict: dict[Any, Any] | None = None) -> str:
         """The plan of a run as text: compiled clusters, host steps, devices, variables read and written.
 
         `feed_dict` is as for `run`; tensors that it lacks count as not fed.
@@ -237,7 +237,7 @@ class BaseSession:
         prepared, _ = self._prepare(fetches, feed_dict)
         return f"{text}\nplans of these fetches and feeds: {len(prepared.plans)}; the {prepared.plans.bound} that were used last are kept"
 
-    def plan(self, fetches: Any, feed_dict: dict | None = None) -> Plan:
+    def plan(self, fetches: Any, feed_dict: dict[Any, Any] | None = None) -> Plan:
         """The plan of a run, for tests and tools.
 
         Raises:
@@ -249,7 +249,7 @@ class BaseSession:
         with jax_compat.x64():
             return self._plan_for(*self._prepare(fetches, feed_dict))
 
-    def make_callable(self, fetches: Any, feed_list: list | None = None, accept_options: bool = False) -> Callable:
+    def make_callable(self, fetches: Any, feed_list: list[Any] | None = None, accept_options: bool = False) -> Callable[..., Any]:
         """A function of the values of `feed_list`, in order, that computes `fetches` with little overhead."""
         feed_list = list(feed_list or ())
         if not isinstance(feed_list, list):
@@ -266,7 +266,7 @@ class BaseSession:
 
         return call
 
-    def _make_callable_from_options(self, callable_options: Any) -> Callable:
+    def _make_callable_from_options(self, callable_options: Any) -> Callable[..., Any]:
         """A function as a CallableOptions message says: of the fed values, in order, to the list of fetched ones."""
         fetches, feeds, targets = (list(getattr(callable_options, f)) for f in ("fetch", "feed", "target"))
         run = self.make_callable([*fetches, *targets], feeds, accept_options=True)
@@ -276,7 +276,7 @@ class BaseSession:
 
         return call
 
-    def partial_run_setup(self, fetches: Any, feeds: list | None = None) -> PartialRun:
+    def partial_run_setup(self, fetches: Any, feeds: list[Any] | None = None) -> PartialRun:
         """Prepares a computation that is run in several `partial_run` calls; gives a handle for them.
 
         Raises:
@@ -291,7 +291,7 @@ class BaseSession:
         fed = list(expand_feeds(self._graph, {part: 0 for key in feeds or () for part in fed_parts(key)}))
         return PartialRun(wanted.tensors, wanted.targets, fed)
 
-    def partial_run(self, handle: PartialRun, fetches: Any, feed_dict: dict | None = None) -> Any:
+    def partial_run(self, handle: PartialRun, fetches: Any, feed_dict: dict[Any, Any] | None = None) -> Any:
         """Goes on with a computation: more feeds, more fetches; what ran before is not run again.
 
         Raises:
@@ -404,7 +404,7 @@ class Session(BaseSession):
 
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
         super().__init__(target, graph, config)
-        self._contexts: list[tuple] = []
+        self._contexts: list[tuple[Any, ...]] = []
 
     def __enter__(self) -> Session:
         if self._contexts:
@@ -425,7 +425,7 @@ class Session(BaseSession):
         self.close()
 
     @staticmethod
-    def reset(target: str, containers: list | None = None, config: Any = None) -> None:
+    def reset(target: str, containers: list[Any] | None = None, config: Any = None) -> None:
         """Forgets the variables of a server and its cluster, or only those of some containers; its sessions are aborted.
 
         Raises:

@@ -26,7 +26,7 @@ from tfcompat._src.runtime.variable_state import accesses, variable_key
 AXIS = "towers"
 FREE_ATTRS = frozenset(("seed", "seed2", "_class"))
 ALL, EACH = PartitionSpec(), PartitionSpec(AXIS)
-Row = tuple
+Row = tuple[Any, ...]
 
 
 @dataclass(eq=False)
@@ -225,7 +225,7 @@ class _Walk:
                 pending.extend(zip(*[op.waits_for for op in ops]))
         return inputs
 
-    def _is_row(self, ops: tuple) -> bool:
+    def _is_row(self, ops: tuple[Any, ...]) -> bool:
         first = ops[0]
         if len(set(ops)) != len(ops) or not all(self._may_run_in_tower(op) and self._is_alike(op, first) for op in ops):
             return False

@@ -31,7 +31,7 @@ class _Entry:
     work: Cluster | Operation
     start: int
     end: int
-    sizes: dict[Tensor, tuple]
+    sizes: dict[Tensor, tuple[Any, ...]]
 
 
 @dataclass
@@ -41,7 +41,7 @@ class Recorder:
     start: int = field(default_factory=time.time_ns)
     entries: list[_Entry] = field(default_factory=list)
 
-    def timed(self, run_step: Callable) -> Callable:
+    def timed(self, run_step: Callable[..., Any]) -> Callable[..., Any]:
         """`run_step(step, plan, values, session)` with entries for what it runs; a host step runs one item at a time."""
 
         def run(step: HostStep | Cluster, plan: Any, values: dict[Tensor, Any], session: RunContext) -> None:
@@ -56,7 +56,7 @@ class Recorder:
 
         return run
 
-    def _time(self, work: Any, outputs: list[Tensor], run_step: Callable, step: Any, plan: Any, values: dict, session: RunContext) -> None:
+    def _time(self, work: Any, outputs: list[Tensor], run_step: Callable[..., Any], step: Any, plan: Any, values: dict[Any, Any], session: RunContext) -> None:
         start = time.time_ns()
         run_step(step, plan, values, session)
         found = {t: values[t] for t in outputs if t in values}
@@ -140,7 +140,7 @@ def _label(op: Operation) -> str:
     return f"{op.name} = {op.type}({', '.join(inputs)})"
 
 
-def _add_outputs(stats: Any, op: Operation, sizes: dict[Tensor, tuple], device: str) -> None:
+def _add_outputs(stats: Any, op: Operation, sizes: dict[Tensor, tuple[Any, ...]], device: str) -> None:
     """The outputs of a node as far as their sizes are known; handles and strings count no bytes."""
     for slot, tensor in enumerate(op.outputs):
         found = sizes.get(tensor, tensor._sizes)

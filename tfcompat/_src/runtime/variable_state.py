@@ -95,7 +95,7 @@ class VariableState:
         for call in list(self.unfiled):
             call.file_left()
 
-    def entries(self, keys: list[str], values: Iterable[Any]) -> list[tuple[dict, dict]]:
+    def entries(self, keys: list[str], values: Iterable[Any]) -> list[tuple[dict[Any, Any], dict[Any, Any]]]:
         """The dicts where some variables are kept, and what is to be put in each."""
         return [(self.held, dict(zip(keys, values)))]  # type: ignore[list-item]
 
@@ -172,7 +172,7 @@ class VariableState:
         self.held.clear()
 
 
-def put_all(entries: Iterable[tuple[dict, dict]]) -> None:
+def put_all(entries: Iterable[tuple[dict[Any, Any], dict[Any, Any]]]) -> None:
     """Puts all that is new into dicts; one call into C, in which no handler of a signal runs."""
     any(itertools.starmap(dict.update, entries))
 

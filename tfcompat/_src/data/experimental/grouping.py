@@ -31,7 +31,7 @@ _REDUCER = "tf.data.experimental.group_by_reducer()"
 
 
 @export("data.experimental.group_by_window", "contrib.data.group_by_window")
-def group_by_window(key_func: Callable, reduce_func: Callable, window_size: Any = None, window_size_func: Callable | None = None) -> Apply:
+def group_by_window(key_func: Callable[..., Any], reduce_func: Callable[..., Any], window_size: Any = None, window_size_func: Callable[..., Any] | None = None) -> Apply:
     """For `apply`: gathers elements by key, and gives what `reduce_func(key, group)` makes of each full group.
 
     Args:
@@ -87,24 +87,24 @@ class Reducer:
       init_func: of a key, the first state. reduce_func: of a state and an element, the next. finalize_func: of a state, the result.
     """
 
-    def __init__(self, init_func: Callable, reduce_func: Callable, finalize_func: Callable) -> None:
+    def __init__(self, init_func: Callable[..., Any], reduce_func: Callable[..., Any], finalize_func: Callable[..., Any]) -> None:
         self._functions = init_func, reduce_func, finalize_func
 
     @property
-    def init_func(self) -> Callable:
+    def init_func(self) -> Callable[..., Any]:
         return self._functions[0]
 
     @property
-    def reduce_func(self) -> Callable:
+    def reduce_func(self) -> Callable[..., Any]:
         return self._functions[1]
 
     @property
-    def finalize_func(self) -> Callable:
+    def finalize_func(self) -> Callable[..., Any]:
         return self._functions[2]
 
 
 @export("data.experimental.group_by_reducer", "contrib.data.group_by_reducer")
-def group_by_reducer(key_func: Callable, reducer: Reducer) -> Apply:
+def group_by_reducer(key_func: Callable[..., Any], reducer: Reducer) -> Apply:
     """For `apply`: one result for each key that `key_func` (int64 scalar of an element) gives, in order of keys.
 
     Raises (when applied):
@@ -137,7 +137,7 @@ def group_by_reducer(key_func: Callable, reducer: Reducer) -> Apply:
 
 @export("data.experimental.bucket_by_sequence_length", "contrib.data.bucket_by_sequence_length")
 def bucket_by_sequence_length(
-    element_length_func: Callable, bucket_boundaries: list, bucket_batch_sizes: list, padded_shapes: Any = None, padding_values: Any = None,
+    element_length_func: Callable[..., Any], bucket_boundaries: list[Any], bucket_batch_sizes: list[Any], padded_shapes: Any = None, padding_values: Any = None,
     pad_to_bucket_boundary: bool = False, no_padding: bool = False, drop_remainder: bool = False,
 ) -> Apply:  # fmt: skip
     """For `apply`: padded batches of elements of similar length.

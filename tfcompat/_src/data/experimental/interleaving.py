@@ -18,7 +18,7 @@ from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.nodes.tensor_spec import TensorSpec
 
 
-def _DirectedInterleaveDataset(selector_input: Any, data_inputs: list) -> Any:
+def _DirectedInterleaveDataset(selector_input: Any, data_inputs: list[Any]) -> Any:
     """A dataset of the elements of the datasets whose numbers `selector_input` gives; TypeError where they are of different types."""
     selector, datasets = selector_input, list(data_inputs)
     first = datasets[0]
@@ -46,7 +46,7 @@ def sample_from_datasets_v1(datasets: Any, weights: Any = None, seed: Any = None
     """
     count = len(datasets)
 
-    def select_constant(logits: Tensor) -> Callable:
+    def select_constant(logits: Tensor) -> Callable[..., Any]:
         def select_dataset_constant_logits(seed: Tensor) -> Tensor:
             return raw.Squeeze(raw.StatelessMultinomial(logits, 1, seed=seed), squeeze_dims=[0, 1])
 

@@ -29,7 +29,7 @@ from tfcompat._src.ops.parsing.features import (
 from tfcompat._src.ops.sparse.serialize import parts_vector
 
 
-def _parse_examples(context: Any, input_dataset: Any, num_parallel_calls: Any, dense_defaults: tuple) -> DatasetValue:
+def _parse_examples(context: Any, input_dataset: Any, num_parallel_calls: Any, dense_defaults: tuple[Any, ...]) -> DatasetValue:
     source, attrs = dataset_of(input_dataset), context.op.attrs
     dense_keys, sparse_keys = attrs["dense_keys"], attrs["sparse_keys"]
     dense = dense_features(dense_keys, [t.as_numpy_dtype for t in attrs["Tdense"]], attrs["dense_shapes"], dense_defaults)
@@ -62,7 +62,7 @@ for _prefix in ("", "Experimental"):
 
 
 @export("data.experimental.parse_example_dataset", "contrib.data.parse_example_dataset")
-def parse_example_dataset(features: dict, num_parallel_calls: Any = 1) -> Callable[[Any], Any]:
+def parse_example_dataset(features: dict[Any, Any], num_parallel_calls: Any = 1) -> Callable[[Any], Any]:
     """For `apply`: parses vectors of serialized tf.Example messages into dicts of tensors.
 
     Args:

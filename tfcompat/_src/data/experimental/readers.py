@@ -99,7 +99,7 @@ def _shuffled_and_repeated(dataset: Any, num_epochs: Any, shuffle: bool, buffer_
 
 @export("data.experimental.make_batched_features_dataset", "contrib.data.make_batched_features_dataset")
 def make_batched_features_dataset_v1(
-    file_pattern: Any, batch_size: Any, features: dict, reader: Any = TFRecordDatasetV1, label_key: str | None = None, reader_args: Any = None,
+    file_pattern: Any, batch_size: Any, features: dict[Any, Any], reader: Any = TFRecordDatasetV1, label_key: str | None = None, reader_args: Any = None,
     num_epochs: Any = None, shuffle: bool = True, shuffle_buffer_size: Any = 10000, shuffle_seed: Any = None, prefetch_buffer_size: Any = None,
     reader_num_threads: Any = None, parser_num_threads: Any = None, sloppy_ordering: bool = False, drop_final_batch: bool = False,
 ) -> Any:  # fmt: skip
@@ -241,7 +241,7 @@ def _inferred_defaults(rows: Any, columns: list[int], total: int, na_value: str,
     return [constant([""] if kind in (None, dtypes.string) else [0], dtype=kind or dtypes.string) for kind in kinds]
 
 
-def _selected(select_columns: list, column_names: list[str]) -> list[int]:
+def _selected(select_columns: list[Any], column_names: list[str]) -> list[int]:
     if all(isinstance(c, int) for c in select_columns):
         found = list(select_columns)
         if any(c < 0 or c >= len(column_names) for c in found):

@@ -34,7 +34,7 @@ _HIGH = "Proportion of examples rejected by sampler is high: "
 
 
 @export("data.experimental.rejection_resample", "contrib.data.rejection_resample")
-def rejection_resample(class_func: Callable, target_dist: Any, initial_dist: Any = None, seed: Any = None) -> Callable[[Any], Any]:
+def rejection_resample(class_func: Callable[..., Any], target_dist: Any, initial_dist: Any = None, seed: Any = None) -> Callable[[Any], Any]:
     """For `apply`: pairs of a class and an element, elements left out at random so that classes come as often as `target_dist` says.
 
     Args:

@@ -36,7 +36,7 @@ def cardinality(dataset: Any) -> Tensor:
 # ---- fused transformations ----
 
 
-def _map_and_batch(map_func: Callable, batch_size: Any, num_parallel_batches: Any, drop_remainder: Any, num_parallel_calls: Any, legacy: bool) -> Apply:
+def _map_and_batch(map_func: Callable[..., Any], batch_size: Any, num_parallel_batches: Any, drop_remainder: Any, num_parallel_calls: Any, legacy: bool) -> Apply:
     if num_parallel_batches is None and num_parallel_calls is None:
         num_parallel_calls = batch_size
     elif num_parallel_batches is not None and num_parallel_calls is None:
@@ -61,7 +61,7 @@ def _map_and_batch(map_func: Callable, batch_size: Any, num_parallel_batches: An
 
 @export("data.experimental.map_and_batch", "contrib.data.map_and_batch")
 def map_and_batch(
-    map_func: Callable, batch_size: Any, num_parallel_batches: Any = None, drop_remainder: Any = False, num_parallel_calls: Any = None
+    map_func: Callable[..., Any], batch_size: Any, num_parallel_batches: Any = None, drop_remainder: Any = False, num_parallel_calls: Any = None
 ) -> Apply:
     """For `apply`: `map`, then `batch`, as one; ValueError where both kinds of parallelism are given."""
     return _map_and_batch(map_func, batch_size, num_parallel_batches, drop_remainder, num_parallel_calls, False)
@@ -69,7 +69,7 @@ def map_and_batch(
 
 @export("data.experimental.map_and_batch_with_legacy_function")
 def map_and_batch_with_legacy_function(
-    map_func: Callable, batch_size: Any, num_parallel_batches: Any = None, drop_remainder: Any = False, num_parallel_calls: Any = None
+    map_func: Callable[..., Any], batch_size: Any, num_parallel_batches: Any = None, drop_remainder: Any = False, num_parallel_calls: Any = None
 ) -> Apply:
     """`map_and_batch` with a function made by Defun."""
     return _map_and_batch(map_func, batch_size, num_parallel_batches, drop_remainder, num_parallel_calls, True)
@@ -89,7 +89,7 @@ def shuffle_and_repeat(buffer_size: Any, count: Any = None, seed: Any = None) ->
 
 @export("data.experimental.parallel_interleave", "contrib.data.parallel_interleave")
 def parallel_interleave(
-    map_func: Callable, cycle_length: Any, block_length: Any = 1, sloppy: Any = False, buffer_output_elements: Any = None,
+    map_func: Callable[..., Any], cycle_length: Any, block_length: Any = 1, sloppy: Any = False, buffer_output_elements: Any = None,
     prefetch_input_elements: Any = None,
 ) -> Apply:  # fmt: skip
     """For `apply`: the elements of `cycle_length` datasets that `map_func` gives in turn; the order is kept, also where `sloppy`."""
@@ -132,14 +132,14 @@ def unique() -> Apply:
 
 
 @export("data.experimental.take_while")
-def take_while(predicate: Callable) -> Apply:
+def take_while(predicate: Callable[..., Any]) -> Apply:
     """For `apply`: the elements before the first for which `predicate` gives False; ValueError where it gives no bool scalar."""
 
     return lambda dataset: taken_while(dataset, predicate)
 
 
 @export("data.experimental.scan", "contrib.data.scan")
-def scan(initial_state: Any, scan_func: Callable) -> Apply:
+def scan(initial_state: Any, scan_func: Callable[..., Any]) -> Apply:
     """For `apply`: the outputs of `state, output = scan_func(state, element)`.
 
     Raises (when applied):

@@ -14,7 +14,7 @@ from tfcompat._src.graph.tensor import Tensor
 
 SWITCH = frozenset(("Switch", "RefSwitch"))
 MERGE = frozenset(("Merge", "RefMerge"))
-Guard = frozenset
+Guard = frozenset[Any]
 
 
 def guards_of(ops: Iterable[Any], known: Collection[Tensor] = ()) -> dict[Any, Guard]:
