@@ -26,7 +26,7 @@ def private(holder: Any, place: Any) -> np.ndarray:
     if type(holder[place]) is np.ndarray and _references(holder, place) == _HELD_ONCE:
         flags = holder[place].flags
         if flags.owndata and flags.carray:
-            return holder[place]
+            return holder[place]  # type: ignore[no-any-return]  # an ndarray, as its type says
     try:
         return np.array(holder[place], order="C")
     except MemoryError as e:

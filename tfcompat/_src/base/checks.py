@@ -28,7 +28,7 @@ class Check:
     text: str | Callable[..., str]
     values: tuple[Any, ...]
     op: Any
-    error: type[errors.OpError] = errors.InvalidArgumentError
+    error: errors.Maker = errors.InvalidArgumentError
 
     def traced_values(self) -> tuple[Any, ...]:
         """The values that exist only when the program runs."""
@@ -44,7 +44,7 @@ class Check:
         given = iter(found)
         return tuple(next(given) if v is None else v for v in self.values)
 
-    def failure(self, values: tuple[Any, ...]) -> errors.OpError:
+    def failure(self, values: tuple[Any, ...]) -> Exception:
         node_def = self.op.node_def if self.op is not None else None
         text = self.text(*values) if callable(self.text) else self.text.format(*values)
         return self.error(node_def, self.op, text)
@@ -61,7 +61,7 @@ class _Collector(threading.local):
 COLLECTOR = _Collector()
 
 
-def require(ok: Any, text: str | Callable[..., str], *values: Any, error: type[errors.OpError] = errors.InvalidArgumentError) -> None:
+def require(ok: Any, text: str | Callable[..., str], *values: Any, error: errors.Maker = errors.InvalidArgumentError) -> None:
     """Demands that the scalar `ok` is true when the kernel runs.
 
     Args:
@@ -82,6 +82,13 @@ def require(ok: Any, text: str | Callable[..., str], *values: Any, error: type[e
         check.ok = jnp.asarray(False)
     if COLLECTOR.checks is not None:
         COLLECTOR.checks.append(check)
+
+
+def add(check: Check) -> None:
+    """Adds a check to those of the program that is traced; RuntimeError where none is."""
+    if COLLECTOR.checks is None:
+        raise RuntimeError(f"no program is traced for the check {check.text!r}")
+    COLLECTOR.checks.append(check)
 
 
 BAD_INPUT = (TypeError, ValueError, LookupError, ArithmeticError)

@@ -5,16 +5,20 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Generic, TypeVar
+
+from tfcompat._src.base.session_like import SessionLike
+
+T = TypeVar("T")
 
 
-class DefaultStack(threading.local):
+class DefaultStack(threading.local, Generic[T]):
     """A stack whose top is the default object of the current thread."""
 
     def __init__(self) -> None:
-        self.stack: list[Any] = []
+        self.stack: list[T] = []
 
-    def top(self) -> Any:
+    def top(self) -> T | None:
         return self.stack[-1] if self.stack else None
 
     get_default = top
@@ -23,7 +27,7 @@ class DefaultStack(threading.local):
         self.stack.clear()
 
     @contextlib.contextmanager
-    def entered(self, value: Any) -> Iterator[Any]:
+    def entered(self, value: T) -> Iterator[T]:
         """Makes `value` the default inside the block; AssertionError where blocks are not left in order."""
         self.stack.append(value)
         try:
@@ -35,8 +39,8 @@ class DefaultStack(threading.local):
                 self.stack.pop()
 
 
-SESSIONS = DefaultStack()
-GRAPHS = DefaultStack()
+SESSIONS: DefaultStack[SessionLike] = DefaultStack()
+GRAPHS: DefaultStack[Any] = DefaultStack()  # of tf.Graph, which is above
 
 
 EAGER_GRAPHS: list[Callable[[], Any]] = []

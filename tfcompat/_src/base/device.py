@@ -20,7 +20,7 @@ class _Parts(NamedTuple):
     device_index: int | None = None
 
     def merged_with(self, override: _Parts) -> _Parts:
-        return _Parts(*(a if b is None else b for a, b in zip(self, override)))
+        return self._replace(**{name: part for name, part in override._asdict().items() if part is not None})
 
     def text(self) -> str:
         found = [f"/{key}:{value}" for key, value in zip(("job", "replica", "task"), self) if value is not None]

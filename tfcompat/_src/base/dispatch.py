@@ -10,7 +10,9 @@ import functools
 import inspect
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol, TypeVar, cast
+
+T = TypeVar("T")
 
 UNARY = frozenset(
     """abs acos acosh angle as_string asin asinh atan atanh bitwise.invert cast ceil clip_by_value conj cos cosh
@@ -70,7 +72,15 @@ class OpDispatcher:
         op._tf_dispatchers.append(self)
 
 
-def dispatch(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+class _Dispatched(Protocol):
+    """A function with dispatch support."""
+
+    _tf_dispatchers: list[OpDispatcher]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+
+def dispatch(op: _Dispatched, *args: Any, **kwargs: Any) -> Any:
     """What the first dispatcher of `op` gives that supports the arguments, or OpDispatcher.NOT_SUPPORTED."""
     for dispatcher in op._tf_dispatchers:
         found = dispatcher.handle(args, kwargs)
@@ -79,15 +89,16 @@ def dispatch(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     return OpDispatcher.NOT_SUPPORTED
 
 
-def add_dispatch_list(target: Callable[..., Any]) -> Callable[..., Any]:
+def add_dispatch_list(target: Callable[..., Any]) -> _Dispatched:
     """Gives `target` an empty list of dispatchers; AssertionError where it has one."""
     if hasattr(target, "_tf_dispatchers"):
         raise AssertionError(f"{target} already has a dispatch list")
-    target._tf_dispatchers = []
-    return target
+    with_list = cast(_Dispatched, target)  # that is what it is from here on
+    with_list._tf_dispatchers = []
+    return with_list
 
 
-def add_dispatch_support(target: Callable[..., Any]) -> Callable[..., Any]:
+def add_dispatch_support(target: Callable[..., Any]) -> _Dispatched:
     """A function that calls `target`, and where that raises TypeError or ValueError its dispatchers."""
 
     @functools.wraps(target)
@@ -95,12 +106,13 @@ def add_dispatch_support(target: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return target(*args, **kwargs)
         except (TypeError, ValueError):
-            found = dispatch(call, *args, **kwargs)
+            found = dispatch(supporting, *args, **kwargs)
             if found is OpDispatcher.NOT_SUPPORTED:
                 raise
             return found
 
-    return add_dispatch_list(call)
+    supporting = add_dispatch_list(call)
+    return supporting
 
 
 class TypeDispatcher(OpDispatcher):
@@ -109,7 +121,7 @@ class TypeDispatcher(OpDispatcher):
     def __init__(self, override_func: Callable[..., Any], kinds: tuple[type, ...]) -> None:
         self._override_func, self._kinds = override_func, kinds
 
-    def _is_meant(self, value: Any) -> bool:
+    def _is_meant(self, value: object) -> bool:
         if isinstance(value, self._kinds):
             return True
         return isinstance(value, (list, tuple)) and any(isinstance(v, self._kinds) for v in value)
@@ -135,7 +147,7 @@ def dispatch_for_types(op: Callable[..., Any], *types: type) -> Callable[..., An
     return register
 
 
-def supported(value: Any, names: tuple[str, ...]) -> Any:
+def supported(value: T, names: tuple[str, ...]) -> T:
     """`value` with dispatch support where it is a function and a public name of it is listed above."""
     listed = _NAMES.intersection(names)
     if not listed or not isinstance(value, types.FunctionType):
@@ -145,7 +157,7 @@ def supported(value: Any, names: tuple[str, ...]) -> Any:
         _functions[name] = found
         for watcher in _watchers:
             watcher(name, found)
-    return found
+    return cast(T, found)  # which can be called as `value` can
 
 
 def watch(watcher: Callable[[str, Callable[..., Any]], None]) -> None:

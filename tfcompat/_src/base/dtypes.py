@@ -114,7 +114,7 @@ class DType:
     @property
     def size(self) -> int:
         """Bytes of one element of the NumPy type; 1 for resource and variant."""
-        return np.dtype(_TF_TO_NP.get(self.base_dtype.as_datatype_enum, np.uint8)).itemsize
+        return int(np.dtype(_TF_TO_NP.get(self.base_dtype.as_datatype_enum, np.uint8)).itemsize)
 
     @property
     def min(self) -> Any:
@@ -181,7 +181,7 @@ def _intern(enum: int) -> None:
         "name": _TYPE_TO_STRING[enum],
         "as_datatype_enum": enum,
         "base_dtype": _INTERN_TABLE.get(base, self),
-        "real_dtype": _INTERN_TABLE.get(_COMPLEX_PART.get(base), self),
+        "real_dtype": _INTERN_TABLE.get(_COMPLEX_PART.get(base, enum), self),
         "is_floating": "float" in name,
         "is_complex": base in _COMPLEX_PART,
         "is_integer": not is_quantized and "int" in name,

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from tfcompat._src.base.export import export
+from tfcompat._src.base.node_like import Frame, NodeLike
+from tfcompat._src.proto import messages
 
 OK = export("errors.OK")(0)
 CANCELLED = export("errors.CANCELLED")(1)
@@ -36,7 +38,7 @@ class OpError(Exception):
     one of the graph), `node_def` (the NodeDef, or None).
     """
 
-    def __init__(self, node_def: Any, op: Any, message: str, error_code: int) -> None:
+    def __init__(self, node_def: messages.NodeDef | None, op: NodeLike | None, message: str, error_code: int | None) -> None:
         super().__init__()
         self._node_def = node_def
         self._op = op
@@ -48,21 +50,27 @@ class OpError(Exception):
         return self._message
 
     @property
-    def op(self) -> Any:
+    def op(self) -> NodeLike | None:
         return self._op
 
     @property
-    def error_code(self) -> int:
+    def error_code(self) -> int | None:
         return self._error_code
 
     @property
-    def node_def(self) -> Any:
+    def node_def(self) -> messages.NodeDef | None:
         return self._node_def
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickles without the op, which belongs to its graph."""
         code = (self._error_code,) if type(self).__init__ in (OpError.__init__, UnknownError.__init__) else ()
         return type(self), (self._node_def, None, self._message, *code)
+
+    def at_node(self, node_def: messages.NodeDef | None, op: NodeLike | None, message: str | None = None) -> OpError:
+        """An error of the same kind at a node, with the same message or another."""
+        kind, (_, _, text, *code) = self.__reduce__()
+        found: OpError = kind(node_def, op, text if message is None else message, *code)
+        return found
 
     def at_call(self, op_type: str, name: str | None) -> None:
         """Makes this an error of an operation that ran when it was called, with this name if it was given one: of no node."""
@@ -79,6 +87,9 @@ class OpError(Exception):
                 lines.append(f"    {source}")
         return "\n".join(lines) + "\n"
 
+
+Maker = Callable[[messages.NodeDef | None, NodeLike | None, str], Exception]
+"""Makes an error of a node with a message: each class with a code of its own does."""
 
 _CODE_TO_CLASS: dict[int, type[OpError]] = {}
 _CLASS_TO_CODE: dict[type[OpError], int] = {}
@@ -98,7 +109,7 @@ def _register(code: int) -> Callable[[type[OpError]], type[OpError]]:
 class CancelledError(OpError):
     """The operation was cancelled, for instance by closing its queue or session."""
 
-    def __init__(self, node_def: Any, op: Any, message: str) -> None:
+    def __init__(self, node_def: messages.NodeDef | None, op: NodeLike | None, message: str) -> None:
         super().__init__(node_def, op, message, CANCELLED)
 
 
@@ -107,7 +118,7 @@ class CancelledError(OpError):
 class InvalidArgumentError(OpError):
     """An input has a value or shape that the operation does not take."""
 
-    def __init__(self, node_def: Any, op: Any, message: str) -> None:
+    def __init__(self, node_def: messages.NodeDef | None, op: NodeLike | None, message: str) -> None:
         super().__init__(node_def, op, message, INVALID_ARGUMENT)
 
 
@@ -116,7 +127,7 @@ class InvalidArgumentError(OpError):
 class DeadlineExceededError(OpError):
     """The operation did not end within its time limit."""
 
-    def __init__(self, node_def: Any, op: Any, message: str) -> None:
+    def __init__(self, node_def: messages.NodeDef | None, op: NodeLike | None, message: str) -> None:
         super().__init__(node_def, op, message, DEADLINE_EXCEEDED)
 
 
@@ -125,7 +136,7 @@ class DeadlineExceededError(OpError):
 class NotFoundError(OpError):
     """A file, directory or other entity does not exist."""
 
-    def __init__(self, node_def: Any, op: Any, message: str) -> None:
+    def __init__(self, node_def: messages.NodeDef | None, op: NodeLike | None, message: str) -> None:
         super().__init__(node_def, op, message, NOT_FOUND)
 
 
@@ -134,7 +145,7 @@ class NotFoundError(OpError):
 class AlreadyExistsError(OpError):
     """An entity that was to be made exists."""
 
-    def __init__(self, node_def: Any, op: Any, message: str) -> None:
+    def __init__(self, node_def: messages.NodeDef | None, op: NodeLike | None, message: str) -> None:
         super().__init__(node_def, op, message, ALREADY_EXISTS)
 
 
@@ -143,7 +154,7 @@ class AlreadyExistsError(OpError):
 class PermissionDeniedError(OpError):
     """The caller may not do this."""
 
-    def __init__(self, node_def: Any, op: Any, message: str) -> None:
+    def __init__(self, node_def: messages.NodeDef | None, op: NodeLike | None, message: str) -> None:
         super().__init__(node_def, op, message, PERMISSION_DENIED)
 
 
@@ -152,7 +163,7 @@ class PermissionDeniedError(OpError):
 class UnauthenticatedError(OpError):
     """The request has no valid credentials."""
 
-    def __init__(self, node_def: Any, op: Any, message: str) -> None:
+    def __init__(self, node_def: messages.NodeDef | None, op: NodeLike | None, message: str) -> None:
         super().__init__(node_def, op, message, UNAUTHENTICATED)
 
 
@@ -161,7 +172,7 @@ class UnauthenticatedError(OpError):
 class ResourceExhaustedError(OpError):
     """Memory, disk or another resource is used up."""
 
-    def __init__(self, node_def: Any, op: Any, message: str) -> None:
+    def __init__(self, node_def: messages.NodeDef | None, op: NodeLike | None, message: str) -> None:
         super().__init__(node_def, op, message, RESOURCE_EXHAUSTED)
 
 
@@ -170,7 +181,7 @@ class ResourceExhaustedError(OpError):
 class FailedPreconditionError(OpError):
     """The system is not in the state that the operation needs, such as a variable without a value."""
 
-    def __init__(self, node_def: Any, op: Any, message: str) -> None:
+    def __init__(self, node_def: messages.NodeDef | None, op: NodeLike | None, message: str) -> None:
         super().__init__(node_def, op, message, FAILED_PRECONDITION)
 
 
@@ -179,7 +190,7 @@ class FailedPreconditionError(OpError):
 class AbortedError(OpError):
     """The operation was aborted, typically for a concurrent action."""
 
-    def __init__(self, node_def: Any, op: Any, message: str) -> None:
+    def __init__(self, node_def: messages.NodeDef | None, op: NodeLike | None, message: str) -> None:
         super().__init__(node_def, op, message, ABORTED)
 
 
@@ -188,7 +199,7 @@ class AbortedError(OpError):
 class OutOfRangeError(OpError):
     """The operation went past the valid range, such as the end of the input."""
 
-    def __init__(self, node_def: Any, op: Any, message: str) -> None:
+    def __init__(self, node_def: messages.NodeDef | None, op: NodeLike | None, message: str) -> None:
         super().__init__(node_def, op, message, OUT_OF_RANGE)
 
 
@@ -197,7 +208,7 @@ class OutOfRangeError(OpError):
 class UnimplementedError(OpError):
     """The operation, or this use of it, is not implemented."""
 
-    def __init__(self, node_def: Any, op: Any, message: str) -> None:
+    def __init__(self, node_def: messages.NodeDef | None, op: NodeLike | None, message: str) -> None:
         super().__init__(node_def, op, message, UNIMPLEMENTED)
 
 
@@ -206,7 +217,7 @@ class UnimplementedError(OpError):
 class InternalError(OpError):
     """An invariant of the system is broken."""
 
-    def __init__(self, node_def: Any, op: Any, message: str) -> None:
+    def __init__(self, node_def: messages.NodeDef | None, op: NodeLike | None, message: str) -> None:
         super().__init__(node_def, op, message, INTERNAL)
 
 
@@ -215,7 +226,7 @@ class InternalError(OpError):
 class UnavailableError(OpError):
     """The runtime is currently not available."""
 
-    def __init__(self, node_def: Any, op: Any, message: str) -> None:
+    def __init__(self, node_def: messages.NodeDef | None, op: NodeLike | None, message: str) -> None:
         super().__init__(node_def, op, message, UNAVAILABLE)
 
 
@@ -224,7 +235,7 @@ class UnavailableError(OpError):
 class DataLossError(OpError):
     """Data is lost or corrupt beyond recovery."""
 
-    def __init__(self, node_def: Any, op: Any, message: str) -> None:
+    def __init__(self, node_def: messages.NodeDef | None, op: NodeLike | None, message: str) -> None:
         super().__init__(node_def, op, message, DATA_LOSS)
 
 
@@ -233,7 +244,7 @@ class DataLossError(OpError):
 class UnknownError(OpError):
     """An error without a better class."""
 
-    def __init__(self, node_def: Any, op: Any, message: str, error_code: int = UNKNOWN) -> None:
+    def __init__(self, node_def: messages.NodeDef | None, op: NodeLike | None, message: str, error_code: int | None = UNKNOWN) -> None:
         super().__init__(node_def, op, message, error_code)
 
 
@@ -244,7 +255,7 @@ def exception_type_from_error_code(error_code: int) -> type[OpError]:
 
 
 @export("errors.error_code_from_exception_type")
-def error_code_from_exception_type(cls: type[OpError]) -> Any:
+def error_code_from_exception_type(cls: type[OpError]) -> int | UnknownError:
     """The status code of an error class; for another class a warning and, as in 1.15, an UnknownError object."""
     if cls in _CLASS_TO_CODE:
         return _CLASS_TO_CODE[cls]
@@ -252,10 +263,15 @@ def error_code_from_exception_type(cls: type[OpError]) -> Any:
     return UnknownError(None, None, f"Unknown class exception: {cls}", None)
 
 
-def _make_specific_exception(node_def: Any, op: Any, message: str, error_code: int) -> OpError:
+def of_code(error_code: int, node_def: messages.NodeDef | None, op: NodeLike | None, message: str) -> OpError:
+    """The error of a status code; KeyError where the code has no class."""
+    return _CODE_TO_CLASS[error_code](node_def, op, message)  # type: ignore[call-arg]  # classes with a code of their own
+
+
+def _make_specific_exception(node_def: messages.NodeDef | None, op: NodeLike | None, message: str, error_code: int) -> OpError:
     """The error of a status code; a warning and an UnknownError where the code has no class."""
     if error_code in _CODE_TO_CLASS:
-        return _CODE_TO_CLASS[error_code](node_def, op, message)
+        return of_code(error_code, node_def, op, message)
     warnings.warn(f"Unknown error code: {error_code}", stacklevel=2)
     return UnknownError(node_def, op, message, error_code)
 
@@ -281,7 +297,7 @@ class raise_exception_on_not_ok_status:  # noqa: N801
         self.status = Status()
         return self.status
 
-    def __exit__(self, type_arg: Any, value_arg: Any, traceback_arg: Any) -> bool:
+    def __exit__(self, type_arg: object, value_arg: object, traceback_arg: object) -> Literal[False]:
         if self.status.code != OK:
             raise _make_specific_exception(None, None, self.status.message, self.status.code)
         return False
@@ -298,19 +314,19 @@ class OperatorNotAllowedInGraphError(TypeError):
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 
 
-def user_frames(op: Any) -> list[tuple[Any, ...]]:
+def user_frames(op: NodeLike) -> list[Frame]:
     """The (file, line, function, source line) frames of the caller's code that made `op`, outermost first."""
-    frames = [tuple(frame)[:4] for frame in op.traceback]
+    frames = [frame[:4] for frame in op.traceback]
     return [f for f in frames if not f[0].startswith(_PACKAGE)] or frames
 
 
-def defined_at(op: Any) -> str:
+def defined_at(op: NodeLike) -> str:
     """`(defined at file:line)` of the innermost frame of the caller's code that made `op`."""
     frames = user_frames(op)
     return f"(defined at {frames[-1][0]}:{frames[-1][1]})" if frames else "(defined at <unknown>)"
 
 
-def with_node(message: str, op: Any) -> str:
+def with_node(message: str, op: NodeLike) -> str:
     """`message` with the node that failed, where it was made, and where its inputs were made."""
     origin = defined_at(op)
     inputs = {i.op.name: defined_at(i.op) for i in op.inputs}

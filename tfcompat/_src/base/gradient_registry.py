@@ -48,7 +48,7 @@ def is_registered(name: str) -> bool:
     return name in _REGISTRY
 
 
-def lookup(name: str) -> Any:
+def lookup(name: str) -> Callable[..., Any] | None:
     """The registered function, or None for not differentiable; LookupError where there is none."""
     if name not in _REGISTRY:
         raise LookupError(f"gradient registry has no entry for: {name}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
 from tfcompat._src.base.export import export
@@ -55,31 +56,33 @@ class GraphKeys:
 class Collections:
     """The collections of a graph; a base of Graph."""
 
+    _check_not_finalized: Callable[[], None]
+
     def __init__(self) -> None:
-        self._collections: dict[Any, list[Any]] = {}
+        self._collections: dict[Hashable, list[Any]] = {}
         self._collections_lock = threading.RLock()
 
     @property
-    def collections(self) -> list[Any]:
+    def collections(self) -> list[Hashable]:
         """The keys of the collections."""
         return list(self._collections)
 
-    def add_to_collection(self, name: Any, value: Any) -> None:
+    def add_to_collection(self, name: Hashable, value: object) -> None:
         """Appends `value` to the collection `name`; RuntimeError where the graph is finalized."""
         self._check_not_finalized()
         with self._collections_lock:
             self._collections.setdefault(name, []).append(value)
 
-    def add_to_collections(self, names: Any, value: Any) -> None:
+    def add_to_collections(self, names: str | Iterable[Hashable], value: object) -> None:
         """Appends `value` to each collection of `names` (a string or an iterable of keys), once each."""
         for name in (names,) if isinstance(names, str) else dict.fromkeys(names):
             self.add_to_collection(name, value)
 
-    def get_collection_ref(self, name: Any) -> list[Any]:
+    def get_collection_ref(self, name: Hashable) -> list[Any]:
         """The collection itself; changing the list changes the collection."""
         return self._collections.setdefault(name, [])
 
-    def get_collection(self, name: Any, scope: str | None = None) -> list[Any]:
+    def get_collection(self, name: Hashable, scope: str | None = None) -> list[Any]:
         """A copy of the collection, of the items whose `name` matches the regular expression `scope`."""
         items = self._collections.get(name, [])
         if scope is None:
@@ -87,10 +90,10 @@ class Collections:
         pattern = re.compile(scope)
         return [item for item in items if hasattr(item, "name") and pattern.match(item.name)]
 
-    def get_all_collection_keys(self) -> list[Any]:
+    def get_all_collection_keys(self) -> list[str]:
         """The keys that are strings."""
         return [k for k in self._collections if isinstance(k, str)]
 
-    def clear_collection(self, name: Any) -> None:
+    def clear_collection(self, name: Hashable) -> None:
         self._check_not_finalized()
         self._collections.pop(name, None)

@@ -36,6 +36,7 @@ class Work:
 
     def _hand_over(self) -> None:
         """Gives this to a helper; once more where a handler has ended that before it was noted."""
+        helper: _Helper | None
         try:
             helper = _idle.pop()
         except IndexError:

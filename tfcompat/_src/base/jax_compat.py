@@ -12,10 +12,10 @@ import re
 import sys
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import jax
-import jaxlib
+import jaxlib.version
 import numpy as np
 
 from tfcompat._src.base import jax_threads, promotion
@@ -33,11 +33,12 @@ try:
     from jax._src.interpreters.partial_eval import dce_jaxpr
     from jax._src.lax.special import igamma_grad_a_impl as igamma_grad_a_impl
     from jax.experimental.layout import Layout, with_layout_constraint
-    from jax.extend.core import ClosedJaxpr, jaxprs_in_params
+    from jax.extend.core import ClosedJaxpr as ClosedJaxpr
     from jax.extend.core import Jaxpr as Jaxpr
     from jax.extend.core import JaxprEqn as JaxprEqn
     from jax.extend.core import Literal as Literal
     from jax.extend.core import Var as Var
+    from jax.extend.core import jaxprs_in_params as jaxprs_in_params
 
     _no_tracing = no_tracing.swap_local
     _swap_x64, _set_x64 = enable_x64.swap_local, enable_x64.set_local
@@ -54,8 +55,9 @@ logging.getLogger("jax._src.xla_bridge").setLevel(logging.WARNING)
 
 # The names of files stand in compiled programs as UTF-8; bytes of a name that are none are left out (Python has surrogates for them).
 _NOT_UTF8 = re.compile(r"[\ud800-\udfff]")
-if jax.config.jax_hlo_source_file_canonicalization_regex is None:
-    jax.config.update("jax_hlo_source_file_canonicalization_regex", _NOT_UTF8.pattern)
+_config: Any = jax.config  # whose options are attributes that its types do not know
+if _config.jax_hlo_source_file_canonicalization_regex is None:
+    _config.update("jax_hlo_source_file_canonicalization_regex", _NOT_UTF8.pattern)
 
 # By default XLA CPU gives convolutions to a library that runs most large ones on one core. Products are given to it one by one:
 # with what stands around them (LIBRARY_FUSION_TYPE_DOT), JAX 0.10's are wrong where a factor is a constant of equal elements.
@@ -74,7 +76,7 @@ _LONG = {"xla_disable_hlo_passes": "fusion"}
 
 _ARRAY = {ArrayImpl}
 _ALIGNMENT = 64  # of memory that JAX takes over without a copy
-VERSIONS = f"jax {jax.__version__}, jaxlib {jaxlib.__version__}"
+VERSIONS = f"jax {jax.__version__}, jaxlib {jaxlib.version.__version__}"
 
 
 def keep_programs(folder: str, store: Any) -> None:
@@ -84,14 +86,14 @@ def keep_programs(folder: str, store: Any) -> None:
       folder: the value of `jax_compilation_cache_dir` for which JAX uses the store.
       store: has `get(key) -> bytes | None` and `put(key, value)`.
     """
-    if jax.config.jax_compilation_cache_dir is not None:
+    if _config.jax_compilation_cache_dir is not None:
         return
     compilation_cache.get_file_cache = lambda path: (store, path) if path == folder else get_file_cache(path)
-    jax.config.update("jax_compilation_cache_dir", folder)
+    _config.update("jax_compilation_cache_dir", folder)
     if _NOT_UTF8.search(folder):  # XLA, which keeps files of its own there, cannot take such a name
-        jax.config.update("jax_persistent_cache_enable_xla_caches", "none")
+        _config.update("jax_persistent_cache_enable_xla_caches", "none")
     if "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS" not in os.environ:
-        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.3)
+        _config.update("jax_persistent_cache_min_compile_time_secs", 0.3)
 
 
 class x64(jax_threads.Using):  # noqa: N801
@@ -131,10 +133,16 @@ warnings.filterwarnings("ignore", r"os\.fork\(\) was called", RuntimeWarning)
 warnings.filterwarnings("ignore", r"This process \(pid=\d+\) is multi-threaded, use of fork\(\)", DeprecationWarning)
 
 
+def platforms() -> str | None:
+    """The kinds of devices that JAX was told to use, with commas; None where it chooses."""
+    found: str | None = _config.jax_platforms
+    return found
+
+
 def ask_for_cpu_devices(count: int) -> bool:
     """Lets JAX start with at least `count` CPU devices, where it has not started; whether there are as many."""
     if not backends_are_up() and "xla_force_host_platform_device_count" not in os.environ.get("XLA_FLAGS", ""):
-        jax.config.update("jax_num_cpu_devices", max(count, jax.config.jax_num_cpu_devices))
+        _config.update("jax_num_cpu_devices", max(count, _config.jax_num_cpu_devices))
     return len(jax.devices("cpu")) >= count
 
 
@@ -153,7 +161,8 @@ def compiles_to_cpu() -> bool:
 
 def traced(function: Any, arguments: tuple[Any, ...]) -> jax.stages.Traced:
     """The trace of a jitted function for arguments, which JAX makes once."""
-    return function.trace(*arguments)
+    found: jax.stages.Traced = function.trace(*arguments)
+    return found
 
 
 def scan_counts(params: dict[str, Any]) -> tuple[int, int]:
@@ -216,9 +225,15 @@ class _Collector:
     waits = False
 
 
+def array_type(variable: Var | Literal) -> jax.core.ShapedArray:
+    """Shape and dtype of the array that a variable of a trace stands for."""
+    return cast(jax.core.ShapedArray, variable.aval)  # which is one for arrays
+
+
 def row_major(x: jax.Array) -> jax.Array:
     """`x`, laid out with the last dimension innermost: what XLA's Fourier transforms on CPUs give, and fail where another is asked of them."""
-    return with_layout_constraint(x, Layout(tuple(range(x.ndim))))
+    found: jax.Array = with_layout_constraint(x, Layout(tuple(range(x.ndim))))
+    return found
 
 
 def call_at_once(function: Any, arguments: tuple[Any, ...], results: list[Any]) -> bool:
@@ -286,12 +301,14 @@ def aligned_zeros(size: int, dtype: Any) -> np.ndarray:
 
 def shared_array(memory: np.ndarray, device: jax.Device | None) -> jax.Array:
     """An array on a CPU device in which a program sees what is written to `memory` (of `aligned_zeros`) while it runs."""
-    return jax.device_put(memory, device, may_alias=True)
+    found: jax.Array = jax.device_put(memory, device, may_alias=True)
+    return found
 
 
 def own_array(value: np.ndarray | jax.Array, place: jax.Device | jax.sharding.Sharding | None = None) -> jax.Array:
     """A device array that shares no memory with `value`, so that it may be donated."""
-    return jax.device_put(np.array(value), place, may_alias=False)
+    found: jax.Array = jax.device_put(np.array(value), place, may_alias=False)
+    return found
 
 
 def is_at(array: jax.Array, place: jax.Device | jax.sharding.Sharding) -> bool:

@@ -47,8 +47,7 @@ class _Kind(enum.Enum):
     COMPOSITE = 6
 
 
-@functools.lru_cache(maxsize=4096)
-def _kind_of_type(cls: type) -> _Kind:
+def _find_kind(cls: type) -> _Kind:
     if issubclass(cls, Expandable) and cls._expands:
         return _Kind.COMPOSITE
     if issubclass(cls, collections.abc.Mapping):
@@ -64,7 +63,10 @@ def _kind_of_type(cls: type) -> _Kind:
     return _Kind.LEAF
 
 
-def _kind(value: Any, expand_composites: bool) -> _Kind:
+_kind_of_type: Callable[[type], _Kind] = functools.lru_cache(maxsize=4096)(_find_kind)
+
+
+def _kind(value: object, expand_composites: bool) -> _Kind:
     kind = _kind_of_type(type(value))
     return _Kind.LEAF if kind is _Kind.COMPOSITE and not expand_composites else kind
 
@@ -91,7 +93,7 @@ def _is_mapping(value: Any) -> bool:
     return isinstance(value, collections.abc.Mapping)
 
 
-def _is_namedtuple(value: Any, strict: bool = False) -> bool:
+def _is_namedtuple(value: object, strict: bool = False) -> bool:
     """Whether `value` is a named tuple; with `strict`, of a class that `namedtuple` itself made."""
     return _kind_of_type(type(value)) is _Kind.NAMEDTUPLE and (not strict or type(value).__base__ is tuple)
 

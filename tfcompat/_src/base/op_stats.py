@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tfcompat._src.base.registry import Registry
+from tfcompat._src.proto import messages
 
 
 class OpStats:
@@ -15,7 +16,7 @@ class OpStats:
       statistic_type: what the number counts. value: the number, or None.
     """
 
-    def __init__(self, statistic_type: str, value: Any = None) -> None:
+    def __init__(self, statistic_type: str, value: float | None = None) -> None:
         self.statistic_type, self.value = statistic_type, value
 
     def __iadd__(self, other: OpStats) -> OpStats:
@@ -54,10 +55,11 @@ class RegisterStatistics:
         return f
 
 
-def get_stats_for_node_def(graph: Any, node: Any, statistic_type: str) -> OpStats:
+def get_stats_for_node_def(graph: object, node: messages.NodeDef, statistic_type: str) -> OpStats:
     """What the function registered for a NodeDef's op type says; an OpStats without value where there is none."""
     try:
         function = _stats_registry.lookup(f"{node.op},{statistic_type}")
     except LookupError:
         return OpStats(statistic_type)
-    return function(graph, node)
+    found: OpStats = function(graph, node)
+    return found

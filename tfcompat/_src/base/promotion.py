@@ -44,7 +44,7 @@ def _is_ours(thread: threading.Thread) -> bool:
 
 def swap(rule: str) -> str:
     """Gives this thread a rule; the rule that it had."""
-    before = np._get_promotion_state()  # type: ignore[attr-defined]
+    before: str = np._get_promotion_state()  # type: ignore[attr-defined]
     np._set_promotion_state(rule)  # type: ignore[attr-defined]
     return before
 

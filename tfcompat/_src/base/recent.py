@@ -7,7 +7,11 @@ import ctypes
 import itertools
 import os
 from collections.abc import Callable, Hashable
-from typing import Any
+from typing import Any, TypeVar, overload
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+T = TypeVar("T")
 
 SHAPES = max(1, int(os.environ.get("TFCOMPAT_KEPT_SHAPES", "64")))
 """For so many input shapes (or other values that it depends on) the programs of one thing are kept: each takes a megabyte or more."""
@@ -21,24 +25,33 @@ _trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" el
 _dropped = itertools.count(1)
 
 
-class Recent(collections.OrderedDict[Any, Any]):
+class Recent(collections.OrderedDict[K, V]):
     """A map of at most `bound` entries: where there would be more, those go that `get` found and assignment made longest ago.
 
     Args:
       bound: how many are kept. dropped: called with each key that goes.
     """
 
-    def __init__(self, bound: int = SHAPES, dropped: Callable[[Any], None] | None = None) -> None:
+    def __init__(self, bound: int = SHAPES, dropped: Callable[[K], None] | None = None) -> None:
         super().__init__()
         self.bound, self._dropped = bound, dropped
 
-    def get(self, key: Hashable, default: Any = None) -> Any:
+    @overload
+    def get(self, key: K, default: None = None, /) -> V | None: ...
+
+    @overload
+    def get(self, key: K, default: V, /) -> V: ...
+
+    @overload
+    def get(self, key: K, default: T, /) -> V | T: ...
+
+    def get(self, key: K, default: Any = None, /) -> Any:
         found = dict.get(self, key, default)
         if found is not default and len(self) > 1:
             self._use(key)
         return found
 
-    def __setitem__(self, key: Hashable, value: Any) -> None:
+    def __setitem__(self, key: K, value: V) -> None:
         super().__setitem__(key, value)
         self._use(key)
         while len(self) > self.bound:
@@ -47,7 +60,7 @@ class Recent(collections.OrderedDict[Any, Any]):
                 self._dropped(gone)
             _give_back()
 
-    def _use(self, key: Hashable) -> None:
+    def _use(self, key: K) -> None:
         if key in self:  # another thread may have dropped it
             self.move_to_end(key)
 

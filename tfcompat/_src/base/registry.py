@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
+
+from google.protobuf.message import Message
 
 
 class Registry:
@@ -47,12 +49,21 @@ class Registry:
         return self._registry[name]
 
 
-_collection_messages: dict[str, tuple[Any, ...]] = {}
+class _Conversions(NamedTuple):
+    """The message class of a collection's objects, and what makes messages of them and them of messages."""
+
+    proto_type: type[Message] | None = None
+    to_proto: Callable[..., Any] | None = None
+    from_proto: Callable[..., Any] | None = None
+
+
+_collection_messages: dict[str, _Conversions] = {}
 
 
 def register_proto_function(
-    collection_name: str, proto_type: Any = None, to_proto: Callable[..., Any] | None = None, from_proto: Callable[..., Any] | None = None
-) -> None:
+    collection_name: str, proto_type: type[Message] | None = None, to_proto: Callable[..., Any] | None = None,
+    from_proto: Callable[..., Any] | None = None,
+) -> None:  # fmt: skip
     """Says how the objects of a collection become messages and come back.
 
     Args:
@@ -69,16 +80,16 @@ def register_proto_function(
             raise TypeError("to_proto and from_proto must be callable.")
     if collection_name in _collection_messages:
         raise KeyError(f"Registering two proto functions with name '{collection_name}'!")
-    _collection_messages[collection_name] = (proto_type, to_proto, from_proto)
+    _collection_messages[collection_name] = _Conversions(proto_type, to_proto, from_proto)
 
 
-def get_collection_proto_type(collection_name: str) -> Any:
-    return _collection_messages.get(collection_name, (None,) * 3)[0]
+def get_collection_proto_type(collection_name: str) -> type[Message] | None:
+    return _collection_messages.get(collection_name, _Conversions()).proto_type
 
 
 def get_to_proto_function(collection_name: str) -> Callable[..., Any] | None:
-    return _collection_messages.get(collection_name, (None,) * 3)[1]
+    return _collection_messages.get(collection_name, _Conversions()).to_proto
 
 
 def get_from_proto_function(collection_name: str) -> Callable[..., Any] | None:
-    return _collection_messages.get(collection_name, (None,) * 3)[2]
+    return _collection_messages.get(collection_name, _Conversions()).from_proto

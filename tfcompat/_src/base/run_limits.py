@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from tfcompat._src.base import errors, jax_compat, jax_threads
-from tfcompat._src.base.session_like import SessionLike
 
 
 class MustWait(Exception):
@@ -38,16 +37,16 @@ class StopFlag:
         self.is_set = True
 
 
-_stoppable: dict[StopFlag, Any] = {}
+_stoppable: dict[StopFlag, object] = {}
 """The flags of the loops that run, and the session of each."""
 
 
-def is_running(session: SessionLike) -> bool:
+def is_running(session: object) -> bool:
     """Whether a loop runs in a session."""
     return any(owner is session for owner in list(_stoppable.values()))
 
 
-def stop(session: SessionLike | None = None) -> None:
+def stop(session: object | None = None) -> None:
     """Ends the loops that run in a session, or in all of them: their runs raise CancelledError and change no variable."""
     for flag, owner in list(_stoppable.items()):
         if session is None or owner is session:
@@ -58,7 +57,7 @@ jax_threads.AT_CLOSE.append(stop)
 
 
 @contextlib.contextmanager
-def stoppable(session: SessionLike) -> Iterator[StopFlag]:
+def stoppable(session: object) -> Iterator[StopFlag]:
     """A block in which a loop of a session runs: `stop`, and an exception in the block, set the flag."""
     if _limits.flag is None or _limits.flag.is_set or _limits.flag in _stoppable:
         _limits.flag = StopFlag()

@@ -143,7 +143,8 @@ class Dimension:
     __mod__, __rmod__ = _arithmetic(lambda a, b: a % b)
 
     def __div__(self, other: Any) -> Dimension:
-        return self // other
+        quotient: Dimension = self // other
+        return quotient
 
     def __truediv__(self, other: Any) -> Dimension:
         raise TypeError(
@@ -244,7 +245,7 @@ class TensorShape:
     def __iter__(self) -> Iterator[Any]:
         if self.sizes is None:
             raise ValueError("Cannot iterate over a shape with unknown rank.")
-        return iter(self.sizes) if _v2_behavior else iter(self.dims)
+        return iter(self.sizes) if _v2_behavior else map(Dimension, self.sizes)
 
     def __getitem__(self, key: Any) -> Any:
         """A Dimension for an index, a TensorShape for a slice."""
@@ -295,10 +296,12 @@ class TensorShape:
 
     def num_elements(self) -> int | None:
         """The number of elements; None unless fully defined."""
-        if self.sizes is None or None in self.sizes:
+        if self.sizes is None:
             return None
         total = 1
         for size in self.sizes:
+            if size is None:
+                return None
             total *= size
         return total
 
@@ -340,14 +343,14 @@ class TensorShape:
 
     def merge_with(self, other: Any) -> TensorShape:
         """The shape that combines what both know; ValueError where they contradict each other."""
-        other = as_shape(other)
+        shape = as_shape(other)
         if self.sizes is None:
-            return other
-        if other.sizes is None:
+            return shape
+        if shape.sizes is None:
             return self
-        if not self.is_compatible_with(other):
-            raise ValueError(f"Shapes {self} and {other} are not compatible")
-        return TensorShape.of(tuple(b if a is None else a for a, b in zip(self.sizes, other.sizes)))
+        if not self.is_compatible_with(shape):
+            raise ValueError(f"Shapes {self} and {shape} are not compatible")
+        return TensorShape.of(tuple(b if a is None else a for a, b in zip(self.sizes, shape.sizes)))
 
     def most_specific_compatible_shape(self, other: Any) -> TensorShape:
         """The most specific shape that both are instances of."""

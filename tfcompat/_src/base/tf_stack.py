@@ -9,7 +9,9 @@ import sys
 import threading
 import types
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, Self, overload
+
+from tfcompat._src.base.node_like import Frame
 
 TB_FILENAME, TB_LINENO, TB_FUNCNAME, TB_CODEDICT = range(4)
 
@@ -27,7 +29,7 @@ class StackFrame(NamedTuple):
 class StackTraceTransform:
     """A block in which `extract_stack` of this thread shows other frames; the innermost block of a kind counts."""
 
-    _active: dict[int, list[StackTraceTransform]]
+    _active: ClassVar[dict[int, list[Any]]]  # of the kind that has it
     parent: StackTraceTransform | None = None
 
     def __enter__(self) -> StackTraceTransform:
@@ -37,14 +39,14 @@ class StackTraceTransform:
         stack.append(self)
         return self
 
-    def __exit__(self, *unused: Any) -> None:
+    def __exit__(self, *unused: object) -> None:
         self._active[threading.get_ident()].pop()
 
     def reset(self) -> None:
         """Forgets what was computed in an earlier block."""
 
     @classmethod
-    def _innermost(cls) -> Any:
+    def _innermost(cls) -> Self | None:
         stack = cls._active.get(threading.get_ident())
         return stack[-1] if stack else None
 
@@ -77,7 +79,7 @@ class CurrentModuleFilter(StackTraceFilter):
 
     def get_filtered_filenames(self) -> frozenset[str]:
         outer = self.parent.get_filtered_filenames() if isinstance(self.parent, StackTraceFilter) else frozenset()
-        return outer | {self._filename}
+        return outer if self._filename is None else outer | {self._filename}
 
 
 def extract_stack(limit: int = -1) -> list[StackFrame]:
@@ -88,16 +90,25 @@ def extract_stack(limit: int = -1) -> list[StackFrame]:
 def frames_from(frame: types.FrameType | None, limit: int) -> list[StackFrame]:
     """A frame and those around it, outermost first."""
     mapper, leaving_out = StackTraceMapper._innermost(), StackTraceFilter._innermost()
-    places = mapper.get_effective_source_map() if mapper else {}
+    places: Mapping[tuple[str, int], tuple[str, int, str]] = mapper.get_effective_source_map() if mapper else {}
     hidden = leaving_out.get_filtered_filenames() if leaving_out else frozenset()
     found: list[StackFrame] = []
     while frame is not None and len(found) != limit:
         code = frame.f_code
         if not found or code.co_filename not in hidden:
-            place = places.get((code.co_filename, frame.f_lineno), (code.co_filename, frame.f_lineno, code.co_name))
-            found.append(StackFrame(*place, frame.f_globals, code.co_firstlineno))
+            here = (code.co_filename, frame.f_lineno, code.co_name)
+            file, line, name = places.get(here[:2], here)
+            found.append(StackFrame(file, line, name, frame.f_globals, code.co_firstlineno))
         frame = frame.f_back
     return found[::-1]
+
+
+@overload
+def convert_stack(stack: Iterable[StackFrame], include_func_start_lineno: Literal[False] = False) -> tuple[Frame, ...]: ...
+
+
+@overload
+def convert_stack(stack: Iterable[StackFrame], include_func_start_lineno: bool) -> tuple[tuple[Any, ...], ...]: ...
 
 
 def convert_stack(stack: Iterable[StackFrame], include_func_start_lineno: bool = False) -> tuple[tuple[Any, ...], ...]:

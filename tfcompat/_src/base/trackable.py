@@ -161,7 +161,8 @@ class Trackable:
 
     def _restore_from_checkpoint_position(self, checkpoint_position: Any) -> list[Any]:
         """The operations that restore this object and all that it depends on."""
-        return checkpoint_position.restore_tree()
+        restored: list[Any] = checkpoint_position.restore_tree()
+        return restored
 
     def _gather_saveables_for_checkpoint(self) -> dict[str, Any]:
         """What to save of the object itself, by attribute name: saveable objects, or functions of `name` that make them."""

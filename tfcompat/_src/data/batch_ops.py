@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -120,7 +121,8 @@ def _padded(place: int, column: tuple[Any, ...], wanted: tuple[Any, ...], filler
     found = np.empty((len(column), *sizes), column[0].dtype)
     found[...] = filler[()]
     for number, value in enumerate(column):
-        found[(number, *map(slice, value.shape))] = value[()] if not value.ndim else value
+        room: tuple[int | slice, ...] = (number, *map(slice, value.shape))
+        found[room] = value[()] if not value.ndim else value
     return found
 
 
@@ -248,7 +250,7 @@ def _unbatch(context: Any, input_dataset: Any) -> DatasetValue:
 
     def start(scope: Scope) -> Next:
         following = source.start(scope)
-        rows: Any = iter(())
+        rows: Iterator[Element] = iter(())
 
         def row() -> Element:
             nonlocal rows
@@ -263,7 +265,7 @@ def _unbatch(context: Any, input_dataset: Any) -> DatasetValue:
     return DatasetValue(start, UNKNOWN if source.size else 0)
 
 
-def _rows_of(batch: Element) -> Any:
+def _rows_of(batch: Element) -> Iterator[Element]:
     for component in batch:
         if not component.ndim:
             raise invalid("Cannot unbatch an element with scalar components.")

@@ -15,15 +15,19 @@ from typing import Any
 import numpy as np
 
 from tfcompat._src.base import errors
-from tfcompat._src.base.dtypes import as_dtype, cpp_name
+from tfcompat._src.base.dtypes import DType, as_dtype, cpp_name
+from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.base.run_limits import MustWait, may_wait
 from tfcompat._src.data.functions import HostFunction
 from tfcompat._src.data.values import Scope
 from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.op_spec import HOST, WAITING, NotDifferentiable, op
-from tfcompat._src.graph.tensor import shape_text
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor, shape_text
 from tfcompat._src.nodes import raw
 from tfcompat._src.ops.queues.resource import SharedResource, invalid, shared_resource
+
+Arrays = tuple[np.ndarray, ...]
 
 
 @dataclass(eq=False)
@@ -91,8 +95,8 @@ class BatchQueue(SharedResource):
                 self.wait(lambda: batch.done, "Batch")
         if batch.error is not None:
             e = batch.error
-            raise type(e)(None, None, e.message) if isinstance(e, errors.OpError) else e
-        return batch.results[batch.tasks.index(task)]
+            raise e.at_node(None, None) if isinstance(e, errors.OpError) else e
+        return (batch.results or [])[batch.tasks.index(task)]
 
     def _add(self, task: _Task) -> _Batch:
         if task.size > self.most_rows:
@@ -194,7 +198,7 @@ def _batched(tasks: list[_Task], allowed: Sequence[int]) -> list[tuple[Any, ...]
     return found
 
 
-def _batch(context, inputs, *, allowed_batch_sizes):
+def _batch(context: HostContext, inputs: Arrays, *, allowed_batch_sizes: Sequence[int]) -> Any:
     queue, task = _queue_of(context), _rows_of(_Task(inputs))
     return queue.run(task, lambda tasks: _batched(tasks, allowed_batch_sizes))
 
@@ -208,7 +212,7 @@ def _without_first(sizes: Any) -> Any:
     return (None, *sizes[1:])
 
 
-def _batch_gradient(node, *grads):
+def _batch_gradient(node: Operation, *grads: Tensor) -> list[Tensor]:
     *_, index, key = node.outputs
     return [
         raw.Unbatch(
@@ -273,7 +277,7 @@ class Unbatcher(SharedResource):
             raise errors.DeadlineExceededError(None, None, "Batched data did not arrive within timeout window.")
 
 
-def _unbatch(context, data, index, key, *, timeout_micros):
+def _unbatch(context: HostContext, data: np.ndarray, index: np.ndarray, key: np.ndarray, *, timeout_micros: int) -> np.ndarray:
     if len(index) > len(data):
         text = f"Wrong shape for index tensor. Expected 0th dimension size to be no greater than {len(data)}; Got: {len(index)}."
         raise invalid(text)
@@ -287,7 +291,7 @@ def _unbatch(context, data, index, key, *, timeout_micros):
     return shared.take(int(key), pieces, timeout_micros / 1e6)
 
 
-def _unbatch_gradient(node, grad):
+def _unbatch_gradient(node: Operation, grad: Tensor) -> list[Tensor | None]:
     data, index, key = node.inputs
     found = raw.UnbatchGrad(data, index, grad, key, shared_name=f"unbatch_gradient_{node.name}")
     return [found, None, None]
@@ -323,7 +327,7 @@ class GradientCollector(SharedResource):
             return np.concatenate([self._found.pop(k) for k in wanted])
 
 
-def _unbatch_grad(context, data, index, grad, key):
+def _unbatch_grad(context: HostContext, data: np.ndarray, index: np.ndarray, grad: np.ndarray, key: np.ndarray) -> np.ndarray:
     if data.size and not index.size:
         raise invalid("batch_index is empty while the tensor isn't.")
     wanted = index[:, 0].tolist() if data.size else []
@@ -341,7 +345,7 @@ _add(
 # ---- BatchFunction ----
 
 
-def _check_outputs(outputs: Sequence[np.ndarray], kinds: Sequence[Any], rows: int) -> None:
+def _check_outputs(outputs: Sequence[np.ndarray], kinds: Sequence[DType], rows: int) -> None:
     if len(outputs) != len(kinds):
         raise errors.InternalError(None, None, "Wrong number of batched output tensors")
     for place, (x, kind) in enumerate(zip(outputs, kinds)):
@@ -358,24 +362,24 @@ def _check_outputs(outputs: Sequence[np.ndarray], kinds: Sequence[Any], rows: in
             raise errors.InternalError(None, None, "Output {} of type {} does not match declared output type {}".format(place, *names))
 
 
-def _called(tasks: list[_Task], allowed: Sequence[int], kinds: Sequence[Any]) -> list[tuple[Any, ...]]:
+def _called(tasks: list[_Task], call: Callable[..., Any], allowed: Sequence[int], kinds: Sequence[DType]) -> list[tuple[Any, ...]]:
     """The results of the function of the batch, cut into those of each task."""
     joined = _joined(tasks, allowed)
-    outputs = [np.asarray(x) for x in tasks[-1].call(*joined)]
+    outputs = [np.asarray(x) for x in call(*joined)]
     _check_outputs(outputs, kinds, len(joined[0]))
     borders = np.cumsum([t.size for t in tasks])
     return list(zip(*(np.split(x, borders)[: len(tasks)] for x in outputs)))
 
 
-def _batch_function(context, inputs, captured, *, allowed_batch_sizes):
+def _batch_function(context: HostContext, inputs: Arrays, captured: Arrays, *, allowed_batch_sizes: Sequence[int]) -> Any:
     node = context.op
     wanted, given = len(node._graph._get_function(node.attrs["f"].name).body.inputs), len(inputs) + len(captured)
     if wanted != given:
         raise invalid(f"Expects {wanted} arguments, but {given} {'is' if given == 1 else 'are'} provided")
     queue = _queue_of(context)
-    call = HostFunction(context, "f", captured, len(inputs)).bound(Scope(context.session))
+    call = HostFunction(context, "f", captured, len(inputs)).bound(Scope(context.session))  # type: ignore[arg-type]  # what runs kernels is a RunContext
     task = _rows_of(_Task(inputs, captured, call))
-    return (queue.run(task, lambda tasks: _called(tasks, allowed_batch_sizes, node.attrs["Tout"])),)
+    return (queue.run(task, lambda tasks: _called(tasks, tasks[-1].call or call, allowed_batch_sizes, node.attrs["Tout"])),)
 
 
 _add(

@@ -24,7 +24,8 @@ def clone_dataset(dataset: Any) -> DatasetV1Adapter:
             copies[op] = get_default_graph().create_op(op.type, inputs, [t.dtype for t in op.outputs], name=op.name, attrs=op.node_def.attr)
         return copies[op]
 
-    return DatasetV1Adapter(copied(dataset._variant_tensor.op).outputs[0], dataset.element_spec).with_options(dataset.options())
+    found: DatasetV1Adapter = DatasetV1Adapter(copied(dataset._variant_tensor.op).outputs[0], dataset.element_spec).with_options(dataset.options())
+    return found
 
 
 def auto_shard_dataset(dataset: Any, num_shards: int, index: int) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.composite_tensor import CompositeTensor
 from tfcompat._src.base.export import export
-from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.base.tensor_shape import TensorShape, dimension_at_index
 from tfcompat._src.base.trackable import Trackable
 from tfcompat._src.data import (  # noqa: F401  (the ops)
     batch_ops,
@@ -30,7 +30,7 @@ from tfcompat._src.data import (  # noqa: F401  (the ops)
     transform_ops,
 )
 from tfcompat._src.data.dataset_spec import DatasetSpec
-from tfcompat._src.data.iterator import EagerIterator, flat_attrs
+from tfcompat._src.data.iterator import EagerIterator, ElementAttrs, flat_attrs
 from tfcompat._src.data.options import Options
 from tfcompat._src.data.random_seed import get_seed
 from tfcompat._src.data.structured_function import StructuredFunctionWrapper
@@ -86,7 +86,7 @@ class DatasetV2(Trackable, CompositeTensor):
         return self._class()(variant_tensor, element_spec, (self, *more_inputs))
 
     @classmethod
-    def _class(cls) -> type:
+    def _class(cls) -> type[DatasetV2]:
         return DatasetV2
 
     @property
@@ -98,7 +98,8 @@ class DatasetV2(Trackable, CompositeTensor):
 
     def _as_serialized_graph(self, stateful_whitelist: Any = None) -> Tensor:
         """The nodes of the dataset, a serialized GraphDef."""
-        return raw.DatasetToGraph(self._variant_tensor, stateful_whitelist=[] if stateful_whitelist is None else stateful_whitelist)
+        found: Tensor = raw.DatasetToGraph(self._variant_tensor, stateful_whitelist=[] if stateful_whitelist is None else stateful_whitelist)
+        return found
 
     def _inputs(self) -> list[Any]:
         return list(self._input_datasets)
@@ -117,7 +118,7 @@ class DatasetV2(Trackable, CompositeTensor):
         return DatasetSpec(self.element_spec)
 
     @property
-    def _flat_structure(self) -> dict[str, list[Any]]:
+    def _flat_structure(self) -> ElementAttrs:
         return flat_attrs(self.element_spec)
 
     @property
@@ -204,10 +205,9 @@ class DatasetV2(Trackable, CompositeTensor):
         batched = structure.type_spec_from_value(element)
         parts = structure.to_batched_tensor_list(batched, element)
         spec = nest.map_structure(lambda each: each._unbatch(), batched)
-        length = parts[0].shape.dims and parts[0].shape.dims[0]
+        length = dimension_at_index(parts[0].shape, 0)
         for part in parts[1:]:
-            if length is not None and part.shape.dims:
-                length.assert_is_compatible_with(part.shape.dims[0])
+            length.assert_is_compatible_with(dimension_at_index(part.shape, 0))
         return cls._source(raw.TensorSliceDataset(parts, output_shapes=structure.get_flat_tensor_shapes(spec)), spec)
 
     @classmethod
@@ -243,14 +243,14 @@ class DatasetV2(Trackable, CompositeTensor):
         state = generators.GeneratorState(generator)
 
         def get_iterator_id_fn(unused: Any) -> Tensor:
-            return generators.numpy_function(state.get_next_id, given, dtypes.int64)
+            return generators.call_python(state.get_next_id, list(given), dtypes.int64)
 
         def finalize_fn(iterator_id: Tensor) -> Tensor:
             def finish(iterator_id: Any) -> np.ndarray:
                 state.iterator_completed(iterator_id)
                 return np.array(0, np.int64)
 
-            return generators.numpy_function(finish, [iterator_id], dtypes.int64)
+            return generators.call_python(finish, [iterator_id], dtypes.int64)
 
         generator_next_fn = generators.next_function(state, output_types, output_shapes)
 
@@ -414,7 +414,7 @@ class DatasetV2(Trackable, CompositeTensor):
 
     def _mapped(self, map_func: Callable[..., Any], num_parallel_calls: Any, legacy: bool, keeps_size: bool) -> Any:
         function = StructuredFunctionWrapper(map_func, "Dataset.map()", dataset=self, use_legacy_function=legacy)
-        attrs = {"f": function.reference, "preserve_cardinality": keeps_size, **flat_attrs(function.output_structure)}
+        attrs: dict[str, Any] = {"f": function.reference, "preserve_cardinality": keeps_size, **flat_attrs(function.output_structure)}
         if num_parallel_calls is None:
             made = raw.MapDataset(self._variant_tensor, function.captured_inputs, **attrs)
         else:
@@ -462,7 +462,7 @@ class DatasetV2(Trackable, CompositeTensor):
         if isinstance(cycle_length, int) and cycle_length == AUTOTUNE:
             cycle_length = _CPUS
         lengths = number(cycle_length, "cycle_length"), number(block_length, "block_length")
-        attrs = {"f": function.reference, **flat_attrs(spec)}
+        attrs: dict[str, Any] = {"f": function.reference, **flat_attrs(spec)}
         if num_parallel_calls is None:
             made = raw.InterleaveDataset(self._variant_tensor, function.captured_inputs, *lengths, **attrs)
         else:

@@ -32,14 +32,16 @@ class DatasetSpec(BatchableTypeSpec):
 
     @property
     def value_type(self) -> type:
-        return DATASET_CLASSES["made"]
+        made: type = DATASET_CLASSES["made"]
+        return made
 
     @property
     def _component_specs(self) -> TensorSpec:
         return TensorSpec(self._dataset_shape, dtypes.variant)
 
     def _to_components(self, value: Any) -> Tensor:
-        return value._variant_tensor
+        variant: Tensor = value._variant_tensor
+        return variant
 
     def _from_components(self, components: Tensor) -> Any:
         if self._dataset_shape.ndims == 0:

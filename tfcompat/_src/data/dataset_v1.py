@@ -15,6 +15,7 @@ from tfcompat._src.graph.attr_values import FunctionRef
 from tfcompat._src.graph.scopes import colocate_with, get_default_graph
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.tensor_spec import TensorSpec
 
 _STATELESS_READERS = ("MatchingFiles", "ReadFile")
 
@@ -26,14 +27,14 @@ class DatasetV1(DatasetV2):
     _preserve_cardinality = False
 
     @classmethod
-    def _class(cls) -> type:
+    def _class(cls) -> type[DatasetV1]:
         return DatasetV1Adapter
 
     output_classes = structure.legacy_property("classes")
     output_shapes = structure.legacy_property("shapes")
     output_types = structure.legacy_property("types")
 
-    def make_one_shot_iterator(self) -> Iterator:
+    def make_one_shot_iterator(self) -> Iterator | EagerIterator:
         """An iterator that passes once and needs no initialization.
 
         Raises:
@@ -46,10 +47,12 @@ class DatasetV1(DatasetV2):
 
         @Defun(capture_by_value=True, whitelisted_stateful_ops=readers)
         def _make_dataset() -> Tensor:
-            return self._apply_options()._variant_tensor
+            variant: Tensor = self._apply_options()._variant_tensor
+            return variant
 
+        function: Any = _make_dataset  # a DefinedFunction, as it takes nothing
         try:
-            _make_dataset.add_to_graph(graph)
+            function.add_to_graph(graph)
         except ValueError as error:
             if "Cannot capture a stateful node" not in str(error):
                 raise
@@ -58,7 +61,7 @@ class DatasetV1(DatasetV2):
                 "capture stateful objects, such as a `Variable` or `LookupTable`. In these cases, use "
                 f"`Dataset.make_initializable_iterator()`. (Original error: {error})"
             ) from error
-        handle = raw.OneShotIterator(dataset_factory=FunctionRef(_make_dataset.name), **self._flat_structure)
+        handle = raw.OneShotIterator(dataset_factory=FunctionRef(function.name), **self._flat_structure)
         return Iterator(handle, None, *legacy_of(self.element_spec))
 
     def make_initializable_iterator(self, shared_name: str | None = None) -> Iterator:
@@ -81,8 +84,8 @@ class DatasetV1(DatasetV2):
         rank = sparse_tensor.dense_shape.shape.dims[0].value
         inner = None if rank is None else rank - 1
         spec = (
-            structure.TensorSpec([None, inner], dtypes.int64), structure.TensorSpec([None], sparse_tensor.dtype),
-            structure.TensorSpec([inner], dtypes.int64),
+            TensorSpec([None, inner], dtypes.int64), TensorSpec([None], sparse_tensor.dtype),
+            TensorSpec([inner], dtypes.int64),
         )  # fmt: skip
         made = raw.SparseTensorSliceDataset(sparse_tensor.indices, sparse_tensor.values, sparse_tensor.dense_shape)
         return cls._source(made, spec)
@@ -115,7 +118,7 @@ def as_v1(dataset: Any) -> DatasetV1:
 
 
 @export("data.make_one_shot_iterator")
-def make_one_shot_iterator(dataset: Any) -> Iterator:
+def make_one_shot_iterator(dataset: Any) -> Iterator | EagerIterator:
     """An iterator over `dataset` that passes once; errors as for `Dataset.make_one_shot_iterator`."""
     return as_v1(dataset).make_one_shot_iterator()
 
@@ -162,7 +165,8 @@ def from_variant(variant: Tensor, structure: Any) -> DatasetV1:
 @export("data.experimental.to_variant")
 def to_variant(dataset: Any) -> Tensor:
     """A dataset as a variant tensor."""
-    return dataset._variant_tensor
+    variant: Tensor = dataset._variant_tensor
+    return variant
 
 
 @export("data.experimental.get_single_element", "contrib.data.get_single_element")

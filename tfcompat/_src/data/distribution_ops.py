@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -78,7 +79,7 @@ def _rebatch(context: Any, input_dataset: Any, num_replicas: Any) -> DatasetValu
 
     def start(scope: Scope) -> Next:
         following = source.start(scope)
-        parts: Any = iter(())
+        parts: Iterator[Element] = iter(())
 
         def part() -> Element:
             nonlocal parts
@@ -92,7 +93,7 @@ def _rebatch(context: Any, input_dataset: Any, num_replicas: Any) -> DatasetValu
     return DatasetValue(start, source.size if source.size < 0 else source.size * replicas)
 
 
-def _parts(batch: Element, replicas: int) -> Any:
+def _parts(batch: Element, replicas: int) -> Iterator[Element]:
     if any(not component.ndim for component in batch):
         raise invalid("Cannot rebatch dataset: All components must have at least one dimension.")
     size = len(batch[0])

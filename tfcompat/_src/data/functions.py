@@ -16,7 +16,7 @@ from tfcompat._src.data.values import Scope
 from tfcompat._src.graph import constant_value, op_spec
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
-from tfcompat._src.nodes.function_body import inlined
+from tfcompat._src.nodes.function_body import GraphFunction, inlined
 from tfcompat._src.runtime.execute import _call as call_kernel
 from tfcompat._src.runtime.execute import execute, fetched_value
 from tfcompat._src.runtime.item import Item, OpItem
@@ -31,9 +31,9 @@ class _Instance:
 
     _inside_others: frozenset[Tensor] = frozenset()
     _control_flow_context = None
-    _callers = ()
+    _callers: tuple[GraphFunction, ...] = ()
 
-    def __init__(self, function: Any, node: Operation, arguments: Sequence[Tensor]) -> None:
+    def __init__(self, function: GraphFunction, node: Operation, arguments: Sequence[Tensor]) -> None:
         self.function, self.inputs = function, list(arguments)
         self._graph, self._name, self.order, self._stack = node._graph, node._name, node.order, node._stack
         self.control_inputs: list[Operation] = []
@@ -84,6 +84,7 @@ def _numpy_program(plan: Plan) -> Callable[[list[Any]], tuple[Any, ...]] | None:
     items = [item for step in plan.steps for item in step.items]
     if not all(isinstance(step, HostStep) for step in plan.steps) or not all(map(_is_plain, items)):
         return None
+    plain = [item for item in items if isinstance(item, OpItem)]
     places: dict[Tensor, int] = {t: i for i, t in enumerate(plan.feeds)}
     constants: list[Any] = []
     for tensor in dict.fromkeys([*(t for item in items for t in item.takes), *plan.fetched]):
@@ -92,7 +93,7 @@ def _numpy_program(plan: Plan) -> Callable[[list[Any]], tuple[Any, ...]] | None:
             constants.append(np.asarray(plan.known[tensor]))
     count = len(plan.feeds) + len(constants)
     steps = []
-    for item in items:
+    for item in plain:
         if item.type == "Identity":
             places[item.outputs[0]] = places[item.takes[0]]
             continue
@@ -168,7 +169,8 @@ class HostFunction:
         if key not in plans:
             with jax_compat.x64():
                 plans[key] = Prepared(scope._session, node, reference, self._tensors, self._given)
-        return plans[key]
+        prepared: Prepared = plans[key]
+        return prepared
 
     def bound(self, scope: Scope) -> Callable[..., tuple[Any, ...]]:
         """The function of one element's components, for an iteration."""
@@ -176,6 +178,6 @@ class HostFunction:
         session = scope if self._variables is None else _WithVariables(scope, self._variables)
 
         def run(*components: Any) -> tuple[Any, ...]:
-            return call([*components, *captured], session)
+            return call([*components, *captured], session)  # type: ignore[arg-type]  # _WithVariables passes on what it lacks
 
         return run

@@ -96,10 +96,17 @@ def _as_array(value: Any, kind: dtypes.DType) -> np.ndarray:
     return strings.reshape(found.shape)
 
 
+def call_python(function: Callable[..., Any], arguments: list[Tensor], kind: dtypes.DType) -> Tensor:
+    """The node of a Python function of arrays that gives one array."""
+    found: Tensor = numpy_function(function, arguments, kind)
+    return found
+
+
 def generator_variant(init_args: list[Tensor], first: Any, following: Any, last: Any) -> Tensor:
     """The node of a dataset of three functions: what begins (with `init_args`), what gives an element, what ends."""
-    return raw.GeneratorDataset(
+    made: Tensor = raw.GeneratorDataset(
         [*init_args, *first.captured_inputs], following.captured_inputs, last.captured_inputs, init_func=first.reference, next_func=following.reference,
         finalize_func=last.reference, output_types=structure.get_flat_tensor_types(following.output_structure),
         output_shapes=structure.get_flat_tensor_shapes(following.output_structure),
     )  # fmt: skip
+    return made

@@ -6,7 +6,8 @@ import dis
 import sys
 import warnings
 import weakref
-from typing import Any
+from types import FrameType
+from typing import Any, TypedDict
 
 from tfcompat._src.base import autograph_status, dtypes, errors
 from tfcompat._src.base.export import export
@@ -19,7 +20,8 @@ from tfcompat._src.graph.scopes import colocate_with, executing_eagerly, get_def
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import convert_to_tensor
-from tfcompat._src.nodes.type_spec import TypeSpec
+from tfcompat._src.nodes.tensor_spec import TensorSpec
+from tfcompat._src.nodes.type_spec import TypeSpec, register_type_spec_from_value_converter
 from tfcompat._src.train.saveable_object import SaveableObject, SaveSpec
 
 GET_NEXT_CALL_WARNING_THRESHOLD = 32
@@ -30,7 +32,14 @@ GET_NEXT_CALL_WARNING_MESSAGE = (
 GLOBAL_ITERATORS = "iterators"
 
 
-def flat_attrs(element_spec: Any) -> dict[str, list[Any]]:
+class ElementAttrs(TypedDict):
+    """The attributes of a node that gives elements."""
+
+    output_types: list[dtypes.DType]
+    output_shapes: list[TensorShape]
+
+
+def flat_attrs(element_spec: Any) -> ElementAttrs:
     """The attributes of a node that gives elements of a type."""
     return {
         "output_types": structure.get_flat_tensor_types(element_spec), "output_shapes": structure.get_flat_tensor_shapes(element_spec)
@@ -52,17 +61,35 @@ class SaveableIterator(SaveableObject):
             return raw.DeserializeIterator(self.op, restored_tensors[0])
 
 
-class _Saved(Trackable):
-    """An iterator as part of a tf.train.Checkpoint."""
+class _OfType(Trackable):
+    """An iterator as part of a tf.train.Checkpoint, over elements of a type."""
 
     _iterator_resource: Tensor
+    _element_spec: Any
+
+    @property
+    def output_classes(self) -> Any:
+        return structure.legacy(self._element_spec, "classes")
+
+    @property
+    def output_shapes(self) -> Any:
+        return structure.legacy(self._element_spec, "shapes")
+
+    @property
+    def output_types(self) -> Any:
+        return structure.legacy(self._element_spec, "types")
+
+    @property
+    def element_spec(self) -> Any:
+        """The structure of TypeSpecs of the elements."""
+        return self._element_spec
 
     def _gather_saveables_for_checkpoint(self) -> dict[str, Any]:
         return {"ITERATOR": lambda name: SaveableIterator(self._iterator_resource, name, name + "_STATE")}
 
 
 @export("data.Iterator")
-class Iterator(_Saved):
+class Iterator(_OfType):
     """The state of an iteration over a dataset.
 
     Args:
@@ -76,7 +103,7 @@ class Iterator(_Saved):
         if iterator_resource is None:
             raise ValueError("Variant or resource tensor is needed")
         self._element_spec = structure.convert_legacy_structure(output_types, output_shapes, output_classes)
-        self._string_handle = raw.IteratorToStringHandle(iterator_resource)
+        self._string_handle: Tensor = raw.IteratorToStringHandle(iterator_resource)
         self._get_next_call_count = 0
         get_default_graph().add_to_collection(GLOBAL_ITERATORS, iterator_resource)
 
@@ -115,7 +142,8 @@ class Iterator(_Saved):
         """
         self._check_types(dataset)
         with colocate_with(self._iterator_resource):
-            return raw.MakeIterator(dataset._variant_tensor, self._iterator_resource, name=name or "make_initializer")
+            made: Operation = raw.MakeIterator(dataset._variant_tensor, self._iterator_resource, name=name or "make_initializer")
+        return made
 
     def _check_types(self, dataset: Any) -> None:
         found = dataset.element_spec
@@ -152,32 +180,16 @@ class Iterator(_Saved):
         """What names the iterator for `from_string_handle`, a string scalar."""
         if name is None:
             return self._string_handle
-        return raw.IteratorToStringHandle(self._iterator_resource, name=name)
-
-    @property
-    def output_classes(self) -> Any:
-        return structure.legacy(self._element_spec, "classes")
-
-    @property
-    def output_shapes(self) -> Any:
-        return structure.legacy(self._element_spec, "shapes")
-
-    @property
-    def output_types(self) -> Any:
-        return structure.legacy(self._element_spec, "types")
-
-    @property
-    def element_spec(self) -> Any:
-        """The structure of TypeSpecs of the elements."""
-        return self._element_spec
+        named: Tensor = raw.IteratorToStringHandle(self._iterator_resource, name=name)
+        return named
 
 
-def _is_in_for_statement(frame: Any) -> bool:
+def _is_in_for_statement(frame: FrameType) -> bool:
     """Whether a frame is at the step of a `for` statement."""
     return dis.opname[frame.f_code.co_code[frame.f_lasti]] == "FOR_ITER"
 
 
-class EagerIterator(_Saved):
+class EagerIterator(_OfType):
     """An iterator over a dataset where operations run at once, or in a function of the graph: `next(iterator)` or `get_next()`.
 
     Args:
@@ -215,8 +227,6 @@ class EagerIterator(_Saved):
         tensors = [EagerTensor.of(value, kind, graph, handle.device) for value, kind in values]
         return structure.from_compatible_tensor_list(self._element_spec, tensors)
 
-    output_classes, output_shapes, output_types = Iterator.output_classes, Iterator.output_shapes, Iterator.output_types
-    element_spec = Iterator.element_spec
 
 
 IteratorV2 = EagerIterator
@@ -243,7 +253,7 @@ def get_next_of(handle: Tensor, element_spec: Any, name: str | None = None) -> A
 
 def legacy_of(element_spec: Any) -> tuple[Any, Any, Any]:
     """The dtypes, shapes and classes of elements of a type."""
-    return tuple(structure.legacy(element_spec, what) for what in ("types", "shapes", "classes"))  # type: ignore[return-value]
+    return tuple(structure.legacy(element_spec, what) for what in ("types", "shapes", "classes"))
 
 
 # ---- optional values ----
@@ -273,7 +283,8 @@ class Optional:
 
     def has_value(self, name: str | None = None) -> Tensor:
         """Whether there is a value, a bool scalar."""
-        return raw.OptionalHasValue(self._variant_tensor, name=name)
+        found: Tensor = raw.OptionalHasValue(self._variant_tensor, name=name)
+        return found
 
     def get_value(self, name: str | None = None) -> Any:
         """The value; a run raises InvalidArgumentError where there is none."""
@@ -315,8 +326,8 @@ class OptionalSpec(TypeSpec):
         return Optional
 
     @property
-    def _component_specs(self) -> Any:
-        return structure.TensorSpec((), dtypes.variant)
+    def _component_specs(self) -> TensorSpec:
+        return TensorSpec((), dtypes.variant)
 
     def _serialize(self) -> tuple[Any, ...]:
         return (self._value_structure,)
@@ -342,11 +353,11 @@ class OptionalSpec(TypeSpec):
         return OptionalSpec(value.value_structure)
 
 
-structure.type_spec.register_type_spec_from_value_converter(Optional, OptionalSpec.from_value, allow_subclass=True)
+register_type_spec_from_value_converter(Optional, OptionalSpec.from_value, allow_subclass=True)
 
 
 @export("data.experimental.get_next_as_optional", "contrib.data.get_next_as_optional")
-def get_next_as_optional(iterator: Iterator) -> Optional:
+def get_next_as_optional(iterator: Iterator | EagerIterator) -> Optional:
     """The next element of an iterator as an Optional, which has no value at the end."""
     found = raw.IteratorGetNextAsOptional(iterator._iterator_resource, **flat_attrs(iterator.element_spec))
     return Optional(found, iterator.element_spec)

@@ -193,19 +193,19 @@ op(
 
 
 @op("MakeIterator", "(dataset: variant, iterator: resource) -> ()", shape=si.no_outputs, gradient=NO_GRADIENT, place=HOST, effects=EXTERNAL, context=True)
-def _make_iterator(context, dataset, iterator):
+def _make_iterator(context: HostContext, dataset: np.ndarray, iterator: IteratorValue) -> tuple[()]:
     iterator.begin(dataset_of(dataset), session_of(context))
     return ()
 
 
 @op("SerializeIterator", "(resource_handle: resource) -> (serialized: variant)", shape=si.scalar, gradient=NO_GRADIENT, place=HOST, effects=EXTERNAL)
-def _serialize(iterator):
+def _serialize(iterator: IteratorValue) -> np.ndarray:
     return variant(iterator.state())
 
 
 @op("DeserializeIterator", "(resource_handle: resource, serialized: variant) -> ()", shape=si.no_outputs, gradient=NO_GRADIENT, place=HOST,
     effects=EXTERNAL, context=True)  # fmt: skip
-def _deserialize(context, iterator, serialized):
+def _deserialize(context: HostContext, iterator: IteratorValue, serialized: np.ndarray) -> tuple[()]:
     iterator.go_to(serialized.reshape(-1)[0], session_of(context))
     return ()
 
@@ -221,14 +221,14 @@ for _name in ("IteratorGetNext", "IteratorGetNextSync"):
 
 
 @op("IteratorToStringHandle", "(resource_handle: resource) -> (string_handle: string)", shape=si.scalar, gradient=NO_GRADIENT, place=HOST, effects=EXTERNAL)
-def _string_handle(iterator):
+def _string_handle(iterator: IteratorValue) -> np.ndarray:
     return text(iterator.handle)
 
 
-def _from_string_handle(context, string_handle):
+def _from_string_handle(context: HostContext, string_handle: np.ndarray) -> IteratorValue:
     if string_handle.ndim:
         raise invalid("string_handle must be a scalar.")
-    found = context.resources.get(_HANDLES, {}).get(string_handle.item())
+    found: IteratorValue | None = context.resources.get(_HANDLES, {}).get(string_handle.item())
     if found is None:
         raise errors.NotFoundError(None, None, f"Resource {string_handle.item()!r} of type Iterator does not exist.")
     wanted = context.op.attrs["output_types"]
@@ -272,15 +272,15 @@ class OptionalValue:
         return OptionalValue(tuple(np.asarray(a + b) if a.dtype != object else variant(a.item() + b.item()) for a, b in zip(self.components, other.components)))
 
 
-def _optional_next(iterator):
+def _optional_next(iterator: IteratorValue) -> np.ndarray:
     try:
         return variant(OptionalValue(iterator.take()))
     except errors.OutOfRangeError:
         return variant(OptionalValue(None))
 
 
-def _value_of(context, optional):
-    components = optional.item().components
+def _value_of(context: HostContext, optional: np.ndarray) -> Element:
+    components: Element | None = optional.item().components
     if components is None:
         raise invalid("The given optional does not have a value.")
     for place, (value, shape) in enumerate(zip(components, context.op.attrs["output_shapes"])):

@@ -77,7 +77,8 @@ class MultiDeviceIterator:
         options = Options()
         options.experimental_optimization.apply_default_optimizations = False
         options.experimental_optimization.autotune = False
-        return found.with_options(options)
+        adapted: DatasetV1Adapter = found.with_options(options)
+        return adapted
 
     def get_next(self, device: str | None = None) -> Any:
         """The next element on a device, or a list of the next on each."""
@@ -97,7 +98,7 @@ class MultiDeviceIterator:
         return found
 
     @property
-    def initializer(self) -> Operation:
+    def initializer(self) -> Operation | None:
         """The operation that begins a pass."""
         return self._initializer
 

@@ -86,7 +86,7 @@ def _init(context: Any, dataset: Any, multi_device_iterator: MultiDeviceIterator
 
 
 def _from_string_handle(context: Any, string_handle: Any) -> MultiDeviceIteratorValue:
-    found = context.resources.get(_HANDLES, {}).get(string_handle.item())
+    found: MultiDeviceIteratorValue | None = context.resources.get(_HANDLES, {}).get(string_handle.item())
     if found is None:
         raise errors.NotFoundError(None, None, f"Resource {string_handle.item()!r} of type MultiDeviceIterator does not exist.")
     return found

@@ -27,7 +27,8 @@ def _children(structure: Any) -> list[Any]:
 def _like(instance: Any, children: list[Any]) -> Any:
     if isinstance(instance, collections.abc.Mapping):
         found = dict(zip(sorted(instance), children))
-        return type(instance)((key, found[key]) for key in instance)
+        make: Callable[..., Any] = type(instance)  # of pairs, as dict
+        return make((key, found[key]) for key in instance)
     if hasattr(type(instance), "__attrs_attrs__") or hasattr(instance, "_fields"):
         return type(instance)(*children)
     return type(instance)(children)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from tfcompat._src.base.export import export
 
@@ -10,10 +11,12 @@ from tfcompat._src.base.export import export
 class OptionsBase:
     """Named settings; setting another name raises AttributeError, a value of another type TypeError."""
 
+    _options: dict[str, Any]
+
     def __init__(self) -> None:
         object.__setattr__(self, "_options", {})
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         if not hasattr(type(self), name):
             raise AttributeError(f"Cannot set the property {name} on {type(self).__name__}.")
         object.__setattr__(self, name, value)
@@ -30,13 +33,16 @@ class OptionsBase:
     __hash__ = None  # type: ignore[assignment]
 
 
-def create_option(name: str, ty: type, docstring: str, default_factory: Any = lambda: None) -> property:
+AnyOptions = TypeVar("AnyOptions", bound=OptionsBase)
+
+
+def create_option(name: str, ty: type, docstring: str, default_factory: Callable[[], object] = lambda: None) -> property:
     """A setting of a subclass of OptionsBase."""
 
     def get(options: OptionsBase) -> Any:
         return options._options.setdefault(name, default_factory())
 
-    def put(options: OptionsBase, value: Any) -> None:
+    def put(options: OptionsBase, value: object) -> None:
         if not isinstance(value, ty):
             raise TypeError(f'Property "{name}" must be of type {ty}, got: {value!r} (type: {type(value)!r})')
         options._options[name] = value
@@ -44,7 +50,7 @@ def create_option(name: str, ty: type, docstring: str, default_factory: Any = la
     return property(get, put, None, docstring)
 
 
-def merge_options(*options_list: Any) -> Any:
+def merge_options(*options_list: AnyOptions) -> AnyOptions:
     """Settings of the same kind as one; TypeError for different kinds, ValueError where two say different things."""
     if not options_list:
         raise ValueError("At least one options should be provided")
@@ -68,10 +74,10 @@ def merge_options(*options_list: Any) -> Any:
     return found
 
 
-def _flags(*names: str) -> Any:
+def _flags(*names: str) -> Callable[[type[AnyOptions]], type[AnyOptions]]:
     """A decorator that gives a class settings that are bool or None."""
 
-    def add(cls: type) -> type:
+    def add(cls: type[AnyOptions]) -> type[AnyOptions]:
         for name in names:
             setattr(cls, name, create_option(name, bool, f"bool or None: {name.replace('_', ' ')}."))
         return cls
@@ -83,6 +89,9 @@ def _flags(*names: str) -> Any:
 @_flags("enabled", "use_choose_fastest")
 class MapVectorizationOptions(OptionsBase):
     """Whether functions of elements are called on batches; changes no result."""
+
+    enabled: bool | None
+    use_choose_fastest: bool | None
 
     def _static_optimizations(self) -> list[str]:
         return ["map_vectorization"] if self.enabled else []
@@ -104,6 +113,9 @@ _OPTIMIZATIONS = (
 class OptimizationOptions(OptionsBase):
     """Which optimizations a pipeline gets. `shuffle_and_repeat_fusion` (on by default) changes the order, as in 1.15."""
 
+    apply_default_optimizations: bool | None
+    autotune: bool | None
+    autotune_buffers: bool | None
     autotune_algorithm = create_option("autotune_algorithm", int, "int or None: how buffers are tuned.")
     autotune_cpu_budget = create_option("autotune_cpu_budget", int, "int or None: CPUs for tuning.")
     map_vectorization = create_option(
@@ -116,10 +128,12 @@ class OptimizationOptions(OptionsBase):
             found |= {name for name in _DEFAULTS if getattr(self, name) is not False}
         if self.autotune is not False and self.autotune_buffers:
             found.add("inject_prefetch")
-        return sorted(found) + self.map_vectorization._static_optimizations()
+        vectorization: MapVectorizationOptions = self.map_vectorization
+        return sorted(found) + vectorization._static_optimizations()
 
     def _static_optimization_configs(self) -> list[str]:
-        return self.map_vectorization._static_optimization_configs()
+        vectorization: MapVectorizationOptions = self.map_vectorization
+        return vectorization._static_optimization_configs()
 
 
 @export("data.experimental.DistributeOptions")
@@ -159,6 +173,8 @@ class Options(OptionsBase):
     (list of op types or None).
     """
 
+    experimental_deterministic: bool | None
+    experimental_slack: bool | None
     experimental_distribute = create_option("experimental_distribute", DistributeOptions, "DistributeOptions.", DistributeOptions)
     experimental_optimization = create_option(
         "experimental_optimization", OptimizationOptions, "OptimizationOptions.", OptimizationOptions
@@ -168,7 +184,8 @@ class Options(OptionsBase):
     experimental_threading = create_option("experimental_threading", ThreadingOptions, "ThreadingOptions.", ThreadingOptions)
 
     def _static_optimizations(self) -> list[str]:
-        found = self.experimental_optimization._static_optimizations()
+        optimization: OptimizationOptions = self.experimental_optimization
+        found = optimization._static_optimizations()
         if self.experimental_deterministic is False:
             found.append("make_sloppy")
         if self.experimental_stats.latency_all_edges:
@@ -178,7 +195,8 @@ class Options(OptionsBase):
         return found
 
     def _static_optimization_configs(self) -> list[str]:
-        found = self.experimental_optimization._static_optimization_configs()
+        optimization: OptimizationOptions = self.experimental_optimization
+        found = optimization._static_optimization_configs()
         if self.experimental_slack:
             found.append(f"slack:slack_period:{self.experimental_distribute.num_devices or 1}")
         return found

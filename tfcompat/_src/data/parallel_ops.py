@@ -199,7 +199,7 @@ class _Calls:
         else:
             future = self._done.get()
             self._pending.remove(future)
-        found = future.result()
+        found: Element | StopIteration = future.result()
         if isinstance(found, StopIteration):
             self._pending.clear()
             self._is_over = True

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tfcompat._src.base import errors
+from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.data.functions import HostFunction
 from tfcompat._src.data.iterator_resources import component_shapes, session_of
 from tfcompat._src.data.source_ops import listed
@@ -39,7 +40,7 @@ from tfcompat._src.proto import messages
     f"Targuments: list(type) >= 0, {OUTPUTS}, use_inter_op_parallelism: bool = True) -> (components: output_types)",
     shape=component_shapes, gradient=NotDifferentiable("a dataset has no derivative"), place=HOST, effects=EXTERNAL, context=True,
 )  # fmt: skip
-def _reduce(context, input_dataset, initial_state, other_arguments):
+def _reduce(context: HostContext, input_dataset: np.ndarray, initial_state: Element, other_arguments: Element) -> Element:
     function = HostFunction(context, "f", other_arguments, 1 + len(initial_state))
     scope = Scope(session_of(context))
     context.session.on_close(scope.end)
@@ -65,7 +66,7 @@ def _reduce(context, input_dataset, initial_state, other_arguments):
 
 @op("DatasetToSingleElement", f"(dataset: variant, *, {OUTPUTS}) -> (components: output_types)", shape=component_shapes, gradient=NO_GRADIENT,
     place=HOST, effects=EXTERNAL, context=True)  # fmt: skip
-def _single_element(context, dataset):
+def _single_element(context: HostContext, dataset: np.ndarray) -> Element:
     scope = Scope(session_of(context))
     following = dataset_of(dataset).start(scope)
     try:
@@ -82,7 +83,7 @@ def _single_element(context, dataset):
         scope.end()
 
 
-def _to_tf_record(context, input_dataset, filename, compression_type):
+def _to_tf_record(context: HostContext, input_dataset: np.ndarray, filename: np.ndarray, compression_type: np.ndarray) -> tuple[()]:
     scope = Scope(session_of(context))
     following = dataset_of(input_dataset).start(scope)
     try:
@@ -104,7 +105,7 @@ for _prefix in ("", "Experimental"):
        kernel=lambda input_dataset: np.int64(dataset_of(input_dataset).size))  # fmt: skip
 
 
-def _to_graph(input_dataset):
+def _to_graph(input_dataset: np.ndarray) -> np.ndarray:
     found = messages.GraphDef()
     pending = [dataset_of(input_dataset)]
     while pending:
@@ -235,7 +236,7 @@ def _group_by_window(context: Any, input_dataset: Any, key_args: tuple[Any, ...]
     return DatasetValue(start)
 
 
-def _group_by_reducer(context: Any, input_dataset: Any, key_args: tuple[Any, ...], init_args: tuple[Any, ...], reduce_args: tuple[Any, ...], finalize_args: tuple) -> DatasetValue:
+def _group_by_reducer(context: Any, input_dataset: Any, key_args: tuple[Any, ...], init_args: tuple[Any, ...], reduce_args: tuple[Any, ...], finalize_args: tuple[Any, ...]) -> DatasetValue:
     source, first = dataset_of(input_dataset), 1
     functions = []
     for name, captured in (("key_func", key_args), ("init_func", init_args), ("reduce_func", reduce_args), ("finalize_func", finalize_args)):

@@ -22,7 +22,7 @@ _COMPRESSIONS = ("", "ZLIB", "GZIP")
 
 
 def _compression(value: np.ndarray) -> str:
-    found = value.item().decode()
+    found = str(value.item().decode())
     if found not in _COMPRESSIONS:
         raise invalid(f"Unsupported compression_type: {found}.")
     return found
@@ -303,7 +303,7 @@ def csv_records(data: bytes, delimiter: bytes, quotes: bool) -> Iterator[list[tu
 
 def _quoted(data: bytes, place: int, delimiter: bytes) -> tuple[bytes, str, int]:
     """A quoted field from behind its quote on: the value, what is wrong, and where it ends."""
-    parts = []
+    parts: list[bytes] = []
     while True:
         stop = data.find(_QUOTE, place)
         if stop < 0:

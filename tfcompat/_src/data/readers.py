@@ -32,7 +32,8 @@ def filenames_dataset(filenames: Any) -> DatasetV2:
             raise TypeError("`filenames` must be a `tf.data.Dataset` of scalar `tf.string` elements.")
         return filenames
     names = convert_to_tensor(filenames, dtypes.string)
-    return DatasetV1Adapter.from_tensor_slices(reshape(names, [-1], name="flat_filenames"))
+    found: DatasetV2 = DatasetV1Adapter.from_tensor_slices(reshape(names, [-1], name="flat_filenames"))
+    return found
 
 
 def per_file(filenames: Any, num_parallel_reads: Any, read_one_file: Callable[..., Any]) -> tuple[Tensor, DatasetV2]:
@@ -90,7 +91,8 @@ class TFRecordDatasetV1(_FileDataset):
     def __init__(self, filenames: Any, compression_type: Any = None, buffer_size: Any = None, num_parallel_reads: Any = None) -> None:
         def make(filename: Tensor) -> Tensor:
             compression = optional_param_to_tensor("compression_type", compression_type, "", dtypes.string)
-            return raw.TFRecordDataset(filename, compression, optional_param_to_tensor("buffer_size", buffer_size, _BUFFER_BYTES))
+            made: Tensor = raw.TFRecordDataset(filename, compression, optional_param_to_tensor("buffer_size", buffer_size, _BUFFER_BYTES))
+            return made
 
         super().__init__(filenames, num_parallel_reads, make)
 
@@ -102,7 +104,8 @@ class TextLineDatasetV1(_FileDataset):
     def __init__(self, filenames: Any, compression_type: Any = None, buffer_size: Any = None, num_parallel_reads: Any = None) -> None:
         def make(filename: Tensor) -> Tensor:
             compression = optional_param_to_tensor("compression_type", compression_type, "", dtypes.string)
-            return raw.TextLineDataset(filename, compression, optional_param_to_tensor("buffer_size", buffer_size, _BUFFER_BYTES))
+            made: Tensor = raw.TextLineDataset(filename, compression, optional_param_to_tensor("buffer_size", buffer_size, _BUFFER_BYTES))
+            return made
 
         super().__init__(filenames, num_parallel_reads, make)
 
@@ -120,7 +123,8 @@ class FixedLengthRecordDatasetV1(_FileDataset):
             header, footer = optional_param_to_tensor("header_bytes", header_bytes, 0), optional_param_to_tensor("footer_bytes", footer_bytes, 0)
             buffered = optional_param_to_tensor("buffer_size", buffer_size, _BUFFER_BYTES)
             compression = optional_param_to_tensor("compression_type", compression_type, "", dtypes.string)
-            return raw.FixedLengthRecordDatasetV2(filename, header, size, footer, buffered, compression)
+            made: Tensor = raw.FixedLengthRecordDatasetV2(filename, header, size, footer, buffered, compression)
+            return made
 
         super().__init__(filenames, num_parallel_reads, make)
 

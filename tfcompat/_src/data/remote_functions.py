@@ -42,7 +42,8 @@ def generator_dataset(first: Traced, following: Traced, last: Traced, element_sp
     """The node of a dataset of the elements that three remote functions begin, give and end."""
     functions = first, following, last
     references = [FunctionRef(each.function().name) for each in functions]
-    return raw.GeneratorDataset(
+    made: Tensor = raw.GeneratorDataset(
         *[list(each.body.captures) for each in functions], init_func=references[0], next_func=references[1], finalize_func=references[2],
         output_types=structure.get_flat_tensor_types(element_spec), output_shapes=structure.get_flat_tensor_shapes(element_spec),
     )  # fmt: skip
+    return made

@@ -34,7 +34,7 @@ class StatsAggregator(SharedResource):
         with self.lock:
             for tag, values in self._values.items():
                 add_histogram(found, tag.encode(), np.array(values), tag)
-        return found.SerializeToString()
+        return bytes(found.SerializeToString())
 
 
 def _made(context: Any) -> StatsAggregator:

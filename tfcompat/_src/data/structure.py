@@ -32,7 +32,7 @@ Structure = export("data.experimental.Structure")(TypeSpec)
 
 def normalize_element(element: Any) -> Any:
     """An element whose leaves are tensors, composite tensors or datasets, named component_0, component_1, ..."""
-    parts = []
+    parts: list[Any] = []
     with name_scope("normalize_element"):
         for i, part in enumerate(nest.flatten(element)):
             if is_sparse(part):

@@ -9,13 +9,14 @@ from typing import Any
 
 from tfcompat._src.autograph.api import in_context
 from tfcompat._src.data import nest, structure
-from tfcompat._src.function.defun import Defun
+from tfcompat._src.function.defun import DefinedFunction, Defun
 from tfcompat._src.function.tracing import Traced
 from tfcompat._src.graph.attr_values import FunctionRef
 from tfcompat._src.graph.scopes import get_default_graph
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import convert_to_tensor
+from tfcompat._src.nodes.function_body import GraphFunction
 from tfcompat._src.variables.variable import creator_stack
 
 _TABLES = ("HashTable", "HashTableV2", "HashTableOfTensors", "HashTableOfTensorsV2")
@@ -55,11 +56,12 @@ class StructuredFunctionWrapper:
         name = "_".join([readable, getattr(func, "__name__", type(func).__name__)])
         specs = structure.get_flat_tensor_specs(self._input_structure)
         if use_legacy_function:
-            self._function = Defun(*[spec.dtype for spec in specs], func_name=f"{name}_{next(_legacy_numbers)}", **(defun_kwargs or {}))(
+            legacy: Any = Defun(*[spec.dtype for spec in specs], func_name=f"{name}_{next(_legacy_numbers)}", **(defun_kwargs or {}))(
                 lambda *args: self._legacy_results(specs, args)
             )
-            self._function.add_to_graph(get_default_graph())
-            self._captured = self._function.captured_inputs
+            legacy.add_to_graph(get_default_graph())
+            self._captured: list[Tensor] = legacy.captured_inputs
+            self._function: DefinedFunction | GraphFunction = legacy
         else:
             kinds = [(spec.dtype, spec.shape.sizes) for spec in specs]
             names = [f"args_{i}" for i in range(len(specs))]

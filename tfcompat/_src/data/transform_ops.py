@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from tfcompat._src.base import errors
 from tfcompat._src.data.functions import HostFunction
-from tfcompat._src.data.values import INFINITE, OUTPUTS, UNKNOWN, DatasetValue, Next, Scope, dataset_of, dataset_op
+from tfcompat._src.data.values import (
+    INFINITE,
+    OUTPUTS,
+    UNKNOWN,
+    DatasetValue,
+    Element,
+    Next,
+    Scope,
+    dataset_of,
+    dataset_op,
+    nothing,
+)
 from tfcompat._src.ops.queues.resource import invalid
 
+T = TypeVar("T")
 FUNCTION = f"f: func, Targuments: list(type) >= 0, {OUTPUTS}"
 _PREDICATE = f"predicate: func, Targuments: list(type) >= 0, {OUTPUTS}"
 CALLED = "input_dataset: variant, other_arguments: Targuments"
@@ -24,9 +36,10 @@ def ends_sequence(call: Callable[..., Any], context: Any) -> Callable[..., Any]:
     """A function of elements for which OutOfRangeError means the end, or an error where the number of elements is kept."""
     keeps_size = context.op.attrs.get("preserve_cardinality", False)
 
-    def run(*components: Any) -> tuple[Any, ...]:
+    def run(*components: Any) -> Element:
         try:
-            return call(*components)
+            found: Element = call(*components)
+            return found
         except errors.OutOfRangeError as e:
             if keeps_size:
                 raise invalid(f"Function invocation produced OutOfRangeError: {e.message}") from None
@@ -45,7 +58,7 @@ def mapped(context: Any, source: DatasetValue, function: HostFunction) -> Datase
     return DatasetValue(start, source.size)
 
 
-def _map(context: Any, input_dataset: Any, other_arguments: tuple[Any, ...]) -> DatasetValue:
+def _map(context: Any, input_dataset: Any, other_arguments: Element) -> DatasetValue:
     return mapped(context, dataset_of(input_dataset), HostFunction(context, "f", other_arguments, 1))
 
 
@@ -54,13 +67,13 @@ for _name in ("MapDataset", "ExperimentalMapDataset"):
 
 
 @dataset_op("FilterDataset", CALLED, _PREDICATE)
-def _filter(context: Any, input_dataset: Any, other_arguments: tuple[Any, ...]) -> DatasetValue:
+def _filter(context: Any, input_dataset: Any, other_arguments: Element) -> DatasetValue:
     source, function = dataset_of(input_dataset), HostFunction(context, "predicate", other_arguments, 1)
 
     def start(scope: Scope) -> Next:
         following, call = source.start(scope), function.bound(scope)
 
-        def chosen() -> tuple[Any, ...]:
+        def chosen() -> Element:
             while True:
                 element = following()
                 if call(*element)[0]:
@@ -78,7 +91,7 @@ def _filter_by_last(context: Any, input_dataset: Any) -> DatasetValue:
     def start(scope: Scope) -> Next:
         following = source.start(scope)
 
-        def chosen() -> tuple[Any, ...]:
+        def chosen() -> Element:
             while True:
                 element = following()
                 if element[-1]:
@@ -89,14 +102,14 @@ def _filter_by_last(context: Any, input_dataset: Any) -> DatasetValue:
     return DatasetValue(start)
 
 
-def _take_while(context: Any, input_dataset: Any, other_arguments: tuple[Any, ...]) -> DatasetValue:
+def _take_while(context: Any, input_dataset: Any, other_arguments: Element) -> DatasetValue:
     source, function = dataset_of(input_dataset), HostFunction(context, "predicate", other_arguments, 1)
 
     def start(scope: Scope) -> Next:
         following, call = source.start(scope), function.bound(scope)
         is_over = False
 
-        def chosen() -> tuple[Any, ...]:
+        def chosen() -> Element:
             nonlocal is_over
             if is_over:
                 raise StopIteration
@@ -109,16 +122,16 @@ def _take_while(context: Any, input_dataset: Any, other_arguments: tuple[Any, ..
     return DatasetValue(start)
 
 
-def _scan(context: Any, input_dataset: Any, initial_state: tuple[Any, ...], other_arguments: tuple[Any, ...]) -> DatasetValue:
+def _scan(context: Any, input_dataset: Any, initial_state: Element, other_arguments: Element) -> DatasetValue:
     source, function = dataset_of(input_dataset), HostFunction(context, "f", other_arguments, 1 + len(initial_state))
     count, total = len(initial_state), len(initial_state) + len(context.op.attrs["output_types"])
 
     def start(scope: Scope) -> Next:
         following, call, state = source.start(scope), ends_sequence(function.bound(scope), context), initial_state
 
-        def scanned() -> tuple[Any, ...]:
+        def scanned() -> Element:
             nonlocal state
-            found = call(*state, *following())
+            found: Element = call(*state, *following())
             if len(found) != total:
                 raise invalid(f"The scan function gave {len(found)} components for {count} of the state and {total - count} of the element.")
             state = found[:count]
@@ -146,10 +159,10 @@ def _take(context: Any, input_dataset: Any, count: np.ndarray) -> DatasetValue:
         return source
 
     def start(scope: Scope) -> Next:
-        following = source.start(scope) if most else None
+        following = source.start(scope) if most else nothing
         numbers = iter(range(most))
 
-        def taken() -> tuple[Any, ...]:
+        def taken() -> Element:
             next(numbers)
             return following()
 
@@ -166,7 +179,7 @@ def _skip(context: Any, input_dataset: Any, count: np.ndarray) -> DatasetValue:
     def start(scope: Scope) -> Next:
         following, left = source.start(scope), least
 
-        def rest() -> tuple[Any, ...]:
+        def rest() -> Element:
             nonlocal left
             if least < 0:
                 raise StopIteration
@@ -188,7 +201,8 @@ def _repeat(context: Any, input_dataset: Any, count: np.ndarray) -> DatasetValue
     def start(scope: Scope) -> Next:
         fused = source.notes.get("repeated")
         if fused is not None and "shuffle_and_repeat_fusion" in scope.fuses:
-            return fused(scope, times)
+            following: Next = fused(scope, times)
+            return following
         return repeated(source, times, scope)
 
     size = source.size
@@ -207,7 +221,7 @@ def repeated(source: DatasetValue, times: int, scope: Scope) -> Next:
     following: Next | None = None
     found_one = False
 
-    def again() -> tuple[Any, ...]:
+    def again() -> Element:
         nonlocal epoch, following, found_one
         while epoch != times:
             if following is None:
@@ -258,7 +272,7 @@ def shard_of(following: Next, shards: int, own: int, needs_all: bool = False) ->
                 ) from None
             place += 1
 
-    def own_element() -> tuple[Any, ...]:
+    def own_element() -> Element:
         nonlocal place
         while True:
             element = following()
@@ -279,7 +293,7 @@ def _concatenate(context: Any, input_dataset: Any, another_dataset: Any) -> Data
         pending = [other]
         following = one.start(scope)
 
-        def joined() -> tuple[Any, ...]:
+        def joined() -> Element:
             nonlocal following
             try:
                 return following()
@@ -296,14 +310,14 @@ def _concatenate(context: Any, input_dataset: Any, another_dataset: Any) -> Data
 
 
 @dataset_op("ZipDataset", "input_datasets: N*variant", f"{OUTPUTS}, N: int >= 1")
-def _zip(context: Any, input_datasets: tuple[Any, ...]) -> DatasetValue:
+def _zip(context: Any, input_datasets: Element) -> DatasetValue:
     sources = [dataset_of(each) for each in input_datasets]
 
     def start(scope: Scope) -> Next:
         all_following = [source.start(scope) for source in sources]
 
-        def row() -> tuple[Any, ...]:
-            found: tuple[Any, ...] = ()
+        def row() -> Element:
+            found: Element = ()
             for following in all_following:
                 found += following()
             return found
@@ -324,20 +338,20 @@ def outer_start(context: Any, source: DatasetValue, scope: Scope) -> Next:
     return following if shard is None else shard_of(following, *shard)
 
 
-def inner_start(function: Callable[..., Any], scope: Scope) -> Callable[[tuple[Any, ...]], Next]:
+def inner_start(function: Callable[..., Any], scope: Scope) -> Callable[[Element], Next]:
     """Starts the dataset that a function gives for an element."""
     return lambda element: dataset_of(function(*element)[0]).start(scope)
 
 
 @dataset_op("FlatMapDataset", CALLED, FUNCTION)
-def _flat_map(context: Any, input_dataset: Any, other_arguments: tuple[Any, ...]) -> DatasetValue:
+def _flat_map(context: Any, input_dataset: Any, other_arguments: Element) -> DatasetValue:
     source, function = dataset_of(input_dataset), HostFunction(context, "f", other_arguments, 1)
 
     def start(scope: Scope) -> Next:
         outer, begin = outer_start(context, source, scope), inner_start(function.bound(scope), scope)
         following: Next | None = None
 
-        def flat() -> tuple[Any, ...]:
+        def flat() -> Element:
             nonlocal following
             while True:
                 if following is None:
@@ -352,7 +366,7 @@ def _flat_map(context: Any, input_dataset: Any, other_arguments: tuple[Any, ...]
     return DatasetValue(start)
 
 
-def interleaved(outer: Next, begin: Callable[[tuple[Any, ...]], Next], cycle: int, block: int, counts_errors: bool = False) -> Next:
+def interleaved(outer: Callable[[], T], begin: Callable[[T], Next], cycle: int, block: int, counts_errors: bool = False) -> Next:
     """Elements of up to `cycle` datasets in turn, `block` of each; one that ends makes room for the next.
 
     `counts_errors` says whether an error of a dataset takes the place of an element.
@@ -371,18 +385,19 @@ def interleaved(outer: Next, begin: Callable[[tuple[Any, ...]], Next], cycle: in
         if taken == block:
             advance()
 
-    def following() -> tuple[Any, ...]:
+    def following() -> Element:
         nonlocal is_over
         empty = 0
         while True:
-            if slots[place] is None:
+            slot = slots[place]
+            if slot is None:
                 if not is_over:
                     try:
-                        element = outer()
+                        begun = outer()
                     except StopIteration:
                         is_over = True
                     else:
-                        slots[place] = begin(element)
+                        slots[place] = begin(begun)
                         continue
                 empty += 1
                 if empty > cycle or all(slot is None for slot in slots):
@@ -390,7 +405,7 @@ def interleaved(outer: Next, begin: Callable[[tuple[Any, ...]], Next], cycle: in
                 advance()
                 continue
             try:
-                element = slots[place]()
+                element = slot()
             except StopIteration:
                 slots[place] = None
                 advance()
@@ -413,7 +428,7 @@ def check_cycle(cycle: int, block: int) -> None:
         raise invalid("block_length must be greater than zero.")
 
 
-def _interleave(context: Any, input_dataset: Any, other_arguments: tuple[Any, ...], cycle_length: Any, block_length: Any) -> DatasetValue:
+def _interleave(context: Any, input_dataset: Any, other_arguments: Element, cycle_length: Any, block_length: Any) -> DatasetValue:
     source, function = dataset_of(input_dataset), HostFunction(context, "f", other_arguments, 1)
     cycle, block = int(cycle_length), int(block_length)
     check_cycle(cycle, block)

@@ -153,6 +153,11 @@ def text(value: Any) -> np.ndarray:
     return variant(value)
 
 
+def nothing() -> Element:
+    """The next element where there is none."""
+    raise StopIteration
+
+
 def number(value: np.ndarray) -> int:
     return int(value)
 

@@ -121,7 +121,8 @@ def make_vjp(f: Callable[..., Any], params: Sequence[Any] | None = None, persist
 
         def vjp(dy: Any = None) -> list[Any]:
             given = None if dy is None else [convert_to_tensor(d) for d in nest.flatten(dy)]
-            return tape.gradient(flat, sources, output_gradients=given)
+            found: list[Any] = tape.gradient(flat, sources, output_gradients=given)
+            return found
 
         return result, vjp
 

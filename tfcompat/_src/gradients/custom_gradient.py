@@ -225,7 +225,8 @@ def _gradients_now(f: Callable[..., Any], args: tuple[Any, ...], sources: list[A
     with GradientTape() as tape:
         tape.watch(list(args))
         result = f(*args)
-    return tape.gradient(result, sources, output_gradients=dresult)
+    found: list[Any] = tape.gradient(result, sources, output_gradients=dresult)
+    return found
 
 
 @export("grad_pass_through")

@@ -121,7 +121,8 @@ def _as_list(value: Any) -> list[Any]:
 def _differentiated(x: Any) -> Tensor:
     """The tensor that gradients flow to: a resource variable's handle, a ref, or the tensor itself."""
     if isinstance(x, IndexedSlices):
-        return x.values
+        rows: Tensor = x.values
+        return rows
     handle = getattr(x, "handle", None)
     if isinstance(handle, Tensor) and handle.dtype == dtypes.resource:
         return handle
@@ -431,7 +432,8 @@ def _sum_by_device(parts: list[Tensor]) -> Tensor:
     for _, members in sorted(by_device.items()):
         with colocate_with(members[0].op, ignore_existing=True):
             sums.append(add_n(members))
-    return add_n(sums)
+    total: Tensor = add_n(sums)
+    return total
 
 
 def gradient_rule(op: Operation) -> Callable[..., Any] | None:
@@ -507,7 +509,8 @@ def hessians(
 
 
 def _element(vector: Tensor, index: int) -> Tensor:
-    return raw.Reshape(raw.Slice(vector, [index], [1]), [])
+    element: Tensor = raw.Reshape(raw.Slice(vector, [index], [1]), [])
+    return element
 
 
 def _hessian_vector_product(ys: Any, xs: Any, v: Iterable[Any]) -> list[Any]:

@@ -67,9 +67,10 @@ def batch_jacobian(output: Tensor, inp: Tensor, use_pfor: bool = True, parallel_
     """
     if not output.shape[0].is_compatible_with(inp.shape[0]):
         raise ValueError(f"Need first dimension of output shape ({output.shape}) and inp shape ({inp.shape}) to match.")
-    sizes = output.shape.as_list() if output.shape.is_fully_defined() else shape(output)
+    elements = output.shape.num_elements()
+    sizes: Any = shape(output) if elements is None else output.shape.as_list()  # numbers or tensors, which compute alike
     batch = sizes[0]
-    row_size = (output.shape.num_elements() if isinstance(sizes, list) else size(output)) // batch
+    row_size = (size(output) if elements is None else elements) // batch
     with control_dependencies([assert_equal(batch, shape(inp)[0])]):
         rows = reshape(output, [batch, row_size])
     found = _each_row(

@@ -11,12 +11,14 @@ import numpy as np
 from tfcompat._src.base import dtypes, errors, promotion
 from tfcompat._src.base.default_stack import GRAPHS, get_eager_graph
 from tfcompat._src.base.export import export
-from tfcompat._src.base.session_like import SessionLike
+from tfcompat._src.base.host_context import HostContext, HostSession
 from tfcompat._src.gradients.tape import GradientTape
 from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.eager_tensor import EagerTensor
 from tfcompat._src.graph.op_spec import EXTERNAL, HOST, NotDifferentiable, op
+from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.scopes import executing_eagerly, get_default_graph
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.control.py_func import PY_FUNCTIONS, error_of_python, register
@@ -29,7 +31,7 @@ class _EagerFunction:
         self._function, self._kinds = function, kinds
         self._calls: weakref.WeakKeyDictionary[Any, tuple[Any, ...]] = weakref.WeakKeyDictionary()
 
-    def __call__(self, session: SessionLike, inputs: list[EagerTensor]) -> list[EagerTensor]:
+    def __call__(self, session: HostSession, inputs: list[Tensor]) -> list[Tensor]:
         with GradientTape(persistent=True) as tape:
             for tensor in inputs:
                 if tensor.dtype.is_floating or tensor.dtype.is_complex:
@@ -38,7 +40,7 @@ class _EagerFunction:
         self._calls[session] = (tape, inputs, outputs)
         return outputs
 
-    def outputs(self, inputs: list[EagerTensor]) -> list[EagerTensor]:
+    def outputs(self, inputs: list[Tensor]) -> list[Tensor]:
         """What the function gives, as tensors; InvalidArgumentError where these are fewer than was said."""
         result = self._function(*inputs)
         results = [] if result is None else list(result) if isinstance(result, (list, tuple)) else [result]
@@ -47,13 +49,13 @@ class _EagerFunction:
             raise errors.InvalidArgumentError(None, None, text)
         return [convert_to_tensor(r, dtype=kind) for r, kind in zip(results, self._kinds)]
 
-    def gradient(self, session: SessionLike, grads: list[EagerTensor]) -> list[EagerTensor]:
+    def gradient(self, session: HostSession, grads: list[Tensor]) -> list[Tensor]:
         tape, inputs, outputs = self._calls.pop(session)
         found = tape.gradient(outputs, inputs, output_gradients=grads)
         return [raw.ZerosLike(x) if g is None else convert_to_tensor(g) for x, g in zip(inputs, found)]
 
 
-def _run(context: Any, inputs: tuple[Any, ...], token: str, method: str) -> tuple[Any, ...]:
+def _run(context: HostContext, inputs: tuple[np.ndarray, ...], token: str, method: str) -> tuple[np.ndarray, ...]:
     registered = PY_FUNCTIONS[token].function
     graph = get_eager_graph()
     device = graph.found("CPU:0")
@@ -66,19 +68,20 @@ def _run(context: Any, inputs: tuple[Any, ...], token: str, method: str) -> tupl
         except errors.OpError:
             raise
         except Exception as e:
-            raise error_of_python(e)(context.op.node_def, context.op, f"{type(e).__name__}: {e}") from e
+            kind: errors.Maker = error_of_python(e)
+            raise kind(context.op.node_def, context.op, f"{type(e).__name__}: {e}") from e
         return tuple(np.asarray(t._numpy()) for t in found)
 
 
-def _eager_py_func(context, inputs, *, token):
+def _eager_py_func(context: HostContext, inputs: tuple[np.ndarray, ...], *, token: str) -> tuple[np.ndarray, ...]:
     return _run(context, inputs, token, "__call__")
 
 
-def _eager_py_func_gradient(context, inputs, *, token):
+def _eager_py_func_gradient(context: HostContext, inputs: tuple[np.ndarray, ...], *, token: str) -> tuple[np.ndarray, ...]:
     return _run(context, inputs, token, "gradient")
 
 
-def _gradient(node: Any, *grads: Any) -> list[Any]:
+def _gradient(node: Operation, *grads: Tensor) -> list[Tensor | None]:
     kinds = node.get_attr("Tin")
     ready = [raw.Identity(g) for g in grads]
     with get_default_graph().control_dependencies([node]):

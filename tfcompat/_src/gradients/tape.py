@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -16,6 +15,7 @@ from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.scopes import get_default_graph, name_scope
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.function_body import FuncGraph
 from tfcompat._src.ops.array.shape import shape
 from tfcompat._src.platform import logging
 
@@ -143,7 +143,7 @@ class GradientTape:
     def watched_variables(self) -> tuple[Any, ...]:
         """The trainable resource variables that recorded operations read, and those that were watched."""
         if self._is_eager:
-            found = [t.variable() for t in self._watched if getattr(t, "variable", None) is not None]
+            found = [t.variable() for t in self._watched if t.variable is not None]
             return tuple(v for v in found if v is not None)
         graph = get_default_graph()
         recorded, _ = self._recorded(graph)
@@ -153,8 +153,8 @@ class GradientTape:
     def _variables(self, graph: Graph) -> list[Any]:
         """The trainable variables of a graph, and those that hold their values and that it has captured."""
         found = [v for v in graph.get_collection_ref(GraphKeys.TRAINABLE_VARIABLES) if isinstance(_handle_or_self(v), Tensor)]
-        handles = (origin(t) for t in graph.captures.values()) if graph.building_function else ()
-        captured = [t.variable() for t in handles if getattr(t, "variable", None) is not None]
+        handles = (origin(t) for t in graph.captures.values()) if isinstance(graph, FuncGraph) else ()
+        captured = [t.variable() for t in handles if t.variable is not None]
         return found + [v for v in captured if v is not None and v.trainable]
 
     def _recorded(self, graph: Graph) -> tuple[set[Operation], set[Tensor]]:
@@ -280,7 +280,7 @@ class GradientTape:
         if not target.shape.with_rank_at_least(1)[:1].is_compatible_with(source.shape.with_rank_at_least(1)[:1]):
             raise ValueError(f"Need first dimension of target shape ({target.shape}) and source shape ({source.shape}) to match.")
         self._use("batch_jacobian")
-        size = math.prod(target.shape.as_list()[1:]) if target.shape[1:].is_fully_defined() else None
+        size = target.shape[1:].num_elements()
         if size is None:
             raise NotImplementedError(f"GradientTape.batch_jacobian of a target whose rows have no known static shape: {target.shape}")
         rows = []
@@ -293,9 +293,11 @@ class GradientTape:
         if rows[0] is None:
             return None
         sizes = raw.ConcatV2([shape(target), raw.Slice(shape(source), [1], [-1])], 0)
-        return raw.Reshape(raw.Pack(rows, axis=1), sizes)
+        found: Tensor = raw.Reshape(raw.Pack(rows, axis=1), sizes)
+        return found
 
 
 def _joined(rows: Any, target: Tensor) -> Tensor:
     """The gradients of the elements of `target` as one tensor."""
-    return raw.Reshape(raw.Pack(list(rows)), raw.ConcatV2([shape(target), shape(rows[0])], 0))
+    joined: Tensor = raw.Reshape(raw.Pack(list(rows)), raw.ConcatV2([shape(target), shape(rows[0])], 0))
+    return joined

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from tfcompat._src.base import checks, dtypes, errors
 from tfcompat._src.base.export import export
-from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.base.tensor_shape import Sizes, TensorShape
 from tfcompat._src.graph.attr_values import UnreadableTensor
 from tfcompat._src.graph.eager_tensor import eager_value
+from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.graph.tensor_like import is_dense_tensor_like
 
@@ -46,12 +48,12 @@ def known_value(tensor: Tensor) -> np.ndarray | None:
     return None if found is _UNKNOWN else found
 
 
-def is_constant(op: Any) -> bool:
+def is_constant(op: Operation) -> bool:
     """Whether an operation gives a value that the graph holds."""
     return op.type == "Const"
 
 
-def constant_of(op: Any) -> np.ndarray | None:
+def constant_of(op: Operation) -> np.ndarray | None:
     """The value of a Const; None where its message holds none."""
     value = op.attrs["value"]
     return None if isinstance(value, UnreadableTensor) else value
@@ -69,7 +71,7 @@ def _evaluate(tensor: Tensor, memo: dict[Tensor, Any], depth: int) -> Any:
     return found
 
 
-def _evaluate_op(op: Any, memo: dict[Tensor, Any], depth: int) -> tuple[Any, ...]:
+def _evaluate_op(op: Operation, memo: dict[Tensor, Any], depth: int) -> tuple[Any, ...]:
     unknown = (_UNKNOWN,) * len(op.outputs)
     spec = op.spec
     if op.type == "Const":
@@ -88,7 +90,7 @@ def _evaluate_op(op: Any, memo: dict[Tensor, Any], depth: int) -> tuple[Any, ...
     for i, t in enumerate(op.inputs):
         if i in spec.shape_only_positions:
             if t._sizes is not None and None not in t._sizes:
-                values.append(KnownShape(t._sizes, t.dtype.as_numpy_dtype))
+                values.append(KnownShape(tuple(s for s in t._sizes if s is not None), t.dtype.as_numpy_dtype))
                 continue
         value = _evaluate(t, memo, depth - 1)
         if value is _UNKNOWN:
@@ -100,12 +102,15 @@ def _evaluate_op(op: Any, memo: dict[Tensor, Any], depth: int) -> tuple[Any, ...
         return unknown
 
 
-def call_numpy_kernel(op: Any, values: list[Any]) -> tuple[Any, ...]:
+def call_numpy_kernel(op: Operation, values: list[Any]) -> tuple[Any, ...]:
     """Runs the NumPy twin of an op's kernel; the outputs as arrays of the op's dtypes, in order."""
     arguments, attrs = kernel_arguments(op, values)
+    kernel = op.spec.numpy_kernel
+    if kernel is None:
+        raise NotImplementedError(f"{op.type} has no NumPy kernel")
     with np.errstate(all="ignore"):
         try:
-            result = op.spec.numpy_kernel(*arguments, **{k: attrs[k] for k in op.spec.fold_attrs})
+            result = kernel(*arguments, **{k: attrs[k] for k in op.spec.fold_attrs})
         except MemoryError as e:
             raise errors.ResourceExhaustedError(op.node_def, op, f"OOM when allocating tensor: {e}") from e
         except checks.BAD_INPUT as e:
@@ -116,7 +121,7 @@ def call_numpy_kernel(op: Any, values: list[Any]) -> tuple[Any, ...]:
     return tuple(v if isinstance(v, np.ndarray) and v.dtype == kind else np.asarray(v, kind) for v, kind in zip(flat, kinds))
 
 
-def kernel_arguments(op: Any, values: list[Any]) -> tuple[list[Any], dict[str, Any]]:
+def kernel_arguments(op: Operation, values: list[Any]) -> tuple[list[Any], dict[str, Any]]:
     """Groups flat input values by the signature (list inputs become tuples) and attributes as kernels take them."""
     signature = op.spec.signature
     if not any(a.is_list for a in signature.inputs):
@@ -132,7 +137,7 @@ def kernel_arguments(op: Any, values: list[Any]) -> tuple[list[Any], dict[str, A
 class _kernel_attrs(dict[Any, Any]):
     """The attributes of an op by name, converted for a kernel when looked up."""
 
-    def __init__(self, op: Any) -> None:
+    def __init__(self, op: Operation) -> None:
         super().__init__()
         self._attrs = op.attrs
 
@@ -152,7 +157,7 @@ def to_kernel(value: Any) -> Any:
     return value
 
 
-def known_shape(tensor: Tensor) -> tuple[Any, ...] | None:
+def known_shape(tensor: Tensor) -> Sizes:
     """Reads a shape tensor as sizes, as far as they are known: `[batch, 3]` gives `(None, 3)`, nothing known gives None."""
     value = known_value(tensor)
     if value is not None:
@@ -169,7 +174,7 @@ def known_shape(tensor: Tensor) -> tuple[Any, ...] | None:
     return sizes
 
 
-def _pack_sizes(op: Any, tensor: Tensor) -> tuple[Any, ...] | None:
+def _pack_sizes(op: Operation, tensor: Tensor) -> Sizes:
     if op.attrs["axis"] != 0 or any(t._sizes not in ((), None) for t in op.inputs):
         return None
     values = [_known_size(t) for t in op.inputs]
@@ -182,12 +187,16 @@ def _known_size(tensor: Tensor) -> int | None:
     return None if value is None or int(value) < 0 else int(value)
 
 
-def _concat_sizes(op: Any, tensor: Tensor) -> tuple[Any, ...] | None:
-    parts = [known_shape(t) for t in op.inputs[:-1]]
-    return None if any(p is None for p in parts) else tuple(s for p in parts for s in p)
+def _concat_sizes(op: Operation, tensor: Tensor) -> Sizes:
+    return _joined([known_shape(t) for t in op.inputs[:-1]])
 
 
-def _slice_sizes(op: Any, tensor: Tensor) -> tuple[Any, ...] | None:
+def _joined(parts: list[Sizes]) -> Sizes:
+    known = [p for p in parts if p is not None]
+    return tuple(size for part in known for size in part) if len(known) == len(parts) else None
+
+
+def _slice_sizes(op: Operation, tensor: Tensor) -> Sizes:
     attrs = op.attrs
     if attrs["ellipsis_mask"] or attrs["new_axis_mask"] or attrs["shrink_axis_mask"]:
         return None
@@ -200,7 +209,7 @@ def _slice_sizes(op: Any, tensor: Tensor) -> tuple[Any, ...] | None:
     return sizes[slice(start, stop, int(strides[0]))]
 
 
-_PARTIAL = {
+_PARTIAL: dict[str, Callable[[Operation, Tensor], Sizes]] = {
     "Shape": lambda op, tensor: op.inputs[0]._sizes,
     "ShapeN": lambda op, tensor: op.inputs[tensor.value_index]._sizes,
     "Pack": _pack_sizes,
@@ -243,7 +252,7 @@ def constant_value(tensor: Any, partial: bool = False) -> np.ndarray | None:
     return np.array(found)
 
 
-def _python_sizes(tensor: Tensor) -> tuple[Any, ...] | None:
+def _python_sizes(tensor: Tensor) -> Sizes:
     """`known_shape`, as far as Python code may know it in 1.15."""
     op = tensor.op
     if _is_static(tensor) or op.type == "StridedSlice" and _is_static(op.inputs[0]):
@@ -251,8 +260,7 @@ def _python_sizes(tensor: Tensor) -> tuple[Any, ...] | None:
     if op.type == "Pack" and op.attrs["axis"] == 0:
         return tuple(_known_size(t) if _is_static(t) else None for t in op.inputs)
     if op.type == "ConcatV2":
-        parts = [_python_sizes(t) for t in op.inputs[:-1]]
-        return None if None in parts else tuple(size for part in parts for size in part)
+        return _joined([_python_sizes(t) for t in op.inputs[:-1]])
     sizes = tensor._sizes
     return None if sizes is None or sizes[0] is None else (None,) * sizes[0]
 

@@ -28,23 +28,17 @@ class _Stack(threading.local):
 _STACK = _Stack()
 
 
-def _outermost(graph: Graph) -> Graph:
-    while graph.building_function:
-        graph = graph.outer_graph
-    return graph
-
-
 def current() -> Mode | None:
     """The innermost mode that was entered in this thread for the default graph."""
     if not _STACK.modes:
         return None
-    graph = _outermost(get_default_graph())
+    graph = get_default_graph().outermost()
     return next((mode for mode in reversed(_STACK.modes) if mode.graph is graph), None)
 
 
 def push(strategy: Any, replica_context: Any = None) -> None:
     """Enters a mode for the default graph."""
-    _STACK.modes.append(Mode(_outermost(get_default_graph()), strategy, replica_context))
+    _STACK.modes.append(Mode(get_default_graph().outermost(), strategy, replica_context))
 
 
 def pop() -> None:
@@ -87,6 +81,6 @@ def loss_is_mean() -> bool:
 def scaled_loss(loss: Any) -> Any:
     """A replica's loss as optimizers take its gradient: divided by the number of replicas, where the mean is wanted."""
     mode = current()
-    is_scaled = mode is not None and loss_is_mean() and mode.strategy.num_replicas_in_sync > 1
-    get_default_graph()._is_loss_scaled_by_optimizer = is_scaled
-    return loss * (1.0 / mode.strategy.num_replicas_in_sync) if is_scaled else loss
+    count = mode.strategy.num_replicas_in_sync if mode is not None and loss_is_mean() else 1
+    get_default_graph()._is_loss_scaled_by_optimizer = count > 1
+    return loss * (1.0 / count) if count > 1 else loss

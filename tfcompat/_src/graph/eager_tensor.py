@@ -31,10 +31,9 @@ class EagerTensor(Tensor):
       TypeError, ValueError: the value cannot be of that dtype. RuntimeError: there is no such device.
     """
 
+    _sizes: tuple[int, ...]
     _last_number = 0
     _id: Any = 0
-    variable: Callable[[], Any] | None = None
-    """For the handle of a variable, gives the variable while there is one."""
     stays_captured = False
     """Whether functions must take it as an argument, and may not hold its value."""
 
@@ -78,7 +77,7 @@ class EagerTensor(Tensor):
         self._producer, self._value_index = weakref.ref(op), index
 
     @property
-    def _op(self) -> Operation:
+    def _op(self) -> Operation:  # type: ignore[override]  # found when it is asked for
         found = None if self._producer is None else self._producer()
         if found is None:
             found = _Source(self) if self._made_by is None else self._made_by.giving(self)
@@ -122,7 +121,7 @@ class EagerTensor(Tensor):
     def _numpy(self) -> np.ndarray:
         if self._dtype in (dtypes.resource, dtypes.variant):
             raise ValueError(f"Cannot convert a Tensor of dtype {self._dtype.name} to a NumPy array.")
-        array = self._value
+        array: np.ndarray = self._value
         if not isinstance(array, np.ndarray):
             with jax_compat.x64():
                 array = np.asarray(array)
@@ -145,7 +144,8 @@ class EagerTensor(Tensor):
         return self._copy(None, f"GPU:{gpu_index}")
 
     def _copy(self, ctx: Any = None, device_name: str | None = None) -> EagerTensor:
-        return self._graph.copied(self, device_name)
+        found: EagerTensor = self._graph.copied(self, device_name)
+        return found
 
     def _number(self) -> Any:
         if self._sizes != ():
@@ -220,7 +220,7 @@ def _as_dtype(dtype: Any) -> dtypes.DType:
 class EagerOperation(Operation):
     """An operation that has run: its inputs and outputs have values."""
 
-    outputs: list[Tensor] = []  # type: ignore[assignment]  # set when it has run
+    outputs: list[Tensor] = []  # set when it has run
 
     def __init__(self, graph: Any, spec: op_spec.OpSpec, inputs: Iterable[Tensor], attrs: dict[str, Any], number: int) -> None:
         super().__init__(graph, spec, f"{spec.name}_{number}", inputs, (), attrs, (), number, ())

@@ -16,6 +16,7 @@ from tfcompat._src.base.graph_collections import Collections
 from tfcompat._src.base.traceable_stack import TraceableObject, from_program
 from tfcompat._src.graph import attr_values, device_scope, op_spec, shape_inference
 from tfcompat._src.graph.operation import Operation, creation_stack, output_dtypes
+from tfcompat._src.graph.signature import REQUIRED, Signature
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.platform.versions import GRAPH_DEF_VERSION
 from tfcompat._src.proto import messages
@@ -45,8 +46,11 @@ class Graph(Collections):
     building_function = False
     executes = False
     """Whether operations run when they are made."""
+    has_run = False
+    """Whether it executes, and an operation has run."""
     is_program = False
     """Whether it holds one operation that runs at once, with inputs of known shapes."""
+    _is_loss_scaled_by_optimizer = False
     _building_function = property(lambda self: self.building_function)
 
     def __init__(self) -> None:
@@ -74,7 +78,7 @@ class Graph(Collections):
         self._container = ""
         self._functions: dict[str, Any] = {}
         self.findings: set[Finding] = set()
-        self._consumer_cache: tuple[int, dict[Any, Any]] = (-1, {})
+        self._consumer_cache: tuple[tuple[int, int], dict[Tensor, list[Operation]]] = ((-1, -1), {})
         self._handle_feeders: dict[str, Any] = {}
         self._handle_readers: dict[str, Any] = {}
         self._handle_movers: dict[str, Any] = {}
@@ -136,6 +140,13 @@ class Graph(Collections):
     def _note_change(self) -> None:
         """Tells cached plans that an existing node has changed."""
         self._changes += 1
+
+    def outermost(self) -> Graph:
+        """The graph outside of the functions that are being built."""
+        graph = self
+        while graph.building_function and graph.outer_graph is not None:
+            graph = graph.outer_graph
+        return graph
 
     def as_default(self) -> contextlib.AbstractContextManager[Graph]:
         """Makes this graph the default one inside the block."""
@@ -436,7 +447,8 @@ class Graph(Collections):
         """The operation of that name; KeyError where there is none, TypeError where `name` is no string."""
         if not isinstance(name, str):
             raise TypeError(f"Operation names are strings (or similar), not {type(name).__name__}.")
-        return self.as_graph_element(name, allow_tensor=False, allow_operation=True)
+        found: Operation = self.as_graph_element(name, allow_tensor=False, allow_operation=True)
+        return found
 
     _get_operation_by_name_unsafe = get_operation_by_name
 
@@ -444,7 +456,8 @@ class Graph(Collections):
         """The tensor of that name ("op:0"); KeyError where there is none, ValueError where it names an operation."""
         if not isinstance(name, str):
             raise TypeError(f"Tensor names are strings (or similar), not {type(name).__name__}.")
-        return self.as_graph_element(name, allow_tensor=True, allow_operation=False)
+        found: Tensor = self.as_graph_element(name, allow_tensor=True, allow_operation=False)
+        return found
 
     def as_graph_element(self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
         """The Tensor or Operation of this graph that `obj` is, names or converts to.
@@ -518,6 +531,10 @@ class Graph(Collections):
             self._consumer_cache = (stamp, found)
         return list(self._consumer_cache[1].get(tensor, ()))
 
+    def device_of(self, op_type: str) -> str:
+        """In a graph that executes, the full name of the device that an operation made now runs on."""
+        raise NotImplementedError("the nodes of this graph do not run when they are made")
+
     # ---- feeding and fetching ----
 
     def prevent_feeding(self, tensor: Tensor) -> None:
@@ -571,7 +588,7 @@ class Graph(Collections):
         raise TypeError("a Graph cannot be copied; export it with as_graph_def() and import that")
 
 
-def fill_inferred_attrs(signature: Any, inputs: list[Tensor], attrs: dict[str, Any]) -> None:
+def fill_inferred_attrs(signature: Signature, inputs: list[Tensor], attrs: dict[str, Any]) -> None:
     """Adds the attributes that the inputs determine, and defaults of the rest, to `attrs` for a node made by hand."""
     position = 0
     for arg in signature.inputs:
@@ -586,5 +603,5 @@ def fill_inferred_attrs(signature: Any, inputs: list[Tensor], attrs: dict[str, A
         count = attrs[arg.number_attr] if arg.number_attr else len(attrs[arg.type_list_attr]) if arg.type_list_attr else 1
         position += count
     for name, attr in signature.attrs.items():
-        if name not in attrs and attr.default is not attr_values.signature_lib.REQUIRED:
+        if name not in attrs and attr.default is not REQUIRED:
             attrs[name] = attr_values.default_value(attr)

@@ -131,7 +131,7 @@ def _origin(name: str, nodes: dict[str, Any]) -> str:
     node = nodes[_node_name(name)]
     while node.op in _FORWARDS_HANDLE and node.input:
         node = nodes[_node_name(node.input[0])]
-    return node.name
+    return str(node.name)
 
 
 def _add_frozen(found: Any, node: Any, nodes: dict[str, Any], values: dict[str, Any]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeGuard, TypeVar
 
 from tfcompat._src.base.export import export
 from tfcompat._src.graph.graph import Graph
@@ -11,9 +11,11 @@ from tfcompat._src.graph.op_spec import NotDifferentiable
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 
+T = TypeVar("T")
+
 
 @export("contrib.graph_editor.util.is_iterable")
-def is_iterable(obj: Any) -> bool:
+def is_iterable(obj: object) -> TypeGuard[Iterable[Any]]:
     """Whether an object, which is no tensor, can be gone through."""
     return not isinstance(obj, Tensor) and isinstance(obj, Iterable)
 
@@ -92,7 +94,9 @@ def make_list_of_op(tops: Any, check_graph: bool = True, allow_graph: bool = Tru
     return _listed(tops, Operation, Graph.get_operations, check_graph, allow_graph, ignore_ts)
 
 
-def _listed(value: Any, kind: type, of_graph: Callable[..., Any], check_graph: bool, allow_graph: bool, ignore_others: bool) -> list[Any]:
+def _listed(
+    value: object, kind: type[T], of_graph: Callable[[Graph], list[T]], check_graph: bool, allow_graph: bool, ignore_others: bool
+) -> list[T]:
     if isinstance(value, Graph):
         if not allow_graph:
             raise TypeError("allow_graph is False: cannot convert a tf.Graph.")

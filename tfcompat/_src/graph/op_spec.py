@@ -248,7 +248,7 @@ def register(spec: OpSpec) -> OpSpec:
     return spec
 
 
-def op(name: str, text: str, *, shape: Callable[..., Any], gradient: Gradient, kernel: Callable[..., Any] | None = None, depth: int = 1, **fields: Any):
+def op(name: str, text: str, *, shape: Callable[..., Any], gradient: Gradient, kernel: Callable[..., Any] | None = None, depth: int = 1, **fields: Any) -> Callable[..., Any]:
     """Registers an op type; without `kernel`, returns a decorator for it.
 
     `depth` is the number of call frames between the row and this function, so that `where` names the row.

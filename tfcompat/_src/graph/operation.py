@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import CodeType, FrameType
 from typing import Any
 
 from tfcompat._src.base import device as device_lib
@@ -19,10 +20,13 @@ from tfcompat._src.proto import messages
 _MAX_FRAMES = 64
 
 
-def creation_stack(skip: int) -> tuple[Any, ...]:
+CreationStack = tuple[tuple[CodeType, int], ...]
+
+
+def creation_stack(skip: int) -> CreationStack:
     """The Python stack as (code, line) pairs, innermost first: cheap to take, turned into text when asked for."""
-    frame = sys._getframe(skip)
-    found = []
+    frame: FrameType | None = sys._getframe(skip)
+    found: list[tuple[CodeType, int]] = []
     while frame is not None and len(found) < _MAX_FRAMES:
         found.append((frame.f_code, frame.f_lineno))
         frame = frame.f_back
@@ -48,7 +52,7 @@ class Operation:
 
     def __init__(
         self, graph: Any, spec: op_spec.OpSpec, name: str, inputs: Iterable[Tensor], output_dtypes: Iterable[dtypes.DType],
-        attrs: dict[str, Any], control_inputs: Iterable[Operation], node_id: int, stack: tuple[Any, ...],
+        attrs: dict[str, Any], control_inputs: Iterable[Operation], node_id: int, stack: CreationStack,
     ) -> None:  # fmt: skip
         self._graph = graph
         self.spec = spec
@@ -61,9 +65,9 @@ class Operation:
         self._id = self._id_value = node_id
         self.order: tuple[int, ...] = (node_id,)
         self._stack = stack
-        self._control_flow_context = None
-        self._original_op = None
-        self._gradient_function = None
+        self._control_flow_context: Any = None
+        self._original_op: Operation | None = None
+        self._gradient_function: Callable[..., Any] | None = None
         self._outputs = [Tensor(self, i, dtype) for i, dtype in enumerate(output_dtypes)]
 
     @property
@@ -237,7 +241,8 @@ class Operation:
             names = tuple(n for n in names if n not in free)
         if not names:
             return frozenset()
-        found, start = set(), 0
+        found: set[int] = set()
+        start = 0
         for arg in self.spec.signature.inputs:
             count = arg_length(arg, self.attrs)
             if arg.name in names:

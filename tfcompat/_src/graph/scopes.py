@@ -21,7 +21,8 @@ def get_default_graph() -> Graph:
     """The graph that new nodes go to in this thread."""
     stack = GRAPHS.stack
     if stack:
-        return stack[-1]
+        top: Graph = stack[-1]
+        return top
     return _instead_of_global[0] if _instead_of_global else global_graph()
 
 
@@ -157,8 +158,7 @@ def init_scope() -> Iterator[None]:
     """Lifts operations out of control flow, control dependencies and function bodies, to where variables are initialized."""
     graph = get_default_graph()
     scope = graph.get_name_scope()
-    while graph.building_function:
-        graph = graph.outer_graph
+    graph = graph.outermost()
     with graph.as_default(), graph.control_dependencies(None), graph.name_scope(scope + "/" if scope else None):
         yield
 
@@ -205,10 +205,7 @@ def present_graph() -> Graph | None:
 
 def executing_eagerly_outside_functions() -> bool:
     """Whether operations run when they are called, where no function is being made."""
-    graph = get_default_graph()
-    while graph.building_function:
-        graph = graph.outer_graph
-    return graph.executes
+    return get_default_graph().outermost().executes
 
 
 def set_global_default(graph: Graph | None) -> None:

@@ -206,9 +206,10 @@ def unchanged(c: InferenceContext) -> list[Any]:
 
 def pass_handle(c: InferenceContext) -> None:
     """Every output stands for what is behind input 0."""
-    if c.handle(0) is not None:
+    handle = c.handle(0)
+    if handle is not None:
         for i in range(len(c.op.outputs)):
-            c.set_handle(i, *c.handle(0))
+            c.set_handle(i, *handle)
 
 
 def unchanged_with_handle(c: InferenceContext) -> list[Any]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import autograph_status, dtypes, errors
 from tfcompat._src.base.default_stack import SESSIONS
 from tfcompat._src.base.export import export
 from tfcompat._src.base.session_like import SessionLike
-from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.base.tensor_shape import Sizes, TensorShape
 
 if TYPE_CHECKING:
     from tfcompat._src.graph.operation import Operation
@@ -19,7 +19,7 @@ def _not_in_graph_execution(task: str) -> Exception:
     return errors.OperatorNotAllowedInGraphError(f"{task} is {autograph_status.advice()}")
 
 
-def shape_text(sizes: tuple[Any, ...] | None) -> str:
+def shape_text(sizes: Sizes) -> str:
     """A shape as error messages show it: `[2,?]`, or `<unknown>`."""
     return "<unknown>" if sizes is None else "[" + ",".join("?" if s is None else str(s) for s in sizes) + "]"
 
@@ -35,6 +35,8 @@ class Tensor:
     """
 
     OVERLOADABLE_OPERATORS: set[str] = set()
+    variable: Callable[[], Any] | None = None
+    """For a handle that knows its variable, gives the variable while there is one."""
     __array_priority__ = 100
 
     def __init__(self, op: Operation, value_index: int, dtype: Any) -> None:
@@ -43,7 +45,7 @@ class Tensor:
         self._op = op
         self._value_index = value_index
         self._dtype = dtypes.as_dtype(dtype)
-        self._sizes: tuple[Any, ...] | None = None
+        self._sizes: Sizes = None
         self._handle_data: tuple[Any, ...] | None = None
 
     @property
@@ -85,10 +87,10 @@ class Tensor:
     _shape_val = shape
     _shape = shape
 
-    def _shape_as_list(self) -> list[Any] | None:
+    def _shape_as_list(self) -> list[int | None] | None:
         return None if self._sizes is None else list(self._sizes)
 
-    def _shape_tuple(self) -> tuple[Any, ...] | None:
+    def _shape_tuple(self) -> Sizes:
         return self._sizes
 
     @property
@@ -117,7 +119,8 @@ class Tensor:
 
     def consumers(self) -> list[Operation]:
         """The operations that take this tensor as an input."""
-        return self._op._graph._consumers(self)
+        found: list[Operation] = self._op._graph._consumers(self)
+        return found
 
     def eval(self, feed_dict: dict[Any, Any] | None = None, session: SessionLike | None = None) -> Any:
         """Runs this tensor in `session`, or in the default session.
@@ -151,6 +154,32 @@ class Tensor:
         raise _not_in_graph_execution("using a `tf.Tensor` as a Python `bool`")
 
     __nonzero__ = __bool__
+
+    if TYPE_CHECKING:  # the families of operations add what operators do
+
+        def __getitem__(self, key: Any) -> Tensor: ...
+
+        def __neg__(self) -> Tensor: ...
+
+        def __add__(self, other: Any) -> Tensor: ...
+
+        def __radd__(self, other: Any) -> Tensor: ...
+
+        def __sub__(self, other: Any) -> Tensor: ...
+
+        def __rsub__(self, other: Any) -> Tensor: ...
+
+        def __mul__(self, other: Any) -> Tensor: ...
+
+        def __rmul__(self, other: Any) -> Tensor: ...
+
+        def __truediv__(self, other: Any) -> Tensor: ...
+
+        def __rtruediv__(self, other: Any) -> Tensor: ...
+
+        def __floordiv__(self, other: Any) -> Tensor: ...
+
+        def __rfloordiv__(self, other: Any) -> Tensor: ...
 
     def __len__(self) -> int:
         raise TypeError(
@@ -191,7 +220,7 @@ class TensorReference:
         return isinstance(other, TensorReference) and self._tensor is other._tensor
 
 
-def session_for(what: str, graph: Any, session: SessionLike) -> Any:
+def session_for(what: str, graph: Any, session: SessionLike | None) -> SessionLike:
     """The given or the default session, checked to run `graph`; ValueError otherwise."""
     chosen = session or SESSIONS.top()
     if chosen is None:
@@ -205,5 +234,5 @@ def session_for(what: str, graph: Any, session: SessionLike) -> Any:
     return chosen
 
 
-def eval_in_session(tensor: Any, feed_dict: dict[Any, Any] | None, graph: Any, session: SessionLike) -> Any:
+def eval_in_session(tensor: Any, feed_dict: dict[Any, Any] | None, graph: Any, session: SessionLike | None) -> Any:
     return session_for("evaluate tensor using `eval()`", graph, session).run(tensor, feed_dict)

@@ -61,7 +61,7 @@ _STORAGE = {
 def make_tensor_proto(
     values: Any, dtype: Any = None, shape: Sequence[int] | None = None, verify_shape: bool = False,
     allow_broadcast: bool = False,
-):
+) -> messages.TensorProto:  # fmt: skip
     """Returns the TensorProto of `values`.
 
     Args:
@@ -96,7 +96,7 @@ def make_tensor_proto(
 
 
 @export("make_ndarray", "contrib.util.make_ndarray")
-def make_ndarray(tensor) -> np.ndarray:
+def make_ndarray(tensor: messages.TensorProto) -> np.ndarray:
     """Returns a writable array with the values of the TensorProto `tensor`; strings are an object array of bytes.
 
     A typed list that is shorter than the shape is filled up with its last value, an empty one with zeros.
@@ -125,12 +125,12 @@ def make_ndarray(tensor) -> np.ndarray:
     return _filled(flat, math.prod(dims)).reshape(dims)
 
 
-def shape_of(proto) -> tuple[int, ...]:
+def shape_of(proto: messages.TensorProto) -> tuple[int, ...]:
     """The sizes in a TensorProto; see `sizes_of`."""
     return sizes_of(proto.tensor_shape)
 
 
-def sizes_of(proto) -> tuple[int, ...]:
+def sizes_of(proto: messages.TensorShapeProto) -> tuple[int, ...]:
     """The sizes in a TensorShapeProto.
 
     Raises:
@@ -149,7 +149,7 @@ def sizes_of(proto) -> tuple[int, ...]:
     return sizes
 
 
-def parse(proto) -> np.ndarray:
+def parse(proto: messages.TensorProto) -> np.ndarray:
     """Returns the array that a run makes of a TensorProto: read-only where one value stands for all.
 
     `tensor_content` has to fill the shape exactly; of a typed list, what is too much is left out, and its last value (or
@@ -348,8 +348,9 @@ def _from_python(values: Any, dtype: dtypes.DType) -> np.ndarray:
         raise TypeError(f"Incompatible types: {dtype} vs. {np.asarray(values).dtype}. Value is {values}")
     if isinstance(values, range) and dtype not in (dtypes.string, dtypes.bool):
         raise _not_dense(values, (len(values),), ())
-    if not all(_fits(leaf, dtype) for leaf in _leaf_types(values, (list, tuple))):
-        raise _misfit(next(leaf for leaf in _leaves(values, (list, tuple)) if not _fits(type(leaf), dtype)), dtype)
+    misfits = {kind for kind in _leaf_types(values, (list, tuple)) if not _fits(kind, dtype)}
+    if misfits:
+        raise _misfit(next(leaf for leaf in _leaves(values, (list, tuple)) if type(leaf) in misfits), dtype)
     if dtype.is_quantized and not all(issubclass(leaf, tuple) for leaf in _leaf_types(values, list)):
         raise _misfit(next(leaf for leaf in _leaves(values, list) if not isinstance(leaf, tuple)), dtype)
     try:

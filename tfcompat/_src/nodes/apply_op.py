@@ -108,7 +108,7 @@ def _beside_refs(graph: Any, spec: OpSpec, tensors: list[Tensor]) -> contextlib.
 
 def _unique_scope(graph: Any, name: str) -> str:
     with graph.name_scope(name) as scope:
-        return scope[:-1]
+        return str(scope[:-1])
 
 
 def _foreign_graph(inputs: list[Any], default: Any) -> Any:

@@ -73,16 +73,14 @@ def to_tensor(
             except (TypeError, ValueError):
                 found = NotImplemented
             if found is not NotImplemented:
-                _check_conversion(found, function, value, preferred_dtype)
-                return found
+                return _checked(found, function, value, preferred_dtype)
         found = function(value, dtype=dtype, name=name, as_ref=as_ref)
         if found is not NotImplemented:
-            _check_conversion(found, function, value, dtype)
-            return found
+            return _checked(found, function, value, dtype)
     raise TypeError(f"Cannot convert {value!r} with type {type(value)} to Tensor: no conversion function registered.")
 
 
-def _check_conversion(found: Any, function: Callable[..., Any], value: Any, dtype: dtypes.DType | None) -> None:
+def _checked(found: object, function: Callable[..., Any], value: object, dtype: dtypes.DType | None) -> Tensor:
     if not isinstance(found, Tensor):
         raise RuntimeError(f"Conversion function {function!r} for type {type(value)} returned non-Tensor: {found!r}")
     if dtype is not None and not dtype.is_compatible_with(found.dtype):
@@ -90,6 +88,7 @@ def _check_conversion(found: Any, function: Callable[..., Any], value: Any, dtyp
             f"Conversion function {function!r} for type {type(value)} returned incompatible dtype: "
             f"requested = {dtype.name}, actual = {found.dtype.name}"
         )
+    return found
 
 
 @export("convert_to_tensor")
@@ -187,7 +186,7 @@ def _check_for_eager(value: Any, shape: Any, allow_broadcast: bool) -> None:
     if isinstance(value, messages.TensorProto):
         raise ValueError(f"Attempt to convert a value ({value!r}) with an unsupported type ({type(value)}) to a Tensor.")
     count = None if shape is None else as_shape(shape).num_elements()
-    given = 1 if count is None else np.size(np.asarray(value, dtype=object) if not isinstance(value, Tensor) else value._numpy())
+    given = 1 if count is None else np.size(value._numpy() if isinstance(value, EagerTensor) else np.asarray(value, dtype=object))
     if count is not None and given not in (1, count):
         raise TypeError(f"Eager execution of tf.constant with unsupported shape (value has {given} elements, shape is {shape} with {count} elements).")
 
@@ -199,7 +198,7 @@ def _constant_conversion(value: Any, dtype: dtypes.DType | None = None, name: st
 def _shape_conversion(value: TensorShape, dtype: dtypes.DType | None = None, name: str | None = None, as_ref: bool = False) -> Tensor:
     if not value.is_fully_defined():
         raise ValueError(f"Cannot convert a partially known TensorShape to a Tensor: {value}")
-    sizes = value.as_list()
+    sizes = [s for s in value.as_list() if s is not None]
     if dtype is None:
         dtype = dtypes.int64 if any(s >= 2**31 for s in sizes) else dtypes.int32
     elif dtype not in (dtypes.int32, dtypes.int64):

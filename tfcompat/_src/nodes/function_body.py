@@ -8,8 +8,8 @@ graph (order, state, random counters, devices, gradients) holds inside functions
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence, Set
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from tfcompat._src.graph import attr_values, op_spec, shape_inference
 from tfcompat._src.graph.eager_tensor import eager_value
 from tfcompat._src.graph.function_def import definition_of
 from tfcompat._src.graph.graph import Graph
-from tfcompat._src.graph.operation import Operation, output_dtypes
+from tfcompat._src.graph.operation import CreationStack, Operation, output_dtypes
 from tfcompat._src.graph.ordering import BACK_EDGE
 from tfcompat._src.graph.signature import Arg, Signature
 from tfcompat._src.graph.tensor import Tensor
@@ -133,7 +133,7 @@ class FuncGraph(Graph):
         if op not in self._copies:
             if op.type in ("Placeholder", "PlaceholderV2"):
                 raise ValueError(f"Cannot capture a placeholder (name:{op.name}, type:{op.type}) by value.")
-            if is_stateful(op) and not self._copied_ops(op):
+            if is_stateful(op) and (self._copied_ops is None or not self._copied_ops(op)):
                 raise ValueError(f"Cannot capture a stateful node (name:{op.name}, type:{op.type}) by value.")
             inputs = [self._copied(t.op).outputs[t.value_index] for t in op.inputs]
             kinds = [t.dtype for t in op.outputs]
@@ -171,7 +171,7 @@ class GraphFunction:
     ) -> None:
         self.name, self.body, self.attrs = name, body, attrs
         self.arg_names, self.out_names = list(arg_names), list(out_names)
-        self.programs = Recent()
+        self.programs: Recent[Hashable, Any] = Recent()
 
     @property
     def outputs(self) -> list[Tensor]:
@@ -265,6 +265,43 @@ class _ArgumentContext(shape_inference.InferenceContext):
         self.asked = set()
 
 
+class Call(Protocol):
+    """What a body is inlined for: the place of the copies in the graph, and the function with the arguments of the call."""
+
+    @property
+    def function(self) -> GraphFunction: ...
+
+    @property
+    def inputs(self) -> Sequence[Tensor]: ...
+
+    @property
+    def control_inputs(self) -> Sequence[Operation]: ...
+
+    @property
+    def order(self) -> tuple[int, ...]: ...
+
+    @property
+    def _graph(self) -> Graph: ...
+
+    @property
+    def _name(self) -> str: ...
+
+    @property
+    def _device(self) -> str: ...
+
+    @property
+    def _stack(self) -> CreationStack: ...
+
+    @property
+    def _control_flow_context(self) -> Any: ...
+
+    @property
+    def _inside_others(self) -> Set[Tensor]: ...
+
+    @property
+    def _callers(self) -> tuple[GraphFunction, ...]: ...
+
+
 class CallOperation(Operation):
     """A node that calls a function. When a run needs it, `inline` puts a copy of the body between the arguments and the node, which is
     an identity of the copy's results from then on, as `takes` and `waits_for` say.
@@ -332,12 +369,13 @@ class CallOperation(Operation):
         if self._inlined is None:
             if self.function in self._callers:
                 raise calls_itself(self.function.name)
-            self.use_copy(*inlined(self))
+            return self.use_copy(*inlined(self))
         return self._inlined
 
-    def use_copy(self, results: tuple[Tensor, ...], acting: list[Operation]) -> None:
-        """Takes what a copy of the body gives, and waits for what acts in it."""
+    def use_copy(self, results: tuple[Tensor, ...], acting: list[Operation]) -> tuple[tuple[Tensor, ...], list[Operation]]:
+        """Takes what a copy of the body gives, and waits for what acts in it; the two."""
         self.takes, self.waits_for = self._inlined = results, acting
+        return self._inlined
 
 
 def calls_itself(name: str) -> errors.UnimplementedError:
@@ -368,18 +406,19 @@ def operations_within(op: Operation, callers: tuple[GraphFunction, ...] = ()) ->
 
 
 def _function_of_type(op: Operation) -> GraphFunction:
-    return op._graph._get_function(op.type)
+    found: GraphFunction = op._graph._get_function(op.type)
+    return found
 
 
 FUNCTION_OF: dict[str, Callable[[CallOperation], GraphFunction]] = {}
 """Op types that call the function an attribute names -> which one."""
 
 
-def inlined(call: CallOperation) -> tuple[tuple[Tensor, ...], list[Operation]]:
+def inlined(call: Call) -> tuple[tuple[Tensor, ...], list[Operation]]:
     """Copies of the body's nodes, which the graph does not list, between the arguments and the results of a call."""
     nodes = body_nodes(call.function.body)
     *outer, place = call.order
-    captured = {t for t in call.inputs if is_listed(call) and not is_listed(t.op)} | call._inside_others
+    captured = {t for t in call.inputs if isinstance(call, Operation) and is_listed(call) and not is_listed(t.op)} | call._inside_others
     sources = list(dict.fromkeys(t.op for t in call.inputs if t not in captured))
 
     def copy(op: Operation, attrs: dict[str, Any], inputs: list[Tensor], controls: list[Operation]) -> Operation:
@@ -488,7 +527,7 @@ def copied(body: FuncGraph, arguments: Sequence[Tensor], copy: Callable[..., Any
         node = made[op]  # a new Merge: no plan holds it, so nothing has to be told that it changes
         node.takes = (*node.takes[:index], values[op.inputs[index]], *node.takes[index + 1 :])
     for op, copy_of_call in made.items():
-        if isinstance(op, CallOperation) and op._inlined is not None:
+        if isinstance(op, CallOperation) and op._inlined is not None and isinstance(copy_of_call, CallOperation):
             results, controls = op._inlined
             copy_of_call.use_copy(tuple(values[t] for t in results), [made[c] for c in controls if c in made])
     return made, values
@@ -509,7 +548,7 @@ def check_inputs(signature: Signature, inputs: Sequence[Tensor], function: str, 
     if len(inputs) != len(signature.inputs):
         raise ValueError(f"Expected number of arguments: {len(signature.inputs)}, received: {len(inputs)}")
     for arg, tensor in zip(signature.inputs, inputs):
-        if tensor.dtype.base_dtype is not arg.dtype:
+        if arg.dtype is not None and tensor.dtype.base_dtype is not arg.dtype:
             raise ValueError(
                 f"Input '{arg.name}' passed {short_name(tensor.dtype)} expected {short_name(arg.dtype)} while building "
                 f"NodeDef '{name}' using Op<name={function}>"

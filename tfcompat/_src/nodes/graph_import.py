@@ -317,7 +317,7 @@ class _Importer:
         return op_def is not None and any(a.name == key and a.default_value == value for a in op_def.attr)
 
     def _inputs(self, node: Any) -> list[Tensor]:
-        found = []
+        found: list[Tensor] = []
         for position, source in enumerate(s for s in node.input if not s.startswith("^")):
             name = source.partition(":")[0]
             if self._mapped(source) is None and name not in self._made:
@@ -331,7 +331,7 @@ class _Importer:
         raise ValueError(f"the first input of a Merge closes a loop through {name!r}")
 
     def _tensor(self, consumer: str, source: str) -> Tensor:
-        mapped = self._mapped(source)
+        mapped: Tensor | None = self._mapped(source)
         if mapped is not None:
             return mapped
         name, _, index = source.partition(":")
@@ -364,9 +364,10 @@ class _Importer:
         size, of = (len(found), "Length for") if attr.is_list else (value, "Value for")
         if attr.minimum is not None and (attr.is_list or attr.kind == "int") and size < attr.minimum:
             raise ValueError(f"{of} attr {attr.name!r} of {size} must be at least minimum {attr.minimum}{where}")
-        for item in found if attr.allowed is not None else ():
-            if item not in attr.allowed:
-                names = ", ".join(sorted(getattr(v, "name", str(v)) for v in attr.allowed))
+        allowed = found if attr.allowed is None else attr.allowed
+        for item in found:
+            if item not in allowed:
+                names = ", ".join(sorted(getattr(v, "name", str(v)) for v in allowed))
                 raise ValueError(f"Value for attr {attr.name!r} of {item!r} is not in the list of allowed values: {names}{where}")
 
     @staticmethod
@@ -379,7 +380,7 @@ class _Importer:
             raise ValueError(f"Attr {attr.name} has value {values[0]}: a node has at most {_MOST_TENSORS} tensors{where}")
 
     def _check_inputs(self, spec: op_spec.OpSpec, node: Any, inputs: list[Tensor], attrs: dict[str, Any]) -> None:
-        expected = []
+        expected: list[tuple[dtypes.DType, bool]] = []
         for arg in spec.signature.inputs:
             count = arg_length(arg, attrs)
             kinds = attrs[arg.type_list_attr] if arg.type_list_attr else [arg.dtype or attrs[arg.type_attr]] * count
@@ -485,7 +486,7 @@ class ImportedFunction(GraphFunction):
 
     @property
     def is_stateful(self) -> bool:
-        return self._definition.signature.is_stateful
+        return bool(self._definition.signature.is_stateful)
 
     @property
     def spec(self) -> op_spec.OpSpec:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import collections
 import warnings
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.composite_tensor import CompositeTensor
@@ -18,7 +17,14 @@ from tfcompat._src.nodes import convert, raw
 from tfcompat._src.nodes.tensor_spec import TensorSpec
 from tfcompat._src.nodes.type_spec import TypeSpec
 
-IndexedSlicesValue = collections.namedtuple("IndexedSlicesValue", ["values", "indices", "dense_shape"])
+
+class IndexedSlicesValue(NamedTuple):
+    """The parts of an IndexedSlices as values; `dense_shape` is None where it is not known."""
+
+    values: Any
+    indices: Any
+    dense_shape: Any
+
 
 _LARGE = 100_000_000
 
@@ -54,11 +60,11 @@ class IndexedSlices(CompositeTensor):
 
     @property
     def name(self) -> str:
-        return self.values.name
+        return str(self.values.name)
 
     @property
     def device(self) -> str:
-        return self.values.device
+        return str(self.values.device)
 
     @property
     def op(self) -> Any:
@@ -66,7 +72,8 @@ class IndexedSlices(CompositeTensor):
 
     @property
     def dtype(self) -> dtypes.DType:
-        return self.values.dtype
+        dtype: dtypes.DType = self.values.dtype
+        return dtype
 
     @property
     def graph(self) -> Any:
@@ -177,7 +184,7 @@ def internal_convert_to_tensor_or_indexed_slices(
 def internal_convert_n_to_tensor_or_indexed_slices(
     values: Iterable[Any], dtype: Any = None, name: str | None = None, as_ref: bool = False
 ) -> list[Any]:
-    if not isinstance(values, collections.abc.Sequence):
+    if not isinstance(values, Sequence):
         raise TypeError("values must be a sequence.")
     return [
         v if v is None else internal_convert_to_tensor_or_indexed_slices(v, dtype, name and f"{name}_{i}", as_ref)
@@ -207,7 +214,8 @@ def _to_dense(
             f"Converting sparse IndexedSlices to a dense Tensor with {int(shape.astype(float).prod())} elements. "
             "This may consume a large amount of memory.", stacklevel=2,
         )  # fmt: skip
-    return raw.UnsortedSegmentSum(value.values, value.indices, value.dense_shape[0], name=name)
+    whole: Tensor = raw.UnsortedSegmentSum(value.values, value.indices, value.dense_shape[0], name=name)
+    return whole
 
 
 convert._register((IndexedSlices,), _to_dense, 100)

@@ -280,7 +280,7 @@ def _scoped_input(name: str, export_scope: str | None, unbound: set[str]) -> str
 
 
 def _variables_below(graph: Graph, export_scope: str | None) -> dict[str, Any]:
-    found = {}
+    found: dict[str, Any] = {}
     for variable in graph.get_collection("variables") + graph.get_collection("trainable_variables"):
         if _is_below(variable.name, export_scope):
             found.setdefault(strip_name_scope(variable.name, export_scope), variable)
@@ -395,10 +395,13 @@ def _restore_collections(
             continue
         from_proto = get_from_proto_function(key)
         if from_proto is not None and kind == "bytes_list":
+            proto_type = get_collection_proto_type(key)
+            if proto_type is None:
+                raise ValueError(f"the collection {key!r} holds messages, and none is registered for it (register_proto_function)")
             for data in entry.bytes_list.value:
                 value = made.get(data) if key.endswith("variables") else None
                 if value is None:
-                    value = from_proto(get_collection_proto_type(key).FromString(data), import_scope=scope or None)
+                    value = from_proto(proto_type.FromString(data), import_scope=scope or None)
                     made[data] = value
                 graph.add_to_collection(key, value)
         elif kind == "node_list":

@@ -5,14 +5,12 @@ Inputs come first, then the attributes that inputs do not determine (required on
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Container
 from typing import Any
 
-import functools
-import typing
-from collections.abc import Callable
-
 from tfcompat._src.graph import op_spec
-from tfcompat._src.graph.signature import REQUIRED
+from tfcompat._src.graph.signature import REQUIRED, Signature
 from tfcompat._src.nodes.apply_op import apply_op
 
 
@@ -31,7 +29,7 @@ class RawOp:
         signature = self.spec.signature
         return tuple(a.name for a in signature.inputs) + signature.explicit
 
-    def __call__(self, *args: typing.Any, name: str | None = None, **kwargs: typing.Any) -> typing.Any:
+    def __call__(self, *args: Any, name: str | None = None, **kwargs: Any) -> Any:
         spec = self.spec
         count = len(spec.signature.inputs)
         if len(args) > count:
@@ -53,18 +51,18 @@ class RawOp:
 
 
 @functools.cache
-def function(op_type: str) -> Callable[..., Any]:
+def function(op_type: str) -> RawOp:
     """The function that adds a node of type `op_type`."""
     return RawOp(op_type)
 
 
-def __getattr__(op_type: str) -> Callable[..., Any]:
+def __getattr__(op_type: str) -> RawOp:
     if op_type.startswith("_") or not op_type[0].isupper():
         raise AttributeError(f"no op type is called {op_type!r}")
     return function(op_type)
 
 
-def missing_arguments(signature: typing.Any, given: dict[str, typing.Any]) -> list[str]:
+def missing_arguments(signature: Signature, given: Container[str]) -> list[str]:
     """The required inputs and attributes that are not among `given`."""
     needed = [a.name for a in signature.inputs]
     needed += [n for n in signature.explicit if signature.attrs[n].default is REQUIRED]

@@ -56,7 +56,7 @@ def _keyword_only(op_type: str) -> Callable[..., Any]:
     return call
 
 
-def _signature(function: Any, public: dict[str, str]) -> inspect.Signature:
+def _signature(function: raw.RawOp, public: dict[str, str]) -> inspect.Signature:
     """The arguments of an op type as 1.15 lists them: inputs, attributes without and with a default, and the name of the node."""
     attrs = function.spec.signature.attrs
     defaults = [attrs[p].default if p in attrs else REQUIRED for p in function.parameters]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import collections
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from tfcompat._src.base import dtypes
 from tfcompat._src.base.composite_tensor import CompositeTensor
 from tfcompat._src.base.export import export
 from tfcompat._src.base.session_like import SessionLike
-from tfcompat._src.base.tensor_shape import TensorShape, as_shape
+from tfcompat._src.base.tensor_shape import TensorShape, as_shape, dimension_at_index
 from tfcompat._src.graph.constant_value import constant_value_as_shape
 from tfcompat._src.graph.scopes import name_scope
 from tfcompat._src.graph.tensor import eval_in_session
@@ -21,9 +20,14 @@ from tfcompat._src.nodes.convert import convert_to_tensor, to_tensor
 from tfcompat._src.nodes.tensor_spec import TensorSpec
 from tfcompat._src.nodes.type_spec import BatchableTypeSpec
 
-SparseTensorValue = export("SparseTensorValue")(
-    collections.namedtuple("SparseTensorValue", ["indices", "values", "dense_shape"])
-)
+
+@export("SparseTensorValue")
+class SparseTensorValue(NamedTuple):
+    """The parts of a SparseTensor as values."""
+
+    indices: Any
+    values: Any
+    dense_shape: Any
 
 
 @export("SparseTensor", "sparse.SparseTensor")
@@ -46,8 +50,8 @@ class SparseTensor(CompositeTensor):
             self._dense_shape = convert_to_tensor(dense_shape, name="dense_shape", dtype=dtypes.int64)
         positions = self._indices.shape.with_rank(2)
         count, rank = self._values.shape.with_rank(1), self._dense_shape.shape.with_rank(1)
-        positions.dims[0].merge_with(count.dims[0])
-        positions.dims[1].merge_with(rank.dims[0])
+        dimension_at_index(positions, 0).merge_with(dimension_at_index(count, 0))
+        dimension_at_index(positions, 1).merge_with(dimension_at_index(rank, 0))
 
     @classmethod
     def from_value(cls, sparse_tensor_value: Any) -> SparseTensor:

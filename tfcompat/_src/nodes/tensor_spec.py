@@ -112,7 +112,7 @@ class TensorSpec(type_spec.BatchableTypeSpec):
     def _from_components(self, components: Tensor) -> Tensor:
         return components
 
-    def _from_compatible_tensor_list(self, tensor_list: list[Any]) -> Tensor:
+    def _from_compatible_tensor_list(self, tensor_list: list[Tensor]) -> Tensor:
         """The only tensor of the list, its static shape merged with that of this spec."""
         (tensor,) = tensor_list
         tensor.set_shape(self._shape)
@@ -174,7 +174,7 @@ class BoundedTensorSpec(TensorSpec):
         return bound
 
     @classmethod
-    def from_spec(cls, spec: TensorSpec) -> BoundedTensorSpec:
+    def from_spec(cls, spec: TensorSpec) -> BoundedTensorSpec:  # type: ignore[override]  # as in 1.15, without a name
         """A BoundedTensorSpec with the bounds of `spec`, or those of its dtype where it has none."""
         minimum = getattr(spec, "minimum", spec.dtype.min)
         maximum = getattr(spec, "maximum", spec.dtype.max)

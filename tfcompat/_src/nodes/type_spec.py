@@ -36,8 +36,8 @@ def _is_compatible(a: Any, b: Any) -> bool:
     if isinstance(a, dict):
         return a.keys() == b.keys() and all(_is_compatible(a[key], b[key]) for key in a)
     if isinstance(a, (TypeSpec, TensorShape, dtypes.DType)):
-        return a.is_compatible_with(b)
-    return _comparable(a) == _comparable(b)
+        return bool(a.is_compatible_with(b))
+    return bool(_comparable(a) == _comparable(b))
 
 
 def _most_specific(a: Any, b: Any) -> Any:
@@ -193,10 +193,12 @@ def register_type_spec_from_value_converter(
 
 def _registered_spec(value: Any) -> TypeSpec | None:
     if isinstance(value, CompositeTensor):
-        return value._type_spec
+        spec: TypeSpec = value._type_spec
+        return spec
     for kind, converter, allow_subclass in reversed(_converters):
         if type(value) is kind or (allow_subclass and isinstance(value, kind)):
-            return converter(value)
+            converted: TypeSpec = converter(value)
+            return converted
     return None
 
 
@@ -209,4 +211,4 @@ def type_spec_from_value(value: Any) -> TypeSpec:
         tensor = to_tensor(value)
     except (TypeError, ValueError) as error:
         raise TypeError(f"Could not build a TypeSpec for {value!r} with type {type(value).__name__}") from error
-    return _registered_spec(tensor)
+    return type_spec_from_value(tensor)

@@ -6,7 +6,7 @@ import functools
 import math
 import operator
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -18,6 +18,7 @@ from tfcompat._src.base import checks, errors, jax_compat
 from tfcompat._src.base.helper_threads import Work, is_interruptible
 from tfcompat._src.base.recent import Recent
 from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.flow.array_value import FIRST_CAPACITY, GROWTH
 from tfcompat._src.runtime import failure, loop_differentiated, lower_cond, lower_towers, reroll  # noqa: F401  (how items are lowered)
 from tfcompat._src.runtime.interpreted import Interpreted, can_interpret, is_interpretable
@@ -48,20 +49,20 @@ class Program:
     def __init__(self, cluster: Cluster, known: dict[Any, np.ndarray], statics: list[np.ndarray], capacity: int = FIRST_CAPACITY) -> None:
         self._cluster = weakref.ref(cluster)  # which keeps this program
         self.known = {**known, **dict(zip(cluster.statics, statics))}
-        self.checks: dict[tuple[Any, ...], list[checks.Check]] = {}
-        self.largest: dict[tuple[Any, ...], tuple[Any, ...]] = {}
-        self.reserves: dict[tuple[Any, ...], dict[Operation, int]] = {}
-        self.moving: dict[tuple[Any, ...], list[Operation]] = {}
+        self.checks: dict[Shapes, list[checks.Check]] = {}
+        self.largest: dict[Shapes, Any] = {}
+        self.reserves: dict[Shapes, dict[Operation, int]] = {}
+        self.moving: dict[Shapes, list[Operation]] = {}
         self.traces = 0
         self.capacity = capacity
-        self.calls = Recent(dropped=self._detached(Program._forget))
-        self.long: set[tuple[Any, ...]] = set()
-        self.interpreted: set[tuple[Any, ...]] = set()
-        self.called: dict[tuple[Any, ...], Any] = {}
-        self.quick: dict[tuple[Any, ...], Any] = {}
-        self._begun: dict[tuple[Any, ...], Work] = {}
-        self.structures: dict[tuple[Any, ...], Any] = {}
-        self._shown: dict[tuple[Any, ...], Callable[..., Any]] = {}
+        self.calls: Recent[Shapes, Callable[..., Any] | _FewRuns | Interpreted] = Recent(dropped=self._detached(Program._forget))
+        self.long: set[Shapes] = set()
+        self.interpreted: set[Shapes] = set()
+        self.called: dict[Shapes, Callable[..., Any]] = {}
+        self.quick: dict[Shapes, Callable[..., Any]] = {}
+        self._begun: dict[Shapes, Work] = {}
+        self.structures: dict[Shapes, jax.tree_util.PyTreeDef] = {}
+        self._shown: dict[tuple[Shapes, int], Callable[..., Any]] = {}
 
     @property
     def cluster(self) -> Cluster:
@@ -71,7 +72,7 @@ class Program:
             raise ReferenceError("the plan of this program is gone")
         return cluster
 
-    def call_for(self, shapes: tuple[Any, ...], arguments: tuple[Any, ...]) -> Any:
+    def call_for(self, shapes: Shapes, arguments: tuple[Any, ...]) -> Any:
         """The jitted function for arguments whose inputs have these shapes.
 
         Raises:
@@ -86,22 +87,22 @@ class Program:
             call = self.calls.get(shapes)
         return call
 
-    def may_interpret(self, shapes: tuple[Any, ...]) -> bool:
+    def may_interpret(self, shapes: Shapes) -> bool:
         """Whether the interpreter may evaluate a call for these shapes, as it takes variables wherever they are."""
         return shapes not in self.quick and shapes not in self.interpreted and can_interpret(self.cluster.place)
 
-    def engines(self) -> list[tuple[tuple[Any, ...], str]]:
+    def engines(self) -> list[tuple[Shapes, str]]:
         """What evaluates the next call for each input shapes, and why."""
         return [(shapes, call.described() if isinstance(call, Interpreted) else "compiled") for shapes, call in self.calls.items()]
 
-    def note_call(self, shapes: tuple[Any, ...], call: Any) -> None:
+    def note_call(self, shapes: Shapes, call: Callable[..., Any]) -> None:
         """Notes that a function was called, so that JAX needs no Python code to call it again."""
         if shapes not in self.long:
             self.called[shapes] = call
-            if self.calls.get(shapes) is call:
+            if self.calls.get(shapes) is call:  # not one that will be replaced
                 self.quick[shapes] = call
 
-    def _compile(self, shapes: tuple[Any, ...], arguments: tuple[Any, ...]) -> None:
+    def _compile(self, shapes: Shapes, arguments: tuple[Any, ...]) -> None:
         """Compiles for these shapes, or waits where a run that a signal's handler has ended began with that."""
         if not is_interruptible():
             self._compile_here(shapes, arguments)
@@ -115,10 +116,10 @@ class Program:
             if work.is_over:
                 self._begun.pop(shapes, None)
 
-    def _compile_here(self, shapes: tuple[Any, ...], arguments: tuple[Any, ...]) -> None:
+    def _compile_here(self, shapes: Shapes, arguments: tuple[Any, ...]) -> None:
         self.calls[shapes] = self._compiled(shapes, arguments)
 
-    def _forget(self, shapes: tuple[Any, ...]) -> None:
+    def _forget(self, shapes: Shapes) -> None:
         """Lets go of what belongs to a call that is no longer kept."""
         for notes in (self.checks, self.largest, self.reserves, self.moving, self.structures, self.called, self.quick):
             notes.pop(shapes, None)
@@ -126,7 +127,7 @@ class Program:
         self.interpreted.discard(shapes)
         self._shown = {key: call for key, call in self._shown.items() if key[0] != shapes}
 
-    def failure(self, holds: np.ndarray, arguments: tuple[Any, ...]) -> errors.OpError:
+    def failure(self, holds: np.ndarray, arguments: tuple[Any, ...]) -> Exception:
         """The error of the first check that does not hold.
 
         Its values are computed by a program of their own, for `arguments` of the call that failed, which has changed no variable.
@@ -142,7 +143,7 @@ class Program:
             call = self._shown[shapes, first] = shown
         return check.failure(check.merge_values(jax_compat.apart(lambda: [np.asarray(v) for v in call(*arguments)])))
 
-    def _compiled(self, shapes: tuple[Any, ...], arguments: tuple[Any, ...]) -> Callable[..., Any]:
+    def _compiled(self, shapes: Shapes, arguments: tuple[Any, ...]) -> Callable[..., Any] | _FewRuns | Interpreted:
         trace = self._detached(Program._trace)  # JAX traces once for all that is made of one object
         call = jax_compat.jit(trace, donate=(3,))
         if self.may_interpret(shapes) and is_interpretable(found := jax_compat.traced(call, arguments)):
@@ -184,7 +185,7 @@ class Program:
         self.traces += 1
         return self._traced(*arguments)[0]
 
-    def _traced(self, inputs: tuple[Any, ...], large: tuple[Any, ...], read: tuple[Any, ...], updated: tuple, rng: Any) -> tuple[tuple, list[tuple]]:
+    def _traced(self, inputs: tuple[Any, ...], large: tuple[Any, ...], read: tuple[Any, ...], updated: tuple[Any, ...], rng: Any) -> tuple[tuple[Any, ...], list[tuple[Any, ...]]]:
         """What a call gives, and the values of each check."""
         cluster = self.cluster
         values = dict(self.known)
@@ -225,11 +226,11 @@ class Program:
             outputs, new_state = jax.lax.with_sharding_constraint((outputs, new_state), cluster.place)
         self.checks[shapes] = [c.without_traced_values() for c in found]
         self.largest[shapes] = max(((t, v.shape) for t, v in frame.values.items() if hasattr(v, "nbytes")), key=_bytes, default=())
-        holds = jnp.stack([jnp.asarray(c.ok) for c in found]) if found else None
-        return (outputs, tuple(new_state), holds, tuple(traced.values())), [c.traced_values() for c in found]
+        all_holds = jnp.stack([jnp.asarray(c.ok) for c in found]) if found else None
+        return (outputs, tuple(new_state), all_holds, tuple(traced.values())), [c.traced_values() for c in found]
 
 
-def _bytes(entry: tuple[Any, ...]) -> int:
+def _bytes(entry: tuple[Tensor, tuple[int, ...]]) -> int:
     tensor, sizes = entry
     return math.prod(sizes) * tensor.dtype.size
 
@@ -280,7 +281,7 @@ def _again(writes: dict[str, Write]) -> list[Any]:
     return [jnp.asarray(results[w.kernel][w.position]) for w in writes.values()]
 
 
-def input_shapes(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+def input_shapes(inputs: Sequence[Any]) -> Shapes:
     """What tells the executables of one program apart."""
     return tuple([a.shape for a in inputs])
 

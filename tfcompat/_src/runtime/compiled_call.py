@@ -15,7 +15,7 @@ from tfcompat._src.base import errors, jax_compat
 from tfcompat._src.base.helper_threads import Work, is_interruptible
 from tfcompat._src.interpreter.limit import OverLimit
 from tfcompat._src.ops.flow.array_value import ArrayOverflow
-from tfcompat._src.runtime.compile import Program
+from tfcompat._src.runtime.compile import Program, Shapes
 from tfcompat._src.runtime.interpreted import Interpreted, is_spoiled
 from tfcompat._src.runtime.plan import Cluster, WrongGuess
 from tfcompat._src.runtime.run_context import RunContext
@@ -45,7 +45,7 @@ class CompiledCall:
         "_is_placed", "_may_be_overtaken",
     )  # fmt: skip
 
-    def __init__(self, program: Program, cluster: Cluster, inputs: tuple[Any, ...], shapes: tuple[Any, ...], large: tuple[Any, ...], session: RunContext) -> None:
+    def __init__(self, program: Program, cluster: Cluster, inputs: tuple[Any, ...], shapes: Shapes, large: tuple[Any, ...], session: RunContext) -> None:
         self._program, self._cluster = program, cluster
         self._state = session.variable_state
         self._random_state = randoms = session.random_state
@@ -145,7 +145,7 @@ class CompiledCall:
             del held[key]
         return bool(replaced)
 
-    def prepare(self) -> tuple[Sequence[Any], errors.OpError | None]:
+    def prepare(self) -> tuple[Sequence[Any], Exception | None]:
         """Makes ready what `leave` files, once: what the call gives, and the error of its first check that does not hold."""
         cluster, program, shapes = self._cluster, self._program, self._shapes
         inputs, large, read, updated, rng = self._arguments

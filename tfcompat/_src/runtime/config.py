@@ -108,8 +108,8 @@ def session_config() -> Any:
     return config.proto()
 
 
-def _known(device: Any) -> PhysicalDevice:
-    if device not in physical_devices():
+def _known(device: object) -> PhysicalDevice:
+    if not isinstance(device, PhysicalDevice) or device not in physical_devices():
         raise ValueError(f"Unrecognized device: {device!r}")
     return device
 

@@ -15,13 +15,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tfcompat._src.runtime.loop_sums import BackwardStep
+from tfcompat._src.runtime.loop_sums import Arrays, BackwardStep
 
 _AGAIN = frozenset(
     "abs add add_any and broadcast_in_dim concatenate convert_element_type copy div dynamic_slice eq expand_dims ge gt integer_pow le lt "
     "max min mul ne neg not or pad reshape select_n sign slice split square squeeze stop_gradient sub transpose xor".split()
 )
 """Primitives whose results, where they are real numbers or booleans, are computed again for a derivative."""
+
+
+Gradients = list[jax.Array | np.ndarray]
+"""Those of values that have no derivative are NumPy's zeros."""
 
 
 def _is_kept(primitive: Any, *inputs: Any, **parameters: Any) -> bool:
@@ -57,18 +61,18 @@ class _Loop:
     def __init__(self, body: Any, test: Any, limit: int) -> None:
         self._body, self._test, self.limit = body, test, limit
 
-    def body(self, outer: list[Any], carry: list[Any]) -> list[Any]:
+    def body(self, outer: Arrays, carry: Arrays) -> Arrays:
         found = jax.core.eval_jaxpr(self._body, outer, *carry)
         return [jnp.asarray(v, var.aval.dtype) for v, var in zip(found, self._body.outvars)]
 
-    def goes_on(self, outer: list[Any], count: Any, carry: list[Any]) -> Any:
+    def goes_on(self, outer: Arrays, count: Any, carry: Arrays) -> Any:
         return jnp.logical_and(count < self.limit, jax.core.eval_jaxpr(self._test, outer, *carry)[0])
 
-    def derivative(self, outer: list[Any], carry: list[Any]) -> tuple[list[Any], Any]:
+    def derivative(self, outer: Arrays, carry: Arrays) -> tuple[Arrays, Any]:
         """One iteration: the carry after it, and the function from gradients of that to those of the real inputs."""
         varying, fixed = _real(carry), _real(outer)
 
-        def step(real_carry: list[Any], real_outer: list[Any]) -> tuple[list[Any], list]:
+        def step(real_carry: Arrays, real_outer: Arrays) -> tuple[Arrays, Arrays]:
             found = self.body(_merged(outer, real_outer), _merged(carry, real_carry))
             return _real(found), found
 
@@ -76,7 +80,7 @@ class _Loop:
         return found, pull
 
 
-def _forward(loop: _Loop, carry: list[Any], outer: list[Any], test_outer: list[Any]) -> list:
+def _forward(loop: _Loop, carry: Arrays, outer: Arrays, test_outer: Arrays) -> Arrays:
     def step(state: tuple[Any, ...]) -> tuple[Any, ...]:
         count, values = state
         return count + np.int32(1), loop.body(outer, values)
@@ -84,9 +88,9 @@ def _forward(loop: _Loop, carry: list[Any], outer: list[Any], test_outer: list[A
     return jax.lax.while_loop(lambda s: loop.goes_on(test_outer, *s), step, (np.int32(0), carry))[1]
 
 
-def _run(loop: _Loop, carry: list[Any], outer: list[Any], test_outer: list[Any]) -> list:
+def _run(loop: _Loop, carry: Arrays, outer: Arrays, test_outer: Arrays) -> Arrays:
     @jax.custom_vjp
-    def run(carry: list[Any], outer: list[Any], test_outer: list[Any]) -> list:
+    def run(carry: Arrays, outer: Arrays, test_outer: Arrays) -> Arrays:
         return _forward(loop, carry, outer, test_outer)
 
     run.defvjp(lambda *arguments: _forward_kept(loop, *arguments), lambda kept, grads: _backward(loop, kept, grads))
@@ -96,10 +100,10 @@ def _run(loop: _Loop, carry: list[Any], outer: list[Any], test_outer: list[Any])
 class _Kept:
     """How the leaves of a derivative are kept: those that are one of the outer arrays as its position, others in stacks."""
 
-    def __init__(self, loop: _Loop, outer: list[Any], carry: list[Any]) -> None:
+    def __init__(self, loop: _Loop, outer: Arrays, carry: Arrays) -> None:
         real = _real(outer)
 
-        def leaves(carry: list[Any]) -> list[Any]:
+        def leaves(carry: Arrays) -> Arrays:
             found, self.structure = jax.tree.flatten(loop.derivative(outer, carry)[1])
             self.positions = [next((i for i, o in enumerate(real) if o is leaf), None) for leaf in found]
             return found
@@ -107,17 +111,17 @@ class _Kept:
         shapes = jax.eval_shape(leaves, carry)
         self.stacked = [s for s, p in zip(shapes, self.positions) if p is None]
 
-    def of(self, pull: Any) -> list[Any]:
+    def of(self, pull: Any) -> Arrays:
         """The leaves that go to the stacks."""
         return [leaf for leaf, p in zip(jax.tree.leaves(pull), self.positions) if p is None]
 
-    def pull(self, outer: list[Any], row: list[Any]) -> Any:
+    def pull(self, outer: Arrays, row: Arrays) -> Any:
         """The derivative again, from one row of the stacks."""
         real, rest = _real(outer), iter(row)
         return jax.tree.unflatten(self.structure, [next(rest) if p is None else real[p] for p in self.positions])
 
 
-def _forward_kept(loop: _Loop, carry: list[Any], outer: list[Any], test_outer: list[Any]) -> tuple[list, tuple[Any, ...]]:
+def _forward_kept(loop: _Loop, carry: Arrays, outer: Arrays, test_outer: Arrays) -> tuple[Arrays, tuple[Any, ...]]:
     kept = _Kept(loop, outer, carry)
     stacks = [jnp.zeros((loop.limit, *s.shape), s.dtype) for s in kept.stacked]
 
@@ -131,11 +135,11 @@ def _forward_kept(loop: _Loop, carry: list[Any], outer: list[Any], test_outer: l
     return last, (_Static(kept), count, stacks, carry, outer, test_outer)
 
 
-def _backward(loop: _Loop, saved: tuple[Any, ...], grads: list[Any]) -> tuple[list[Any], list[Any], list]:
+def _backward(loop: _Loop, saved: tuple[Any, ...], grads: Arrays) -> tuple[Gradients, Gradients, Gradients]:
     static, count, rows, carry, outer, test_outer = saved
     kept, varying = static.value, _real_grads(grads, carry)
 
-    def pull(row: list[Any], varying: list[Any]) -> list[Any]:
+    def pull(row: Arrays, varying: Arrays) -> Arrays:
         before, found = kept.pull(outer, row)(varying)
         return [*before, *found]
 
@@ -170,22 +174,22 @@ def _is_real(value: Any) -> bool:
     return jnp.issubdtype(jnp.result_type(value), jnp.inexact)
 
 
-def _real(values: list[Any]) -> list[Any]:
+def _real(values: Arrays) -> Arrays:
     """The values that have derivatives."""
     return [v for v in values if _is_real(v)]
 
 
-def _merged(values: list[Any], real: list[Any]) -> list[Any]:
+def _merged(values: Arrays, real: Arrays) -> Arrays:
     """`values` with those that have derivatives replaced."""
     rest = iter(real)
     return [next(rest) if _is_real(v) else v for v in values]
 
 
-def _real_grads(grads: list[Any], values: list[Any]) -> list[Any]:
+def _real_grads(grads: Arrays, values: Arrays) -> Arrays:
     return [g for g, v in zip(grads, values) if _is_real(v)]
 
 
-def _all_grads(found: list[Any], values: list[Any]) -> list[Any]:
+def _all_grads(found: Arrays, values: Arrays) -> Gradients:
     """Gradients of all values: those that have none get zeros of JAX's type for that."""
     rest = iter(found)
     return [next(rest) if _is_real(v) else np.zeros(np.shape(v), jax.dtypes.float0) for v in values]

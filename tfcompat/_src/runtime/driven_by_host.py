@@ -93,7 +93,8 @@ class HostLoop:
         while True:
             run_limits.require_time()
             if flag.is_set:
-                raise errors.CancelledError(program.condition.node_def, program.condition, CANCELLED)
+                node_def = None if program.condition is None else program.condition.node_def
+                raise errors.CancelledError(node_def, program.condition, CANCELLED)
             current = {**outer, **{t: context.variable_state.read(v, variable_key(v)) for t, v in changing_reads.items()}}
             for v, value in zip(program.variables, state):
                 current.update(dict.fromkeys(program.names_inside(v), value))

@@ -18,7 +18,7 @@ from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.flow.array_value import FIRST_CAPACITY, ArrayHandle, ArrayOverflow, DeviceArray, HostArray
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime import failure, trace
-from tfcompat._src.runtime.compile import Program, input_shapes
+from tfcompat._src.runtime.compile import Program, Shapes, input_shapes
 from tfcompat._src.runtime.compiled_call import CompiledCall
 from tfcompat._src.runtime.cond_item import CondItem
 from tfcompat._src.runtime.driven_by_host import HostCond, HostLoop, run_backwards
@@ -37,7 +37,14 @@ from tfcompat._src.runtime.lower import (
 from tfcompat._src.runtime.plan import Cluster, HostStep, Plan, Step
 from tfcompat._src.runtime.postpone import run_apart
 from tfcompat._src.runtime.run_context import RunContext
-from tfcompat._src.runtime.variable_state import accesses, is_identity, uninitialized, variable_key, variable_op
+from tfcompat._src.runtime.variable_state import (
+    accesses,
+    is_identity,
+    required_variable_op,
+    uninitialized,
+    variable_key,
+    variable_op,
+)
 
 
 def execute(
@@ -137,7 +144,7 @@ def _run_step(step: Step, plan: Plan, values: dict[Tensor, Any], session: RunCon
 def fetched_value(tensor: Tensor, values: dict[Tensor, Any], session: RunContext) -> Any:
     """A fetched tensor as NumPy, a quantized one as integers; a ref shows its variable's value at the end of the run."""
     if values.get(tensor) is None and tensor.dtype._is_ref_dtype:
-        op = variable_op(tensor)
+        op = required_variable_op(tensor)
         values = {tensor: session.variable_state.read(op, variable_key(op))}
     if isinstance(values.get(tensor), (np.ndarray, jax.Array)):
         array = array_memory.private(values, tensor)
@@ -145,8 +152,9 @@ def fetched_value(tensor: Tensor, values: dict[Tensor, Any], session: RunContext
             array = array[array.dtype.names[0]]
         return array if array.ndim else array[()]
     value = values.get(tensor)
-    if value is None and tensor.dtype.name == "resource" and variable_op(tensor) is not None:
-        return _handle_value(variable_op(tensor), session)
+    variable = variable_op(tensor) if value is None and tensor.dtype.name == "resource" else None
+    if variable is not None:
+        return _handle_value(variable, session)
     if value is None:
         raise _without_value(tensor)
     if isinstance(value, (DeviceArray, HostArray)):
@@ -179,7 +187,7 @@ def run_cluster(cluster: Cluster, known: dict[Tensor, Any], values: dict[Tensor,
 
 
 def _call_program(
-    program: Program, cluster: Cluster, inputs: tuple[Any, ...], shapes: tuple[Any, ...], known: dict[Tensor, Any], session: RunContext
+    program: Program, cluster: Cluster, inputs: tuple[Any, ...], shapes: Shapes, known: dict[Tensor, Any], session: RunContext
 ) -> Sequence[Any] | None:  # fmt: skip
     """Calls a program; its outputs, or None where it must run again with more room for growing arrays."""
     large = tuple([session.large_constant(t, known[t], cluster.place) for t in cluster.large]) if cluster.large else ()
@@ -198,8 +206,8 @@ def _call_program(
 
 
 def _called(
-    program: Program, cluster: Cluster, inputs: tuple[Any, ...], shapes: tuple[Any, ...], large: tuple[Any, ...], session: RunContext
-) -> tuple[Sequence[Any], errors.OpError | None]:
+    program: Program, cluster: Cluster, inputs: tuple[Any, ...], shapes: Shapes, large: tuple[Any, ...], session: RunContext
+) -> tuple[Sequence[Any], Exception | None]:
     """What a call gives, and its first failed check; the new state is filed, or will be when it is wanted."""
     state = session.variable_state
     with state.lock:
@@ -217,11 +225,8 @@ def _called(
 
 def program_for(cluster: Cluster, known: dict[Tensor, Any], values: dict[Tensor, Any], capacity: int) -> Program:
     """The program for the present values of the cluster's compile-time inputs, with at least `capacity` for growing arrays."""
-    if not cluster.statics:
-        key, statics = (), []
-    else:
-        statics = [np.asarray(values[t]) for t in cluster.statics]
-        key = tuple([(s.shape, s.tobytes()) for s in statics])
+    statics = [np.asarray(values[t]) for t in cluster.statics] if cluster.statics else []
+    key = tuple([(s.shape, s.tobytes()) for s in statics]) if statics else ()
     program = cluster.programs.get(key)
     if program is None or program.capacity < capacity:
         program = cluster.programs[key] = Program(cluster, known, statics, capacity)
@@ -340,7 +345,7 @@ def _run_stateful(op: Operation, reads: list[Operation], writes: list[Operation]
     frame.values = {}
     store_results(op, _as_arrays(op, results), frame)
     values.update(frame.values)
-    if spec.effects.random:
+    if spec.effects.random and spec.reserve is not None:
         session.random_state.advance(op, spec.reserve(results, *arguments, **{k: attrs[k] for k in op_spec.keyword_names(spec.reserve)}))
     keys = [variable_key(v) for v in writes]
     session.variable_state.store(keys, [_owned(frame.state[key]) for key in keys])
@@ -369,7 +374,7 @@ def _call(op: Operation, kernel: Any, arguments: list[Any], keywords: dict[Any, 
     except errors.OpError as e:
         if e.op is not None:
             raise
-        raise type(e)(op.node_def, op, e.message) from None
+        raise e.at_node(op.node_def, op) from None
     except MemoryError as e:
         raise errors.ResourceExhaustedError(op.node_def, op, f"OOM when allocating tensor: {e}") from None
     except checks.BAD_INPUT as e:
@@ -387,8 +392,7 @@ def _as_arrays(op: Operation, results: list[Any]) -> list[Any]:
     converted = []
     for i, value in enumerate(results):
         kind = outputs[i - offset].dtype if i >= offset else None
-        is_value = kind is not None and kind.is_numpy_compatible and not kind._is_ref_dtype
-        if is_value and not isinstance(value, (np.ndarray, DeviceArray, HostArray)):
+        if kind is not None and kind.is_numpy_compatible and not kind._is_ref_dtype and not isinstance(value, (np.ndarray, DeviceArray, HostArray)):
             value = np.asarray(value, kind.as_numpy_dtype)
         converted.append(value)
     return converted

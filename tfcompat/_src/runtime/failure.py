@@ -25,5 +25,4 @@ def of_jax(error: jax.errors.JaxRuntimeError, op: Any) -> errors.OpError:
     """The error that a device reported while it ran a compiled call that computes `op`."""
     text = str(error)
     code = getattr(errors, text.partition(":")[0], errors.INTERNAL)
-    kind = errors.exception_type_from_error_code(code) if isinstance(code, int) and code else errors.InternalError
-    return kind(op.node_def, op, text)
+    return errors.of_code(code if isinstance(code, int) and code else errors.INTERNAL, op.node_def, op, text)

@@ -63,7 +63,7 @@ class Fetches:
             return self._composite(_ragged_parts(fetch), lambda *v: fetch._type_spec._from_components(v))
         if isinstance(fetch, IndexedSlices):
             parts = [fetch.values, fetch.indices] + ([] if fetch.dense_shape is None else [fetch.dense_shape])
-            return self._composite(parts, lambda *v: IndexedSlicesValue(*v) if len(v) == 3 else IndexedSlicesValue(*v, None))
+            return self._composite(parts, lambda values, indices, shape=None: IndexedSlicesValue(values, indices, shape))
         for kind, fetch_function, _, _ in _conversions:
             if isinstance(fetch, kind):
                 tensors, contract = fetch_function(fetch)
@@ -180,6 +180,7 @@ def convert_feed(tensor: Tensor, value: Any) -> Any:
     """
     dtype = tensor.dtype
     wanted = dtype.as_numpy_dtype
+    array: np.ndarray | jax.Array
     if type(value) is np.ndarray and value.dtype == wanted and wanted is not object:
         array = value
     elif type(value) is wanted and wanted is not str:

@@ -72,5 +72,5 @@ def _value(op: Operation, index: int, tensor: Tensor, known: dict[Tensor, np.nda
     if index in op.spec.shape_only_positions and tensor not in fed:
         sizes = tensor._sizes
         if sizes is not None and None not in sizes:
-            return KnownShape(sizes, tensor.dtype.base_dtype.as_numpy_dtype)
+            return KnownShape(tuple(s for s in sizes if s is not None), tensor.dtype.base_dtype.as_numpy_dtype)
     return known.get(tensor)

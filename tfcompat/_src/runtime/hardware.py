@@ -65,7 +65,7 @@ def _matches(name: str, pattern: str) -> bool:
 
 def _allowed(kind: str) -> bool:
     """Whether JAX's settings let it use devices of a kind."""
-    platforms = jax.config.jax_platforms
+    platforms = jax_compat.platforms()
     return not platforms or any(KINDS.get(p) == kind for p in platforms.split(","))
 
 

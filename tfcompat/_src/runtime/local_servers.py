@@ -7,10 +7,15 @@ import importlib
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
-from typing import Any
+from typing import Any, Protocol
+
+import jax
+import numpy as np
 
 from tfcompat._src.base import errors
+from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.operation import Operation
+from tfcompat._src.proto import messages
 from tfcompat._src.runtime.devices import TASK, Device, session_devices
 from tfcompat._src.runtime.variable_state import VariableState, variable_key
 
@@ -32,7 +37,7 @@ class LocalServer:
       errors.UnknownError: the port is taken.
     """
 
-    def __init__(self, job: str, task: int, config: Any, addresses: dict[tuple[str, int], str]) -> None:
+    def __init__(self, job: str, task: int, config: messages.ConfigProto, addresses: dict[tuple[str, int], str]) -> None:
         self._job = job
         self.config, self.addresses = config, addresses
         self.task_name = task_name(job, task)
@@ -72,28 +77,28 @@ def task_name(job: str, task: int) -> str:
     return f"/job:{job}/replica:0/task:{task}"
 
 
-class _ClusterValues(MutableMapping[Any, Any]):
+class _ClusterValues(MutableMapping[str, np.ndarray | jax.Array]):
     """The values of variables by key, each kept by the server of the task that the variable is placed on.
 
     Args:
       graph: where the variables are. task_of: the name of an operation's task. servers: by the name of their task.
     """
 
-    def __init__(self, graph: Any, task_of: Callable[[Operation], str], servers: dict[str, LocalServer]) -> None:
+    def __init__(self, graph: Graph, task_of: Callable[[Operation], str], servers: dict[str, LocalServer]) -> None:
         self._graph, self._task_of, self._servers = graph, task_of, servers
-        self._places: dict[str, dict[str, Any]] = {}
+        self._places: dict[str, MutableMapping[str, np.ndarray | jax.Array]] = {}
 
-    def place(self, key: str) -> dict[str, Any]:
+    def place(self, key: str) -> MutableMapping[str, np.ndarray | jax.Array]:
         if key not in self._places:
             for op in self._graph.get_operations():
                 if op.spec.facts.names_variable and variable_key(op) not in self._places:
                     self._places[variable_key(op)] = self._servers[self._task_of(op)].variable_state.held
         return self._places[key]
 
-    def __getitem__(self, key: str) -> Any:
+    def __getitem__(self, key: str) -> np.ndarray | jax.Array:
         return self.place(key)[key]
 
-    def __setitem__(self, key: str, value: Any) -> None:
+    def __setitem__(self, key: str, value: np.ndarray | jax.Array) -> None:
         self.place(key)[key] = value
 
     def __delitem__(self, key: str) -> None:
@@ -113,11 +118,30 @@ class ClusterState(VariableState):
     """One for all clusters: whoever writes a variable of a task holds it."""
     unfiled: list[Any] = []
 
-    def __init__(self, graph: Any, task_of: Callable[[Operation], str], servers: dict[str, LocalServer]) -> None:
-        self.held = _ClusterValues(graph, task_of, servers)
+    def __init__(self, graph: Graph, task_of: Callable[[Operation], str], servers: dict[str, LocalServer]) -> None:
+        self.held: _ClusterValues = _ClusterValues(graph, task_of, servers)
 
     def entries(self, keys: list[str], values: Iterable[Any]) -> list[tuple[dict[Any, Any], dict[Any, Any]]]:
-        return [(self.held.place(key), {key: value}) for key, value in zip(keys, values)]
+        return [(self.held.place(key), {key: value}) for key, value in zip(keys, values)]  # type: ignore[misc]  # a server has a dict
+
+
+class RemoteSession(Protocol):
+    """What runs the steps of a session that other processes take part in."""
+
+    def run(self, fetches: Any, feed_dict: dict[Any, Any] | None = None, options: Any = None, run_metadata: Any = None) -> Any:
+        """As Session.run."""
+
+    def partial_run_setup(self, fetches: Any, feeds: list[Any] | None = None) -> Any:
+        """As Session.partial_run_setup."""
+
+    def partial_run(self, handle: Any, fetches: Any, feed_dict: dict[Any, Any] | None = None) -> Any:
+        """As Session.partial_run."""
+
+    def list_devices(self) -> list[Any]:
+        """As Session.list_devices."""
+
+    def close(self) -> None:
+        """Ends what the other processes do for it."""
 
 
 PROTOCOL: list[str] = []
@@ -145,7 +169,7 @@ def find(target: str | bytes) -> LocalServer | None:
     return _running.get(text)
 
 
-def remote_session(target: str | bytes, graph: Any, config: Any) -> Any:
+def remote_session(target: str | bytes, graph: Graph, config: messages.ConfigProto | None) -> RemoteSession | None:
     """What runs the steps of a session that other processes take part in; None where this process does everything.
 
     Args:
@@ -162,10 +186,11 @@ def remote_session(target: str | bytes, graph: Any, config: Any) -> Any:
     elif all(_SCHEME + address in _running for address in addresses_of(server, config or server.config).values()):
         return None
     sessions = _of_clusters("remote_session")
-    return sessions.RemoteSession(sessions.master_of(text.removeprefix(_SCHEME), server), graph, config)
+    found: RemoteSession = sessions.RemoteSession(sessions.master_of(text.removeprefix(_SCHEME), server), graph, config)
+    return found
 
 
-def reset(target: str | bytes, containers: Iterable[str] | None, config: Any) -> None:
+def reset(target: str | bytes, containers: Iterable[str] | None, config: messages.ConfigProto) -> None:
     """Forgets the variables of containers, by default of all, of a server and the tasks of its cluster.
 
     Raises:
@@ -181,13 +206,13 @@ def reset(target: str | bytes, containers: Iterable[str] | None, config: Any) ->
         _of_clusters("remote_session").master_of(text.removeprefix(_SCHEME), server).reset(containers or (), config)
 
 
-def addresses_of(server: LocalServer, config: Any) -> dict[tuple[str, int], str]:
+def addresses_of(server: LocalServer, config: messages.ConfigProto) -> dict[tuple[str, int], str]:
     """Those of the tasks of a session by job and index; none where its server is the only one."""
     named = {(job.name, index): address for job in config.cluster_def.job for index, address in job.tasks.items()}
     return named or (server.addresses if len(server.addresses) > 1 else {})
 
 
-def servers_of(server: LocalServer | None, config: Any) -> dict[str, LocalServer]:
+def servers_of(server: LocalServer | None, config: messages.ConfigProto) -> dict[str, LocalServer]:
     """The servers of a session by the name of their task: those of the cluster that its ConfigProto names, its own first; else
     those of its server's cluster, by name, as operations without a device are on the first; none where it has no server.
     """
@@ -199,7 +224,7 @@ def servers_of(server: LocalServer | None, config: Any) -> dict[str, LocalServer
     return dict(sorted(members, key=lambda member: (named and member[1] is not server, member[0])))
 
 
-def devices_of(servers: dict[str, LocalServer], config: Any) -> list[Device]:
+def devices_of(servers: dict[str, LocalServer], config: messages.ConfigProto) -> list[Device]:
     """The devices of a session with these servers: those of all their tasks, or of a task of its own."""
     if len(servers) < 2:
         return session_devices(config, next(iter(servers), TASK))

@@ -21,7 +21,7 @@ from tfcompat._src.runtime.item import OpItem
 from tfcompat._src.runtime.loop_program import CANCELLED, SHORT, LoopItem, behind_identity
 from tfcompat._src.runtime.lower import STOPPING, Frame, Replan, collecting, lower, primal, truth
 from tfcompat._src.runtime.lower_cond import zeros_of
-from tfcompat._src.runtime.variable_state import variable_key, variable_op
+from tfcompat._src.runtime.variable_state import required_variable_op, variable_key
 
 
 @jax.tree_util.register_dataclass
@@ -103,14 +103,14 @@ class LoopLowering:
         state = {**frame.state, **dict(zip(self.written, carry.state))}
         values.update({t: state[key] for t, key in self.changing_reads.items()})
         rng = {**frame.rng, **dict(zip(self.randoms, carry.rows))}
-        counts = {} if self.inner_counts else None
+        counts: dict[LoopItem, jax.Array] | None = {} if self.inner_counts else None
         return Frame(values, state, rng, {}, frame.differentiated, frame.lengths, counts)
 
-    def _condition(self, carry: Carry) -> Any:
+    def _condition(self, carry: Carry) -> tuple[Frame, Any]:
         inner = self._inside(carry)
         for item in self.program.condition_items:
             lower(item, inner)
-        predicate = self.program.condition.takes[0]
+        predicate = self.program.predicate
         return inner, truth(predicate, inner.values[predicate])
 
     def _body(self, carry: Carry) -> Carry:
@@ -134,7 +134,8 @@ class LoopLowering:
     def _after(self, carry: Carry, inner: Frame, variables: list[Any]) -> Carry:
         rows = [_advanced(inner.rng[op], inner.reserves.get(op)) for op in self.randoms]
         moved = [m + _as_count(inner.reserves.get(op)) for op, m in zip(self.randoms, carry.moved)]
-        counts = [jnp.maximum(c, inner.counts.get(u, 0)) for u, c in zip(self.inner_counts, carry.counts)]
+        made = inner.counts or {}
+        counts = [jnp.maximum(c, made.get(u, 0)) for u, c in zip(self.inner_counts, carry.counts)]
         return Carry([_as_carried(v) for v in variables], [jnp.asarray(inner.state[k]) for k in self.written], rows, moved, counts, carry.total + np.int32(1))
 
     @staticmethod
@@ -193,7 +194,7 @@ class LoopLowering:
         self.frame.reserves.update(inner.reserves)
         left = {e.outputs[0]: e.takes[0] for e in self.program.exits}
         self.frame.values.update({
-            out: inner.state[variable_key(variable_op(t))] if t.dtype._is_ref_dtype and t not in inner.values else inner.values[t]
+            out: inner.state[variable_key(required_variable_op(t))] if t.dtype._is_ref_dtype and t not in inner.values else inner.values[t]
             for out, t in left.items()
         })  # fmt: skip
 
@@ -226,7 +227,8 @@ class LoopLowering:
 
         def body(c: Carry) -> Carry:
             flat = jax.core.eval_jaxpr(closed.jaxpr, closed.consts, *jax.tree.leaves(c))
-            return jax.tree.unflatten(structure, flat)
+            after: Carry = jax.tree.unflatten(structure, flat)
+            return after
 
         return body, carry
 
@@ -262,7 +264,8 @@ class LoopLowering:
         if limit is None:
             raise NotImplementedError(f"the gradient of {self.program.name}: how often it runs is not known before it runs")
         bounded = bounded_while if self.frame.differentiated == 1 else bounded_scan
-        return bounded(None if exact else self._test, body, carry, limit)
+        final: Carry = bounded(None if exact else self._test, body, carry, limit)
+        return final
 
     def _test(self, carry: Carry) -> Any:
         """Whether the loop goes on: its condition holds, and no check in it has failed."""
@@ -295,10 +298,10 @@ class LoopLowering:
             frame.reserves[op] = frame.reserves.get(op, 0) + moved
         for check, ok, shown in zip(self.checks, final.holds or (), final.shown or ()):
             merged = check.without_traced_values().merge_values(list(shown))
-            checks.COLLECTOR.checks.append(checks.Check(ok, check.text, merged, check.op, check.error))
+            checks.add(checks.Check(ok, check.text, merged, check.op, check.error))
         if self.flag is not None:
             ok = _not_stopped(self.flag, final.total)
-            checks.COLLECTOR.checks.append(checks.Check(ok, CANCELLED, (), program.condition, errors.CancelledError))
+            checks.add(checks.Check(ok, CANCELLED, (), program.condition, errors.CancelledError))
         if frame.counts is not None:
             frame.counts[self.item] = jnp.maximum(frame.counts.get(self.item, 0), final.total)
             for inner, count in zip(self.inner_counts, final.counts):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -15,7 +16,7 @@ from tfcompat._src.ops.flow.array_value import ArrayHandle, DeviceArray
 from tfcompat._src.runtime.loop_compiled import LoopLowering, inner_loops
 from tfcompat._src.runtime.loop_program import LoopGradientItem, LoopItem
 from tfcompat._src.runtime.lower import Frame, collecting, leaf, lower, primal
-from tfcompat._src.runtime.variable_state import variable_key, variable_op
+from tfcompat._src.runtime.variable_state import required_variable_op, variable_key
 
 
 @lower.register
@@ -94,13 +95,14 @@ class _Pullback:
             outputs = [made[e.outputs[0]] for e in loop.program.exits if e.outputs[0] in made]
             return [_inexact(v) for v in outputs], (list(made.values()), state, shown, list(reserves.values()))
 
-        outputs, self._pull, (values, state, shown, moved) = jax.vjp(run, primals, has_aux=True)
+        found: tuple[Any, Callable[..., Any], tuple[Any, ...]] = jax.vjp(run, primals, has_aux=True)
+        outputs, self._pull, (values, state, shown, moved) = found
         frame.values.update(zip(results["tensors"], values))
         frame.state.update(state)
         frame.reserves.update(zip(results["moved"], moved))
         for check, (ok, given) in zip(results["checks"], shown):
             merged = check.without_traced_values().merge_values(list(given))
-            checks.COLLECTOR.checks.append(checks.Check(ok, check.text, merged, check.op, check.error))
+            checks.add(checks.Check(ok, check.text, merged, check.op, check.error))
         self._exits = [e.outputs[0] for e in loop.program.exits if e.outputs[0] in frame.values]
         self._outputs = outputs
 
@@ -164,7 +166,7 @@ def as_gradient(grad: Any, source: Any) -> Any:
 
 def _substitute(tensor: Tensor, primal: Any, frame: Frame) -> None:
     if tensor not in frame.values:
-        frame.state[variable_key(variable_op(tensor))] = primal
+        frame.state[variable_key(required_variable_op(tensor))] = primal
         return
     frame.values[tensor] = refilled(frame.values[tensor], primal)
 

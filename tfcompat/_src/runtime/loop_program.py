@@ -240,10 +240,19 @@ class LoopProgram:
         sign, closed = op.spec.facts.compares
         for side, direction in ((0, sign), (1, -sign)):
             variable = self._variable_of.get(behind_identity(op.takes[side]))
-            step = self.step(variable) if variable is not None else None
+            if variable is None:
+                continue
+            step = self.step(variable)
             if step is not None and step * direction > 0:
                 return variable, op.takes[1 - side], step, bool(closed)
         return None
+
+    @property
+    def predicate(self) -> Tensor:
+        """What decides whether the loop goes on; only a loop with a condition has one."""
+        if self.condition is None:
+            raise RuntimeError(f"{self.name} has no condition")
+        return self.condition.takes[0]
 
     def step(self, variable: Variable) -> int | None:
         """What a counter grows by in each iteration, or None where it is no counter."""

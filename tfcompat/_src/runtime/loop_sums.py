@@ -15,8 +15,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tfcompat._src.base.jax_compat import Literal, Var
+from tfcompat._src.base.jax_compat import Literal, Var, array_type
 
+Arrays = list[jax.Array]
 _CALLS = ("jit", "pjit", "checkpoint", "remat2")
 
 
@@ -39,12 +40,15 @@ class BackwardStep:
 
     # ---- the loop ----
 
-    def start(self) -> tuple[list[Any], list[Any]]:
+    def start(self) -> tuple[list[Any], Arrays]:
         """The sums of nothing, and the stacks of factors before the first iteration."""
-        stacks = [jnp.zeros((self._limit, *v.aval.shape), v.aval.dtype) for v in self._stacked]
+        kinds = map(array_type, self._stacked)
+        stacks = [jnp.zeros((self._limit, *kind.shape), kind.dtype) for kind in kinds]
         return [s.start() for s in self._sums], stacks
 
-    def __call__(self, index: Any, row: list[Any], varying: list[Any], sums: list[Any], stacks: list) -> tuple[list, list, list]:
+    def __call__(
+        self, index: jax.Array, row: Arrays, varying: Arrays, sums: list[Any], stacks: Arrays
+    ) -> tuple[Arrays, list[Any], Arrays]:
         """The gradients of the carry before iteration `index`, the sums and the stacks of factors after it."""
         wanted = [*self._carried, *self._stacked, *[v for s in self._sums for v in s.needs]]
         names = list(dict.fromkeys(v for v in wanted if isinstance(v, Var)))
@@ -57,7 +61,7 @@ class BackwardStep:
         stacks = [jax.lax.dynamic_update_index_in_dim(s, values[v], index, 0) for s, v in zip(stacks, self._stacked)]
         return [value(v) for v in self._carried], [s.added(total, value) for s, total in zip(self._sums, sums)], stacks
 
-    def total(self, sums: list[Any], stacks: list[Any], rows: list[Any]) -> list:
+    def total(self, sums: list[Any], stacks: Arrays, rows: Arrays) -> Arrays:
         """The sums after the last iteration; `rows` are the stacks that the forward loop has filled."""
         names = [*self._jaxpr.jaxpr.invars[: self._row_count], *self._stacked]
         return [s.total(t, dict(zip(names, [*rows, *stacks]))) for s, t in zip(self._sums, sums)]
@@ -67,7 +71,8 @@ class BackwardStep:
     def _product(self, variable: Any) -> _Product | None:
         equation, order = self._makers.get(variable), None
         if equation is not None and equation.primitive.name == "transpose":
-            equation, order = self._makers.get(equation.invars[0]), equation.params["permutation"]
+            order = equation.params["permutation"]
+            equation = self._makers.get(equation.invars[0])
         if equation is None or equation.primitive.name != "dot_general" or any(equation.params["dimension_numbers"][1]):
             return None
         inputs, fixed = set(self._jaxpr.jaxpr.invars[: self._row_count]), set(self._jaxpr.jaxpr.constvars)

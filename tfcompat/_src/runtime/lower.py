@@ -23,7 +23,13 @@ from tfcompat._src.ops.flow.array_value import DeviceArray
 from tfcompat._src.runtime import differentiable
 from tfcompat._src.runtime.fold import can_fold
 from tfcompat._src.runtime.item import Item, OpItem
-from tfcompat._src.runtime.variable_state import is_identity, is_ref_read, variable_key, variable_op
+from tfcompat._src.runtime.variable_state import (
+    is_identity,
+    is_ref_read,
+    required_variable_op,
+    variable_key,
+    variable_op,
+)
 
 
 @dataclass(eq=False)
@@ -134,7 +140,7 @@ def run_device_op(op: Operation, frame: Frame) -> None:
     store_results(op, flat, frame)
     if before:
         _note_writes(flat, before, lambda: flatten_results(kernel(*arguments, **keywords)), frame)
-    if effects.random:
+    if effects.random and spec.reserve is not None:
         frame.reserves[op] = spec.reserve(flat, *arguments, **{k: attrs[k] for k in _reserve_attrs(spec)})
 
 
@@ -188,7 +194,7 @@ def _written_keys(op: Operation) -> list[str]:
 
 
 def _note_writes(flat: list[Any], before: dict[str, Any], kernel: Callable[[], list[Any]], frame: Frame) -> None:
-    made = len(checks.COLLECTOR.checks)
+    made = len(checks.COLLECTOR.checks or ())
     for position, (key, old) in enumerate(before.items()):
         guarded = any(flat[position] is v for v in checks.COLLECTOR.guarded)
         frame.writes[key] = Write(flat[position], old, kernel, position, made, guarded)
@@ -221,7 +227,7 @@ def _merge(op: Operation, frame: Frame) -> None:
         return None
     for index, tensor in enumerate(op.inputs):
         if tensor.dtype._is_ref_dtype:
-            return _put_merged(op, index, frame.state[variable_key(variable_op(tensor))], frame)
+            return _put_merged(op, index, frame.state[variable_key(required_variable_op(tensor))], frame)
     raise RuntimeError(f"no input of {op.name} has a value")
 
 
@@ -315,7 +321,7 @@ def value_outputs(op: Operation) -> list[Any]:
 
 def _variables(op: Operation, name: str) -> list[Operation]:
     tensors = op.input_named(name)
-    return [variable_op(t) for t in (tensors if isinstance(tensors, list) else [tensors])]
+    return [required_variable_op(t) for t in (tensors if isinstance(tensors, list) else [tensors])]
 
 
 def _reserve_attrs(spec: Any) -> tuple[str, ...]:
@@ -323,13 +329,13 @@ def _reserve_attrs(spec: Any) -> tuple[str, ...]:
 
 
 def _with_node(error: errors.OpError, op: Operation) -> errors.OpError:
-    return error if error.op is not None else type(error)(op.node_def, op, error.message)
+    return error if error.op is not None else error.at_node(op.node_def, op)
 
 
 def primal(tensor: Tensor, frame: Frame) -> Any:
     """The differentiable part of a tensor's value: the buffer of a TensorArray, the value of a variable."""
     if tensor not in frame.values:
-        return jnp.asarray(frame.state[variable_key(variable_op(tensor))])
+        return jnp.asarray(frame.state[variable_key(required_variable_op(tensor))])
     return leaf(frame.values[tensor])
 
 

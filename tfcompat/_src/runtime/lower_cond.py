@@ -17,7 +17,7 @@ from tfcompat._src.ops.flow.array_value import DeviceArray
 from tfcompat._src.runtime.cond_item import CondItem
 from tfcompat._src.runtime.item import OpItem
 from tfcompat._src.runtime.lower import Frame, Replan, collecting, lower, truth
-from tfcompat._src.runtime.variable_state import variable_key, variable_op
+from tfcompat._src.runtime.variable_state import required_variable_op, variable_key
 
 
 def _must_choose(item: CondItem, why: str) -> Replan:
@@ -72,7 +72,7 @@ class _Lowering:
         frame.state.update(zip(written, state))
         for check, ok, values in zip(all_checks, flags, shown):
             merged = check.without_traced_values().merge_values(list(values))
-            checks.COLLECTOR.checks.append(checks.Check(ok, check.text, merged, check.op, check.error))
+            checks.add(checks.Check(ok, check.text, merged, check.op, check.error))
 
     def _trace_side(self, on: bool, frame: Frame) -> None:
         """Traces one branch; what the other would give to units of the same predicate is zeros of its shapes."""
@@ -90,7 +90,8 @@ class _Lowering:
     def _shapes(self, branch: Callable[..., Any]) -> tuple[Any, ...]:
         """What a branch gives, as shapes. Inputs of a branch that is not taken can be such that it cannot be computed."""
         try:
-            return branch(shapes_only=True)
+            found: tuple[Any, ...] = branch(shapes_only=True)
+            return found
         except (TypeError, ValueError, errors.OpError) as e:
             raise _must_choose(self.item, f"a branch cannot be computed: {e}") from e
 
@@ -139,7 +140,7 @@ class _Lowering:
             if self.item.is_alive(tensor, on):
                 value = frame.values.get(tensor)
                 if value is None and tensor.dtype._is_ref_dtype:
-                    value = frame.state[variable_key(variable_op(tensor))]
+                    value = frame.state[variable_key(required_variable_op(tensor))]
                 return {merge.outputs[0]: value, merge.outputs[1]: np.int32(index)}
         raise RuntimeError(f"no input of {merge.name} is alive where {self.item.predicate.name} is {on}")
 

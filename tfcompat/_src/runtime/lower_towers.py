@@ -57,7 +57,7 @@ def _file_checks(item: TowersItem, found: list[checks.Check], flags: list[Any]) 
     for check, (ok, shown) in zip(found, flags):
         for i, op in enumerate(row_of[check.op]):
             values = check.without_traced_values().merge_values([v[i] for v in shown])
-            checks.COLLECTOR.checks.append(checks.Check(ok[i], check.text, values, op, check.error))
+            checks.add(checks.Check(ok[i], check.text, values, op, check.error))
 
 
 def _stacked(values: list[Any]) -> jax.Array:

@@ -21,7 +21,7 @@ from tfcompat._src.runtime.item import Item, Node, OpItem, is_ref_read_item
 from tfcompat._src.runtime.loop_program import LoopGradientItem, LoopItem
 from tfcompat._src.runtime.placement import Placement
 from tfcompat._src.runtime.plan import Cluster, HostStep, Plan, Step
-from tfcompat._src.runtime.variable_state import variable_key, variable_op
+from tfcompat._src.runtime.variable_state import required_variable_op, variable_key, variable_op
 
 LARGE_CONSTANT_ELEMENTS = 1024
 StepKey = tuple[int, Any]
@@ -130,7 +130,7 @@ class Partitioner:
 
     def _earlier_accesses(self, item: Item, last: dict[str, list[tuple[Item, bool]]]) -> list[Item]:
         reads, writes = item.reads, item.writes
-        found = []
+        found: list[Item] = []
         written = {variable_key(v) for v in writes}
         for key in {variable_key(v) for v in reads} | written:
             history = last.setdefault(key, [])
@@ -238,12 +238,12 @@ class Partitioner:
         cluster.counted = self._counted(cluster)
         self._collect_state(cluster)
         cluster.differentiated = [i.loop for i in items if isinstance(i, LoopGradientItem) and i.loop in items]
-        cluster.randoms = [i for i in items for i in i.operations if i.spec.effects.random]
+        cluster.randoms = [op for i in items for op in i.operations if op.spec.effects.random]
         return cluster
 
     def _counted(self, cluster: Cluster) -> set[Tensor]:
         """The inputs from feeds and host steps that all who use them, some after scaling them, take with more entries than there are."""
-        found = {t for t in cluster.inputs if (t in self.fed or self.placement.is_from_host_step(t)) and t.shape.dims and t._sizes[0] is None}
+        found = {t for t in cluster.inputs if (t in self.fed or self.placement.is_from_host_step(t)) and t._sizes and t._sizes[0] is None}
         scaled: dict[Item, Tensor] = {}
         for item in cluster.items:
             rows = [t for t in item.takes if t in found]
@@ -290,7 +290,7 @@ class Partitioner:
                     found.setdefault(variable_key(v), v)
             written.update(map(variable_key, writes))
         for t in self._fetched_refs():
-            op = variable_op(t)
+            op = required_variable_op(t)
             if variable_key(op) not in written and t not in self.fed:
                 found.setdefault(variable_key(op), op)
         return list(found.values())

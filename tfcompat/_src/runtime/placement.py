@@ -9,7 +9,7 @@ import functools
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeGuard
 
 import jax
 import numpy as np
@@ -143,8 +143,9 @@ class Placement:
         found = self._varying.get(tensor)
         if found is None:
             item = self.producer.get(tensor)
-            depends = item in self.on_host and isinstance(item, OpItem)
-            found = depends and (placement_rules.gives_varying_length(item) or any(map(self.varies, item.takes)))
+            found = item in self.on_host and isinstance(item, OpItem)
+            if found and isinstance(item, OpItem):
+                found = placement_rules.gives_varying_length(item) or any(map(self.varies, item.takes))
             self._varying[tensor] = found
         return found
 
@@ -221,7 +222,7 @@ class Placement:
                 if self._may_compute_number(self.producer.get(t), also_stateful=True):
                     self._demand_static(t)
 
-    def _may_compute_number(self, item: Item | None, also_stateful: bool = False) -> bool:
+    def _may_compute_number(self, item: Item | None, also_stateful: bool = False) -> TypeGuard[OpItem]:
         if not isinstance(item, OpItem) or item in self.on_host or item.spec.numpy_kernel is None:
             return False
         return also_stateful or not item.effects.is_stateful

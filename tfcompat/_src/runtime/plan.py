@@ -6,20 +6,25 @@ import functools
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfcompat._src.base import errors
 from tfcompat._src.base.findings import Finding
+from tfcompat._src.base.node_like import NodeLike
 from tfcompat._src.base.recent import SHAPES, Recent
 from tfcompat._src.graph.constant_value import is_constant
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.control.guards import Guard
+from tfcompat._src.proto import messages
 from tfcompat._src.runtime.item import Item, OpItem
 from tfcompat._src.runtime.loop_program import LoopItem
 from tfcompat._src.runtime.variable_state import variable_key
+
+if TYPE_CHECKING:
+    from tfcompat._src.runtime.compile import Program, Shapes
 
 GUESS_AFTER = 4
 COMPILED = "compiled"
@@ -29,7 +34,7 @@ COMPILED = "compiled"
 class WrongGuess(errors.OpError):
     """A size that a plan had assumed is another one in this run; nothing was changed."""
 
-    def __init__(self, node_def: Any, op: Any, message: str) -> None:
+    def __init__(self, node_def: messages.NodeDef | None, op: NodeLike | None, message: str) -> None:
         super().__init__(node_def, op, message, errors.ABORTED)
 
 
@@ -73,7 +78,7 @@ class Cluster:
     differentiated: list[LoopItem] = field(default_factory=list)
     place: Any = None
     assumed: list[tuple[Operation, np.ndarray]] = field(default_factory=list)
-    programs: Recent = field(default_factory=Recent)
+    programs: Recent[tuple[tuple[tuple[int, ...], bytes], ...], Program] = field(default_factory=Recent)
 
     @property
     def waits(self) -> bool:
@@ -130,7 +135,7 @@ class Plan:
     required: list[Operation]
     sources: dict[Item, list[Item]] = field(default_factory=dict)
     sizes: list[Tensor] = field(default_factory=list)
-    seen: Recent = field(default_factory=Recent)
+    seen: Recent[Shapes, deque[tuple[int, ...]]] = field(default_factory=Recent)
     is_stale: bool = False
     is_rest: bool = False
     guarded: dict[Tensor, Guard] = field(default_factory=dict)
@@ -167,17 +172,17 @@ class Plan:
         fed = set(self.feeds)
         return [c.results[0] for c in self.clusters if not fed.isdisjoint((*c.inputs, *c.statics))]
 
-    def note_sizes(self, shapes: tuple[Any, ...], values: dict[Tensor, Any]) -> None:
+    def note_sizes(self, shapes: Shapes, values: dict[Tensor, Any]) -> None:
         """Keeps what `sizes` are in a run with feeds of these shapes."""
         last = self.seen.get(shapes)
         if last is None:
             last = self.seen[shapes] = deque(maxlen=GUESS_AFTER)
         last.append(tuple([int(values[t]) for t in self.sizes]))
 
-    def guess(self, shapes: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    def guess(self, shapes: Shapes) -> tuple[int, ...] | None:
         """What `sizes` will probably be in a run with feeds of these shapes, or None."""
-        last = self.seen.get(shapes, ())
-        return last[0] if len(last) == GUESS_AFTER and len(set(last)) == 1 else None
+        last = self.seen.get(shapes)
+        return last[0] if last is not None and len(last) == GUESS_AFTER and len(set(last)) == 1 else None
 
     @property
     def clusters(self) -> list[Cluster]:
@@ -196,7 +201,7 @@ class Plan:
         """The steps, with every host operation that may wait as a step of its own; None where none may."""
         if not any(step.waits for step in self.steps):
             return None
-        return [part for step in self.steps for part in (step.apart() if step.waits else [step])]
+        return [part for step in self.steps for part in (step.apart() if isinstance(step, HostStep) and step.waits else [step])]
 
     def compile_count(self) -> int:
         """How many programs have been traced for this plan so far."""

@@ -78,7 +78,7 @@ class Planner:
         check_fed_refs(ops, request.fed)
         self.placer.place(graph, ops)
         fed = set(request.fed)
-        status = {t: np.bool_(key in variables) for t, key in structure.asked_status(ops, fed)}
+        status = {t: np.array(key in variables) for t, key in structure.asked_status(ops, fed)}
         known = fold(ops, fed, {**status, **(request.assumed or {})})
         found = structure.structure(ops, list(request.fetched), fed, request.deciding, known)
         require_order(found.items, [item.op for item in found.items if isinstance(item, OpItem)], found.known)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.base.jax_compat import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
+from tfcompat._src.base.jax_compat import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, array_type, jaxprs_in_params
 
 SAVED = 100
 """A repeat is one that saves as many equations."""
@@ -58,6 +58,10 @@ class Carried:
     initial: tuple[Any, ...]
 
 
+Source = Invariant | Varying | Local | Carried
+"""Where an operand comes from in each iteration."""
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Repeat:
     """`operands` says where those of each equation of an iteration come from (one object per source), `starts` where its block
@@ -67,7 +71,7 @@ class Repeat:
     period: int
     count: int
     equations: tuple[JaxprEqn, ...]
-    operands: tuple[tuple[Any, ...], ...]
+    operands: tuple[tuple[Source, ...], ...]
     starts: dict[int, np.ndarray]
 
     @property
@@ -146,26 +150,29 @@ def _relation(repeat: Repeat, made: dict[Var, tuple[Any, ...]], iteration: int, 
 def _repeat(jaxpr: Jaxpr, made: dict[Var, tuple[Any, ...]], start: int, period: int, count: int) -> Repeat | None:
     equations = jaxpr.eqns
     repeat = Repeat(start, period, count, tuple(equations[start : start + period]), (), {})
-    operands, starts, sources = [], {}, {}
+    operands: list[tuple[Source, ...]] = []
+    starts: dict[int, np.ndarray] = {}
+    sources: dict[Hashable, Source] = {}
     for position in range(period):
         iterations = equations[start + position : repeat.end : period]
         if iterations[0].primitive.name == "cond" or any(e.effects for e in iterations):
             return None  # conditionals are slower in loops
         found = [_source(repeat, made, atoms) for atoms in zip(*[e.invars for e in iterations])]
-        if None in found:
+        known = [s for s in found if s is not None]
+        if len(known) < len(found):
             return None
-        operands.append(tuple(sources.setdefault(_source_key(s), s) for s in found))
+        operands.append(tuple(sources.setdefault(_source_key(s), s) for s in known))
         begins = [block_start(e) for e in iterations]
         if begins[0] is not None and any(b != begins[0] for b in begins):
             starts[position] = np.array(begins, np.int32)
     given = {*jaxpr.invars, *jaxpr.constvars}
     varying = {a for s in sources.values() if isinstance(s, Varying) for a in s.atoms if isinstance(a, Var)}
-    if sum(math.prod(v.aval.shape) for v in varying & given) > VARYING:
+    if sum(math.prod(array_type(v).shape) for v in varying & given) > VARYING:
         return None
     return dataclasses.replace(repeat, operands=tuple(operands), starts=starts)
 
 
-def _source(repeat: Repeat, made: dict[Var, tuple[Any, ...]], atoms: tuple[Any, ...]) -> Any:
+def _source(repeat: Repeat, made: dict[Var, tuple[Any, ...]], atoms: tuple[Any, ...]) -> Source | None:
     """Where one operand comes from in all iterations; None where that does not repeat."""
     places = [repeat.place(*made[a]) if isinstance(a, Var) and a in made else None for a in atoms]
     if places[-1] is None:
@@ -182,7 +189,7 @@ def _source(repeat: Repeat, made: dict[Var, tuple[Any, ...]], atoms: tuple[Any, 
     return Carried(position, output, distance, atoms[:distance]) if distance else Local(position, output)
 
 
-def _source_key(source: Any) -> Hashable:
+def _source_key(source: Source) -> Hashable:
     return type(source), *[tuple(map(_atom_key, v)) if isinstance(v, tuple) else _atom_key(v) for v in vars(source).values()]
 
 
@@ -230,11 +237,11 @@ def _jaxpr_key(jaxpr: Jaxpr) -> Hashable:
     return tuple(inputs), tuple(equations), tuple(map(atom_key, jaxpr.outvars))
 
 
-def block_start(equation: JaxprEqn) -> tuple[Any, ...] | None:
+def block_start(equation: JaxprEqn) -> tuple[int, ...] | None:
     """Where the block begins that a slice takes out of an array, or a padding puts into one; None for other equations."""
     name, params = equation.primitive.name, equation.params
     if name == "slice" and set(params["strides"] or ()) <= {1}:
-        return params["start_indices"]
+        return tuple(params["start_indices"])
     if name == "pad" and all(low >= 0 <= high and not inside for low, high, inside in params["padding_config"]):
         return tuple(low for low, _, _ in params["padding_config"])
     return None

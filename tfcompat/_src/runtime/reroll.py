@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tfcompat._src.base.jax_compat import ClosedJaxpr, JaxprEqn, Literal, Var
+from tfcompat._src.base.jax_compat import ClosedJaxpr, JaxprEqn, Literal, Var, array_type
 from tfcompat._src.runtime import normal_form, repeats
 from tfcompat._src.runtime.repeats import Carried, Invariant, Local, Repeat, Varying
 
@@ -30,10 +30,13 @@ def rerolled(traced: jax.stages.Traced) -> Callable[..., Any] | None:
     plan, results = _Plan(trace, found), jax.tree.structure(traced.out_info)
 
     def rolled(*arguments: Any) -> Any:
-        return results.unflatten(_Run(plan, jax.tree.leaves(arguments)).outputs())
+        return jax.tree.unflatten(results, _Run(plan, jax.tree.leaves(arguments)).outputs())
 
     return rolled
 
+
+Made = tuple[int, int]
+"""What an equation of an iteration makes: its position, and the number of the output."""
 
 _VIEWS = ("reshape", "squeeze", "slice")
 """Equations that are computed only where their result is asked for."""
@@ -180,9 +183,11 @@ class _Plan:
 
     # ---- what a loop gives ----
 
-    def _wanted(self, number: int) -> tuple[list[Any], list[Any]]:
+    def _wanted(self, number: int) -> tuple[list[Made], list[Made]]:
         """(position, output) of what all iterations give to the outside, and of what only the last one does."""
-        repeat, stacked, last = self.repeats[number], [], []
+        repeat = self.repeats[number]
+        stacked: list[Made] = []
+        last: list[Made] = []
         for other, position, output in self.summed:
             if other == number and self.factors(number, position) is None:
                 stacked.append((position, output))
@@ -199,7 +204,8 @@ class _Plan:
         return any(not repeat.start <= u < repeat.end for u in users) and (number, position, output) not in self.summed
 
     def variable(self, repeat: Repeat, iteration: int, position: int, output: int) -> Var:
-        return self.trace.jaxpr.eqns[repeat.start + iteration * repeat.period + position].outvars[output]
+        made: Var = self.trace.jaxpr.eqns[repeat.start + iteration * repeat.period + position].outvars[output]
+        return made
 
 
 class _Run:
@@ -277,7 +283,9 @@ class _Run:
         kept = list(dict.fromkeys(s for p in products for s in repeat.operands[p] if not isinstance(s, Varying)))
         body = _Body(self, repeat, varying)
         state = body.before(last)
-        (_, lasts), stacks = lax.scan(lambda state, i: body(state, i, stacked, last, kept), state, np.arange(repeat.count, dtype=np.int32))
+        rounds = np.arange(repeat.count, dtype=np.int32)
+        stacks: list[jax.Array]
+        (_, lasts), stacks = lax.scan(lambda state, i: body(state, i, stacked, last, kept), state, rounds)
         for (position, output), stack in zip(stacked, stacks):
             for t in range(repeat.count):
                 self.members[self.plan.variable(repeat, t, position, output)] = stack, t
@@ -290,14 +298,14 @@ class _Run:
 
     def _stack(self, atoms: tuple[Any, ...] | list[Any]) -> Any:
         """Arrays of iterations as they lie in arrays that are there; None where they do not."""
-        found = [self.members.get(a) if isinstance(a, Var) else None for a in atoms]
-        if None not in found and all(array is found[0][0] for array, _ in found):
+        found = [self.members[a] for a in atoms if isinstance(a, Var) and a in self.members]
+        if len(found) == len(atoms) and all(array is found[0][0] for array, _ in found):
             steps = {b - a for (_, a), (_, b) in itertools.pairwise(found)}
             return _Stacked(*found[0], steps.pop()) if len(steps) == 1 else None
-        makers = [self.views.get(a) if isinstance(a, Var) else None for a in atoms]
-        if None in makers or len({repeats.equation_key(e) for e in makers}) > 1:
+        makers = [self.views[a] for a in atoms if isinstance(a, Var) and a in self.views]
+        if len(makers) < len(atoms) or len({repeats.equation_key(e) for e in makers}) > 1:
             return None
-        shape, sources = makers[0].outvars[0].aval.shape, [e.invars[0] for e in makers]
+        shape, sources = array_type(makers[0].outvars[0]).shape, [e.invars[0] for e in makers]
         if makers[0].primitive.name == "slice":
             starts = np.array([repeats.block_start(e) for e in makers], np.int32)
             return _Blocks(self.value(sources[0]), starts, shape) if len(set(sources)) == 1 and starts.ndim == 2 else None
@@ -371,7 +379,7 @@ def _computed(equation: JaxprEqn, inputs: list[Any]) -> list[Any]:
 
 def _block(equation: JaxprEqn, inputs: list[Any], start: Any) -> Any:
     """A slice, or a padded array, whose block begins at a traced `start`."""
-    sizes, start = equation.outvars[0].aval.shape, [start[d] for d in range(start.size)]
+    sizes, start = array_type(equation.outvars[0]).shape, [start[d] for d in range(start.size)]
     if equation.primitive.name == "slice":
         return lax.dynamic_slice(inputs[0], start, sizes)
     return lax.dynamic_update_slice(jnp.broadcast_to(inputs[1], sizes).astype(inputs[0].dtype), inputs[0], start)

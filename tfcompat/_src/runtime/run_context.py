@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import MutableMapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 import jax
 
+from tfcompat._src.base.host_context import HostSession
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.runtime.random_state import RandomState
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from tfcompat._src.runtime.planner import Planner
 
 
-class RunContext(Protocol):
+class RunContext(HostSession, Protocol):
     """The state that runs share, and who makes plans.
 
     Attributes:
@@ -30,19 +31,12 @@ class RunContext(Protocol):
     random_state: RandomState
     placer: Placer
     planner: Planner
-    loop_plans: dict[tuple[Any, ...], Plan]
+
+    @property
+    def loop_plans(self) -> MutableMapping[tuple[Any, ...], Plan]: ...
 
     def large_constant(self, tensor: Tensor, value: Any, place: Any) -> jax.Array:
         """A constant as an array on a device or mesh, put there once."""
 
     def resources_of(self, op: Operation) -> dict[str, Any]:
         """The resources (tables, queues, iterators...) by name where an operation is."""
-
-    def is_initialized(self, handle: Tensor) -> bool:
-        """Whether the variable behind a ref or resource tensor has a value."""
-
-    def destroy_variable(self, handle: Tensor) -> None:
-        """Forgets the value of the variable behind a ref or resource tensor."""
-
-    def on_close(self, hook: Callable[[], None]) -> None:
-        """Calls `hook` when the session is closed."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Any
 
 import jax
@@ -14,6 +14,7 @@ from tfcompat._src.base import errors, jax_compat, mixed_precision_state, run_li
 from tfcompat._src.base.default_stack import SESSIONS
 from tfcompat._src.base.export import export
 from tfcompat._src.base.recent import SHAPES, Recent
+from tfcompat._src.base.session_like import SessionLike
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.scopes import get_default_graph
@@ -28,7 +29,7 @@ from tfcompat._src.runtime.partial_run import PartialRun
 from tfcompat._src.runtime.place import Placer
 from tfcompat._src.runtime.plan import Plan, WrongGuess
 from tfcompat._src.runtime.random_state import RandomState
-from tfcompat._src.runtime.variable_state import VariableState, variable_key, variable_op
+from tfcompat._src.runtime.variable_state import VariableState, required_variable_op, variable_key
 
 
 class PreparedRun:
@@ -42,9 +43,9 @@ class PreparedRun:
         self.fetches, self.feeds, self.graph_changes = fetches, feeds, graph_changes
         deciding, self.asked = planner.depends_on(fetches.tensors, fetches.targets, feeds)
         self.deciding = [i for i, t in enumerate(feeds) if t in deciding]
-        self.plans = Recent()
+        self.plans: Recent[tuple[Any, ...], Plan] = Recent()
 
-    def plan_key(self, feeds: list[Any], variables: dict[str, Any]) -> tuple[Any, ...]:
+    def plan_key(self, feeds: list[Any], variables: Container[str]) -> tuple[Any, ...]:
         limited = run_limits.seconds_left() is not None
         if not (self.deciding or self.asked or limited):
             return ()
@@ -64,7 +65,7 @@ def _run_key(fetches: Any, feed_dict: dict[Any, Any]) -> tuple[Any, ...] | None:
 class BaseSession:
     """A graph, the values of its variables, and the plans of what was run."""
 
-    def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+    def __init__(self, target: str = "", graph: Graph | None = None, config: messages.ConfigProto | None = None) -> None:
         if graph is not None and not isinstance(graph, Graph):
             raise TypeError(f"graph must be a tf.Graph, but got {type(graph)}")
         if config is not None and not isinstance(config, messages.ConfigProto):
@@ -80,7 +81,7 @@ class BaseSession:
         self._config = config = mixed_precision_state.configured(config)
         self._closed = False
         self._prepared: dict[Any, PreparedRun] = {}
-        self.loop_plans = Recent(4 * SHAPES)
+        self.loop_plans: Recent[tuple[Any, ...], Plan] = Recent(4 * SHAPES)
         self._large: dict[tuple[Tensor, Any], jax.Array] = {}
         self._servers = self._servers_of(config)
         self.devices = local_servers.devices_of(self._servers, config)
@@ -272,11 +273,12 @@ class BaseSession:
         run = self.make_callable([*fetches, *targets], feeds, accept_options=True)
 
         def call(*values: Any, run_metadata: Any = None) -> list[Any]:
-            return run(*values, options=callable_options.run_options, run_metadata=run_metadata)[: len(fetches)]
+            found: list[Any] = run(*values, options=callable_options.run_options, run_metadata=run_metadata)
+            return found[: len(fetches)]
 
         return call
 
-    def partial_run_setup(self, fetches: Any, feeds: list[Any] | None = None) -> PartialRun:
+    def partial_run_setup(self, fetches: Any, feeds: list[Any] | None = None) -> Any:
         """Prepares a computation that is run in several `partial_run` calls; gives a handle for them.
 
         Raises:
@@ -310,15 +312,15 @@ class BaseSession:
 
     # ---- servers ----
 
-    def _remote_session(self, config: Any) -> Any:
+    def _remote_session(self, config: messages.ConfigProto | None) -> local_servers.RemoteSession | None:
         """What runs the steps where other processes take part in them, else None."""
         return local_servers.remote_session(self._target, self._graph, config)
 
-    def _find_server(self) -> Any:
+    def _find_server(self) -> local_servers.LocalServer | None:
         """The server of this process whose variables it shares, or None."""
         return local_servers.find(self._target)
 
-    def _servers_of(self, config: Any) -> dict[str, Any]:
+    def _servers_of(self, config: messages.ConfigProto) -> dict[str, local_servers.LocalServer]:
         """The servers whose devices it has, by the name of their task."""
         return local_servers.servers_of(self._server, config)
 
@@ -330,12 +332,12 @@ class BaseSession:
 
     def is_initialized(self, handle: Tensor) -> bool:
         """Whether the variable behind a ref or resource tensor has a value."""
-        return variable_key(variable_op(handle)) in self.variable_state.values
+        return variable_key(required_variable_op(handle)) in self.variable_state.values
 
     def destroy_variable(self, handle: Tensor) -> None:
         """Forgets the value of the variable behind a ref or resource tensor."""
         with self.variable_state.lock:
-            self.variable_state.values.pop(variable_key(variable_op(handle)), None)
+            self.variable_state.values.pop(variable_key(required_variable_op(handle)), None)
 
     def large_constant(self, tensor: Tensor, value: Any, place: Any) -> jax.Array:
         """A constant as an array on a device or mesh, put there once."""
@@ -345,7 +347,7 @@ class BaseSession:
         return found
 
     def _shared_variables(self) -> VariableState:
-        if len(self._servers) == 1:
+        if self._server is not None and len(self._servers) == 1:
             return self._server.variable_state
         return local_servers.ClusterState(self._graph, self._task_of, self._servers)
 
@@ -357,7 +359,8 @@ class BaseSession:
         """The resources by name where an operation is: those of the server of its task, where that shares them, else the session's."""
         if not self.shares_state:
             return self.resources
-        return (self._server if len(self._servers) == 1 else self._servers[self._task_of(op)]).resources
+        server = self._server if len(self._servers) == 1 else None
+        return (server or self._servers[self._task_of(op)]).resources
 
     def on_close(self, hook: Callable[[], None]) -> None:
         """Calls `hook` when the session is closed: queues and readers let go of waiting threads."""
@@ -402,7 +405,7 @@ class Session(BaseSession):
       config: a ConfigProto.
     """
 
-    def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+    def __init__(self, target: str = "", graph: Graph | None = None, config: messages.ConfigProto | None = None) -> None:
         super().__init__(target, graph, config)
         self._contexts: list[tuple[Any, ...]] = []
 
@@ -425,7 +428,7 @@ class Session(BaseSession):
         self.close()
 
     @staticmethod
-    def reset(target: str, containers: list[Any] | None = None, config: Any = None) -> None:
+    def reset(target: str, containers: list[Any] | None = None, config: messages.ConfigProto | None = None) -> None:
         """Forgets the variables of a server and its cluster, or only those of some containers; its sessions are aborted.
 
         Raises:
@@ -441,7 +444,7 @@ class InteractiveSession(BaseSession):
 
     _active_session_count = 0
 
-    def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+    def __init__(self, target: str = "", graph: Graph | None = None, config: messages.ConfigProto | None = None) -> None:
         config = session_config() if config is None else copy.deepcopy(config)
         if isinstance(config, messages.ConfigProto):
             config.graph_options.place_pruned_graph = True
@@ -472,6 +475,6 @@ class InteractiveSession(BaseSession):
 
 
 @export("get_default_session")
-def get_default_session() -> BaseSession | None:
+def get_default_session() -> SessionLike | None:
     """The innermost session made the default in this thread, or None."""
     return SESSIONS.top()

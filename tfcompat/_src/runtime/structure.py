@@ -176,9 +176,9 @@ def _contradicts(guard: Guard) -> bool:
 
 
 def _still_needed(live: list[Node], dead: set[Any], fetched: list[Tensor], fed: set[Tensor], nodes: list[Node]) -> set[Node]:
-    owner: dict[Operation, Node] = {t.op: op for op in nodes for t in op.outputs}
+    owner: dict[Node, Node] = {t.op: op for op in nodes for t in op.outputs}
     consumed = {owner.get(t.op) for op in nodes for t in op.takes} | {owner.get(c, c) for op in nodes for c in op.waits_for}
-    pending = [op for op in live if op not in consumed] + [t.op for t in fetched if t not in fed and t.op not in dead]
+    pending: list[Node] = [op for op in live if op not in consumed] + [t.op for t in fetched if t not in fed and t.op not in dead]
     needed: set[Node] = set()
     while pending:
         op = pending.pop()
@@ -196,7 +196,7 @@ class _OpenCond:
     def __init__(self, predicate: Tensor) -> None:
         self.predicate = predicate
         self.sides: dict[bool, list[Node]] = {False: [], True: []}
-        self.shared: list[Operation] = []
+        self.shared: list[Node] = []
         self.merges: list[Operation] = []
 
     def add(self, node: Node, guards: dict[Any, Guard]) -> None:
@@ -205,7 +205,7 @@ class _OpenCond:
             self.sides[True].append(node)
         elif (self.predicate, False) in guards[node]:
             self.sides[False].append(node)
-        elif node.type in MERGE:
+        elif isinstance(node, Operation) and node.type in MERGE:
             self.merges.append(node)
         else:
             self.shared.append(node)
@@ -234,7 +234,7 @@ class _Grouping:
         """Items at one level: nodes whose guard is `base`, and conditional items of the deeper ones."""
         found: dict[Node | _OpenCond, None] = {}
         open_conds: dict[Tensor, _OpenCond] = {}
-        owner: dict[Operation, _OpenCond] = {}
+        owner: dict[Node, _OpenCond] = {}
         for node in nodes:
             predicate = _outer_predicate(node, self._guards, base)
             cond = open_conds.get(predicate) if predicate is not None else None
@@ -290,10 +290,11 @@ def _outer_predicate(op: Node, guards: dict[Any, Guard], base: Guard) -> Tensor 
     undecided = {p for p, _ in extra} - decided
     if not undecided:
         return None
-    return min(undecided, key=lambda p: (len(guards.get(p, ())), p.op.order))
+    found: Tensor = min(undecided, key=lambda p: (len(guards.get(p, ())), p.op.order))
+    return found
 
 
-def _close_consumed(node: Node, owner: dict[Operation, _OpenCond], open_conds: dict[Tensor, _OpenCond], keep: _OpenCond | None) -> None:
+def _close_consumed(node: Node, owner: dict[Node, _OpenCond], open_conds: dict[Tensor, _OpenCond], keep: _OpenCond | None) -> None:
     """A conditional takes no more members once something outside uses it, or touches state."""
     effects = node.spec.effects if isinstance(node, Operation) else node.effects
     touches_state = effects.is_stateful or effects.reads or effects.writes

@@ -213,7 +213,8 @@ class _Walk:
 
     def _with_controls(self, start: Row) -> list[Row]:
         """Files a row of operations and the rows that they wait for; the rows of tensors that these take."""
-        inputs, pending = [], [start]
+        inputs: list[Row] = []
+        pending = [start]
         while pending:
             ops = pending.pop()
             if ops in self._seen or not self._is_row(ops):
@@ -286,9 +287,9 @@ class _Walk:
         return self
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(one: object, other: object) -> bool:
     if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
-        return np.array_equal(one, other) and one.dtype == other.dtype
+        return isinstance(one, np.ndarray) and isinstance(other, np.ndarray) and np.array_equal(one, other) and one.dtype == other.dtype
     return one == other
 
 

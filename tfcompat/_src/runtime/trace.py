@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -56,7 +56,10 @@ class Recorder:
 
         return run
 
-    def _time(self, work: Any, outputs: list[Tensor], run_step: Callable[..., Any], step: Any, plan: Any, values: dict[Any, Any], session: RunContext) -> None:
+    def _time(
+        self, work: Cluster | Operation, outputs: Sequence[Tensor], run_step: Callable[..., Any], step: HostStep | Cluster, plan: Plan,
+        values: dict[Tensor, Any], session: RunContext,
+    ) -> None:
         start = time.time_ns()
         run_step(step, plan, values, session)
         found = {t: values[t] for t in outputs if t in values}
@@ -116,7 +119,7 @@ def fill(
     clusters = 0
     for entry in recorder.entries:
         cluster = entry.work if isinstance(entry.work, Cluster) else None
-        operations = [entry.work] if cluster is None else [op for item in cluster.items for op in item.operations]
+        operations = [entry.work] if isinstance(entry.work, Operation) else [op for item in entry.work.items for op in item.operations]
         share = (entry.end - entry.start) // len(operations)
         for i, op in enumerate(operations):
             start = entry.start + i * share

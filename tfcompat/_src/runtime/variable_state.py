@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Container, Iterable, MutableMapping
-from typing import Any, Protocol
+from collections.abc import Callable, Container, Iterable, MutableMapping, Sequence
+from typing import Any, Protocol, TypeAlias
 
 import jax
 import numpy as np
@@ -17,6 +17,10 @@ from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.control.guards import MERGE
 from tfcompat._src.ops.control.loop_ops import ENTER
 from tfcompat._src.ops.flow.array_origin import handed_on
+
+Array = np.ndarray | jax.Array
+Place: TypeAlias = "jax.Device | jax.sharding.Sharding | None"
+"""A device, or a mesh as a sharding says; None for the default device."""
 
 
 def variable_key(op: Operation) -> str:
@@ -40,6 +44,14 @@ def variable_op(tensor: Tensor) -> Operation | None:
         is_update = op.spec.effects.writes and op.takes and op.takes[0].dtype._is_ref_dtype
         source = op.takes[0] if is_update else handed_on(source)
     return None if source is None else source.op
+
+
+def required_variable_op(tensor: Tensor) -> Operation:
+    """`variable_op` where a tensor stands for one variable; ValueError where it does not."""
+    found = variable_op(tensor)
+    if found is None:
+        raise ValueError(f"{tensor.name} stands for no variable")
+    return found
 
 
 def is_identity(op: Operation) -> bool:
@@ -70,11 +82,11 @@ class VariableState:
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.unfiled: list[UnfiledCall] = []
-        self.held: MutableMapping[str, np.ndarray | jax.Array] = {}
+        self.held: MutableMapping[str, Array] = {}
         """The values but for the results of `unfiled`."""
 
     @property
-    def values(self) -> MutableMapping[str, np.ndarray | jax.Array]:
+    def values(self) -> MutableMapping[str, Array]:
         if self.unfiled:
             self._file_left()
         return self.held
@@ -103,7 +115,7 @@ class VariableState:
         """Puts values of variables in place, all of them or, where a signal's handler raises, none; the lock is held."""
         put_all(self.entries(keys, values))
 
-    def on_device(self, ops: list[Operation], keys: list[str], place: Any = None) -> tuple[jax.Array, ...]:
+    def on_device(self, ops: list[Operation], keys: list[str], place: Place = None) -> tuple[jax.Array, ...]:
         """The values of variables as arrays on a device or mesh (None: the default device), where they are kept from now on.
 
         Raises:
@@ -111,10 +123,10 @@ class VariableState:
         """
         values = tuple(map(self.held.get, keys))
         if place is None and jax_compat.are_arrays(values):
-            return values
+            return values  # type: ignore[return-value]  # they are, as `are_arrays` says
         return tuple(map(self._placed, values, ops, keys, itertools.repeat(place)))
 
-    def as_kept(self, ops: list[Operation], keys: list[str], place: Any = None) -> tuple[np.ndarray | jax.Array, ...]:
+    def as_kept(self, ops: list[Operation], keys: list[str], place: Place = None) -> tuple[Array, ...]:
         """The values of variables, wherever they are, for what does not donate them.
 
         Raises:
@@ -124,16 +136,16 @@ class VariableState:
         for op, value in zip(ops, values):
             if value is None:
                 raise uninitialized(op)
-        return values  # type: ignore[return-value]
+        return values  # type: ignore[return-value]  # none is None
 
-    def _placed(self, value: Any, op: Operation, key: str, place: Any) -> jax.Array:
+    def _placed(self, value: Array | None, op: Operation, key: str, place: Place) -> jax.Array:
         if value is None:
             raise uninitialized(op)
         if not isinstance(value, jax.Array) or place is not None and not jax_compat.is_at(value, place):
             owned = jax_compat.own_array(value, place)
             if self.held[key] is value:
                 self.held[key] = owned
-            value = owned
+            return owned
         return value
 
     def view(self, op: Operation, key: str) -> np.ndarray:
@@ -213,7 +225,7 @@ def accesses(item: Operation, fed: Container[Tensor] = ()) -> tuple[list[Operati
     return reads, writes
 
 
-def check_fed_refs(ops: Iterable[Operation], feeds: list[Tensor]) -> None:
+def check_fed_refs(ops: Iterable[Operation], feeds: Sequence[Tensor]) -> None:
     """Raises InvalidArgumentError where an operation would change a variable whose ref is fed."""
     fed = {t: position for position, t in enumerate(feeds) if t.dtype._is_ref_dtype}
     for op in ops if fed else ():

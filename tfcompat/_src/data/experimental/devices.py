@@ -10,7 +10,7 @@ from tfcompat._src.base.device import DeviceSpec
 from tfcompat._src.base.export import export
 from tfcompat._src.data import structure
 from tfcompat._src.data.dataset_v1 import DatasetV1Adapter
-from tfcompat._src.data.iterator import Iterator, flat_attrs, legacy_of
+from tfcompat._src.data.iterator import EagerIterator, Iterator, flat_attrs, legacy_of
 from tfcompat._src.data.options import Options
 from tfcompat._src.data.remote_functions import HANDLE, generator_dataset, remote_function
 from tfcompat._src.graph.scopes import control_dependencies
@@ -53,7 +53,8 @@ class _CopyToDeviceDataset(DatasetV1Adapter):
         def begin(inputs: list[Tensor]) -> Tensor:
             iterator = raw.AnonymousIterator(**attrs)
             with control_dependencies([raw.MakeIterator(raw.UnwrapDatasetVariant(wrapped), iterator)]):
-                return raw.IteratorToStringHandle(iterator)
+                handle: Tensor = raw.IteratorToStringHandle(iterator)
+            return handle
 
         def take(inputs: list[Tensor]) -> Any:
             with on_device(source_device):
@@ -65,16 +66,16 @@ class _CopyToDeviceDataset(DatasetV1Adapter):
             with control_dependencies([raw.DestroyResourceOp(iterator, ignore_lookup_error=True)]):
                 return constant(0, dtypes.int64)
 
-        functions = [
+        functions = (
             remote_function("init_func", source, [], begin), remote_function("next_func", source, HANDLE, take),
             remote_function("finalize_func", source, HANDLE, end),
-        ]  # fmt: skip
+        )  # fmt: skip
         with on_device(target_device):
             made = generator_dataset(*functions, spec)
         self._is_gpu_target = DeviceSpec.from_string(target_device).device_type == "GPU"
         super().__init__(made, spec, (input_dataset,))
 
-    def make_one_shot_iterator(self) -> Iterator:
+    def make_one_shot_iterator(self) -> Iterator | EagerIterator:
         """As for every dataset; ValueError where the device is a GPU."""
         if self._is_gpu_target:
             raise ValueError(

@@ -165,7 +165,8 @@ def bucket_by_sequence_length(
             low = [np.iinfo(np.int32).min, *boundaries]
             high = [*boundaries, np.iinfo(np.int32).max]
             inside = raw.LogicalAnd(raw.LessEqual(low, length), raw.Less(length, high))
-            return reduce_min(where(inside))
+            bucket: Tensor = reduce_min(where(inside))
+            return bucket
 
         def window_size_fn(bucket_id: Tensor) -> Tensor:
             return batch_sizes[bucket_id]

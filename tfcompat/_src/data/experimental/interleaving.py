@@ -46,14 +46,15 @@ def sample_from_datasets_v1(datasets: Any, weights: Any = None, seed: Any = None
     """
     count = len(datasets)
 
-    def select_constant(logits: Tensor) -> Callable[..., Any]:
+    def select_constant(logits: Tensor | list[list[float]]) -> Callable[[Tensor], Tensor]:
         def select_dataset_constant_logits(seed: Tensor) -> Tensor:
-            return raw.Squeeze(raw.StatelessMultinomial(logits, 1, seed=seed), squeeze_dims=[0, 1])
+            return select_dataset_varying_logits(logits, seed)
 
         return select_dataset_constant_logits
 
-    def select_dataset_varying_logits(logits: Tensor, seed: Tensor) -> Tensor:
-        return raw.Squeeze(raw.StatelessMultinomial(logits, 1, seed=seed), squeeze_dims=[0, 1])
+    def select_dataset_varying_logits(logits: Tensor | list[list[float]], seed: Tensor) -> Tensor:
+        chosen: Tensor = raw.Squeeze(raw.StatelessMultinomial(logits, 1, seed=seed), squeeze_dims=[0, 1])
+        return chosen
 
     if weights is None:
         chosen = RandomDatasetV1(seed).batch(2).map(select_constant([[1.0] * count]))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from tfcompat._src.base.export import export
+from tfcompat._src.base.session_like import SessionLike
 from tfcompat._src.data.iterator import GLOBAL_ITERATORS, SaveableIterator
 from tfcompat._src.graph.scopes import get_default_graph
 from tfcompat._src.graph.tensor import Tensor
-from tfcompat._src.runtime.run_context import RunContext
 from tfcompat._src.train.checkpoint_management import latest_checkpoint
 from tfcompat._src.train.saveable_object import SaveableObject
 from tfcompat._src.train.saver import Saver
@@ -59,7 +59,7 @@ class CheckpointInputPipelineHook(SessionRunHook):
             self._first_run = False
         return self._checkpoint_saver_hook.before_run(run_context)
 
-    def _restore_or_save(self, session: RunContext) -> None:
+    def _restore_or_save(self, session: SessionLike) -> None:
         """Restores the latest checkpoint, or saves a first one: all hooks have made their sessions by now, and iterators are initialized."""
         hook = self._checkpoint_saver_hook
         latest = latest_checkpoint(hook._checkpoint_dir, latest_filename=self._latest_filename)
@@ -73,7 +73,7 @@ class CheckpointInputPipelineHook(SessionRunHook):
     def after_run(self, run_context: Any, run_values: Any) -> None:
         self._checkpoint_saver_hook.after_run(run_context, run_values)
 
-    def end(self, session: RunContext) -> None:
+    def end(self, session: SessionLike) -> None:
         self._checkpoint_saver_hook.end(session)
 
 

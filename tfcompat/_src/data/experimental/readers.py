@@ -187,8 +187,7 @@ def _rows(names: list[str], field_delim: str, use_quote_delim: bool, header: boo
         file = contents(name, compression)
         lines = file.read().decode().splitlines(keepends=True)
         file.close()
-        quoting = csv.QUOTE_MINIMAL if use_quote_delim else csv.QUOTE_NONE
-        rows = csv.reader(lines, delimiter=field_delim, quoting=quoting)
+        rows = csv.reader(lines, delimiter=field_delim, quoting=csv.QUOTE_MINIMAL if use_quote_delim else csv.QUOTE_NONE)
         if header:
             next(rows)
         yield from rows

@@ -9,6 +9,7 @@ import numpy as np
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import dimension_at_index
 from tfcompat._src.data.dataset_v1 import Dataset
 from tfcompat._src.data.experimental.interleaving import sample_from_datasets_v1
 from tfcompat._src.data.experimental.transformations import scan, unbatch
@@ -72,8 +73,8 @@ def rejection_resample(class_func: Callable[..., Any], target_dist: Any, initial
 
 def _static_share(initial: Tensor, target: Tensor) -> float | None:
     """The share of elements that are taken as they come, where it is known now."""
-    values = [constant_value.constant_value(t) for t in (initial, target)]
-    return None if any(v is None for v in values) else np.min(values[1] / values[0])
+    before, after = constant_value.constant_value(initial), constant_value.constant_value(target)
+    return None if before is None or after is None else float(np.min(after / before))
 
 
 def _filtered(dataset: Any, acceptances: Any, initials: Any, classes: Any, seed: Any) -> Any:
@@ -81,10 +82,11 @@ def _filtered(dataset: Any, acceptances: Any, initials: Any, classes: Any, seed:
 
     def warned(accept_dist: Tensor, initial: Tensor) -> Tensor:
         rejected = reduce_sum((1 - accept_dist) * initial)
-        return cond(
+        found: Tensor = cond(
             less(rejected, 0.5), lambda: accept_dist,
             lambda: Print(accept_dist, [rejected, initial, accept_dist], message=_HIGH, summarize=100, first_n=10),
         )  # fmt: skip
+        return found
 
     acceptances = Dataset.zip((acceptances, initials)).map(warned)
     rows = Dataset.zip((classes, acceptances, dataset)).map(lambda c, probabilities, data: (c, gather(probabilities, c), data))
@@ -94,7 +96,7 @@ def _filtered(dataset: Any, acceptances: Any, initials: Any, classes: Any, seed:
 
 def _estimated(target: Tensor, classes: Any) -> Any:
     """Distributions of the classes seen so far, one for each element."""
-    count = target.shape.dims[0].value or shape_of(target)[0]
+    count = dimension_at_index(target.shape, 0).value or shape_of(target)[0]
     first = fill([count], np.int64(_FIRST_COUNT))
 
     def update(seen: Tensor, found: Tensor) -> tuple[Tensor, Tensor]:

@@ -23,7 +23,8 @@ class StatsAggregatorV1:
 
     def get_summary(self) -> Tensor:
         """The statistics so far, a serialized tf.Summary of histograms."""
-        return raw.StatsAggregatorSummary(self._resource)
+        summary: Tensor = raw.StatsAggregatorSummary(self._resource)
+        return summary
 
 
 StatsAggregator = StatsAggregatorV1

@@ -7,6 +7,7 @@ from typing import Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.data import structure
 from tfcompat._src.data.dataset import batch_spec, number
 from tfcompat._src.data.dataset_v1 import DatasetV1Adapter
@@ -30,7 +31,8 @@ Apply = Callable[[Any], Any]
 @export("data.experimental.cardinality")
 def cardinality(dataset: Any) -> Tensor:
     """The number of elements of a dataset, an int64 scalar, INFINITE_CARDINALITY or UNKNOWN_CARDINALITY."""
-    return raw.DatasetCardinality(dataset._variant_tensor)
+    found: Tensor = raw.DatasetCardinality(dataset._variant_tensor)
+    return found
 
 
 # ---- fused transformations ----
@@ -159,8 +161,8 @@ def dense_to_sparse_batch(batch_size: Any, row_shape: Any) -> Apply:
     def apply(dataset: Any) -> Any:
         if not isinstance(dataset.element_spec, TensorSpec):
             raise TypeError("DenseToSparseDataset requires an input whose elements have a single component, whereas the input has %r." % (structure.legacy(dataset.element_spec, "types"),))
-        sizes = [-1 if n is None else n for n in structure.TensorShape(row_shape).as_list()]
-        spec = SparseTensorSpec(structure.TensorShape([None]).concatenate(row_shape), dataset.element_spec.dtype)
+        sizes = [-1 if n is None else n for n in TensorShape(row_shape).as_list()]
+        spec = SparseTensorSpec(TensorShape([None]).concatenate(row_shape), dataset.element_spec.dtype)
         row = constant(sizes, dtypes.int64)
         return dataset._made(raw.DenseToSparseBatchDataset(dataset._variant_tensor, batch_size, row, **flat_attrs(spec)), spec)
 

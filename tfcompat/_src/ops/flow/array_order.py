@@ -23,11 +23,20 @@ _USES = (*_READS, "TensorArrayWriteV3", "TensorArrayScatterV3", "TensorArrayConc
 class Node(Protocol):
     """Something that a run executes, in the place of operations of the graph."""
 
-    type: str
-    _inputs: tuple[Tensor, ...]
-    waits_for: Sequence[Operation]
-    operations: Sequence[Operation]
-    stands_for: Iterable[Operation]
+    @property
+    def type(self) -> str: ...
+
+    @property
+    def takes(self) -> tuple[Tensor, ...]: ...
+
+    @property
+    def waits_for(self) -> Sequence[Operation]: ...
+
+    @property
+    def operations(self) -> Sequence[Operation]: ...
+
+    @property
+    def stands_for(self) -> Iterable[Operation]: ...
 
 
 def require_order(nodes: Sequence[Node], operations: Sequence[Operation], known: Mapping[Tensor, np.ndarray]) -> None:
