@@ -7,7 +7,7 @@ There is one instance per type, so DTypes may be compared with `is`.
 from __future__ import annotations
 
 import builtins
-from typing import Any
+from typing import Any, TypeAlias
 
 import ml_dtypes
 import numpy as np
@@ -278,8 +278,12 @@ _ANY_TO_TF: dict[Any, DType] = {
 }
 
 
+DTypeLike: TypeAlias = "DType | int | str | type | np.dtype"
+"""What `as_dtype` converts."""
+
+
 @export("as_dtype", "dtypes.as_dtype")
-def as_dtype(type_value: Any) -> DType:
+def as_dtype(type_value: object) -> DType:
     """Converts a DType, a DataType number, a name, a NumPy type or dtype, or float, bool or object to a DType.
 
     Raises TypeError for anything else (also for Python's int, str and complex, which name no single type).

@@ -28,7 +28,7 @@ def implicit_val_and_grad(f: Callable[..., Any]) -> Callable[..., Any]:
       ValueError: `f` gives None, or reads no trainable variable.
     """
 
-    def grad_fn(*args: Any, **kwds: Any) -> tuple[Any, list[tuple[Any, ...]]]:
+    def grad_fn(*args: object, **kwds: object) -> tuple[Any, list[tuple[Any, ...]]]:
         with GradientTape() as tape:
             result = f(*args, **kwds)
             if result is None:
@@ -45,7 +45,7 @@ def implicit_val_and_grad(f: Callable[..., Any]) -> Callable[..., Any]:
 _NONE = "Cannot differentiate a function that returns None; did you forget to return a value from {}?"
 
 
-def _watch_results(result: Any) -> None:
+def _watch_results(result: object) -> None:
     for leaf in nest.flatten(result):
         if not isinstance(leaf, str):
             convert_to_tensor(leaf)
@@ -71,7 +71,7 @@ def val_and_grad_function(f: Callable[..., Any], params: Sequence[Any] | None = 
       ValueError: a name is no argument of `f`, or keyword arguments are given.
     """
 
-    def decorated(*args: Any, **kwds: Any) -> tuple[Any, list[Any]]:
+    def decorated(*args: object, **kwds: object) -> tuple[Any, list[Any]]:
         dy = kwds.pop("dy", None)
         if kwds:
             raise ValueError("Functions to be differentiated cannot receive keyword arguments.")
@@ -100,7 +100,7 @@ def make_vjp(f: Callable[..., Any], params: Sequence[Any] | None = None, persist
     positions = _positions(f, params)
 
     @functools.wraps(f)
-    def decorated(*args: Any, **kwds: Any) -> tuple[Any, Callable[..., Any]]:
+    def decorated(*args: object, **kwds: object) -> tuple[Any, Callable[..., Any]]:
         if kwds:
             raise ValueError("Functions to be differentiated cannot receive keyword arguments.")
         chosen = range(len(args)) if positions is None else positions
@@ -119,7 +119,7 @@ def make_vjp(f: Callable[..., Any], params: Sequence[Any] | None = None, persist
             flat = [convert_to_tensor(r) for r in nest.flatten(result)]
             result = nest.pack_sequence_as(result, flat)
 
-        def vjp(dy: Any = None) -> list[Any]:
+        def vjp(dy: object = None) -> list[Any]:
             given = None if dy is None else [convert_to_tensor(d) for d in nest.flatten(dy)]
             found: list[Any] = tape.gradient(flat, sources, output_gradients=given)
             return found

@@ -49,7 +49,7 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     @functools.wraps(f)
-    def decorated(*args: Any, **kwargs: Any) -> Any:
+    def decorated(*args: object, **kwargs: object) -> Any:
         if executing_eagerly():
             return _call_now(f, args, kwargs)
         if kwargs:
@@ -85,7 +85,7 @@ def _call(f: Callable[..., Any], args: list[Any], uses_variables: bool = True) -
     _check_signature(grad_fn, bool(variables))
 
     @RegisterGradient(name)
-    def gradient(op: Operation, *grads: Any) -> list[Any]:
+    def gradient(op: Operation, *grads: Tensor) -> list[Any]:
         grads = grads[: len(outputs)]
         if not variables:
             return [None] * len(outputs) + nest.flatten(grad_fn(*grads))
@@ -114,7 +114,7 @@ def _call_now(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[Any, An
     with recorders.stopped():
         outputs = [raw.Identity(y) for y in flat]
 
-    def gradient(op: Operation, *grads: Any) -> list[Any]:
+    def gradient(op: Operation, *grads: Tensor) -> list[Any]:
         ready = [zeros_like(y) if g is None else g for y, g in zip(op.outputs, grads)]
         if not variables:
             return nest.flatten(grad_fn(*ready))
@@ -144,7 +144,7 @@ class _ReadVariables:
                 self._found[id(variable)] = variable
         return False
 
-    def follows(self, tensors: Any) -> int:
+    def follows(self, tensors: object) -> int:
         return 0
 
 
@@ -205,8 +205,8 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     @custom_gradient
-    def inner(*args: Any) -> tuple[Any, Callable[..., Any]]:
-        def grad(dresult: Any, variables: Any = None) -> tuple[list[Any], list[Any]]:
+    def inner(*args: object) -> tuple[Any, Callable[..., Any]]:
+        def grad(dresult: Tensor, variables: Any = None) -> tuple[list[Any], list[Any]]:
             sources = [*args, *(variables or ())]
             if executing_eagerly():
                 grads = _gradients_now(f, args, sources, dresult)
@@ -221,7 +221,7 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
     return inner
 
 
-def _gradients_now(f: Callable[..., Any], args: tuple[Any, ...], sources: list[Any], dresult: Any) -> list[Any]:
+def _gradients_now(f: Callable[..., Any], args: tuple[Any, ...], sources: list[Any], dresult: object) -> list[Any]:
     with GradientTape() as tape:
         tape.watch(list(args))
         result = f(*args)

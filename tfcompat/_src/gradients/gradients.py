@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import enum
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from tfcompat._src.base import dtypes, gradient_registry
@@ -13,13 +13,13 @@ from tfcompat._src.base.export import export
 from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.graph import op_spec
 from tfcompat._src.graph.graph import Graph
-from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.operation import ControlFlowContext, Operation
 from tfcompat._src.graph.ordering import topological
 from tfcompat._src.graph.scopes import colocate_with, device, executing_eagerly, get_default_graph, name_scope
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import constant, convert_n_to_tensor_or_indexed_slices, to_tensor
-from tfcompat._src.nodes.function_body import is_listed
+from tfcompat._src.nodes.function_body import CallOperation, is_listed
 from tfcompat._src.nodes.indexed_slices import IndexedSlices
 from tfcompat._src.ops.array.fill import zeros_like
 from tfcompat._src.ops.array.join import concat
@@ -32,6 +32,9 @@ from tfcompat._src.ops.control.loop_gradient import LoopNode, require_second_der
 from tfcompat._src.ops.control.loop_ops import EXIT
 from tfcompat._src.ops.control.loop_topology import find_loops, left_loops
 from tfcompat._src.ops.math.scan import accumulate_n, add_n
+
+Part = Tensor | IndexedSlices
+"""What flows to a tensor."""
 
 
 @export("UnconnectedGradients")
@@ -54,9 +57,9 @@ class AggregationMethod:
 
 @export("gradients")
 def gradients(
-    ys: Any, xs: Any, grad_ys: Any = None, name: str = "gradients", colocate_gradients_with_ops: bool = False,
-    gate_gradients: bool = False, aggregation_method: Any = None, stop_gradients: Any = None,
-    unconnected_gradients: Any = UnconnectedGradients.NONE,
+    ys: object, xs: object, grad_ys: object = None, name: str = "gradients", colocate_gradients_with_ops: bool = False,
+    gate_gradients: bool = False, aggregation_method: int | None = None, stop_gradients: object = None,
+    unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
 ) -> list[Any]:  # fmt: skip
     """Adds operations for the derivatives of the sum of `ys` with respect to each of `xs`.
 
@@ -114,15 +117,14 @@ def recorded_gradients(
     return [_result(total, t, x, unconnected) for total, t, x in zip(totals, targets, xs)]
 
 
-def _as_list(value: Any) -> list[Any]:
+def _as_list(value: object) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
-def _differentiated(x: Any) -> Tensor:
+def _differentiated(x: object) -> Tensor:
     """The tensor that gradients flow to: a resource variable's handle, a ref, or the tensor itself."""
     if isinstance(x, IndexedSlices):
-        rows: Tensor = x.values
-        return rows
+        return x.values
     handle = getattr(x, "handle", None)
     if isinstance(handle, Tensor) and handle.dtype == dtypes.resource:
         return handle
@@ -136,7 +138,7 @@ def origin(tensor: Tensor) -> Tensor:
     return tensor
 
 
-def _initial_gradients(grad_ys: list[Any], ys: list[Any], colocate: bool = False) -> list[Any]:
+def _initial_gradients(grad_ys: list[Any], ys: list[Any], colocate: bool = False) -> list[Part]:
     if len(grad_ys) != len(ys):
         raise ValueError(f"Passed {len(grad_ys)} grad_ys for {len(ys)} ys")
     found = []
@@ -146,7 +148,7 @@ def _initial_gradients(grad_ys: list[Any], ys: list[Any], colocate: bool = False
     return found
 
 
-def _initial_gradient(grad: Any, y: Any, name: str) -> Any:
+def _initial_gradient(grad: Part | None, y: Part, name: str) -> Part:
     """The gradient that was given of a y, or ones."""
     if grad is not None:
         _check_gradient_dtype(grad, y)
@@ -154,20 +156,22 @@ def _initial_gradient(grad: Any, y: Any, name: str) -> Any:
     if y.dtype.is_complex:
         raise TypeError(f"Gradients of complex tensors must set grad_ys (y.dtype = {y.dtype!r})")
     values = y.values if isinstance(y, IndexedSlices) else y
-    return raw.Fill(shape(values), constant(1, dtype=values.dtype.base_dtype, name=name))
+    ones: Tensor = raw.Fill(shape(values), constant(1, dtype=values.dtype.base_dtype, name=name))
+    return ones
 
 
-def _named(grad: Any, name: str) -> Any:
+def _named(grad: Part, name: str) -> Part:
     """A gradient that was given, in nodes of the gradients' name scope."""
     if not isinstance(grad, IndexedSlices):
-        return raw.Identity(grad, name=name)
+        same: Tensor = raw.Identity(grad, name=name)
+        return same
     indices = raw.Identity(grad.indices, name=f"{name}_indices")
     values = raw.Identity(grad.values, name=f"{name}_values")
     dense_shape = None if grad.dense_shape is None else raw.Identity(grad.dense_shape, name=f"{name}_shape")
     return IndexedSlices(values, indices, dense_shape)
 
 
-def _check_gradient_dtype(grad: Any, y: Any) -> None:
+def _check_gradient_dtype(grad: Part, y: Part) -> None:
     given, wanted = grad.dtype, y.dtype.base_dtype
     if wanted.is_floating or wanted.is_integer:
         fits, kind, needed = given.is_floating or given.is_integer, "real or integer-valued", "real or integer"
@@ -187,7 +191,7 @@ def _check_gradient_dtype(grad: Any, y: Any) -> None:
         )
 
 
-def _result(grad: Any, tensor: Tensor, x: Any, unconnected: UnconnectedGradients) -> Any:
+def _result(grad: Part | None, tensor: Tensor, x: object, unconnected: UnconnectedGradients) -> Part | None:
     if grad is None and unconnected is UnconnectedGradients.ZERO:
         return zeros_like(x if tensor.dtype == dtypes.resource else tensor)
     return grad
@@ -198,15 +202,15 @@ class _Walk:
 
     def __init__(self, colocate: bool = False, gate: bool = False, aggregation: int | None = None) -> None:
         self._colocate, self._gate, self._aggregation = colocate, gate, aggregation
-        self._grads: dict[Tensor, list[Any]] = {}
+        self._grads: dict[Tensor, list[Part]] = {}
         self._reached: set[Tensor] = set()
 
-    def add(self, tensor: Any, grad: Any) -> None:
+    def add(self, tensor: Part, grad: Part | None) -> None:
         if grad is not None:
             tensor = tensor.values if isinstance(tensor, IndexedSlices) else tensor
             self._grads.setdefault(origin(tensor), []).append(grad)
 
-    def total(self, tensor: Tensor) -> Any:
+    def total(self, tensor: Tensor) -> Part | None:
         """The sum of what has arrived at a tensor, or None."""
         tensor = origin(tensor)
         parts = self._grads.get(tensor)
@@ -229,8 +233,8 @@ class _Walk:
             with graph.colocate_with(op) if self._colocate and not isinstance(op, LoopNode) else contextlib.nullcontext():
                 self._visit(op, xs, continues)
 
-    def _visit(self, op: Any, xs: list[Tensor], continues: bool) -> None:
-        grads = [self.total(t) for t in op.outputs]
+    def _visit(self, op: Operation, xs: list[Tensor], continues: bool) -> None:
+        grads: list[Part | None] = [self.total(t) for t in op.outputs]
         if not continues or all(g is None for g in grads):
             return
         if isinstance(op, LoopNode):
@@ -242,18 +246,18 @@ class _Walk:
         rule = gradient_rule(op)
         if rule is None:
             return
-        if not getattr(op, "differentiates_inlined", False):
+        if not _differentiates_inlined(op):
             grads = [_or_zeros(g, op, i) for i, g in enumerate(grads)]
         with name_scope(op.name + "_grad"), graph._original_op(op):
             self._apply(op, rule, grads)
 
-    def _apply_loop(self, node: LoopNode, grads: list[Any]) -> None:
+    def _apply_loop(self, node: LoopNode, grads: list[Part | None]) -> None:
         with name_scope(node.name + "_grad"):
             found = node.gradients([None if g is None else to_tensor(g) for g in grads], self._reached)
         for tensor, grad in zip(node.inputs, found):
             self.add(tensor, grad)
 
-    def _apply(self, op: Operation, rule: Callable[..., Any], grads: list[Any]) -> None:
+    def _apply(self, op: Operation, rule: Callable[..., Any], grads: list[Part | None]) -> None:
         found = rule(op, *grads)
         found = list(found) if isinstance(found, (list, tuple)) else [found]
         sources = _sources(op)
@@ -272,7 +276,7 @@ class _Walk:
             self.add(tensor, grad)
 
 
-def _is_variable_of(context: Any, switch: Operation) -> bool:
+def _is_variable_of(context: ControlFlowContext | None, switch: Operation) -> bool:
     """Whether a Switch gives the body of the loop that is being built its variable."""
     return context is not None and context.IsWhileContext() and switch._control_flow_context is context
 
@@ -293,7 +297,7 @@ def _order_of_visits(ends: list[Operation], xs: list[Tensor], stops: set[Tensor]
     With each stands whether gradients go on through it: not through the first of the xs, nor through `stops`. None where loops or functions are.
     """
     backward = _in_order(_behind(ends, lambda op: [origin(t).op for t in _sources(op)]))
-    if any(isinstance(op, LoopNode) or op.graph.outer_graph is not None or getattr(op, "differentiates_inlined", False) for op in backward):
+    if any(isinstance(op, LoopNode) or op.graph.outer_graph is not None or _differentiates_inlined(op) for op in backward):
         return None
     starts = {x.op for x in xs}
     reached: set[Operation] = set()
@@ -348,9 +352,14 @@ def _depth(graph: Graph) -> int:
     return 0 if graph.outer_graph is None else 1 + _depth(graph.outer_graph)
 
 
-def _sources(op: Any) -> Any:
+def _differentiates_inlined(op: Operation) -> bool:
+    """Whether gradients go through the nodes in the place of a call."""
+    return isinstance(op, CallOperation) and op.differentiates_inlined
+
+
+def _sources(op: Operation) -> Sequence[Tensor]:
     """The tensors that gradients of an operation flow to: for one that runs functions, the results of the nodes in its place."""
-    return op.inline()[0] if getattr(op, "differentiates_inlined", False) else op.inputs
+    return op.inline()[0] if isinstance(op, CallOperation) and op.differentiates_inlined else op.inputs
 
 
 def _behind(ends: Iterable[Operation], sources: Callable[..., Any]) -> set[Operation]:
@@ -386,13 +395,14 @@ _TRAINABLE = frozenset((
 ))  # fmt: skip
 
 
-def _or_zeros(grad: Any, op: Operation, index: int) -> Any:
+def _or_zeros(grad: Part | None, op: Operation, index: int) -> Part | None:
     output = op.outputs[index]
     if grad is not None or not is_trainable(output) or (output.dtype.base_dtype == dtypes.variant and op.type not in SWITCH):
         return grad
     if output.dtype == dtypes.resource and op.type not in SWITCH:
         return None
-    return zeros_of_output(op, index)
+    zeros: Tensor = zeros_of_output(op, index)
+    return zeros
 
 
 def _merge_shape(op: Operation, index: int, tensor: Tensor, grad: Tensor) -> None:
@@ -405,22 +415,30 @@ def _merge_shape(op: Operation, index: int, tensor: Tensor, grad: Tensor) -> Non
         ) from None
 
 
-def _aggregate(op: Operation, parts: list[Any], method: int | None) -> Any:
+def _aggregate(op: Operation, parts: list[Part], method: int | None) -> Part:
     """One gradient of an output of `op` from several: dense tensors are added, sparse ones put side by side."""
-    if all(isinstance(g, IndexedSlices) for g in parts):
-        indices = [to_tensor(g.indices) for g in parts]
+    sparse = [g for g in parts if isinstance(g, IndexedSlices)]
+    if len(sparse) == len(parts):
+        indices = [to_tensor(g.indices) for g in sparse]
         if any(i.dtype == dtypes.int64 for i in indices):
             indices = [raw.Cast(i, DstT=dtypes.int64) if i.dtype != dtypes.int64 else i for i in indices]
-        return IndexedSlices(concat([g.values for g in parts], 0), concat(indices, 0), parts[0].dense_shape)
-    if not all(isinstance(g, Tensor) for g in parts) or executing_eagerly():
-        return add_n(parts)
+        return IndexedSlices(concat([g.values for g in sparse], 0), concat(indices, 0), sparse[0].dense_shape)
+    dense = [g for g in parts if isinstance(g, Tensor)]
+    if len(dense) < len(parts) or executing_eagerly():
+        return _added(parts)
     if not method:
-        return _sum_by_device(parts)
-    shape_of_sum = functools.reduce(TensorShape.merge_with, [g.shape for g in parts])
-    if method == AggregationMethod.EXPERIMENTAL_ACCUMULATE_N and len(parts) > 2 and shape_of_sum.is_fully_defined():
-        return accumulate_n(parts)
+        return _sum_by_device(dense)
+    shape_of_sum = functools.reduce(TensorShape.merge_with, [g.shape for g in dense])
+    if method == AggregationMethod.EXPERIMENTAL_ACCUMULATE_N and len(dense) > 2 and shape_of_sum.is_fully_defined():
+        accumulated: Tensor = accumulate_n(dense)
+        return accumulated
     with name_scope(op.name + "_gradient_sum"):
-        return functools.reduce(lambda total, part: add_n([total, part]), parts)
+        return functools.reduce(lambda total, part: _added([total, part]), dense)
+
+
+def _added(parts: Sequence[Part]) -> Tensor:
+    total: Tensor = add_n(parts)
+    return total
 
 
 def _sum_by_device(parts: list[Tensor]) -> Tensor:
@@ -431,9 +449,8 @@ def _sum_by_device(parts: list[Tensor]) -> Tensor:
     sums = []
     for _, members in sorted(by_device.items()):
         with colocate_with(members[0].op, ignore_existing=True):
-            sums.append(add_n(members))
-    total: Tensor = add_n(sums)
-    return total
+            sums.append(_added(members))
+    return _added(sums)
 
 
 def gradient_rule(op: Operation) -> Callable[..., Any] | None:
@@ -465,9 +482,9 @@ def get_gradient_function(op: Operation) -> Callable[..., Any] | None:
 
 @export("compat.v2.gradients")
 def gradients_v2(
-    ys: Any, xs: Any, grad_ys: Any = None, name: str = "gradients", gate_gradients: bool = False,
-    aggregation_method: Any = None, stop_gradients: Any = None,
-    unconnected_gradients: Any = UnconnectedGradients.NONE,
+    ys: object, xs: object, grad_ys: object = None, name: str = "gradients", gate_gradients: bool = False,
+    aggregation_method: int | None = None, stop_gradients: object = None,
+    unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
 ) -> list[Any]:  # fmt: skip
     """`tf.gradients` that places the gradient of an operation with it."""
     return gradients(
@@ -477,7 +494,7 @@ def gradients_v2(
 
 @export("compat.v2.hessians")
 def HessiansV2(  # noqa: N802
-    ys: Any, xs: Any, gate_gradients: bool = False, aggregation_method: Any = None, name: str = "hessians"
+    ys: object, xs: object, gate_gradients: bool = False, aggregation_method: int | None = None, name: str = "hessians"
 ) -> list[Tensor]:
     """`tf.hessians` with `name` at the end."""
     return hessians(ys, xs, name, False, gate_gradients, aggregation_method)
@@ -485,8 +502,8 @@ def HessiansV2(  # noqa: N802
 
 @export("hessians")
 def hessians(
-    ys: Any, xs: Any, name: str = "hessians", colocate_gradients_with_ops: bool = False, gate_gradients: bool = False,
-    aggregation_method: Any = None,
+    ys: object, xs: object, name: str = "hessians", colocate_gradients_with_ops: bool = False, gate_gradients: bool = False,
+    aggregation_method: int | None = None,
 ) -> list[Tensor]:  # fmt: skip
     """The second derivatives of the sum of `ys`: for each x of shape S, a tensor of shape S + S.
 
@@ -513,7 +530,7 @@ def _element(vector: Tensor, index: int) -> Tensor:
     return element
 
 
-def _hessian_vector_product(ys: Any, xs: Any, v: Iterable[Any]) -> list[Any]:
+def _hessian_vector_product(ys: object, xs: object, v: Iterable[Any]) -> list[Any]:
     """The product of the Hessian of `ys` and `v`, without the Hessian."""
     xs, v = _as_list(xs), _as_list(v)
     if len(xs) != len(v):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tfcompat._src.base import nest
@@ -16,13 +17,13 @@ from tfcompat._src.ops.composed.check_ops import assert_equal
 from tfcompat._src.ops.control import parallel_for
 
 
-def _each_row(loop_fn: Any, dtypes: Any, count: Any, use_pfor: bool, parallel_iterations: int | None) -> Any:
+def _each_row(loop_fn: Callable[[Tensor], Any], dtypes: object, count: object, use_pfor: bool, parallel_iterations: int | None) -> Any:
     if use_pfor:
         return parallel_for.pfor(loop_fn, count, parallel_iterations)
     return parallel_for.for_loop(loop_fn, dtypes, count, parallel_iterations)
 
 
-def jacobian(output: Tensor, inputs: Any, use_pfor: bool = True, parallel_iterations: int | None = None) -> Any:
+def jacobian(output: Tensor, inputs: object, use_pfor: bool = True, parallel_iterations: int | None = None) -> Any:
     """The derivatives of every element of `output` with respect to `inputs`.
 
     Args:

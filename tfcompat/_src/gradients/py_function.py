@@ -100,7 +100,7 @@ op(
 
 
 @export("py_function", "contrib.eager.py_func")
-def py_function(func: Callable[..., Any], inp: list[Any], Tout: Any, name: str | None = None) -> Any:
+def py_function(func: Callable[..., Any], inp: list[Any], Tout: object, name: str | None = None) -> Any:
     """Calls a Python function of tensors each time the operation runs; derivatives go through it.
 
     Args:

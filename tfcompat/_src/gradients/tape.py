@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from tfcompat._src.base import dtypes, nest, recorders
@@ -20,7 +20,7 @@ from tfcompat._src.ops.array.shape import shape
 from tfcompat._src.platform import logging
 
 
-def _handle_or_self(x: Any) -> Any:
+def _handle_or_self(x: object) -> Any:
     handle = getattr(x, "handle", None)
     return handle if isinstance(handle, Tensor) and handle.dtype == dtypes.resource else x
 
@@ -49,7 +49,7 @@ class GradientTape:
         self._begin()
         return self
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         if self._recording:
             self._end()
 
@@ -102,7 +102,7 @@ class GradientTape:
                 self._watched[tensor] = 0
                 self._followed.add(tensor)
 
-    def watch(self, tensor: Any) -> None:
+    def watch(self, tensor: object) -> None:
         """Records what is made of a tensor or variable, or of those in a nest, from now on.
 
         Raises:
@@ -173,8 +173,8 @@ class GradientTape:
         return recorded, set(tracked)
 
     def gradient(
-        self, target: Any, sources: Any, output_gradients: Any = None,
-        unconnected_gradients: Any = UnconnectedGradients.NONE,
+        self, target: object, sources: object, output_gradients: object = None,
+        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
     ) -> Any:  # fmt: skip
         """The derivatives of the sum of `target` with respect to `sources`, through what was recorded.
 
@@ -225,7 +225,7 @@ class GradientTape:
                 "Do so only for derivatives of higher order.", 1,
             )  # fmt: skip
 
-    def _gradients(self, targets: list[Any], sources: list[Any], given: list[Any] | None, unconnected: Any) -> list[Any]:
+    def _gradients(self, targets: list[Any], sources: list[Any], given: list[Any] | None, unconnected: UnconnectedGradients | str) -> list[Any]:
         with recorders.only(*{*recorders.ACTIVE.recorders, self}):
             reads = {y: y.value() for y in targets if _handle_or_self(y) is not y}
         among, tracked = self._recorded(get_default_graph())
@@ -237,7 +237,7 @@ class GradientTape:
             return recorded_gradients(ys, sources, grads, among, tracked, UnconnectedGradients(unconnected))
 
     def jacobian(
-        self, target: Any, sources: Any, unconnected_gradients: Any = UnconnectedGradients.NONE, parallel_iterations: Any = None,
+        self, target: Tensor, sources: object, unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE, parallel_iterations: object = None,
         experimental_use_pfor: bool = True,
     ) -> Any:  # fmt: skip
         """The derivatives of every element of `target`: for each source of shape S, a tensor of shape target.shape + S.
@@ -259,7 +259,7 @@ class GradientTape:
             self._close()
         return nest.pack_sequence_as(sources, found)
 
-    def _element_gradients(self, target: Tensor, size: int, sources: list[Any], unconnected: Any) -> list[list[Any]]:
+    def _element_gradients(self, target: Tensor, size: int, sources: list[Any], unconnected: UnconnectedGradients | str) -> list[list[Any]]:
         flat = [0.0] * size
         rows = []
         for i in range(size):
@@ -268,7 +268,7 @@ class GradientTape:
         return rows
 
     def batch_jacobian(
-        self, target: Tensor, source: Tensor, unconnected_gradients: Any = UnconnectedGradients.NONE, parallel_iterations: Any = None,
+        self, target: Tensor, source: Tensor, unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE, parallel_iterations: int | None = None,
         experimental_use_pfor: bool = True,
     ) -> Tensor | None:  # fmt: skip
         """The derivatives of target[i, ...] with respect to source[i, ...], a tensor of shape [b, *target.shape[1:], *source.shape[1:]].
@@ -297,7 +297,7 @@ class GradientTape:
         return found
 
 
-def _joined(rows: Any, target: Tensor) -> Tensor:
+def _joined(rows: Sequence[Tensor], target: Tensor) -> Tensor:
     """The gradients of the elements of `target` as one tensor."""
     joined: Tensor = raw.Reshape(raw.Pack(list(rows)), raw.ConcatV2([shape(target), shape(rows[0])], 0))
     return joined

@@ -15,6 +15,7 @@ from tfcompat._src.base import dtypes
 from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.graph import signature as signature_lib
 from tfcompat._src.graph import tensor_proto, variant
+from tfcompat._src.graph.op_spec import OpSpec
 from tfcompat._src.proto import messages
 
 
@@ -41,12 +42,12 @@ class UnreadableTensor:
       proto: the TensorProto. shape: its sizes. reason: why there is no value.
     """
 
-    proto: Any
+    proto: messages.TensorProto
     shape: tuple[int, ...]
     reason: str
 
 
-def tensor_from_proto(proto: Any) -> np.ndarray | UnreadableTensor:
+def tensor_from_proto(proto: messages.TensorProto) -> np.ndarray | UnreadableTensor:
     """The value of a TensorProto; ValueError where its shape is none that a tensor can have."""
     shape = tensor_proto.shape_of(proto)
     try:
@@ -55,7 +56,7 @@ def tensor_from_proto(proto: Any) -> np.ndarray | UnreadableTensor:
         return UnreadableTensor(proto, shape, f"Cannot parse tensor from proto: {e}")
 
 
-def of_dtype(value: np.ndarray | UnreadableTensor, proto: Any, dtype: dtypes.DType) -> np.ndarray | UnreadableTensor:
+def of_dtype(value: np.ndarray | UnreadableTensor, proto: messages.TensorProto, dtype: dtypes.DType) -> np.ndarray | UnreadableTensor:
     """The value that `tensor_from_proto` made of `proto`, for a node that says that it has this dtype."""
     if proto.dtype == dtype.as_datatype_enum or isinstance(value, UnreadableTensor):
         return value
@@ -63,7 +64,7 @@ def of_dtype(value: np.ndarray | UnreadableTensor, proto: Any, dtype: dtypes.DTy
     return UnreadableTensor(proto, value.shape, "Type mismatch between value ({}) and dtype ({})".format(*names))
 
 
-def fill(proto: Any, value: Any) -> None:
+def fill(proto: messages.AttrValue, value: object) -> None:
     """Writes an inside value into an AttrValue message; None (an attribute without a value) leaves it empty."""
     if value is None:
         return
@@ -99,13 +100,13 @@ def fill(proto: Any, value: Any) -> None:
         raise TypeError(f"an attribute cannot hold {value!r}")
 
 
-def fill_function(proto: Any, ref: FunctionRef) -> None:
+def fill_function(proto: messages.NameAttrList, ref: FunctionRef) -> None:
     proto.name = ref.name
     for key, value in ref.attrs.items():
         fill(proto.attr[key], value)
 
 
-def _add(proto: Any, element: Any) -> None:
+def _add(proto: messages.AttrValue.ListValue, element: object) -> None:
     if isinstance(element, bool):
         proto.b.append(element)
     elif isinstance(element, dtypes.DType):
@@ -128,7 +129,7 @@ def _add(proto: Any, element: Any) -> None:
         raise TypeError(f"a list attribute cannot hold {element!r}")
 
 
-def from_proto(proto: Any) -> Any:
+def from_proto(proto: messages.AttrValue) -> Any:
     """The inside value of an AttrValue message."""
     kind = proto.WhichOneof("value")
     if kind == "list":
@@ -149,7 +150,7 @@ def from_proto(proto: Any) -> Any:
 _KINDS = {"s": "string", "i": "int", "f": "float", "b": "bool", "type": "type", "shape": "shape", "tensor": "tensor", "func": "func"}
 
 
-def misfit(proto: Any, wanted: str) -> str:
+def misfit(proto: messages.AttrValue, wanted: str) -> str:
     """What is wrong with an AttrValue message as the value of an attribute of kind `wanted` ("int", "list(int)", ...); "" where it fits.
 
     A placeholder fits every kind, an empty list every kind of list.
@@ -184,11 +185,11 @@ def _type_problem(enum: int) -> str:
     return f"AttrValue must not have reference type value of {dtype.name}" if dtype._is_ref_dtype else ""
 
 
-def function_from_proto(proto: Any) -> FunctionRef:
+def function_from_proto(proto: messages.NameAttrList) -> FunctionRef:
     return FunctionRef(proto.name, {k: from_proto(v) for k, v in proto.attr.items()})
 
 
-def _list_from_proto(proto: Any) -> list[Any]:
+def _list_from_proto(proto: messages.AttrValue.ListValue) -> list[Any]:
     if proto.type:
         return [dtypes.as_dtype(t) for t in proto.type]
     if proto.shape:
@@ -200,7 +201,7 @@ def _list_from_proto(proto: Any) -> list[Any]:
     return list(proto.s or proto.i or proto.f or proto.b)
 
 
-def to_public(value: Any) -> Any:
+def to_public(value: object) -> Any:
     """What `Operation.get_attr` gives: shapes, tensors and functions as messages, the rest as it is."""
     if isinstance(value, (list, tuple)):
         return [to_public(v) for v in value]
@@ -238,7 +239,7 @@ def _tensor_of_fields(fields: list[tuple[str, Any]]) -> np.ndarray:
     return np.array([int(value) for name, value in fields if name == "int_val"], dtype).reshape(sizes)
 
 
-def op_def(spec: Any) -> Any:
+def op_def(spec: OpSpec) -> messages.OpDef:
     """The OpDef message of a record."""
     signature = spec.signature
     proto = messages.OpDef(name=spec.name, is_stateful=spec.effects.is_stateful)

@@ -146,7 +146,7 @@ class _kernel_attrs(dict[Any, Any]):
         return value
 
 
-def to_kernel(value: Any) -> Any:
+def to_kernel(value: object) -> Any:
     """An attribute as kernels take it: dtypes are NumPy's, strings `str`, lists tuples."""
     if isinstance(value, dtypes.DType):
         return np.dtype(value.as_numpy_dtype) if value.is_numpy_compatible else value

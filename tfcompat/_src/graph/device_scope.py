@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class DeviceEntry:
     """A device that the program asked for: None, a function of the node, or a canonical string; as text what it wrote."""
 
-    def __init__(self, device: Any) -> None:
+    def __init__(self, device: object) -> None:
         self._asked = device
         self.device = device if device is None or callable(device) else device_lib.canonical_name(device)
 
@@ -26,7 +26,7 @@ class DeviceEntry:
         return getattr(self.device, "__name__", str(self.device)) + where
 
 
-def entry(device: Any) -> TraceableObject:
+def entry(device: object) -> TraceableObject:
     """An entry of the device stack, with the line of the program that makes it."""
     return from_program(DeviceEntry(device))
 

@@ -36,7 +36,7 @@ def current() -> Mode | None:
     return next((mode for mode in reversed(_STACK.modes) if mode.graph is graph), None)
 
 
-def push(strategy: Any, replica_context: Any = None) -> None:
+def push(strategy: object, replica_context: object = None) -> None:
     """Enters a mode for the default graph."""
     _STACK.modes.append(Mode(get_default_graph().outermost(), strategy, replica_context))
 

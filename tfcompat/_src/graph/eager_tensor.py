@@ -5,18 +5,22 @@ from __future__ import annotations
 import copy
 import weakref
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
 
 from tfcompat._src.base import dtypes, jax_compat
 from tfcompat._src.base.default_stack import get_eager_graph
+from tfcompat._src.base.dtypes import DTypeLike
 from tfcompat._src.base.session_like import SessionLike
 from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.graph import op_spec, tensor_proto
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
+
+if TYPE_CHECKING:
+    from tfcompat._src.graph.graph import Graph
 
 
 class EagerTensor(Tensor):
@@ -37,7 +41,7 @@ class EagerTensor(Tensor):
     stays_captured = False
     """Whether functions must take it as an argument, and may not hold its value."""
 
-    def __init__(self, value: Any, device: str | None, dtype: Any = None) -> None:
+    def __init__(self, value: object, device: str | None, dtype: DTypeLike | None = None) -> None:
         wanted = None if dtype is None else _as_dtype(dtype)
         if isinstance(value, EagerTensor):
             if wanted is not None and wanted is not value.dtype:
@@ -50,7 +54,7 @@ class EagerTensor(Tensor):
         self._set(array, kind, graph, graph.found(device or ""), None)
 
     @classmethod
-    def of(cls, value: Any, dtype: dtypes.DType, graph: Any, device: str, op: EagerOperation | None = None) -> EagerTensor:
+    def of(cls, value: object, dtype: dtypes.DType, graph: Graph, device: str, op: EagerOperation | None = None) -> EagerTensor:
         """A tensor with a value of its dtype.
 
         Args:
@@ -62,10 +66,11 @@ class EagerTensor(Tensor):
         found._set(value, dtype, graph, device, op)
         return found
 
-    def _set(self, value: Any, dtype: dtypes.DType, graph: Any, device: str, op: EagerOperation | None) -> None:
+    def _set(self, value: object, dtype: dtypes.DType, graph: Graph, device: str, op: EagerOperation | None) -> None:
         EagerTensor._last_number += 1
         self._id = EagerTensor._last_number
-        self._value, self._dtype, self._graph, self._device = value, dtype, graph, device
+        self._value: Any = value  # as `of` says
+        self._dtype, self._graph, self._device = dtype, graph, device
         self._sizes = tuple(value.shape) if isinstance(value, (np.ndarray, jax.Array)) else ()
         self._value_index = 0
         self._handle_data = None
@@ -88,7 +93,7 @@ class EagerTensor(Tensor):
         return self._op
 
     @property
-    def graph(self) -> Any:
+    def graph(self) -> Graph:
         return self._graph
 
     @property
@@ -103,7 +108,7 @@ class EagerTensor(Tensor):
     def backing_device(self) -> str:
         return self._device
 
-    def set_shape(self, shape: Any) -> None:
+    def set_shape(self, shape: object) -> None:
         """Checks that the shape is `shape`; ValueError where it is not."""
         if not self.shape.is_compatible_with(shape):
             raise ValueError(f"Tensor's shape {self.shape.sizes} is not compatible with supplied shape {TensorShape(shape).sizes}")
@@ -132,7 +137,7 @@ class EagerTensor(Tensor):
         array = self._numpy()
         return array.copy() if array.ndim else array[()]
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+    def __array__(self, dtype: np.typing.DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
         return np.array(self._numpy(), dtype=dtype)
 
     def cpu(self) -> EagerTensor:
@@ -143,8 +148,9 @@ class EagerTensor(Tensor):
         """The tensor in the memory of a GPU; RuntimeError where it is not there."""
         return self._copy(None, f"GPU:{gpu_index}")
 
-    def _copy(self, ctx: Any = None, device_name: str | None = None) -> EagerTensor:
-        found: EagerTensor = self._graph.copied(self, device_name)
+    def _copy(self, ctx: object = None, device_name: str | None = None) -> EagerTensor:
+        graph: Any = self._graph  # an EagerGraph, which is above
+        found: EagerTensor = graph.copied(self, device_name)
         return found
 
     def _number(self) -> Any:
@@ -210,7 +216,7 @@ class EagerTensor(Tensor):
         return "\n" + text if "\n" in text else text
 
 
-def _as_dtype(dtype: Any) -> dtypes.DType:
+def _as_dtype(dtype: DTypeLike | None) -> dtypes.DType:
     try:
         return dtypes.as_dtype(dtype)
     except TypeError:
@@ -222,7 +228,7 @@ class EagerOperation(Operation):
 
     outputs: list[Tensor] = []  # set when it has run
 
-    def __init__(self, graph: Any, spec: op_spec.OpSpec, inputs: Iterable[Tensor], attrs: dict[str, Any], number: int) -> None:
+    def __init__(self, graph: Graph, spec: op_spec.OpSpec, inputs: Iterable[Tensor], attrs: dict[str, Any], number: int) -> None:
         super().__init__(graph, spec, f"{spec.name}_{number}", inputs, (), attrs, (), number, ())
 
     def without_outputs(self) -> EagerOperation:
@@ -254,7 +260,7 @@ class _Source(Operation):
         self._outputs = [tensor]
 
 
-def eager_value(tensor: Any) -> np.ndarray | None:
+def eager_value(tensor: object) -> np.ndarray | None:
     """The value of a tensor that has a numeric or string one, else None."""
     if isinstance(tensor, EagerTensor) and tensor.dtype not in (dtypes.resource, dtypes.variant):
         return tensor._numpy()

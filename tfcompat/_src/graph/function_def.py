@@ -3,18 +3,51 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tfcompat._src.base import dtypes
-from tfcompat._src.graph import attr_values
+from tfcompat._src.graph import attr_values, op_spec
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.proto import messages
 
+if TYPE_CHECKING:
+    from tfcompat._src.graph.graph import Graph
+
 _SOURCES = ("NoOp", "ControlTrigger", "VarHandleOp", "HashTableV2", "Placeholder")
 
 
-def definition_of(function: Any) -> Any:
+class Body(Protocol):
+    """The graph of a function's nodes."""
+
+    inputs: list[Tensor]
+    outputs: list[Tensor]
+
+    def get_operations(self) -> list[Operation]: ...
+
+
+class Function(Protocol):
+    """A function that a graph may hold."""
+
+    name: str
+    attrs: dict[str, Any]
+    arg_names: list[str]
+    out_names: list[str]
+    grad_func_name: str | None
+    description: str
+    acts_in_order: bool
+
+    @property
+    def body(self) -> Body: ...
+
+    @property
+    def spec(self) -> op_spec.OpSpec: ...
+
+    @property
+    def definition(self) -> messages.FunctionDef: ...
+
+
+def definition_of(function: Function) -> messages.FunctionDef:
     """The FunctionDef of a GraphFunction."""
     body = function.body
     arguments = {t.op for t in body.inputs}
@@ -30,7 +63,7 @@ def definition_of(function: Any) -> Any:
     return found
 
 
-def _write_order(found: Any, nodes: list[Operation], names: dict[Operation, str]) -> None:
+def _write_order(found: messages.FunctionDef, nodes: list[Operation], names: dict[Operation, str]) -> None:
     """Lets operations on one resource wait for one another, and the function for all that acts, as its graph says by their order."""
     written = {node.name: node for node in found.node_def}
     last: dict[tuple[Any, ...], Operation] = {}
@@ -49,14 +82,14 @@ def _write_order(found: Any, nodes: list[Operation], names: dict[Operation, str]
     found.signature.control_output.extend(sorted(found.control_ret))
 
 
-def _wait(node: Any, source: str) -> None:
+def _wait(node: messages.NodeDef, source: str) -> None:
     if f"^{source}" not in node.input:
         node.input.append(f"^{source}")
 
 
 def graph_to_function_def(
-    graph: Any, operations: list[Operation], inputs: list[Tensor], outputs: list[Tensor], out_names: list[str] | None = None
-) -> Any:
+    graph: Graph, operations: list[Operation], inputs: list[Tensor], outputs: list[Tensor], out_names: list[str] | None = None
+) -> messages.FunctionDef:
     """Part of a graph as a FunctionDef message without a name.
 
     Args:
@@ -82,7 +115,7 @@ def graph_to_function_def(
 
 
 def write_nodes(
-    found: Any, nodes: list[Operation], arguments: dict[Tensor, str], results: list[tuple[str, Tensor]]
+    found: messages.FunctionDef, nodes: list[Operation], arguments: dict[Tensor, str], results: list[tuple[str, Tensor]]
 ) -> dict[Operation, str]:
     """Writes nodes and results into a FunctionDef; their names, which are others where an argument or result is called so."""
     taken = {*arguments.values(), *(name for name, _ in results)}

@@ -6,7 +6,7 @@ import contextlib
 import re
 import threading
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from tfcompat._src.base import dtypes, thread_scopes
 from tfcompat._src.base.default_stack import GRAPHS
@@ -15,11 +15,14 @@ from tfcompat._src.base.findings import Finding
 from tfcompat._src.base.graph_collections import Collections
 from tfcompat._src.base.traceable_stack import TraceableObject, from_program
 from tfcompat._src.graph import attr_values, device_scope, op_spec, shape_inference
-from tfcompat._src.graph.operation import Operation, creation_stack, output_dtypes
+from tfcompat._src.graph.operation import ControlFlowContext, Operation, creation_stack, output_dtypes
 from tfcompat._src.graph.signature import REQUIRED, Signature
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.platform.versions import GRAPH_DEF_VERSION
 from tfcompat._src.proto import messages
+
+if TYPE_CHECKING:
+    from tfcompat._src.graph.function_def import Function
 
 _VALID_OP_NAME = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\-/]*$")
 _VALID_SCOPE_NAME = re.compile(r"^[A-Za-z0-9_.\-/]*$")
@@ -28,7 +31,7 @@ _VALID_SCOPE_NAME = re.compile(r"^[A-Za-z0-9_.\-/]*$")
 class _ControlDependencies:
     """An entry of the control-dependencies stack, and the ops made under it."""
 
-    def __init__(self, control_inputs: list[Operation] | None, context: Any) -> None:
+    def __init__(self, control_inputs: list[Operation] | None, context: ControlFlowContext | None) -> None:
         self.new_stack = control_inputs is None
         self.control_inputs = control_inputs or []
         self.made: set[Operation] = set()
@@ -65,7 +68,7 @@ class Graph(Collections):
         self._devices: list[Any] = []
         self._colocations: list[TraceableObject] = []
         self._control_dependencies_stack: list[_ControlDependencies] = []
-        self._control_flow_context: Any = None
+        self._control_flow_context: ControlFlowContext | None = None
         self._default_original_op: Operation | None = None
         self._attr_scopes: dict[str, Any] = {}
         self._gradient_overrides: dict[str, str] = {}
@@ -111,7 +114,7 @@ class Graph(Collections):
         return self._next_id
 
     @property
-    def graph_def_versions(self) -> Any:
+    def graph_def_versions(self) -> messages.VersionDef:
         return self._graph_def_versions
 
     @property
@@ -203,8 +206,8 @@ class Graph(Collections):
             node.attrs["container"] = self._container.encode()
 
     def create_op(
-        self, op_type: str, inputs: Iterable[Tensor], dtypes: Any = None, input_types: Any = None, name: str | None = None,
-        attrs: dict[Any, Any] | None = None, op_def: Any = None, compute_shapes: bool = True, compute_device: bool = True,
+        self, op_type: str, inputs: Iterable[Tensor], dtypes: Any = None, input_types: object = None, name: str | None = None,
+        attrs: dict[Any, Any] | None = None, op_def: object = None, compute_shapes: bool = True, compute_device: bool = True,
     ) -> Operation:  # fmt: skip
         """Adds a node of a given type by hand.
 
@@ -300,7 +303,7 @@ class Graph(Collections):
             op._set_device_from_string(op._device)
 
     @contextlib.contextmanager
-    def device(self, device_name_or_function: Any) -> Iterator[None]:
+    def device(self, device_name_or_function: object) -> Iterator[None]:
         """Places the nodes made inside: a device string, a function of the node, or None to ignore outer ones."""
         self._devices.append(device_scope.entry(device_name_or_function))
         try:
@@ -309,7 +312,7 @@ class Graph(Collections):
             self._devices.pop()
 
     @contextlib.contextmanager
-    def colocate_with(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
+    def colocate_with(self, op: object, ignore_existing: bool = False) -> Iterator[None]:
         """Places the nodes made inside on the device of `op` and records the group in their `_class`."""
         if op is None and not ignore_existing:
             raise ValueError("Trying to reset colocation (op is None) but ignore_existing is not True")
@@ -390,10 +393,10 @@ class Graph(Collections):
         for entry in self._control_dependencies_stack:
             entry.made.add(op)
 
-    def _get_control_flow_context(self) -> Any:
+    def _get_control_flow_context(self) -> ControlFlowContext | None:
         return self._control_flow_context
 
-    def _set_control_flow_context(self, context: Any) -> None:
+    def _set_control_flow_context(self, context: ControlFlowContext | None) -> None:
         self._control_flow_context = context
 
     # ---- attribute scopes ----
@@ -447,8 +450,7 @@ class Graph(Collections):
         """The operation of that name; KeyError where there is none, TypeError where `name` is no string."""
         if not isinstance(name, str):
             raise TypeError(f"Operation names are strings (or similar), not {type(name).__name__}.")
-        found: Operation = self.as_graph_element(name, allow_tensor=False, allow_operation=True)
-        return found
+        return self.as_graph_element(name, allow_tensor=False, allow_operation=True)
 
     _get_operation_by_name_unsafe = get_operation_by_name
 
@@ -456,10 +458,18 @@ class Graph(Collections):
         """The tensor of that name ("op:0"); KeyError where there is none, ValueError where it names an operation."""
         if not isinstance(name, str):
             raise TypeError(f"Tensor names are strings (or similar), not {type(name).__name__}.")
-        found: Tensor = self.as_graph_element(name, allow_tensor=True, allow_operation=False)
-        return found
+        return self.as_graph_element(name, allow_tensor=True, allow_operation=False)
 
-    def as_graph_element(self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
+    @overload
+    def as_graph_element(self, obj: object, allow_tensor: Literal[False], allow_operation: bool = True) -> Operation: ...
+
+    @overload
+    def as_graph_element(self, obj: object, allow_tensor: Literal[True] = True, *, allow_operation: Literal[False]) -> Tensor: ...
+
+    @overload
+    def as_graph_element(self, obj: object, allow_tensor: bool = True, allow_operation: bool = True) -> Tensor | Operation: ...
+
+    def as_graph_element(self, obj: object, allow_tensor: bool = True, allow_operation: bool = True) -> Tensor | Operation:
         """The Tensor or Operation of this graph that `obj` is, names or converts to.
 
         Raises:
@@ -484,7 +494,7 @@ class Graph(Collections):
 
     _as_graph_element_locked = as_graph_element
 
-    def _element_named(self, name: str, allow_tensor: bool, allow_operation: bool) -> Any:
+    def _element_named(self, name: str, allow_tensor: bool, allow_operation: bool) -> Tensor | Operation:
         op_name, colon, index = name.partition(":")
         if colon and allow_tensor:
             if not index.isdigit():
@@ -546,7 +556,7 @@ class Graph(Collections):
     def prevent_fetching(self, op: Operation) -> None:
         self._unfetchable.add(op)
 
-    def is_fetchable(self, tensor_or_op: Any) -> bool:
+    def is_fetchable(self, tensor_or_op: object) -> bool:
         return (tensor_or_op.op if isinstance(tensor_or_op, Tensor) else tensor_or_op) not in self._unfetchable
 
     # ---- functions ----
@@ -557,12 +567,12 @@ class Graph(Collections):
     def _get_function(self, name: str) -> Any:
         return self._functions.get(name)
 
-    def _add_function(self, function: Any) -> None:
+    def _add_function(self, function: Function) -> None:
         self._functions[function.name] = function
 
     # ---- GraphDef ----
 
-    def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> Any:
+    def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> messages.GraphDef:
         """This graph as a GraphDef message.
 
         Args:

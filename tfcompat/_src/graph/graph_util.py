@@ -9,6 +9,7 @@ from typing import Any
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
 from tfcompat._src.base.session_like import SessionLike
+from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.graph import tensor_proto
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.operation import Operation
@@ -34,7 +35,7 @@ def _node_name(source: str) -> str:
 
 
 @export("graph_util.must_run_on_cpu")
-def must_run_on_cpu(node: Any, pin_variables_on_cpu: bool = False) -> bool:
+def must_run_on_cpu(node: messages.NodeDef, pin_variables_on_cpu: bool = False) -> bool:
     """Whether 1.15 runs a node on the CPU only: constants of strings or int32, casts from and stitches of int32.
 
     Args:
@@ -54,14 +55,14 @@ def must_run_on_cpu(node: Any, pin_variables_on_cpu: bool = False) -> bool:
 
 
 @export("graph_util.tensor_shape_from_node_def_name")
-def tensor_shape_from_node_def_name(graph: Graph, input_name: str) -> Any:
+def tensor_shape_from_node_def_name(graph: Graph, input_name: str) -> TensorShape:
     """The static shape of a tensor by its name in a GraphDef, where the output 0 need not be written."""
     name = input_name if ":" in input_name else input_name + ":0"
     return graph.get_tensor_by_name(name).get_shape()
 
 
 @export("graph_util.extract_sub_graph")
-def extract_sub_graph(graph_def: Any, dest_nodes: list[str]) -> Any:
+def extract_sub_graph(graph_def: messages.GraphDef, dest_nodes: list[str]) -> messages.GraphDef:
     """The part of a GraphDef that some nodes need, in its order.
 
     Args:
@@ -93,9 +94,9 @@ def extract_sub_graph(graph_def: Any, dest_nodes: list[str]) -> Any:
 
 @export("graph_util.convert_variables_to_constants")
 def convert_variables_to_constants(
-    sess: SessionLike, input_graph_def: Any, output_node_names: list[str],
+    sess: SessionLike, input_graph_def: messages.GraphDef, output_node_names: list[str],
     variable_names_whitelist: Iterable[str] | None = None, variable_names_blacklist: Iterable[str] | None = None,
-) -> Any:  # fmt: skip
+) -> messages.GraphDef:  # fmt: skip
     """The part of a GraphDef that some nodes need, with variables replaced by constants of their values in a session.
 
     Args:
@@ -134,7 +135,7 @@ def _origin(name: str, nodes: dict[str, Any]) -> str:
     return str(node.name)
 
 
-def _add_frozen(found: Any, node: Any, nodes: dict[str, Any], values: dict[str, Any]) -> None:
+def _add_frozen(found: messages.GraphDef, node: messages.NodeDef, nodes: dict[str, Any], values: dict[str, Any]) -> None:
     """Adds a node of the frozen graph: a constant for a variable, and what reads one on a plain tensor."""
     new = found.node.add()
     if node.name in values:
@@ -160,7 +161,7 @@ def _add_frozen(found: Any, node: Any, nodes: dict[str, Any], values: dict[str, 
         new.attr["T"].CopyFrom(kind)
 
 
-def _write_gather(found: Any, new: Any, node: Any, kind: Any) -> None:
+def _write_gather(found: messages.GraphDef, new: messages.NodeDef, node: messages.NodeDef, kind: object) -> None:
     """A gather from a constant, along an axis that a constant before it says."""
     if "batch_dims" in node.attr and node.attr["batch_dims"].i != 0:
         raise ValueError("batch_dims != 0 is not supported by freeze_graph.")
@@ -178,7 +179,7 @@ def _write_gather(found: Any, new: Any, node: Any, kind: Any) -> None:
 
 
 @export("graph_util.remove_training_nodes")
-def remove_training_nodes(input_graph: Any, protected_nodes: list[str] | None = None) -> Any:
+def remove_training_nodes(input_graph: messages.GraphDef, protected_nodes: list[str] | None = None) -> messages.GraphDef:
     """A GraphDef without CheckNumerics nodes and Identity nodes that nothing waits for; versions and functions are left out too.
 
     Args:

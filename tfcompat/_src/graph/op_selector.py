@@ -29,7 +29,7 @@ def get_tensors(graph: Graph) -> list[Tensor]:
 
 
 @export("contrib.graph_editor.util.get_unique_graph")
-def get_unique_graph(tops: Any, check_types: Any = None, none_if_empty: bool = False) -> Graph | None:
+def get_unique_graph(tops: object, check_types: object = None, none_if_empty: bool = False) -> Graph | None:
     """The one graph that operations and tensors belong to; that of a function counts as the graph around it.
 
     Args:
@@ -74,7 +74,7 @@ def check_graphs(*args: Any) -> None:
 
 
 @export("contrib.graph_editor.make_list_of_t", "contrib.graph_editor.util.make_list_of_t")
-def make_list_of_t(ts: Any, check_graph: bool = True, allow_graph: bool = True, ignore_ops: bool = False) -> list[Tensor]:
+def make_list_of_t(ts: object, check_graph: bool = True, allow_graph: bool = True, ignore_ops: bool = False) -> list[Tensor]:
     """The tensors of a graph, of an iterable, or a single one, as a list.
 
     Args:
@@ -89,7 +89,7 @@ def make_list_of_t(ts: Any, check_graph: bool = True, allow_graph: bool = True, 
     return _listed(ts, Tensor, get_tensors, check_graph, allow_graph, ignore_ops)
 
 
-def make_list_of_op(tops: Any, check_graph: bool = True, allow_graph: bool = True, ignore_ts: bool = False) -> list[Operation]:
+def make_list_of_op(tops: object, check_graph: bool = True, allow_graph: bool = True, ignore_ts: bool = False) -> list[Operation]:
     """The operations of a graph, of an iterable, or a single one, as a list; as `make_list_of_t`."""
     return _listed(tops, Operation, Graph.get_operations, check_graph, allow_graph, ignore_ts)
 
@@ -108,13 +108,13 @@ def _listed(
 
 
 @export("contrib.graph_editor.get_generating_ops", "contrib.graph_editor.util.get_generating_ops")
-def get_generating_ops(ts: Any) -> list[Operation]:
+def get_generating_ops(ts: object) -> list[Operation]:
     """The operation that makes each tensor."""
     return [t.op for t in make_list_of_t(ts, allow_graph=False)]
 
 
 @export("contrib.graph_editor.get_consuming_ops", "contrib.graph_editor.util.get_consuming_ops")
-def get_consuming_ops(ts: Any) -> list[Operation]:
+def get_consuming_ops(ts: object) -> list[Operation]:
     """The operations that take any of the tensors, each once."""
     return list(dict.fromkeys(op for t in make_list_of_t(ts, allow_graph=False) for op in t.consumers()))
 

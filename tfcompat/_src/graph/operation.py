@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import CodeType, FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tfcompat._src.base import device as device_lib
 from tfcompat._src.base import dtypes, errors
@@ -14,8 +14,12 @@ from tfcompat._src.base.session_like import SessionLike
 from tfcompat._src.base.tf_stack import StackFrame, convert_stack
 from tfcompat._src.base.traceable_stack import TraceableObject
 from tfcompat._src.graph import attr_values, op_spec
+from tfcompat._src.graph.signature import Arg, Signature
 from tfcompat._src.graph.tensor import Tensor, session_for
 from tfcompat._src.proto import messages
+
+if TYPE_CHECKING:
+    from tfcompat._src.graph.graph import Graph
 
 _MAX_FRAMES = 64
 
@@ -31,6 +35,21 @@ def creation_stack(skip: int) -> CreationStack:
         found.append((frame.f_code, frame.f_lineno))
         frame = frame.f_back
     return tuple(found)
+
+
+class ControlFlowContext(Protocol):
+    """A conditional or loop that nodes are made in."""
+
+    name: str
+
+    def require_visible(self, source: Operation, node: Operation, context: ControlFlowContext | None) -> None:
+        """Raises where a node of another context takes what `source`, of this one, gives."""
+
+    def AddOp(self, op: Operation) -> None:  # noqa: N802
+        """Takes a new node in."""
+
+    def IsWhileContext(self) -> bool:  # noqa: N802
+        """Whether it is a loop."""
 
 
 @export("Operation")
@@ -51,7 +70,7 @@ class Operation:
     _given_traceback: Sequence[StackFrame] | None = None
 
     def __init__(
-        self, graph: Any, spec: op_spec.OpSpec, name: str, inputs: Iterable[Tensor], output_dtypes: Iterable[dtypes.DType],
+        self, graph: Graph, spec: op_spec.OpSpec, name: str, inputs: Iterable[Tensor], output_dtypes: Iterable[dtypes.DType],
         attrs: dict[str, Any], control_inputs: Iterable[Operation], node_id: int, stack: CreationStack,
     ) -> None:  # fmt: skip
         self._graph = graph
@@ -65,7 +84,7 @@ class Operation:
         self._id = self._id_value = node_id
         self.order: tuple[int, ...] = (node_id,)
         self._stack = stack
-        self._control_flow_context: Any = None
+        self._control_flow_context: ControlFlowContext | None = None
         self._original_op: Operation | None = None
         self._gradient_function: Callable[..., Any] | None = None
         self._outputs = [Tensor(self, i, dtype) for i, dtype in enumerate(output_dtypes)]
@@ -75,7 +94,7 @@ class Operation:
         return self._name
 
     @property
-    def graph(self) -> Any:
+    def graph(self) -> Graph:
         return self._graph
 
     @property
@@ -111,7 +130,7 @@ class Operation:
     def values(self) -> tuple[Tensor, ...]:
         return tuple(self.outputs)
 
-    def _set_device(self, device: Any) -> None:
+    def _set_device(self, device: object) -> None:
         self._device = device_lib.canonical_name(device)
         self._graph._note_change()
 
@@ -128,7 +147,7 @@ class Operation:
             raise ValueError(f"Operation '{self._name}' has no attr named '{name}'.")
         return attr_values.to_public(self.attrs[name])
 
-    def _set_attr(self, name: str, value: Any) -> None:
+    def _set_attr(self, name: str, value: object) -> None:
         self.attrs[name] = attr_values.from_proto(value) if isinstance(value, messages.AttrValue) else value
         self._graph._note_change()
 
@@ -140,7 +159,7 @@ class Operation:
         self._graph._note_change()
 
     @property
-    def node_def(self) -> Any:
+    def node_def(self) -> messages.NodeDef:
         """A NodeDef message of this node."""
         node = messages.NodeDef(name=self._name, op=self.type, device=self._device)
         node.input.extend(t._as_node_def_input() for t in self.inputs)
@@ -150,7 +169,7 @@ class Operation:
         return node
 
     @property
-    def op_def(self) -> Any:
+    def op_def(self) -> messages.OpDef:
         """The OpDef message of this node's type."""
         return attr_values.op_def(self.spec)
 
@@ -178,10 +197,10 @@ class Operation:
         """Runs this operation in `session`, or in the default session; ValueError where there is none."""
         session_for("execute operation using `run()`", self._graph, session).run(self, feed_dict)
 
-    def _get_control_flow_context(self) -> Any:
+    def _get_control_flow_context(self) -> ControlFlowContext | None:
         return self._control_flow_context
 
-    def _set_control_flow_context(self, context: Any) -> None:
+    def _set_control_flow_context(self, context: ControlFlowContext | None) -> None:
         self._control_flow_context = context
 
     def _add_control_input(self, op: Operation) -> None:
@@ -229,7 +248,7 @@ class Operation:
         """The tensor, or list of tensors, that is the output `name` of the signature."""
         return self._named(name, self.spec.signature.outputs, self.outputs)
 
-    def arg_length(self, arg: Any) -> int:
+    def arg_length(self, arg: Arg) -> int:
         """How many tensors an input or output of the signature stands for."""
         return arg_length(arg, self.attrs)
 
@@ -250,7 +269,7 @@ class Operation:
             start += count
         return frozenset(found)
 
-    def _named(self, name: str, args: tuple[Any, ...], tensors: Any) -> Any:
+    def _named(self, name: str, args: tuple[Any, ...], tensors: Sequence[Tensor]) -> Any:
         start = 0
         for arg in args:
             count = arg_length(arg, self.attrs)
@@ -266,7 +285,7 @@ class Operation:
         return f"<tf.Operation '{self._name}' type={self.type}>"
 
 
-def arg_length(arg: Any, attrs: dict[str, Any]) -> int:
+def arg_length(arg: Arg, attrs: dict[str, Any]) -> int:
     """How many tensors an input or output of the signature stands for."""
     if arg.number_attr:
         return int(attrs[arg.number_attr])
@@ -275,7 +294,7 @@ def arg_length(arg: Any, attrs: dict[str, Any]) -> int:
     return 1
 
 
-def output_dtypes(signature: Any, attrs: dict[str, Any]) -> list[dtypes.DType]:
+def output_dtypes(signature: Signature, attrs: dict[str, Any]) -> list[dtypes.DType]:
     """The dtypes of all outputs, lists flattened."""
     found: list[dtypes.DType] = []
     for arg in signature.outputs:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any
 
 from tfcompat._src.base.default_stack import GRAPHS
@@ -42,11 +42,11 @@ def reset_default_graph() -> None:
     _global_default.clear()
 
 
-def graph_element_of(value: Any) -> Any:
+def graph_element_of(value: object) -> Tensor | Operation | None:
     """`value` as a Tensor or Operation where it is or stands for one, else None."""
     if isinstance(value, (Tensor, Operation)):
         return value
-    as_element = getattr(value, "_as_graph_element", None)
+    as_element: Callable[[], Tensor | Operation | None] | None = getattr(value, "_as_graph_element", None)
     return as_element() if callable(as_element) else None
 
 
@@ -115,7 +115,7 @@ class name_scope:
             self._exits.close()
             raise
 
-    def __exit__(self, *exc_info: Any) -> None:
+    def __exit__(self, *exc_info: object) -> None:
         self._exits.close()
 
 
@@ -126,7 +126,7 @@ def op_scope(values: Iterable[Any], name: str | None, default_name: str | None =
 
 
 @export("device")
-def device(device_name_or_function: Any) -> contextlib.AbstractContextManager[None]:
+def device(device_name_or_function: object) -> contextlib.AbstractContextManager[None]:
     """Places the operations made inside: a device string, DeviceSpec, function of the operation, or None."""
     return get_default_graph().device(device_name_or_function)
 
@@ -141,7 +141,7 @@ def control_dependencies(control_inputs: Iterable[Any] | None) -> contextlib.Abs
 
 
 @export("colocate_with")
-def colocate_with(op: Any, ignore_existing: bool = False) -> contextlib.AbstractContextManager[None]:
+def colocate_with(op: object, ignore_existing: bool = False) -> contextlib.AbstractContextManager[None]:
     """Places the operations made inside on the device of `op`."""
     return get_default_graph().colocate_with(op, ignore_existing)
 
@@ -164,25 +164,25 @@ def init_scope() -> Iterator[None]:
 
 
 @export("add_to_collection")
-def add_to_collection(name: Any, value: Any) -> None:
+def add_to_collection(name: object, value: object) -> None:
     """Appends `value` to a collection of the default graph."""
     get_default_graph().add_to_collection(name, value)
 
 
 @export("add_to_collections")
-def add_to_collections(names: Any, value: Any) -> None:
+def add_to_collections(names: str | Iterable[Hashable], value: object) -> None:
     """Appends `value` to each of several collections of the default graph."""
     get_default_graph().add_to_collections(names, value)
 
 
 @export("get_collection")
-def get_collection(key: Any, scope: str | None = None) -> list[Any]:
+def get_collection(key: object, scope: str | None = None) -> list[Any]:
     """A copy of a collection of the default graph, of the items whose name matches `scope`."""
     return get_default_graph().get_collection(key, scope)
 
 
 @export("get_collection_ref")
-def get_collection_ref(key: Any) -> list[Any]:
+def get_collection_ref(key: object) -> list[Any]:
     """A collection of the default graph itself."""
     return get_default_graph().get_collection_ref(key)
 

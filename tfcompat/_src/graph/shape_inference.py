@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base.dtypes import DType
+from tfcompat._src.base.tensor_shape import Sizes as Sizes
 from tfcompat._src.graph.constant_value import known_shape, known_value
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import shape_text
-
-Sizes = tuple[Any, ...] | None
 
 
 class InferenceContext:
@@ -46,7 +46,7 @@ class InferenceContext:
         """(dtype, sizes) of the variable behind a resource input, where known."""
         return self.op.inputs[index]._handle_data
 
-    def set_handle(self, index: int, dtype: Any, sizes: Sizes) -> None:
+    def set_handle(self, index: int, dtype: DType, sizes: Sizes) -> None:
         """Records what stands behind a resource output."""
         self.op.outputs[index]._handle_data = (dtype, sizes)
 
@@ -182,7 +182,7 @@ def num_elements(sizes: Sizes) -> int | None:
     """The product of sizes, or None where one is unknown."""
     if sizes is None or None in sizes:
         return None
-    return int(np.prod(sizes, dtype=np.int64))
+    return int(np.prod([size or 0 for size in sizes], dtype=np.int64))
 
 
 def add_sizes(a: int | None, b: int | None) -> int | None:

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tfcompat._src.base import autograph_status, dtypes, errors
 from tfcompat._src.base.default_stack import SESSIONS
+from tfcompat._src.base.dtypes import DTypeLike
 from tfcompat._src.base.export import export
 from tfcompat._src.base.session_like import SessionLike
 from tfcompat._src.base.tensor_shape import Sizes, TensorShape
 
 if TYPE_CHECKING:
+    from tfcompat._src.graph.graph import Graph
     from tfcompat._src.graph.operation import Operation
 
 
@@ -39,7 +43,7 @@ class Tensor:
     """For a handle that knows its variable, gives the variable while there is one."""
     __array_priority__ = 100
 
-    def __init__(self, op: Operation, value_index: int, dtype: Any) -> None:
+    def __init__(self, op: Operation, value_index: int, dtype: DTypeLike | None) -> None:
         if not getattr(op, "is_node", False):
             raise TypeError(f"op needs to be an Operation: {op}")
         self._op = op
@@ -66,7 +70,7 @@ class Tensor:
         return self._dtype
 
     @property
-    def graph(self) -> Any:
+    def graph(self) -> Graph:
         return self._op._graph
 
     @property
@@ -97,7 +101,7 @@ class Tensor:
     def ndim(self) -> int | None:
         return None if self._sizes is None else len(self._sizes)
 
-    def set_shape(self, shape: Any) -> None:
+    def set_shape(self, shape: object) -> None:
         """Merges `shape` into the static shape; ValueError where the two are incompatible."""
         new = shape if isinstance(shape, TensorShape) else TensorShape(shape)
         if new.sizes is None:
@@ -119,8 +123,7 @@ class Tensor:
 
     def consumers(self) -> list[Operation]:
         """The operations that take this tensor as an input."""
-        found: list[Operation] = self._op._graph._consumers(self)
-        return found
+        return self._op._graph._consumers(self)
 
     def eval(self, feed_dict: dict[Any, Any] | None = None, session: SessionLike | None = None) -> Any:
         """Runs this tensor in `session`, or in the default session.
@@ -130,7 +133,7 @@ class Tensor:
         """
         return eval_in_session(self, feed_dict, self.graph, session)
 
-    def experimental_ref(self) -> Any:
+    def experimental_ref(self) -> TensorReference:
         """A hashable reference to this tensor."""
         return TensorReference(self)
 
@@ -141,7 +144,7 @@ class Tensor:
         return (self._op._name, self._value_index)
 
     @staticmethod
-    def _override_operator(operator: str, func: Any) -> None:
+    def _override_operator(operator: str, func: Callable[..., Any]) -> None:
         setattr(Tensor, operator, func)
 
     def __iter__(self) -> Iterator[Any]:
@@ -157,29 +160,29 @@ class Tensor:
 
     if TYPE_CHECKING:  # the families of operations add what operators do
 
-        def __getitem__(self, key: Any) -> Tensor: ...
+        def __getitem__(self, key: object) -> Tensor: ...
 
         def __neg__(self) -> Tensor: ...
 
-        def __add__(self, other: Any) -> Tensor: ...
+        def __add__(self, other: object) -> Tensor: ...
 
-        def __radd__(self, other: Any) -> Tensor: ...
+        def __radd__(self, other: object) -> Tensor: ...
 
-        def __sub__(self, other: Any) -> Tensor: ...
+        def __sub__(self, other: object) -> Tensor: ...
 
-        def __rsub__(self, other: Any) -> Tensor: ...
+        def __rsub__(self, other: object) -> Tensor: ...
 
-        def __mul__(self, other: Any) -> Tensor: ...
+        def __mul__(self, other: object) -> Tensor: ...
 
-        def __rmul__(self, other: Any) -> Tensor: ...
+        def __rmul__(self, other: object) -> Tensor: ...
 
-        def __truediv__(self, other: Any) -> Tensor: ...
+        def __truediv__(self, other: object) -> Tensor: ...
 
-        def __rtruediv__(self, other: Any) -> Tensor: ...
+        def __rtruediv__(self, other: object) -> Tensor: ...
 
-        def __floordiv__(self, other: Any) -> Tensor: ...
+        def __floordiv__(self, other: object) -> Tensor: ...
 
-        def __rfloordiv__(self, other: Any) -> Tensor: ...
+        def __rfloordiv__(self, other: object) -> Tensor: ...
 
     def __len__(self) -> int:
         raise TypeError(
@@ -187,7 +190,7 @@ class Tensor:
             "Please call `x.shape` rather than `len(x)` for shape information."
         )
 
-    def __array__(self, *unused_args: Any, **unused_kwargs: Any) -> Any:
+    def __array__(self, *unused_args: Any, **unused_kwargs: Any) -> np.ndarray:
         raise NotImplementedError(f"Cannot convert a symbolic Tensor ({self.name}) to a numpy array.")
 
     def __copy__(self) -> Tensor:
@@ -207,20 +210,20 @@ class Tensor:
 class TensorReference:
     """A tensor that compares and hashes by identity."""
 
-    def __init__(self, tensor: Any) -> None:
+    def __init__(self, tensor: Tensor) -> None:
         self._tensor = tensor
 
-    def deref(self) -> Any:
+    def deref(self) -> Tensor:
         return self._tensor
 
     def __hash__(self) -> int:
         return id(self._tensor)
 
-    def __eq__(self, other: Any) -> bool:
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, TensorReference) and self._tensor is other._tensor
 
 
-def session_for(what: str, graph: Any, session: SessionLike | None) -> SessionLike:
+def session_for(what: str, graph: Graph, session: SessionLike | None) -> SessionLike:
     """The given or the default session, checked to run `graph`; ValueError otherwise."""
     chosen = session or SESSIONS.top()
     if chosen is None:
@@ -234,5 +237,5 @@ def session_for(what: str, graph: Any, session: SessionLike | None) -> SessionLi
     return chosen
 
 
-def eval_in_session(tensor: Any, feed_dict: dict[Any, Any] | None, graph: Any, session: SessionLike | None) -> Any:
+def eval_in_session(tensor: object, feed_dict: dict[Any, Any] | None, graph: Graph, session: SessionLike | None) -> Any:
     return session_for("evaluate tensor using `eval()`", graph, session).run(tensor, feed_dict)

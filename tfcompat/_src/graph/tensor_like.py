@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tfcompat._src.base.composite_tensor import CompositeTensor
 from tfcompat._src.base.export import export
 from tfcompat._src.graph.tensor import Tensor
 
 
 @export("is_tensor", "contrib.framework.is_tensor")
-def is_tensor(x: Any) -> bool:
+def is_tensor(x: object) -> bool:
     """Whether `x` is a tensor or a variable; sparse tensors and indexed slices count."""
     return isinstance(x, CompositeTensor) or is_dense_tensor_like(x)
 
@@ -30,7 +28,7 @@ def register_dense_tensor_like_type(tensor_type: type) -> None:
     _TENSOR_LIKE_TYPES.append(tensor_type)
 
 
-def is_dense_tensor_like(value: Any) -> bool:
+def is_dense_tensor_like(value: object) -> bool:
     """Whether `value` is a Tensor, a variable, or of a class registered as such."""
     if isinstance(value, Tensor) or (hasattr(value, "_as_graph_element") and hasattr(value, "dtype")):
         return True

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tfcompat._src.base import dtypes
+from tfcompat._src.base.dtypes import DTypeLike
 from tfcompat._src.base.export import export
 from tfcompat._src.base.tensor_shape import Dimension
 from tfcompat._src.platform import memory, varint
@@ -59,7 +60,7 @@ _STORAGE = {
 
 @export("make_tensor_proto", "contrib.util.make_tensor_proto")
 def make_tensor_proto(
-    values: Any, dtype: Any = None, shape: Sequence[int] | None = None, verify_shape: bool = False,
+    values: object, dtype: DTypeLike | None = None, shape: Sequence[int] | None = None, verify_shape: bool = False,
     allow_broadcast: bool = False,
 ) -> messages.TensorProto:  # fmt: skip
     """Returns the TensorProto of `values`.
@@ -212,7 +213,7 @@ def _strings(content: bytes, count: int) -> np.ndarray:
 
 
 def to_numpy(
-    values: Any, dtype: Any = None, shape: Sequence[int] | None = None, allow_broadcast: bool = False
+    values: object, dtype: DTypeLike | None = None, shape: Sequence[int] | None = None, allow_broadcast: bool = False
 ) -> np.ndarray:
     """Returns `values` as the array that a graph constant of them holds.
 
@@ -239,7 +240,7 @@ def to_numpy(
 
 
 def _typed_array(
-    values: Any, dtype: Any, shape: Sequence[int] | None, verify_shape: bool, allow_broadcast: bool
+    values: object, dtype: DTypeLike | None, shape: Sequence[int] | None, verify_shape: bool, allow_broadcast: bool
 ) -> tuple[np.ndarray, dtypes.DType, tuple[int, ...]]:
     """Returns the array of `values` in their own shape, its DType, and the shape that the tensor has."""
     if values is None:
@@ -281,7 +282,7 @@ def _check_shape(array: np.ndarray, dims: tuple[int, ...], verify_shape: bool, a
         raise ValueError(f"Too many elements provided. Needed at most {size}, but received {array.size}")
 
 
-def _as_array(values: Any, dtype: dtypes.DType | None) -> np.ndarray:
+def _as_array(values: object, dtype: dtypes.DType | None) -> np.ndarray:
     if isinstance(values, (bytearray, memoryview)):
         values = np.frombuffer(values, np.uint8)
     if isinstance(values, (np.ndarray, np.generic)) or hasattr(type(values), "__array__"):
@@ -291,7 +292,7 @@ def _as_array(values: Any, dtype: dtypes.DType | None) -> np.ndarray:
     return _from_python(values, dtype)
 
 
-def _array_of(values: Any, dtype: dtypes.DType | None) -> np.ndarray:
+def _array_of(values: object, dtype: dtypes.DType | None) -> np.ndarray:
     """Returns `np.asarray(values)`; TypeError for a tensor whose value only a run knows."""
     try:
         return np.asarray(values)
@@ -318,7 +319,7 @@ def _from_array(array: np.ndarray, dtype: dtypes.DType | None) -> np.ndarray:
         return array.astype(numpy_dtype)
 
 
-def _inferred(values: Any) -> np.ndarray:
+def _inferred(values: object) -> np.ndarray:
     try:
         with np.errstate(over="ignore"):
             array = np.array(values)
@@ -343,7 +344,7 @@ def _inferred(values: Any) -> np.ndarray:
     return array
 
 
-def _from_python(values: Any, dtype: dtypes.DType) -> np.ndarray:
+def _from_python(values: object, dtype: dtypes.DType) -> np.ndarray:
     if dtype not in _STORAGE:
         raise TypeError(f"Incompatible types: {dtype} vs. {np.asarray(values).dtype}. Value is {values}")
     if isinstance(values, range) and dtype not in (dtypes.string, dtypes.bool):
@@ -363,7 +364,7 @@ def _from_python(values: Any, dtype: dtypes.DType) -> np.ndarray:
     return _string_array(array) if dtype == dtypes.string else array
 
 
-def _converted(values: Any, numpy_dtype: np.dtype) -> np.ndarray:
+def _converted(values: object, numpy_dtype: np.dtype) -> np.ndarray:
     """Returns `values` in `numpy_dtype`; 64-bit integers beyond its range wrap around."""
     try:
         return np.array(values, numpy_dtype)
@@ -385,11 +386,11 @@ def _fits(leaf: type, dtype: dtypes.DType) -> bool:
     return issubclass(leaf, numbers.Complex if dtype.is_complex else numbers.Real)
 
 
-def _all_strings(values: Any) -> bool:
+def _all_strings(values: object) -> bool:
     return all(issubclass(leaf, (str, bytes)) for leaf in _leaf_types(values, (list, tuple)))
 
 
-def _leaf_types(values: Any, nests: _Nest) -> set[type]:
+def _leaf_types(values: object, nests: _Nest) -> set[type]:
     """Returns the types of the elements of nested lists; `nests` are the types that hold elements."""
     if not isinstance(values, nests):
         return {type(values)}
@@ -401,7 +402,7 @@ def _leaf_types(values: Any, nests: _Nest) -> set[type]:
     return found.union(*(_leaf_types(value, nests) for value in values if isinstance(value, inner)))
 
 
-def _leaves(values: Any, nests: _Nest) -> Iterator[Any]:
+def _leaves(values: object, nests: _Nest) -> Iterator[Any]:
     if not isinstance(values, nests):
         yield values
         return
@@ -409,7 +410,7 @@ def _leaves(values: Any, nests: _Nest) -> Iterator[Any]:
         yield from _leaves(value, nests)
 
 
-def _dense_shape(values: Any) -> tuple[int, ...]:
+def _dense_shape(values: object) -> tuple[int, ...]:
     """Returns the shape that nested lists have if all are as long as the first of their level."""
     dims = []
     while isinstance(values, (list, tuple)):
@@ -420,30 +421,30 @@ def _dense_shape(values: Any) -> tuple[int, ...]:
     return tuple(dims)
 
 
-def _common_shape(values: Any) -> list[int]:
+def _common_shape(values: object) -> list[int]:
     """Returns the leading dimensions that are the same in all branches of nested lists."""
     if not isinstance(values, (list, tuple)):
         return []
     return [len(values), *os.path.commonprefix([_common_shape(value) for value in values])]
 
 
-def _misfit(value: Any, dtype: dtypes.DType) -> TypeError:
+def _misfit(value: object, dtype: dtypes.DType) -> TypeError:
     return TypeError(f"Expected {dtype.name}, got {value!r} of type '{type(value).__name__}' instead.")
 
 
-def _not_convertible(values: Any) -> TypeError:
+def _not_convertible(values: object) -> TypeError:
     return TypeError(
         f"Failed to convert object of type {type(values)} to Tensor. Contents: {values}. "
         "Consider casting elements to a supported type."
     )
 
 
-def _ragged(values: Any) -> Exception:
+def _ragged(values: object) -> Exception:
     got, wanted = tuple(_common_shape(values)), _dense_shape(values)
     return _not_convertible(values) if got == wanted else _not_dense(values, got, wanted)
 
 
-def _not_dense(values: Any, got: Sequence[int], wanted: Sequence[int]) -> ValueError:
+def _not_dense(values: object, got: Sequence[int], wanted: Sequence[int]) -> ValueError:
     return ValueError(
         f"Argument must be a dense tensor: {values} - got shape {list(got)}, but wanted {list(wanted)}."
     )
@@ -455,7 +456,7 @@ def _string_array(array: np.ndarray) -> np.ndarray:
     return encoded.reshape(array.shape)
 
 
-def _as_bytes(value: Any) -> bytes:
+def _as_bytes(value: object) -> bytes:
     if isinstance(value, str):
         return value.encode()
     if isinstance(value, bytes):

@@ -39,7 +39,7 @@ class NumberVariant(EncodedVariant):
 _EMPTY = NumberVariant("", b"")
 
 
-def array_of(proto: Any) -> np.ndarray:
+def array_of(proto: messages.TensorProto) -> np.ndarray:
     """The array of a TensorProto, whose elements may be variants; those that the message leaves out are empty ones.
 
     Raises:
@@ -58,7 +58,7 @@ def array_of(proto: Any) -> np.ndarray:
     return found.reshape(sizes)
 
 
-def _number(message: Any) -> NumberVariant:
+def _number(message: messages.VariantTensorDataProto) -> NumberVariant:
     kind = _NUMBERS.get(message.type_name)
     if kind is None:
         raise NotImplementedError(f"tfcompat has no constant that is a variant of type {message.type_name!r}")
@@ -67,7 +67,7 @@ def _number(message: Any) -> NumberVariant:
     return NumberVariant(message.type_name, message.metadata)
 
 
-def message_of(array: np.ndarray) -> Any:
+def message_of(array: np.ndarray) -> messages.TensorProto:
     """The TensorProto of an array, whose elements may be variants."""
     flat = array.reshape(-1)
     if not (array.dtype == object and flat.size and isinstance(flat[0], EncodedVariant)):

@@ -6,7 +6,7 @@ import collections
 import contextlib
 import functools
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from tfcompat._src.graph.signature import REQUIRED, Arg, Attr
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes.convert import to_tensor
 from tfcompat._src.proto import messages
+
+if TYPE_CHECKING:
+    from tfcompat._src.graph.graph import Graph
 
 _NOWHERE = contextlib.nullcontext()
 
@@ -61,7 +64,7 @@ def apply_op(spec: OpSpec, inputs: list[Any], attrs: dict[str, Any], name: str |
     return results(op)
 
 
-def _apply_eagerly(graph: Any, spec: OpSpec, inputs: list[Any], attrs: dict[str, Any], name: str | None) -> Any:
+def _apply_eagerly(graph: Graph, spec: OpSpec, inputs: list[Any], attrs: dict[str, Any], name: str | None) -> Any:
     """Runs an operation; its outputs, None where it has none.
 
     Raises:
@@ -83,7 +86,7 @@ def _apply_eagerly(graph: Any, spec: OpSpec, inputs: list[Any], attrs: dict[str,
     return None if found is op else found
 
 
-def _keras_graph(inputs: list[Any]) -> Any:
+def _keras_graph(inputs: list[Any]) -> Graph | None:
     """The graph in which Keras keeps models where operations run at once, if an input is of it: nodes are added to it."""
     for value in inputs:
         for element in value if isinstance(value, (list, tuple)) else (value,):
@@ -93,25 +96,25 @@ def _keras_graph(inputs: list[Any]) -> Any:
 
 
 @contextlib.contextmanager
-def _colocated(graph: Any, tensors: list[Tensor]) -> Iterator[None]:
+def _colocated(graph: Graph, tensors: list[Tensor]) -> Iterator[None]:
     with contextlib.ExitStack() as exits:
         for tensor in tensors:
             exits.enter_context(graph.colocate_with(tensor.op))
         yield
 
 
-def _beside_refs(graph: Any, spec: OpSpec, tensors: list[Tensor]) -> contextlib.AbstractContextManager[None]:
+def _beside_refs(graph: Graph, spec: OpSpec, tensors: list[Tensor]) -> contextlib.AbstractContextManager[None]:
     """Places a node with the variables that it takes by reference."""
     refs = [t for t, arg in zip(tensors, spec.signature.inputs) if arg.is_ref]
     return _colocated(graph, refs) if refs else _NOWHERE
 
 
-def _unique_scope(graph: Any, name: str) -> str:
+def _unique_scope(graph: Graph, name: str) -> str:
     with graph.name_scope(name) as scope:
-        return str(scope[:-1])
+        return scope[:-1]
 
 
-def _foreign_graph(inputs: list[Any], default: Any) -> Any:
+def _foreign_graph(inputs: list[Any], default: Graph) -> Graph | None:
     """The graph of the inputs where it is not the default one; ValueError where they are of several."""
     if default.building_function:
         return None
@@ -144,7 +147,7 @@ def _convert_inputs(spec: OpSpec, values: list[Any], attrs: dict[str, Any]) -> l
     return found
 
 
-def _convert_single(spec: OpSpec, arg: Arg, value: Any, attrs: dict[str, Any], first_use: dict[str, str]) -> Tensor:
+def _convert_single(spec: OpSpec, arg: Arg, value: object, attrs: dict[str, Any], first_use: dict[str, str]) -> Tensor:
     wanted = arg.dtype if arg.dtype is not None else attrs.get(arg.type_attr)
     preferred = None
     if wanted is None and arg.type_attr:
@@ -168,7 +171,7 @@ def _convert_single(spec: OpSpec, arg: Arg, value: Any, attrs: dict[str, Any], f
     return tensor
 
 
-def _convert_value(spec: OpSpec, arg: Arg, value: Any, wanted: Any, preferred: Any) -> Tensor:
+def _convert_value(spec: OpSpec, arg: Arg, value: object, wanted: dtypes.DType | None, preferred: dtypes.DType | None) -> Tensor:
     try:
         return to_tensor(value, wanted, arg.name, arg.is_ref, preferred)
     except TypeError as e:
@@ -187,7 +190,7 @@ def _convert_value(spec: OpSpec, arg: Arg, value: Any, wanted: Any, preferred: A
         raise TypeError(_mismatch(spec, arg, found, wanted, {})) from None
 
 
-def _reason(value: Any) -> str:
+def _reason(value: object) -> str:
     try:
         to_tensor(value)
     except ValueError as e:
@@ -195,14 +198,14 @@ def _reason(value: Any) -> str:
     return f"{value!r} has no tensor form"
 
 
-def _mismatch(spec: OpSpec, arg: Arg, dtype: Any, wanted: Any, first_use: dict[str, str]) -> str:
+def _mismatch(spec: OpSpec, arg: Arg, dtype: dtypes.DType, wanted: dtypes.DType, first_use: dict[str, str]) -> str:
     head = f"Input '{arg.name}' of '{spec.name}' Op has type {dtype.name} that does not match"
     if arg.type_attr in first_use:
         return f"{head} type {wanted.name} of argument '{first_use[arg.type_attr]}'."
     return f"{head} expected type of {wanted.name}."
 
 
-def _convert_list(spec: OpSpec, arg: Arg, values: Any, attrs: dict[str, Any], first_use: dict[str, str]) -> list[Tensor]:
+def _convert_list(spec: OpSpec, arg: Arg, values: object, attrs: dict[str, Any], first_use: dict[str, str]) -> list[Tensor]:
     """A `N*T` input: all elements of one dtype; the first tensor among them says which."""
     if not isinstance(values, (list, tuple)):
         raise TypeError(
@@ -260,7 +263,7 @@ def _set_length(spec: OpSpec, arg: Arg, length: int, attrs: dict[str, Any]) -> N
         )
 
 
-def _convert_tuple(spec: OpSpec, arg: Arg, values: Any, attrs: dict[str, Any]) -> list[Tensor]:
+def _convert_tuple(spec: OpSpec, arg: Arg, values: object, attrs: dict[str, Any]) -> list[Tensor]:
     """A `list(type)` input: each element has a dtype of its own."""
     if not isinstance(values, (list, tuple)):
         raise TypeError(f"Expected list for '{arg.name}' argument to '{spec.name}' Op, not {values}.")
@@ -286,7 +289,7 @@ def _check_allowed_dtype(spec: OpSpec, arg: Arg, attr: Attr, dtype: dtypes.DType
 # ---- attributes ----
 
 
-def _bad(kind: str, attr: Attr, value: Any) -> TypeError:
+def _bad(kind: str, attr: Attr, value: object) -> TypeError:
     return TypeError(f"Expected {kind} for argument '{attr.name}' not {value!r}.")
 
 
@@ -310,26 +313,26 @@ def _as_float(attr: Attr, value: Any) -> float:
         raise _bad("float", attr, value) from None
 
 
-def _as_bool(attr: Attr, value: Any) -> bool:
+def _as_bool(attr: Attr, value: object) -> bool:
     if not isinstance(value, (bool, np.bool_)):
         raise _bad("bool", attr, value)
     return bool(value)
 
 
-def _as_string(attr: Attr, value: Any) -> bytes:
+def _as_string(attr: Attr, value: object) -> bytes:
     if not isinstance(value, (str, bytes)):
         raise _bad("string", attr, value)
     return value.encode() if isinstance(value, str) else value
 
 
-def _as_type(attr: Attr, value: Any) -> dtypes.DType:
+def _as_type(attr: Attr, value: object) -> dtypes.DType:
     try:
         return dtypes.as_dtype(value).base_dtype
     except TypeError:
         raise TypeError(f"Expected DataType for argument '{attr.name}' not {value!r}.") from None
 
 
-def _as_shape(attr: Attr, value: Any) -> TensorShape:
+def _as_shape(attr: Attr, value: object) -> TensorShape:
     try:
         found = value if isinstance(value, TensorShape) else TensorShape(value)
     except (TypeError, ValueError) as e:
@@ -341,7 +344,7 @@ def _as_shape(attr: Attr, value: Any) -> TensorShape:
     return found
 
 
-def _as_array(attr: Attr, value: Any) -> np.ndarray:
+def _as_array(attr: Attr, value: object) -> np.ndarray:
     if isinstance(value, messages.TensorProto):
         return variant.array_of(value)
     if not isinstance(value, np.ndarray):
@@ -349,7 +352,7 @@ def _as_array(attr: Attr, value: Any) -> np.ndarray:
     return value
 
 
-def _as_function(attr: Attr, value: Any) -> attr_values.FunctionRef:
+def _as_function(attr: Attr, value: object) -> attr_values.FunctionRef:
     if isinstance(value, attr_values.FunctionRef):
         return value
     if hasattr(value, "add_to_graph"):
@@ -366,7 +369,7 @@ _CONVERTERS: dict[str, Callable[[Attr, Any], Any]] = {
 }  # fmt: skip
 
 
-def _convert_attr(spec: OpSpec, attr: Attr, value: Any) -> Any:
+def _convert_attr(spec: OpSpec, attr: Attr, value: object) -> Any:
     """Checks an attribute and makes an inside value of it; None means the default."""
     if value is None and attr.default is not REQUIRED:
         return attr_values.default_value(attr)

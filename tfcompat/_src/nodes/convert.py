@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tfcompat._src.base import dtypes
+from tfcompat._src.base.dtypes import DTypeLike
 from tfcompat._src.base.export import export
 from tfcompat._src.base.tensor_shape import Dimension, TensorShape, as_shape
 from tfcompat._src.graph import op_spec, tensor_proto, variant
@@ -21,7 +22,7 @@ _cache: dict[type, list[Callable[..., Any]]] = {}
 
 
 @export("register_tensor_conversion_function")
-def register_tensor_conversion_function(base_type: Any, conversion_func: Callable[..., Any], priority: int = 100) -> None:
+def register_tensor_conversion_function(base_type: object, conversion_func: Callable[..., Any], priority: int = 100) -> None:
     """Teaches `convert_to_tensor` a type.
 
     Args:
@@ -56,7 +57,7 @@ def _conversions(kind: type) -> list[Callable[..., Any]]:
 
 
 def to_tensor(
-    value: Any, dtype: dtypes.DType | None = None, name: str | None = None, as_ref: bool = False,
+    value: object, dtype: dtypes.DType | None = None, name: str | None = None, as_ref: bool = False,
     preferred_dtype: dtypes.DType | None = None,
 ) -> Tensor:  # fmt: skip
     """Converts anything to a Tensor; `as_ref` gives a variable's ref where it has one."""
@@ -92,7 +93,7 @@ def _checked(found: object, function: Callable[..., Any], value: object, dtype: 
 
 
 @export("convert_to_tensor")
-def convert_to_tensor(value: Any, dtype: Any = None, name: str | None = None, preferred_dtype: Any = None, dtype_hint: Any = None) -> Tensor:
+def convert_to_tensor(value: object, dtype: DTypeLike | None = None, name: str | None = None, preferred_dtype: DTypeLike | None = None, dtype_hint: DTypeLike | None = None) -> Tensor:
     """Converts `value` to a Tensor.
 
     Args:
@@ -112,21 +113,21 @@ def convert_to_tensor(value: Any, dtype: Any = None, name: str | None = None, pr
     return to_tensor(value, wanted, name, preferred_dtype=None if hint is None else dtypes.as_dtype(hint))
 
 
-def internal_convert_to_tensor(value: Any, dtype: Any = None, name: str | None = None, as_ref: bool = False, preferred_dtype: Any = None, **_: Any) -> Tensor:
+def internal_convert_to_tensor(value: object, dtype: DTypeLike | None = None, name: str | None = None, as_ref: bool = False, preferred_dtype: DTypeLike | None = None, **_: object) -> Tensor:
     return to_tensor(
         value, None if dtype is None else dtypes.as_dtype(dtype), name, as_ref,
         None if preferred_dtype is None else dtypes.as_dtype(preferred_dtype),
     )  # fmt: skip
 
 
-def convert_n_to_tensor(values: Iterable[Any], dtype: Any = None, name: str | None = None, preferred_dtype: Any = None) -> list[Tensor]:
+def convert_n_to_tensor(values: Iterable[Any], dtype: DTypeLike | None = None, name: str | None = None, preferred_dtype: DTypeLike | None = None) -> list[Tensor]:
     """Converts each of `values`; a given name becomes name_0, name_1, ..."""
     return [
         convert_to_tensor(v, dtype, None if name is None else f"{name}_{i}", preferred_dtype) for i, v in enumerate(values)
     ]
 
 
-def convert_n_to_tensor_or_indexed_slices(values: Iterable[Any], dtype: Any = None, name: str | None = None) -> list[Any]:
+def convert_n_to_tensor_or_indexed_slices(values: Iterable[Any], dtype: DTypeLike | None = None, name: str | None = None) -> list[Any]:
     return [
         v if v is None or hasattr(v, "dense_shape") else convert_to_tensor(v, dtype, None if name is None else f"{name}_{i}")
         for i, v in enumerate(values)
@@ -144,7 +145,7 @@ def add_constant(value: np.ndarray, dtype: dtypes.DType, name: str | None) -> Te
 
 
 @export("constant")
-def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Const", verify_shape: bool = False) -> Tensor:
+def constant(value: Any, dtype: DTypeLike | None = None, shape: Any = None, name: str = "Const", verify_shape: bool = False) -> Tensor:
     """A constant tensor.
 
     Args:
@@ -164,7 +165,7 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
 
 
 @export("compat.v2.constant")
-def constant_v2(value: Any, dtype: Any = None, shape: Any = None, name: str = "Const") -> Tensor:
+def constant_v2(value: object, dtype: DTypeLike | None = None, shape: object = None, name: str = "Const") -> Tensor:
     """`tf.constant` that fills a shape with a single value only, and gives as many values as it holds that shape."""
     return _constant(value, None if dtype is None else dtypes.as_dtype(dtype), shape, name, allow_broadcast=True)
 
@@ -181,7 +182,7 @@ def _constant(value: Any, dtype: dtypes.DType | None, shape: Any, name: str, all
     return add_constant(array, dtype or dtypes.as_dtype(array.dtype), name)
 
 
-def _check_for_eager(value: Any, shape: Any, allow_broadcast: bool) -> None:
+def _check_for_eager(value: object, shape: object, allow_broadcast: bool) -> None:
     """Refuses what a constant may be in graphs only: a message, or a value that is filled up with its last element."""
     if isinstance(value, messages.TensorProto):
         raise ValueError(f"Attempt to convert a value ({value!r}) with an unsupported type ({type(value)}) to a Tensor.")
@@ -191,7 +192,7 @@ def _check_for_eager(value: Any, shape: Any, allow_broadcast: bool) -> None:
         raise TypeError(f"Eager execution of tf.constant with unsupported shape (value has {given} elements, shape is {shape} with {count} elements).")
 
 
-def _constant_conversion(value: Any, dtype: dtypes.DType | None = None, name: str | None = None, as_ref: bool = False) -> Tensor:
+def _constant_conversion(value: object, dtype: dtypes.DType | None = None, name: str | None = None, as_ref: bool = False) -> Tensor:
     return _constant(value, dtype, None, name or "Const")
 
 

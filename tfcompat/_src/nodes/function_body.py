@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence, Set
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
@@ -20,11 +20,12 @@ from tfcompat._src.graph import attr_values, op_spec, shape_inference
 from tfcompat._src.graph.eager_tensor import eager_value
 from tfcompat._src.graph.function_def import definition_of
 from tfcompat._src.graph.graph import Graph
-from tfcompat._src.graph.operation import CreationStack, Operation, output_dtypes
+from tfcompat._src.graph.operation import ControlFlowContext, CreationStack, Operation, output_dtypes
 from tfcompat._src.graph.ordering import BACK_EDGE
 from tfcompat._src.graph.signature import Arg, Signature
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
+from tfcompat._src.proto import messages
 
 _LARGEST_INLINED = 128
 
@@ -107,7 +108,7 @@ class FuncGraph(Graph):
             self.captured_from[found] = tensor
         return found
 
-    def _encloses(self, graph: Any) -> bool:
+    def _encloses(self, graph: object) -> bool:
         """Whether a graph is the body of a function inside of this one."""
         while isinstance(graph, FuncGraph):
             graph = graph.outer_graph
@@ -193,7 +194,7 @@ class GraphFunction:
         return any(is_stateful(op) or bool(spec_of(op).effects.reads) for op in self.body.get_operations())
 
     @property
-    def definition(self) -> Any:
+    def definition(self) -> messages.FunctionDef:
         """The function as a FunctionDef message."""
         return definition_of(self)
 
@@ -230,7 +231,7 @@ def _unknown_shapes(c: shape_inference.InferenceContext) -> list[Any]:
     return [None] * len(c.op.outputs)
 
 
-def _never_called(*arguments: Any) -> Any:
+def _never_called(*arguments: object) -> NoReturn:
     raise RuntimeError("a call of a function is inlined before it runs")
 
 
@@ -293,7 +294,7 @@ class Call(Protocol):
     def _stack(self) -> CreationStack: ...
 
     @property
-    def _control_flow_context(self) -> Any: ...
+    def _control_flow_context(self) -> ControlFlowContext | None: ...
 
     @property
     def _inside_others(self) -> Set[Tensor]: ...
@@ -354,10 +355,10 @@ class CallOperation(Operation):
         return [t.dtype for t in self.inputs]
 
     @property
-    def op_def(self) -> Any:
+    def op_def(self) -> messages.OpDef:
         return attr_values.op_def(self.call_spec)
 
-    def arg_length(self, arg: Any) -> int:
+    def arg_length(self, arg: Arg) -> int:
         return len(self.outputs)
 
     def inline(self) -> tuple[tuple[Tensor, ...], list[Operation]]:

@@ -43,8 +43,8 @@ _BACK_EDGE_TYPES = frozenset(("NextIteration", "RefNextIteration"))
 
 @export("import_graph_def", "graph_util.import_graph_def")
 def import_graph_def(
-    graph_def: Any, input_map: dict[Any, Any] | None = None, return_elements: Iterable[str] | None = None, name: str | None = None,
-    op_dict: Any = None, producer_op_list: Any = None,
+    graph_def: messages.GraphDef, input_map: dict[Any, Any] | None = None, return_elements: Iterable[str] | None = None, name: str | None = None,
+    op_dict: object = None, producer_op_list: messages.OpList = None,
 ) -> list[Any] | None:  # fmt: skip
     """Adds the nodes of a GraphDef to the default graph.
 
@@ -80,7 +80,7 @@ def import_graph_def(
         return [importer.element(e if isinstance(e, str) else e.decode()) for e in wanted]
 
 
-def check_versions(versions: Any) -> None:
+def check_versions(versions: messages.VersionDef) -> None:
     """ValueError where a VersionDef says that its graph is too old, too new or not for this version."""
     if versions.producer < GRAPH_DEF_VERSION_MIN_PRODUCER:
         raise ValueError(
@@ -120,7 +120,7 @@ class _Importer:
     _completes_nodes = True  # 1.15 writes the defaults of attributes into the message that it is given
     _drops_unknown_groups = False
 
-    def __init__(self, graph: Graph, graph_def: Any, scope: str, input_map: dict[str, Any], producer_op_list: Any) -> None:
+    def __init__(self, graph: Graph, graph_def: messages.GraphDef, scope: str, input_map: dict[str, Any], producer_op_list: messages.OpList) -> None:
         self._graph, self._scope, self._input_map = graph, scope, input_map
         self._defaults = {o.name: o for o in producer_op_list.op} if producer_op_list is not None else {}
         self._nodes: dict[str, Any] = {}
@@ -135,7 +135,7 @@ class _Importer:
         self._beside: list[tuple[Operation, list[str]]] = []
         add_functions(graph, graph_def.library)
 
-    def _check_node(self, node: Any) -> None:
+    def _check_node(self, node: messages.NodeDef) -> None:
         """ValueError where name, op type or order of inputs cannot be those of a node."""
         if not self._name_pattern.fullmatch(node.name):
             raise ValueError(f"Node {node.name!r}: Node name contains invalid characters")
@@ -162,7 +162,7 @@ class _Importer:
         name, _, index = key.partition(":")
         return name in self._made and int(index) < len(self._made[name].outputs)
 
-    def adopt_versions(self, versions: Any) -> None:
+    def adopt_versions(self, versions: messages.VersionDef) -> None:
         """The graph becomes as old as the oldest of what is in it."""
         mine = self._graph.graph_def_versions
         mine.producer = min(mine.producer, versions.producer)
@@ -199,7 +199,7 @@ class _Importer:
             raise ValueError(f"{len(self._nodes) - len(order)} nodes in a cycle")
         return order
 
-    def _sources(self, node: Any) -> set[str]:
+    def _sources(self, node: messages.NodeDef) -> set[str]:
         found = set()
         for source in node.input:
             name = source.lstrip("^").partition(":")[0]
@@ -219,7 +219,7 @@ class _Importer:
             return self._input_map[key]
         return None
 
-    def _make(self, node: Any) -> Operation:
+    def _make(self, node: messages.NodeDef) -> Operation:
         function = self._graph._get_function(node.op)
         if isinstance(function, ImportedFunction) and not function.has_body:
             function.instantiate()
@@ -284,7 +284,7 @@ class _Importer:
         for op, names in self._beside:
             op._device = next((self._made[n].device for n in names if self._made[n].device), "")
 
-    def _attrs(self, spec: op_spec.OpSpec, node: Any) -> dict[str, Any]:
+    def _attrs(self, spec: op_spec.OpSpec, node: messages.NodeDef) -> dict[str, Any]:
         known = spec.signature.attrs
         attrs = {}
         for key, value in node.attr.items():
@@ -312,11 +312,11 @@ class _Importer:
             attrs["value"] = attr_values.of_dtype(attrs["value"], node.attr["value"].tensor, attrs["dtype"])
         return attrs
 
-    def _is_producer_default(self, op_type: str, key: str, value: Any) -> bool:
+    def _is_producer_default(self, op_type: str, key: str, value: object) -> bool:
         op_def = self._defaults.get(op_type)
         return op_def is not None and any(a.name == key and a.default_value == value for a in op_def.attr)
 
-    def _inputs(self, node: Any) -> list[Tensor]:
+    def _inputs(self, node: messages.NodeDef) -> list[Tensor]:
         found: list[Tensor] = []
         for position, source in enumerate(s for s in node.input if not s.startswith("^")):
             name = source.partition(":")[0]
@@ -346,7 +346,7 @@ class _Importer:
         mapped = self._mapped(source)
         return mapped if mapped is not None else self._made[source[1:]]
 
-    def _check_kind(self, node: Any, attr: Attr, value: Any) -> None:
+    def _check_kind(self, node: messages.NodeDef, attr: Attr, value: object) -> None:
         """ValueError where a message holds a value of another kind than an attribute has."""
         problem = attr_values.misfit(value, attr.kind)
         if problem:
@@ -379,7 +379,7 @@ class _Importer:
         if not attr.is_list and values[0] > _MOST_TENSORS and _is_number_of(attr.name, spec):
             raise ValueError(f"Attr {attr.name} has value {values[0]}: a node has at most {_MOST_TENSORS} tensors{where}")
 
-    def _check_inputs(self, spec: op_spec.OpSpec, node: Any, inputs: list[Tensor], attrs: dict[str, Any]) -> None:
+    def _check_inputs(self, spec: op_spec.OpSpec, node: messages.NodeDef, inputs: list[Tensor], attrs: dict[str, Any]) -> None:
         expected: list[tuple[dtypes.DType, bool]] = []
         for arg in spec.signature.inputs:
             count = arg_length(arg, attrs)
@@ -462,7 +462,7 @@ class ImportedFunction(GraphFunction):
     `library` has the functions that came with it, by name.
     """
 
-    def __init__(self, definition: Any, graph: Graph) -> None:
+    def __init__(self, definition: messages.FunctionDef, graph: Graph) -> None:
         self.name, self._definition, self._graph = definition.signature.name, definition, graph
         self.library: dict[str, ImportedFunction] = {}
         self._is_being_made = False
@@ -472,7 +472,7 @@ class ImportedFunction(GraphFunction):
         self.out_names = [a.name for a in definition.signature.output_arg]
 
     @property
-    def definition(self) -> Any:
+    def definition(self) -> messages.FunctionDef:
         return self._definition
 
     @property
@@ -494,7 +494,7 @@ class ImportedFunction(GraphFunction):
         inputs, outputs = (tuple(map(self._arg, args)) for args in (signature.input_arg, signature.output_arg))
         return call_spec(self.name, inputs, outputs, op_spec.Effects(external=signature.is_stateful))
 
-    def _arg(self, arg: Any) -> Arg:
+    def _arg(self, arg: messages.OpDef.ArgDef) -> Arg:
         if arg.type_attr or arg.number_attr or arg.type_list_attr:
             raise NotImplementedError(f"tfcompat does not import function {self.name}: its argument {arg.name!r} has no fixed type.")
         return Arg(arg.name, dtype=dtypes.as_dtype(arg.type), is_ref=arg.is_ref)
@@ -548,13 +548,13 @@ class ImportedFunction(GraphFunction):
         return importer._tensor("a result", source)
 
 
-def _called(definition: Any) -> set[str]:
+def _called(definition: messages.FunctionDef) -> set[str]:
     """The op types and functions that the nodes of a FunctionDef name."""
     values = [value for node in definition.node_def for value in node.attr.values()]
     return {node.op for node in definition.node_def} | {f.name for value in values for f in (value.func, *value.list.func)}
 
 
-def _check_library(library: Any) -> None:
+def _check_library(library: messages.FunctionDefLibrary) -> None:
     """ValueError where a library defines a function, or its gradient, in two ways, or a gradient by what it does not have."""
     functions: dict[str, Any] = {}
     for definition in library.function:
@@ -570,7 +570,7 @@ def _check_library(library: Any) -> None:
             raise ValueError(f"The gradient function '{function}' of '{name}' is not in the library.")
 
 
-def add_functions(graph: Graph, library: Any) -> list[ImportedFunction]:
+def add_functions(graph: Graph, library: messages.FunctionDefLibrary) -> list[ImportedFunction]:
     """Gives a graph the functions of a FunctionDefLibrary message, and what it says of their gradients.
 
     Returns:

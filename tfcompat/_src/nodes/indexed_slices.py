@@ -8,9 +8,12 @@ from typing import Any, NamedTuple
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.composite_tensor import CompositeTensor
+from tfcompat._src.base.dtypes import DTypeLike
 from tfcompat._src.base.export import export
 from tfcompat._src.base.tensor_shape import TensorShape, as_shape
 from tfcompat._src.graph.constant_value import constant_value, constant_value_as_shape
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.scopes import graph_element_of, graph_from_inputs
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import convert, raw
@@ -42,41 +45,40 @@ class IndexedSlices(CompositeTensor):
       ValueError: the parts are of different graphs.
     """
 
-    def __init__(self, values: Any, indices: Any, dense_shape: Any = None) -> None:
+    def __init__(self, values: Tensor, indices: Tensor, dense_shape: Tensor | None = None) -> None:
         graph_from_inputs([v for v in (values, indices, dense_shape) if v is not None])
         self._values, self._indices, self._dense_shape = values, indices, dense_shape
 
     @property
-    def values(self) -> Any:
+    def values(self) -> Tensor:
         return self._values
 
     @property
-    def indices(self) -> Any:
+    def indices(self) -> Tensor:
         return self._indices
 
     @property
-    def dense_shape(self) -> Any:
+    def dense_shape(self) -> Tensor | None:
         return self._dense_shape
 
     @property
     def name(self) -> str:
-        return str(self.values.name)
+        return self.values.name
 
     @property
     def device(self) -> str:
-        return str(self.values.device)
+        return self.values.device
 
     @property
-    def op(self) -> Any:
+    def op(self) -> Operation:
         return self.values.op
 
     @property
     def dtype(self) -> dtypes.DType:
-        dtype: dtypes.DType = self.values.dtype
-        return dtype
+        return self.values.dtype
 
     @property
-    def graph(self) -> Any:
+    def graph(self) -> Graph:
         return self.values.graph
 
     def __str__(self) -> str:
@@ -95,7 +97,8 @@ class IndexedSlices(CompositeTensor):
 
     def _shape_invariant_to_type_spec(self, shape: TensorShape) -> IndexedSlicesSpec:
         whole = TensorShape([None]).concatenate(shape[1:])
-        return IndexedSlicesSpec(whole, self.dtype, self.indices.dtype, self.dense_shape.dtype, shape[:1])
+        shape_dtype = None if self._dense_shape is None else self._dense_shape.dtype
+        return IndexedSlicesSpec(whole, self.dtype, self.indices.dtype, shape_dtype, shape[:1])
 
     @property
     def _is_graph_tensor(self) -> bool:
@@ -127,8 +130,8 @@ class IndexedSlicesSpec(TypeSpec):
     __slots__ = ("_shape", "_values_dtype", "_indices_dtype", "_dense_shape_dtype", "_indices_shape")
 
     def __init__(
-        self, shape: Any = None, dtype: Any = dtypes.float32, indices_dtype: Any = dtypes.int64,
-        dense_shape_dtype: Any = None, indices_shape: Any = None,
+        self, shape: object = None, dtype: DTypeLike | None = dtypes.float32, indices_dtype: DTypeLike | None = dtypes.int64,
+        dense_shape_dtype: DTypeLike | None = None, indices_shape: object = None,
     ) -> None:  # fmt: skip
         self._shape = as_shape(shape)
         self._values_dtype, self._indices_dtype = dtypes.as_dtype(dtype), dtypes.as_dtype(indices_dtype)
@@ -159,7 +162,7 @@ class IndexedSlicesSpec(TypeSpec):
 
 
 @export("convert_to_tensor_or_indexed_slices")
-def convert_to_tensor_or_indexed_slices(value: Any, dtype: Any = None, name: str | None = None) -> Any:
+def convert_to_tensor_or_indexed_slices(value: object, dtype: DTypeLike | None = None, name: str | None = None) -> Tensor | IndexedSlices:
     """`value` itself where it is an IndexedSlices, else as a Tensor.
 
     Raises:
@@ -169,8 +172,8 @@ def convert_to_tensor_or_indexed_slices(value: Any, dtype: Any = None, name: str
 
 
 def internal_convert_to_tensor_or_indexed_slices(
-    value: Any, dtype: Any = None, name: str | None = None, as_ref: bool = False
-) -> Any:
+    value: object, dtype: DTypeLike | None = None, name: str | None = None, as_ref: bool = False
+) -> Tensor | IndexedSlices:
     wanted = None if dtype is None else dtypes.as_dtype(dtype)
     if not isinstance(value, IndexedSlices):
         return convert.to_tensor(value, wanted, name, as_ref)
@@ -182,7 +185,7 @@ def internal_convert_to_tensor_or_indexed_slices(
 
 
 def internal_convert_n_to_tensor_or_indexed_slices(
-    values: Iterable[Any], dtype: Any = None, name: str | None = None, as_ref: bool = False
+    values: Iterable[Any], dtype: DTypeLike | None = None, name: str | None = None, as_ref: bool = False
 ) -> list[Any]:
     if not isinstance(values, Sequence):
         raise TypeError("values must be a sequence.")

@@ -28,7 +28,7 @@ UNBOUND_INPUT_PREFIX = "$unbound_inputs_"
 
 
 @export("contrib.util.ops_used_by_graph_def")
-def ops_used_by_graph_def(graph_def: Any) -> list[str]:
+def ops_used_by_graph_def(graph_def: messages.GraphDef) -> list[str]:
     """The op types of the nodes of a GraphDef and of the functions that they call."""
     functions = {f.signature.name: f for f in graph_def.library.function}
     used: dict[str, None] = {}
@@ -45,13 +45,13 @@ def ops_used_by_graph_def(graph_def: Any) -> list[str]:
 
 
 @export("contrib.util.stripped_op_list_for_graph")
-def stripped_op_list_for_graph(graph_def: Any) -> Any:
+def stripped_op_list_for_graph(graph_def: messages.GraphDef) -> messages.OpList:
     """An OpList message with the op types that a GraphDef uses, by name; unknown ones are left out."""
     specs = [op_spec.find(name) for name in sorted(ops_used_by_graph_def(graph_def))]
     return messages.OpList(op=[attr_values.op_def(spec) for spec in specs if spec is not None])
 
 
-def strip_graph_default_valued_attrs(meta_graph_def: Any) -> None:
+def strip_graph_default_valued_attrs(meta_graph_def: messages.MetaGraphDef) -> None:
     """Takes from all nodes the attributes that have the default of their op type."""
     library = meta_graph_def.graph_def.library
     for node in (*meta_graph_def.graph_def.node, *(n for f in library.function for n in f.node_def)):
@@ -92,10 +92,10 @@ def _is_below(name: str, export_scope: str | None, excluded: str | None = None) 
 
 
 def create_meta_graph_def(
-    meta_info_def: Any = None, graph_def: Any = None, saver_def: Any = None, collection_list: Iterable[str] | None = None,
+    meta_info_def: messages.MetaGraphDef.MetaInfoDef = None, graph_def: messages.GraphDef = None, saver_def: messages.SaverDef = None, collection_list: Iterable[str] | None = None,
     graph: Graph | None = None, export_scope: str | None = None, exclude_nodes: str | None = None,
     clear_extraneous_savers: bool = False, strip_default_attrs: bool = False,
-) -> Any:  # fmt: skip
+) -> messages.MetaGraphDef:  # fmt: skip
     """A MetaGraphDef message.
 
     Args:
@@ -159,13 +159,13 @@ def add_collection_def(
         del meta_graph_def.collection_def[key]
 
 
-def _is_exported(value: Any, export_scope: str | None, exclude_nodes: str | None) -> bool:
+def _is_exported(value: object, export_scope: str | None, exclude_nodes: str | None) -> bool:
     """Whether an object of a collection belongs to the exported part: by its name, where it has one."""
     name = getattr(value, "name", None) or getattr(getattr(value, "op", None), "name", None)
     return not isinstance(name, str) or _is_below(name, export_scope, exclude_nodes)
 
 
-def _fill_collection(entry: Any, key: str, values: list[Any], export_scope: str | None) -> None:
+def _fill_collection(entry: messages.CollectionDef, key: str, values: list[Any], export_scope: str | None) -> None:
     to_proto = get_to_proto_function(key)
     if to_proto is not None:
         protos = [v if isinstance(v, Message) else to_proto(v, export_scope=export_scope) for v in values]
@@ -187,9 +187,9 @@ def _fill_collection(entry: Any, key: str, values: list[Any], export_scope: str 
 
 
 def export_scoped_meta_graph(
-    filename: str | None = None, graph_def: Any = None, graph: Graph | None = None, export_scope: str | None = None,
+    filename: str | None = None, graph_def: messages.GraphDef = None, graph: Graph | None = None, export_scope: str | None = None,
     as_text: bool = False, unbound_inputs_col_name: str = "unbound_inputs", clear_devices: bool = False,
-    saver_def: Any = None, clear_extraneous_savers: bool = False, strip_default_attrs: bool = False,
+    saver_def: messages.SaverDef = None, clear_extraneous_savers: bool = False, strip_default_attrs: bool = False,
     save_debug_info: bool = False, **kwargs: Any,
 ) -> tuple[Any, dict[str, Any]]:  # fmt: skip
     """A MetaGraphDef message of a graph, or of the part below a scope, whose inputs from outside become placeholders' names.
@@ -237,7 +237,7 @@ def export_scoped_meta_graph(
     return found, variables
 
 
-def _without_other_savers(graph_def: Any, saver_def: Any) -> Any:
+def _without_other_savers(graph_def: messages.GraphDef, saver_def: messages.SaverDef) -> messages.GraphDef:
     """A GraphDef without the name scopes of savers other than that of `saver_def` (or all of them, without one)."""
     scopes = {node.name.rpartition("/")[0] or node.name for node in graph_def.node if node.op in SAVER_OPS}
     if saver_def is not None:
@@ -248,7 +248,7 @@ def _without_other_savers(graph_def: Any, saver_def: Any) -> Any:
     return found
 
 
-def _scoped_graph_def(graph_def: Any, export_scope: str | None, clear_devices: bool, unbound: set[str]) -> Any:
+def _scoped_graph_def(graph_def: messages.GraphDef, export_scope: str | None, clear_devices: bool, unbound: set[str]) -> messages.GraphDef:
     found = messages.GraphDef(versions=graph_def.versions, library=graph_def.library)
     for node in graph_def.node:
         if not _is_below(node.name, export_scope):
@@ -287,7 +287,7 @@ def _variables_below(graph: Graph, export_scope: str | None) -> dict[str, Any]:
     return found
 
 
-def write_message(message: Any, filename: str, as_text: bool) -> None:
+def write_message(message: messages.MetaGraphDef, filename: str, as_text: bool) -> None:
     """Writes a message to a file, in the text form or binary; folders are made."""
     folder = os.path.dirname(filename)
     if folder:
@@ -299,7 +299,7 @@ def write_message(message: Any, filename: str, as_text: bool) -> None:
 # ---- import ----
 
 
-def read_meta_graph_file(filename: str) -> Any:
+def read_meta_graph_file(filename: str) -> messages.MetaGraphDef:
     """The MetaGraphDef in a file, binary or text.
 
     Raises:
@@ -322,7 +322,7 @@ def read_meta_graph_file(filename: str) -> Any:
 
 
 def import_scoped_meta_graph(
-    meta_graph_or_file: Any, clear_devices: bool = False, graph: Graph | None = None, import_scope: str | None = None,
+    meta_graph_or_file: messages.MetaGraphDef | str, clear_devices: bool = False, graph: Graph | None = None, import_scope: str | None = None,
     input_map: dict[Any, Any] | None = None, unbound_inputs_col_name: str = "unbound_inputs",
     restore_collections_predicate: Callable[[str], bool] = lambda key: True,
 ) -> dict[str, Any]:  # fmt: skip
@@ -350,7 +350,7 @@ def import_scoped_meta_graph(
 
 
 def import_scoped_meta_graph_with_return_elements(
-    meta_graph_or_file: Any, clear_devices: bool = False, graph: Graph | None = None, import_scope: str | None = None,
+    meta_graph_or_file: messages.MetaGraphDef | str, clear_devices: bool = False, graph: Graph | None = None, import_scope: str | None = None,
     input_map: dict[Any, Any] | None = None, unbound_inputs_col_name: str = "unbound_inputs",
     restore_collections_predicate: Callable[[str], bool] = lambda key: True, return_elements: Any = None,
 ) -> tuple[dict[str, Any], list[Any] | None]:  # fmt: skip
@@ -373,7 +373,7 @@ def import_scoped_meta_graph_with_return_elements(
         return {strip_name_scope(v.name, below): v for v in variables if _is_below(v.name, below)}, found
 
 
-def _check_bound(meta_graph_def: Any, key: str | None, input_map: dict[Any, Any] | None) -> None:
+def _check_bound(meta_graph_def: messages.MetaGraphDef, key: str | None, input_map: dict[Any, Any] | None) -> None:
     if not key or key not in meta_graph_def.collection_def:
         return
     needed = [n.decode() for n in meta_graph_def.collection_def[key].bytes_list.value]
@@ -383,7 +383,7 @@ def _check_bound(meta_graph_def: Any, key: str | None, input_map: dict[Any, Any]
 
 
 def _restore_collections(
-    graph: Graph, meta_graph_def: Any, scope: str, unbound_key: str, predicate: Callable[[str], bool]
+    graph: Graph, meta_graph_def: messages.MetaGraphDef, scope: str, unbound_key: str, predicate: Callable[[str], bool]
 ) -> None:
     made: dict[bytes, Any] = {}
     for key, entry in sorted(meta_graph_def.collection_def.items()):

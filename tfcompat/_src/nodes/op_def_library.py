@@ -11,7 +11,7 @@ from tfcompat._src.nodes import raw
 class OpDefLibrary:
     """All registered op types."""
 
-    def apply_op(self, op_type_name: str, name: str | None = None, **keywords: Any) -> Any:
+    def apply_op(self, op_type_name: str, name: str | None = None, **keywords: object) -> Any:
         """Adds a node of type `op_type_name`; inputs and attributes by keyword.
 
         Returns:

@@ -29,7 +29,7 @@ class RawOp:
         signature = self.spec.signature
         return tuple(a.name for a in signature.inputs) + signature.explicit
 
-    def __call__(self, *args: Any, name: str | None = None, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, name: str | None = None, **kwargs: object) -> Any:
         spec = self.spec
         count = len(spec.signature.inputs)
         if len(args) > count:

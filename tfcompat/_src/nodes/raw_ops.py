@@ -24,7 +24,7 @@ _RENAMED = {
 
 @functools.cache
 def _removed(op_type: str) -> Callable[..., Any]:
-    def call(**kwargs: Any) -> Any:
+    def call(**kwargs: object) -> Any:
         raise removed_ops.error(op_type)
 
     call.__name__ = call.__qualname__ = op_type
@@ -36,7 +36,7 @@ def _keyword_only(op_type: str) -> Callable[..., Any]:
     function, renamed = raw.function(op_type), _RENAMED.get(op_type, {})
     public = {inner: outer for outer, inner in renamed.items()}
 
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: object, **kwargs: Any) -> Any:
         if args:
             keys = [*(public.get(p, p) for p in function.parameters), "name"]
             raise TypeError(
@@ -68,7 +68,7 @@ def _signature(function: raw.RawOp, public: dict[str, str]) -> inspect.Signature
     return inspect.Signature([*found, inspect.Parameter("name", kind, default=None)])
 
 
-def _shown(default: Any) -> Any:
+def _shown(default: object) -> Any:
     """The default of an attribute, as a signature has it."""
     if default is REQUIRED:
         return inspect.Parameter.empty

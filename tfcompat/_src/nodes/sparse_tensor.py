@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.composite_tensor import CompositeTensor
+from tfcompat._src.base.dtypes import DTypeLike
 from tfcompat._src.base.export import export
 from tfcompat._src.base.session_like import SessionLike
 from tfcompat._src.base.tensor_shape import TensorShape, as_shape, dimension_at_index
 from tfcompat._src.graph.constant_value import constant_value_as_shape
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.scopes import name_scope
 from tfcompat._src.graph.tensor import eval_in_session
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import convert_to_tensor, to_tensor
 from tfcompat._src.nodes.tensor_spec import TensorSpec
 from tfcompat._src.nodes.type_spec import BatchableTypeSpec
+
+if TYPE_CHECKING:
+    from tfcompat._src.graph.tensor import Tensor
 
 
 @export("SparseTensorValue")
@@ -43,7 +49,7 @@ class SparseTensor(CompositeTensor):
       ValueError: the shapes of the parts do not fit.
     """
 
-    def __init__(self, indices: Any, values: Any, dense_shape: Any) -> None:
+    def __init__(self, indices: object, values: object, dense_shape: object) -> None:
         with name_scope(None, "SparseTensor", [indices, values, dense_shape]):
             self._indices = convert_to_tensor(indices, name="indices", dtype=dtypes.int64)
             self._values = to_tensor(values, name="values")
@@ -61,15 +67,15 @@ class SparseTensor(CompositeTensor):
         return cls(sparse_tensor_value.indices, sparse_tensor_value.values, sparse_tensor_value.dense_shape)
 
     @property
-    def indices(self) -> Any:
+    def indices(self) -> Tensor:
         return self._indices
 
     @property
-    def values(self) -> Any:
+    def values(self) -> Tensor:
         return self._values
 
     @property
-    def dense_shape(self) -> Any:
+    def dense_shape(self) -> Tensor:
         return self._dense_shape
 
     @property
@@ -80,7 +86,7 @@ class SparseTensor(CompositeTensor):
         return self.shape
 
     @property
-    def op(self) -> Any:
+    def op(self) -> Operation:
         return self._values.op
 
     @property
@@ -88,7 +94,7 @@ class SparseTensor(CompositeTensor):
         return self._values.dtype
 
     @property
-    def graph(self) -> Any:
+    def graph(self) -> Graph:
         return self._indices.graph
 
     def __str__(self) -> str:
@@ -133,11 +139,11 @@ class SparseTensorSpec(BatchableTypeSpec):
 
     __slots__ = ("_shape", "_dtype")
 
-    def __init__(self, shape: Any = None, dtype: Any = dtypes.float32) -> None:
+    def __init__(self, shape: object = None, dtype: DTypeLike | None = dtypes.float32) -> None:
         self._shape, self._dtype = as_shape(shape), dtypes.as_dtype(dtype)
 
     @classmethod
-    def from_value(cls, value: Any) -> SparseTensorSpec:
+    def from_value(cls, value: object) -> SparseTensorSpec:
         """The spec of a SparseTensor or SparseTensorValue; TypeError for anything else."""
         if isinstance(value, SparseTensorValue):
             if isinstance(value.values, np.ndarray):
@@ -217,7 +223,7 @@ class SparseTensorSpec(BatchableTypeSpec):
 
 
 @export("convert_to_tensor_or_sparse_tensor")
-def convert_to_tensor_or_sparse_tensor(value: Any, dtype: Any = None, name: str | None = None) -> Any:
+def convert_to_tensor_or_sparse_tensor(value: object, dtype: DTypeLike | None = None, name: str | None = None) -> Tensor | SparseTensor:
     """A SparseTensor of a SparseTensor or SparseTensorValue, else a Tensor.
 
     Raises:
@@ -233,6 +239,6 @@ def convert_to_tensor_or_sparse_tensor(value: Any, dtype: Any = None, name: str 
     return to_tensor(value, wanted, name)
 
 
-def is_sparse(x: Any) -> bool:
+def is_sparse(x: object) -> bool:
     """Whether `x` is a SparseTensor or SparseTensorValue."""
     return isinstance(x, (SparseTensor, SparseTensorValue))

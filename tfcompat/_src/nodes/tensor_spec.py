@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tfcompat._src.base import dtypes
+from tfcompat._src.base.dtypes import DTypeLike
 from tfcompat._src.base.export import export
 from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.graph.tensor import Tensor
@@ -31,7 +32,7 @@ class TensorSpec(type_spec.BatchableTypeSpec):
 
     _expands = False
 
-    def __init__(self, shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> None:
+    def __init__(self, shape: object, dtype: DTypeLike | None = dtypes.float32, name: str | None = None) -> None:
         self._shape = TensorShape(shape)
         self._dtype = dtypes.as_dtype(dtype)
         self._name = name
@@ -64,7 +65,7 @@ class TensorSpec(type_spec.BatchableTypeSpec):
     def value_type(self) -> type:
         return Tensor
 
-    def is_compatible_with(self, spec_or_tensor: Any) -> bool:
+    def is_compatible_with(self, spec_or_tensor: object) -> bool:
         """Whether a Tensor or TensorSpec has a compatible dtype and shape; False for anything else."""
         return (
             isinstance(spec_or_tensor, (TensorSpec, Tensor))
@@ -72,7 +73,7 @@ class TensorSpec(type_spec.BatchableTypeSpec):
             and self._shape.is_compatible_with(spec_or_tensor.shape)
         )
 
-    def most_specific_compatible_type(self, other: Any) -> TensorSpec:
+    def most_specific_compatible_type(self, other: object) -> TensorSpec:
         """The TensorSpec of the most specific shape that both have; ValueError where the dtypes differ."""
         if not isinstance(other, TensorSpec) or self._dtype is not other.dtype:
             raise ValueError(f"Types are not compatible: {self!r} vs {other!r}")
@@ -82,7 +83,7 @@ class TensorSpec(type_spec.BatchableTypeSpec):
     def __repr__(self) -> str:
         return f"{type(self).__name__}(shape={self._shape}, dtype={self._dtype!r}, name={self._name!r})"
 
-    def __eq__(self, other: Any) -> bool:
+    def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self._key() == other._key()
 
     def __hash__(self) -> int:
@@ -153,14 +154,14 @@ class BoundedTensorSpec(TensorSpec):
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, shape: Any, dtype: Any, minimum: Any, maximum: Any, name: str | None = None) -> None:
+    def __init__(self, shape: object, dtype: DTypeLike | None, minimum: object, maximum: object, name: str | None = None) -> None:
         super().__init__(shape, dtype, name)
         if minimum is None or maximum is None:
             raise ValueError(f"minimum and maximum must be provided; but saw '{minimum}' and '{maximum}'")
         self._minimum = self._bound("minimum", minimum)
         self._maximum = self._bound("maximum", maximum)
 
-    def _bound(self, word: str, value: Any) -> np.ndarray:
+    def _bound(self, word: str, value: object) -> np.ndarray:
         if self._dtype is dtypes.string or not self._dtype.is_numpy_compatible:
             raise TypeError(f"A tensor of {self._dtype} has no {word}")
         bound = np.array(value, dtype=self._dtype.as_numpy_dtype)

@@ -15,7 +15,7 @@ from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.nodes.convert import to_tensor
 
 
-def _comparable(value: Any) -> Any:
+def _comparable(value: object) -> Any:
     """A hashable stand-in for part of a serialized type; equal stand-ins mean equal types."""
     if isinstance(value, (list, tuple)):
         return type(value).__name__, tuple(map(_comparable, value))
@@ -92,7 +92,7 @@ class TypeSpec(Expandable, abc.ABC):
     def _deserialize(cls, serialization: tuple[Any, ...]) -> TypeSpec:
         return cls(*serialization)
 
-    def is_compatible_with(self, spec_or_value: Any) -> bool:
+    def is_compatible_with(self, spec_or_value: object) -> bool:
         """Whether a TypeSpec, or the type of a value, may stand for this one; TypeError where a value has no type."""
         other = spec_or_value if isinstance(spec_or_value, TypeSpec) else type_spec_from_value(spec_or_value)
         return type(self) is type(other) and _is_compatible(self._serialize(), other._serialize())
@@ -107,7 +107,7 @@ class TypeSpec(Expandable, abc.ABC):
     def _flat_tensor_specs(self) -> list[Any]:
         return nest.flatten(self._component_specs, expand_composites=True)
 
-    def _to_tensor_list(self, value: Any) -> list[Any]:
+    def _to_tensor_list(self, value: object) -> list[Any]:
         return nest.flatten(self._to_components(value), expand_composites=True)
 
     def _from_tensor_list(self, tensor_list: list[Any]) -> Any:
@@ -143,10 +143,10 @@ class TypeSpec(Expandable, abc.ABC):
     def _nest_components(self) -> Any:
         return self._component_specs
 
-    def __eq__(self, other: Any) -> bool:
+    def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and _comparable(self._serialize()) == _comparable(other._serialize())
 
-    def __ne__(self, other: Any) -> bool:
+    def __ne__(self, other: object) -> bool:
         return not self == other
 
     def __hash__(self) -> int:
@@ -172,7 +172,7 @@ class BatchableTypeSpec(TypeSpec):
     def _unbatch(self) -> TypeSpec:
         """The type of one element of a batch of this type."""
 
-    def _to_batched_tensor_list(self, value: Any) -> list[Any]:
+    def _to_batched_tensor_list(self, value: object) -> list[Any]:
         """The tensors of `value`, of rank 1 or more each; ValueError otherwise."""
         tensors = self._to_tensor_list(value)
         for tensor in tensors:
@@ -191,7 +191,7 @@ def register_type_spec_from_value_converter(
     _converters.append((type_object, converter_fn, allow_subclass))
 
 
-def _registered_spec(value: Any) -> TypeSpec | None:
+def _registered_spec(value: object) -> TypeSpec | None:
     if isinstance(value, CompositeTensor):
         spec: TypeSpec = value._type_spec
         return spec
@@ -202,7 +202,7 @@ def _registered_spec(value: Any) -> TypeSpec | None:
     return None
 
 
-def type_spec_from_value(value: Any) -> TypeSpec:
+def type_spec_from_value(value: object) -> TypeSpec:
     """The TypeSpec of a tensor, composite tensor, array, or of what `convert_to_tensor` takes; else TypeError."""
     spec = _registered_spec(value)
     if spec is not None:

@@ -72,7 +72,7 @@ class Program:
             raise ReferenceError("the plan of this program is gone")
         return cluster
 
-    def call_for(self, shapes: Shapes, arguments: tuple[Any, ...]) -> Any:
+    def call_for(self, shapes: Shapes, arguments: tuple[Any, ...]) -> Callable[..., Any]:
         """The jitted function for arguments whose inputs have these shapes.
 
         Raises:
@@ -166,7 +166,7 @@ class Program:
             raise failure.out_of_memory(self.largest.pop(shapes), needed, there)
         return call
 
-    def _rerolled(self, equations: int, call: Any, arguments: tuple[Any, ...]) -> Callable[..., Any] | None:
+    def _rerolled(self, equations: int, call: Callable[..., Any], arguments: tuple[Any, ...]) -> Callable[..., Any] | None:
         """The program with loops for what repeats in it; None where it is short, lies on a mesh, or nothing repeats."""
         if equations < REPEATING or isinstance(self.cluster.place, NamedSharding):
             return None
@@ -176,7 +176,7 @@ class Program:
         """A method as a function that does not keep this program: JAX's caches keep functions that they have traced."""
         program = weakref.ref(self)
 
-        def trace(*arguments: Any) -> Any:
+        def trace(*arguments: object) -> Any:
             return method(program(), *arguments)
 
         return trace
@@ -185,7 +185,7 @@ class Program:
         self.traces += 1
         return self._traced(*arguments)[0]
 
-    def _traced(self, inputs: tuple[Any, ...], large: tuple[Any, ...], read: tuple[Any, ...], updated: tuple[Any, ...], rng: Any) -> tuple[tuple[Any, ...], list[tuple[Any, ...]]]:
+    def _traced(self, inputs: tuple[Any, ...], large: tuple[Any, ...], read: tuple[Any, ...], updated: tuple[Any, ...], rng: jax.Array) -> tuple[tuple[Any, ...], list[tuple[Any, ...]]]:
         """What a call gives, and the values of each check."""
         cluster = self.cluster
         values = dict(self.known)
@@ -240,7 +240,7 @@ def _end_of_trace(error: Exception) -> checks.Check:
     return checks.Check(jnp.asarray(False), "", (), None, lambda *node: error.with_traceback(None))
 
 
-def _committed(keys: list[str], frame: Frame, before: dict[str, Any], all_ok: Any, made: int, on_mesh: bool) -> list[Any]:
+def _committed(keys: list[str], frame: Frame, before: dict[str, Any], all_ok: jax.Array | None, made: int, on_mesh: bool) -> list[Any]:
     """The new values of variables, or the old ones where one of the `made` checks of the run has failed.
 
     Writes of single operations are made again, all in one conditional, so that they need no copy of the old values.
@@ -267,7 +267,7 @@ def _committed(keys: list[str], frame: Frame, before: dict[str, Any], all_ok: An
     return list({**values, **plain, **dict(zip(guarded, made_again))}.values())
 
 
-def _chosen(ok: Any, new: Any, old: Any) -> Any:
+def _chosen(ok: jax.Array, new: jax.Array, old: jax.Array) -> jax.Array:
     return jax.lax.select(jnp.broadcast_to(ok, new.shape), new, old)
 
 
@@ -286,7 +286,7 @@ def input_shapes(inputs: Sequence[Any]) -> Shapes:
     return tuple([a.shape for a in inputs])
 
 
-def conjunction(flags: list[Any]) -> Any:
+def conjunction(flags: list[Any]) -> jax.Array | None:
     """One scalar bool that says whether all are true; None for none."""
     found = None
     for ok in flags:

@@ -48,7 +48,7 @@ class ProcessConfig:
         return physical_devices() if self.chosen is None else self.chosen
 
     @property
-    def config(self) -> Any:
+    def config(self) -> messages.ConfigProto:
         """The settings as a ConfigProto."""
         return self.proto()
 
@@ -57,7 +57,7 @@ class ProcessConfig:
         if self.settled:
             raise RuntimeError(message)
 
-    def proto(self) -> Any:
+    def proto(self) -> messages.ConfigProto:
         """The settings as a ConfigProto."""
         config = messages.ConfigProto(
             allow_soft_placement=self.soft_device_placement,
@@ -101,7 +101,7 @@ def process_config() -> ProcessConfig:
 _CURRENT: list[ProcessConfig] = []
 
 
-def session_config() -> Any:
+def session_config() -> messages.ConfigProto:
     """The ConfigProto of a Session that was given none; devices and threads stand still from now on."""
     config = process_config()
     config.settled = True
@@ -371,7 +371,7 @@ def set_optimizer_experimental_options(options: dict[str, Any]) -> None:
 
 
 @export("config.experimental_connect_to_host")
-def connect_to_remote_host(remote_host: Any = None, job_name: str = "worker") -> None:
+def connect_to_remote_host(remote_host: object = None, job_name: str = "worker") -> None:
     """Connects eager execution to another process.
 
     Args:
@@ -386,7 +386,7 @@ def connect_to_remote_host(remote_host: Any = None, job_name: str = "worker") ->
 
 
 @export("config.experimental_connect_to_cluster")
-def connect_to_cluster(cluster_spec_or_resolver: Any, job_name: str = "localhost", task_index: int = 0, protocol: str | None = None) -> None:
+def connect_to_cluster(cluster_spec_or_resolver: object, job_name: str = "localhost", task_index: int = 0, protocol: str | None = None) -> None:
     """Connects eager execution to a cluster.
 
     Args:

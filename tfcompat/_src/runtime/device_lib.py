@@ -8,7 +8,7 @@ from tfcompat._src.proto import messages
 from tfcompat._src.runtime.devices import describe, session_devices
 
 
-def list_local_devices(session_config: Any = None) -> list[Any]:
+def list_local_devices(session_config: messages.ConfigProto | None = None) -> list[Any]:
     """DeviceAttributes messages of the devices that a session of this process has.
 
     Args:

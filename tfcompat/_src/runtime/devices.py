@@ -7,17 +7,23 @@ where there are none.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 
 from tfcompat._src.base import errors, jax_compat
 from tfcompat._src.base.device import canonical_name
+from tfcompat._src.graph.operation import Operation
 from tfcompat._src.nodes.function_body import CallOperation, is_listed
 from tfcompat._src.ops.control.control_flow_util import IsInXLAContext
 from tfcompat._src.platform import logging
+from tfcompat._src.proto import messages
 from tfcompat._src.runtime.hardware import KINDS, expected_count
+
+if TYPE_CHECKING:
+    from tfcompat._src.runtime.plan import Plan
 
 VIRTUAL_GPUS = "TFCOMPAT_VIRTUAL_GPUS"
 TASK = "/job:localhost/replica:0/task:0"
@@ -30,7 +36,7 @@ class Device:
 
     name: str
     kind: str
-    jax_device: Any
+    jax_device: jax.Device
 
 
 class DeviceAttributes:
@@ -44,7 +50,7 @@ class DeviceAttributes:
         return f"_DeviceAttributes({self.name}, {self.device_type}, {self.memory_limit_bytes}, {self.incarnation})"
 
 
-def session_devices(config: Any, task: str = TASK) -> list[Device]:
+def session_devices(config: messages.ConfigProto, task: str = TASK) -> list[Device]:
     """The devices of a task: CPU devices as `device_count` asks (at least one), then the accelerators that JAX found and the config lets be seen."""
     counts = config.device_count
     cpus = max(1, counts["CPU"] if "CPU" in counts else 1)
@@ -90,7 +96,7 @@ def _visible(accelerators: list[tuple[str, Any]], visible: str) -> list[tuple[st
         ) from None
 
 
-def _settle_memory(options: Any) -> None:
+def _settle_memory(options: messages.GPUOptions) -> None:
     """Tells JAX how much GPU memory to take, as GPUOptions ask, where no backend has started yet."""
     fraction = options.per_process_gpu_memory_fraction
     if options.allow_growth or fraction:
@@ -103,7 +109,7 @@ def _settle_memory(options: Any) -> None:
             logging.warning("GPUOptions on memory come too late: JAX has started already. Make the first Session with them.")
 
 
-def _device(task: str, kind: str, index: int, jax_device: Any) -> Device:
+def _device(task: str, kind: str, index: int, jax_device: jax.Device) -> Device:
     return Device(f"{task}/device:{kind}:{index}", kind, jax_device)
 
 
@@ -122,7 +128,9 @@ def _memory(device: Device) -> int:
     return int(stats["bytes_limit"]) if stats and "bytes_limit" in stats else _UNLIMITED_CPU_BYTES
 
 
-def fill_metadata(run_metadata: Any, options: Any, plan: Any, device_of: Any) -> None:
+def fill_metadata(
+    run_metadata: messages.RunMetadata, options: messages.RunOptions | None, plan: Plan, device_of: Callable[[Operation], Device]
+) -> None:
     """Writes the operations of a run into a RunMetadata message, one graph per device; a compiled call has no times of nodes.
 
     A node that runs functions is among them as what hands on the results of the nodes in its place; one made for XLA as it is.

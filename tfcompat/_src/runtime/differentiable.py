@@ -11,7 +11,7 @@ from tfcompat._src.graph.op_spec import NotDifferentiable
 from tfcompat._src.graph.operation import Operation
 
 
-def _stopped(value: Any) -> Any:
+def _stopped(value: object) -> Any:
     return jax.lax.stop_gradient(value) if isinstance(value, jax.core.Tracer) else value
 
 

@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from tfcompat._src.base.jax_compat import Jaxpr, array_type
 from tfcompat._src.runtime.loop_sums import Arrays, BackwardStep
 
 _AGAIN = frozenset(
@@ -32,7 +33,7 @@ def _is_kept(primitive: Any, *inputs: Any, **parameters: Any) -> bool:
     return primitive.name not in _AGAIN or not all(jnp.issubdtype(x.dtype, jnp.inexact) or x.dtype == bool for x in inputs[:1])
 
 
-def bounded_while(test: Callable[..., Any] | None, body: Callable[..., Any], carry: Any, limit: int) -> Any:
+def bounded_while(test: Callable[..., Any] | None, body: Callable[..., Any], carry: object, limit: int) -> Any:
     """`lax.while_loop` that ends after `limit` iterations at the latest and has a derivative.
 
     Args:
@@ -46,10 +47,10 @@ def bounded_while(test: Callable[..., Any] | None, body: Callable[..., Any], car
     return jax.tree.unflatten(structure, _run(loop, leaves, flat_body.consts, flat_test.consts))
 
 
-def bounded_scan(test: Callable[..., Any] | None, body: Callable[..., Any], carry: Any, limit: int) -> Any:
+def bounded_scan(test: Callable[..., Any] | None, body: Callable[..., Any], carry: object, limit: int) -> Any:
     """`bounded_while` with derivatives of any order: `limit` iterations, of which those after the end change nothing."""
 
-    def step(state: Any, _: None) -> tuple[Any, None]:
+    def step(state: object, _: None) -> tuple[Any, None]:
         return body(state) if test is None else jax.lax.cond(test(state), body, lambda same: same, state), None
 
     return jax.lax.scan(step, carry, length=limit)[0]
@@ -58,14 +59,14 @@ def bounded_scan(test: Callable[..., Any] | None, body: Callable[..., Any], carr
 class _Loop:
     """The body and the condition as functions of the carry and of what they take from outside."""
 
-    def __init__(self, body: Any, test: Any, limit: int) -> None:
+    def __init__(self, body: Jaxpr, test: Jaxpr, limit: int) -> None:
         self._body, self._test, self.limit = body, test, limit
 
     def body(self, outer: Arrays, carry: Arrays) -> Arrays:
         found = jax.core.eval_jaxpr(self._body, outer, *carry)
-        return [jnp.asarray(v, var.aval.dtype) for v, var in zip(found, self._body.outvars)]
+        return [jnp.asarray(v, array_type(var).dtype) for v, var in zip(found, self._body.outvars)]
 
-    def goes_on(self, outer: Arrays, count: Any, carry: Arrays) -> Any:
+    def goes_on(self, outer: Arrays, count: jax.Array | np.int32, carry: Arrays) -> Any:
         return jnp.logical_and(count < self.limit, jax.core.eval_jaxpr(self._test, outer, *carry)[0])
 
     def derivative(self, outer: Arrays, carry: Arrays) -> tuple[Arrays, Any]:
@@ -111,7 +112,7 @@ class _Kept:
         shapes = jax.eval_shape(leaves, carry)
         self.stacked = [s for s, p in zip(shapes, self.positions) if p is None]
 
-    def of(self, pull: Any) -> Arrays:
+    def of(self, pull: object) -> Arrays:
         """The leaves that go to the stacks."""
         return [leaf for leaf, p in zip(jax.tree.leaves(pull), self.positions) if p is None]
 
@@ -159,18 +160,18 @@ def _backward(loop: _Loop, saved: tuple[Any, ...], grads: Arrays) -> tuple[Gradi
 class _Static:
     """A Python object that travels among the saved arrays."""
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: object) -> None:
         self.value = value
 
     def tree_flatten(self) -> tuple[Any, ...]:
         return (), self.value
 
     @classmethod
-    def tree_unflatten(cls, value: Any, children: tuple[Any, ...]) -> _Static:
+    def tree_unflatten(cls, value: object, children: tuple[Any, ...]) -> _Static:
         return cls(value)
 
 
-def _is_real(value: Any) -> bool:
+def _is_real(value: object) -> bool:
     return jnp.issubdtype(jnp.result_type(value), jnp.inexact)
 
 

@@ -38,6 +38,8 @@ from tfcompat._src.runtime.plan import Cluster, HostStep, Plan, Step
 from tfcompat._src.runtime.postpone import run_apart
 from tfcompat._src.runtime.run_context import RunContext
 from tfcompat._src.runtime.variable_state import (
+    Array,
+    Place,
     accesses,
     is_identity,
     required_variable_op,
@@ -233,13 +235,13 @@ def program_for(cluster: Cluster, known: dict[Tensor, Any], values: dict[Tensor,
     return program
 
 
-def _device_input(value: Any, place: Any) -> Any:
+def _device_input(value: object, place: Place) -> Any:
     if not isinstance(value, (jax.Array, np.ndarray, np.generic, DeviceArray, ArrayHandle)):
         value = np.asarray(value)
     return value if place is None else jax.tree.map(lambda x: jax.device_put(x, place), value)
 
 
-def _filled_up(entries: Any) -> np.ndarray:
+def _filled_up(entries: Array) -> np.ndarray:
     """Entries of which a kernel takes more than there are: 16 or an eighth more at most, so that few lengths are compiled."""
     entries = np.asarray(entries)
     count = max(len(entries), 1)
@@ -357,14 +359,14 @@ def _owned(value: Any) -> np.ndarray:
     return value if frozen else np.array(value)
 
 
-def _current(session: RunContext, variable: Operation, must_exist: bool) -> Any:
+def _current(session: RunContext, variable: Operation, must_exist: bool) -> np.ndarray | None:
     key = variable_key(variable)
     if must_exist or key in session.variable_state.values:
         return session.variable_state.view(variable, key)
     return None
 
 
-def _call(op: Operation, kernel: Any, arguments: list[Any], keywords: dict[Any, Any]) -> Any:
+def _call(op: Operation, kernel: Callable[..., Any], arguments: list[Any], keywords: dict[Any, Any]) -> Any:
     checks.COLLECTOR.op = op
     try:
         if not (op.spec.context or op.spec.effects.external):
@@ -381,7 +383,7 @@ def _call(op: Operation, kernel: Any, arguments: list[Any], keywords: dict[Any, 
         raise checks.unfit(op, e) from e
 
 
-def _on_host(value: Any) -> Any:
+def _on_host(value: object) -> Any:
     return np.asarray(value) if isinstance(value, jax.Array) else value
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
 
 from tfcompat._src.base import errors
+from tfcompat._src.base.node_like import NodeLike
 from tfcompat._src.graph.tensor import Tensor
 
 
@@ -21,7 +20,7 @@ def out_of_memory(largest: tuple[Tensor, tuple[int, ...]], bytes_needed: int, by
     )  # fmt: skip
 
 
-def of_jax(error: jax.errors.JaxRuntimeError, op: Any) -> errors.OpError:
+def of_jax(error: jax.errors.JaxRuntimeError, op: NodeLike) -> errors.OpError:
     """The error that a device reported while it ran a compiled call that computes `op`."""
     text = str(error)
     code = getattr(errors, text.partition(":")[0], errors.INTERNAL)

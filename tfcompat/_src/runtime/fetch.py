@@ -38,7 +38,7 @@ def register_session_run_conversion_functions(
 class Fetches:
     """A fetch structure: its unique graph elements, and how results go back into the structure."""
 
-    def __init__(self, graph: Graph, fetches: Any) -> None:
+    def __init__(self, graph: Graph, fetches: object) -> None:
         self._graph = graph
         self._slots: dict[Tensor, int] = {}
         self.targets: list[Operation] = []
@@ -62,8 +62,8 @@ class Fetches:
         if isinstance(fetch, RaggedTensor):
             return self._composite(_ragged_parts(fetch), lambda *v: fetch._type_spec._from_components(v))
         if isinstance(fetch, IndexedSlices):
-            parts = [fetch.values, fetch.indices] + ([] if fetch.dense_shape is None else [fetch.dense_shape])
-            return self._composite(parts, lambda values, indices, shape=None: IndexedSlicesValue(values, indices, shape))
+            rows = [fetch.values, fetch.indices] + ([] if fetch.dense_shape is None else [fetch.dense_shape])
+            return self._composite(rows, lambda values, indices, shape=None: IndexedSlicesValue(values, indices, shape))
         for kind, fetch_function, _, _ in _conversions:
             if isinstance(fetch, kind):
                 tensors, contract = fetch_function(fetch)
@@ -82,7 +82,7 @@ class Fetches:
         parts = [self._element(t) for t in tensors]
         return lambda values: make(*[p(values) for p in parts])
 
-    def _element(self, fetch: Any) -> Rebuild:
+    def _element(self, fetch: object) -> Rebuild:
         try:
             element = self._graph.as_graph_element(fetch, allow_tensor=True, allow_operation=True)
         except TypeError as e:
@@ -149,7 +149,7 @@ def _ragged_parts(value: Any) -> list[Any]:
     return [value.flat_values, *value.nested_row_splits]
 
 
-def fed_parts(key: Any) -> list[Any]:
+def fed_parts(key: object) -> list[Any]:
     """The tensors that are fed where `key` is: its parts where it is composite."""
     if isinstance(key, SparseTensor):
         return [key.indices, key.values, key.dense_shape]
@@ -172,7 +172,7 @@ def _feed_parts(key: Any, value: Any) -> list[tuple[Any, Any]]:
     return [(key, value)]
 
 
-def convert_feed(tensor: Tensor, value: Any) -> Any:
+def convert_feed(tensor: Tensor, value: object) -> Any:
     """A fed value as an array of the tensor's dtype.
 
     Raises:

@@ -68,7 +68,7 @@ def _size(tensor: Tensor) -> int:
     return size
 
 
-def _value(op: Operation, index: int, tensor: Tensor, known: dict[Tensor, np.ndarray], fed: set[Tensor]) -> Any:
+def _value(op: Operation, index: int, tensor: Tensor, known: dict[Tensor, np.ndarray], fed: set[Tensor]) -> np.ndarray | KnownShape | None:
     if index in op.spec.shape_only_positions and tensor not in fed:
         sizes = tensor._sizes
         if sizes is not None and None not in sizes:

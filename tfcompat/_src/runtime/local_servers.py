@@ -128,13 +128,13 @@ class ClusterState(VariableState):
 class RemoteSession(Protocol):
     """What runs the steps of a session that other processes take part in."""
 
-    def run(self, fetches: Any, feed_dict: dict[Any, Any] | None = None, options: Any = None, run_metadata: Any = None) -> Any:
+    def run(self, fetches: object, feed_dict: dict[Any, Any] | None = None, options: messages.RunOptions | None = None, run_metadata: messages.RunMetadata | None = None) -> Any:
         """As Session.run."""
 
-    def partial_run_setup(self, fetches: Any, feeds: list[Any] | None = None) -> Any:
+    def partial_run_setup(self, fetches: object, feeds: list[Any] | None = None) -> Any:
         """As Session.partial_run_setup."""
 
-    def partial_run(self, handle: Any, fetches: Any, feed_dict: dict[Any, Any] | None = None) -> Any:
+    def partial_run(self, handle: object, fetches: object, feed_dict: dict[Any, Any] | None = None) -> Any:
         """As Session.partial_run."""
 
     def list_devices(self) -> list[Any]:

@@ -81,7 +81,7 @@ class LoopLowering:
             return None
         return range(int(start), int(start) + limit * step, step)
 
-    def _written_in_turn(self, variable: Variable, entering: Any) -> range | None:
+    def _written_in_turn(self, variable: Variable, entering: object) -> range | None:
         """Where the iterations write in a TensorArray that is a loop variable, when each writes one element at a counter."""
         write = written_at(behind_identity(variable.following))
         if write is None or not isinstance(entering, DeviceArray) or not entering.is_unwritten or entering.meta.source:
@@ -312,7 +312,7 @@ class LoopLowering:
             frame.values[record.outputs[1]] = jnp.stack(rows) if rows else jnp.zeros((0, 6), np.uint32)
 
 
-def _not_stopped(flag: Any, total: Any) -> Any:
+def _not_stopped(flag: jax.Array, total: jax.Array) -> Any:
     """Whether the memory of a StopFlag is as at first. The compiler is to read it anew: which element, depends on the iteration."""
     element = jax.lax.shift_right_logical(total, np.int32(31))
     return jax.lax.dynamic_index_in_dim(flag, element, keepdims=False) == 0
@@ -323,12 +323,12 @@ def inner_loops(item: LoopItem) -> list[LoopItem]:
     return [loop for child in item.program.inner for loop in (child, *inner_loops(child))]
 
 
-def _as_carried(value: Any) -> Any:
+def _as_carried(value: object) -> Any:
     """A value as arrays without weak types."""
     return jax.tree.map(lambda x: jnp.asarray(x, x.dtype), value)
 
 
-def _as_count(reserve: Any) -> Any:
+def _as_count(reserve: object) -> jax.Array:
     return jnp.asarray(0 if reserve is None else reserve, np.int64)
 
 
@@ -348,7 +348,7 @@ def _advanced(row: Any, reserve: Any) -> Any:
     return jnp.stack([row[0], row[1], *words])
 
 
-def _padded(counts: Any) -> Any:
+def _padded(counts: jax.Array) -> jax.Array:
     """Each count rounded up to a power of two, so that few different programs are compiled."""
     wanted = jnp.maximum(counts, 1) - 1
     for shift in (1, 2, 4, 8, 16):

@@ -136,27 +136,27 @@ def wanted_of(op: Operation) -> list[Tensor]:
     return [captured[i] for i in op.attrs["wanted"]]
 
 
-def refilled(value: Any, leaf: Any) -> Any:
+def refilled(value: object, leaf: jax.Array) -> Any:
     """A value with another array in it."""
     if isinstance(value, DeviceArray):
         return value if value.buffer is None else DeviceArray(value.meta, leaf, value.written, value.length)
     return leaf
 
 
-def cotangent(grad: Any) -> Any:
+def cotangent(grad: object) -> Any:
     """The array in a gradient, or None where a flow carries none."""
     if isinstance(grad, DeviceArray):
         return grad.buffer if grad.meta.source else None
     return grad
 
 
-def with_room(grad: Any, like: Any) -> Any:
+def with_room(grad: jax.Array, like: jax.Array) -> Any:
     """A gradient with zeros for the elements that a growing TensorArray has room for beyond those that it came for."""
     missing = like.shape[0] - grad.shape[0] if like.ndim else 0
     return jnp.pad(jnp.asarray(grad), [(0, missing)] + [(0, 0)] * (like.ndim - 1)) if missing > 0 else jnp.asarray(grad)
 
 
-def as_gradient(grad: Any, source: Any) -> Any:
+def as_gradient(grad: jax.Array, source: object) -> Any:
     """A gradient in the form of what it is the gradient of: that of a TensorArray is an array of gradients."""
     if not isinstance(source, DeviceArray) or source.buffer is None:
         return grad
@@ -164,7 +164,7 @@ def as_gradient(grad: Any, source: Any) -> Any:
     return DeviceArray(zero.meta, grad, None, zero.length)
 
 
-def _substitute(tensor: Tensor, primal: Any, frame: Frame) -> None:
+def _substitute(tensor: Tensor, primal: jax.Array, frame: Frame) -> None:
     if tensor not in frame.values:
         frame.state[variable_key(required_variable_op(tensor))] = primal
         return

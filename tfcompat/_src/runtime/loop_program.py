@@ -367,7 +367,7 @@ def collapse(ops: Sequence[Operation], loops: list[Loop], known: Known, make_par
     return topological([*items, *(op for op in ops if op not in owner)], owner=owner)
 
 
-def _is_known(value: Any) -> bool:
+def _is_known(value: object) -> bool:
     return isinstance(value, (np.ndarray, np.generic))
 
 

@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tfcompat._src.base.jax_compat import Literal, Var, array_type
+from tfcompat._src.base.jax_compat import Jaxpr, JaxprEqn, Literal, Var, array_type
 
 Arrays = list[jax.Array]
 _CALLS = ("jit", "pjit", "checkpoint", "remat2")
@@ -55,7 +55,7 @@ class BackwardStep:
         program = self._jaxpr.jaxpr.replace(outvars=names)
         values = dict(zip(names, jax.core.eval_jaxpr(program, self._jaxpr.consts, *row, *varying)))
 
-        def value(variable: Any) -> Any:
+        def value(variable: Var | Literal) -> Any:
             return variable.val if isinstance(variable, Literal) else values[variable]
 
         stacks = [jax.lax.dynamic_update_index_in_dim(s, values[v], index, 0) for s, v in zip(stacks, self._stacked)]
@@ -84,13 +84,13 @@ class BackwardStep:
         self._stacked += new
         return _Product(variable, equation, order)
 
-    def _rows(self, variable: Any) -> _Rows | None:
+    def _rows(self, variable: Var) -> _Rows | None:
         equation = self._makers.get(variable)
         if equation is None or equation.primitive.name != "dynamic_update_slice" or not self._is_zero(equation.invars[0]):
             return None
         return _Rows(variable, equation.invars[1], equation.invars[2:])
 
-    def _is_zero(self, variable: Any) -> bool:
+    def _is_zero(self, variable: Var) -> bool:
         equation = self._makers.get(variable)
         filled = equation is not None and equation.primitive.name == "broadcast_in_dim" and equation.invars[0]
         return isinstance(filled, Literal) and not np.any(filled.val)
@@ -99,11 +99,12 @@ class BackwardStep:
 class _Added:
     """A contribution that is added as it is."""
 
-    def __init__(self, variable: Any) -> None:
+    def __init__(self, variable: Var) -> None:
         self.variable, self.needs = variable, [variable]
 
-    def start(self) -> Any:
-        return jnp.zeros(self.variable.aval.shape, self.variable.aval.dtype)
+    def start(self) -> jax.Array | tuple[()]:
+        kind = array_type(self.variable)
+        return jnp.zeros(kind.shape, kind.dtype)
 
     def added(self, total: Any, value: Callable[..., Any]) -> Any:
         return total + value(self.variable)
@@ -115,12 +116,12 @@ class _Added:
 class _Rows(_Added):
     """A contribution that is `update` at `start`, zero elsewhere."""
 
-    def __init__(self, variable: Any, update: Any, start: list[Any]) -> None:
+    def __init__(self, variable: Var, update: Any, start: list[Any]) -> None:
         super().__init__(variable)
         self._update, self._start = update, start
         self.needs = [update, *start]
 
-    def added(self, total: Any, value: Callable[..., Any]) -> Any:
+    def added(self, total: Any, value: Callable[..., Any]) -> jax.Array:
         update, start = value(self._update), [value(i) for i in self._start]
         return jax.lax.dynamic_update_slice(total, jax.lax.dynamic_slice(total, start, update.shape) + update, start)
 
@@ -128,11 +129,11 @@ class _Rows(_Added):
 class _Product(_Added):
     """A contribution that is a product of two arrays, of which there are stacks; transposed to `order`."""
 
-    def __init__(self, variable: Any, equation: Any, order: tuple[Any, ...] | None) -> None:
+    def __init__(self, variable: Var, equation: JaxprEqn, order: tuple[Any, ...] | None) -> None:
         super().__init__(variable)
         self._equation, self._order, self.needs = equation, order, []
 
-    def start(self) -> Any:
+    def start(self) -> tuple[()]:
         return ()
 
     def added(self, total: Any, value: Callable[..., Any]) -> Any:
@@ -149,14 +150,14 @@ class _Product(_Added):
 def _without_calls(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function whose trace has the equations of the functions that it calls in their places."""
 
-    def run(*arguments: Any) -> list[Any]:
+    def run(*arguments: object) -> list[Any]:
         closed = jax.make_jaxpr(function)(*arguments)
         return _evaluate(closed.jaxpr, closed.consts, jax.tree.leaves(arguments))
 
     return run
 
 
-def _evaluate(jaxpr: Any, consts: list[Any], arguments: list[Any]) -> list[Any]:
+def _evaluate(jaxpr: Jaxpr, consts: list[Any], arguments: list[Any]) -> list[Any]:
     """What a jaxpr gives, with the jaxprs that it calls evaluated in the same way."""
     values: dict[Any, Any] = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*consts, *arguments]))
     for equation in jaxpr.eqns:

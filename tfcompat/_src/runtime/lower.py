@@ -16,7 +16,7 @@ import numpy as np
 from tfcompat._src.base import checks, errors
 from tfcompat._src.base.findings import Finding
 from tfcompat._src.graph import constant_value, op_spec
-from tfcompat._src.graph.op_spec import HOST
+from tfcompat._src.graph.op_spec import HOST, OpSpec
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.flow.array_value import DeviceArray
@@ -231,7 +231,7 @@ def _merge(op: Operation, frame: Frame) -> None:
     raise RuntimeError(f"no input of {op.name} has a value")
 
 
-def _put_merged(op: Operation, index: int, value: Any, frame: Frame) -> None:
+def _put_merged(op: Operation, index: int, value: object, frame: Frame) -> None:
     frame.values[op.outputs[0]] = value
     frame.values[op.outputs[1]] = np.array(index, np.int32)
 
@@ -276,12 +276,12 @@ def _current(tensor: Tensor, frame: Frame) -> Any:
     return frame.values[tensor]
 
 
-def _all_static(spec: Any, inputs: list[Any]) -> bool:
+def _all_static(spec: OpSpec, inputs: list[Any]) -> bool:
     shape_only = spec.shape_only_positions
     return all(isinstance(v, (np.ndarray, np.generic)) or i in shape_only for i, v in enumerate(inputs))
 
 
-def flatten_results(results: Any) -> list[Any]:
+def flatten_results(results: object) -> list[Any]:
     """Kernel results as a flat list."""
     if results is None:
         return []
@@ -324,7 +324,7 @@ def _variables(op: Operation, name: str) -> list[Operation]:
     return [required_variable_op(t) for t in (tensors if isinstance(tensors, list) else [tensors])]
 
 
-def _reserve_attrs(spec: Any) -> tuple[str, ...]:
+def _reserve_attrs(spec: OpSpec) -> tuple[str, ...]:
     return op_spec.keyword_names(spec.reserve)
 
 
@@ -332,14 +332,14 @@ def _with_node(error: errors.OpError, op: Operation) -> errors.OpError:
     return error if error.op is not None else error.at_node(op.node_def, op)
 
 
-def primal(tensor: Tensor, frame: Frame) -> Any:
+def primal(tensor: Tensor, frame: Frame) -> jax.Array:
     """The differentiable part of a tensor's value: the buffer of a TensorArray, the value of a variable."""
     if tensor not in frame.values:
         return jnp.asarray(frame.state[variable_key(required_variable_op(tensor))])
     return leaf(frame.values[tensor])
 
 
-def leaf(value: Any) -> Any:
+def leaf(value: object) -> jax.Array:
     """The array in a value."""
     if isinstance(value, DeviceArray):
         return jnp.zeros(0, value.meta.dtype) if value.buffer is None else jnp.asarray(value.buffer)
@@ -355,5 +355,5 @@ class collecting:
         collector.checks, collector.guarded = [], []
         return collector.checks
 
-    def __exit__(self, *exc_info: Any) -> None:
+    def __exit__(self, *exc_info: object) -> None:
         checks.COLLECTOR.checks, checks.COLLECTOR.guarded = self._outer

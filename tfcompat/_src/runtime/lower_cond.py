@@ -57,7 +57,7 @@ class _Lowering:
         randoms = [op for op in item.operations if op.spec.effects.random]
 
         def branch(on: bool) -> Callable[..., Any]:
-            def call(_: Any) -> tuple[Any, ...]:
+            def call(_: object) -> tuple[Any, ...]:
                 values, branch_checks, state, moved = run[on](shapes_only=False)
                 results = [like(values[t], s) if t in values else zeros_of(s) for t, s in outputs]
                 flags, shown = self._padded_checks(on, branch_checks, found, counts)
@@ -178,7 +178,7 @@ def _pass_switch(op: Operation, on: bool, frame: Frame) -> None:
         frame.values[op.outputs[int(on)]] = frame.values[op.takes[0]]
 
 
-def zeros_of(shapes: Any) -> Any:
+def zeros_of(shapes: object) -> Any:
     """Zeros where `shapes` says shapes and dtypes."""
     return jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), shapes)
 

@@ -67,7 +67,7 @@ def _stacked(values: list[Any]) -> jax.Array:
     return jnp.stack(arrays)
 
 
-def _contribution(meeting: Meeting, frame: Frame) -> Any:
+def _contribution(meeting: Meeting, frame: Frame) -> jax.Array:
     value = jnp.asarray(frame.values[meeting.row[0]])
     return value[0] if meeting.squeezed else value
 

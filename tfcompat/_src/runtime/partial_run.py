@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.runtime.execute import execute, fetched_value
 from tfcompat._src.runtime.prune import prune
 from tfcompat._src.runtime.run_context import RunContext
+
+if TYPE_CHECKING:
+    from tfcompat._src.runtime.fetch import Fetches
 
 
 class PartialRun:
@@ -27,7 +30,7 @@ class PartialRun:
         self._values: dict[Tensor, Any] = {}
         self._ran: set[Operation] = set()
 
-    def go_on(self, wanted: Any, feeds: dict[Tensor, Any], session: RunContext, make_plan: Callable[..., Any]) -> list[Any]:
+    def go_on(self, wanted: Fetches, feeds: dict[Tensor, Any], session: RunContext, make_plan: Callable[..., Any]) -> list[Any]:
         self._check(wanted, feeds)
         self._fed.update(feeds)
         self._values.update({t: array_memory.frozen(feeds, t) if isinstance(v, np.ndarray) else v for t, v in feeds.items()})
@@ -51,13 +54,14 @@ class PartialRun:
     def _is_used_later(self, tensor: Tensor, ran: set[Operation]) -> bool:
         return any(tensor in op.takes for op in self._all if op not in self._ran and op not in ran)
 
-    def _check(self, wanted: Any, feeds: dict[Tensor, Any]) -> None:
+    def _check(self, wanted: Fetches, feeds: dict[Tensor, Any]) -> None:
         for tensor in feeds:
             if tensor not in self._feeds:
                 raise errors.InvalidArgumentError(None, None, f"The feed {tensor.name} was not specified in partial_run_setup.")
             if tensor in self._fed:
                 raise errors.InvalidArgumentError(None, None, f"The feed {tensor.name} has already been fed.")
-        for element in (*wanted.tensors, *wanted.targets):
+        elements: list[Tensor | Operation] = [*wanted.tensors, *wanted.targets]
+        for element in elements:
             if element not in self._fetches:
                 raise errors.InvalidArgumentError(None, None, f"The fetch {element.name} was not specified in partial_run_setup.")
             if element in self._fetched:

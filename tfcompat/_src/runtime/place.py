@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
-from tfcompat._src.base import device as device_lib
 from tfcompat._src.base import errors
+from tfcompat._src.base.device import DeviceSpec
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.operation import Operation
+from tfcompat._src.proto import messages
 from tfcompat._src.runtime.devices import Device, mapping
 from tfcompat._src.runtime.variable_state import accesses
 
@@ -23,7 +23,7 @@ class Placer:
     of one kind, `mesh_towers` that the same work on each of them is to be one program.
     """
 
-    def __init__(self, devices: list[Device], config: Any) -> None:
+    def __init__(self, devices: list[Device], config: messages.ConfigProto) -> None:
         self.devices = sorted(devices, key=lambda d: _ORDER.get(d.kind, 1))
         self.jax_devices = list(dict.fromkeys(d.jax_device for d in self.devices))
         self._soft = config.allow_soft_placement
@@ -76,17 +76,17 @@ class Placer:
     def _found(self, text: str) -> Device | None:
         """The first device that a device string fits; with soft placement, one that its task has."""
         if text not in self._by_text:
-            wanted = device_lib.DeviceSpec.from_string(text)
-            fitting = [d for d in self.devices if _fits(wanted, device_lib.DeviceSpec.from_string(d.name))]
+            wanted = DeviceSpec.from_string(text)
+            fitting = [d for d in self.devices if _fits(wanted, DeviceSpec.from_string(d.name))]
             if not fitting and self._soft:
                 task = wanted.replace(device_type=None, device_index=None)
-                fitting = [d for d in self.devices if _fits(task, device_lib.DeviceSpec.from_string(d.name))]
+                fitting = [d for d in self.devices if _fits(task, DeviceSpec.from_string(d.name))]
             self._by_text[text] = fitting[0] if fitting else None
         return self._by_text[text]
 
     def _missing(self, op: Operation) -> errors.InvalidArgumentError:
         names = ", ".join(d.name for d in self.devices)
-        gpu = device_lib.DeviceSpec.from_string(op._device).device_type == "GPU" and all(d.kind != "GPU" for d in self.devices)
+        gpu = DeviceSpec.from_string(op._device).device_type == "GPU" and all(d.kind != "GPU" for d in self.devices)
         hint = " The requested device appears to be a GPU, but JAX has found none." if gpu else ""
         return errors.InvalidArgumentError(
             op.node_def, op,
@@ -101,7 +101,7 @@ def _is_source(op: Operation) -> bool:
     return not op.takes and len(op.outputs) == 1 and not op.outputs[0].dtype._is_ref_dtype
 
 
-def _fits(ask: Any, have: Any) -> bool:
+def _fits(ask: DeviceSpec, have: DeviceSpec) -> bool:
     return all(
         a is None or a == h
         for a, h in (

@@ -21,7 +21,7 @@ from tfcompat._src.ops.control.guards import Guard
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime.item import Item, OpItem
 from tfcompat._src.runtime.loop_program import LoopItem
-from tfcompat._src.runtime.variable_state import variable_key
+from tfcompat._src.runtime.variable_state import Place, variable_key
 
 if TYPE_CHECKING:
     from tfcompat._src.runtime.compile import Program, Shapes
@@ -76,7 +76,7 @@ class Cluster:
     overwrites: list[Operation] = field(default_factory=list)
     randoms: list[Operation] = field(default_factory=list)
     differentiated: list[LoopItem] = field(default_factory=list)
-    place: Any = None
+    place: Place = None
     assumed: list[tuple[Operation, np.ndarray]] = field(default_factory=list)
     programs: Recent[tuple[tuple[tuple[int, ...], bytes], ...], Program] = field(default_factory=Recent)
 

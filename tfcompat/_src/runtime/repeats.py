@@ -30,7 +30,7 @@ VARYING = 2**16
 class Invariant:
     """The same array in each iteration, from outside."""
 
-    atom: Any
+    atom: Var | Literal
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -206,7 +206,7 @@ def equation_key(equation: JaxprEqn) -> Hashable:
     return name, _param_key(params), tuple(a.aval for a in equation.invars), tuple(v.aval for v in equation.outvars)
 
 
-def _param_key(value: Any) -> Hashable:
+def _param_key(value: object) -> Hashable:
     if isinstance(value, ClosedJaxpr):
         return _jaxpr_key(value.jaxpr), tuple(id(c) for c in value.consts)
     if isinstance(value, Jaxpr):
@@ -227,7 +227,7 @@ def _param_key(value: Any) -> Hashable:
 def _jaxpr_key(jaxpr: Jaxpr) -> Hashable:
     numbers: dict[Var, int] = {}
 
-    def atom_key(atom: Any) -> Hashable:
+    def atom_key(atom: Var | Literal) -> Hashable:
         if isinstance(atom, Literal):
             return _atom_key(atom)
         return numbers.setdefault(atom, len(numbers)), atom.aval
@@ -247,6 +247,6 @@ def block_start(equation: JaxprEqn) -> tuple[int, ...] | None:
     return None
 
 
-def _atom_key(atom: Any) -> Hashable:
+def _atom_key(atom: Var | Literal) -> Hashable:
     """What is equal for one variable, and for literals with the same bits."""
     return (atom.aval, np.asarray(atom.val).tobytes()) if isinstance(atom, Literal) else atom

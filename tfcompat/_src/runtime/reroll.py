@@ -29,7 +29,7 @@ def rerolled(traced: jax.stages.Traced) -> Callable[..., Any] | None:
         return None
     plan, results = _Plan(trace, found), jax.tree.structure(traced.out_info)
 
-    def rolled(*arguments: Any) -> Any:
+    def rolled(*arguments: object) -> Any:
         return jax.tree.unflatten(results, _Run(plan, jax.tree.leaves(arguments)).outputs())
 
     return rolled
@@ -46,14 +46,14 @@ _VIEWS = ("reshape", "squeeze", "slice")
 class _Stacked:
     """The arrays of iterations in one array, at `base`, `base + step`, ..."""
 
-    array: Any
+    array: jax.Array
     base: int
     step: int
 
-    def at(self, index: Any) -> Any:
+    def at(self, index: jax.Array | np.ndarray) -> Any:
         return lax.dynamic_index_in_dim(self.array, self.base + self.step * index, keepdims=False)
 
-    def whole(self, count: int) -> Any:
+    def whole(self, count: int) -> jax.Array:
         """The arrays of `count` iterations in their order."""
         first, last = sorted((self.base, self.base + self.step * (count - 1)))
         found = lax.slice_in_dim(self.array, first, last + 1)
@@ -64,13 +64,13 @@ class _Stacked:
 class _Reshaped:
     """The arrays of iterations in another shape."""
 
-    arrays: Any
+    arrays: _Stacked | _Reshaped | _Blocks
     shape: tuple[int, ...]
 
-    def at(self, index: Any) -> Any:
+    def at(self, index: jax.Array | np.ndarray) -> Any:
         return lax.reshape(self.arrays.at(index), self.shape)
 
-    def whole(self, count: int) -> Any:
+    def whole(self, count: int) -> jax.Array:
         return lax.reshape(self.arrays.whole(count), (count, *self.shape))
 
 
@@ -78,11 +78,11 @@ class _Reshaped:
 class _Blocks:
     """The arrays of iterations as blocks of one array; `starts` has a row for each."""
 
-    array: Any
+    array: jax.Array
     starts: np.ndarray
     shape: tuple[int, ...]
 
-    def at(self, index: Any) -> Any:
+    def at(self, index: jax.Array | np.ndarray) -> Any:
         start = jnp.asarray(self.starts)[index]
         return lax.dynamic_slice(self.array, [start[d] for d in range(len(self.shape))], self.shape)
 
@@ -116,7 +116,7 @@ class _Plan:
         self.summed = {group for s in self.sums.values() for group in s.repeated}
         self.wanted = [self._wanted(n) for n in range(len(found))]
 
-    def member(self, atom: Any) -> tuple[int, int, int, int] | None:
+    def member(self, atom: Var | Literal) -> tuple[int, int, int, int] | None:
         """Number of the repeat, iteration, position and output number of what a repeat makes."""
         if not isinstance(atom, Var) or atom not in self.made:
             return None
@@ -125,7 +125,7 @@ class _Plan:
 
     # ---- sums ----
 
-    def _is_link(self, atom: Any) -> bool:
+    def _is_link(self, atom: Var | Literal) -> bool:
         """Whether an array is a sum that stands outside of repeats and is only added to another."""
         if not isinstance(atom, Var) or atom not in self.made or self.member(atom) is not None or len(self.users[atom]) != 1:
             return False
@@ -138,16 +138,16 @@ class _Plan:
 
     def _find_sums(self) -> None:
         for i, e in enumerate(self.trace.jaxpr.eqns):
-            result = e.outvars[0] if e.outvars else None
-            if self._is_addition_outside(i, result) and not self._is_link(result):
+            result: Var | None = e.outvars[0] if e.outvars else None
+            if result is not None and self._is_addition_outside(i, result) and not self._is_link(result):
                 links: list[int] = []
                 found = self._sum(self._terms(e, links))
                 if found.repeated:
                     self.sums[i] = found
                     self.skipped.update(links)
 
-    def _is_addition_outside(self, index: int, result: Any) -> bool:
-        return result is not None and result in self.users and self._is_addition(index) and self.member(result) is None
+    def _is_addition_outside(self, index: int, result: Var) -> bool:
+        return result in self.users and self._is_addition(index) and self.member(result) is None
 
     def _terms(self, equation: JaxprEqn, links: list[int]) -> list[Any]:
         """The terms of a chain of additions in their order; `links` gets the additions but the last."""
@@ -245,7 +245,7 @@ class _Run:
             results = _computed(equation, [self.value(a) for a in equation.invars])
         self.values.update(zip(equation.outvars, results))
 
-    def _concatenated(self, equation: JaxprEqn) -> Any:
+    def _concatenated(self, equation: JaxprEqn) -> jax.Array:
         """A concatenation; operands that lie in one stack are taken out of it together."""
         parts, dimension = [], equation.params["dimension"]
         for _, group in itertools.groupby(equation.invars, self._home):
@@ -257,7 +257,7 @@ class _Run:
                 parts.append(_joined(arrays.whole(len(atoms)), dimension))
         return lax.concatenate(parts, dimension)
 
-    def _home(self, atom: Any) -> Any:
+    def _home(self, atom: Var | Literal) -> Any:
         """What tells apart the arrays that views are of."""
         while isinstance(atom, Var) and atom in self.views:
             atom = self.views[atom].invars[0]
@@ -296,7 +296,7 @@ class _Run:
         for position in products:
             self.factors[number, position] = [whole[s] for s in repeat.operands[position]]
 
-    def _stack(self, atoms: tuple[Any, ...] | list[Any]) -> Any:
+    def _stack(self, atoms: tuple[Any, ...] | list[Any]) -> _Stacked | _Reshaped | _Blocks | None:
         """Arrays of iterations as they lie in arrays that are there; None where they do not."""
         found = [self.members[a] for a in atoms if isinstance(a, Var) and a in self.members]
         if len(found) == len(atoms) and all(array is found[0][0] for array, _ in found):
@@ -336,7 +336,7 @@ class _Run:
 class _Body:
     """One iteration. Its state is a line of values for each `Carried` source, the newest first, and what is kept for the end."""
 
-    def __init__(self, run: _Run, repeat: Repeat, varying: dict[Varying, _Stacked]) -> None:
+    def __init__(self, run: _Run, repeat: Repeat, varying: dict[Varying, _Stacked | _Reshaped | _Blocks]) -> None:
         self.run, self.repeat, self.varying = run, repeat, varying
         sources = dict.fromkeys(s for sources in repeat.operands for s in sources)
         self.lines = [s for s in sources if isinstance(s, Carried)]
@@ -347,7 +347,7 @@ class _Body:
         avals = [self.repeat.equations[p].outvars[o].aval for p, o in last]
         return lines, [lax.full(a.shape, 0, a.dtype) for a in avals]
 
-    def __call__(self, state: tuple[Any, ...], index: Any, stacked: list[Any], last: list[Any], kept: list[Any]) -> tuple[Any, ...]:
+    def __call__(self, state: tuple[Any, ...], index: jax.Array | np.ndarray, stacked: list[Any], last: list[Any], kept: list[Any]) -> tuple[Any, ...]:
         lines, _ = state
         before = {line: values[-1] for line, values in zip(self.lines, lines)}
         made: dict[tuple[int, int], Any] = {}
@@ -385,14 +385,14 @@ def _block(equation: JaxprEqn, inputs: list[Any], start: Any) -> Any:
     return lax.dynamic_update_slice(jnp.broadcast_to(inputs[1], sizes).astype(inputs[0].dtype), inputs[0], start)
 
 
-def _joined(stack: Any, dimension: int) -> Any:
+def _joined(stack: jax.Array, dimension: int) -> jax.Array:
     """The arrays of a stack, one behind the other in a dimension."""
     moved = jnp.moveaxis(stack, 0, dimension)
     sizes = stack.shape[1:]
     return lax.reshape(moved, (*sizes[:dimension], stack.shape[0] * sizes[dimension], *sizes[dimension + 1 :]))
 
 
-def _summed_product(equation: JaxprEqn, left: Any, right: Any) -> Any:
+def _summed_product(equation: JaxprEqn, left: jax.Array, right: jax.Array) -> Any:
     """The sum of the products of the rows of two stacks: their contraction over the rows too."""
     (left_sums, right_sums), (left_batch, right_batch) = equation.params["dimension_numbers"]
 

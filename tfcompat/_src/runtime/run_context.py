@@ -11,7 +11,7 @@ from tfcompat._src.base.host_context import HostSession
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.runtime.random_state import RandomState
-from tfcompat._src.runtime.variable_state import VariableState
+from tfcompat._src.runtime.variable_state import Place, VariableState
 
 if TYPE_CHECKING:
     from tfcompat._src.runtime.place import Placer
@@ -35,7 +35,7 @@ class RunContext(HostSession, Protocol):
     @property
     def loop_plans(self) -> MutableMapping[tuple[Any, ...], Plan]: ...
 
-    def large_constant(self, tensor: Tensor, value: Any, place: Any) -> jax.Array:
+    def large_constant(self, tensor: Tensor, value: object, place: Place) -> jax.Array:
         """A constant as an array on a device or mesh, put there once."""
 
     def resources_of(self, op: Operation) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import warnings
 from collections.abc import Callable, Container
@@ -29,7 +30,7 @@ from tfcompat._src.runtime.partial_run import PartialRun
 from tfcompat._src.runtime.place import Placer
 from tfcompat._src.runtime.plan import Plan, WrongGuess
 from tfcompat._src.runtime.random_state import RandomState
-from tfcompat._src.runtime.variable_state import VariableState, required_variable_op, variable_key
+from tfcompat._src.runtime.variable_state import Place, VariableState, required_variable_op, variable_key
 
 
 class PreparedRun:
@@ -52,7 +53,7 @@ class PreparedRun:
         return (limited, *[feeds[i].tobytes() for i in self.deciding], *[key in variables for key in self.asked])
 
 
-def _run_key(fetches: Any, feed_dict: dict[Any, Any]) -> tuple[Any, ...] | None:
+def _run_key(fetches: object, feed_dict: dict[Any, Any]) -> tuple[Any, ...] | None:
     """What tells runs apart for which other things are prepared; None where something in it cannot be hashed."""
     try:
         key = (structure_key(fetches), *feed_dict)
@@ -103,7 +104,7 @@ class BaseSession:
         return self._graph
 
     @property
-    def graph_def(self) -> Any:
+    def graph_def(self) -> messages.GraphDef:
         return self._graph.as_graph_def(add_shapes=self._config.graph_options.infer_shapes)
 
     @property
@@ -121,7 +122,7 @@ class BaseSession:
 
     # ---- running ----
 
-    def run(self, fetches: Any, feed_dict: dict[Any, Any] | None = None, options: Any = None, run_metadata: Any = None) -> Any:
+    def run(self, fetches: object, feed_dict: dict[Any, Any] | None = None, options: messages.RunOptions | None = None, run_metadata: messages.RunMetadata | None = None) -> Any:
         """Computes `fetches`.
 
         Args:
@@ -177,7 +178,7 @@ class BaseSession:
                     raise errors.CancelledError(None, None, "Session has been closed.") from e
                 raise
 
-    def _prepare(self, fetches: Any, feed_dict: dict[Any, Any] | None) -> tuple[PreparedRun, list[Any]]:
+    def _prepare(self, fetches: object, feed_dict: dict[Any, Any] | None) -> tuple[PreparedRun, list[Any]]:
         """The prepared run and the converted feeds; made anew where they are not kept."""
         graph, prepared, given = self._graph, None, feed_dict or {}
         key = _run_key(fetches, given)
@@ -226,7 +227,7 @@ class BaseSession:
         request = planner.Request(fetched, targets, fed, dict(zip(fed, feeds)), assumed)
         return self.planner.plan(self._graph, request, self.variable_state.values)
 
-    def explain(self, fetches: Any, feed_dict: dict[Any, Any] | None = None) -> str:
+    def explain(self, fetches: object, feed_dict: dict[Any, Any] | None = None) -> str:
         """The plan of a run as text: compiled clusters, host steps, devices, variables read and written.
 
         `feed_dict` is as for `run`; tensors that it lacks count as not fed.
@@ -238,7 +239,7 @@ class BaseSession:
         prepared, _ = self._prepare(fetches, feed_dict)
         return f"{text}\nplans of these fetches and feeds: {len(prepared.plans)}; the {prepared.plans.bound} that were used last are kept"
 
-    def plan(self, fetches: Any, feed_dict: dict[Any, Any] | None = None) -> Plan:
+    def plan(self, fetches: object, feed_dict: dict[Any, Any] | None = None) -> Plan:
         """The plan of a run, for tests and tools.
 
         Raises:
@@ -250,7 +251,7 @@ class BaseSession:
         with jax_compat.x64():
             return self._plan_for(*self._prepare(fetches, feed_dict))
 
-    def make_callable(self, fetches: Any, feed_list: list[Any] | None = None, accept_options: bool = False) -> Callable[..., Any]:
+    def make_callable(self, fetches: object, feed_list: list[Any] | None = None, accept_options: bool = False) -> Callable[..., Any]:
         """A function of the values of `feed_list`, in order, that computes `fetches` with little overhead."""
         feed_list = list(feed_list or ())
         if not isinstance(feed_list, list):
@@ -258,7 +259,7 @@ class BaseSession:
         Fetches(self._graph, fetches)
         expand_feeds(self._graph, {t: 0 for t in feed_list})
 
-        def call(*values: Any, **options: Any) -> Any:
+        def call(*values: object, **options: messages.RunOptions | messages.RunMetadata | None) -> Any:
             if len(values) != len(feed_list):
                 raise ValueError(f"Expected {len(feed_list)} feed values, got {len(values)}")
             if options and not accept_options:
@@ -267,18 +268,18 @@ class BaseSession:
 
         return call
 
-    def _make_callable_from_options(self, callable_options: Any) -> Callable[..., Any]:
+    def _make_callable_from_options(self, callable_options: messages.CallableOptions) -> Callable[..., Any]:
         """A function as a CallableOptions message says: of the fed values, in order, to the list of fetched ones."""
         fetches, feeds, targets = (list(getattr(callable_options, f)) for f in ("fetch", "feed", "target"))
         run = self.make_callable([*fetches, *targets], feeds, accept_options=True)
 
-        def call(*values: Any, run_metadata: Any = None) -> list[Any]:
+        def call(*values: object, run_metadata: messages.RunMetadata | None = None) -> list[Any]:
             found: list[Any] = run(*values, options=callable_options.run_options, run_metadata=run_metadata)
             return found[: len(fetches)]
 
         return call
 
-    def partial_run_setup(self, fetches: Any, feeds: list[Any] | None = None) -> Any:
+    def partial_run_setup(self, fetches: object, feeds: list[Any] | None = None) -> Any:
         """Prepares a computation that is run in several `partial_run` calls; gives a handle for them.
 
         Raises:
@@ -293,7 +294,7 @@ class BaseSession:
         fed = list(expand_feeds(self._graph, {part: 0 for key in feeds or () for part in fed_parts(key)}))
         return PartialRun(wanted.tensors, wanted.targets, fed)
 
-    def partial_run(self, handle: PartialRun, fetches: Any, feed_dict: dict[Any, Any] | None = None) -> Any:
+    def partial_run(self, handle: PartialRun, fetches: object, feed_dict: dict[Any, Any] | None = None) -> Any:
         """Goes on with a computation: more feeds, more fetches; what ran before is not run again.
 
         Raises:
@@ -339,7 +340,7 @@ class BaseSession:
         with self.variable_state.lock:
             self.variable_state.values.pop(variable_key(required_variable_op(handle)), None)
 
-    def large_constant(self, tensor: Tensor, value: Any, place: Any) -> jax.Array:
+    def large_constant(self, tensor: Tensor, value: object, place: Place) -> jax.Array:
         """A constant as an array on a device or mesh, put there once."""
         found = self._large.get((tensor, place))
         if found is None:
@@ -390,7 +391,7 @@ class BaseSession:
             if self._remote:
                 self._remote.close()
 
-    def as_default(self) -> Any:
+    def as_default(self) -> contextlib.AbstractContextManager[SessionLike]:
         """Makes this the default session inside the block; leaving it does not close the session."""
         return SESSIONS.entered(self)
 
@@ -421,7 +422,7 @@ class Session(BaseSession):
         self._contexts.append((graph_context, session_context))
         return self
 
-    def __exit__(self, exc_type: Any, exc_value: Any, exc_tb: Any) -> None:
+    def __exit__(self, exc_type: object, exc_value: object, exc_tb: object) -> None:
         graph_context, session_context = self._contexts.pop()
         session_context.__exit__(exc_type, exc_value, exc_tb)
         graph_context.__exit__(exc_type, exc_value, exc_tb)

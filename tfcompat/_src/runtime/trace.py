@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +19,7 @@ import numpy as np
 
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.proto import messages
 from tfcompat._src.runtime.item import OpItem
 from tfcompat._src.runtime.plan import Cluster, HostStep, Plan
 from tfcompat._src.runtime.run_context import RunContext
@@ -44,7 +45,7 @@ class Recorder:
     def timed(self, run_step: Callable[..., Any]) -> Callable[..., Any]:
         """`run_step(step, plan, values, session)` with entries for what it runs; a host step runs one item at a time."""
 
-        def run(step: HostStep | Cluster, plan: Any, values: dict[Tensor, Any], session: RunContext) -> None:
+        def run(step: HostStep | Cluster, plan: Plan, values: dict[Tensor, Any], session: RunContext) -> None:
             if isinstance(step, Cluster):
                 self._time(step, step.outputs, run_step, step, plan, values, session)
                 return
@@ -80,13 +81,13 @@ def current() -> Recorder | None:
     return _CURRENT.recorder
 
 
-def recording(options: Any, run_metadata: Any) -> contextlib.AbstractContextManager[Recorder | None]:
+def recording(options: messages.RunOptions | None, run_metadata: messages.RunMetadata | None) -> contextlib.AbstractContextManager[Recorder | None]:
     """A block whose run is recorded where RunOptions ask for a trace and there is a RunMetadata to fill."""
     return _on() if run_metadata is not None and options is not None and options.trace_level else _OFF
 
 
 @contextlib.contextmanager
-def _on() -> Any:
+def _on() -> Iterator[Recorder | None]:
     outer, _CURRENT.recorder = _CURRENT.recorder, Recorder()
     try:
         yield _CURRENT.recorder
@@ -98,12 +99,12 @@ def _on() -> Any:
 
 
 def fill(
-    run_metadata: Any, recorder: Recorder, plan: Plan, device_of: Callable[[Operation], Any], first_device: str
+    run_metadata: messages.RunMetadata, recorder: Recorder, plan: Plan, device_of: Callable[[Operation], Any], first_device: str
 ) -> None:
     """Writes the entries of a run into `run_metadata.step_stats`, by device; constants take no time."""
     devices: dict[str, Any] = {}
 
-    def add(device: str, name: str, label: str, start: int, end: int) -> Any:
+    def add(device: str, name: str, label: str, start: int, end: int) -> messages.NodeExecStats:
         if device not in devices:
             devices[device] = run_metadata.step_stats.dev_stats.add(device=device)
         nanos = end - start
@@ -143,7 +144,7 @@ def _label(op: Operation) -> str:
     return f"{op.name} = {op.type}({', '.join(inputs)})"
 
 
-def _add_outputs(stats: Any, op: Operation, sizes: dict[Tensor, tuple[Any, ...]], device: str) -> None:
+def _add_outputs(stats: messages.NodeExecStats, op: Operation, sizes: dict[Tensor, tuple[Any, ...]], device: str) -> None:
     """The outputs of a node as far as their sizes are known; handles and strings count no bytes."""
     for slot, tensor in enumerate(op.outputs):
         found = sizes.get(tensor, tensor._sizes)
