@@ -19,11 +19,11 @@ def _over_dataset(dataset: DatasetV2, loop: Loop) -> None:
     has_variables = bool(loop.variables)
     start = loop.variables if has_variables else (constant(0),)
 
-    def step(state: tuple[Any, ...], item: Any) -> tuple[Any, ...]:
+    def step(state: tuple[Any, ...], item: object) -> tuple[Any, ...]:
         found = loop.step(*(state if has_variables else ()), item=(item,), checks_shapes=False)
         return found if has_variables else state
 
-    def step_or_stop(state: tuple[Any, ...], item: Any) -> tuple[Any, ...]:
+    def step_or_stop(state: tuple[Any, ...], item: object) -> tuple[Any, ...]:
         goes_on = loop.goes_on(*state)
         found = cond(goes_on, lambda: step(state, item), lambda: state, strict=True)
         return found, (found, goes_on)
@@ -40,7 +40,7 @@ def _over_dataset(dataset: DatasetV2, loop: Loop) -> None:
 def _over_iterator(iterator: EagerIterator, loop: Loop) -> None:
     """A loop that ends where the iterator has no further element."""
 
-    def step(_: Any, *variables: Any) -> tuple[Any, ...]:
+    def step(_: object, *variables: object) -> tuple[Any, ...]:
         following = get_next_as_optional(iterator)
         has_next = following.has_value()
         unused = () if variables else (constant(0),)
@@ -53,10 +53,10 @@ def _over_iterator(iterator: EagerIterator, loop: Loop) -> None:
 
 
 @enumerate_.register
-def _enumerate_dataset(dataset: DatasetV2, start: Any = 0) -> Any:
+def _enumerate_dataset(dataset: DatasetV2, start: object = 0) -> Any:
     return dataset.enumerate(start)
 
 
 @zip_items.register
-def _zip_datasets(first: DatasetV2, *others: Any) -> Any:
+def _zip_datasets(first: DatasetV2, *others: object) -> Any:
     return type(first).zip((first, *others)) if all(isinstance(each, DatasetV2) for each in others) else zip(first, *others)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tfcompat._src.base import errors
+from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.data.source_ops import listed
 from tfcompat._src.data.values import OUTPUTS, UNKNOWN, DatasetValue, Element, Next, Scope, dataset_of, dataset_op
 from tfcompat._src.graph.tensor import shape_text
@@ -58,7 +59,7 @@ def batch_count(size: int, count: int, drop_remainder: bool) -> int:
     return size if size < 0 else size // count if drop_remainder else -(-size // count)
 
 
-def _batch(context: Any, input_dataset: Any, batch_size: np.ndarray, drop_remainder: Any = False) -> DatasetValue:
+def _batch(context: HostContext, input_dataset: np.ndarray, batch_size: np.ndarray, drop_remainder: object = False) -> DatasetValue:
     source, count, drops = dataset_of(input_dataset), int(batch_size), bool(drop_remainder)
     if count <= 0:
         raise invalid("Batch size must be greater than zero.")
@@ -84,7 +85,10 @@ dataset_op(
 # ---- padding ----
 
 
-def _padded_batch(context: Any, input_dataset: Any, batch_size: Any, padded_shapes: tuple[Any, ...], padding_values: tuple[Any, ...], drop_remainder: Any = False) -> DatasetValue:
+def _padded_batch(
+    context: HostContext, input_dataset: np.ndarray, batch_size: np.ndarray, padded_shapes: tuple[Any, ...], padding_values: tuple[Any, ...],
+    drop_remainder: np.ndarray | bool = False,
+) -> DatasetValue:  # fmt: skip
     source, count, drops = dataset_of(input_dataset), int(batch_size), bool(drop_remainder)
     if count <= 0:
         raise invalid("Batch size must be greater than zero.")
@@ -132,7 +136,7 @@ dataset_op("PaddedBatchDataset", _PADDED, _PADS)(_padded_batch)
 dataset_op("PaddedBatchDatasetV2", _PADDED + ", drop_remainder: bool", f"parallel_copy: bool = False, {_PADS}")(_padded_batch)
 
 
-def _dense_to_sparse(context: Any, input_dataset: Any, batch_size: np.ndarray, row_shape: np.ndarray) -> DatasetValue:
+def _dense_to_sparse(context: HostContext, input_dataset: np.ndarray, batch_size: np.ndarray, row_shape: np.ndarray) -> DatasetValue:
     source, count, row = dataset_of(input_dataset), int(batch_size), row_shape.tolist()
     if count <= 0:
         raise invalid("Batch size must be greater than zero.")
@@ -170,7 +174,7 @@ for _prefix in ("", "Experimental"):
 
 
 @dataset_op("WindowDataset", "input_dataset: variant, size: int64, shift: int64, stride: int64, drop_remainder: bool")
-def _window(context: Any, input_dataset: Any, size: Any, shift: Any, stride: Any, drop_remainder: Any) -> DatasetValue:
+def _window(context: HostContext, input_dataset: np.ndarray, size: np.ndarray, shift: np.ndarray, stride: np.ndarray, drop_remainder: np.ndarray) -> DatasetValue:
     source = dataset_of(input_dataset)
     for name, value in (("size", size), ("shift", shift), ("stride", stride)):
         if int(value) <= 0:
@@ -226,7 +230,7 @@ def windows(following: Next, length: int, step: int, apart: int, drops: bool) ->
     return window
 
 
-def _sliding_window(context: Any, input_dataset: Any, window_size: Any, window_shift: Any, window_stride: Any) -> DatasetValue:
+def _sliding_window(context: HostContext, input_dataset: np.ndarray, window_size: np.ndarray, window_shift: np.ndarray, window_stride: np.ndarray) -> DatasetValue:
     source = dataset_of(input_dataset)
     for name, value in (("size", window_size), ("shift", window_shift), ("stride", window_stride)):
         if int(value) <= 0:
@@ -245,7 +249,7 @@ for _prefix in ("", "Experimental"):
     )(_sliding_window)
 
 
-def _unbatch(context: Any, input_dataset: Any) -> DatasetValue:
+def _unbatch(context: HostContext, input_dataset: np.ndarray) -> DatasetValue:
     source = dataset_of(input_dataset)
 
     def start(scope: Scope) -> Next:

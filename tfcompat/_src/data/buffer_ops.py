@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from typing import Any
 
 import numpy as np
 
 from tfcompat._src.base import dtypes, errors
+from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.checkpoint.bundle_files import index_name
 from tfcompat._src.checkpoint.bundle_reader import BundleReader
 from tfcompat._src.checkpoint.bundle_writer import BundleWriter
@@ -92,7 +92,7 @@ class Buffer:
 
 
 @dataset_op("PrefetchDataset", "input_dataset: variant, buffer_size: int64", f"{OUTPUTS}, slack_period: int = 0, legacy_autotune: bool = True")
-def _prefetch(context: Any, input_dataset: Any, buffer_size: Any) -> DatasetValue:
+def _prefetch(context: HostContext, input_dataset: np.ndarray, buffer_size: np.ndarray) -> DatasetValue:
     source, size = dataset_of(input_dataset), int(buffer_size)
     if size < 0 and size != AUTOTUNE:
         raise invalid("buffer_size must be >= 0 or set buffer_size to be -1 for auto-tuning")
@@ -111,7 +111,7 @@ def _prefetch(context: Any, input_dataset: Any, buffer_size: Any) -> DatasetValu
 # ---- caches ----
 
 
-def _cache(context: Any, input_dataset: Any, filename: Any, cache: Any = None) -> DatasetValue:
+def _cache(context: HostContext, input_dataset: np.ndarray, filename: np.ndarray, cache: object = None) -> DatasetValue:
     source, path = dataset_of(input_dataset), filename.item().decode()
     kinds = list(context.op.attrs["output_types"])
     owner = object()
@@ -124,7 +124,7 @@ def _cache(context: Any, input_dataset: Any, filename: Any, cache: Any = None) -
     return DatasetValue(start, source.size)
 
 
-def _memory_cache(source: DatasetValue, owner: Any, scope: Scope) -> Next:
+def _memory_cache(source: DatasetValue, owner: object, scope: Scope) -> Next:
     complete = scope.kept.get(owner)
     if complete is not None:
         elements = iter(complete)

@@ -18,6 +18,7 @@ from tfcompat._src.base import errors
 from tfcompat._src.base.dtypes import DType, as_dtype, cpp_name
 from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.base.run_limits import MustWait, may_wait
+from tfcompat._src.base.tensor_shape import Sizes
 from tfcompat._src.data.functions import HostFunction
 from tfcompat._src.data.values import Scope
 from tfcompat._src.graph import shape_inference as si
@@ -178,7 +179,7 @@ def _joined(tasks: list[_Task], allowed: Sequence[int]) -> list[np.ndarray]:
     return found
 
 
-def _queue_of(context: Any) -> BatchQueue:
+def _queue_of(context: HostContext) -> BatchQueue:
     attrs = context.op.attrs
     _check_allowed(attrs["allowed_batch_sizes"], attrs["max_batch_size"])
     if not may_wait():
@@ -203,7 +204,7 @@ def _batch(context: HostContext, inputs: Arrays, *, allowed_batch_sizes: Sequenc
     return queue.run(task, lambda tasks: _batched(tasks, allowed_batch_sizes))
 
 
-def _without_first(sizes: Any) -> Any:
+def _without_first(sizes: Sizes) -> Any:
     """The shape with another, unknown number of rows."""
     if sizes is None:
         return None

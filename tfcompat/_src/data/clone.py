@@ -7,6 +7,7 @@ from typing import Any
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.data import nest
+from tfcompat._src.data.dataset import DatasetV2
 from tfcompat._src.data.dataset_v1 import DatasetV1Adapter
 from tfcompat._src.data.iterator import flat_attrs
 from tfcompat._src.graph.operation import Operation
@@ -14,7 +15,7 @@ from tfcompat._src.graph.scopes import get_default_graph
 from tfcompat._src.nodes import raw
 
 
-def clone_dataset(dataset: Any) -> DatasetV1Adapter:
+def clone_dataset(dataset: DatasetV2) -> DatasetV2:
     """The same dataset made of nodes of its own; what they take beside datasets is shared."""
     copies: dict[Operation, Operation] = {}
 
@@ -24,11 +25,10 @@ def clone_dataset(dataset: Any) -> DatasetV1Adapter:
             copies[op] = get_default_graph().create_op(op.type, inputs, [t.dtype for t in op.outputs], name=op.name, attrs=op.node_def.attr)
         return copies[op]
 
-    found: DatasetV1Adapter = DatasetV1Adapter(copied(dataset._variant_tensor.op).outputs[0], dataset.element_spec).with_options(dataset.options())
-    return found
+    return DatasetV1Adapter(copied(dataset._variant_tensor.op).outputs[0], dataset.element_spec).with_options(dataset.options())
 
 
-def auto_shard_dataset(dataset: Any, num_shards: int, index: int) -> Any:
+def auto_shard_dataset(dataset: DatasetV2, num_shards: int, index: int) -> DatasetV2:
     """The elements of the files of one worker of `num_shards`; all where the options of the dataset say so."""
     return _AutoShardDataset(dataset, num_shards, index) if dataset.options().experimental_distribute.auto_shard else dataset
 
@@ -36,7 +36,7 @@ def auto_shard_dataset(dataset: Any, num_shards: int, index: int) -> Any:
 class _AutoShardDataset(DatasetV1Adapter):
     """A dataset of one worker's part of the files, or of the elements where no files are read."""
 
-    def __init__(self, input_dataset: Any, num_workers: Any, index: Any) -> None:
+    def __init__(self, input_dataset: DatasetV2, num_workers: Any, index: Any) -> None:
         made = raw.AutoShardDataset(input_dataset._variant_tensor, num_workers, index, **input_dataset._flat_structure)
         super().__init__(made, input_dataset.element_spec, (input_dataset,))
 
@@ -47,7 +47,7 @@ _AutoShardDatasetV1 = _AutoShardDataset
 class _RebatchDataset(DatasetV1Adapter):
     """A dataset that gives each batch of another in `num_replicas` parts; ValueError where elements are no batches."""
 
-    def __init__(self, input_dataset: Any, num_replicas: int, use_fallback: bool = True) -> None:
+    def __init__(self, input_dataset: DatasetV2, num_replicas: int, use_fallback: bool = True) -> None:
         def part_of(spec: Any) -> Any:
             size = _part_size(spec._to_legacy_output_shapes(), num_replicas)
             return spec._unbatch()._batch(size)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tfcompat._src.base import dtypes
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes.convert import constant, convert_to_tensor
 
 
 def optional_param_to_tensor(
-    argument_name: str, argument_value: Any, argument_default: Any = 0, argument_dtype: dtypes.DType = dtypes.int64
+    argument_name: str, argument_value: object, argument_default: object = 0, argument_dtype: dtypes.DType = dtypes.int64
 ) -> Tensor:
     """An argument as a tensor of a dtype, a constant of the default where it is None."""
     if argument_value is None:

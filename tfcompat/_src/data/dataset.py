@@ -52,12 +52,12 @@ AUTOTUNE = export("data.experimental.AUTOTUNE", "contrib.data.AUTOTUNE")(-1)
 _CPUS = os.cpu_count() or 1
 
 
-def number(value: Any, name: str, dtype: dtypes.DType = dtypes.int64) -> Tensor:
+def number(value: object, name: str, dtype: dtypes.DType = dtypes.int64) -> Tensor:
     """An argument as a tensor."""
     return convert_to_tensor(value, dtype, name=name)
 
 
-def batch_spec(element_spec: Any, batch_size: Any, drop_remainder: Tensor) -> Any:
+def batch_spec(element_spec: object, batch_size: object, drop_remainder: Tensor) -> Any:
     """The type of batches; their length is known where all are full."""
     drops = constant_value.constant_value(drop_remainder)
     size = constant_value.constant_value(batch_size) if drops is not None and drops else None
@@ -76,12 +76,12 @@ class DatasetV2(Trackable, CompositeTensor):
 
     _preserve_cardinality = True
 
-    def __init__(self, variant_tensor: Tensor, element_spec: Any, inputs: tuple[Any, ...] = ()) -> None:
+    def __init__(self, variant_tensor: Tensor, element_spec: object, inputs: tuple[Any, ...] = ()) -> None:
         self._variant_tensor_attr, self._element_spec, self._input_datasets = variant_tensor, element_spec, tuple(inputs)
         self._graph_attr = get_default_graph()
         self._own_options: Options | None = None
 
-    def _made(self, variant_tensor: Tensor, element_spec: Any, *more_inputs: Any) -> Any:
+    def _made(self, variant_tensor: Tensor, element_spec: object, *more_inputs: object) -> DatasetV2:
         """A dataset of the same kind that takes from this one."""
         return self._class()(variant_tensor, element_spec, (self, *more_inputs))
 
@@ -96,7 +96,7 @@ class DatasetV2(Trackable, CompositeTensor):
     def _as_variant_tensor(self) -> Tensor:
         return self._variant_tensor_attr
 
-    def _as_serialized_graph(self, stateful_whitelist: Any = None) -> Tensor:
+    def _as_serialized_graph(self, stateful_whitelist: object = None) -> Tensor:
         """The nodes of the dataset, a serialized GraphDef."""
         found: Tensor = raw.DatasetToGraph(self._variant_tensor, stateful_whitelist=[] if stateful_whitelist is None else stateful_whitelist)
         return found
@@ -151,14 +151,14 @@ class DatasetV2(Trackable, CompositeTensor):
             found = found.merge(dataset.options())
         return found if self._own_options is None else found.merge(self._own_options)
 
-    def with_options(self, options: Options) -> Any:
+    def with_options(self, options: Options) -> DatasetV2:
         """This dataset with further options; ValueError where they contradict what was set."""
         found = self._made(self._variant_tensor, self.element_spec)
         found._own_options = Options().merge(options)
         found.options()
         return found
 
-    def _apply_options(self) -> Any:
+    def _apply_options(self) -> DatasetV2:
         """The dataset as iterators take it: with the nodes that its options ask for."""
         options, found = self.options(), self._variant_tensor
         threads, optimization = options.experimental_threading, options.experimental_optimization
@@ -187,11 +187,11 @@ class DatasetV2(Trackable, CompositeTensor):
     # ---- sources ----
 
     @classmethod
-    def _source(cls, variant_tensor: Tensor, element_spec: Any, *inputs: Any) -> Any:
+    def _source(cls, variant_tensor: Tensor, element_spec: object, *inputs: object) -> DatasetV2:
         return cls._class()(variant_tensor, element_spec, inputs)
 
     @classmethod
-    def from_tensors(cls, tensors: Any) -> Any:
+    def from_tensors(cls, tensors: object) -> DatasetV2:
         """A dataset with one element, a structure of values."""
         element = structure.normalize_element(tensors)
         spec = structure.type_spec_from_value(element)
@@ -199,7 +199,7 @@ class DatasetV2(Trackable, CompositeTensor):
         return cls._source(raw.TensorDataset(parts, output_shapes=structure.get_flat_tensor_shapes(spec)), spec)
 
     @classmethod
-    def from_tensor_slices(cls, tensors: Any) -> Any:
+    def from_tensor_slices(cls, tensors: object) -> DatasetV2:
         """A dataset of the rows of a structure of values of equal length; ValueError where lengths differ or a value is a scalar."""
         element = structure.normalize_element(tensors)
         batched = structure.type_spec_from_value(element)
@@ -211,7 +211,7 @@ class DatasetV2(Trackable, CompositeTensor):
         return cls._source(raw.TensorSliceDataset(parts, output_shapes=structure.get_flat_tensor_shapes(spec)), spec)
 
     @classmethod
-    def range(cls, *args: Any) -> Any:
+    def range(cls, *args: object) -> DatasetV2:
         """A dataset of int64 numbers: `range(stop)`, `range(start, stop)` or `range(start, stop, step)`; ValueError otherwise."""
         if not 1 <= len(args) <= 3:
             raise ValueError(f"Invalid arguments to RangeDataset: {args}")
@@ -221,7 +221,7 @@ class DatasetV2(Trackable, CompositeTensor):
         return cls._source(raw.RangeDataset(*numbers, **flat_attrs(spec)), spec)
 
     @classmethod
-    def from_generator(cls, generator: Callable[..., Any], output_types: Any, output_shapes: Any = None, args: Any = None) -> Any:
+    def from_generator(cls, generator: Callable[..., Any], output_types: Any, output_shapes: Any = None, args: Any = None) -> DatasetV2:
         """A dataset of what a Python generator yields.
 
         Args:
@@ -242,11 +242,11 @@ class DatasetV2(Trackable, CompositeTensor):
         given = () if args is None else tuple(convert_to_tensor(a, name=f"args_{i}") for i, a in enumerate(args))
         state = generators.GeneratorState(generator)
 
-        def get_iterator_id_fn(unused: Any) -> Tensor:
+        def get_iterator_id_fn(unused: object) -> Tensor:
             return generators.call_python(state.get_next_id, list(given), dtypes.int64)
 
         def finalize_fn(iterator_id: Tensor) -> Tensor:
-            def finish(iterator_id: Any) -> np.ndarray:
+            def finish(iterator_id: np.ndarray) -> np.ndarray:
                 state.iterator_completed(iterator_id)
                 return np.array(0, np.int64)
 
@@ -254,13 +254,13 @@ class DatasetV2(Trackable, CompositeTensor):
 
         generator_next_fn = generators.next_function(state, output_types, output_shapes)
 
-        def flat_map_fn(dummy: Tensor) -> Any:
+        def flat_map_fn(dummy: Tensor) -> DatasetV2:
             return _GeneratorDataset(dummy, get_iterator_id_fn, generator_next_fn, finalize_fn)
 
         return cls._class().from_tensors(0).flat_map(flat_map_fn)
 
     @classmethod
-    def list_files(cls, file_pattern: Any, shuffle: bool | None = None, seed: Any = None) -> Any:
+    def list_files(cls, file_pattern: object, shuffle: bool | None = None, seed: object = None) -> DatasetV2:
         """A dataset of the names of files that match patterns (string scalar or vector), shuffled unless `shuffle` is False.
 
         A run raises InvalidArgumentError where no file matches.
@@ -281,7 +281,7 @@ class DatasetV2(Trackable, CompositeTensor):
             return dataset
 
     @classmethod
-    def zip(cls, datasets: Any) -> Any:
+    def zip(cls, datasets: object) -> DatasetV2:
         """A dataset of elements of several ones, in a structure of datasets; TypeError where a leaf is no dataset."""
         sources = nest.flatten(datasets)
         for source in sources:
@@ -295,7 +295,7 @@ class DatasetV2(Trackable, CompositeTensor):
 
     # ---- order and number ----
 
-    def concatenate(self, dataset: Any) -> Any:
+    def concatenate(self, dataset: DatasetV2) -> DatasetV2:
         """The elements of this dataset, then those of another; TypeError where types differ."""
         for what, label in (("types", "types"), ("classes", "classes")):
             mine, theirs = structure.legacy(self.element_spec, what), structure.legacy(dataset.element_spec, what)
@@ -304,21 +304,21 @@ class DatasetV2(Trackable, CompositeTensor):
         spec = nest.map_structure(lambda a, b: a.most_specific_compatible_type(b), self.element_spec, dataset.element_spec)
         return self._made(raw.ConcatenateDataset(self._variant_tensor, dataset._variant_tensor, **flat_attrs(spec)), spec, dataset)
 
-    def _same(self, make: Callable[..., Any], *inputs: Any, **attrs: Any) -> Any:
+    def _same(self, make: Callable[..., Any], *inputs: object, **attrs: object) -> DatasetV2:
         """A dataset of the same type by a node that takes this one."""
         return self._made(make(self._variant_tensor, *inputs, **attrs, **self._flat_structure), self.element_spec)
 
-    def prefetch(self, buffer_size: Any) -> Any:
+    def prefetch(self, buffer_size: object) -> DatasetV2:
         """The elements, up to `buffer_size` (int64 scalar; AUTOTUNE) of them made ahead by a thread."""
         size = number(AUTOTUNE if buffer_size is None else buffer_size, "buffer_size")
         return self._same(raw.PrefetchDataset, size)
 
-    def enumerate(self, start: Any = 0) -> Any:
+    def enumerate(self, start: object = 0) -> DatasetV2:
         """Pairs of a number, from `start` (int64) on, and an element."""
         most = np.iinfo(np.int64).max
         return self._class().zip((self._class().range(start, most), self))
 
-    def shuffle(self, buffer_size: Any, seed: Any = None, reshuffle_each_iteration: bool | None = None) -> Any:
+    def shuffle(self, buffer_size: object, seed: object = None, reshuffle_each_iteration: bool | None = None) -> DatasetV2:
         """The elements in random order, each chosen among `buffer_size` (int64 scalar).
 
         Args:
@@ -329,37 +329,37 @@ class DatasetV2(Trackable, CompositeTensor):
         reshuffles = True if reshuffle_each_iteration is None else reshuffle_each_iteration
         return self._same(raw.ShuffleDataset, size, *seeds, reshuffle_each_iteration=reshuffles)
 
-    def cache(self, filename: Any = "") -> Any:
+    def cache(self, filename: object = "") -> DatasetV2:
         """The elements, kept after the first pass: in memory, or in files with a prefix (string scalar)."""
         return self._same(raw.CacheDataset, number(filename, "filename", dtypes.string))
 
-    def repeat(self, count: Any = None) -> Any:
+    def repeat(self, count: object = None) -> DatasetV2:
         """The elements `count` (int64 scalar) times; for ever where it is None or -1."""
         return self._same(raw.RepeatDataset, number(-1 if count is None else count, "count"))
 
-    def take(self, count: Any) -> Any:
+    def take(self, count: object) -> DatasetV2:
         """The first `count` (int64 scalar) elements; all where it is -1."""
         return self._same(raw.TakeDataset, number(count, "count"))
 
-    def skip(self, count: Any) -> Any:
+    def skip(self, count: object) -> DatasetV2:
         """The elements after the first `count` (int64 scalar); none where it is -1."""
         return self._same(raw.SkipDataset, number(count, "count"))
 
-    def shard(self, num_shards: Any, index: Any) -> Any:
+    def shard(self, num_shards: object, index: object) -> DatasetV2:
         """Every `num_shards`-th element, from the `index`-th on (int64 scalars)."""
         shards = number(num_shards, "num_shards")
         return self._same(raw.ShardDataset, shards, number(index, "index"))
 
     # ---- several elements as one ----
 
-    def batch(self, batch_size: Any, drop_remainder: Any = False) -> Any:
+    def batch(self, batch_size: object, drop_remainder: object = False) -> DatasetV2:
         """Batches of `batch_size` (int64 scalar) elements; a shorter last one is left out where `drop_remainder`."""
         size = number(batch_size, "batch_size")
         drops = number(drop_remainder, "drop_remainder", dtypes.bool)
         spec = batch_spec(self.element_spec, size, drops)
         return self._made(raw.BatchDatasetV2(self._variant_tensor, size, drops, **flat_attrs(spec)), spec)
 
-    def padded_batch(self, batch_size: Any, padded_shapes: Any, padding_values: Any = None, drop_remainder: Any = False) -> Any:
+    def padded_batch(self, batch_size: object, padded_shapes: object, padding_values: object = None, drop_remainder: object = False) -> DatasetV2:
         """Batches of elements that are filled up to the same shape.
 
         Args:
@@ -391,7 +391,7 @@ class DatasetV2(Trackable, CompositeTensor):
         )
         return self._made(made, spec)
 
-    def window(self, size: Any, shift: Any = None, stride: Any = 1, drop_remainder: Any = False) -> Any:
+    def window(self, size: object, shift: object = None, stride: object = 1, drop_remainder: object = False) -> DatasetV2:
         """Datasets of `size` elements `stride` apart; each begins `shift` (by default `size`) elements after the one before."""
         numbers = number(size, "size"), number(size if shift is None else shift, "shift"), number(stride, "stride")
         drops = number(drop_remainder, "drop_remainder", dtypes.bool)
@@ -399,10 +399,10 @@ class DatasetV2(Trackable, CompositeTensor):
         spec = nest.pack_sequence_as(self.element_spec, kinds)
         return self._made(raw.WindowDataset(self._variant_tensor, *numbers, drops, **flat_attrs(spec)), spec)
 
-    def unbatch(self) -> Any:
+    def unbatch(self) -> DatasetV2:
         """The rows of the elements."""
 
-        def normalize(*args: Any) -> Any:
+        def normalize(*args: object) -> Any:
             element = args[0] if not nest.is_sequence(self.element_spec) or type(self.element_spec) is not tuple else args
             return tuple(structure.to_batched_tensor_list(self.element_spec, element))
 
@@ -412,7 +412,7 @@ class DatasetV2(Trackable, CompositeTensor):
 
     # ---- functions of elements ----
 
-    def _mapped(self, map_func: Callable[..., Any], num_parallel_calls: Any, legacy: bool, keeps_size: bool) -> Any:
+    def _mapped(self, map_func: Callable[..., Any], num_parallel_calls: object, legacy: bool, keeps_size: bool) -> DatasetV2:
         function = StructuredFunctionWrapper(map_func, "Dataset.map()", dataset=self, use_legacy_function=legacy)
         attrs: dict[str, Any] = {"f": function.reference, "preserve_cardinality": keeps_size, **flat_attrs(function.output_structure)}
         if num_parallel_calls is None:
@@ -422,7 +422,7 @@ class DatasetV2(Trackable, CompositeTensor):
             made = raw.ParallelMapDataset(self._variant_tensor, function.captured_inputs, calls, **attrs)
         return self._made(made, function.output_structure)
 
-    def map(self, map_func: Callable[..., Any], num_parallel_calls: Any = None) -> Any:
+    def map(self, map_func: Callable[..., Any], num_parallel_calls: object = None) -> DatasetV2:
         """What `map_func` gives for each element; the components of a tuple are its arguments.
 
         Args:
@@ -433,11 +433,11 @@ class DatasetV2(Trackable, CompositeTensor):
         """
         return self._mapped(map_func, num_parallel_calls, False, self._preserve_cardinality)
 
-    def filter(self, predicate: Callable[..., Any]) -> Any:
+    def filter(self, predicate: Callable[..., Any]) -> DatasetV2:
         """The elements for which `predicate` gives True; ValueError where it gives no bool scalar."""
         return self._filtered(predicate, False)
 
-    def _filtered(self, predicate: Callable[..., Any], legacy: bool) -> Any:
+    def _filtered(self, predicate: Callable[..., Any], legacy: bool) -> DatasetV2:
         function = StructuredFunctionWrapper(predicate, "Dataset.filter()", dataset=self, use_legacy_function=legacy)
         if not structure.are_compatible(function.output_structure, TensorSpec([], dtypes.bool)):
             raise ValueError(f"`predicate` return type must be convertible to a scalar boolean tensor. Was {function.output_structure}.")
@@ -450,13 +450,13 @@ class DatasetV2(Trackable, CompositeTensor):
             raise TypeError(f"`map_func` must return a `Dataset` object. Got {type(function.output_structure)}")
         return function, function.output_structure._element_spec
 
-    def flat_map(self, map_func: Callable[..., Any]) -> Any:
+    def flat_map(self, map_func: Callable[..., Any]) -> DatasetV2:
         """The elements of the datasets that `map_func` gives, one dataset after the other; TypeError where it gives none."""
         function, spec = self._inner(map_func, "Dataset.flat_map()")
         made = raw.FlatMapDataset(self._variant_tensor, function.captured_inputs, f=function.reference, **flat_attrs(spec))
         return self._made(made, spec)
 
-    def interleave(self, map_func: Callable[..., Any], cycle_length: Any = AUTOTUNE, block_length: Any = 1, num_parallel_calls: Any = None) -> Any:
+    def interleave(self, map_func: Callable[..., Any], cycle_length: object = AUTOTUNE, block_length: object = 1, num_parallel_calls: object = None) -> DatasetV2:
         """The elements of `cycle_length` datasets that `map_func` gives in turn, `block_length` of each; TypeError where it gives none."""
         function, spec = self._inner(map_func, "Dataset.interleave()")
         if isinstance(cycle_length, int) and cycle_length == AUTOTUNE:
@@ -470,7 +470,7 @@ class DatasetV2(Trackable, CompositeTensor):
             made = raw.ParallelInterleaveDatasetV2(self._variant_tensor, function.captured_inputs, *lengths, calls, **attrs)
         return self._made(made, spec)
 
-    def apply(self, transformation_func: Callable[..., Any]) -> Any:
+    def apply(self, transformation_func: Callable[..., Any]) -> DatasetV2:
         """`transformation_func(self)`; TypeError where it gives no dataset."""
         found = transformation_func(self)
         if not isinstance(found, DatasetV2):
@@ -479,7 +479,7 @@ class DatasetV2(Trackable, CompositeTensor):
             found._input_datasets = (self, *found._input_datasets)
         return found
 
-    def reduce(self, initial_state: Any, reduce_func: Callable[..., Any]) -> Any:
+    def reduce(self, initial_state: object, reduce_func: Callable[..., Any]) -> Any:
         """The state after `state = reduce_func(state, element)` for each element, a structure of tensors.
 
         Raises:
@@ -501,11 +501,11 @@ class DatasetV2(Trackable, CompositeTensor):
         return structure.from_compatible_tensor_list(spec, list(made) if isinstance(made, (list, tuple)) else [made])
 
 
-def _text(types: Any) -> str:
+def _text(types: object) -> str:
     return str(types) if nest.is_sequence(types) else repr(types)
 
 
-def _GeneratorDataset(init_args: Any, init_func: Callable[..., Any], next_func: Callable[..., Any], finalize_func: Callable[..., Any]) -> Any:
+def _GeneratorDataset(init_args: object, init_func: Callable[..., Any], next_func: Callable[..., Any], finalize_func: Callable[..., Any]) -> DatasetV2:
     """A dataset of what `next_func` gives for the state that `init_func(init_args)` gives, until it raises OutOfRangeError."""
     spec = structure.type_spec_from_value(init_args)
     first = StructuredFunctionWrapper(init_func, "Dataset.from_generator()", input_structure=spec)
@@ -515,7 +515,7 @@ def _GeneratorDataset(init_args: Any, init_func: Callable[..., Any], next_func: 
     return DatasetV2(made, following.output_structure)
 
 
-def check_state(wanted: Any, found: Any, function: str) -> None:
+def check_state(wanted: object, found: object, function: str) -> None:
     """TypeError where a component of a state is of another type than in the state before; their number is checked in a run."""
     for what in ("classes", "types"):
         mine, theirs = structure.legacy(wanted, what), structure.legacy(found, what)
@@ -523,7 +523,7 @@ def check_state(wanted: Any, found: Any, function: str) -> None:
             raise TypeError(f"The element {what} for the new state must match the initial state. Expected {mine}; got {theirs} from {function}.")
 
 
-def relaxed(wanted: Any, found: Any) -> Any:
+def relaxed(wanted: object, found: object) -> Any:
     """The type of a state that is of one type first and of the other after; components count by position."""
     first, after = nest.flatten(wanted), nest.flatten(found)
     return nest.pack_sequence_as(wanted, [*(a.most_specific_compatible_type(b) for a, b in zip(first, after)), *first[len(after) :]])

@@ -16,21 +16,21 @@ from tfcompat._src.nodes import raw
 class DatasetSource(DatasetV2):
     """A dataset that takes from no other; subclasses have `element_spec`."""
 
-    def __init__(self, variant_tensor: Tensor, element_spec: Any = None) -> None:
+    def __init__(self, variant_tensor: Tensor, element_spec: object = None) -> None:
         super().__init__(variant_tensor, element_spec)
 
 
 class UnaryDataset(DatasetV2):
     """A dataset that takes from one other; subclasses have `element_spec`."""
 
-    def __init__(self, input_dataset: Any, variant_tensor: Tensor, element_spec: Any = None) -> None:
+    def __init__(self, input_dataset: DatasetV2, variant_tensor: Tensor, element_spec: object = None) -> None:
         super().__init__(variant_tensor, element_spec, (input_dataset,))
 
 
 class UnaryUnchangedStructureDataset(UnaryDataset):
     """A dataset whose elements are of the type of those that it takes."""
 
-    def __init__(self, input_dataset: Any, variant_tensor: Tensor) -> None:
+    def __init__(self, input_dataset: DatasetV2, variant_tensor: Tensor) -> None:
         super().__init__(input_dataset, variant_tensor, input_dataset.element_spec)
 
     @property
@@ -42,7 +42,7 @@ class MapDataset(UnaryDataset):
     """The dataset of `Dataset.map`; `use_inter_op_parallelism` says whether the nodes of a call may run at the same time."""
 
     def __init__(
-        self, input_dataset: Any, map_func: Callable[..., Any], use_inter_op_parallelism: bool = True, preserve_cardinality: bool = False,
+        self, input_dataset: DatasetV2, map_func: Callable[..., Any], use_inter_op_parallelism: bool = True, preserve_cardinality: bool = False,
         use_legacy_function: bool = False,
     ) -> None:  # fmt: skip
         function = StructuredFunctionWrapper(map_func, "Dataset.map()", dataset=input_dataset, use_legacy_function=use_legacy_function)
@@ -57,7 +57,7 @@ class ParallelMapDataset(UnaryDataset):
     """The dataset of `Dataset.map` with `num_parallel_calls`."""
 
     def __init__(
-        self, input_dataset: Any, map_func: Callable[..., Any], num_parallel_calls: Any, use_inter_op_parallelism: bool = True,
+        self, input_dataset: DatasetV2, map_func: Callable[..., Any], num_parallel_calls: object, use_inter_op_parallelism: bool = True,
         preserve_cardinality: bool = False, use_legacy_function: bool = False,
     ) -> None:  # fmt: skip
         function = StructuredFunctionWrapper(map_func, "Dataset.map()", dataset=input_dataset, use_legacy_function=use_legacy_function)
@@ -72,7 +72,7 @@ class ParallelMapDataset(UnaryDataset):
 class PrefetchDataset(UnaryUnchangedStructureDataset):
     """The dataset of `Dataset.prefetch`; `slack_period` is accepted: elements are made ahead as soon as there is room."""
 
-    def __init__(self, input_dataset: Any, buffer_size: Any, slack_period: int | None = None) -> None:
+    def __init__(self, input_dataset: DatasetV2, buffer_size: object, slack_period: int | None = None) -> None:
         size = number(-1 if buffer_size is None else buffer_size, "buffer_size")
         made = raw.PrefetchDataset(input_dataset._variant_tensor, size, slack_period=slack_period or 0, **input_dataset._flat_structure)
         super().__init__(input_dataset, made)
@@ -81,14 +81,14 @@ class PrefetchDataset(UnaryUnchangedStructureDataset):
 class _VariantDataset(DatasetV2):
     """The dataset in a variant tensor, with elements of a type."""
 
-    def __init__(self, dataset_variant: Tensor, structure: Any) -> None:
+    def __init__(self, dataset_variant: Tensor, structure: object) -> None:
         super().__init__(dataset_variant, structure)
 
 
 class _MaxIntraOpParallelismDataset(UnaryUnchangedStructureDataset):
     """A dataset whose functions use so many threads for an operation at most."""
 
-    def __init__(self, input_dataset: Any, max_intra_op_parallelism: Any) -> None:
+    def __init__(self, input_dataset: DatasetV2, max_intra_op_parallelism: object) -> None:
         limit = number(max_intra_op_parallelism, "max_intra_op_parallelism")
         made = raw.MaxIntraOpParallelismDataset(input_dataset._variant_tensor, limit, **input_dataset._flat_structure)
         super().__init__(input_dataset, made)
@@ -97,7 +97,7 @@ class _MaxIntraOpParallelismDataset(UnaryUnchangedStructureDataset):
 class _PrivateThreadPoolDataset(UnaryUnchangedStructureDataset):
     """A dataset whose parallel calls have so many threads at most."""
 
-    def __init__(self, input_dataset: Any, num_threads: Any) -> None:
+    def __init__(self, input_dataset: DatasetV2, num_threads: object) -> None:
         threads = number(num_threads, "num_threads")
         made = raw.PrivateThreadPoolDataset(input_dataset._variant_tensor, threads, **input_dataset._flat_structure)
         super().__init__(input_dataset, made)
@@ -120,11 +120,11 @@ class PrivateThreadPool:
 class _ThreadPoolDataset(UnaryUnchangedStructureDataset):
     """A dataset whose parallel calls run in the threads of a pool."""
 
-    def __init__(self, input_dataset: Any, thread_pool: PrivateThreadPool) -> None:
+    def __init__(self, input_dataset: DatasetV2, thread_pool: PrivateThreadPool) -> None:
         made = raw.ThreadPoolDataset(input_dataset._variant_tensor, thread_pool._resource, **input_dataset._flat_structure)
         super().__init__(input_dataset, made)
 
 
-def override_threadpool(dataset: Any, thread_pool: PrivateThreadPool) -> _ThreadPoolDataset:
+def override_threadpool(dataset: DatasetV2, thread_pool: PrivateThreadPool) -> _ThreadPoolDataset:
     """A dataset of the same elements whose parallel calls run in the threads of `thread_pool`."""
     return _ThreadPoolDataset(dataset, thread_pool)

@@ -26,7 +26,7 @@ class DatasetSpec(BatchableTypeSpec):
 
     __slots__ = ("_element_spec", "_dataset_shape")
 
-    def __init__(self, element_spec: Any, dataset_shape: Any = ()) -> None:
+    def __init__(self, element_spec: object, dataset_shape: object = ()) -> None:
         self._element_spec = element_spec
         self._dataset_shape = TensorShape(dataset_shape)
 
@@ -64,7 +64,7 @@ class DatasetSpec(BatchableTypeSpec):
             raise ValueError("Unbatching a dataset is only supported for rank >= 1")
         return DatasetSpec(self._element_spec, self._dataset_shape[1:])
 
-    def _to_batched_tensor_list(self, value: Any) -> list[Tensor]:
+    def _to_batched_tensor_list(self, value: object) -> list[Tensor]:
         if self._dataset_shape.ndims == 0:
             raise ValueError("Unbatching a dataset is only supported for rank >= 1")
         return self._to_tensor_list(value)
@@ -82,7 +82,7 @@ class DatasetSpec(BatchableTypeSpec):
 class NestedVariant:
     """A tensor of datasets."""
 
-    def __init__(self, variant_tensor: Tensor, element_spec: Any, dataset_shape: TensorShape) -> None:
+    def __init__(self, variant_tensor: Tensor, element_spec: object, dataset_shape: TensorShape) -> None:
         self._variant_tensor, self._element_spec, self._dataset_shape = variant_tensor, element_spec, dataset_shape
 
     @property

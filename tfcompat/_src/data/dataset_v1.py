@@ -79,7 +79,7 @@ class DatasetV1(DatasetV2):
         return Iterator(handle, initializer, *legacy_of(self.element_spec))
 
     @classmethod
-    def from_sparse_tensor_slices(cls, sparse_tensor: Any) -> Any:
+    def from_sparse_tensor_slices(cls, sparse_tensor: Any) -> DatasetV2:
         """A dataset of (indices, values, dense_shape) of the rows of a SparseTensor, which is ordered by rows."""
         rank = sparse_tensor.dense_shape.shape.dims[0].value
         inner = None if rank is None else rank - 1
@@ -90,11 +90,11 @@ class DatasetV1(DatasetV2):
         made = raw.SparseTensorSliceDataset(sparse_tensor.indices, sparse_tensor.values, sparse_tensor.dense_shape)
         return cls._source(made, spec)
 
-    def map_with_legacy_function(self, map_func: Callable[..., Any], num_parallel_calls: Any = None) -> Any:
+    def map_with_legacy_function(self, map_func: Callable[..., Any], num_parallel_calls: object = None) -> DatasetV2:
         """`map` with a function made by Defun."""
         return self._mapped(map_func, num_parallel_calls, True, False)
 
-    def filter_with_legacy_function(self, predicate: Callable[..., Any]) -> Any:
+    def filter_with_legacy_function(self, predicate: Callable[..., Any]) -> DatasetV2:
         """`filter` with a function made by Defun."""
         return self._filtered(predicate, True)
 
@@ -112,19 +112,19 @@ dataset_spec.DATASET_CLASSES["made"] = DatasetV1Adapter
 Dataset = DatasetV1
 
 
-def as_v1(dataset: Any) -> DatasetV1:
+def as_v1(dataset: DatasetV2) -> DatasetV1:
     """A dataset with iterators."""
     return dataset if isinstance(dataset, DatasetV1) else DatasetV1Adapter(dataset)
 
 
 @export("data.make_one_shot_iterator")
-def make_one_shot_iterator(dataset: Any) -> Iterator | EagerIterator:
+def make_one_shot_iterator(dataset: DatasetV2) -> Iterator | EagerIterator:
     """An iterator over `dataset` that passes once; errors as for `Dataset.make_one_shot_iterator`."""
     return as_v1(dataset).make_one_shot_iterator()
 
 
 @export("data.make_initializable_iterator")
-def make_initializable_iterator(dataset: Any, shared_name: str | None = None) -> Iterator:
+def make_initializable_iterator(dataset: DatasetV2, shared_name: str | None = None) -> Iterator:
     """An iterator over `dataset` whose `initializer` begins a pass."""
     return as_v1(dataset).make_initializable_iterator(shared_name)
 
@@ -139,38 +139,38 @@ def get_structure(dataset_or_iterator: Any) -> Any:
 
 
 @export("data.get_output_classes")
-def get_legacy_output_classes(dataset_or_iterator: Any) -> Any:
+def get_legacy_output_classes(dataset_or_iterator: object) -> Any:
     """The structure of classes of the elements of a dataset or iterator."""
     return structure.legacy(get_structure(dataset_or_iterator), "classes")
 
 
 @export("data.get_output_shapes")
-def get_legacy_output_shapes(dataset_or_iterator: Any) -> Any:
+def get_legacy_output_shapes(dataset_or_iterator: object) -> Any:
     """The structure of shapes of the elements of a dataset or iterator."""
     return structure.legacy(get_structure(dataset_or_iterator), "shapes")
 
 
 @export("data.get_output_types")
-def get_legacy_output_types(dataset_or_iterator: Any) -> Any:
+def get_legacy_output_types(dataset_or_iterator: object) -> Any:
     """The structure of dtypes of the elements of a dataset or iterator."""
     return structure.legacy(get_structure(dataset_or_iterator), "types")
 
 
 @export("data.experimental.from_variant")
-def from_variant(variant: Tensor, structure: Any) -> DatasetV1:
+def from_variant(variant: Tensor, structure: object) -> DatasetV1:
     """The dataset in a variant tensor, whose elements are of this type."""
     return DatasetV1Adapter(variant, structure)
 
 
 @export("data.experimental.to_variant")
-def to_variant(dataset: Any) -> Tensor:
+def to_variant(dataset: DatasetV2) -> Tensor:
     """A dataset as a variant tensor."""
     variant: Tensor = dataset._variant_tensor
     return variant
 
 
 @export("data.experimental.get_single_element", "contrib.data.get_single_element")
-def get_single_element(dataset: Any) -> Any:
+def get_single_element(dataset: DatasetV2) -> Any:
     """The only element of a dataset; a run raises InvalidArgumentError where it has none or several.
 
     Raises:

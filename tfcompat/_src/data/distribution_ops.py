@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.data.transform_ops import shard_of
 from tfcompat._src.data.values import NO_GRADIENT, OUTPUTS, DatasetValue, Element, Next, Scope, dataset_of, dataset_op
 from tfcompat._src.graph import shape_inference as si
@@ -56,7 +56,7 @@ def _over_files(last: DatasetValue) -> list[DatasetValue]:
     return found
 
 
-def _auto_shard(context: Any, input_dataset: Any, num_workers: Any, index: Any) -> DatasetValue:
+def _auto_shard(context: HostContext, input_dataset: np.ndarray, num_workers: np.ndarray, index: np.ndarray) -> DatasetValue:
     source, workers, own = dataset_of(input_dataset), int(num_workers), int(index)
     if own < 0 or own >= workers:
         raise invalid(f"`index` must be >= 0 and < {workers}, but is {own}.")
@@ -72,7 +72,7 @@ def _auto_shard(context: Any, input_dataset: Any, num_workers: Any, index: Any) 
     return DatasetValue(start, source.size if workers == 1 else -2)
 
 
-def _rebatch(context: Any, input_dataset: Any, num_replicas: Any) -> DatasetValue:
+def _rebatch(context: HostContext, input_dataset: np.ndarray, num_replicas: np.ndarray) -> DatasetValue:
     source, replicas = dataset_of(input_dataset), int(num_replicas)
     if replicas <= 0:
         raise invalid("num_replicas must be greater than zero.")

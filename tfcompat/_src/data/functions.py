@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 
 from tfcompat._src.base import errors, jax_compat
+from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.data.values import Scope
 from tfcompat._src.graph import constant_value, op_spec
+from tfcompat._src.graph.attr_values import FunctionRef
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes.function_body import GraphFunction, inlined
@@ -43,7 +45,7 @@ class _Instance:
 class Prepared:
     """A function of a node, inlined and planned: shared by all its calls in a session."""
 
-    def __init__(self, session: RunContext, node: Operation, reference: Any, captured: Sequence[Tensor], given: Sequence[bool]) -> None:
+    def __init__(self, session: RunContext, node: Operation, reference: FunctionRef, captured: Sequence[Tensor], given: Sequence[bool]) -> None:
         function = node._graph._get_function(reference.name)
         if function is None:
             raise errors.NotFoundError(node.node_def, node, f"Function {reference.name} is not defined.")
@@ -138,7 +140,7 @@ _PREPARED: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDicti
 class _WithVariables:
     """An iteration whose functions use variables of the process."""
 
-    def __init__(self, scope: Scope, variable_state: Any) -> None:
+    def __init__(self, scope: Scope, variable_state: object) -> None:
         self._scope, self.variable_state = scope, variable_state
 
     def __getattr__(self, name: str) -> Any:
@@ -153,7 +155,7 @@ class HostFunction:
       captured: the captured values, one for each of the node's inputs from `first` on.
     """
 
-    def __init__(self, context: Any, attribute: str, captured: Sequence[Any], first: int) -> None:
+    def __init__(self, context: HostContext, attribute: str, captured: Sequence[Any], first: int) -> None:
         self._node, self._attribute = context.op, attribute
         tensors = context.op.inputs[first : first + len(captured)]
         given = [value is not None for value in captured]
@@ -177,7 +179,7 @@ class HostFunction:
         call, captured = self.prepared(scope).call, self._captured
         session = scope if self._variables is None else _WithVariables(scope, self._variables)
 
-        def run(*components: Any) -> tuple[Any, ...]:
+        def run(*components: object) -> tuple[Any, ...]:
             return call([*components, *captured], session)  # type: ignore[arg-type]  # _WithVariables passes on what it lacks
 
         return run

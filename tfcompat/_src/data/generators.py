@@ -5,15 +5,19 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any, SupportsInt
 
 import numpy as np
 
 from tfcompat._src.base import dtypes
+from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.data import nest, structure
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.ops.control.py_func import numpy_function
+
+if TYPE_CHECKING:
+    from tfcompat._src.data.structured_function import StructuredFunctionWrapper
 
 
 class GeneratorState:
@@ -24,32 +28,32 @@ class GeneratorState:
         self._arguments: dict[int, tuple[Any, ...]] = {}
         self._running: dict[int, Iterator[Any]] = {}
 
-    def get_next_id(self, *args: Any) -> np.int64:
+    def get_next_id(self, *args: object) -> np.int64:
         """A number for a generator that will be called with `args`."""
         with self._lock:
             number = next(self._numbers)
             self._arguments[number] = args
         return np.int64(number)
 
-    def get_iterator(self, number: Any) -> Iterator[Any]:
+    def get_iterator(self, number: SupportsInt) -> Iterator[Any]:
         """The generator with a number; it is called when it is first asked for."""
         number = int(number)
         if number not in self._running:
             self._running[number] = iter(self._generator(*self._arguments.pop(number)))
         return self._running[number]
 
-    def iterator_completed(self, number: Any) -> None:
+    def iterator_completed(self, number: SupportsInt) -> None:
         """Forgets a generator."""
         self._running.pop(int(number), None)
         self._arguments.pop(int(number), None)
 
 
-def next_function(state: GeneratorState, output_types: Any, output_shapes: Any) -> Callable[..., Any]:
+def next_function(state: GeneratorState, output_types: object, output_shapes: object) -> Callable[..., Any]:
     """The function of a generator's number that gives its next element, as a structure of tensors."""
     kinds = [dtypes.as_dtype(kind) for kind in nest.flatten(output_types)]
     shapes = nest.flatten(output_shapes)
 
-    def take(number: Any) -> list[np.ndarray]:
+    def take(number: SupportsInt) -> list[np.ndarray]:
         values = next(state.get_iterator(number))
         try:
             leaves = nest.flatten_up_to(output_types, values)
@@ -69,7 +73,7 @@ def next_function(state: GeneratorState, output_types: Any, output_shapes: Any) 
     return generator_next_fn
 
 
-def _checked(value: Any, kind: dtypes.DType, shape: Any) -> np.ndarray:
+def _checked(value: object, kind: dtypes.DType, shape: TensorShape) -> np.ndarray:
     try:
         found = _as_array(value, kind)
     except (TypeError, ValueError):
@@ -84,7 +88,7 @@ def _checked(value: Any, kind: dtypes.DType, shape: Any) -> np.ndarray:
     return found
 
 
-def _as_array(value: Any, kind: dtypes.DType) -> np.ndarray:
+def _as_array(value: object, kind: dtypes.DType) -> np.ndarray:
     if kind != dtypes.string:
         return np.asarray(value, kind.as_numpy_dtype, order="C")
     found = np.asarray(value, order="C")
@@ -102,7 +106,7 @@ def call_python(function: Callable[..., Any], arguments: list[Tensor], kind: dty
     return found
 
 
-def generator_variant(init_args: list[Tensor], first: Any, following: Any, last: Any) -> Tensor:
+def generator_variant(init_args: list[Tensor], first: StructuredFunctionWrapper, following: StructuredFunctionWrapper, last: StructuredFunctionWrapper) -> Tensor:
     """The node of a dataset of three functions: what begins (with `init_args`), what gives an element, what ends."""
     made: Tensor = raw.GeneratorDataset(
         [*init_args, *first.captured_inputs], following.captured_inputs, last.captured_inputs, init_func=first.reference, next_func=following.reference,

@@ -7,7 +7,7 @@ import sys
 import warnings
 import weakref
 from types import FrameType
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from tfcompat._src.base import autograph_status, dtypes, errors
 from tfcompat._src.base.export import export
@@ -24,6 +24,9 @@ from tfcompat._src.nodes.tensor_spec import TensorSpec
 from tfcompat._src.nodes.type_spec import TypeSpec, register_type_spec_from_value_converter
 from tfcompat._src.train.saveable_object import SaveableObject, SaveSpec
 
+if TYPE_CHECKING:
+    from tfcompat._src.data.dataset import DatasetV2
+
 GET_NEXT_CALL_WARNING_THRESHOLD = 32
 GET_NEXT_CALL_WARNING_MESSAGE = (
     "An unusually high number of `Iterator.get_next()` calls was detected. This often indicates that `Iterator.get_next()` is being "
@@ -39,7 +42,7 @@ class ElementAttrs(TypedDict):
     output_shapes: list[TensorShape]
 
 
-def flat_attrs(element_spec: Any) -> ElementAttrs:
+def flat_attrs(element_spec: object) -> ElementAttrs:
     """The attributes of a node that gives elements of a type."""
     return {
         "output_types": structure.get_flat_tensor_types(element_spec), "output_shapes": structure.get_flat_tensor_shapes(element_spec)
@@ -56,7 +59,7 @@ class SaveableIterator(SaveableObject):
     def __init__(self, handle: Tensor, name: str, entry: str) -> None:
         super().__init__(handle, [SaveSpec(raw.SerializeIterator(handle), "", entry)], name)
 
-    def restore(self, restored_tensors: list[Any], restored_shapes: Any) -> Any:
+    def restore(self, restored_tensors: list[Any], restored_shapes: object) -> Any:
         with colocate_with(self.op):
             return raw.DeserializeIterator(self.op, restored_tensors[0])
 
@@ -98,7 +101,7 @@ class Iterator(_OfType):
       output_types, output_shapes, output_classes: structures of dtypes, shapes and classes of elements.
     """
 
-    def __init__(self, iterator_resource: Tensor, initializer: Operation | None, output_types: Any, output_shapes: Any, output_classes: Any) -> None:
+    def __init__(self, iterator_resource: Tensor, initializer: Operation | None, output_types: object, output_shapes: object, output_classes: object) -> None:
         self._iterator_resource, self._initializer = iterator_resource, initializer
         if iterator_resource is None:
             raise ValueError("Variant or resource tensor is needed")
@@ -108,7 +111,7 @@ class Iterator(_OfType):
         get_default_graph().add_to_collection(GLOBAL_ITERATORS, iterator_resource)
 
     @staticmethod
-    def from_structure(output_types: Any, output_shapes: Any = None, shared_name: str | None = None, output_classes: Any = None) -> Iterator:
+    def from_structure(output_types: object, output_shapes: object = None, shared_name: str | None = None, output_classes: object = None) -> Iterator:
         """An iterator without a dataset; `make_initializer` gives it one.
 
         Args:
@@ -121,7 +124,7 @@ class Iterator(_OfType):
         return Iterator(handle, None, *legacy_of(spec))
 
     @staticmethod
-    def from_string_handle(string_handle: Any, output_types: Any, output_shapes: Any = None, output_classes: Any = None) -> Iterator:
+    def from_string_handle(string_handle: object, output_types: object, output_shapes: object = None, output_classes: object = None) -> Iterator:
         """An iterator that is the one whose `string_handle` (string scalar) is fed; other arguments as for `from_structure`."""
         spec = _given_spec(output_types, output_shapes, output_classes)
         handle = raw.IteratorFromStringHandleV2(convert_to_tensor(string_handle, dtypes.string), **flat_attrs(spec))
@@ -134,7 +137,7 @@ class Iterator(_OfType):
             raise ValueError("Iterator does not have an initializer.")
         return self._initializer
 
-    def make_initializer(self, dataset: Any, name: str | None = None) -> Operation:
+    def make_initializer(self, dataset: DatasetV2, name: str | None = None) -> Operation:
         """An operation that begins to iterate over `dataset`.
 
         Raises:
@@ -145,7 +148,7 @@ class Iterator(_OfType):
             made: Operation = raw.MakeIterator(dataset._variant_tensor, self._iterator_resource, name=name or "make_initializer")
         return made
 
-    def _check_types(self, dataset: Any) -> None:
+    def _check_types(self, dataset: DatasetV2) -> None:
         found = dataset.element_spec
         nest.assert_same_structure(self.output_types, structure.legacy(found, "types"))
         nest.assert_same_structure(self.output_shapes, structure.legacy(found, "shapes"))
@@ -196,7 +199,7 @@ class EagerIterator(_OfType):
       dataset: a tf.data.Dataset.
     """
 
-    def __init__(self, dataset: Any) -> None:
+    def __init__(self, dataset: DatasetV2) -> None:
         dataset = dataset._apply_options()
         self._element_spec = dataset.element_spec
         self._kinds = structure.get_flat_tensor_types(self._element_spec)
@@ -232,7 +235,7 @@ class EagerIterator(_OfType):
 IteratorV2 = EagerIterator
 
 
-def _given_spec(output_types: Any, output_shapes: Any, output_classes: Any) -> Any:
+def _given_spec(output_types: object, output_shapes: object, output_classes: object) -> Any:
     """The type of elements that callers say; shapes are unknown by default, classes tf.Tensor."""
     output_types = nest.map_structure(dtypes.as_dtype, output_types)
     if output_shapes is None:
@@ -245,13 +248,13 @@ def _given_spec(output_types: Any, output_shapes: Any, output_classes: Any) -> A
     return structure.convert_legacy_structure(output_types, output_shapes, output_classes)
 
 
-def get_next_of(handle: Tensor, element_spec: Any, name: str | None = None) -> Any:
+def get_next_of(handle: Tensor, element_spec: object, name: str | None = None) -> Any:
     """The next element of the iterator behind a handle."""
     found = raw.IteratorGetNext(handle, name=name, **flat_attrs(element_spec))
     return structure.from_tensor_list(element_spec, list(found) if isinstance(found, (list, tuple)) else [found])
 
 
-def legacy_of(element_spec: Any) -> tuple[Any, Any, Any]:
+def legacy_of(element_spec: object) -> tuple[Any, Any, Any]:
     """The dtypes, shapes and classes of elements of a type."""
     return tuple(structure.legacy(element_spec, what) for what in ("types", "shapes", "classes"))
 
@@ -263,11 +266,11 @@ def legacy_of(element_spec: Any) -> tuple[Any, Any, Any]:
 class Optional:
     """A value that may be there or not: `has_value()`, `get_value()`; made by `from_value` and `none_from_structure`."""
 
-    def __init__(self, variant_tensor: Tensor, value_structure: Any) -> None:
+    def __init__(self, variant_tensor: Tensor, value_structure: object) -> None:
         self._variant_tensor, self._value_structure = variant_tensor, value_structure
 
     @staticmethod
-    def from_value(value: Any) -> Optional:
+    def from_value(value: object) -> Optional:
         """An optional with a value, a structure of tensors."""
         graph = get_default_graph()
         with graph.name_scope("optional"), graph.name_scope("value"):
@@ -277,7 +280,7 @@ class Optional:
         return Optional(raw.OptionalFromValue(tensors), spec)
 
     @staticmethod
-    def none_from_structure(value_structure: Any) -> Optional:
+    def none_from_structure(value_structure: object) -> Optional:
         """An optional of this type without a value."""
         return Optional(raw.OptionalNone(), value_structure)
 
@@ -303,7 +306,7 @@ class Optional:
         return OptionalSpec(self._value_structure)
 
 
-def _with_tensors(value: Any) -> Any:
+def _with_tensors(value: object) -> Any:
     return value if hasattr(value, "_type_spec") else convert_to_tensor(value)
 
 
@@ -318,7 +321,7 @@ class OptionalSpec(TypeSpec):
       value_structure: structure of the TypeSpecs of its value.
     """
 
-    def __init__(self, value_structure: Any) -> None:
+    def __init__(self, value_structure: object) -> None:
         self._value_structure = value_structure
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from tfcompat._src.ops.queues.queue_ops import MAKES_HANDLE
 from tfcompat._src.ops.queues.resource import SharedResource, invalid, shared_resource
 from tfcompat._src.runtime.run_context import RunContext
 from tfcompat._src.runtime.session import BaseSession
+
+if TYPE_CHECKING:
+    from tfcompat._src.graph.operation import Operation
 
 _NUMBERS = itertools.count()
 _STATE = "tensorflow::Iterator"
@@ -147,7 +150,7 @@ def end_of_sequence() -> errors.OutOfRangeError:
     return errors.OutOfRangeError(None, None, "End of sequence")
 
 
-def session_of(context: Any) -> Any:
+def session_of(context: HostContext) -> Any:
     """The session of a kernel, also where a function of a dataset runs it."""
     return getattr(context.session, "_session", context.session)
 
@@ -156,19 +159,19 @@ _HANDLES = "iterators by handle"
 _NAMES = 'shared_name: string, container: string, '
 
 
-def _named(context: Any, iterator: IteratorValue) -> IteratorValue:
+def _named(context: HostContext, iterator: IteratorValue) -> IteratorValue:
     """Lets the iterator be found by its string handle."""
     iterator.registry = context.resources.setdefault(_HANDLES, {})
     iterator.registry[iterator.handle] = iterator
     return iterator
 
 
-def _made(context: Any) -> IteratorValue:
+def _made(context: HostContext) -> IteratorValue:
     attrs = context.op.attrs
     return shared_resource(context, "iterator", lambda: _named(context, IteratorValue(attrs["output_types"], attrs["output_shapes"])))
 
 
-def _one_shot(context: Any) -> IteratorValue:
+def _one_shot(context: HostContext) -> IteratorValue:
     attrs = context.op.attrs
 
     def make() -> IteratorValue:
@@ -291,7 +294,7 @@ def _value_of(context: HostContext, optional: np.ndarray) -> Element:
 
 op("IteratorGetNextAsOptional", f"(iterator: resource, *, {OUTPUTS}) -> (optional: variant)", shape=si.scalar, gradient=NO_GRADIENT,
    kernel=_optional_next, place=HOST, effects=EXTERNAL)  # fmt: skip
-def _components_gradient(op: Any, grad: Any) -> list[Any]:
+def _components_gradient(op: Operation, grad: object) -> list[Any]:
     components = op.inputs
     found = raw.OptionalGetValue(grad, output_types=[t.dtype for t in components], output_shapes=[t.shape for t in components])
     return list(found) if isinstance(found, (list, tuple)) else [found]
@@ -319,7 +322,7 @@ def _eager_session(state: EagerState) -> Any:
     return resources[_SESSION]
 
 
-def _anonymous(state: EagerState, op: Any) -> list[Any]:
+def _anonymous(state: EagerState, op: Operation) -> list[Any]:
     return [_named(HostContext(_eager_session(state), op), IteratorValue(op.attrs["output_types"], op.attrs["output_shapes"]))]
 
 

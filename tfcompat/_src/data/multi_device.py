@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tfcompat._src.data import multi_device_ops, structure  # noqa: F401  (the ops)
-from tfcompat._src.data.dataset_v1 import DatasetV1Adapter
+from tfcompat._src.data.dataset import DatasetV2
+from tfcompat._src.data.dataset_v1 import DatasetV1, DatasetV1Adapter, as_v1
 from tfcompat._src.data.iterator import flat_attrs, get_next_as_optional
 from tfcompat._src.data.options import Options
 from tfcompat._src.data.remote_functions import HANDLE, generator_dataset, no_more, remote_function
@@ -29,7 +30,7 @@ class MultiDeviceIterator:
     """
 
     def __init__(
-        self, dataset: Any, devices: Sequence[str], max_buffer_size: int = 1, prefetch_buffer_size: int = 1, source_device: str = "/cpu:0"
+        self, dataset: DatasetV2, devices: Sequence[str], max_buffer_size: int = 1, prefetch_buffer_size: int = 1, source_device: str = "/cpu:0"
     ) -> None:
         options = Options()
         options.experimental_distribute.num_devices = len(devices)
@@ -70,15 +71,14 @@ class MultiDeviceIterator:
             remote_function("finalize_func", source, HANDLE, no_more),
         )
 
-    def _on_device(self, functions: tuple[Traced, Traced, Traced], prefetch_buffer_size: int) -> DatasetV1Adapter:
-        found = DatasetV1Adapter(generator_dataset(*functions, self._dataset.element_spec), self._dataset.element_spec)
+    def _on_device(self, functions: tuple[Traced, Traced, Traced], prefetch_buffer_size: int) -> DatasetV1:
+        found: DatasetV2 = DatasetV1Adapter(generator_dataset(*functions, self._dataset.element_spec), self._dataset.element_spec)
         if prefetch_buffer_size > 0:
             found = found.prefetch(prefetch_buffer_size)
         options = Options()
         options.experimental_optimization.apply_default_optimizations = False
         options.experimental_optimization.autotune = False
-        adapted: DatasetV1Adapter = found.with_options(options)
-        return adapted
+        return as_v1(found.with_options(options))
 
     def get_next(self, device: str | None = None) -> Any:
         """The next element on a device, or a list of the next on each."""

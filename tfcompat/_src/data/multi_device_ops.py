@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from typing import Any
 
 import numpy as np
 
 from tfcompat._src.base import errors
+from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.data.iterator_resources import component_shapes, end_of_sequence, session_of
 from tfcompat._src.data.values import NO_GRADIENT, OUTPUTS, DatasetValue, Element, Next, Scope, dataset_of, text
 from tfcompat._src.graph import shape_inference as si
@@ -75,24 +75,24 @@ class MultiDeviceIteratorValue(SharedResource):
             scope.end()
 
 
-def _made(context: Any) -> MultiDeviceIteratorValue:
+def _made(context: HostContext) -> MultiDeviceIteratorValue:
     found = shared_resource(context, "multi-device iterator", lambda: MultiDeviceIteratorValue(len(context.op.attrs["devices"])))
     context.resources.setdefault(_HANDLES, {})[found.handle] = found
     return found
 
 
-def _init(context: Any, dataset: Any, multi_device_iterator: MultiDeviceIteratorValue, max_buffer_size: Any) -> np.int64:
+def _init(context: HostContext, dataset: np.ndarray, multi_device_iterator: MultiDeviceIteratorValue, max_buffer_size: np.ndarray) -> np.int64:
     return np.int64(multi_device_iterator.begin(dataset_of(dataset), session_of(context)))
 
 
-def _from_string_handle(context: Any, string_handle: Any) -> MultiDeviceIteratorValue:
+def _from_string_handle(context: HostContext, string_handle: np.ndarray) -> MultiDeviceIteratorValue:
     found: MultiDeviceIteratorValue | None = context.resources.get(_HANDLES, {}).get(string_handle.item())
     if found is None:
         raise errors.NotFoundError(None, None, f"Resource {string_handle.item()!r} of type MultiDeviceIterator does not exist.")
     return found
 
 
-def _next(multi_device_iterator: MultiDeviceIteratorValue, shard_num: Any, incarnation_id: Any) -> Element:
+def _next(multi_device_iterator: MultiDeviceIteratorValue, shard_num: np.ndarray, incarnation_id: np.ndarray) -> Element:
     return multi_device_iterator.take(int(shard_num), int(incarnation_id))
 
 

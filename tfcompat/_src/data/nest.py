@@ -9,7 +9,7 @@ from typing import Any
 from tfcompat._src.nodes.sparse_tensor import SparseTensorValue
 
 
-def is_sequence(value: Any) -> bool:
+def is_sequence(value: object) -> bool:
     """Whether `value` is a structure here."""
     if isinstance(value, SparseTensorValue):
         return False
@@ -34,14 +34,14 @@ def _like(instance: Any, children: list[Any]) -> Any:
     return type(instance)(children)
 
 
-def flatten(structure: Any) -> list[Any]:
+def flatten(structure: object) -> list[Any]:
     """The leaves; mappings in the order of their sorted keys."""
     if not is_sequence(structure):
         return [structure]
     return [leaf for child in _children(structure) for leaf in flatten(child)]
 
 
-def pack_sequence_as(structure: Any, flat_sequence: Any) -> Any:
+def pack_sequence_as(structure: object, flat_sequence: object) -> Any:
     """The leaves `flat_sequence` in the form of `structure`; ValueError where their number is another."""
     if not isinstance(flat_sequence, (list, tuple)):
         raise TypeError("flat_sequence must be a sequence")
@@ -54,13 +54,13 @@ def pack_sequence_as(structure: Any, flat_sequence: Any) -> Any:
     return _packed(structure, iter(flat_sequence))
 
 
-def _packed(structure: Any, leaves: Any) -> Any:
+def _packed(structure: object, leaves: Any) -> Any:
     if not is_sequence(structure):
         return next(leaves)
     return _like(structure, [_packed(child, leaves) for child in _children(structure)])
 
 
-def map_structure(func: Callable[..., Any], *structure: Any, check_types: bool = True) -> Any:
+def map_structure(func: Callable[..., Any], *structure: object, check_types: bool = True) -> Any:
     """`func` of the leaves of structures that are alike, in the form of the first."""
     if not callable(func):
         raise TypeError(f"func must be callable, got: {func}")
@@ -71,7 +71,7 @@ def map_structure(func: Callable[..., Any], *structure: Any, check_types: bool =
     return pack_sequence_as(structure[0], [func(*leaves) for leaves in zip(*map(flatten, structure))])
 
 
-def assert_same_structure(nest1: Any, nest2: Any, check_types: bool = True) -> None:
+def assert_same_structure(nest1: object, nest2: object, check_types: bool = True) -> None:
     """ValueError or TypeError where two structures are not alike."""
     if len(flatten(nest1)) != len(flatten(nest2)):
         raise ValueError(
@@ -80,7 +80,7 @@ def assert_same_structure(nest1: Any, nest2: Any, check_types: bool = True) -> N
     _assert_alike(nest1, nest2, check_types)
 
 
-def _assert_alike(one: Any, other: Any, check_types: bool) -> None:
+def _assert_alike(one: object, other: object, check_types: bool) -> None:
     if is_sequence(one) != is_sequence(other):
         raise ValueError(f"The two structures don't have the same nested structure. First structure: {one}, second structure: {other}.")
     if not is_sequence(one):
@@ -122,7 +122,7 @@ def assert_shallow_structure(shallow_tree: Any, input_tree: Any, check_types: bo
         assert_shallow_structure(a, b, check_types)
 
 
-def flatten_up_to(shallow_tree: Any, input_tree: Any) -> list[Any]:
+def flatten_up_to(shallow_tree: object, input_tree: object) -> list[Any]:
     """The parts of `input_tree` that stand where `shallow_tree` has leaves."""
     assert_shallow_structure(shallow_tree, input_tree)
     if not is_sequence(shallow_tree):
@@ -131,7 +131,7 @@ def flatten_up_to(shallow_tree: Any, input_tree: Any) -> list[Any]:
     return [leaf for shallow, deep in pairs for leaf in flatten_up_to(shallow, deep)]
 
 
-def map_structure_up_to(shallow_tree: Any, func: Callable[..., Any], *inputs: Any) -> Any:
+def map_structure_up_to(shallow_tree: object, func: Callable[..., Any], *inputs: object) -> Any:
     """`func` of the parts of `inputs` where `shallow_tree` has leaves, in its form."""
     if not inputs:
         raise ValueError("Cannot map over no sequences")

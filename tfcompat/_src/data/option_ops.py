@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.data.values import NO_GRADIENT, OUTPUTS, DatasetValue, dataset_of, dataset_op
 from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.op_spec import HOST, op
@@ -16,7 +15,7 @@ from tfcompat._src.ops.queues.resource import SharedResource, invalid, shared_re
 @dataset_op(
     "OptimizeDataset", "input_dataset: variant, optimizations: string", f"{OUTPUTS}, optimization_configs: list(string) = []"
 )
-def _optimize(context: Any, input_dataset: Any, optimizations: np.ndarray) -> DatasetValue:
+def _optimize(context: HostContext, input_dataset: np.ndarray, optimizations: np.ndarray) -> DatasetValue:
     source, names = dataset_of(input_dataset), frozenset(name.decode() for name in optimizations.tolist())
     if "slack" in names:
         _check_slack(source)
@@ -37,7 +36,7 @@ def _check_slack(last: DatasetValue) -> None:
         raise invalid(f"Slack needs a `prefetch` at the end of the pipeline, but found {last.op.type}: leave experimental_slack unset.")
 
 
-def _unchanged(context: Any, input_dataset: Any, *settings: Any) -> DatasetValue:
+def _unchanged(context: HostContext, input_dataset: np.ndarray, *settings: object) -> DatasetValue:
     return dataset_of(input_dataset)
 
 
@@ -55,7 +54,7 @@ class ThreadPool(SharedResource):
         self.num_threads = num_threads
 
 
-def _thread_pool(context: Any) -> ThreadPool:
+def _thread_pool(context: HostContext) -> ThreadPool:
     return shared_resource(context, "thread pool", lambda: ThreadPool(context.op.attrs["num_threads"]))
 
 
@@ -65,15 +64,15 @@ def _limited(source: DatasetValue, num_threads: int) -> DatasetValue:
     return DatasetValue(lambda scope: source.start(scope.limited(num_threads)), source.size) if num_threads else source
 
 
-def _private_threads(context: Any, input_dataset: Any, num_threads: Any) -> DatasetValue:
+def _private_threads(context: HostContext, input_dataset: np.ndarray, num_threads: np.ndarray) -> DatasetValue:
     return _limited(dataset_of(input_dataset), int(num_threads))
 
 
-def _with_threads_of(context: Any, input_dataset: Any, thread_pool: ThreadPool) -> DatasetValue:
+def _with_threads_of(context: HostContext, input_dataset: np.ndarray, thread_pool: ThreadPool) -> DatasetValue:
     return _limited(dataset_of(input_dataset), thread_pool.num_threads)
 
 
-def _intra_op_threads(context: Any, input_dataset: Any, max_intra_op_parallelism: Any) -> DatasetValue:
+def _intra_op_threads(context: HostContext, input_dataset: np.ndarray, max_intra_op_parallelism: np.ndarray) -> DatasetValue:
     if int(max_intra_op_parallelism) < 0:
         raise invalid("`max_intra_op_parallelism` must be >= 0")
     return dataset_of(input_dataset)

@@ -21,13 +21,13 @@ class OptionsBase:
             raise AttributeError(f"Cannot set the property {name} on {type(self).__name__}.")
         object.__setattr__(self, name, value)
 
-    def __eq__(self, other: Any) -> bool:
+    def __eq__(self, other: object) -> bool:
         if not isinstance(other, type(self)):
             return NotImplemented
         names = self._options.keys() | other._options.keys()
         return all(getattr(self, name) == getattr(other, name) for name in names)
 
-    def __ne__(self, other: Any) -> bool:
+    def __ne__(self, other: object) -> bool:
         return not self == other
 
     __hash__ = None  # type: ignore[assignment]

@@ -12,7 +12,7 @@ from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes.convert import convert_to_tensor
 
 
-def partial_shape_to_tensor(shape_like: Any) -> Tensor:
+def partial_shape_to_tensor(shape_like: object) -> Tensor:
     """A shape as an int64 vector, -1 where a size is not known; ValueError or TypeError where it is none."""
     try:
         sizes = TensorShape(shape_like)
@@ -26,7 +26,7 @@ def partial_shape_to_tensor(shape_like: Any) -> Tensor:
     return found
 
 
-def padded_shape_to_tensor(padded_shape: Any, component_shape: TensorShape) -> Tensor:
+def padded_shape_to_tensor(padded_shape: object, component_shape: TensorShape) -> Tensor:
     """`partial_shape_to_tensor`; ValueError where the components of elements cannot be padded to it."""
     found = partial_shape_to_tensor(padded_shape)
     wanted = constant_value_as_shape(found)
@@ -47,7 +47,7 @@ def _as_text(shape: TensorShape) -> str:
     return f"({sizes[0]},)" if len(sizes) == 1 else f"({', '.join(sizes)})"
 
 
-def padding_value_to_tensor(value: Any, output_type: dtypes.DType) -> Tensor:
+def padding_value_to_tensor(value: object, output_type: dtypes.DType) -> Tensor:
     """A padding value as a scalar; ValueError or TypeError where it is none of this type."""
     found = convert_to_tensor(value, name="padding_value")
     if not found.shape.is_compatible_with(TensorShape([])):
@@ -57,7 +57,7 @@ def padding_value_to_tensor(value: Any, output_type: dtypes.DType) -> Tensor:
     return found
 
 
-def default_padding(types: Any) -> Any:
+def default_padding(types: object) -> Any:
     """Zero, the empty string or False for each component; TypeError for variants."""
 
     def zero(kind: dtypes.DType) -> Any:
@@ -71,7 +71,7 @@ def default_padding(types: Any) -> Any:
     return nest.map_structure(zero, types)
 
 
-def padding_values_or_default(values: Any, types: Any) -> Any:
+def padding_values_or_default(values: object, types: object) -> Any:
     """The padding values that are given, and defaults for those that are None or all lacking."""
     if values is None:
         return default_padding(types)

@@ -15,11 +15,12 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfcompat._src.base import jax_threads
+from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.data.batch_ops import batched
 from tfcompat._src.data.buffer_ops import AUTOTUNE, Buffer
 from tfcompat._src.data.functions import HostFunction
@@ -36,13 +37,16 @@ from tfcompat._src.data.values import DatasetValue, Element, Next, Scope, datase
 from tfcompat._src.ops.queues.resource import invalid
 from tfcompat._src.runtime.random_state import RandomState
 
+if TYPE_CHECKING:
+    from tfcompat._src.graph.operation import Operation
+
 _MOST_THREADS = 64
 _LONG_CALL_SECONDS = 200e-6
 _TRIED_CALLS = 4
 _CPUS = os.cpu_count() or 1
 
 
-def thread_count(calls: Any, name: str = "num_parallel_calls") -> int:
+def thread_count(calls: np.ndarray, name: str = "num_parallel_calls") -> int:
     """How many calls run at a time; InvalidArgumentError for less than one."""
     if int(calls) < 1 and int(calls) != AUTOTUNE:
         raise invalid(f"{name} must be greater than zero.")
@@ -65,13 +69,13 @@ class _Turns:
             del self.drawn[number]
             self.changed.notify_all()
 
-    def wait(self, number: int, op: Any) -> None:
+    def wait(self, number: int, op: Operation) -> None:
         """Waits until all earlier calls have drawn for `op`, or are over."""
         with jax_threads.Waiting(), self.changed:
             while not all(op in done for earlier, done in list(self.drawn.items()) if earlier < number):
                 self.changed.wait()
 
-    def pass_on(self, number: int, op: Any) -> None:
+    def pass_on(self, number: int, op: Operation) -> None:
         with self.changed:
             self.drawn[number].add(op)
             self.changed.notify_all()
@@ -91,14 +95,14 @@ class _Call:
         for op in ops:
             self._turns.wait(self._number, op)
 
-    def row(self, op: Any) -> np.ndarray:
+    def row(self, op: Operation) -> np.ndarray:
         self.await_turn([op])
         return self._turns.state.row(op)
 
     def rows(self, ops: list[Any]) -> np.ndarray:
         return np.stack([self.row(op) for op in ops])
 
-    def advance(self, op: Any, steps: int) -> None:
+    def advance(self, op: Operation, steps: int) -> None:
         self._turns.state.advance(op, steps)
         self._turns.pass_on(self._number, op)
 
@@ -117,7 +121,7 @@ class _Threads:
         self._threads: list[threading.Thread] = []
         self._work: queue.SimpleQueue[tuple[Future[Any], Callable[..., Any], tuple[Any, ...]] | None] = queue.SimpleQueue()
 
-    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+    def submit(self, function: Callable[..., Any], *arguments: object) -> Future[Any]:
         future: Future[Any] = Future()
         self._work.put((future, function, arguments))
         if len(self._threads) < self._most:
@@ -246,11 +250,11 @@ def tried(serial: Next, parallel: Callable[[], Next], trial: Trial) -> Next:
     return trying
 
 
-def _is_sloppy(context: Any, scope: Scope) -> bool:
+def _is_sloppy(context: HostContext, scope: Scope) -> bool:
     return bool(context.op.attrs.get("sloppy", False)) or "make_sloppy" in scope.fuses
 
 
-def parallel_mapped(context: Any, source: DatasetValue, function: HostFunction, calls: int) -> DatasetValue:
+def parallel_mapped(context: HostContext, source: DatasetValue, function: HostFunction, calls: int) -> DatasetValue:
     """A dataset of a function of each element, called for up to `calls` elements at a time."""
 
     def finish(call: Callable[..., Any]) -> Callable[..., Any]:
@@ -275,13 +279,13 @@ def parallel_mapped(context: Any, source: DatasetValue, function: HostFunction, 
     "ParallelMapDataset", CALLED + ", num_parallel_calls: int32",
     FUNCTION + ", use_inter_op_parallelism: bool = True, sloppy: bool = False, preserve_cardinality: bool = False",
 )  # fmt: skip
-def _parallel_map(context: Any, input_dataset: Any, other_arguments: tuple[Any, ...], num_parallel_calls: Any) -> DatasetValue:
+def _parallel_map(context: HostContext, input_dataset: np.ndarray, other_arguments: tuple[Any, ...], num_parallel_calls: np.ndarray) -> DatasetValue:
     return parallel_mapped(
         context, dataset_of(input_dataset), HostFunction(context, "f", other_arguments, 1), thread_count(num_parallel_calls)
     )
 
 
-def _map_and_batch(context: Any, input_dataset: Any, other_arguments: tuple[Any, ...], batch_size: Any, calls: Any, drop_remainder: Any) -> DatasetValue:
+def _map_and_batch(context: HostContext, input_dataset: np.ndarray, other_arguments: tuple[Any, ...], batch_size: np.ndarray, calls: np.ndarray, drop_remainder: np.ndarray) -> DatasetValue:
     source, function = dataset_of(input_dataset), HostFunction(context, "f", other_arguments, 1)
     if int(batch_size) <= 0:
         raise invalid("batch_size must be greater than zero.")
@@ -415,7 +419,7 @@ def _as_they_come(inner: _Inner, cycle: int, block: int) -> Next:
 
 
 def _interleaved_in_threads(
-    context: Any, source: DatasetValue, function: HostFunction, cycle: int, block: int, ahead: int, size: int, sloppy: Callable[[Scope], bool], keeps_errors: bool
+    context: HostContext, source: DatasetValue, function: HostFunction, cycle: int, block: int, ahead: int, size: int, sloppy: Callable[[Scope], bool], keeps_errors: bool
 ) -> DatasetValue:
     def start(scope: Scope) -> Next:
         is_sloppy = sloppy(scope)
@@ -432,7 +436,7 @@ def _interleaved_in_threads(
     "ParallelInterleaveDatasetV2", CALLED + ", cycle_length: int64, block_length: int64, num_parallel_calls: int64",
     FUNCTION + ", sloppy: bool = False",
 )  # fmt: skip
-def _interleave(context: Any, input_dataset: Any, other_arguments: tuple[Any, ...], cycle_length: Any, block_length: Any, calls: Any) -> DatasetValue:
+def _interleave(context: HostContext, input_dataset: np.ndarray, other_arguments: tuple[Any, ...], cycle_length: np.ndarray, block_length: np.ndarray, calls: np.ndarray) -> DatasetValue:
     source, function = dataset_of(input_dataset), HostFunction(context, "f", other_arguments, 1)
     cycle, block = int(cycle_length), int(block_length)
     check_cycle(cycle, block)
@@ -443,8 +447,8 @@ def _interleave(context: Any, input_dataset: Any, other_arguments: tuple[Any, ..
 
 
 def _buffered_interleave(
-    context: Any, input_dataset: Any, other_arguments: tuple[Any, ...], cycle_length: Any, block_length: Any, sloppy: Any, buffer_output_elements: Any,
-    prefetch_input_elements: Any,
+    context: HostContext, input_dataset: np.ndarray, other_arguments: tuple[Any, ...], cycle_length: np.ndarray, block_length: np.ndarray, sloppy: np.ndarray, buffer_output_elements: np.ndarray,
+    prefetch_input_elements: np.ndarray,
 ) -> DatasetValue:  # fmt: skip
     source, function = dataset_of(input_dataset), HostFunction(context, "f", other_arguments, 1)
     cycle, block, size, ahead = int(cycle_length), int(block_length), int(buffer_output_elements), int(prefetch_input_elements)

@@ -122,7 +122,7 @@ op("DatasetToGraph", "(input_dataset: variant, *, stateful_whitelist: list(strin
 # ---- elements ----
 
 
-def _ignore_errors(context: Any, input_dataset: Any) -> DatasetValue:
+def _ignore_errors(context: HostContext, input_dataset: np.ndarray) -> DatasetValue:
     source = dataset_of(input_dataset)
 
     def start(scope: Scope) -> Next:
@@ -141,7 +141,7 @@ def _ignore_errors(context: Any, input_dataset: Any) -> DatasetValue:
     return DatasetValue(start, UNKNOWN)
 
 
-def _unique(context: Any, input_dataset: Any) -> DatasetValue:
+def _unique(context: HostContext, input_dataset: np.ndarray) -> DatasetValue:
     source = dataset_of(input_dataset)
 
     def start(scope: Scope) -> Next:
@@ -160,7 +160,7 @@ def _unique(context: Any, input_dataset: Any) -> DatasetValue:
     return DatasetValue(start, UNKNOWN)
 
 
-def _sleep(context: Any, input_dataset: Any, sleep_microseconds: Any) -> DatasetValue:
+def _sleep(context: HostContext, input_dataset: np.ndarray, sleep_microseconds: np.ndarray) -> DatasetValue:
     source, seconds = dataset_of(input_dataset), int(sleep_microseconds) / 1e6
 
     def start(scope: Scope) -> Next:
@@ -184,7 +184,7 @@ for _prefix in ("", "Experimental"):
 # ---- groups ----
 
 
-def _group_by_window(context: Any, input_dataset: Any, key_args: tuple[Any, ...], reduce_args: tuple[Any, ...], size_args: tuple[Any, ...]) -> DatasetValue:
+def _group_by_window(context: HostContext, input_dataset: np.ndarray, key_args: tuple[Any, ...], reduce_args: tuple[Any, ...], size_args: tuple[Any, ...]) -> DatasetValue:
     source = dataset_of(input_dataset)
     key_function = HostFunction(context, "key_func", key_args, 1)
     reduce_function = HostFunction(context, "reduce_func", reduce_args, 1 + len(key_args))
@@ -236,7 +236,9 @@ def _group_by_window(context: Any, input_dataset: Any, key_args: tuple[Any, ...]
     return DatasetValue(start)
 
 
-def _group_by_reducer(context: Any, input_dataset: Any, key_args: tuple[Any, ...], init_args: tuple[Any, ...], reduce_args: tuple[Any, ...], finalize_args: tuple[Any, ...]) -> DatasetValue:
+def _group_by_reducer(
+    context: HostContext, input_dataset: np.ndarray, key_args: Element, init_args: Element, reduce_args: Element, finalize_args: Element
+) -> DatasetValue:
     source, first = dataset_of(input_dataset), 1
     functions = []
     for name, captured in (("key_func", key_args), ("init_func", init_args), ("reduce_func", reduce_args), ("finalize_func", finalize_args)):

@@ -12,7 +12,7 @@ from tfcompat._src.nodes.convert import constant, convert_to_tensor
 from tfcompat._src.ops.random import seeds
 
 
-def get_seed(seed: Any) -> tuple[Tensor, Tensor]:
+def get_seed(seed: object) -> tuple[Tensor, Tensor]:
     """The two seeds of a dataset, int64 scalars; both 0 where neither the graph nor `seed` (int, tensor or None) says one."""
     graph_seed, op_seed = _seeds(seed)
     first = constant(0, int64, name="seed") if graph_seed is None else convert_to_tensor(graph_seed, int64, name="seed")

@@ -8,11 +8,12 @@ import re
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
 from tfcompat._src.base import dtypes, errors
+from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.data.values import DatasetValue, Element, Next, Scope, dataset_op, text
 from tfcompat._src.io.tfrecord import RecordReader
 from tfcompat._src.ops.queues.resource import invalid
@@ -68,7 +69,7 @@ def contents(path: str, compression: str) -> Any:
 class _Zlib:
     """The lines and bytes of a zlib file, which is decompressed whole."""
 
-    def __init__(self, file: Any) -> None:
+    def __init__(self, file: IO[bytes]) -> None:
         with file:
             self._data, self._place = zlib.decompress(file.read()), 0
 
@@ -85,7 +86,7 @@ class _Zlib:
         self._data = b""
 
 
-def _matching_files(context: Any, patterns: np.ndarray) -> DatasetValue:
+def _matching_files(context: HostContext, patterns: np.ndarray) -> DatasetValue:
     names = [pattern.decode() for pattern in patterns.reshape(-1).tolist()]
 
     def matches() -> Iterator[Element]:
@@ -115,7 +116,7 @@ for _name in ("MatchingFilesDataset", "ExperimentalMatchingFilesDataset"):
 
 
 @dataset_op("TFRecordDataset", "filenames: string, compression_type: string, buffer_size: int64", "")
-def _tf_records(context: Any, filenames: Any, compression_type: Any, buffer_size: Any) -> DatasetValue:
+def _tf_records(context: HostContext, filenames: np.ndarray, compression_type: np.ndarray, buffer_size: np.ndarray) -> DatasetValue:
     compression = _compression(compression_type)
     if int(buffer_size) < 0:
         raise invalid("`buffer_size` must be >= 0 (0 == no buffering)")
@@ -132,7 +133,7 @@ def _tf_records(context: Any, filenames: Any, compression_type: Any, buffer_size
 
 
 @dataset_op("TextLineDataset", "filenames: string, compression_type: string, buffer_size: int64", "")
-def _text_lines(context: Any, filenames: Any, compression_type: Any, buffer_size: Any) -> DatasetValue:
+def _text_lines(context: HostContext, filenames: np.ndarray, compression_type: np.ndarray, buffer_size: np.ndarray) -> DatasetValue:
     compression = _compression(compression_type)
     if int(buffer_size) < 0:
         raise invalid("`buffer_size` must be >= 0 (0 == default)")
@@ -150,7 +151,7 @@ def _text_lines(context: Any, filenames: Any, compression_type: Any, buffer_size
 
 
 def _fixed_length(
-    context: Any, filenames: Any, header_bytes: Any, record_bytes: Any, footer_bytes: Any, buffer_size: Any, compression_type: Any = None
+    context: HostContext, filenames: np.ndarray, header_bytes: np.ndarray, record_bytes: np.ndarray, footer_bytes: np.ndarray, buffer_size: np.ndarray, compression_type: Any = None
 ) -> DatasetValue:
     compression = "" if compression_type is None else _compression(compression_type)
     header, size, footer = int(header_bytes), int(record_bytes), int(footer_bytes)
@@ -182,7 +183,7 @@ dataset_op("FixedLengthRecordDatasetV2", _LENGTHS + ", compression_type: string"
 # ---- rows of databases ----
 
 
-def _sql(context: Any, driver_name: Any, data_source_name: Any, query: Any) -> DatasetValue:
+def _sql(context: HostContext, driver_name: np.ndarray, data_source_name: np.ndarray, query: np.ndarray) -> DatasetValue:
     driver = driver_name.item().decode()
     if driver != "sqlite":
         raise invalid(f"tensorflow: driver_name {driver} is not supported; sqlite is")
@@ -212,7 +213,7 @@ def _sql(context: Any, driver_name: Any, data_source_name: Any, query: Any) -> D
     return DatasetValue(start)
 
 
-def _sql_value(value: Any, kind: dtypes.DType) -> np.ndarray:
+def _sql_value(value: float | str | bytes | None, kind: dtypes.DType) -> np.ndarray:
     if kind == dtypes.string:
         return text(b"" if value is None else value if isinstance(value, bytes) else str(value).encode())
     if kind == dtypes.bool:
@@ -233,7 +234,7 @@ _QUOTE = b'"'
 
 
 def _csv(
-    context: Any, filenames: Any, compression_type: Any, buffer_size: Any, header: Any, field_delim: Any, use_quote_delim: Any, na_value: Any,
+    context: HostContext, filenames: np.ndarray, compression_type: np.ndarray, buffer_size: np.ndarray, header: np.ndarray, field_delim: np.ndarray, use_quote_delim: np.ndarray, na_value: np.ndarray,
     select_cols: np.ndarray, record_defaults: tuple[Any, ...],
 ) -> DatasetValue:  # fmt: skip
     compression, delimiter = _compression(compression_type), field_delim.item()
@@ -364,7 +365,7 @@ for _name in ("CSVDataset", "ExperimentalCSVDataset"):
     dataset_op(_name, _CSV, _CSV_TYPES)(_csv)
 
 
-def _lmdb(context: Any, filenames: Any) -> DatasetValue:
+def _lmdb(context: HostContext, filenames: np.ndarray) -> DatasetValue:
     raise errors.UnimplementedError(None, None, f"LMDB files are not read here (node {context.op.name}): convert the database to TFRecord files.")
 
 

@@ -23,7 +23,7 @@ _BUFFER_BYTES = 256 * 1024
 _STRING = TensorSpec([], dtypes.string)
 
 
-def filenames_dataset(filenames: Any) -> DatasetV2:
+def filenames_dataset(filenames: object) -> DatasetV2:
     """File names (strings, or a dataset of them) as a dataset of scalars; TypeError for anything else."""
     if isinstance(filenames, DatasetV2):
         if filenames._flat_types != [dtypes.string]:
@@ -36,7 +36,7 @@ def filenames_dataset(filenames: Any) -> DatasetV2:
     return found
 
 
-def per_file(filenames: Any, num_parallel_reads: Any, read_one_file: Callable[..., Any]) -> tuple[Tensor, DatasetV2]:
+def per_file(filenames: object, num_parallel_reads: object, read_one_file: Callable[..., Any]) -> tuple[Tensor, DatasetV2]:
     """The dataset of all files' records, as a variant tensor, and that of their names."""
     files = filenames_dataset(filenames)
     if num_parallel_reads is None:
@@ -47,9 +47,9 @@ def per_file(filenames: Any, num_parallel_reads: Any, read_one_file: Callable[..
 
 
 def parallel_interleaved(
-    dataset: Any, map_func: Callable[..., Any], cycle_length: Any, block_length: Any, sloppy: Any, buffer_output_elements: Any,
-    prefetch_input_elements: Any, transformation_name: str = "tf.data.experimental.parallel_interleave()",
-) -> Any:  # fmt: skip
+    dataset: DatasetV2, map_func: Callable[..., Any], cycle_length: object, block_length: object, sloppy: object, buffer_output_elements: object,
+    prefetch_input_elements: object, transformation_name: str = "tf.data.experimental.parallel_interleave()",
+) -> DatasetV2:  # fmt: skip
     """A dataset of the elements of several ones in turn, made ahead; TypeError where `map_func` gives no dataset."""
     function = StructuredFunctionWrapper(map_func, transformation_name, dataset=dataset)
     inner = function.output_structure
@@ -69,8 +69,8 @@ def parallel_interleaved(
 class _FileDataset(DatasetV1Adapter):
     """A dataset of strings from files."""
 
-    def __init__(self, filenames: Any, num_parallel_reads: Any, make: Callable[[Any], Tensor]) -> None:
-        def read_one_file(filename: Tensor) -> Any:
+    def __init__(self, filenames: object, num_parallel_reads: object, make: Callable[[Any], Tensor]) -> None:
+        def read_one_file(filename: Tensor) -> DatasetV2:
             return DatasetV1Adapter(make(filename), _STRING)
 
         variant_tensor, files = per_file(filenames, num_parallel_reads, read_one_file)
@@ -88,7 +88,7 @@ class TFRecordDatasetV1(_FileDataset):
       num_parallel_reads: int64: files that are read in turn; by default one after the other.
     """
 
-    def __init__(self, filenames: Any, compression_type: Any = None, buffer_size: Any = None, num_parallel_reads: Any = None) -> None:
+    def __init__(self, filenames: object, compression_type: object = None, buffer_size: object = None, num_parallel_reads: object = None) -> None:
         def make(filename: Tensor) -> Tensor:
             compression = optional_param_to_tensor("compression_type", compression_type, "", dtypes.string)
             made: Tensor = raw.TFRecordDataset(filename, compression, optional_param_to_tensor("buffer_size", buffer_size, _BUFFER_BYTES))
@@ -101,7 +101,7 @@ class TFRecordDatasetV1(_FileDataset):
 class TextLineDatasetV1(_FileDataset):
     """The lines of text files, without their ends; arguments as for TFRecordDataset."""
 
-    def __init__(self, filenames: Any, compression_type: Any = None, buffer_size: Any = None, num_parallel_reads: Any = None) -> None:
+    def __init__(self, filenames: object, compression_type: object = None, buffer_size: object = None, num_parallel_reads: object = None) -> None:
         def make(filename: Tensor) -> Tensor:
             compression = optional_param_to_tensor("compression_type", compression_type, "", dtypes.string)
             made: Tensor = raw.TextLineDataset(filename, compression, optional_param_to_tensor("buffer_size", buffer_size, _BUFFER_BYTES))
@@ -115,8 +115,8 @@ class FixedLengthRecordDatasetV1(_FileDataset):
     """The records of files, `record_bytes` long each, between a header and a footer; other arguments as for TFRecordDataset."""
 
     def __init__(
-        self, filenames: Any, record_bytes: Any, header_bytes: Any = None, footer_bytes: Any = None, buffer_size: Any = None,
-        compression_type: Any = None, num_parallel_reads: Any = None,
+        self, filenames: object, record_bytes: object, header_bytes: object = None, footer_bytes: object = None, buffer_size: object = None,
+        compression_type: object = None, num_parallel_reads: object = None,
     ) -> None:  # fmt: skip
         def make(filename: Tensor) -> Tensor:
             size = number(record_bytes, "record_bytes")
@@ -132,14 +132,14 @@ class FixedLengthRecordDatasetV1(_FileDataset):
 class MatchingFilesDataset(DatasetV1Adapter):
     """The names of files that match patterns (string scalar or vector); a run raises NotFoundError where none does."""
 
-    def __init__(self, patterns: Any) -> None:
+    def __init__(self, patterns: object) -> None:
         super().__init__(raw.MatchingFilesDataset(convert_to_tensor(patterns, dtypes.string, name="patterns")), _STRING)
 
 
 class _TFRecordDataset(DatasetV1Adapter):
     """The records of files by one node, without a dataset of names; arguments as for TFRecordDataset."""
 
-    def __init__(self, filenames: Any, compression_type: Any = None, buffer_size: Any = None) -> None:
+    def __init__(self, filenames: object, compression_type: object = None, buffer_size: object = None) -> None:
         compression = optional_param_to_tensor("compression_type", compression_type, "", dtypes.string)
         super().__init__(raw.TFRecordDataset(filenames, compression, optional_param_to_tensor("buffer_size", buffer_size, _BUFFER_BYTES)), _STRING)
 

@@ -38,7 +38,7 @@ def no_more(inputs: list[Tensor]) -> Tensor:
     return constant(0, dtypes.int64)
 
 
-def generator_dataset(first: Traced, following: Traced, last: Traced, element_spec: Any) -> Tensor:
+def generator_dataset(first: Traced, following: Traced, last: Traced, element_spec: object) -> Tensor:
     """The node of a dataset of the elements that three remote functions begin, give and end."""
     functions = first, following, last
     references = [FunctionRef(each.function().name) for each in functions]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.data import structure
@@ -13,8 +13,11 @@ from tfcompat._src.data.structured_function import StructuredFunctionWrapper
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.tensor_spec import TensorSpec
 
+if TYPE_CHECKING:
+    from tfcompat._src.data.dataset import DatasetV2
 
-def taken_while(dataset: Any, predicate: Callable[..., Any]) -> Any:
+
+def taken_while(dataset: DatasetV2, predicate: Callable[..., Any]) -> DatasetV2:
     """The elements before the first for which `predicate` gives False; ValueError where it gives no bool scalar."""
     function = StructuredFunctionWrapper(predicate, "tf.data.experimental.take_while()", dataset=dataset)
     if not function.output_structure.is_compatible_with(TensorSpec([], dtypes.bool)):
@@ -22,7 +25,7 @@ def taken_while(dataset: Any, predicate: Callable[..., Any]) -> Any:
     return dataset._same(raw.TakeWhileDataset, function.captured_inputs, predicate=function.reference)
 
 
-def scanned(dataset: Any, initial_state: Any, scan_func: Callable[..., Any]) -> Any:
+def scanned(dataset: DatasetV2, initial_state: Any, scan_func: Callable[..., Any]) -> DatasetV2:
     """The outputs of `state, output = scan_func(state, element)`.
 
     Raises:

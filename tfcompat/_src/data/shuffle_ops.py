@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.data.transform_ops import outer_start
 from tfcompat._src.data.values import (
     INFINITE,
@@ -47,7 +48,7 @@ class _Slice:
         return found  # type: ignore[return-value]
 
 
-def _check(size: Any) -> int:
+def _check(size: np.ndarray) -> int:
     if int(size) <= 0:
         raise invalid("buffer_size must be greater than zero.")
     return int(size)
@@ -90,7 +91,7 @@ def shuffled(begin: Callable[[], Next], size: int, numbers: Iterator[int], times
     return element
 
 
-def _seeds(scope: Scope, owner: Any, seed: int, seed2: int) -> tuple[int, int]:
+def _seeds(scope: Scope, owner: object, seed: int, seed2: int) -> tuple[int, int]:
     """The seeds of the next epoch, from a generator that the iteration keeps."""
     numbers = scope.keep(owner, lambda: scope.numbers(seed, seed2))
     return next(numbers), next(numbers)
@@ -100,7 +101,7 @@ def _seeds(scope: Scope, owner: Any, seed: int, seed2: int) -> tuple[int, int]:
     "ShuffleDataset", "input_dataset: variant, buffer_size: int64, seed: int64, seed2: int64",
     f"reshuffle_each_iteration: bool = True, {OUTPUTS}",
 )  # fmt: skip
-def _shuffle(context: Any, input_dataset: Any, buffer_size: Any, seed: Any, seed2: Any) -> DatasetValue:
+def _shuffle(context: HostContext, input_dataset: np.ndarray, buffer_size: np.ndarray, seed: np.ndarray, seed2: np.ndarray) -> DatasetValue:
     source, size = dataset_of(input_dataset), _check(buffer_size)
     seeds = int(seed), int(seed2)
     reshuffles = context.op.attrs["reshuffle_each_iteration"]
@@ -117,7 +118,7 @@ def _shuffle(context: Any, input_dataset: Any, buffer_size: Any, seed: Any, seed
 
 
 @dataset_op("ShuffleAndRepeatDataset", "input_dataset: variant, buffer_size: int64, seed: int64, seed2: int64, count: int64")
-def _shuffle_and_repeat(context: Any, input_dataset: Any, buffer_size: Any, seed: Any, seed2: Any, count: Any) -> DatasetValue:
+def _shuffle_and_repeat(context: HostContext, input_dataset: np.ndarray, buffer_size: np.ndarray, seed: np.ndarray, seed2: np.ndarray, count: np.ndarray) -> DatasetValue:
     source, size, times = dataset_of(input_dataset), _check(buffer_size), int(count)
 
     def start(scope: Scope) -> Next:
@@ -128,7 +129,7 @@ def _shuffle_and_repeat(context: Any, input_dataset: Any, buffer_size: Any, seed
 
 
 @dataset_op("SamplingDataset", "input_dataset: variant, rate: float32, seed: int64, seed2: int64")
-def _sampling(context: Any, input_dataset: Any, rate: Any, seed: Any, seed2: Any) -> DatasetValue:
+def _sampling(context: HostContext, input_dataset: np.ndarray, rate: np.ndarray, seed: np.ndarray, seed2: np.ndarray) -> DatasetValue:
     source = dataset_of(input_dataset)
 
     def start(scope: Scope) -> Next:
@@ -146,7 +147,7 @@ def _sampling(context: Any, input_dataset: Any, rate: Any, seed: Any, seed2: Any
     return DatasetValue(start, UNKNOWN)
 
 
-def _directed_interleave(context: Any, selector_input_dataset: Any, data_input_datasets: tuple[Any, ...]) -> DatasetValue:
+def _directed_interleave(context: HostContext, selector_input_dataset: np.ndarray, data_input_datasets: tuple[Any, ...]) -> DatasetValue:
     selector, sources = dataset_of(selector_input_dataset), [dataset_of(each) for each in data_input_datasets]
 
     def start(scope: Scope) -> Next:

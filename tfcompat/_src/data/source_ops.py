@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tfcompat._src.base import errors
+from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.data.functions import HostFunction
 from tfcompat._src.data.values import INFINITE, OUTPUTS, UNKNOWN, DatasetValue, Next, Scope, dataset_op, text
 from tfcompat._src.ops.queues.resource import invalid
@@ -25,13 +26,13 @@ def listed(make_element: Any, count: int) -> DatasetValue:
 
 
 @dataset_op("TensorDataset", "components: Toutput_types", _TENSORS)
-def _tensor(context: Any, components: tuple[Any, ...]) -> DatasetValue:
+def _tensor(context: HostContext, components: tuple[Any, ...]) -> DatasetValue:
     element = tuple(np.asarray(c) if not isinstance(c, bytes) else text(c) for c in components)
     return listed(lambda i: element, 1)
 
 
 @dataset_op("TensorSliceDataset", "components: Toutput_types", _TENSORS)
-def _tensor_slices(context: Any, components: tuple[Any, ...]) -> DatasetValue:
+def _tensor_slices(context: HostContext, components: tuple[Any, ...]) -> DatasetValue:
     for place, component in enumerate(components):
         if not component.ndim:
             raise invalid("All components must be at least 1-dimensional")
@@ -47,7 +48,7 @@ def _tensor_slices(context: Any, components: tuple[Any, ...]) -> DatasetValue:
 
 
 @dataset_op("SparseTensorSliceDataset", "indices: int64, values: Tvalues, dense_shape: int64", "Tvalues: type")
-def _sparse_slices(context: Any, indices: np.ndarray, values: np.ndarray, dense_shape: np.ndarray) -> DatasetValue:
+def _sparse_slices(context: HostContext, indices: np.ndarray, values: np.ndarray, dense_shape: np.ndarray) -> DatasetValue:
     rows = indices[:, 0] if indices.size else np.zeros(0, np.int64)
     if np.any(np.diff(rows) < 0):
         raise errors.UnimplementedError(None, None, "The SparseTensor must be ordered in the batch dimension; handling arbitrarily ordered input is not currently supported.")
@@ -61,7 +62,7 @@ def _sparse_slices(context: Any, indices: np.ndarray, values: np.ndarray, dense_
 
 
 @dataset_op("RangeDataset", "start: int64, stop: int64, step: int64")
-def _range(context: Any, start: np.ndarray, stop: np.ndarray, step: np.ndarray) -> DatasetValue:
+def _range(context: HostContext, start: np.ndarray, stop: np.ndarray, step: np.ndarray) -> DatasetValue:
     if not int(step):
         raise invalid("step must be a non-zero integer.")
     numbers = range(int(start), int(stop), int(step))
@@ -69,7 +70,7 @@ def _range(context: Any, start: np.ndarray, stop: np.ndarray, step: np.ndarray) 
     return listed(lambda i: (np.array(numbers[i], kind),), len(numbers))
 
 
-def _random(context: Any, seed: np.ndarray, seed2: np.ndarray) -> DatasetValue:
+def _random(context: HostContext, seed: np.ndarray, seed2: np.ndarray) -> DatasetValue:
     def start(scope: Scope) -> Next:
         numbers = scope.numbers(int(seed), int(seed2))
         return lambda: (np.array(next(numbers), np.int64),)
@@ -87,7 +88,7 @@ for _name in ("RandomDataset", "ExperimentalRandomDataset"):
     "init_func: func, next_func: func, finalize_func: func, Tinit_func_args: list(type) >= 0, Tnext_func_args: list(type) >= 0, "
     f"Tfinalize_func_args: list(type) >= 0, {OUTPUTS}",
 )
-def _generator(context: Any, init_args: tuple[Any, ...], next_args: tuple[Any, ...], finalize_args: tuple[Any, ...]) -> DatasetValue:
+def _generator(context: HostContext, init_args: tuple[Any, ...], next_args: tuple[Any, ...], finalize_args: tuple[Any, ...]) -> DatasetValue:
     first = HostFunction(context, "init_func", init_args, 0)
     following = HostFunction(context, "next_func", next_args, len(init_args))
     last = HostFunction(context, "finalize_func", finalize_args, len(init_args) + len(next_args))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.data.values import NO_GRADIENT, DatasetValue, Element, Next, Scope, dataset_of, dataset_op, text
 from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.op_spec import EXTERNAL, HOST, op
@@ -37,11 +37,11 @@ class StatsAggregator(SharedResource):
         return bytes(found.SerializeToString())
 
 
-def _made(context: Any) -> StatsAggregator:
+def _made(context: HostContext) -> StatsAggregator:
     return shared_resource(context, "stats aggregator", StatsAggregator)
 
 
-def _set_aggregator(context: Any, input_dataset: Any, stats_aggregator: StatsAggregator, tag: Any, counter_prefix: Any) -> DatasetValue:
+def _set_aggregator(context: HostContext, input_dataset: np.ndarray, stats_aggregator: StatsAggregator, tag: np.ndarray, counter_prefix: np.ndarray) -> DatasetValue:
     source, prefix = dataset_of(input_dataset), tag.item().decode()
 
     def record(name: str, value: float) -> None:
@@ -54,7 +54,7 @@ def _set_aggregator(context: Any, input_dataset: Any, stats_aggregator: StatsAgg
     return DatasetValue(start, source.size)
 
 
-def _bytes_produced(context: Any, input_dataset: Any, tag: Any) -> DatasetValue:
+def _bytes_produced(context: HostContext, input_dataset: np.ndarray, tag: np.ndarray) -> DatasetValue:
     source, name = dataset_of(input_dataset), tag.item().decode()
 
     def start(scope: Scope) -> Next:
@@ -75,7 +75,7 @@ def _bytes_of(value: np.ndarray) -> int:
     return value.nbytes if value.dtype != object else sum(len(v) for v in value.reshape(-1).tolist() if isinstance(v, bytes))
 
 
-def _latency(context: Any, input_dataset: Any, tag: Any) -> DatasetValue:
+def _latency(context: HostContext, input_dataset: np.ndarray, tag: np.ndarray) -> DatasetValue:
     source, name = dataset_of(input_dataset), tag.item().decode()
 
     def start(scope: Scope) -> Next:

@@ -30,7 +30,7 @@ TensorArrayStructure = export("data.experimental.TensorArrayStructure")(
 Structure = export("data.experimental.Structure")(TypeSpec)
 
 
-def normalize_element(element: Any) -> Any:
+def normalize_element(element: object) -> Any:
     """An element whose leaves are tensors, composite tensors or datasets, named component_0, component_1, ..."""
     parts: list[Any] = []
     with name_scope("normalize_element"):
@@ -44,35 +44,35 @@ def normalize_element(element: Any) -> Any:
     return nest.pack_sequence_as(element, parts)
 
 
-def with_composites(element: Any) -> Any:
+def with_composites(element: object) -> Any:
     """An element with SparseTensors in place of SparseTensorValues."""
     return nest.map_structure(lambda part: SparseTensor.from_value(part) if isinstance(part, SparseTensorValue) else part, element)
 
 
-def as_element(value: Any) -> Any:
+def as_element(value: object) -> Any:
     """A structure of values as an element: arrays and numbers become tensors."""
     return nest.map_structure(_as_part, with_composites(value))
 
 
-def _as_part(part: Any) -> Any:
+def _as_part(part: object) -> Any:
     return convert_to_tensor(part) if isinstance(type_spec._registered_spec(part), TensorSpec | None) else part
 
 
-def type_spec_from_value(element: Any) -> Any:
+def type_spec_from_value(element: object) -> Any:
     """The structure of TypeSpecs of an element; TypeError where a part has none."""
     if nest.is_sequence(element):
         return nest.map_structure(type_spec.type_spec_from_value, element)
     return type_spec.type_spec_from_value(element)
 
 
-def convert_legacy_structure(output_types: Any, output_shapes: Any, output_classes: Any) -> Any:
+def convert_legacy_structure(output_types: object, output_shapes: object, output_classes: object) -> Any:
     """The structure of TypeSpecs that three structures of dtypes, shapes and classes say; TypeError for an unknown class."""
     types, classes = nest.flatten(output_types), nest.flatten(output_classes)
     shapes = nest.flatten_up_to(output_types, _as_shapes(output_types, output_shapes))
     return nest.pack_sequence_as(output_types, [_spec(*each) for each in zip(types, shapes, classes)])
 
 
-def _as_shapes(output_types: Any, output_shapes: Any) -> Any:
+def _as_shapes(output_types: object, output_shapes: object) -> Any:
     return nest.map_structure_up_to(output_types, lambda s: s if isinstance(s, TypeSpec) else TensorShape(s), output_shapes)
 
 
@@ -89,33 +89,33 @@ def _spec(dtype: Any, shape: Any, kind: Any) -> TypeSpec:
     raise TypeError(f"Could not build a structure for output class {kind!r}")
 
 
-def to_tensor_list(element_spec: Any, element: Any) -> list[Tensor]:
+def to_tensor_list(element_spec: object, element: object) -> list[Tensor]:
     """The tensors of an element of this type, in order."""
     return _tensors(element_spec, element, "_to_tensor_list")
 
 
-def to_batched_tensor_list(element_spec: Any, element: Any) -> list[Tensor]:
+def to_batched_tensor_list(element_spec: object, element: object) -> list[Tensor]:
     """The tensors of a batch of elements, one row for each; ValueError where a part is a scalar."""
     return _tensors(element_spec, element, "_to_batched_tensor_list")
 
 
-def _tensors(element_spec: Any, element: Any, method: str) -> list[Tensor]:
+def _tensors(element_spec: object, element: object, method: str) -> list[Tensor]:
     nest.assert_same_structure(element_spec, element)
     pairs = zip(nest.flatten(element_spec), nest.flatten(element))
     return [tensor for spec, part in pairs for tensor in getattr(spec, method)(part)]
 
 
-def from_tensor_list(element_spec: Any, tensor_list: list[Any]) -> Any:
+def from_tensor_list(element_spec: object, tensor_list: list[Any]) -> Any:
     """The element of this type made of these tensors; ValueError where they do not fit."""
     return _element(element_spec, tensor_list, "_from_tensor_list")
 
 
-def from_compatible_tensor_list(element_spec: Any, tensor_list: list[Any]) -> Any:
+def from_compatible_tensor_list(element_spec: object, tensor_list: list[Any]) -> Any:
     """`from_tensor_list` without a look at dtypes and shapes."""
     return _element(element_spec, tensor_list, "_from_compatible_tensor_list")
 
 
-def _element(element_spec: Any, tensors: list[Any], method: str) -> Any:
+def _element(element_spec: object, tensors: list[Any], method: str) -> Any:
     specs = nest.flatten(element_spec)
     counts = [len(spec._flat_tensor_specs) for spec in specs]
     if sum(counts) != len(tensors):
@@ -127,26 +127,26 @@ def _element(element_spec: Any, tensors: list[Any], method: str) -> Any:
     return nest.pack_sequence_as(element_spec, parts)
 
 
-def _flat_specs(element_spec: Any) -> list[TensorSpec]:
+def _flat_specs(element_spec: object) -> list[TensorSpec]:
     return [inner for spec in nest.flatten(element_spec) for inner in spec._flat_tensor_specs]
 
 
-def get_flat_tensor_specs(element_spec: Any) -> list[TensorSpec]:
+def get_flat_tensor_specs(element_spec: object) -> list[TensorSpec]:
     """The TensorSpecs of the tensors of an element."""
     return _flat_specs(element_spec)
 
 
-def get_flat_tensor_types(element_spec: Any) -> list[dtypes.DType]:
+def get_flat_tensor_types(element_spec: object) -> list[dtypes.DType]:
     """The dtypes of the tensors of an element."""
     return [spec.dtype for spec in _flat_specs(element_spec)]
 
 
-def get_flat_tensor_shapes(element_spec: Any) -> list[TensorShape]:
+def get_flat_tensor_shapes(element_spec: object) -> list[TensorShape]:
     """The shapes of the tensors of an element."""
     return [spec.shape for spec in _flat_specs(element_spec)]
 
 
-def are_compatible(spec1: Any, spec2: Any) -> bool:
+def are_compatible(spec1: object, spec2: object) -> bool:
     """Whether elements of one type may stand where the other is asked for."""
     try:
         nest.assert_same_structure(spec1, spec2)
@@ -155,7 +155,7 @@ def are_compatible(spec1: Any, spec2: Any) -> bool:
     return all(a.is_compatible_with(b) for a, b in zip(nest.flatten(spec1), nest.flatten(spec2)))
 
 
-def legacy(element_spec: Any, what: str) -> Any:
+def legacy(element_spec: object, what: str) -> Any:
     """The structure of "types", "shapes" or "classes" of an element."""
     return nest.map_structure(lambda spec: getattr(spec, f"_to_legacy_output_{what}")(), element_spec)
 

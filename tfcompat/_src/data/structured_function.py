@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.autograph.api import in_context
 from tfcompat._src.data import nest, structure
@@ -18,6 +18,9 @@ from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.nodes.function_body import GraphFunction
 from tfcompat._src.variables.variable import creator_stack
+
+if TYPE_CHECKING:
+    from tfcompat._src.data.dataset import DatasetV2
 
 _TABLES = ("HashTable", "HashTableV2", "HashTableOfTensors", "HashTableOfTensorsV2")
 _legacy_numbers = itertools.count()
@@ -40,8 +43,8 @@ class StructuredFunctionWrapper:
     """
 
     def __init__(
-        self, func: Callable[..., Any], transformation_name: str, dataset: Any = None, input_classes: Any = None, input_shapes: Any = None,
-        input_types: Any = None, input_structure: Any = None, add_to_graph: bool = True, use_legacy_function: bool = False,
+        self, func: Callable[..., Any], transformation_name: str, dataset: DatasetV2 | None = None, input_classes: Any = None, input_shapes: Any = None,
+        input_types: object = None, input_structure: object = None, add_to_graph: bool = True, use_legacy_function: bool = False,
         defun_kwargs: dict[Any, Any] | None = None,
     ) -> None:  # fmt: skip
         if input_structure is not None:
@@ -134,7 +137,7 @@ class StructuredFunctionWrapper:
         return structure.legacy(self.output_structure, "classes")
 
 
-def _as_tensors(result: Any) -> Any:
+def _as_tensors(result: object) -> Any:
     """A result with tensors in place of Python numbers and arrays."""
     specs = structure.type_spec_from_value(result)
     leaves = [

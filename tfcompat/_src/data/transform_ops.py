@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tfcompat._src.base import errors
+from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.data.functions import HostFunction
 from tfcompat._src.data.values import (
     INFINITE,
@@ -32,11 +33,11 @@ CALLED = "input_dataset: variant, other_arguments: Targuments"
 # ---- functions of elements ----
 
 
-def ends_sequence(call: Callable[..., Any], context: Any) -> Callable[..., Any]:
+def ends_sequence(call: Callable[..., Any], context: HostContext) -> Callable[..., Any]:
     """A function of elements for which OutOfRangeError means the end, or an error where the number of elements is kept."""
     keeps_size = context.op.attrs.get("preserve_cardinality", False)
 
-    def run(*components: Any) -> Element:
+    def run(*components: object) -> Element:
         try:
             found: Element = call(*components)
             return found
@@ -48,7 +49,7 @@ def ends_sequence(call: Callable[..., Any], context: Any) -> Callable[..., Any]:
     return run
 
 
-def mapped(context: Any, source: DatasetValue, function: HostFunction) -> DatasetValue:
+def mapped(context: HostContext, source: DatasetValue, function: HostFunction) -> DatasetValue:
     """A dataset of a function of each element."""
 
     def start(scope: Scope) -> Next:
@@ -58,7 +59,7 @@ def mapped(context: Any, source: DatasetValue, function: HostFunction) -> Datase
     return DatasetValue(start, source.size)
 
 
-def _map(context: Any, input_dataset: Any, other_arguments: Element) -> DatasetValue:
+def _map(context: HostContext, input_dataset: np.ndarray, other_arguments: Element) -> DatasetValue:
     return mapped(context, dataset_of(input_dataset), HostFunction(context, "f", other_arguments, 1))
 
 
@@ -67,7 +68,7 @@ for _name in ("MapDataset", "ExperimentalMapDataset"):
 
 
 @dataset_op("FilterDataset", CALLED, _PREDICATE)
-def _filter(context: Any, input_dataset: Any, other_arguments: Element) -> DatasetValue:
+def _filter(context: HostContext, input_dataset: np.ndarray, other_arguments: Element) -> DatasetValue:
     source, function = dataset_of(input_dataset), HostFunction(context, "predicate", other_arguments, 1)
 
     def start(scope: Scope) -> Next:
@@ -85,7 +86,7 @@ def _filter(context: Any, input_dataset: Any, other_arguments: Element) -> Datas
 
 
 @dataset_op("FilterByLastComponentDataset", "input_dataset: variant", output="output")
-def _filter_by_last(context: Any, input_dataset: Any) -> DatasetValue:
+def _filter_by_last(context: HostContext, input_dataset: np.ndarray) -> DatasetValue:
     source = dataset_of(input_dataset)
 
     def start(scope: Scope) -> Next:
@@ -102,7 +103,7 @@ def _filter_by_last(context: Any, input_dataset: Any) -> DatasetValue:
     return DatasetValue(start)
 
 
-def _take_while(context: Any, input_dataset: Any, other_arguments: Element) -> DatasetValue:
+def _take_while(context: HostContext, input_dataset: np.ndarray, other_arguments: Element) -> DatasetValue:
     source, function = dataset_of(input_dataset), HostFunction(context, "predicate", other_arguments, 1)
 
     def start(scope: Scope) -> Next:
@@ -122,7 +123,7 @@ def _take_while(context: Any, input_dataset: Any, other_arguments: Element) -> D
     return DatasetValue(start)
 
 
-def _scan(context: Any, input_dataset: Any, initial_state: Element, other_arguments: Element) -> DatasetValue:
+def _scan(context: HostContext, input_dataset: np.ndarray, initial_state: Element, other_arguments: Element) -> DatasetValue:
     source, function = dataset_of(input_dataset), HostFunction(context, "f", other_arguments, 1 + len(initial_state))
     count, total = len(initial_state), len(initial_state) + len(context.op.attrs["output_types"])
 
@@ -153,7 +154,7 @@ for _prefix in ("", "Experimental"):
 
 
 @dataset_op("TakeDataset", "input_dataset: variant, count: int64")
-def _take(context: Any, input_dataset: Any, count: np.ndarray) -> DatasetValue:
+def _take(context: HostContext, input_dataset: np.ndarray, count: np.ndarray) -> DatasetValue:
     source, most = dataset_of(input_dataset), int(count)
     if most < 0:
         return source
@@ -173,7 +174,7 @@ def _take(context: Any, input_dataset: Any, count: np.ndarray) -> DatasetValue:
 
 
 @dataset_op("SkipDataset", "input_dataset: variant, count: int64")
-def _skip(context: Any, input_dataset: Any, count: np.ndarray) -> DatasetValue:
+def _skip(context: HostContext, input_dataset: np.ndarray, count: np.ndarray) -> DatasetValue:
     source, least = dataset_of(input_dataset), int(count)
 
     def start(scope: Scope) -> Next:
@@ -195,14 +196,13 @@ def _skip(context: Any, input_dataset: Any, count: np.ndarray) -> DatasetValue:
 
 
 @dataset_op("RepeatDataset", "input_dataset: variant, count: int64")
-def _repeat(context: Any, input_dataset: Any, count: np.ndarray) -> DatasetValue:
+def _repeat(context: HostContext, input_dataset: np.ndarray, count: np.ndarray) -> DatasetValue:
     source, times = dataset_of(input_dataset), int(count)
 
     def start(scope: Scope) -> Next:
-        fused = source.notes.get("repeated")
+        fused: Callable[[Scope, int], Next] | None = source.notes.get("repeated")
         if fused is not None and "shuffle_and_repeat_fusion" in scope.fuses:
-            following: Next = fused(scope, times)
-            return following
+            return fused(scope, times)
         return repeated(source, times, scope)
 
     size = source.size
@@ -241,7 +241,7 @@ def repeated(source: DatasetValue, times: int, scope: Scope) -> Next:
 
 
 @dataset_op("ShardDataset", "input_dataset: variant, num_shards: int64, index: int64", f"require_non_empty: bool = False, {OUTPUTS}")
-def _shard(context: Any, input_dataset: Any, num_shards: np.ndarray, index: np.ndarray) -> DatasetValue:
+def _shard(context: HostContext, input_dataset: np.ndarray, num_shards: np.ndarray, index: np.ndarray) -> DatasetValue:
     source, shards, own = dataset_of(input_dataset), int(num_shards), int(index)
     needs_all = context.op.attrs["require_non_empty"]
     if shards <= 0:
@@ -286,7 +286,7 @@ def shard_of(following: Next, shards: int, own: int, needs_all: bool = False) ->
 
 
 @dataset_op("ConcatenateDataset", "input_dataset: variant, another_dataset: variant")
-def _concatenate(context: Any, input_dataset: Any, another_dataset: Any) -> DatasetValue:
+def _concatenate(context: HostContext, input_dataset: np.ndarray, another_dataset: np.ndarray) -> DatasetValue:
     one, other = dataset_of(input_dataset), dataset_of(another_dataset)
 
     def start(scope: Scope) -> Next:
@@ -310,7 +310,7 @@ def _concatenate(context: Any, input_dataset: Any, another_dataset: Any) -> Data
 
 
 @dataset_op("ZipDataset", "input_datasets: N*variant", f"{OUTPUTS}, N: int >= 1")
-def _zip(context: Any, input_datasets: Element) -> DatasetValue:
+def _zip(context: HostContext, input_datasets: Element) -> DatasetValue:
     sources = [dataset_of(each) for each in input_datasets]
 
     def start(scope: Scope) -> Next:
@@ -331,7 +331,7 @@ def _zip(context: Any, input_datasets: Element) -> DatasetValue:
 # ---- datasets of datasets ----
 
 
-def outer_start(context: Any, source: DatasetValue, scope: Scope) -> Next:
+def outer_start(context: HostContext, source: DatasetValue, scope: Scope) -> Next:
     """The elements that a function of datasets is called for: this worker's, where the pipeline is split over workers."""
     following = source.start(scope)
     shard = scope.shards.get(id(context))
@@ -344,7 +344,7 @@ def inner_start(function: Callable[..., Any], scope: Scope) -> Callable[[Element
 
 
 @dataset_op("FlatMapDataset", CALLED, FUNCTION)
-def _flat_map(context: Any, input_dataset: Any, other_arguments: Element) -> DatasetValue:
+def _flat_map(context: HostContext, input_dataset: np.ndarray, other_arguments: Element) -> DatasetValue:
     source, function = dataset_of(input_dataset), HostFunction(context, "f", other_arguments, 1)
 
     def start(scope: Scope) -> Next:
@@ -428,7 +428,7 @@ def check_cycle(cycle: int, block: int) -> None:
         raise invalid("block_length must be greater than zero.")
 
 
-def _interleave(context: Any, input_dataset: Any, other_arguments: Element, cycle_length: Any, block_length: Any) -> DatasetValue:
+def _interleave(context: HostContext, input_dataset: np.ndarray, other_arguments: Element, cycle_length: np.ndarray, block_length: np.ndarray) -> DatasetValue:
     source, function = dataset_of(input_dataset), HostFunction(context, "f", other_arguments, 1)
     cycle, block = int(cycle_length), int(block_length)
     check_cycle(cycle, block)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from tfcompat._src.base import errors
+from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.op_spec import HOST, NotDifferentiable, op
 from tfcompat._src.ops.flow.list_value import variant
@@ -83,7 +84,7 @@ class Scope:
         """The 32-bit numbers of a generator with two seeds; see `seeds_or_chosen`."""
         return iter(uniform_numbers(*self.seeds_or_chosen(seed, seed2)))
 
-    def keep(self, owner: Any, make: Callable[[], Any]) -> Any:
+    def keep(self, owner: object, make: Callable[[], Any]) -> Any:
         """What a dataset keeps for the iteration, made when it first asks."""
         with self.lock:
             if owner not in self.kept:
@@ -115,13 +116,13 @@ class DatasetValue:
       context: of the kernel that made it. inputs: the datasets that it takes from.
     """
 
-    context: Any
+    context: HostContext
     inputs: list[DatasetValue]
 
     def __init__(self, start: Callable[[Scope], Next], size: int = UNKNOWN, **notes: Any) -> None:
         self.start, self.size, self.notes = start, size, notes
 
-    def made_by(self, context: Any, arguments: Iterable[Any]) -> DatasetValue:
+    def made_by(self, context: HostContext, arguments: Iterable[Any]) -> DatasetValue:
         """Notes which kernel made it, of which arguments."""
         if not hasattr(self, "context"):
             flat = [part for each in arguments for part in (each if isinstance(each, tuple) else (each,))]
@@ -135,7 +136,7 @@ class DatasetValue:
         return self.context.op
 
 
-def dataset_of(value: Any) -> DatasetValue:
+def dataset_of(value: object) -> DatasetValue:
     """The dataset in a variant; InvalidArgumentError where it holds something else."""
     found = value.item() if isinstance(value, np.ndarray) else value
     if not isinstance(found, DatasetValue):
@@ -143,12 +144,12 @@ def dataset_of(value: Any) -> DatasetValue:
     return found
 
 
-def array(value: Any, kind: Any) -> np.ndarray:
+def array(value: object, kind: np.typing.DTypeLike) -> np.ndarray:
     """A result as an array of a NumPy dtype."""
     return value if isinstance(value, np.ndarray) else np.asarray(value, kind)
 
 
-def text(value: Any) -> np.ndarray:
+def text(value: object) -> np.ndarray:
     """A scalar string."""
     return variant(value)
 
@@ -172,7 +173,7 @@ def dataset_op(name: str, inputs: str, attrs: str = OUTPUTS, output: str = "hand
 
     def add(kernel: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(kernel)
-        def run(context: Any, *arguments: Any) -> np.ndarray:
+        def run(context: HostContext, *arguments: object) -> np.ndarray:
             return variant(kernel(context, *arguments).made_by(context, arguments))
 
         op(

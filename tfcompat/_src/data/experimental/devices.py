@@ -9,6 +9,7 @@ from tfcompat._src.base import dtypes
 from tfcompat._src.base.device import DeviceSpec
 from tfcompat._src.base.export import export
 from tfcompat._src.data import structure
+from tfcompat._src.data.dataset import DatasetV2
 from tfcompat._src.data.dataset_v1 import DatasetV1Adapter
 from tfcompat._src.data.iterator import EagerIterator, Iterator, flat_attrs, legacy_of
 from tfcompat._src.data.options import Options
@@ -19,11 +20,11 @@ from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import constant, convert_to_tensor
 
-Apply = Callable[[Any], Any]
+Apply = Callable[[DatasetV2], DatasetV2]
 
 
 @export("data.experimental.prefetch_to_device", "contrib.data.prefetch_to_device")
-def prefetch_to_device(device: str, buffer_size: Any = None) -> Apply:
+def prefetch_to_device(device: str, buffer_size: object = None) -> Apply:
     """For `apply`, last: `copy_to_device`, then `prefetch` with a buffer of `buffer_size` (int64 scalar)."""
     return lambda dataset: dataset.apply(copy_to_device(device)).prefetch(buffer_size)
 
@@ -32,7 +33,7 @@ def prefetch_to_device(device: str, buffer_size: Any = None) -> Apply:
 def copy_to_device(target_device: str, source_device: str = "/cpu:0") -> Apply:
     """For `apply`: the elements on `target_device`; the dataset before is on `source_device`."""
 
-    def apply(dataset: Any) -> Any:
+    def apply(dataset: DatasetV2) -> DatasetV2:
         options = Options()
         options.experimental_optimization.apply_default_optimizations = False
         options.experimental_optimization.autotune = False
@@ -44,7 +45,7 @@ def copy_to_device(target_device: str, source_device: str = "/cpu:0") -> Apply:
 class _CopyToDeviceDataset(DatasetV1Adapter):
     """The elements of another dataset, on a device."""
 
-    def __init__(self, input_dataset: Any, target_device: str, source_device: str = "/cpu:0") -> None:
+    def __init__(self, input_dataset: DatasetV2, target_device: str, source_device: str = "/cpu:0") -> None:
         spec = input_dataset.element_spec
         attrs = flat_attrs(spec)
         source = convert_to_tensor(source_device)

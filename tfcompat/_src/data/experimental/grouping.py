@@ -11,7 +11,7 @@ from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
 from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.data import nest, structure
-from tfcompat._src.data.dataset import check_state, relaxed
+from tfcompat._src.data.dataset import DatasetV2, check_state, relaxed
 from tfcompat._src.data.dataset_spec import DatasetSpec
 from tfcompat._src.data.iterator import flat_attrs
 from tfcompat._src.data.structured_function import StructuredFunctionWrapper
@@ -24,7 +24,7 @@ from tfcompat._src.ops.array.search import where
 from tfcompat._src.ops.control.cond import Assert
 from tfcompat._src.ops.math.reduce import reduce_min
 
-Apply = Callable[[Any], Any]
+Apply = Callable[[DatasetV2], DatasetV2]
 _KEY = TensorSpec([], dtypes.int64)
 _GROUP = "tf.data.experimental.group_by_window()"
 _REDUCER = "tf.data.experimental.group_by_reducer()"
@@ -49,13 +49,13 @@ def group_by_window(key_func: Callable[..., Any], reduce_func: Callable[..., Any
         def size_func(unused_key: Tensor) -> Tensor:
             return convert_to_tensor(window_size, dtypes.int64)
 
-    def key_func_wrapper(*args: Any) -> Tensor:
+    def key_func_wrapper(*args: object) -> Tensor:
         return _cast64(key_func(*args))
 
     def window_size_func_wrapper(key: Tensor) -> Tensor:
         return _cast64(size_func(key))
 
-    def apply(dataset: Any) -> Any:
+    def apply(dataset: DatasetV2) -> DatasetV2:
         keys = StructuredFunctionWrapper(key_func_wrapper, _GROUP, dataset=dataset)
         if not keys.output_structure.is_compatible_with(_KEY):
             raise ValueError("`key_func` must return a single tf.int64 tensor. Got type=%s and shape=%s" % (keys.output_types, keys.output_shapes))
@@ -75,7 +75,7 @@ def group_by_window(key_func: Callable[..., Any], reduce_func: Callable[..., Any
     return apply
 
 
-def _cast64(value: Any) -> Tensor:
+def _cast64(value: object) -> Tensor:
     return convert_to_tensor(value, dtypes.int64)
 
 
@@ -111,7 +111,7 @@ def group_by_reducer(key_func: Callable[..., Any], reducer: Reducer) -> Apply:
       ValueError, TypeError: a function gives something of another type.
     """
 
-    def apply(dataset: Any) -> Any:
+    def apply(dataset: DatasetV2) -> DatasetV2:
         keys = StructuredFunctionWrapper(key_func, _REDUCER, dataset=dataset)
         if not keys.output_structure.is_compatible_with(_KEY):
             raise ValueError("`key_func` must return a single tf.int64 tensor. Got type=%s and shape=%s" % (keys.output_types, keys.output_shapes))
@@ -159,7 +159,7 @@ def bucket_by_sequence_length(
             raise ValueError("len(bucket_batch_sizes) must equal len(bucket_boundaries) + 1")
         batch_sizes = constant(bucket_batch_sizes, dtypes.int64)
 
-        def element_to_bucket_id(*args: Any) -> Tensor:
+        def element_to_bucket_id(*args: object) -> Tensor:
             length = element_length_func(*args)
             boundaries = list(bucket_boundaries)
             low = [np.iinfo(np.int32).min, *boundaries]
@@ -171,11 +171,11 @@ def bucket_by_sequence_length(
         def window_size_fn(bucket_id: Tensor) -> Tensor:
             return batch_sizes[bucket_id]
 
-        def make_padded_shapes(shapes: Any, none_filler: Any = None) -> Any:
+        def make_padded_shapes(shapes: object, none_filler: object = None) -> Any:
             sizes = [[none_filler if n is None else n for n in TensorShape(shape).as_list()] for shape in nest.flatten(shapes)]
             return nest.pack_sequence_as(shapes, [TensorShape(s) if none_filler is None else s for s in sizes])
 
-        def batching_fn(bucket_id: Tensor, grouped_dataset: Any) -> Any:
+        def batching_fn(bucket_id: Tensor, grouped_dataset: DatasetV2) -> DatasetV2:
             batch_size = window_size_fn(bucket_id)
             if no_padding:
                 return grouped_dataset.batch(batch_size, drop_remainder=drop_remainder)
@@ -192,7 +192,7 @@ def bucket_by_sequence_length(
                 batch_size, make_padded_shapes(given, none_filler), padding_values, drop_remainder=drop_remainder
             )
 
-        def apply(dataset: Any) -> Any:
+        def apply(dataset: DatasetV2) -> DatasetV2:
             return dataset.apply(group_by_window(element_to_bucket_id, batching_fn, window_size_func=window_size_fn))
 
         return apply

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -18,7 +17,7 @@ from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.nodes.tensor_spec import TensorSpec
 
 
-def _DirectedInterleaveDataset(selector_input: Any, data_inputs: list[Any]) -> Any:
+def _DirectedInterleaveDataset(selector_input: DatasetV2, data_inputs: Sequence[DatasetV2]) -> DatasetV2:
     """A dataset of the elements of the datasets whose numbers `selector_input` gives; TypeError where they are of different types."""
     selector, datasets = selector_input, list(data_inputs)
     first = datasets[0]
@@ -34,7 +33,7 @@ def _DirectedInterleaveDataset(selector_input: Any, data_inputs: list[Any]) -> A
 
 
 @export("data.experimental.sample_from_datasets", "contrib.data.sample_from_datasets")
-def sample_from_datasets_v1(datasets: Any, weights: Any = None, seed: Any = None) -> Any:
+def sample_from_datasets_v1(datasets: Sequence[DatasetV2], weights: object = None, seed: object = None) -> DatasetV2:
     """A dataset of elements of several ones chosen at random.
 
     Args:
@@ -74,7 +73,7 @@ def sample_from_datasets_v1(datasets: Any, weights: Any = None, seed: Any = None
 
 
 @export("data.experimental.choose_from_datasets", "contrib.data.choose_from_datasets")
-def choose_from_datasets_v1(datasets: Any, choice_dataset: Any) -> Any:
+def choose_from_datasets_v1(datasets: Sequence[DatasetV2], choice_dataset: DatasetV2) -> DatasetV2:
     """A dataset of elements of the datasets whose numbers `choice_dataset` (int64 scalars) gives; TypeError where it gives others."""
     if not structure.are_compatible(choice_dataset.element_spec, TensorSpec([], dtypes.int64)):
         raise TypeError("`choice_dataset` must be a dataset of scalar `tf.int64` tensors.")

@@ -6,18 +6,18 @@ from typing import Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.base.session_like import SessionLike
-from tfcompat._src.data.iterator import GLOBAL_ITERATORS, SaveableIterator
+from tfcompat._src.data.iterator import GLOBAL_ITERATORS, Iterator, SaveableIterator
 from tfcompat._src.graph.scopes import get_default_graph
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.train.checkpoint_management import latest_checkpoint
 from tfcompat._src.train.saveable_object import SaveableObject
 from tfcompat._src.train.saver import Saver
 from tfcompat._src.train.saving_hooks import CheckpointSaverHook
-from tfcompat._src.train.session_run_hook import SessionRunHook
+from tfcompat._src.train.session_run_hook import SessionRunContext, SessionRunHook
 
 
 @export("data.experimental.make_saveable_from_iterator", "contrib.data.make_saveable_from_iterator")
-def make_saveable_from_iterator(iterator: Any) -> SaveableObject:
+def make_saveable_from_iterator(iterator: Iterator) -> SaveableObject:
     """What a Saver saves of an iterator: how many elements it has given. Restoring begins again, and asks for as many."""
     return _saveable(iterator._iterator_resource)
 
@@ -53,7 +53,7 @@ class CheckpointInputPipelineHook(SessionRunHook):
             hook._saver = _StateFileSaver([_saveable(handle) for handle in handles], self._latest_filename)
         hook.begin()
 
-    def before_run(self, run_context: Any) -> Any:
+    def before_run(self, run_context: SessionRunContext) -> Any:
         if self._first_run:
             self._restore_or_save(run_context.session)
             self._first_run = False
@@ -80,7 +80,7 @@ class CheckpointInputPipelineHook(SessionRunHook):
 class _StateFileSaver(Saver):
     """A Saver that lists its checkpoints in a file of another name, so that those of the model are not mixed up with them."""
 
-    def __init__(self, var_list: Any, latest_filename: str) -> None:
+    def __init__(self, var_list: object, latest_filename: str) -> None:
         super().__init__(var_list)
         self._latest_filename = latest_filename
 

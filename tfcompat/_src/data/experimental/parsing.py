@@ -9,8 +9,9 @@ import numpy as np
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
+from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.base.tensor_shape import TensorShape
-from tfcompat._src.data.dataset import number
+from tfcompat._src.data.dataset import DatasetV2, number
 from tfcompat._src.data.iterator import flat_attrs
 from tfcompat._src.data.values import OUTPUTS, DatasetValue, Element, Next, Scope, dataset_of, dataset_op
 from tfcompat._src.nodes import raw
@@ -29,7 +30,7 @@ from tfcompat._src.ops.parsing.features import (
 from tfcompat._src.ops.sparse.serialize import parts_vector
 
 
-def _parse_examples(context: Any, input_dataset: Any, num_parallel_calls: Any, dense_defaults: tuple[Any, ...]) -> DatasetValue:
+def _parse_examples(context: HostContext, input_dataset: np.ndarray, num_parallel_calls: np.ndarray, dense_defaults: tuple[Any, ...]) -> DatasetValue:
     source, attrs = dataset_of(input_dataset), context.op.attrs
     dense_keys, sparse_keys = attrs["dense_keys"], attrs["sparse_keys"]
     dense = dense_features(dense_keys, [t.as_numpy_dtype for t in attrs["Tdense"]], attrs["dense_shapes"], dense_defaults)
@@ -76,7 +77,7 @@ def parse_example_dataset(features: dict[Any, Any], num_parallel_calls: Any = 1)
     with_rows = with_batch_rows(features)
     lists = FeatureLists(with_rows, (VarLenFeature, SparseFeature, FixedLenFeature, FixedLenSequenceFeature))
 
-    def apply(dataset: Any) -> Any:
+    def apply(dataset: DatasetV2) -> DatasetV2:
         if not TensorSpec([None], dtypes.string).is_compatible_with(dataset.element_spec):
             raise TypeError("Input dataset should be a dataset of vectors of strings")
         defaults = lists.default_tensors()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -46,8 +47,8 @@ class CsvDatasetV1(DatasetV1Adapter):
     """
 
     def __init__(
-        self, filenames: Any, record_defaults: Any, compression_type: Any = None, buffer_size: Any = None, header: Any = False,
-        field_delim: Any = ",", use_quote_delim: Any = True, na_value: Any = "", select_cols: Any = None,
+        self, filenames: object, record_defaults: Any, compression_type: object = None, buffer_size: object = None, header: object = False,
+        field_delim: object = ",", use_quote_delim: object = True, na_value: object = "", select_cols: object = None,
     ) -> None:  # fmt: skip
         names = convert_to_tensor(filenames, dtypes.string, name="filenames")
         defaults = [constant([], dtype=d) if isinstance(d, (dtypes.DType, type)) else d for d in record_defaults]
@@ -79,7 +80,7 @@ class SqlDatasetV1(DatasetV1Adapter):
       driver_name: "sqlite". data_source_name: the path of the database. query: in SQL. output_types: tuple of the columns' dtypes.
     """
 
-    def __init__(self, driver_name: Any, data_source_name: Any, query: Any, output_types: Any) -> None:
+    def __init__(self, driver_name: object, data_source_name: object, query: object, output_types: Any) -> None:
         parts = ((driver_name, "driver_name"), (data_source_name, "data_source_name"), (query, "query"))
         texts = [number(value, name, dtypes.string) for value, name in parts]
         spec = tuple(TensorSpec([], kind) for kind in output_types)
@@ -89,7 +90,7 @@ class SqlDatasetV1(DatasetV1Adapter):
 SqlDataset = SqlDatasetV1
 
 
-def _shuffled_and_repeated(dataset: Any, num_epochs: Any, shuffle: bool, buffer_size: Any, seed: Any) -> Any:
+def _shuffled_and_repeated(dataset: DatasetV2, num_epochs: object, shuffle: bool, buffer_size: object, seed: object) -> DatasetV2:
     if num_epochs != 1 and shuffle:
         return dataset.apply(shuffle_and_repeat(buffer_size, num_epochs, seed))
     if shuffle:
@@ -99,10 +100,10 @@ def _shuffled_and_repeated(dataset: Any, num_epochs: Any, shuffle: bool, buffer_
 
 @export("data.experimental.make_batched_features_dataset", "contrib.data.make_batched_features_dataset")
 def make_batched_features_dataset_v1(
-    file_pattern: Any, batch_size: Any, features: dict[Any, Any], reader: Any = TFRecordDatasetV1, label_key: str | None = None, reader_args: Any = None,
-    num_epochs: Any = None, shuffle: bool = True, shuffle_buffer_size: Any = 10000, shuffle_seed: Any = None, prefetch_buffer_size: Any = None,
-    reader_num_threads: Any = None, parser_num_threads: Any = None, sloppy_ordering: bool = False, drop_final_batch: bool = False,
-) -> Any:  # fmt: skip
+    file_pattern: object, batch_size: object, features: dict[Any, Any], reader: Any = TFRecordDatasetV1, label_key: str | None = None, reader_args: Any = None,
+    num_epochs: object = None, shuffle: bool = True, shuffle_buffer_size: object = 10000, shuffle_seed: object = None, prefetch_buffer_size: object = None,
+    reader_num_threads: object = None, parser_num_threads: object = None, sloppy_ordering: bool = False, drop_final_batch: bool = False,
+) -> DatasetV2:  # fmt: skip
     """A dataset of batches of parsed tf.Example messages from files.
 
     Args:
@@ -149,16 +150,16 @@ make_batched_features_dataset = make_batched_features_dataset_v1
 
 
 def make_tf_record_dataset(
-    file_pattern: Any, batch_size: Any, parser_fn: Any = None, num_epochs: Any = None, shuffle: bool = True, shuffle_buffer_size: Any = None,
-    shuffle_seed: Any = None, prefetch_buffer_size: Any = None, num_parallel_reads: Any = None, num_parallel_parser_calls: Any = None,
+    file_pattern: object, batch_size: object, parser_fn: Callable[..., Any] | None = None, num_epochs: object = None, shuffle: bool = True, shuffle_buffer_size: object = None,
+    shuffle_seed: object = None, prefetch_buffer_size: object = None, num_parallel_reads: object = None, num_parallel_parser_calls: object = None,
     drop_final_batch: bool = False,
-) -> Any:  # fmt: skip
+) -> DatasetV2:  # fmt: skip
     """A dataset of batches of the records of TFRecord files; `parser_fn`, of a record, gives tensors of one shape.
 
     Other arguments: as for `make_batched_features_dataset`.
     """
     files = Dataset.list_files(file_pattern, shuffle=shuffle, seed=shuffle_seed)
-    dataset = TFRecordDatasetV1(files, num_parallel_reads=24 if num_parallel_reads is None else num_parallel_reads)
+    dataset: DatasetV2 = TFRecordDatasetV1(files, num_parallel_reads=24 if num_parallel_reads is None else num_parallel_reads)
     buffered = 10000 if shuffle_buffer_size is None else shuffle_buffer_size
     dataset = _shuffled_and_repeated(dataset, num_epochs, shuffle, buffered, shuffle_seed)
     if parser_fn is not None:
@@ -171,7 +172,7 @@ def make_tf_record_dataset(
 # ---- CSV with names ----
 
 
-def _file_names(file_pattern: Any, shuffle: bool) -> list[str]:
+def _file_names(file_pattern: object, shuffle: bool) -> list[str]:
     patterns = file_pattern if isinstance(file_pattern, list) else [file_pattern]
     if not patterns:
         raise ValueError("File pattern is empty.")
@@ -264,7 +265,7 @@ def make_csv_dataset_v1(
     num_epochs: Any = None, shuffle: bool = True, shuffle_buffer_size: Any = 10000, shuffle_seed: Any = None, prefetch_buffer_size: Any = None,
     num_parallel_reads: Any = None, sloppy: bool = False, num_rows_for_inference: int | None = 100, compression_type: Any = None,
     ignore_errors: bool = False,
-) -> Any:  # fmt: skip
+) -> DatasetV2:  # fmt: skip
     """A dataset of batches of the rows of CSV files: dicts of columns, with the label's apart where `label_name` is given.
 
     Args:
@@ -301,7 +302,7 @@ def make_csv_dataset_v1(
     if label_name is not None and label_name not in column_names:
         raise ValueError("`label_name` provided must be one of the columns.")
 
-    def filename_to_dataset(filename: Tensor) -> Any:
+    def filename_to_dataset(filename: Tensor) -> DatasetV2:
         rows = CsvDatasetV1(
             filename, record_defaults=defaults, field_delim=field_delim, use_quote_delim=use_quote_delim, na_value=na_value,
             select_cols=columns, header=header, compression_type=compression_type,
@@ -321,7 +322,7 @@ def make_csv_dataset_v1(
     return dataset.prefetch(AUTOTUNE if prefetch_buffer_size is None else prefetch_buffer_size)
 
 
-def _probed_compression(compression_type: Any) -> str:
+def _probed_compression(compression_type: object) -> str:
     """The compression of files whose names and types of columns are to be found; ValueError where such files are not read for it."""
     found = constant_value.constant_value(compression_type) if isinstance(compression_type, Tensor) else compression_type
     if isinstance(compression_type, Tensor) and found is None:
@@ -343,11 +344,11 @@ class TFRecordWriter:
       filename: string scalar. compression_type: "", "ZLIB" or "GZIP".
     """
 
-    def __init__(self, filename: Any, compression_type: Any = None) -> None:
+    def __init__(self, filename: object, compression_type: object = None) -> None:
         self._filename = convert_to_tensor(filename, dtypes.string, name="filename")
         self._compression_type = optional_param_to_tensor("compression_type", compression_type, "", dtypes.string)
 
-    def write(self, dataset: Any) -> Any:
+    def write(self, dataset: DatasetV2) -> Any:
         """The operation that writes all elements of `dataset`; TypeError where they are no string scalars."""
         if not isinstance(dataset, DatasetV2):
             raise TypeError("`dataset` must be a `tf.data.Dataset` object.")

@@ -10,6 +10,7 @@ import numpy as np
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
 from tfcompat._src.base.tensor_shape import dimension_at_index
+from tfcompat._src.data.dataset import DatasetV2
 from tfcompat._src.data.dataset_v1 import Dataset
 from tfcompat._src.data.experimental.interleaving import sample_from_datasets_v1
 from tfcompat._src.data.experimental.transformations import scan, unbatch
@@ -35,7 +36,7 @@ _HIGH = "Proportion of examples rejected by sampler is high: "
 
 
 @export("data.experimental.rejection_resample", "contrib.data.rejection_resample")
-def rejection_resample(class_func: Callable[..., Any], target_dist: Any, initial_dist: Any = None, seed: Any = None) -> Callable[[Any], Any]:
+def rejection_resample(class_func: Callable[..., Any], target_dist: object, initial_dist: object = None, seed: object = None) -> Callable[[Any], Any]:
     """For `apply`: pairs of a class and an element, elements left out at random so that classes come as often as `target_dist` says.
 
     Args:
@@ -45,7 +46,7 @@ def rejection_resample(class_func: Callable[..., Any], target_dist: Any, initial
       seed: int.
     """
 
-    def apply(dataset: Any) -> Any:
+    def apply(dataset: DatasetV2) -> DatasetV2:
         target = convert_to_tensor(target_dist, name="target_dist")
         classes = dataset.map(class_func)
         initial = None
@@ -77,7 +78,7 @@ def _static_share(initial: Tensor, target: Tensor) -> float | None:
     return None if before is None or after is None else float(np.min(after / before))
 
 
-def _filtered(dataset: Any, acceptances: Any, initials: Any, classes: Any, seed: Any) -> Any:
+def _filtered(dataset: DatasetV2, acceptances: DatasetV2, initials: DatasetV2, classes: DatasetV2, seed: Any) -> DatasetV2:
     """Classes and elements that a random number accepts."""
 
     def warned(accept_dist: Tensor, initial: Tensor) -> Tensor:
@@ -94,7 +95,7 @@ def _filtered(dataset: Any, acceptances: Any, initials: Any, classes: Any, seed:
     return accepted.map(lambda c, _, data: (c, data))
 
 
-def _estimated(target: Tensor, classes: Any) -> Any:
+def _estimated(target: Tensor, classes: DatasetV2) -> DatasetV2:
     """Distributions of the classes seen so far, one for each element."""
     count = dimension_at_index(target.shape, 0).value or shape_of(target)[0]
     first = fill([count], np.int64(_FIRST_COUNT))

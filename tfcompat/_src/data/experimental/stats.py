@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
+from tfcompat._src.data.dataset import DatasetV2
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import convert_to_tensor
 
-Apply = Callable[[Any], Any]
+Apply = Callable[[DatasetV2], DatasetV2]
 
 
 @export("data.experimental.StatsAggregator")
@@ -31,13 +31,13 @@ StatsAggregator = StatsAggregatorV1
 
 
 @export("data.experimental.bytes_produced_stats")
-def bytes_produced_stats(tag: Any) -> Apply:
+def bytes_produced_stats(tag: object) -> Apply:
     """For `apply`: the elements; records the bytes of each under `tag` (string scalar)."""
     return lambda dataset: dataset._same(raw.BytesProducedStatsDataset, convert_to_tensor(tag, dtypes.string))
 
 
 @export("data.experimental.latency_stats")
-def latency_stats(tag: Any) -> Apply:
+def latency_stats(tag: object) -> Apply:
     """For `apply`: the elements; records the microseconds that each takes under `tag` (string scalar)."""
     return lambda dataset: dataset._same(raw.LatencyStatsDataset, convert_to_tensor(tag, dtypes.string))
 

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from tfcompat._src.base import dtypes
+from tfcompat._src.base.dtypes import DTypeLike
 from tfcompat._src.base.export import export
 from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.data import structure
-from tfcompat._src.data.dataset import batch_spec, number
+from tfcompat._src.data.dataset import DatasetV2, batch_spec, number
 from tfcompat._src.data.dataset_v1 import DatasetV1Adapter
 from tfcompat._src.data.iterator import flat_attrs
 from tfcompat._src.data.random_seed import get_seed
@@ -25,11 +26,11 @@ from tfcompat._src.nodes.tensor_spec import TensorSpec
 
 INFINITE_CARDINALITY = export("data.experimental.INFINITE_CARDINALITY")(-1)
 UNKNOWN_CARDINALITY = export("data.experimental.UNKNOWN_CARDINALITY")(-2)
-Apply = Callable[[Any], Any]
+Apply = Callable[[DatasetV2], DatasetV2]
 
 
 @export("data.experimental.cardinality")
-def cardinality(dataset: Any) -> Tensor:
+def cardinality(dataset: DatasetV2) -> Tensor:
     """The number of elements of a dataset, an int64 scalar, INFINITE_CARDINALITY or UNKNOWN_CARDINALITY."""
     found: Tensor = raw.DatasetCardinality(dataset._variant_tensor)
     return found
@@ -46,7 +47,7 @@ def _map_and_batch(map_func: Callable[..., Any], batch_size: Any, num_parallel_b
     elif num_parallel_batches is not None:
         raise ValueError("The `num_parallel_batches` and `num_parallel_calls` arguments are mutually exclusive.")
 
-    def apply(dataset: Any) -> Any:
+    def apply(dataset: DatasetV2) -> DatasetV2:
         function = StructuredFunctionWrapper(map_func, "tf.data.experimental.map_and_batch()", dataset=dataset, use_legacy_function=legacy)
         size = number(batch_size, "batch_size")
         calls = number(num_parallel_calls, "num_parallel_calls")
@@ -63,7 +64,7 @@ def _map_and_batch(map_func: Callable[..., Any], batch_size: Any, num_parallel_b
 
 @export("data.experimental.map_and_batch", "contrib.data.map_and_batch")
 def map_and_batch(
-    map_func: Callable[..., Any], batch_size: Any, num_parallel_batches: Any = None, drop_remainder: Any = False, num_parallel_calls: Any = None
+    map_func: Callable[..., Any], batch_size: object, num_parallel_batches: object = None, drop_remainder: object = False, num_parallel_calls: object = None
 ) -> Apply:
     """For `apply`: `map`, then `batch`, as one; ValueError where both kinds of parallelism are given."""
     return _map_and_batch(map_func, batch_size, num_parallel_batches, drop_remainder, num_parallel_calls, False)
@@ -71,17 +72,17 @@ def map_and_batch(
 
 @export("data.experimental.map_and_batch_with_legacy_function")
 def map_and_batch_with_legacy_function(
-    map_func: Callable[..., Any], batch_size: Any, num_parallel_batches: Any = None, drop_remainder: Any = False, num_parallel_calls: Any = None
+    map_func: Callable[..., Any], batch_size: object, num_parallel_batches: object = None, drop_remainder: object = False, num_parallel_calls: object = None
 ) -> Apply:
     """`map_and_batch` with a function made by Defun."""
     return _map_and_batch(map_func, batch_size, num_parallel_batches, drop_remainder, num_parallel_calls, True)
 
 
 @export("data.experimental.shuffle_and_repeat", "contrib.data.shuffle_and_repeat")
-def shuffle_and_repeat(buffer_size: Any, count: Any = None, seed: Any = None) -> Apply:
+def shuffle_and_repeat(buffer_size: object, count: object = None, seed: Any = None) -> Apply:
     """For `apply`: `shuffle`, then `repeat`, with one buffer for all epochs."""
 
-    def apply(dataset: Any) -> Any:
+    def apply(dataset: DatasetV2) -> DatasetV2:
         size = number(buffer_size, "buffer_size")
         times = constant(-1, dtypes.int64, name="count") if count is None else number(count, "count")
         return dataset._same(raw.ShuffleAndRepeatDataset, size, *get_seed(seed), times)
@@ -91,8 +92,8 @@ def shuffle_and_repeat(buffer_size: Any, count: Any = None, seed: Any = None) ->
 
 @export("data.experimental.parallel_interleave", "contrib.data.parallel_interleave")
 def parallel_interleave(
-    map_func: Callable[..., Any], cycle_length: Any, block_length: Any = 1, sloppy: Any = False, buffer_output_elements: Any = None,
-    prefetch_input_elements: Any = None,
+    map_func: Callable[..., Any], cycle_length: object, block_length: object = 1, sloppy: object = False, buffer_output_elements: object = None,
+    prefetch_input_elements: object = None,
 ) -> Apply:  # fmt: skip
     """For `apply`: the elements of `cycle_length` datasets that `map_func` gives in turn; the order is kept, also where `sloppy`."""
     return lambda dataset: parallel_interleaved(
@@ -110,7 +111,7 @@ def ignore_errors() -> Apply:
 
 
 @export("data.experimental.enumerate_dataset", "contrib.data.enumerate_dataset")
-def enumerate_dataset(start: Any = 0) -> Apply:
+def enumerate_dataset(start: object = 0) -> Apply:
     """For `apply`: `Dataset.enumerate`."""
     return lambda dataset: dataset.enumerate(start)
 
@@ -125,7 +126,7 @@ def unbatch() -> Apply:
 def unique() -> Apply:
     """For `apply`: each different element once, where it first stands; TypeError for structures."""
 
-    def apply(dataset: Any) -> Any:
+    def apply(dataset: DatasetV2) -> DatasetV2:
         if dataset._flat_types not in ([dtypes.int32], [dtypes.int64], [dtypes.string]):
             raise TypeError("`tf.data.experimental.unique()` only supports inputs with a single component of type tf.int32, tf.int64, or tf.string.")
         return dataset._same(raw.UniqueDataset)
@@ -141,7 +142,7 @@ def take_while(predicate: Callable[..., Any]) -> Apply:
 
 
 @export("data.experimental.scan", "contrib.data.scan")
-def scan(initial_state: Any, scan_func: Callable[..., Any]) -> Apply:
+def scan(initial_state: object, scan_func: Callable[..., Any]) -> Apply:
     """For `apply`: the outputs of `state, output = scan_func(state, element)`.
 
     Raises (when applied):
@@ -158,7 +159,7 @@ def scan(initial_state: Any, scan_func: Callable[..., Any]) -> Apply:
 def dense_to_sparse_batch(batch_size: Any, row_shape: Any) -> Apply:
     """For `apply`: SparseTensors of `batch_size` elements each, tensors of at most `row_shape`; TypeError for structures."""
 
-    def apply(dataset: Any) -> Any:
+    def apply(dataset: DatasetV2) -> DatasetV2:
         if not isinstance(dataset.element_spec, TensorSpec):
             raise TypeError("DenseToSparseDataset requires an input whose elements have a single component, whereas the input has %r." % (structure.legacy(dataset.element_spec, "types"),))
         sizes = [-1 if n is None else n for n in TensorShape(row_shape).as_list()]
@@ -173,7 +174,7 @@ def dense_to_sparse_batch(batch_size: Any, row_shape: Any) -> Apply:
 
 
 @export("data.experimental.Counter", "contrib.data.Counter")
-def CounterV1(start: Any = 0, step: Any = 1, dtype: Any = dtypes.int64) -> Any:
+def CounterV1(start: object = 0, step: object = 1, dtype: DTypeLike | None = dtypes.int64) -> DatasetV2:
     """A dataset of `start`, `start + step`, ... without end."""
     with name_scope("counter"):
         start = convert_to_tensor(start, dtype, name="start")
@@ -188,7 +189,7 @@ Counter = CounterV1
 class RandomDatasetV1(DatasetV1Adapter):
     """Pseudorandom int64 numbers below 2**32 without end; `seed` as for `Dataset.shuffle`."""
 
-    def __init__(self, seed: Any = None) -> None:
+    def __init__(self, seed: object = None) -> None:
         spec = TensorSpec([], dtypes.int64)
         super().__init__(raw.RandomDataset(*get_seed(seed), **flat_attrs(spec)), spec)
 
