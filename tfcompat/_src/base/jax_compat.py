@@ -33,7 +33,7 @@ try:
     from jax._src.interpreters.partial_eval import dce_jaxpr
     from jax._src.lax.special import igamma_grad_a_impl as igamma_grad_a_impl
     from jax.experimental.layout import Layout, with_layout_constraint
-    from jax.extend.core import ClosedJaxpr as ClosedJaxpr
+    from jax.extend.core import ClosedJaxpr as ClosedJaxpr  # type: ignore[attr-defined, unused-ignore]  # 0.12 has it as a second name
     from jax.extend.core import Jaxpr as Jaxpr
     from jax.extend.core import JaxprEqn as JaxprEqn
     from jax.extend.core import Literal as Literal
@@ -49,6 +49,9 @@ except (ImportError, AttributeError) as missing:
         f"JAX {jax.__version__} does not have a name that tfcompat uses: {missing}. tfcompat works with {SUPPORTED}: "
         f'pip install "{SUPPORTED}" brings such a version.'
     ) from missing
+
+Atom = Var | Literal
+"""What an equation of a trace takes."""
 
 # JAX reports each backend that is not there at the level INFO, which TensorFlow programs often turn on.
 logging.getLogger("jax._src.xla_bridge").setLevel(logging.WARNING)
@@ -225,7 +228,7 @@ class _Collector:
     waits = False
 
 
-def array_type(variable: Var | Literal) -> jax.core.ShapedArray:
+def array_type(variable: Atom) -> jax.core.ShapedArray:
     """Shape and dtype of the array that a variable of a trace stands for."""
     return cast(jax.core.ShapedArray, variable.aval)  # which is one for arrays
 

@@ -27,14 +27,14 @@ def be_old() -> None:
     """Lets this thread, and threads that the program starts from now on, compute by the old rule."""
     Program.has_old_rule = True
     swap(_OLD)
-    begin = threading.Thread._bootstrap_inner  # type: ignore[attr-defined]
+    begin = threading.Thread._bootstrap_inner  # type: ignore[attr-defined]  # no public name
 
     def begin_by_old_rule(self: threading.Thread) -> None:
         if not _is_ours(self):
             swap(_OLD)
         begin(self)
 
-    threading.Thread._bootstrap_inner = begin_by_old_rule  # type: ignore[attr-defined]
+    threading.Thread._bootstrap_inner = begin_by_old_rule  # type: ignore[attr-defined]  # as above
 
 
 def _is_ours(thread: threading.Thread) -> bool:
@@ -44,8 +44,8 @@ def _is_ours(thread: threading.Thread) -> bool:
 
 def swap(rule: str) -> str:
     """Gives this thread a rule; the rule that it had."""
-    before: str = np._get_promotion_state()  # type: ignore[attr-defined]
-    np._set_promotion_state(rule)  # type: ignore[attr-defined]
+    before: str = np._get_promotion_state()  # type: ignore[attr-defined]  # not in NumPy's types
+    np._set_promotion_state(rule)  # type: ignore[attr-defined]  # not in NumPy's types
     return before
 
 

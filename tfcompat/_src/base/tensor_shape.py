@@ -130,7 +130,7 @@ class Dimension:
         equal = self.__eq__(other)
         return equal if equal is None or equal is NotImplemented else not equal
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # Python's way to have no hash
 
     __lt__ = _comparison(lambda a, b: a < b)
     __le__ = _comparison(lambda a, b: a <= b)
@@ -280,7 +280,7 @@ class TensorShape:
             raise ValueError("The inequality of unknown TensorShapes is undefined.")
         return not self == other
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # Python's way to have no hash
 
     def __add__(self, other: Any) -> TensorShape:
         return self.concatenate(other)

@@ -58,7 +58,7 @@ class Buffer:
             self._changed.notify_all()
         if error is not None:
             raise error
-        return element  # type: ignore[return-value]
+        return element  # type: ignore[return-value]  # there is an element or an error
 
     def _fill(self) -> None:
         while True:

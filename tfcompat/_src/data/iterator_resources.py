@@ -119,10 +119,11 @@ class IteratorValue(SharedResource):
                 raise end_of_sequence()
             self._asked += 1
             try:
-                return self._next()  # type: ignore[misc]
+                return self._next()  # type: ignore[misc]  # it is asked for only once begun
             except StopIteration:
                 self._is_over = True
-                self._scope.end()  # type: ignore[union-attr]
+                if (scope := self._scope) is not None:  # cancelled meanwhile
+                    scope.end()
                 raise end_of_sequence() from None
 
     def _check(self, element: Element) -> None:

@@ -30,7 +30,7 @@ class OptionsBase:
     def __ne__(self, other: object) -> bool:
         return not self == other
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # Python's way to have no hash
 
 
 AnyOptions = TypeVar("AnyOptions", bound=OptionsBase)

@@ -183,7 +183,7 @@ class _Calls:
 
     def _run(self, number: int, element: Element) -> Any:
         try:
-            call = self._function.bound(_Call(self._scope, self._turns, number))  # type: ignore[arg-type]
+            call = self._function.bound(_Call(self._scope, self._turns, number))  # type: ignore[arg-type]  # _Call passes on what it lacks
             return self._finish(call)(*element)
         except StopIteration as end:
             return end
@@ -405,7 +405,7 @@ def _as_they_come(inner: _Inner, cycle: int, block: int) -> Next:
             if chosen != place:
                 place, taken = chosen, 0
             try:
-                element = slots[place].take()  # type: ignore[union-attr]
+                element = slots[place].take()  # type: ignore[union-attr]  # a ready place has one
             except StopIteration:
                 slots[place] = None
                 place, taken = (place + 1) % cycle, 0

@@ -45,7 +45,7 @@ class _Slice:
         if self.first >= _COMPACT_FROM and self.first * 2 > len(items):
             del items[: self.first]
             self.first = 0
-        return found  # type: ignore[return-value]
+        return found  # type: ignore[return-value]  # only those before `first` are None
 
 
 def _check(size: np.ndarray) -> int:

@@ -481,7 +481,7 @@ class ImportedFunction(GraphFunction):
         return "body" in self.__dict__
 
     @functools.cached_property
-    def held(self) -> dict[str, ImportedFunction]:  # type: ignore[override]
+    def held(self) -> dict[str, ImportedFunction]:  # type: ignore[override]  # a property that is computed once
         return {name: self.library[name] for name in _called(self._definition) if name in self.library}
 
     @property
@@ -500,7 +500,7 @@ class ImportedFunction(GraphFunction):
         return Arg(arg.name, dtype=dtypes.as_dtype(arg.type), is_ref=arg.is_ref)
 
     @functools.cached_property
-    def body(self) -> FuncGraph:  # type: ignore[override]
+    def body(self) -> FuncGraph:  # type: ignore[override]  # a property that is computed once
         try:
             return self.instantiate()
         except ValueError as e:

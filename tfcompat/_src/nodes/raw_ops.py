@@ -52,7 +52,7 @@ def _keyword_only(op_type: str) -> Callable[..., Any]:
         return function(**kwargs)
 
     call.__name__ = call.__qualname__ = op_type
-    call.__signature__ = _signature(function, public)  # type: ignore[attr-defined]
+    call.__signature__ = _signature(function, public)  # type: ignore[attr-defined]  # what inspect reads
     return call
 
 

@@ -152,7 +152,7 @@ class BoundedTensorSpec(TensorSpec):
 
     __slots__ = ("_minimum", "_maximum")
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # Python's way to have no hash
 
     def __init__(self, shape: object, dtype: DTypeLike | None, minimum: object, maximum: object, name: str | None = None) -> None:
         super().__init__(shape, dtype, name)

@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tfcompat._src.base.jax_compat import Jaxpr, JaxprEqn, Literal, Var, array_type
+from tfcompat._src.base.jax_compat import Atom, Jaxpr, JaxprEqn, Literal, Var, array_type
 
 Arrays = list[jax.Array]
 _CALLS = ("jit", "pjit", "checkpoint", "remat2")
@@ -33,9 +33,9 @@ class BackwardStep:
     def __init__(self, pull: Callable[..., Any], row: list[Any], varying: list[Any], limit: int) -> None:
         self._row_count, self._limit = len(row), limit
         self._jaxpr = jaxpr = jax.make_jaxpr(_without_calls(pull))(row, varying)
-        self._makers = {v: e for e in jaxpr.jaxpr.eqns for v in e.outvars}
+        self._makers: dict[Atom, JaxprEqn] = {v: e for e in jaxpr.jaxpr.eqns for v in e.outvars}
         self._carried, found = jaxpr.jaxpr.outvars[: len(varying)], jaxpr.jaxpr.outvars[len(varying) :]
-        self._stacked: list[Var] = []
+        self._stacked: list[Atom] = []
         self._sums = [self._product(v) or self._rows(v) or _Added(v) for v in found]
 
     # ---- the loop ----
@@ -53,9 +53,9 @@ class BackwardStep:
         wanted = [*self._carried, *self._stacked, *[v for s in self._sums for v in s.needs]]
         names = list(dict.fromkeys(v for v in wanted if isinstance(v, Var)))
         program = self._jaxpr.jaxpr.replace(outvars=names)
-        values = dict(zip(names, jax.core.eval_jaxpr(program, self._jaxpr.consts, *row, *varying)))
+        values: dict[Atom, Any] = dict(zip(names, jax.core.eval_jaxpr(program, self._jaxpr.consts, *row, *varying)))
 
-        def value(variable: Var | Literal) -> Any:
+        def value(variable: Atom) -> Any:
             return variable.val if isinstance(variable, Literal) else values[variable]
 
         stacks = [jax.lax.dynamic_update_index_in_dim(s, values[v], index, 0) for s, v in zip(stacks, self._stacked)]
@@ -68,7 +68,7 @@ class BackwardStep:
 
     # ---- kinds of contributions ----
 
-    def _product(self, variable: Any) -> _Product | None:
+    def _product(self, variable: Atom) -> _Product | None:
         equation, order = self._makers.get(variable), None
         if equation is not None and equation.primitive.name == "transpose":
             order = equation.params["permutation"]
@@ -79,18 +79,18 @@ class BackwardStep:
         if any(isinstance(f, Literal) or f in fixed for f in equation.invars):
             return None
         new = [f for f in equation.invars if f not in inputs and f not in self._stacked]
-        if 2 * sum(math.prod(f.aval.shape) for f in new) > math.prod(variable.aval.shape):
+        if 2 * sum(math.prod(array_type(f).shape) for f in new) > math.prod(array_type(variable).shape):
             return None
         self._stacked += new
         return _Product(variable, equation, order)
 
-    def _rows(self, variable: Var) -> _Rows | None:
+    def _rows(self, variable: Atom) -> _Rows | None:
         equation = self._makers.get(variable)
         if equation is None or equation.primitive.name != "dynamic_update_slice" or not self._is_zero(equation.invars[0]):
             return None
         return _Rows(variable, equation.invars[1], equation.invars[2:])
 
-    def _is_zero(self, variable: Var) -> bool:
+    def _is_zero(self, variable: Atom) -> bool:
         equation = self._makers.get(variable)
         filled = equation is not None and equation.primitive.name == "broadcast_in_dim" and equation.invars[0]
         return isinstance(filled, Literal) and not np.any(filled.val)
@@ -99,7 +99,7 @@ class BackwardStep:
 class _Added:
     """A contribution that is added as it is."""
 
-    def __init__(self, variable: Var) -> None:
+    def __init__(self, variable: Atom) -> None:
         self.variable, self.needs = variable, [variable]
 
     def start(self) -> jax.Array | tuple[()]:
@@ -116,7 +116,7 @@ class _Added:
 class _Rows(_Added):
     """A contribution that is `update` at `start`, zero elsewhere."""
 
-    def __init__(self, variable: Var, update: Any, start: list[Any]) -> None:
+    def __init__(self, variable: Atom, update: Atom, start: list[Atom]) -> None:
         super().__init__(variable)
         self._update, self._start = update, start
         self.needs = [update, *start]
@@ -129,7 +129,7 @@ class _Rows(_Added):
 class _Product(_Added):
     """A contribution that is a product of two arrays, of which there are stacks; transposed to `order`."""
 
-    def __init__(self, variable: Var, equation: JaxprEqn, order: tuple[Any, ...] | None) -> None:
+    def __init__(self, variable: Atom, equation: JaxprEqn, order: tuple[Any, ...] | None) -> None:
         super().__init__(variable)
         self._equation, self._order, self.needs = equation, order, []
 

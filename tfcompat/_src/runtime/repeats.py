@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.base.jax_compat import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, array_type, jaxprs_in_params
+from tfcompat._src.base.jax_compat import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, array_type, jaxprs_in_params
 
 SAVED = 100
 """A repeat is one that saves as many equations."""
@@ -30,7 +30,7 @@ VARYING = 2**16
 class Invariant:
     """The same array in each iteration, from outside."""
 
-    atom: Var | Literal
+    atom: Atom
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -227,7 +227,7 @@ def _param_key(value: object) -> Hashable:
 def _jaxpr_key(jaxpr: Jaxpr) -> Hashable:
     numbers: dict[Var, int] = {}
 
-    def atom_key(atom: Var | Literal) -> Hashable:
+    def atom_key(atom: Atom) -> Hashable:
         if isinstance(atom, Literal):
             return _atom_key(atom)
         return numbers.setdefault(atom, len(numbers)), atom.aval
@@ -247,6 +247,6 @@ def block_start(equation: JaxprEqn) -> tuple[int, ...] | None:
     return None
 
 
-def _atom_key(atom: Var | Literal) -> Hashable:
+def _atom_key(atom: Atom) -> Hashable:
     """What is equal for one variable, and for literals with the same bits."""
     return (atom.aval, np.asarray(atom.val).tobytes()) if isinstance(atom, Literal) else atom

@@ -9,14 +9,14 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeGuard
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tfcompat._src.base.jax_compat import ClosedJaxpr, JaxprEqn, Literal, Var, array_type
+from tfcompat._src.base.jax_compat import Atom, ClosedJaxpr, JaxprEqn, Literal, Var, array_type
 from tfcompat._src.runtime import normal_form, repeats
 from tfcompat._src.runtime.repeats import Carried, Invariant, Local, Repeat, Varying
 
@@ -116,7 +116,7 @@ class _Plan:
         self.summed = {group for s in self.sums.values() for group in s.repeated}
         self.wanted = [self._wanted(n) for n in range(len(found))]
 
-    def member(self, atom: Var | Literal) -> tuple[int, int, int, int] | None:
+    def member(self, atom: Atom) -> tuple[int, int, int, int] | None:
         """Number of the repeat, iteration, position and output number of what a repeat makes."""
         if not isinstance(atom, Var) or atom not in self.made:
             return None
@@ -125,7 +125,7 @@ class _Plan:
 
     # ---- sums ----
 
-    def _is_link(self, atom: Var | Literal) -> bool:
+    def _is_link(self, atom: Atom) -> TypeGuard[Var]:
         """Whether an array is a sum that stands outside of repeats and is only added to another."""
         if not isinstance(atom, Var) or atom not in self.made or self.member(atom) is not None or len(self.users[atom]) != 1:
             return False
@@ -134,7 +134,7 @@ class _Plan:
 
     def _is_addition(self, index: int) -> bool:
         equation = self.trace.jaxpr.eqns[index]
-        return equation.primitive.name in ("add", "add_any") and np.issubdtype(equation.outvars[0].aval.dtype, np.inexact)
+        return equation.primitive.name in ("add", "add_any") and np.issubdtype(array_type(equation.outvars[0]).dtype, np.inexact)
 
     def _find_sums(self) -> None:
         for i, e in enumerate(self.trace.jaxpr.eqns):
@@ -149,7 +149,7 @@ class _Plan:
     def _is_addition_outside(self, index: int, result: Var) -> bool:
         return result in self.users and self._is_addition(index) and self.member(result) is None
 
-    def _terms(self, equation: JaxprEqn, links: list[int]) -> list[Any]:
+    def _terms(self, equation: JaxprEqn, links: list[int]) -> list[Atom]:
         """The terms of a chain of additions in their order; `links` gets the additions but the last."""
         terms, left = [], [*reversed(equation.invars)]
         while left:
@@ -257,13 +257,13 @@ class _Run:
                 parts.append(_joined(arrays.whole(len(atoms)), dimension))
         return lax.concatenate(parts, dimension)
 
-    def _home(self, atom: Var | Literal) -> Any:
+    def _home(self, atom: Atom) -> Any:
         """What tells apart the arrays that views are of."""
         while isinstance(atom, Var) and atom in self.views:
             atom = self.views[atom].invars[0]
         return id(self.members[atom][0] if isinstance(atom, Var) and atom in self.members else atom)
 
-    def value(self, atom: Any) -> Any:
+    def value(self, atom: Atom) -> Any:
         if isinstance(atom, Literal):
             return atom.val
         if atom in self.members and atom not in self.values:

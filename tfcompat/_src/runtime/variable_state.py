@@ -109,7 +109,7 @@ class VariableState:
 
     def entries(self, keys: list[str], values: Iterable[Any]) -> list[tuple[dict[Any, Any], dict[Any, Any]]]:
         """The dicts where some variables are kept, and what is to be put in each."""
-        return [(self.held, dict(zip(keys, values)))]  # type: ignore[list-item]
+        return [(self.held, dict(zip(keys, values)))]  # type: ignore[list-item]  # a local session's mapping is a dict
 
     def store(self, keys: list[str], values: Iterable[Any]) -> None:
         """Puts values of variables in place, all of them or, where a signal's handler raises, none; the lock is held."""
