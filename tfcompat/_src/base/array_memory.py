@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tfcompat._src.base import errors
+from tfcompat._src.base.arrays import NDArray
 
 
 def _references(holder: Any, place: Any) -> int:
@@ -21,7 +22,7 @@ def _references(holder: Any, place: Any) -> int:
 _HELD_ONCE = _references([object()], 0)
 
 
-def private(holder: Any, place: Any) -> np.ndarray:
+def private(holder: Any, place: Any) -> NDArray:
     """The array at a place of a list or dict as one that nobody else has: a copy, unless only the list or dict refers to it."""
     if type(holder[place]) is np.ndarray and _references(holder, place) == _HELD_ONCE:
         flags = holder[place].flags
@@ -33,7 +34,7 @@ def private(holder: Any, place: Any) -> np.ndarray:
         raise errors.ResourceExhaustedError(None, None, f"OOM when allocating tensor: {e}") from None
 
 
-def frozen(holder: Any, place: Any) -> np.ndarray:
+def frozen(holder: Any, place: Any) -> NDArray:
     """`private`, made read-only: whoever keeps it needs no copy of his own."""
     found = private(holder, place)
     found.flags.writeable = False

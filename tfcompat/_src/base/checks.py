@@ -142,7 +142,7 @@ def sizes(shape: Any) -> None:
         raise errors.InvalidArgumentError(None, None, f"Dimension {int(np.min(shape))} must be >= 0")
 
 
-def require_room(sizes: Any, dtype: np.dtype) -> None:
+def require_room(sizes: Any, dtype: np.dtype[Any]) -> None:
     """Demands that the machine could hold an array, before something as large is computed on the way to it."""
     count = math.prod(map(int, sizes))
     if count > _MOST_ELEMENTS:

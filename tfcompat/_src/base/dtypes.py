@@ -278,7 +278,7 @@ _ANY_TO_TF: dict[Any, DType] = {
 }
 
 
-DTypeLike: TypeAlias = "DType | int | str | type | np.dtype"
+DTypeLike: TypeAlias = "DType | int | str | type | np.dtype[Any]"
 """What `as_dtype` converts."""
 
 

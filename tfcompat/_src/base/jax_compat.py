@@ -19,6 +19,7 @@ import jaxlib.version
 import numpy as np
 
 from tfcompat._src.base import jax_threads, promotion
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.helper_threads import Work, is_interruptible
 
 SUPPORTED = "jax>=0.10,<0.13"
@@ -295,20 +296,20 @@ def bytes_there(place: jax.Device | jax.sharding.Sharding | None) -> int:
     return stats.get("bytes_limit") or os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
-def aligned_zeros(size: int, dtype: Any) -> np.ndarray:
+def aligned_zeros(size: int, dtype: Any) -> NDArray:
     """A vector in memory that JAX takes over without a copy."""
     room = np.zeros(size * np.dtype(dtype).itemsize + _ALIGNMENT, np.uint8)
     start = -room.ctypes.data % _ALIGNMENT
     return room[start : room.size - _ALIGNMENT + start].view(dtype)
 
 
-def shared_array(memory: np.ndarray, device: jax.Device | None) -> jax.Array:
+def shared_array(memory: NDArray, device: jax.Device | None) -> jax.Array:
     """An array on a CPU device in which a program sees what is written to `memory` (of `aligned_zeros`) while it runs."""
     found: jax.Array = jax.device_put(memory, device, may_alias=True)
     return found
 
 
-def own_array(value: np.ndarray | jax.Array, place: jax.Device | jax.sharding.Sharding | None = None) -> jax.Array:
+def own_array(value: NDArray | jax.Array, place: jax.Device | jax.sharding.Sharding | None = None) -> jax.Array:
     """A device array that shares no memory with `value`, so that it may be donated."""
     found: jax.Array = jax.device_put(np.array(value), place, may_alias=False)
     return found
@@ -326,12 +327,12 @@ def are_arrays(values: tuple[Any, ...]) -> bool:
     return set(map(type, values)) <= _ARRAY
 
 
-def is_deleted(value: np.ndarray | jax.Array) -> bool:
+def is_deleted(value: NDArray | jax.Array) -> bool:
     """Whether an array was donated."""
     return isinstance(value, jax.Array) and value.is_deleted()
 
 
-def is_lost(value: np.ndarray | jax.Array) -> bool:
+def is_lost(value: NDArray | jax.Array) -> bool:
     """Whether the computation of an array has failed, or it was donated."""
     try:
         jax.block_until_ready(value)
@@ -340,7 +341,7 @@ def is_lost(value: np.ndarray | jax.Array) -> bool:
     return False
 
 
-def to_numpy(value: np.ndarray | jax.Array) -> np.ndarray:
+def to_numpy(value: NDArray | jax.Array) -> NDArray:
     """A writable NumPy array that stays valid when the device buffer is donated."""
     return np.array(value)
 

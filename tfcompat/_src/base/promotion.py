@@ -44,8 +44,8 @@ def _is_ours(thread: threading.Thread) -> bool:
 
 def swap(rule: str) -> str:
     """Gives this thread a rule; the rule that it had."""
-    before: str = np._get_promotion_state()  # type: ignore[attr-defined]  # not in NumPy's types
-    np._set_promotion_state(rule)  # type: ignore[attr-defined]  # not in NumPy's types
+    before: str = np._get_promotion_state()  # type: ignore[attr-defined, unused-ignore]  # in the types of 2.1 alone
+    np._set_promotion_state(rule)  # type: ignore[attr-defined, unused-ignore]  # in the types of 2.1 alone
     return before
 
 

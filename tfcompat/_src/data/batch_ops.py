@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tfcompat._src.base import errors
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.data.source_ops import listed
 from tfcompat._src.data.values import OUTPUTS, UNKNOWN, DatasetValue, Element, Next, Scope, dataset_of, dataset_op
@@ -24,7 +25,7 @@ def stacked(elements: list[Element]) -> Element:
     return tuple([_stacked_component(place, column) for place, column in enumerate(zip(*elements))])
 
 
-def _stacked_component(place: int, column: tuple[Any, ...]) -> np.ndarray:
+def _stacked_component(place: int, column: tuple[Any, ...]) -> NDArray:
     first = column[0]
     shape = first.shape
     for number, value in enumerate(column):
@@ -59,7 +60,7 @@ def batch_count(size: int, count: int, drop_remainder: bool) -> int:
     return size if size < 0 else size // count if drop_remainder else -(-size // count)
 
 
-def _batch(context: HostContext, input_dataset: np.ndarray, batch_size: np.ndarray, drop_remainder: object = False) -> DatasetValue:
+def _batch(context: HostContext, input_dataset: NDArray, batch_size: NDArray, drop_remainder: object = False) -> DatasetValue:
     source, count, drops = dataset_of(input_dataset), int(batch_size), bool(drop_remainder)
     if count <= 0:
         raise invalid("Batch size must be greater than zero.")
@@ -86,8 +87,8 @@ dataset_op(
 
 
 def _padded_batch(
-    context: HostContext, input_dataset: np.ndarray, batch_size: np.ndarray, padded_shapes: tuple[Any, ...], padding_values: tuple[Any, ...],
-    drop_remainder: np.ndarray | bool = False,
+    context: HostContext, input_dataset: NDArray, batch_size: NDArray, padded_shapes: tuple[Any, ...], padding_values: tuple[Any, ...],
+    drop_remainder: NDArray | bool = False,
 ) -> DatasetValue:  # fmt: skip
     source, count, drops = dataset_of(input_dataset), int(batch_size), bool(drop_remainder)
     if count <= 0:
@@ -108,7 +109,7 @@ def _padded_batch(
     return DatasetValue(start, batch_count(source.size, count, drops))
 
 
-def _padded(place: int, column: tuple[Any, ...], wanted: tuple[Any, ...], filler: np.ndarray) -> np.ndarray:
+def _padded(place: int, column: tuple[Any, ...], wanted: tuple[Any, ...], filler: NDArray) -> NDArray:
     for value in column:
         if value.ndim != len(wanted):
             raise invalid(
@@ -136,7 +137,7 @@ dataset_op("PaddedBatchDataset", _PADDED, _PADS)(_padded_batch)
 dataset_op("PaddedBatchDatasetV2", _PADDED + ", drop_remainder: bool", f"parallel_copy: bool = False, {_PADS}")(_padded_batch)
 
 
-def _dense_to_sparse(context: HostContext, input_dataset: np.ndarray, batch_size: np.ndarray, row_shape: np.ndarray) -> DatasetValue:
+def _dense_to_sparse(context: HostContext, input_dataset: NDArray, batch_size: NDArray, row_shape: NDArray) -> DatasetValue:
     source, count, row = dataset_of(input_dataset), int(batch_size), row_shape.tolist()
     if count <= 0:
         raise invalid("Batch size must be greater than zero.")
@@ -148,7 +149,7 @@ def _dense_to_sparse(context: HostContext, input_dataset: np.ndarray, batch_size
     return DatasetValue(start, batch_count(source.size, count, False))
 
 
-def _sparse_batch(rows: list[np.ndarray], row_shape: list[int]) -> Element:
+def _sparse_batch(rows: list[NDArray], row_shape: list[int]) -> Element:
     sizes = list(row_shape)
     for value in rows:
         if value.ndim != len(row_shape):
@@ -174,7 +175,7 @@ for _prefix in ("", "Experimental"):
 
 
 @dataset_op("WindowDataset", "input_dataset: variant, size: int64, shift: int64, stride: int64, drop_remainder: bool")
-def _window(context: HostContext, input_dataset: np.ndarray, size: np.ndarray, shift: np.ndarray, stride: np.ndarray, drop_remainder: np.ndarray) -> DatasetValue:
+def _window(context: HostContext, input_dataset: NDArray, size: NDArray, shift: NDArray, stride: NDArray, drop_remainder: NDArray) -> DatasetValue:
     source = dataset_of(input_dataset)
     for name, value in (("size", size), ("shift", shift), ("stride", stride)):
         if int(value) <= 0:
@@ -230,7 +231,7 @@ def windows(following: Next, length: int, step: int, apart: int, drops: bool) ->
     return window
 
 
-def _sliding_window(context: HostContext, input_dataset: np.ndarray, window_size: np.ndarray, window_shift: np.ndarray, window_stride: np.ndarray) -> DatasetValue:
+def _sliding_window(context: HostContext, input_dataset: NDArray, window_size: NDArray, window_shift: NDArray, window_stride: NDArray) -> DatasetValue:
     source = dataset_of(input_dataset)
     for name, value in (("size", window_size), ("shift", window_shift), ("stride", window_stride)):
         if int(value) <= 0:
@@ -249,7 +250,7 @@ for _prefix in ("", "Experimental"):
     )(_sliding_window)
 
 
-def _unbatch(context: HostContext, input_dataset: np.ndarray) -> DatasetValue:
+def _unbatch(context: HostContext, input_dataset: NDArray) -> DatasetValue:
     source = dataset_of(input_dataset)
 
     def start(scope: Scope) -> Next:

@@ -9,6 +9,7 @@ from collections import deque
 import numpy as np
 
 from tfcompat._src.base import dtypes, errors
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.checkpoint.bundle_files import index_name
 from tfcompat._src.checkpoint.bundle_reader import BundleReader
@@ -92,7 +93,7 @@ class Buffer:
 
 
 @dataset_op("PrefetchDataset", "input_dataset: variant, buffer_size: int64", f"{OUTPUTS}, slack_period: int = 0, legacy_autotune: bool = True")
-def _prefetch(context: HostContext, input_dataset: np.ndarray, buffer_size: np.ndarray) -> DatasetValue:
+def _prefetch(context: HostContext, input_dataset: NDArray, buffer_size: NDArray) -> DatasetValue:
     source, size = dataset_of(input_dataset), int(buffer_size)
     if size < 0 and size != AUTOTUNE:
         raise invalid("buffer_size must be >= 0 or set buffer_size to be -1 for auto-tuning")
@@ -111,7 +112,7 @@ def _prefetch(context: HostContext, input_dataset: np.ndarray, buffer_size: np.n
 # ---- caches ----
 
 
-def _cache(context: HostContext, input_dataset: np.ndarray, filename: np.ndarray, cache: object = None) -> DatasetValue:
+def _cache(context: HostContext, input_dataset: NDArray, filename: NDArray, cache: object = None) -> DatasetValue:
     source, path = dataset_of(input_dataset), filename.item().decode()
     kinds = list(context.op.attrs["output_types"])
     owner = object()

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from tfcompat._src.base import errors
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.dtypes import DType, as_dtype, cpp_name
 from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.base.run_limits import MustWait, may_wait
@@ -28,14 +29,14 @@ from tfcompat._src.graph.tensor import Tensor, shape_text
 from tfcompat._src.nodes import raw
 from tfcompat._src.ops.queues.resource import SharedResource, invalid, shared_resource
 
-Arrays = tuple[np.ndarray, ...]
+Arrays = tuple[NDArray, ...]
 
 
 @dataclass(eq=False)
 class _Task:
     """What one run adds to a batch: tensors with the same number of rows."""
 
-    inputs: Sequence[np.ndarray]
+    inputs: Sequence[NDArray]
     captured: Sequence[Any] = ()
     call: Callable[..., Any] | None = None
     key: int = field(default_factory=lambda: secrets.randbits(64) - 2**63)
@@ -161,7 +162,7 @@ def _rows_of(task: _Task) -> _Task:
     return task
 
 
-def _joined(tasks: list[_Task], allowed: Sequence[int]) -> list[np.ndarray]:
+def _joined(tasks: list[_Task], allowed: Sequence[int]) -> list[NDArray]:
     """The inputs of all tasks, one after another, filled up to an allowed size with the first row."""
     if any(len(t.inputs) != len(tasks[0].inputs) for t in tasks):
         raise invalid("Batching inputs must have equal number of edges")
@@ -245,10 +246,10 @@ class Unbatcher(SharedResource):
 
     def __init__(self) -> None:
         super().__init__()
-        self._pieces: dict[int, tuple[float, np.ndarray]] = {}
+        self._pieces: dict[int, tuple[float, NDArray]] = {}
         self._waiting_keys: set[int] = set()
 
-    def take(self, key: int, pieces: dict[int, np.ndarray], timeout: float) -> np.ndarray:
+    def take(self, key: int, pieces: dict[int, NDArray], timeout: float) -> NDArray:
         """The piece for `key`, after handing out `pieces`; waits for it `timeout` seconds."""
         with self.lock:
             now = time.monotonic()
@@ -260,7 +261,7 @@ class Unbatcher(SharedResource):
             self._wait_for(key, now + timeout)
             return self._pieces.pop(key)[1]
 
-    def _hand_out(self, key: int, pieces: dict[int, np.ndarray], deadline: float) -> None:
+    def _hand_out(self, key: int, pieces: dict[int, NDArray], deadline: float) -> None:
         if key in self._waiting_keys:
             raise errors.AlreadyExistsError(None, None, "Multiple session runs with the same batch key.")
         if any(k in self._pieces for k in pieces):
@@ -278,7 +279,7 @@ class Unbatcher(SharedResource):
             raise errors.DeadlineExceededError(None, None, "Batched data did not arrive within timeout window.")
 
 
-def _unbatch(context: HostContext, data: np.ndarray, index: np.ndarray, key: np.ndarray, *, timeout_micros: int) -> np.ndarray:
+def _unbatch(context: HostContext, data: NDArray, index: NDArray, key: NDArray, *, timeout_micros: int) -> NDArray:
     if len(index) > len(data):
         text = f"Wrong shape for index tensor. Expected 0th dimension size to be no greater than {len(data)}; Got: {len(index)}."
         raise invalid(text)
@@ -310,9 +311,9 @@ class GradientCollector(SharedResource):
 
     def __init__(self) -> None:
         super().__init__()
-        self._found: dict[int, np.ndarray] = {}
+        self._found: dict[int, NDArray] = {}
 
-    def collect(self, key: int, grad: np.ndarray, wanted: list[int]) -> np.ndarray:
+    def collect(self, key: int, grad: NDArray, wanted: list[int]) -> NDArray:
         """Leaves a gradient; those of the keys `wanted` one after another, when all are there."""
         with self.lock:
             if key in self._found:
@@ -328,7 +329,7 @@ class GradientCollector(SharedResource):
             return np.concatenate([self._found.pop(k) for k in wanted])
 
 
-def _unbatch_grad(context: HostContext, data: np.ndarray, index: np.ndarray, grad: np.ndarray, key: np.ndarray) -> np.ndarray:
+def _unbatch_grad(context: HostContext, data: NDArray, index: NDArray, grad: NDArray, key: NDArray) -> NDArray:
     if data.size and not index.size:
         raise invalid("batch_index is empty while the tensor isn't.")
     wanted = index[:, 0].tolist() if data.size else []
@@ -346,7 +347,7 @@ _add(
 # ---- BatchFunction ----
 
 
-def _check_outputs(outputs: Sequence[np.ndarray], kinds: Sequence[DType], rows: int) -> None:
+def _check_outputs(outputs: Sequence[NDArray], kinds: Sequence[DType], rows: int) -> None:
     if len(outputs) != len(kinds):
         raise errors.InternalError(None, None, "Wrong number of batched output tensors")
     for place, (x, kind) in enumerate(zip(outputs, kinds)):

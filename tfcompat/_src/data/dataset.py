@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tfcompat._src.base import dtypes
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.composite_tensor import CompositeTensor
 from tfcompat._src.base.export import export
 from tfcompat._src.base.tensor_shape import TensorShape, dimension_at_index
@@ -246,7 +247,7 @@ class DatasetV2(Trackable, CompositeTensor):
             return generators.call_python(state.get_next_id, list(given), dtypes.int64)
 
         def finalize_fn(iterator_id: Tensor) -> Tensor:
-            def finish(iterator_id: np.ndarray) -> np.ndarray:
+            def finish(iterator_id: NDArray) -> NDArray:
                 state.iterator_completed(iterator_id)
                 return np.array(0, np.int64)
 

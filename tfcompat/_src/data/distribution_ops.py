@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.data.transform_ops import shard_of
 from tfcompat._src.data.values import NO_GRADIENT, OUTPUTS, DatasetValue, Element, Next, Scope, dataset_of, dataset_op
@@ -56,7 +57,7 @@ def _over_files(last: DatasetValue) -> list[DatasetValue]:
     return found
 
 
-def _auto_shard(context: HostContext, input_dataset: np.ndarray, num_workers: np.ndarray, index: np.ndarray) -> DatasetValue:
+def _auto_shard(context: HostContext, input_dataset: NDArray, num_workers: NDArray, index: NDArray) -> DatasetValue:
     source, workers, own = dataset_of(input_dataset), int(num_workers), int(index)
     if own < 0 or own >= workers:
         raise invalid(f"`index` must be >= 0 and < {workers}, but is {own}.")
@@ -72,7 +73,7 @@ def _auto_shard(context: HostContext, input_dataset: np.ndarray, num_workers: np
     return DatasetValue(start, source.size if workers == 1 else -2)
 
 
-def _rebatch(context: HostContext, input_dataset: np.ndarray, num_replicas: np.ndarray) -> DatasetValue:
+def _rebatch(context: HostContext, input_dataset: NDArray, num_replicas: NDArray) -> DatasetValue:
     source, replicas = dataset_of(input_dataset), int(num_replicas)
     if replicas <= 0:
         raise invalid("num_replicas must be greater than zero.")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, SupportsInt
 import numpy as np
 
 from tfcompat._src.base import dtypes
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.data import nest, structure
 from tfcompat._src.graph.tensor import Tensor
@@ -53,7 +54,7 @@ def next_function(state: GeneratorState, output_types: object, output_shapes: ob
     kinds = [dtypes.as_dtype(kind) for kind in nest.flatten(output_types)]
     shapes = nest.flatten(output_shapes)
 
-    def take(number: SupportsInt) -> list[np.ndarray]:
+    def take(number: SupportsInt) -> list[NDArray]:
         values = next(state.get_iterator(number))
         try:
             leaves = nest.flatten_up_to(output_types, values)
@@ -73,7 +74,7 @@ def next_function(state: GeneratorState, output_types: object, output_shapes: ob
     return generator_next_fn
 
 
-def _checked(value: object, kind: dtypes.DType, shape: TensorShape) -> np.ndarray:
+def _checked(value: object, kind: dtypes.DType, shape: TensorShape) -> NDArray:
     try:
         found = _as_array(value, kind)
     except (TypeError, ValueError):
@@ -88,7 +89,7 @@ def _checked(value: object, kind: dtypes.DType, shape: TensorShape) -> np.ndarra
     return found
 
 
-def _as_array(value: object, kind: dtypes.DType) -> np.ndarray:
+def _as_array(value: object, kind: dtypes.DType) -> NDArray:
     if kind != dtypes.string:
         return np.asarray(value, kind.as_numpy_dtype, order="C")
     found = np.asarray(value, order="C")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfcompat._src.base import dtypes, errors, jax_compat
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.data.functions import HostFunction
 from tfcompat._src.data.values import NO_GRADIENT, OUTPUTS, DatasetValue, Element, Next, Scope, dataset_of, text
@@ -197,19 +198,19 @@ op(
 
 
 @op("MakeIterator", "(dataset: variant, iterator: resource) -> ()", shape=si.no_outputs, gradient=NO_GRADIENT, place=HOST, effects=EXTERNAL, context=True)
-def _make_iterator(context: HostContext, dataset: np.ndarray, iterator: IteratorValue) -> tuple[()]:
+def _make_iterator(context: HostContext, dataset: NDArray, iterator: IteratorValue) -> tuple[()]:
     iterator.begin(dataset_of(dataset), session_of(context))
     return ()
 
 
 @op("SerializeIterator", "(resource_handle: resource) -> (serialized: variant)", shape=si.scalar, gradient=NO_GRADIENT, place=HOST, effects=EXTERNAL)
-def _serialize(iterator: IteratorValue) -> np.ndarray:
+def _serialize(iterator: IteratorValue) -> NDArray:
     return variant(iterator.state())
 
 
 @op("DeserializeIterator", "(resource_handle: resource, serialized: variant) -> ()", shape=si.no_outputs, gradient=NO_GRADIENT, place=HOST,
     effects=EXTERNAL, context=True)  # fmt: skip
-def _deserialize(context: HostContext, iterator: IteratorValue, serialized: np.ndarray) -> tuple[()]:
+def _deserialize(context: HostContext, iterator: IteratorValue, serialized: NDArray) -> tuple[()]:
     iterator.go_to(serialized.reshape(-1)[0], session_of(context))
     return ()
 
@@ -225,11 +226,11 @@ for _name in ("IteratorGetNext", "IteratorGetNextSync"):
 
 
 @op("IteratorToStringHandle", "(resource_handle: resource) -> (string_handle: string)", shape=si.scalar, gradient=NO_GRADIENT, place=HOST, effects=EXTERNAL)
-def _string_handle(iterator: IteratorValue) -> np.ndarray:
+def _string_handle(iterator: IteratorValue) -> NDArray:
     return text(iterator.handle)
 
 
-def _from_string_handle(context: HostContext, string_handle: np.ndarray) -> IteratorValue:
+def _from_string_handle(context: HostContext, string_handle: NDArray) -> IteratorValue:
     if string_handle.ndim:
         raise invalid("string_handle must be a scalar.")
     found: IteratorValue | None = context.resources.get(_HANDLES, {}).get(string_handle.item())
@@ -276,14 +277,14 @@ class OptionalValue:
         return OptionalValue(tuple(np.asarray(a + b) if a.dtype != object else variant(a.item() + b.item()) for a, b in zip(self.components, other.components)))
 
 
-def _optional_next(iterator: IteratorValue) -> np.ndarray:
+def _optional_next(iterator: IteratorValue) -> NDArray:
     try:
         return variant(OptionalValue(iterator.take()))
     except errors.OutOfRangeError:
         return variant(OptionalValue(None))
 
 
-def _value_of(context: HostContext, optional: np.ndarray) -> Element:
+def _value_of(context: HostContext, optional: NDArray) -> Element:
     components: Element | None = optional.item().components
     if components is None:
         raise invalid("The given optional does not have a value.")

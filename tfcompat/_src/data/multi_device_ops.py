@@ -8,6 +8,7 @@ from collections import deque
 import numpy as np
 
 from tfcompat._src.base import errors
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.data.iterator_resources import component_shapes, end_of_sequence, session_of
 from tfcompat._src.data.values import NO_GRADIENT, OUTPUTS, DatasetValue, Element, Next, Scope, dataset_of, text
@@ -81,18 +82,18 @@ def _made(context: HostContext) -> MultiDeviceIteratorValue:
     return found
 
 
-def _init(context: HostContext, dataset: np.ndarray, multi_device_iterator: MultiDeviceIteratorValue, max_buffer_size: np.ndarray) -> np.int64:
+def _init(context: HostContext, dataset: NDArray, multi_device_iterator: MultiDeviceIteratorValue, max_buffer_size: NDArray) -> np.int64:
     return np.int64(multi_device_iterator.begin(dataset_of(dataset), session_of(context)))
 
 
-def _from_string_handle(context: HostContext, string_handle: np.ndarray) -> MultiDeviceIteratorValue:
+def _from_string_handle(context: HostContext, string_handle: NDArray) -> MultiDeviceIteratorValue:
     found: MultiDeviceIteratorValue | None = context.resources.get(_HANDLES, {}).get(string_handle.item())
     if found is None:
         raise errors.NotFoundError(None, None, f"Resource {string_handle.item()!r} of type MultiDeviceIterator does not exist.")
     return found
 
 
-def _next(multi_device_iterator: MultiDeviceIteratorValue, shard_num: np.ndarray, incarnation_id: np.ndarray) -> Element:
+def _next(multi_device_iterator: MultiDeviceIteratorValue, shard_num: NDArray, incarnation_id: NDArray) -> Element:
     return multi_device_iterator.take(int(shard_num), int(incarnation_id))
 
 

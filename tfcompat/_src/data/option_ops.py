@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.data.values import NO_GRADIENT, OUTPUTS, DatasetValue, dataset_of, dataset_op
 from tfcompat._src.graph import shape_inference as si
@@ -15,7 +14,7 @@ from tfcompat._src.ops.queues.resource import SharedResource, invalid, shared_re
 @dataset_op(
     "OptimizeDataset", "input_dataset: variant, optimizations: string", f"{OUTPUTS}, optimization_configs: list(string) = []"
 )
-def _optimize(context: HostContext, input_dataset: np.ndarray, optimizations: np.ndarray) -> DatasetValue:
+def _optimize(context: HostContext, input_dataset: NDArray, optimizations: NDArray) -> DatasetValue:
     source, names = dataset_of(input_dataset), frozenset(name.decode() for name in optimizations.tolist())
     if "slack" in names:
         _check_slack(source)
@@ -36,7 +35,7 @@ def _check_slack(last: DatasetValue) -> None:
         raise invalid(f"Slack needs a `prefetch` at the end of the pipeline, but found {last.op.type}: leave experimental_slack unset.")
 
 
-def _unchanged(context: HostContext, input_dataset: np.ndarray, *settings: object) -> DatasetValue:
+def _unchanged(context: HostContext, input_dataset: NDArray, *settings: object) -> DatasetValue:
     return dataset_of(input_dataset)
 
 
@@ -64,15 +63,15 @@ def _limited(source: DatasetValue, num_threads: int) -> DatasetValue:
     return DatasetValue(lambda scope: source.start(scope.limited(num_threads)), source.size) if num_threads else source
 
 
-def _private_threads(context: HostContext, input_dataset: np.ndarray, num_threads: np.ndarray) -> DatasetValue:
+def _private_threads(context: HostContext, input_dataset: NDArray, num_threads: NDArray) -> DatasetValue:
     return _limited(dataset_of(input_dataset), int(num_threads))
 
 
-def _with_threads_of(context: HostContext, input_dataset: np.ndarray, thread_pool: ThreadPool) -> DatasetValue:
+def _with_threads_of(context: HostContext, input_dataset: NDArray, thread_pool: ThreadPool) -> DatasetValue:
     return _limited(dataset_of(input_dataset), thread_pool.num_threads)
 
 
-def _intra_op_threads(context: HostContext, input_dataset: np.ndarray, max_intra_op_parallelism: np.ndarray) -> DatasetValue:
+def _intra_op_threads(context: HostContext, input_dataset: NDArray, max_intra_op_parallelism: NDArray) -> DatasetValue:
     if int(max_intra_op_parallelism) < 0:
         raise invalid("`max_intra_op_parallelism` must be >= 0")
     return dataset_of(input_dataset)

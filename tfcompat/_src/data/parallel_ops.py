@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfcompat._src.base import jax_threads
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.data.batch_ops import batched
 from tfcompat._src.data.buffer_ops import AUTOTUNE, Buffer
@@ -46,7 +47,7 @@ _TRIED_CALLS = 4
 _CPUS = os.cpu_count() or 1
 
 
-def thread_count(calls: np.ndarray, name: str = "num_parallel_calls") -> int:
+def thread_count(calls: NDArray, name: str = "num_parallel_calls") -> int:
     """How many calls run at a time; InvalidArgumentError for less than one."""
     if int(calls) < 1 and int(calls) != AUTOTUNE:
         raise invalid(f"{name} must be greater than zero.")
@@ -95,11 +96,11 @@ class _Call:
         for op in ops:
             self._turns.wait(self._number, op)
 
-    def row(self, op: Operation) -> np.ndarray:
+    def row(self, op: Operation) -> NDArray:
         self.await_turn([op])
         return self._turns.state.row(op)
 
-    def rows(self, ops: list[Any]) -> np.ndarray:
+    def rows(self, ops: list[Any]) -> NDArray:
         return np.stack([self.row(op) for op in ops])
 
     def advance(self, op: Operation, steps: int) -> None:
@@ -279,13 +280,13 @@ def parallel_mapped(context: HostContext, source: DatasetValue, function: HostFu
     "ParallelMapDataset", CALLED + ", num_parallel_calls: int32",
     FUNCTION + ", use_inter_op_parallelism: bool = True, sloppy: bool = False, preserve_cardinality: bool = False",
 )  # fmt: skip
-def _parallel_map(context: HostContext, input_dataset: np.ndarray, other_arguments: tuple[Any, ...], num_parallel_calls: np.ndarray) -> DatasetValue:
+def _parallel_map(context: HostContext, input_dataset: NDArray, other_arguments: tuple[Any, ...], num_parallel_calls: NDArray) -> DatasetValue:
     return parallel_mapped(
         context, dataset_of(input_dataset), HostFunction(context, "f", other_arguments, 1), thread_count(num_parallel_calls)
     )
 
 
-def _map_and_batch(context: HostContext, input_dataset: np.ndarray, other_arguments: tuple[Any, ...], batch_size: np.ndarray, calls: np.ndarray, drop_remainder: np.ndarray) -> DatasetValue:
+def _map_and_batch(context: HostContext, input_dataset: NDArray, other_arguments: tuple[Any, ...], batch_size: NDArray, calls: NDArray, drop_remainder: NDArray) -> DatasetValue:
     source, function = dataset_of(input_dataset), HostFunction(context, "f", other_arguments, 1)
     if int(batch_size) <= 0:
         raise invalid("batch_size must be greater than zero.")
@@ -436,7 +437,7 @@ def _interleaved_in_threads(
     "ParallelInterleaveDatasetV2", CALLED + ", cycle_length: int64, block_length: int64, num_parallel_calls: int64",
     FUNCTION + ", sloppy: bool = False",
 )  # fmt: skip
-def _interleave(context: HostContext, input_dataset: np.ndarray, other_arguments: tuple[Any, ...], cycle_length: np.ndarray, block_length: np.ndarray, calls: np.ndarray) -> DatasetValue:
+def _interleave(context: HostContext, input_dataset: NDArray, other_arguments: tuple[Any, ...], cycle_length: NDArray, block_length: NDArray, calls: NDArray) -> DatasetValue:
     source, function = dataset_of(input_dataset), HostFunction(context, "f", other_arguments, 1)
     cycle, block = int(cycle_length), int(block_length)
     check_cycle(cycle, block)
@@ -447,8 +448,8 @@ def _interleave(context: HostContext, input_dataset: np.ndarray, other_arguments
 
 
 def _buffered_interleave(
-    context: HostContext, input_dataset: np.ndarray, other_arguments: tuple[Any, ...], cycle_length: np.ndarray, block_length: np.ndarray, sloppy: np.ndarray, buffer_output_elements: np.ndarray,
-    prefetch_input_elements: np.ndarray,
+    context: HostContext, input_dataset: NDArray, other_arguments: tuple[Any, ...], cycle_length: NDArray, block_length: NDArray, sloppy: NDArray, buffer_output_elements: NDArray,
+    prefetch_input_elements: NDArray,
 ) -> DatasetValue:  # fmt: skip
     source, function = dataset_of(input_dataset), HostFunction(context, "f", other_arguments, 1)
     cycle, block, size, ahead = int(cycle_length), int(block_length), int(buffer_output_elements), int(prefetch_input_elements)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tfcompat._src.base import errors
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.data.functions import HostFunction
 from tfcompat._src.data.iterator_resources import component_shapes, session_of
@@ -40,7 +41,7 @@ from tfcompat._src.proto import messages
     f"Targuments: list(type) >= 0, {OUTPUTS}, use_inter_op_parallelism: bool = True) -> (components: output_types)",
     shape=component_shapes, gradient=NotDifferentiable("a dataset has no derivative"), place=HOST, effects=EXTERNAL, context=True,
 )  # fmt: skip
-def _reduce(context: HostContext, input_dataset: np.ndarray, initial_state: Element, other_arguments: Element) -> Element:
+def _reduce(context: HostContext, input_dataset: NDArray, initial_state: Element, other_arguments: Element) -> Element:
     function = HostFunction(context, "f", other_arguments, 1 + len(initial_state))
     scope = Scope(session_of(context))
     context.session.on_close(scope.end)
@@ -66,7 +67,7 @@ def _reduce(context: HostContext, input_dataset: np.ndarray, initial_state: Elem
 
 @op("DatasetToSingleElement", f"(dataset: variant, *, {OUTPUTS}) -> (components: output_types)", shape=component_shapes, gradient=NO_GRADIENT,
     place=HOST, effects=EXTERNAL, context=True)  # fmt: skip
-def _single_element(context: HostContext, dataset: np.ndarray) -> Element:
+def _single_element(context: HostContext, dataset: NDArray) -> Element:
     scope = Scope(session_of(context))
     following = dataset_of(dataset).start(scope)
     try:
@@ -83,7 +84,7 @@ def _single_element(context: HostContext, dataset: np.ndarray) -> Element:
         scope.end()
 
 
-def _to_tf_record(context: HostContext, input_dataset: np.ndarray, filename: np.ndarray, compression_type: np.ndarray) -> tuple[()]:
+def _to_tf_record(context: HostContext, input_dataset: NDArray, filename: NDArray, compression_type: NDArray) -> tuple[()]:
     scope = Scope(session_of(context))
     following = dataset_of(input_dataset).start(scope)
     try:
@@ -105,7 +106,7 @@ for _prefix in ("", "Experimental"):
        kernel=lambda input_dataset: np.int64(dataset_of(input_dataset).size))  # fmt: skip
 
 
-def _to_graph(input_dataset: np.ndarray) -> np.ndarray:
+def _to_graph(input_dataset: NDArray) -> NDArray:
     found = messages.GraphDef()
     pending = [dataset_of(input_dataset)]
     while pending:
@@ -122,7 +123,7 @@ op("DatasetToGraph", "(input_dataset: variant, *, stateful_whitelist: list(strin
 # ---- elements ----
 
 
-def _ignore_errors(context: HostContext, input_dataset: np.ndarray) -> DatasetValue:
+def _ignore_errors(context: HostContext, input_dataset: NDArray) -> DatasetValue:
     source = dataset_of(input_dataset)
 
     def start(scope: Scope) -> Next:
@@ -141,7 +142,7 @@ def _ignore_errors(context: HostContext, input_dataset: np.ndarray) -> DatasetVa
     return DatasetValue(start, UNKNOWN)
 
 
-def _unique(context: HostContext, input_dataset: np.ndarray) -> DatasetValue:
+def _unique(context: HostContext, input_dataset: NDArray) -> DatasetValue:
     source = dataset_of(input_dataset)
 
     def start(scope: Scope) -> Next:
@@ -160,7 +161,7 @@ def _unique(context: HostContext, input_dataset: np.ndarray) -> DatasetValue:
     return DatasetValue(start, UNKNOWN)
 
 
-def _sleep(context: HostContext, input_dataset: np.ndarray, sleep_microseconds: np.ndarray) -> DatasetValue:
+def _sleep(context: HostContext, input_dataset: NDArray, sleep_microseconds: NDArray) -> DatasetValue:
     source, seconds = dataset_of(input_dataset), int(sleep_microseconds) / 1e6
 
     def start(scope: Scope) -> Next:
@@ -184,7 +185,7 @@ for _prefix in ("", "Experimental"):
 # ---- groups ----
 
 
-def _group_by_window(context: HostContext, input_dataset: np.ndarray, key_args: tuple[Any, ...], reduce_args: tuple[Any, ...], size_args: tuple[Any, ...]) -> DatasetValue:
+def _group_by_window(context: HostContext, input_dataset: NDArray, key_args: tuple[Any, ...], reduce_args: tuple[Any, ...], size_args: tuple[Any, ...]) -> DatasetValue:
     source = dataset_of(input_dataset)
     key_function = HostFunction(context, "key_func", key_args, 1)
     reduce_function = HostFunction(context, "reduce_func", reduce_args, 1 + len(key_args))
@@ -237,7 +238,7 @@ def _group_by_window(context: HostContext, input_dataset: np.ndarray, key_args: 
 
 
 def _group_by_reducer(
-    context: HostContext, input_dataset: np.ndarray, key_args: Element, init_args: Element, reduce_args: Element, finalize_args: Element
+    context: HostContext, input_dataset: NDArray, key_args: Element, init_args: Element, reduce_args: Element, finalize_args: Element
 ) -> DatasetValue:
     source, first = dataset_of(input_dataset), 1
     functions = []

@@ -13,6 +13,7 @@ from typing import IO, Any
 import numpy as np
 
 from tfcompat._src.base import dtypes, errors
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.data.values import DatasetValue, Element, Next, Scope, dataset_op, text
 from tfcompat._src.io.tfrecord import RecordReader
@@ -22,14 +23,14 @@ from tfcompat._src.platform import file_io
 _COMPRESSIONS = ("", "ZLIB", "GZIP")
 
 
-def _compression(value: np.ndarray) -> str:
+def _compression(value: NDArray) -> str:
     found = str(value.item().decode())
     if found not in _COMPRESSIONS:
         raise invalid(f"Unsupported compression_type: {found}.")
     return found
 
 
-def _paths(filenames: np.ndarray) -> list[str]:
+def _paths(filenames: NDArray) -> list[str]:
     if filenames.ndim > 1:
         raise invalid("`filenames` must be a scalar or a vector.")
     return [name.decode() for name in filenames.reshape(-1).tolist()]
@@ -86,7 +87,7 @@ class _Zlib:
         self._data = b""
 
 
-def _matching_files(context: HostContext, patterns: np.ndarray) -> DatasetValue:
+def _matching_files(context: HostContext, patterns: NDArray) -> DatasetValue:
     names = [pattern.decode() for pattern in patterns.reshape(-1).tolist()]
 
     def matches() -> Iterator[Element]:
@@ -116,7 +117,7 @@ for _name in ("MatchingFilesDataset", "ExperimentalMatchingFilesDataset"):
 
 
 @dataset_op("TFRecordDataset", "filenames: string, compression_type: string, buffer_size: int64", "")
-def _tf_records(context: HostContext, filenames: np.ndarray, compression_type: np.ndarray, buffer_size: np.ndarray) -> DatasetValue:
+def _tf_records(context: HostContext, filenames: NDArray, compression_type: NDArray, buffer_size: NDArray) -> DatasetValue:
     compression = _compression(compression_type)
     if int(buffer_size) < 0:
         raise invalid("`buffer_size` must be >= 0 (0 == no buffering)")
@@ -133,7 +134,7 @@ def _tf_records(context: HostContext, filenames: np.ndarray, compression_type: n
 
 
 @dataset_op("TextLineDataset", "filenames: string, compression_type: string, buffer_size: int64", "")
-def _text_lines(context: HostContext, filenames: np.ndarray, compression_type: np.ndarray, buffer_size: np.ndarray) -> DatasetValue:
+def _text_lines(context: HostContext, filenames: NDArray, compression_type: NDArray, buffer_size: NDArray) -> DatasetValue:
     compression = _compression(compression_type)
     if int(buffer_size) < 0:
         raise invalid("`buffer_size` must be >= 0 (0 == default)")
@@ -151,7 +152,7 @@ def _text_lines(context: HostContext, filenames: np.ndarray, compression_type: n
 
 
 def _fixed_length(
-    context: HostContext, filenames: np.ndarray, header_bytes: np.ndarray, record_bytes: np.ndarray, footer_bytes: np.ndarray, buffer_size: np.ndarray, compression_type: Any = None
+    context: HostContext, filenames: NDArray, header_bytes: NDArray, record_bytes: NDArray, footer_bytes: NDArray, buffer_size: NDArray, compression_type: Any = None
 ) -> DatasetValue:
     compression = "" if compression_type is None else _compression(compression_type)
     header, size, footer = int(header_bytes), int(record_bytes), int(footer_bytes)
@@ -183,7 +184,7 @@ dataset_op("FixedLengthRecordDatasetV2", _LENGTHS + ", compression_type: string"
 # ---- rows of databases ----
 
 
-def _sql(context: HostContext, driver_name: np.ndarray, data_source_name: np.ndarray, query: np.ndarray) -> DatasetValue:
+def _sql(context: HostContext, driver_name: NDArray, data_source_name: NDArray, query: NDArray) -> DatasetValue:
     driver = driver_name.item().decode()
     if driver != "sqlite":
         raise invalid(f"tensorflow: driver_name {driver} is not supported; sqlite is")
@@ -213,7 +214,7 @@ def _sql(context: HostContext, driver_name: np.ndarray, data_source_name: np.nda
     return DatasetValue(start)
 
 
-def _sql_value(value: float | str | bytes | None, kind: dtypes.DType) -> np.ndarray:
+def _sql_value(value: float | str | bytes | None, kind: dtypes.DType) -> NDArray:
     if kind == dtypes.string:
         return text(b"" if value is None else value if isinstance(value, bytes) else str(value).encode())
     if kind == dtypes.bool:
@@ -234,8 +235,8 @@ _QUOTE = b'"'
 
 
 def _csv(
-    context: HostContext, filenames: np.ndarray, compression_type: np.ndarray, buffer_size: np.ndarray, header: np.ndarray, field_delim: np.ndarray, use_quote_delim: np.ndarray, na_value: np.ndarray,
-    select_cols: np.ndarray, record_defaults: tuple[Any, ...],
+    context: HostContext, filenames: NDArray, compression_type: NDArray, buffer_size: NDArray, header: NDArray, field_delim: NDArray, use_quote_delim: NDArray, na_value: NDArray,
+    select_cols: NDArray, record_defaults: tuple[Any, ...],
 ) -> DatasetValue:  # fmt: skip
     compression, delimiter = _compression(compression_type), field_delim.item()
     if len(delimiter) != 1:
@@ -338,7 +339,7 @@ def _csv_row(record: list[Any], selected: list[int], kinds: list[dtypes.DType], 
     return make
 
 
-def _csv_value(place: int, field: bytes, kind: dtypes.DType, default: np.ndarray, missing: bytes) -> np.ndarray:
+def _csv_value(place: int, field: bytes, kind: dtypes.DType, default: NDArray, missing: bytes) -> NDArray:
     if not field or field == missing:
         if default.size != 1:
             raise invalid(f"Field {place} is required but missing in record!")
@@ -365,7 +366,7 @@ for _name in ("CSVDataset", "ExperimentalCSVDataset"):
     dataset_op(_name, _CSV, _CSV_TYPES)(_csv)
 
 
-def _lmdb(context: HostContext, filenames: np.ndarray) -> DatasetValue:
+def _lmdb(context: HostContext, filenames: NDArray) -> DatasetValue:
     raise errors.UnimplementedError(None, None, f"LMDB files are not read here (node {context.op.name}): convert the database to TFRecord files.")
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.data.transform_ops import outer_start
 from tfcompat._src.data.values import (
@@ -48,7 +49,7 @@ class _Slice:
         return found  # type: ignore[return-value]  # only those before `first` are None
 
 
-def _check(size: np.ndarray) -> int:
+def _check(size: NDArray) -> int:
     if int(size) <= 0:
         raise invalid("buffer_size must be greater than zero.")
     return int(size)
@@ -101,7 +102,7 @@ def _seeds(scope: Scope, owner: object, seed: int, seed2: int) -> tuple[int, int
     "ShuffleDataset", "input_dataset: variant, buffer_size: int64, seed: int64, seed2: int64",
     f"reshuffle_each_iteration: bool = True, {OUTPUTS}",
 )  # fmt: skip
-def _shuffle(context: HostContext, input_dataset: np.ndarray, buffer_size: np.ndarray, seed: np.ndarray, seed2: np.ndarray) -> DatasetValue:
+def _shuffle(context: HostContext, input_dataset: NDArray, buffer_size: NDArray, seed: NDArray, seed2: NDArray) -> DatasetValue:
     source, size = dataset_of(input_dataset), _check(buffer_size)
     seeds = int(seed), int(seed2)
     reshuffles = context.op.attrs["reshuffle_each_iteration"]
@@ -118,7 +119,7 @@ def _shuffle(context: HostContext, input_dataset: np.ndarray, buffer_size: np.nd
 
 
 @dataset_op("ShuffleAndRepeatDataset", "input_dataset: variant, buffer_size: int64, seed: int64, seed2: int64, count: int64")
-def _shuffle_and_repeat(context: HostContext, input_dataset: np.ndarray, buffer_size: np.ndarray, seed: np.ndarray, seed2: np.ndarray, count: np.ndarray) -> DatasetValue:
+def _shuffle_and_repeat(context: HostContext, input_dataset: NDArray, buffer_size: NDArray, seed: NDArray, seed2: NDArray, count: NDArray) -> DatasetValue:
     source, size, times = dataset_of(input_dataset), _check(buffer_size), int(count)
 
     def start(scope: Scope) -> Next:
@@ -129,7 +130,7 @@ def _shuffle_and_repeat(context: HostContext, input_dataset: np.ndarray, buffer_
 
 
 @dataset_op("SamplingDataset", "input_dataset: variant, rate: float32, seed: int64, seed2: int64")
-def _sampling(context: HostContext, input_dataset: np.ndarray, rate: np.ndarray, seed: np.ndarray, seed2: np.ndarray) -> DatasetValue:
+def _sampling(context: HostContext, input_dataset: NDArray, rate: NDArray, seed: NDArray, seed2: NDArray) -> DatasetValue:
     source = dataset_of(input_dataset)
 
     def start(scope: Scope) -> Next:
@@ -147,7 +148,7 @@ def _sampling(context: HostContext, input_dataset: np.ndarray, rate: np.ndarray,
     return DatasetValue(start, UNKNOWN)
 
 
-def _directed_interleave(context: HostContext, selector_input_dataset: np.ndarray, data_input_datasets: tuple[Any, ...]) -> DatasetValue:
+def _directed_interleave(context: HostContext, selector_input_dataset: NDArray, data_input_datasets: tuple[Any, ...]) -> DatasetValue:
     selector, sources = dataset_of(selector_input_dataset), [dataset_of(each) for each in data_input_datasets]
 
     def start(scope: Scope) -> Next:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tfcompat._src.base import errors
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.data.functions import HostFunction
 from tfcompat._src.data.values import INFINITE, OUTPUTS, UNKNOWN, DatasetValue, Next, Scope, dataset_op, text
@@ -48,7 +49,7 @@ def _tensor_slices(context: HostContext, components: tuple[Any, ...]) -> Dataset
 
 
 @dataset_op("SparseTensorSliceDataset", "indices: int64, values: Tvalues, dense_shape: int64", "Tvalues: type")
-def _sparse_slices(context: HostContext, indices: np.ndarray, values: np.ndarray, dense_shape: np.ndarray) -> DatasetValue:
+def _sparse_slices(context: HostContext, indices: NDArray, values: NDArray, dense_shape: NDArray) -> DatasetValue:
     rows = indices[:, 0] if indices.size else np.zeros(0, np.int64)
     if np.any(np.diff(rows) < 0):
         raise errors.UnimplementedError(None, None, "The SparseTensor must be ordered in the batch dimension; handling arbitrarily ordered input is not currently supported.")
@@ -62,7 +63,7 @@ def _sparse_slices(context: HostContext, indices: np.ndarray, values: np.ndarray
 
 
 @dataset_op("RangeDataset", "start: int64, stop: int64, step: int64")
-def _range(context: HostContext, start: np.ndarray, stop: np.ndarray, step: np.ndarray) -> DatasetValue:
+def _range(context: HostContext, start: NDArray, stop: NDArray, step: NDArray) -> DatasetValue:
     if not int(step):
         raise invalid("step must be a non-zero integer.")
     numbers = range(int(start), int(stop), int(step))
@@ -70,7 +71,7 @@ def _range(context: HostContext, start: np.ndarray, stop: np.ndarray, step: np.n
     return listed(lambda i: (np.array(numbers[i], kind),), len(numbers))
 
 
-def _random(context: HostContext, seed: np.ndarray, seed2: np.ndarray) -> DatasetValue:
+def _random(context: HostContext, seed: NDArray, seed2: NDArray) -> DatasetValue:
     def start(scope: Scope) -> Next:
         numbers = scope.numbers(int(seed), int(seed2))
         return lambda: (np.array(next(numbers), np.int64),)

@@ -7,6 +7,7 @@ from collections import defaultdict
 
 import numpy as np
 
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.data.values import NO_GRADIENT, DatasetValue, Element, Next, Scope, dataset_of, dataset_op, text
 from tfcompat._src.graph import shape_inference as si
@@ -41,7 +42,7 @@ def _made(context: HostContext) -> StatsAggregator:
     return shared_resource(context, "stats aggregator", StatsAggregator)
 
 
-def _set_aggregator(context: HostContext, input_dataset: np.ndarray, stats_aggregator: StatsAggregator, tag: np.ndarray, counter_prefix: np.ndarray) -> DatasetValue:
+def _set_aggregator(context: HostContext, input_dataset: NDArray, stats_aggregator: StatsAggregator, tag: NDArray, counter_prefix: NDArray) -> DatasetValue:
     source, prefix = dataset_of(input_dataset), tag.item().decode()
 
     def record(name: str, value: float) -> None:
@@ -54,7 +55,7 @@ def _set_aggregator(context: HostContext, input_dataset: np.ndarray, stats_aggre
     return DatasetValue(start, source.size)
 
 
-def _bytes_produced(context: HostContext, input_dataset: np.ndarray, tag: np.ndarray) -> DatasetValue:
+def _bytes_produced(context: HostContext, input_dataset: NDArray, tag: NDArray) -> DatasetValue:
     source, name = dataset_of(input_dataset), tag.item().decode()
 
     def start(scope: Scope) -> Next:
@@ -71,11 +72,11 @@ def _bytes_produced(context: HostContext, input_dataset: np.ndarray, tag: np.nda
     return DatasetValue(start, source.size)
 
 
-def _bytes_of(value: np.ndarray) -> int:
+def _bytes_of(value: NDArray) -> int:
     return value.nbytes if value.dtype != object else sum(len(v) for v in value.reshape(-1).tolist() if isinstance(v, bytes))
 
 
-def _latency(context: HostContext, input_dataset: np.ndarray, tag: np.ndarray) -> DatasetValue:
+def _latency(context: HostContext, input_dataset: NDArray, tag: NDArray) -> DatasetValue:
     source, name = dataset_of(input_dataset), tag.item().decode()
 
     def start(scope: Scope) -> Next:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import numpy as np
-
 from tfcompat._src.base import errors
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.data.functions import HostFunction
 from tfcompat._src.data.values import (
@@ -59,7 +58,7 @@ def mapped(context: HostContext, source: DatasetValue, function: HostFunction) -
     return DatasetValue(start, source.size)
 
 
-def _map(context: HostContext, input_dataset: np.ndarray, other_arguments: Element) -> DatasetValue:
+def _map(context: HostContext, input_dataset: NDArray, other_arguments: Element) -> DatasetValue:
     return mapped(context, dataset_of(input_dataset), HostFunction(context, "f", other_arguments, 1))
 
 
@@ -68,7 +67,7 @@ for _name in ("MapDataset", "ExperimentalMapDataset"):
 
 
 @dataset_op("FilterDataset", CALLED, _PREDICATE)
-def _filter(context: HostContext, input_dataset: np.ndarray, other_arguments: Element) -> DatasetValue:
+def _filter(context: HostContext, input_dataset: NDArray, other_arguments: Element) -> DatasetValue:
     source, function = dataset_of(input_dataset), HostFunction(context, "predicate", other_arguments, 1)
 
     def start(scope: Scope) -> Next:
@@ -86,7 +85,7 @@ def _filter(context: HostContext, input_dataset: np.ndarray, other_arguments: El
 
 
 @dataset_op("FilterByLastComponentDataset", "input_dataset: variant", output="output")
-def _filter_by_last(context: HostContext, input_dataset: np.ndarray) -> DatasetValue:
+def _filter_by_last(context: HostContext, input_dataset: NDArray) -> DatasetValue:
     source = dataset_of(input_dataset)
 
     def start(scope: Scope) -> Next:
@@ -103,7 +102,7 @@ def _filter_by_last(context: HostContext, input_dataset: np.ndarray) -> DatasetV
     return DatasetValue(start)
 
 
-def _take_while(context: HostContext, input_dataset: np.ndarray, other_arguments: Element) -> DatasetValue:
+def _take_while(context: HostContext, input_dataset: NDArray, other_arguments: Element) -> DatasetValue:
     source, function = dataset_of(input_dataset), HostFunction(context, "predicate", other_arguments, 1)
 
     def start(scope: Scope) -> Next:
@@ -123,7 +122,7 @@ def _take_while(context: HostContext, input_dataset: np.ndarray, other_arguments
     return DatasetValue(start)
 
 
-def _scan(context: HostContext, input_dataset: np.ndarray, initial_state: Element, other_arguments: Element) -> DatasetValue:
+def _scan(context: HostContext, input_dataset: NDArray, initial_state: Element, other_arguments: Element) -> DatasetValue:
     source, function = dataset_of(input_dataset), HostFunction(context, "f", other_arguments, 1 + len(initial_state))
     count, total = len(initial_state), len(initial_state) + len(context.op.attrs["output_types"])
 
@@ -154,7 +153,7 @@ for _prefix in ("", "Experimental"):
 
 
 @dataset_op("TakeDataset", "input_dataset: variant, count: int64")
-def _take(context: HostContext, input_dataset: np.ndarray, count: np.ndarray) -> DatasetValue:
+def _take(context: HostContext, input_dataset: NDArray, count: NDArray) -> DatasetValue:
     source, most = dataset_of(input_dataset), int(count)
     if most < 0:
         return source
@@ -174,7 +173,7 @@ def _take(context: HostContext, input_dataset: np.ndarray, count: np.ndarray) ->
 
 
 @dataset_op("SkipDataset", "input_dataset: variant, count: int64")
-def _skip(context: HostContext, input_dataset: np.ndarray, count: np.ndarray) -> DatasetValue:
+def _skip(context: HostContext, input_dataset: NDArray, count: NDArray) -> DatasetValue:
     source, least = dataset_of(input_dataset), int(count)
 
     def start(scope: Scope) -> Next:
@@ -196,7 +195,7 @@ def _skip(context: HostContext, input_dataset: np.ndarray, count: np.ndarray) ->
 
 
 @dataset_op("RepeatDataset", "input_dataset: variant, count: int64")
-def _repeat(context: HostContext, input_dataset: np.ndarray, count: np.ndarray) -> DatasetValue:
+def _repeat(context: HostContext, input_dataset: NDArray, count: NDArray) -> DatasetValue:
     source, times = dataset_of(input_dataset), int(count)
 
     def start(scope: Scope) -> Next:
@@ -241,7 +240,7 @@ def repeated(source: DatasetValue, times: int, scope: Scope) -> Next:
 
 
 @dataset_op("ShardDataset", "input_dataset: variant, num_shards: int64, index: int64", f"require_non_empty: bool = False, {OUTPUTS}")
-def _shard(context: HostContext, input_dataset: np.ndarray, num_shards: np.ndarray, index: np.ndarray) -> DatasetValue:
+def _shard(context: HostContext, input_dataset: NDArray, num_shards: NDArray, index: NDArray) -> DatasetValue:
     source, shards, own = dataset_of(input_dataset), int(num_shards), int(index)
     needs_all = context.op.attrs["require_non_empty"]
     if shards <= 0:
@@ -286,7 +285,7 @@ def shard_of(following: Next, shards: int, own: int, needs_all: bool = False) ->
 
 
 @dataset_op("ConcatenateDataset", "input_dataset: variant, another_dataset: variant")
-def _concatenate(context: HostContext, input_dataset: np.ndarray, another_dataset: np.ndarray) -> DatasetValue:
+def _concatenate(context: HostContext, input_dataset: NDArray, another_dataset: NDArray) -> DatasetValue:
     one, other = dataset_of(input_dataset), dataset_of(another_dataset)
 
     def start(scope: Scope) -> Next:
@@ -344,7 +343,7 @@ def inner_start(function: Callable[..., Any], scope: Scope) -> Callable[[Element
 
 
 @dataset_op("FlatMapDataset", CALLED, FUNCTION)
-def _flat_map(context: HostContext, input_dataset: np.ndarray, other_arguments: Element) -> DatasetValue:
+def _flat_map(context: HostContext, input_dataset: NDArray, other_arguments: Element) -> DatasetValue:
     source, function = dataset_of(input_dataset), HostFunction(context, "f", other_arguments, 1)
 
     def start(scope: Scope) -> Next:
@@ -428,7 +427,7 @@ def check_cycle(cycle: int, block: int) -> None:
         raise invalid("block_length must be greater than zero.")
 
 
-def _interleave(context: HostContext, input_dataset: np.ndarray, other_arguments: Element, cycle_length: np.ndarray, block_length: np.ndarray) -> DatasetValue:
+def _interleave(context: HostContext, input_dataset: NDArray, other_arguments: Element, cycle_length: NDArray, block_length: NDArray) -> DatasetValue:
     source, function = dataset_of(input_dataset), HostFunction(context, "f", other_arguments, 1)
     cycle, block = int(cycle_length), int(block_length)
     check_cycle(cycle, block)

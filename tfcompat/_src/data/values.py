@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from tfcompat._src.base import errors
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.op_spec import HOST, NotDifferentiable, op
@@ -144,12 +145,12 @@ def dataset_of(value: object) -> DatasetValue:
     return found
 
 
-def array(value: object, kind: np.typing.DTypeLike) -> np.ndarray:
+def array(value: object, kind: np.typing.DTypeLike) -> NDArray:
     """A result as an array of a NumPy dtype."""
     return value if isinstance(value, np.ndarray) else np.asarray(value, kind)
 
 
-def text(value: object) -> np.ndarray:
+def text(value: object) -> NDArray:
     """A scalar string."""
     return variant(value)
 
@@ -159,7 +160,7 @@ def nothing() -> Element:
     raise StopIteration
 
 
-def number(value: np.ndarray) -> int:
+def number(value: NDArray) -> int:
     return int(value)
 
 
@@ -173,7 +174,7 @@ def dataset_op(name: str, inputs: str, attrs: str = OUTPUTS, output: str = "hand
 
     def add(kernel: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(kernel)
-        def run(context: HostContext, *arguments: object) -> np.ndarray:
+        def run(context: HostContext, *arguments: object) -> NDArray:
             return variant(kernel(context, *arguments).made_by(context, arguments))
 
         op(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tfcompat._src.base import dtypes, errors, promotion
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.default_stack import GRAPHS, get_eager_graph
 from tfcompat._src.base.export import export
 from tfcompat._src.base.host_context import HostContext, HostSession
@@ -55,7 +56,7 @@ class _EagerFunction:
         return [raw.ZerosLike(x) if g is None else convert_to_tensor(g) for x, g in zip(inputs, found)]
 
 
-def _run(context: HostContext, inputs: tuple[np.ndarray, ...], token: str, method: str) -> tuple[np.ndarray, ...]:
+def _run(context: HostContext, inputs: tuple[NDArray, ...], token: str, method: str) -> tuple[NDArray, ...]:
     registered = PY_FUNCTIONS[token].function
     graph = get_eager_graph()
     device = graph.found("CPU:0")
@@ -73,11 +74,11 @@ def _run(context: HostContext, inputs: tuple[np.ndarray, ...], token: str, metho
         return tuple(np.asarray(t._numpy()) for t in found)
 
 
-def _eager_py_func(context: HostContext, inputs: tuple[np.ndarray, ...], *, token: str) -> tuple[np.ndarray, ...]:
+def _eager_py_func(context: HostContext, inputs: tuple[NDArray, ...], *, token: str) -> tuple[NDArray, ...]:
     return _run(context, inputs, token, "__call__")
 
 
-def _eager_py_func_gradient(context: HostContext, inputs: tuple[np.ndarray, ...], *, token: str) -> tuple[np.ndarray, ...]:
+def _eager_py_func_gradient(context: HostContext, inputs: tuple[NDArray, ...], *, token: str) -> tuple[NDArray, ...]:
     return _run(context, inputs, token, "gradient")
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tfcompat._src.base import dtypes
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.graph import signature as signature_lib
 from tfcompat._src.graph import tensor_proto, variant
@@ -47,7 +48,7 @@ class UnreadableTensor:
     reason: str
 
 
-def tensor_from_proto(proto: messages.TensorProto) -> np.ndarray | UnreadableTensor:
+def tensor_from_proto(proto: messages.TensorProto) -> NDArray | UnreadableTensor:
     """The value of a TensorProto; ValueError where its shape is none that a tensor can have."""
     shape = tensor_proto.shape_of(proto)
     try:
@@ -56,7 +57,7 @@ def tensor_from_proto(proto: messages.TensorProto) -> np.ndarray | UnreadableTen
         return UnreadableTensor(proto, shape, f"Cannot parse tensor from proto: {e}")
 
 
-def of_dtype(value: np.ndarray | UnreadableTensor, proto: messages.TensorProto, dtype: dtypes.DType) -> np.ndarray | UnreadableTensor:
+def of_dtype(value: NDArray | UnreadableTensor, proto: messages.TensorProto, dtype: dtypes.DType) -> NDArray | UnreadableTensor:
     """The value that `tensor_from_proto` made of `proto`, for a node that says that it has this dtype."""
     if proto.dtype == dtype.as_datatype_enum or isinstance(value, UnreadableTensor):
         return value
@@ -232,7 +233,7 @@ def default_value(attr: signature_lib.Attr) -> Any:
     return attr.default
 
 
-def _tensor_of_fields(fields: list[tuple[str, Any]]) -> np.ndarray:
+def _tensor_of_fields(fields: list[tuple[str, Any]]) -> NDArray:
     """The tensor of a default that a signature writes as the fields of a TensorProto: dtype, shape and `int_val`s."""
     sizes = [int(size) for name, dims in fields if name == "tensor_shape" for _, ((_, size),) in dims]
     dtype = dtypes.as_dtype(dict(fields)["dtype"].removeprefix("DT_").lower()).as_numpy_dtype

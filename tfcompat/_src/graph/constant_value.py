@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tfcompat._src.base import checks, dtypes, errors
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.export import export
 from tfcompat._src.base.tensor_shape import Sizes, TensorShape
 from tfcompat._src.graph.attr_values import UnreadableTensor
@@ -25,12 +26,12 @@ class KnownShape:
 
     __slots__ = ("shape", "dtype", "ndim", "size")
 
-    def __init__(self, sizes: tuple[int, ...], dtype: np.dtype) -> None:
+    def __init__(self, sizes: tuple[int, ...], dtype: np.dtype[Any]) -> None:
         self.shape, self.dtype, self.ndim = sizes, dtype, len(sizes)
         self.size = int(np.prod(sizes, dtype=np.int64))
 
 
-def known_value(tensor: Tensor) -> np.ndarray | None:
+def known_value(tensor: Tensor) -> NDArray | None:
     """The value of `tensor` where constants and static shapes alone determine it, else None.
 
     A constant that comes into a loop is known there, but nothing that is computed of it, as in 1.15.
@@ -53,7 +54,7 @@ def is_constant(op: Operation) -> bool:
     return op.type == "Const"
 
 
-def constant_of(op: Operation) -> np.ndarray | None:
+def constant_of(op: Operation) -> NDArray | None:
     """The value of a Const; None where its message holds none."""
     value = op.attrs["value"]
     return None if isinstance(value, UnreadableTensor) else value
@@ -233,7 +234,7 @@ def _is_static(tensor: Tensor) -> bool:
 
 
 @export("get_static_value", "contrib.util.constant_value")
-def constant_value(tensor: Any, partial: bool = False) -> np.ndarray | None:
+def constant_value(tensor: Any, partial: bool = False) -> NDArray | None:
     """The value of a tensor that can be computed without a Session, as a NumPy array, else None.
 
     Once it was computed, the tensor can no longer be fed, as in 1.15. What is no tensor is its own value.

@@ -11,6 +11,7 @@ import jax
 import numpy as np
 
 from tfcompat._src.base import dtypes, jax_compat
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.default_stack import get_eager_graph
 from tfcompat._src.base.dtypes import DTypeLike
 from tfcompat._src.base.session_like import SessionLike
@@ -123,10 +124,10 @@ class EagerTensor(Tensor):
 
     # ---- the value ----
 
-    def _numpy(self) -> np.ndarray:
+    def _numpy(self) -> NDArray:
         if self._dtype in (dtypes.resource, dtypes.variant):
             raise ValueError(f"Cannot convert a Tensor of dtype {self._dtype.name} to a NumPy array.")
-        array: np.ndarray = self._value
+        array: NDArray = self._value
         if not isinstance(array, np.ndarray):
             with jax_compat.x64():
                 array = np.asarray(array)
@@ -137,7 +138,7 @@ class EagerTensor(Tensor):
         array = self._numpy()
         return array.copy() if array.ndim else array[()]
 
-    def __array__(self, dtype: np.typing.DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
+    def __array__(self, dtype: np.typing.DTypeLike | None = None, copy: bool | None = None) -> NDArray:
         return np.array(self._numpy(), dtype=dtype)
 
     def cpu(self) -> EagerTensor:
@@ -260,7 +261,7 @@ class _Source(Operation):
         self._outputs = [tensor]
 
 
-def eager_value(tensor: object) -> np.ndarray | None:
+def eager_value(tensor: object) -> NDArray | None:
     """The value of a tensor that has a numeric or string one, else None."""
     if isinstance(tensor, EagerTensor) and tensor.dtype not in (dtypes.resource, dtypes.variant):
         return tensor._numpy()

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.dtypes import DType
 from tfcompat._src.base.tensor_shape import Sizes as Sizes
 from tfcompat._src.graph.constant_value import known_shape, known_value
@@ -32,7 +33,7 @@ class InferenceContext:
         """An attribute as the graph holds it (strings are bytes)."""
         return self.op.attrs[name]
 
-    def value(self, index: int) -> np.ndarray | None:
+    def value(self, index: int) -> NDArray | None:
         """The value of input `index`, where it is known."""
         self.asked.add(index)
         return known_value(self.op.inputs[index])

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from tfcompat._src.base import autograph_status, dtypes, errors
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.default_stack import SESSIONS
 from tfcompat._src.base.dtypes import DTypeLike
 from tfcompat._src.base.export import export
@@ -190,7 +189,7 @@ class Tensor:
             "Please call `x.shape` rather than `len(x)` for shape information."
         )
 
-    def __array__(self, *unused_args: Any, **unused_kwargs: Any) -> np.ndarray:
+    def __array__(self, *unused_args: Any, **unused_kwargs: Any) -> NDArray:
         raise NotImplementedError(f"Cannot convert a symbolic Tensor ({self.name}) to a numpy array.")
 
     def __copy__(self) -> Tensor:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tfcompat._src.base import dtypes
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.dtypes import DTypeLike
 from tfcompat._src.base.export import export
 from tfcompat._src.base.tensor_shape import Dimension
@@ -97,7 +98,7 @@ def make_tensor_proto(
 
 
 @export("make_ndarray", "contrib.util.make_ndarray")
-def make_ndarray(tensor: messages.TensorProto) -> np.ndarray:
+def make_ndarray(tensor: messages.TensorProto) -> NDArray:
     """Returns a writable array with the values of the TensorProto `tensor`; strings are an object array of bytes.
 
     A typed list that is shorter than the shape is filled up with its last value, an empty one with zeros.
@@ -150,7 +151,7 @@ def sizes_of(proto: messages.TensorShapeProto) -> tuple[int, ...]:
     return sizes
 
 
-def parse(proto: messages.TensorProto) -> np.ndarray:
+def parse(proto: messages.TensorProto) -> NDArray:
     """Returns the array that a run makes of a TensorProto: read-only where one value stands for all.
 
     `tensor_content` has to fill the shape exactly; of a typed list, what is too much is left out, and its last value (or
@@ -188,14 +189,14 @@ def parse(proto: messages.TensorProto) -> np.ndarray:
         raise ValueError(f"a tensor of {dtype.name} with shape {list(dims)} does not fit into memory: {e}") from None
 
 
-def _stored_numbers(values: Sequence[Any], storage: _Storage, wanted: np.dtype) -> np.ndarray:
+def _stored_numbers(values: Sequence[Any], storage: _Storage, wanted: np.dtype[Any]) -> NDArray:
     """The numbers of a typed list, in the dtype that they stand for; half a complex number is left out."""
     wide = np.array(values, np.int64 if np.dtype(storage.stored).kind == "i" else None)
     numbers = wide.astype(storage.stored)
     return numbers[: len(numbers) * numbers.itemsize // wanted.itemsize * wanted.itemsize // numbers.itemsize].view(wanted)
 
 
-def _strings(content: bytes, count: int) -> np.ndarray:
+def _strings(content: bytes, count: int) -> NDArray:
     """Strings that are written as all their lengths, then all their bytes."""
     if count > len(content):
         raise ValueError(f"{len(content)} bytes do not hold {count} strings")
@@ -214,7 +215,7 @@ def _strings(content: bytes, count: int) -> np.ndarray:
 
 def to_numpy(
     values: object, dtype: DTypeLike | None = None, shape: Sequence[int] | None = None, allow_broadcast: bool = False
-) -> np.ndarray:
+) -> NDArray:
     """Returns `values` as the array that a graph constant of them holds.
 
     Python floats become float32, ints int32 or else int64 or uint64, str and bytes an object array of bytes; an array
@@ -241,7 +242,7 @@ def to_numpy(
 
 def _typed_array(
     values: object, dtype: DTypeLike | None, shape: Sequence[int] | None, verify_shape: bool, allow_broadcast: bool
-) -> tuple[np.ndarray, dtypes.DType, tuple[int, ...]]:
+) -> tuple[NDArray, dtypes.DType, tuple[int, ...]]:
     """Returns the array of `values` in their own shape, its DType, and the shape that the tensor has."""
     if values is None:
         raise ValueError("None values not supported.")
@@ -271,7 +272,7 @@ def _sizes(shape: Any) -> tuple[int, ...]:
     return tuple(int(size) for size in shape)
 
 
-def _check_shape(array: np.ndarray, dims: tuple[int, ...], verify_shape: bool, allow_broadcast: bool) -> None:
+def _check_shape(array: NDArray, dims: tuple[int, ...], verify_shape: bool, allow_broadcast: bool) -> None:
     size = math.prod(dims)
     differs = verify_shape and array.shape != dims
     if allow_broadcast and array.shape not in ((), (1,)):
@@ -282,7 +283,7 @@ def _check_shape(array: np.ndarray, dims: tuple[int, ...], verify_shape: bool, a
         raise ValueError(f"Too many elements provided. Needed at most {size}, but received {array.size}")
 
 
-def _as_array(values: object, dtype: dtypes.DType | None) -> np.ndarray:
+def _as_array(values: object, dtype: dtypes.DType | None) -> NDArray:
     if isinstance(values, (bytearray, memoryview)):
         values = np.frombuffer(values, np.uint8)
     if isinstance(values, (np.ndarray, np.generic)) or hasattr(type(values), "__array__"):
@@ -292,7 +293,7 @@ def _as_array(values: object, dtype: dtypes.DType | None) -> np.ndarray:
     return _from_python(values, dtype)
 
 
-def _array_of(values: object, dtype: dtypes.DType | None) -> np.ndarray:
+def _array_of(values: object, dtype: dtypes.DType | None) -> NDArray:
     """Returns `np.asarray(values)`; TypeError for a tensor whose value only a run knows."""
     try:
         return np.asarray(values)
@@ -304,7 +305,7 @@ def _is_tensor() -> TypeError:
     return TypeError("List of Tensors when single Tensor expected")
 
 
-def _from_array(array: np.ndarray, dtype: dtypes.DType | None) -> np.ndarray:
+def _from_array(array: NDArray, dtype: dtypes.DType | None) -> NDArray:
     target = dtypes.as_dtype(array.dtype) if dtype is None else dtype
     if target not in _STORAGE:
         raise TypeError(f"Incompatible types: {target} vs. {array.dtype}. Value is {array}")
@@ -319,7 +320,7 @@ def _from_array(array: np.ndarray, dtype: dtypes.DType | None) -> np.ndarray:
         return array.astype(numpy_dtype)
 
 
-def _inferred(values: object) -> np.ndarray:
+def _inferred(values: object) -> NDArray:
     try:
         with np.errstate(over="ignore"):
             array = np.array(values)
@@ -344,7 +345,7 @@ def _inferred(values: object) -> np.ndarray:
     return array
 
 
-def _from_python(values: object, dtype: dtypes.DType) -> np.ndarray:
+def _from_python(values: object, dtype: dtypes.DType) -> NDArray:
     if dtype not in _STORAGE:
         raise TypeError(f"Incompatible types: {dtype} vs. {np.asarray(values).dtype}. Value is {values}")
     if isinstance(values, range) and dtype not in (dtypes.string, dtypes.bool):
@@ -364,7 +365,7 @@ def _from_python(values: object, dtype: dtypes.DType) -> np.ndarray:
     return _string_array(array) if dtype == dtypes.string else array
 
 
-def _converted(values: object, numpy_dtype: np.dtype) -> np.ndarray:
+def _converted(values: object, numpy_dtype: np.dtype[Any]) -> NDArray:
     """Returns `values` in `numpy_dtype`; 64-bit integers beyond its range wrap around."""
     try:
         return np.array(values, numpy_dtype)
@@ -450,7 +451,7 @@ def _not_dense(values: object, got: Sequence[int], wanted: Sequence[int]) -> Val
     )
 
 
-def _string_array(array: np.ndarray) -> np.ndarray:
+def _string_array(array: NDArray) -> NDArray:
     encoded = np.empty(array.size, object)
     encoded[:] = [_as_bytes(value) for value in array.reshape(-1).tolist()]
     return encoded.reshape(array.shape)
@@ -464,7 +465,7 @@ def _as_bytes(value: object) -> bytes:
     raise TypeError(f"Expected binary or unicode string, got {value!r}")
 
 
-def _filled(flat: np.ndarray, size: int) -> np.ndarray:
+def _filled(flat: NDArray, size: int) -> NDArray:
     """Returns `flat` brought to `size` elements by repeating its last one, or zero (an empty string) if it has none."""
     missing = size - flat.size
     if missing == 0:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tfcompat._src.base import dtypes
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.graph import tensor_proto
 from tfcompat._src.platform import memory
 from tfcompat._src.proto import messages
@@ -39,7 +40,7 @@ class NumberVariant(EncodedVariant):
 _EMPTY = NumberVariant("", b"")
 
 
-def array_of(proto: messages.TensorProto) -> np.ndarray:
+def array_of(proto: messages.TensorProto) -> NDArray:
     """The array of a TensorProto, whose elements may be variants; those that the message leaves out are empty ones.
 
     Raises:
@@ -67,7 +68,7 @@ def _number(message: messages.VariantTensorDataProto) -> NumberVariant:
     return NumberVariant(message.type_name, message.metadata)
 
 
-def message_of(array: np.ndarray) -> messages.TensorProto:
+def message_of(array: NDArray) -> messages.TensorProto:
     """The TensorProto of an array, whose elements may be variants."""
     flat = array.reshape(-1)
     if not (array.dtype == object and flat.size and isinstance(flat[0], EncodedVariant)):

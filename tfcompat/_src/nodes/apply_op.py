@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfcompat._src.base import dtypes, errors
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.graph import attr_values, variant
 from tfcompat._src.graph.op_spec import OpSpec
@@ -344,7 +345,7 @@ def _as_shape(attr: Attr, value: object) -> TensorShape:
     return found
 
 
-def _as_array(attr: Attr, value: object) -> np.ndarray:
+def _as_array(attr: Attr, value: object) -> NDArray:
     if isinstance(value, messages.TensorProto):
         return variant.array_of(value)
     if not isinstance(value, np.ndarray):

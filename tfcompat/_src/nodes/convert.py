@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tfcompat._src.base import dtypes
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.dtypes import DTypeLike
 from tfcompat._src.base.export import export
 from tfcompat._src.base.tensor_shape import Dimension, TensorShape, as_shape
@@ -134,7 +135,7 @@ def convert_n_to_tensor_or_indexed_slices(values: Iterable[Any], dtype: DTypeLik
     ]
 
 
-def add_constant(value: np.ndarray, dtype: dtypes.DType, name: str | None) -> Tensor:
+def add_constant(value: NDArray, dtype: dtypes.DType, name: str | None) -> Tensor:
     """A Const node holding `value`."""
     graph = get_default_graph()
     if graph.executes:

@@ -11,9 +11,8 @@ import itertools
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence, Set
 from typing import Any, NoReturn, Protocol
 
-import numpy as np
-
 from tfcompat._src.base import dtypes, errors, recorders
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.recent import Recent
 from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.graph import attr_values, op_spec, shape_inference
@@ -116,7 +115,7 @@ class FuncGraph(Graph):
                 return True
         return False
 
-    def _inlined(self, tensor: Tensor, value: np.ndarray) -> Tensor:
+    def _inlined(self, tensor: Tensor, value: NDArray) -> Tensor:
         """A small tensor that has a value, as a constant."""
         found = self._constants.get(tensor)
         if found is None:

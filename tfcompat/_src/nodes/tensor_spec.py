@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tfcompat._src.base import dtypes
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.dtypes import DTypeLike
 from tfcompat._src.base.export import export
 from tfcompat._src.base.tensor_shape import TensorShape
@@ -161,7 +162,7 @@ class BoundedTensorSpec(TensorSpec):
         self._minimum = self._bound("minimum", minimum)
         self._maximum = self._bound("maximum", maximum)
 
-    def _bound(self, word: str, value: object) -> np.ndarray:
+    def _bound(self, word: str, value: object) -> NDArray:
         if self._dtype is dtypes.string or not self._dtype.is_numpy_compatible:
             raise TypeError(f"A tensor of {self._dtype} has no {word}")
         bound = np.array(value, dtype=self._dtype.as_numpy_dtype)
@@ -182,11 +183,11 @@ class BoundedTensorSpec(TensorSpec):
         return cls(spec.shape, spec.dtype, minimum, maximum, spec.name)
 
     @property
-    def minimum(self) -> np.ndarray:
+    def minimum(self) -> NDArray:
         return self._minimum
 
     @property
-    def maximum(self) -> np.ndarray:
+    def maximum(self) -> NDArray:
         return self._maximum
 
     def __repr__(self) -> str:
@@ -203,7 +204,7 @@ class BoundedTensorSpec(TensorSpec):
         return self._shape, self._dtype, self._minimum, self._maximum, self._name
 
 
-def _spec_of_array(array: np.ndarray) -> TensorSpec:
+def _spec_of_array(array: NDArray) -> TensorSpec:
     return TensorSpec(array.shape, array.dtype)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from jax.sharding import NamedSharding
 
 from tfcompat._src.base import checks, errors, jax_compat
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.helper_threads import Work, is_interruptible
 from tfcompat._src.base.recent import Recent
 from tfcompat._src.graph.operation import Operation
@@ -46,7 +47,7 @@ class Program:
     one that will not be replaced. `structures` are those of outputs, where they are no flat arrays.
     """
 
-    def __init__(self, cluster: Cluster, known: dict[Any, np.ndarray], statics: list[np.ndarray], capacity: int = FIRST_CAPACITY) -> None:
+    def __init__(self, cluster: Cluster, known: dict[Any, NDArray], statics: list[NDArray], capacity: int = FIRST_CAPACITY) -> None:
         self._cluster = weakref.ref(cluster)  # which keeps this program
         self.known = {**known, **dict(zip(cluster.statics, statics))}
         self.checks: dict[Shapes, list[checks.Check]] = {}
@@ -127,7 +128,7 @@ class Program:
         self.interpreted.discard(shapes)
         self._shown = {key: call for key, call in self._shown.items() if key[0] != shapes}
 
-    def failure(self, holds: np.ndarray, arguments: tuple[Any, ...]) -> Exception:
+    def failure(self, holds: NDArray, arguments: tuple[Any, ...]) -> Exception:
         """The error of the first check that does not hold.
 
         Its values are computed by a program of their own, for `arguments` of the call that failed, which has changed no variable.

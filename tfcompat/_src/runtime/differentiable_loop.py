@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.jax_compat import Jaxpr, array_type
 from tfcompat._src.runtime.loop_sums import Arrays, BackwardStep
 
@@ -25,7 +26,7 @@ _AGAIN = frozenset(
 """Primitives whose results, where they are real numbers or booleans, are computed again for a derivative."""
 
 
-Gradients = list[jax.Array | np.ndarray]
+Gradients = list[jax.Array | NDArray]
 """Those of values that have no derivative are NumPy's zeros."""
 
 

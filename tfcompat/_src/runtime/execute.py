@@ -11,6 +11,7 @@ import numpy as np
 from jax.sharding import NamedSharding
 
 from tfcompat._src.base import array_memory, checks, errors, jax_compat, jax_threads, run_limits, this_run
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.graph import constant_value, op_spec
 from tfcompat._src.graph.operation import Operation
@@ -169,7 +170,7 @@ def _without_value(tensor: Tensor) -> errors.InvalidArgumentError:
     return errors.InvalidArgumentError(op.node_def, op, f"Retval[0] does not have value: {tensor.name} is on a side not taken")
 
 
-def _handle_value(variable: Operation, session: RunContext) -> np.ndarray:
+def _handle_value(variable: Operation, session: RunContext) -> NDArray:
     """The handle of a variable as a fetch shows it: the bytes of a ResourceHandleProto."""
     container, _, name = variable_key(variable).partition("/")
     handle = messages.ResourceHandleProto(
@@ -241,7 +242,7 @@ def _device_input(value: object, place: Place) -> Any:
     return value if place is None else jax.tree.map(lambda x: jax.device_put(x, place), value)
 
 
-def _filled_up(entries: Array) -> np.ndarray:
+def _filled_up(entries: Array) -> NDArray:
     """Entries of which a kernel takes more than there are: 16 or an eighth more at most, so that few lengths are compiled."""
     entries = np.asarray(entries)
     count = max(len(entries), 1)
@@ -353,13 +354,13 @@ def _run_stateful(op: Operation, reads: list[Operation], writes: list[Operation]
     session.variable_state.store(keys, [_owned(frame.state[key]) for key in keys])
 
 
-def _owned(value: Any) -> np.ndarray:
+def _owned(value: Any) -> NDArray:
     """A value that nothing else will change: the array itself where it is read-only and owns its memory, else a copy."""
     frozen = isinstance(value, np.ndarray) and not value.flags.writeable and value.flags.owndata
     return value if frozen else np.array(value)
 
 
-def _current(session: RunContext, variable: Operation, must_exist: bool) -> np.ndarray | None:
+def _current(session: RunContext, variable: Operation, must_exist: bool) -> NDArray | None:
     key = variable_key(variable)
     if must_exist or key in session.variable_state.values:
         return session.variable_state.view(variable, key)

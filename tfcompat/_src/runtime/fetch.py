@@ -10,6 +10,7 @@ import jax
 import numpy as np
 
 from tfcompat._src.base import dtypes, errors, nest
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
@@ -180,7 +181,7 @@ def convert_feed(tensor: Tensor, value: object) -> Any:
     """
     dtype = tensor.dtype
     wanted = dtype.as_numpy_dtype
-    array: np.ndarray | jax.Array
+    array: NDArray | jax.Array
     if type(value) is np.ndarray and value.dtype == wanted and wanted is not object:
         array = value
     elif type(value) is wanted and wanted is not str:
@@ -203,7 +204,7 @@ def _fits(shape: tuple[Any, ...], sizes: tuple[Any, ...]) -> bool:
     return len(sizes) == len(shape) and all([s is None or s == n for s, n in zip(sizes, shape)])
 
 
-def _to_array(tensor: Tensor, value: Any, wanted: Any) -> np.ndarray:
+def _to_array(tensor: Tensor, value: Any, wanted: Any) -> NDArray:
     if isinstance(value, TensorHandle):
         return np.asarray(value.value_for(tensor), dtype=wanted)
     if isinstance(value, int) and not isinstance(value, bool):
@@ -220,7 +221,7 @@ def _to_array(tensor: Tensor, value: Any, wanted: Any) -> np.ndarray:
     return np.asarray(value, dtype=wanted)
 
 
-def _as_bytes(array: np.ndarray) -> np.ndarray:
+def _as_bytes(array: NDArray) -> NDArray:
     found = np.empty(array.shape, object)
     for index, item in np.ndenumerate(array):
         found[index] = item.encode() if isinstance(item, str) else bytes(item)

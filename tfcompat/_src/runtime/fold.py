@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from tfcompat._src.base import errors
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.graph.constant_value import KnownShape, call_numpy_kernel, constant_of, is_constant
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
@@ -15,9 +14,9 @@ from tfcompat._src.graph.tensor import Tensor
 MAX_FOLDED_ELEMENTS = 1 << 14
 
 
-def fold(ops: list[Operation], fed: set[Tensor], given: dict[Tensor, np.ndarray] | None = None) -> dict[Tensor, np.ndarray]:
+def fold(ops: list[Operation], fed: set[Tensor], given: dict[Tensor, NDArray] | None = None) -> dict[Tensor, NDArray]:
     """The tensors of `ops` that constants, and the `given` values, alone determine."""
-    known: dict[Tensor, np.ndarray] = dict(given or {})
+    known: dict[Tensor, NDArray] = dict(given or {})
     for op in ops:
         if is_constant(op):
             value = constant_of(op)
@@ -38,7 +37,7 @@ def _folded(op: Operation, values: list[Any]) -> tuple[Any, ...]:
         return ()
 
 
-def _needs_no_run(op: Operation, known: dict[Tensor, np.ndarray]) -> bool:
+def _needs_no_run(op: Operation, known: dict[Tensor, NDArray]) -> bool:
     """Whether waiting for an operation is no waiting at all, so that users of its waiters need not wait either."""
     if op.spec.facts.does_nothing:
         return all(_needs_no_run(c, known) for c in op.waits_for)
@@ -68,7 +67,7 @@ def _size(tensor: Tensor) -> int:
     return size
 
 
-def _value(op: Operation, index: int, tensor: Tensor, known: dict[Tensor, np.ndarray], fed: set[Tensor]) -> np.ndarray | KnownShape | None:
+def _value(op: Operation, index: int, tensor: Tensor, known: dict[Tensor, NDArray], fed: set[Tensor]) -> NDArray | KnownShape | None:
     if index in op.spec.shape_only_positions and tensor not in fed:
         sizes = tensor._sizes
         if sizes is not None and None not in sizes:

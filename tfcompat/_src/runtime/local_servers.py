@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from typing import Any, Protocol
 
 import jax
-import numpy as np
 
 from tfcompat._src.base import errors
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.proto import messages
@@ -77,7 +77,7 @@ def task_name(job: str, task: int) -> str:
     return f"/job:{job}/replica:0/task:{task}"
 
 
-class _ClusterValues(MutableMapping[str, np.ndarray | jax.Array]):
+class _ClusterValues(MutableMapping[str, NDArray | jax.Array]):
     """The values of variables by key, each kept by the server of the task that the variable is placed on.
 
     Args:
@@ -86,19 +86,19 @@ class _ClusterValues(MutableMapping[str, np.ndarray | jax.Array]):
 
     def __init__(self, graph: Graph, task_of: Callable[[Operation], str], servers: dict[str, LocalServer]) -> None:
         self._graph, self._task_of, self._servers = graph, task_of, servers
-        self._places: dict[str, MutableMapping[str, np.ndarray | jax.Array]] = {}
+        self._places: dict[str, MutableMapping[str, NDArray | jax.Array]] = {}
 
-    def place(self, key: str) -> MutableMapping[str, np.ndarray | jax.Array]:
+    def place(self, key: str) -> MutableMapping[str, NDArray | jax.Array]:
         if key not in self._places:
             for op in self._graph.get_operations():
                 if op.spec.facts.names_variable and variable_key(op) not in self._places:
                     self._places[variable_key(op)] = self._servers[self._task_of(op)].variable_state.held
         return self._places[key]
 
-    def __getitem__(self, key: str) -> np.ndarray | jax.Array:
+    def __getitem__(self, key: str) -> NDArray | jax.Array:
         return self.place(key)[key]
 
-    def __setitem__(self, key: str, value: np.ndarray | jax.Array) -> None:
+    def __setitem__(self, key: str, value: NDArray | jax.Array) -> None:
         self.place(key)[key] = value
 
     def __delitem__(self, key: str) -> None:

@@ -79,7 +79,8 @@ class LoopLowering:
         limit = self.program.bound(self.frame.values.get)[0]
         if step is None or not limit or not isinstance(start, (np.ndarray, np.generic)) or start.ndim:
             return None
-        return range(int(start), int(start) + limit * step, step)
+        first = int(start.item())
+        return range(first, first + limit * step, step)
 
     def _written_in_turn(self, variable: Variable, entering: object) -> range | None:
         """Where the iterations write in a TensorArray that is a loop variable, when each writes one element at a counter."""

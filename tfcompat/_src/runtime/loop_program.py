@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.findings import Finding, Kind
 from tfcompat._src.graph.constant_value import KnownShape, call_numpy_kernel
 from tfcompat._src.graph.operation import Operation
@@ -30,7 +31,7 @@ CANCELLED = "[_Derived_]Loop execution was cancelled."
 SHORT = 1000
 """A compiled loop that is known to go round no more often does not look whether it is to end."""
 GRADIENTS = ("LoopGradient", "LoopGradientGradient")
-Known = dict[Tensor, np.ndarray]
+Known = dict[Tensor, NDArray]
 IsStatic = Callable[[Tensor], bool]
 MakePart = Callable[[list[Node], list[Tensor], Known, Container[Tensor]], tuple[tuple[Item, ...], Known]]
 """Makes the items of a part of a loop from its nodes, the tensors wanted of it, what is known and what is fed."""

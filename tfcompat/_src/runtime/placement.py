@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
 import jax
-import numpy as np
 
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.findings import Finding
 from tfcompat._src.graph import op_spec
 from tfcompat._src.graph.operation import Operation
@@ -44,8 +44,8 @@ class Work:
     items: Sequence[Item]
     fetched: Sequence[Tensor]
     feeds: Sequence[Tensor]
-    known: Mapping[Tensor, np.ndarray]
-    assumed: Mapping[Tensor, np.ndarray] = field(default_factory=dict)
+    known: Mapping[Tensor, NDArray]
+    assumed: Mapping[Tensor, NDArray] = field(default_factory=dict)
     findings: set[Finding] = field(default_factory=set)
     prefers_numpy: bool = False
     compiles: bool = True

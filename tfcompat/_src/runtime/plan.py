@@ -8,9 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from tfcompat._src.base import errors
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.findings import Finding
 from tfcompat._src.base.node_like import NodeLike
 from tfcompat._src.base.recent import SHAPES, Recent
@@ -77,7 +76,7 @@ class Cluster:
     randoms: list[Operation] = field(default_factory=list)
     differentiated: list[LoopItem] = field(default_factory=list)
     place: Place = None
-    assumed: list[tuple[Operation, np.ndarray]] = field(default_factory=list)
+    assumed: list[tuple[Operation, NDArray]] = field(default_factory=list)
     programs: Recent[tuple[tuple[tuple[int, ...], bytes], ...], Program] = field(default_factory=Recent)
 
     @property
@@ -130,7 +129,7 @@ class Plan:
 
     fetched: list[Tensor]
     feeds: list[Tensor]
-    known: dict[Tensor, np.ndarray]
+    known: dict[Tensor, NDArray]
     steps: list[Step]
     required: list[Operation]
     sources: dict[Item, list[Item]] = field(default_factory=dict)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tfcompat._src.base import run_limits
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.findings import Finding
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.operation import Operation
@@ -47,7 +48,7 @@ class Request:
     targets: Sequence[Operation]
     fed: Sequence[Tensor]
     deciding: Mapping[Tensor, Any]
-    assumed: Mapping[Tensor, np.ndarray] | None = None
+    assumed: Mapping[Tensor, NDArray] | None = None
     prefers_numpy: bool = False
 
 
@@ -93,7 +94,7 @@ class Planner:
         return plan
 
     def part(
-        self, items: Sequence[Item], wanted: Sequence[Tensor], feeds: Sequence[Tensor], known: Mapping[Tensor, np.ndarray], compiles: bool = True
+        self, items: Sequence[Item], wanted: Sequence[Tensor], feeds: Sequence[Tensor], known: Mapping[Tensor, NDArray], compiles: bool = True
     ) -> Plan:
         """A plan for items that an earlier one has made: a branch, or the condition or body of a loop.
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.ops.random.philox import seed_to_key_counter
 
@@ -14,13 +15,13 @@ class RandomState:
     """Keys and counters by operation; a new Session starts again."""
 
     def __init__(self) -> None:
-        self._starts: dict[Operation, np.ndarray] = {}
+        self._starts: dict[Operation, NDArray] = {}
         self._moved: dict[Operation, int] = {}
 
     def await_turn(self, ops: list[Operation]) -> None:
         """Waits until the operations may draw, before the lock of the variables is taken: at once, where no calls run at the same time."""
 
-    def row(self, op: Operation) -> np.ndarray:
+    def row(self, op: Operation) -> NDArray:
         """uint32[6] for the next execution of `op`: the key (2), then the counter (4), least significant word first."""
         start = self._starts.get(op)
         if start is None:
@@ -33,7 +34,7 @@ class RandomState:
         words = [(total >> (32 * i)) & 0xFFFFFFFF for i in range(4)]
         return np.array([start[0], start[1], *words], np.uint32)
 
-    def rows(self, ops: list[Operation]) -> np.ndarray:
+    def rows(self, ops: list[Operation]) -> NDArray:
         """The rows of several operations, uint32[n, 6]."""
         return np.stack([self.row(op) for op in ops])
 

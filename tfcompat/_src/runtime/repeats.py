@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.jax_compat import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, array_type, jaxprs_in_params
 
 SAVED = 100
@@ -72,7 +73,7 @@ class Repeat:
     count: int
     equations: tuple[JaxprEqn, ...]
     operands: tuple[tuple[Source, ...], ...]
-    starts: dict[int, np.ndarray]
+    starts: dict[int, NDArray]
 
     @property
     def end(self) -> int:
@@ -99,7 +100,7 @@ def find(jaxpr: Jaxpr) -> list[Repeat]:
     return sorted(found, key=lambda r: r.start)
 
 
-def _stretches(keys: np.ndarray, sizes: np.ndarray) -> Iterator[tuple[int, int, int]]:
+def _stretches(keys: NDArray, sizes: NDArray) -> Iterator[tuple[int, int, int]]:
     """Start, period and count of stretches whose keys come again."""
     for period in range(SHORTEST, min(LONGEST, len(keys) // FEWEST) + 1):
         again = np.concatenate([[False], keys[period:] == keys[:-period], [False]])
@@ -110,7 +111,7 @@ def _stretches(keys: np.ndarray, sizes: np.ndarray) -> Iterator[tuple[int, int, 
                 yield stretch
 
 
-def _saved(sizes: np.ndarray, start: int, period: int, count: int) -> int:
+def _saved(sizes: NDArray, start: int, period: int, count: int) -> int:
     """How many equations a loop saves; 0 for too few iterations."""
     return int(sizes[start + period * count] - sizes[start + period]) if count >= FEWEST else 0
 
@@ -120,7 +121,7 @@ def _size(equation: JaxprEqn) -> int:
     return 1 + sum(_size(e) for inner in jaxprs_in_params(equation.params) for e in inner.eqns)
 
 
-def _parts(jaxpr: Jaxpr, made: dict[Var, tuple[Any, ...]], sizes: np.ndarray, start: int, period: int, count: int) -> list[tuple[int, int, int]]:
+def _parts(jaxpr: Jaxpr, made: dict[Var, tuple[Any, ...]], sizes: NDArray, start: int, period: int, count: int) -> list[tuple[int, int, int]]:
     """The parts of a stretch in which every operand comes from the same place relative to its iteration."""
     repeat, breaks = Repeat(start, period, count, (), (), {}), {0, count}
     for position in range(period):
@@ -151,7 +152,7 @@ def _repeat(jaxpr: Jaxpr, made: dict[Var, tuple[Any, ...]], start: int, period: 
     equations = jaxpr.eqns
     repeat = Repeat(start, period, count, tuple(equations[start : start + period]), (), {})
     operands: list[tuple[Source, ...]] = []
-    starts: dict[int, np.ndarray] = {}
+    starts: dict[int, NDArray] = {}
     sources: dict[Hashable, Source] = {}
     for position in range(period):
         iterations = equations[start + position : repeat.end : period]

@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.jax_compat import Atom, ClosedJaxpr, JaxprEqn, Literal, Var, array_type
 from tfcompat._src.runtime import normal_form, repeats
 from tfcompat._src.runtime.repeats import Carried, Invariant, Local, Repeat, Varying
@@ -50,7 +51,7 @@ class _Stacked:
     base: int
     step: int
 
-    def at(self, index: jax.Array | np.ndarray) -> Any:
+    def at(self, index: jax.Array | NDArray) -> Any:
         return lax.dynamic_index_in_dim(self.array, self.base + self.step * index, keepdims=False)
 
     def whole(self, count: int) -> jax.Array:
@@ -67,7 +68,7 @@ class _Reshaped:
     arrays: _Stacked | _Reshaped | _Blocks
     shape: tuple[int, ...]
 
-    def at(self, index: jax.Array | np.ndarray) -> Any:
+    def at(self, index: jax.Array | NDArray) -> Any:
         return lax.reshape(self.arrays.at(index), self.shape)
 
     def whole(self, count: int) -> jax.Array:
@@ -79,10 +80,10 @@ class _Blocks:
     """The arrays of iterations as blocks of one array; `starts` has a row for each."""
 
     array: jax.Array
-    starts: np.ndarray
+    starts: NDArray
     shape: tuple[int, ...]
 
-    def at(self, index: jax.Array | np.ndarray) -> Any:
+    def at(self, index: jax.Array | NDArray) -> Any:
         start = jnp.asarray(self.starts)[index]
         return lax.dynamic_slice(self.array, [start[d] for d in range(len(self.shape))], self.shape)
 
@@ -347,7 +348,7 @@ class _Body:
         avals = [self.repeat.equations[p].outvars[o].aval for p, o in last]
         return lines, [lax.full(a.shape, 0, a.dtype) for a in avals]
 
-    def __call__(self, state: tuple[Any, ...], index: jax.Array | np.ndarray, stacked: list[Any], last: list[Any], kept: list[Any]) -> tuple[Any, ...]:
+    def __call__(self, state: tuple[Any, ...], index: jax.Array | NDArray, stacked: list[Any], last: list[Any], kept: list[Any]) -> tuple[Any, ...]:
         lines, _ = state
         before = {line: values[-1] for line, values in zip(self.lines, lines)}
         made: dict[tuple[int, int], Any] = {}

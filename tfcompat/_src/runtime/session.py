@@ -12,6 +12,7 @@ import jax
 import numpy as np
 
 from tfcompat._src.base import errors, jax_compat, mixed_precision_state, run_limits
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.default_stack import SESSIONS
 from tfcompat._src.base.export import export
 from tfcompat._src.base.recent import SHAPES, Recent
@@ -222,7 +223,7 @@ class BaseSession:
 
     def _plan(
         self, fetched: list[Tensor], targets: list[Operation], fed: list[Tensor], feeds: list[Any],
-        assumed: dict[Tensor, np.ndarray] | None = None,
+        assumed: dict[Tensor, NDArray] | None = None,
     ) -> Plan:  # fmt: skip
         request = planner.Request(fetched, targets, fed, dict(zip(fed, feeds)), assumed)
         return self.planner.plan(self._graph, request, self.variable_state.values)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.graph.constant_value import is_constant
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
@@ -35,7 +36,7 @@ class Structure:
     """
 
     items: Sequence[Item]
-    known: dict[Tensor, np.ndarray]
+    known: dict[Tensor, NDArray]
     guarded: dict[Tensor, Guard] = field(default_factory=dict)
 
     @property
@@ -45,7 +46,7 @@ class Structure:
 
 
 def structure(
-    ops: list[Operation], fetched: list[Tensor], fed: set[Tensor], deciding: Mapping[Tensor, Any], known: dict[Tensor, np.ndarray]
+    ops: list[Operation], fetched: list[Tensor], fed: set[Tensor], deciding: Mapping[Tensor, Any], known: dict[Tensor, NDArray]
 ) -> Structure:
     """The items of a run of `ops`, sources first.
 
@@ -61,7 +62,7 @@ def structure(
     return Structure(_in_items(nodes, [*fetched, *found.predicates], guards, fed), found.known, guarded)
 
 
-def _with_loops(ops: list[Operation], known: dict[Tensor, np.ndarray], fed: Container[Tensor]) -> list[Node]:
+def _with_loops(ops: list[Operation], known: dict[Tensor, NDArray], fed: Container[Tensor]) -> list[Node]:
     """`ops` with one item in place of each outermost loop and of each gradient of one."""
     outermost, loop_of = find_loops(ops)
     check_loops(outermost, loop_of)
@@ -70,8 +71,8 @@ def _with_loops(ops: list[Operation], known: dict[Tensor, np.ndarray], fed: Cont
 
 
 def _part(
-    nodes: list[Node], wanted: list[Tensor], known: dict[Tensor, np.ndarray], fed: Container[Tensor]
-) -> tuple[tuple[Item, ...], dict[Tensor, np.ndarray]]:
+    nodes: list[Node], wanted: list[Tensor], known: dict[Tensor, NDArray], fed: Container[Tensor]
+) -> tuple[tuple[Item, ...], dict[Tensor, NDArray]]:
     """One part of a loop, its condition or its body, with conditional items."""
     if not any(n.type in SWITCH for n in nodes):
         return as_items(nodes, fed), known
@@ -80,8 +81,8 @@ def _part(
 
 
 def _decided(
-    nodes: list[Node], fetched: list[Tensor], fed: set[Tensor], deciding: Mapping[Tensor, Any], known: dict[Tensor, np.ndarray]
-) -> tuple[list[Node], dict[Tensor, np.ndarray], dict[Any, Guard]]:
+    nodes: list[Node], fetched: list[Tensor], fed: set[Tensor], deciding: Mapping[Tensor, Any], known: dict[Tensor, NDArray]
+) -> tuple[list[Node], dict[Tensor, NDArray], dict[Any, Guard]]:
     """What decided predicates leave, the known values with theirs, and the guards of what is left."""
     decided = _fold_with(nodes, {t: deciding[t] for t in predicate_feeds(nodes, set(deciding))}, fed, known)
     known = {**known, **{t: v for t, v in decided.items() if t.dtype.name == "bool"}}
@@ -140,14 +141,14 @@ def _leaves(tensor: Tensor, fed: set[Tensor], depth: int = 16) -> list[Tensor] |
     return found
 
 
-def _fold_with(nodes: list[Node], values: dict[Tensor, Any], fed: set[Tensor], known: dict[Tensor, np.ndarray]) -> dict[Tensor, np.ndarray]:
+def _fold_with(nodes: list[Node], values: dict[Tensor, Any], fed: set[Tensor], known: dict[Tensor, NDArray]) -> dict[Tensor, NDArray]:
     """Known values when also these feeds are known."""
     ops = [n for n in nodes if isinstance(n, Operation)]
     return fold(ops, fed - set(values), {**known, **{t: np.asarray(v) for t, v in values.items()}}) if values else known
 
 
 def _without_dead(
-    nodes: list[Node], fetched: list[Tensor], known: dict[Tensor, np.ndarray], fed: set[Tensor]
+    nodes: list[Node], fetched: list[Tensor], known: dict[Tensor, NDArray], fed: set[Tensor]
 ) -> tuple[list[Node], set[Any]]:
     """The nodes that decided predicates leave and that are still needed; and what can have no value."""
     dead: set[Any] = set()

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.findings import Finding, Kind
 from tfcompat._src.graph.op_spec import DEVICE
 from tfcompat._src.graph.operation import Operation
@@ -89,7 +90,7 @@ def _towers_item(walk: _Walk, meetings: list[Meeting], fetched: Sequence[Tensor]
 
 
 def with_towers(
-    items: Sequence[Item], fetched: Sequence[Tensor], feeds: Sequence[Tensor], known: dict[Tensor, np.ndarray], placer: Placer,
+    items: Sequence[Item], fetched: Sequence[Tensor], feeds: Sequence[Tensor], known: dict[Tensor, NDArray], placer: Placer,
     findings: Collection[Finding],
 ) -> Sequence[Item]:  # fmt: skip
     """`items` with one item in place of towers, or unchanged where there are none or runs have found that they differ."""
@@ -112,7 +113,7 @@ def with_towers(
 
 
 def _first_meetings(
-    items: Sequence[Item], walk: _Walk, uses: dict[Tensor, int], readers: dict[Tensor, Item], known: dict[Tensor, np.ndarray]
+    items: Sequence[Item], walk: _Walk, uses: dict[Tensor, int], readers: dict[Tensor, Item], known: dict[Tensor, NDArray]
 ) -> tuple[list[Meeting], set[Item]]:
     """The meetings that wait for no other meeting, and the items that wait for one of them."""
     producer = {t: item for item in items for t in item.outputs}
@@ -129,7 +130,7 @@ def _first_meetings(
     return meetings, late.difference(producer[m.output] for m in meetings)
 
 
-def _meetings_at(op: Operation, uses: dict[Tensor, int], readers: dict[Tensor, Item], known: dict[Tensor, np.ndarray]) -> list[Meeting]:
+def _meetings_at(op: Operation, uses: dict[Tensor, int], readers: dict[Tensor, Item], known: dict[Tensor, NDArray]) -> list[Meeting]:
     """The sum or mean over towers that an operation may be the end of."""
     facts = op.spec.facts
     if facts.adds_all:
@@ -169,7 +170,7 @@ def _terms(op: Operation, uses: dict[Tensor, int]) -> tuple[list[Tensor], list[O
 class _Walk:
     """Goes back from meetings, one step in all towers at a time, and sorts what it finds into rows, leaves and shared tensors."""
 
-    def __init__(self, items: Sequence[Item], feeds: Sequence[Tensor], known: dict[Tensor, np.ndarray], placer: Placer) -> None:
+    def __init__(self, items: Sequence[Item], feeds: Sequence[Tensor], known: dict[Tensor, NDArray], placer: Placer) -> None:
         self._inside = {item.op for item in items if isinstance(item, OpItem)}
         self._feeds, self.known, self._placer = set(feeds), known, placer
         self._position = {op: i for i, item in enumerate(items) for op in item.stands_for}

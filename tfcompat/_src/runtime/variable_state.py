@@ -11,6 +11,7 @@ import jax
 import numpy as np
 
 from tfcompat._src.base import errors, jax_compat
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.dtypes import cpp_name
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
@@ -18,7 +19,7 @@ from tfcompat._src.ops.control.guards import MERGE
 from tfcompat._src.ops.control.loop_ops import ENTER
 from tfcompat._src.ops.flow.array_origin import handed_on
 
-Array = np.ndarray | jax.Array
+Array = NDArray | jax.Array
 Place: TypeAlias = "jax.Device | jax.sharding.Sharding | None"
 """A device, or a mesh as a sharding says; None for the default device."""
 
@@ -148,7 +149,7 @@ class VariableState:
             return owned
         return value
 
-    def view(self, op: Operation, key: str) -> np.ndarray:
+    def view(self, op: Operation, key: str) -> NDArray:
         """The value as NumPy for host work of this run: where it can, it shares the device's memory, which JAX does not donate
         while something else refers to it.
 
@@ -157,11 +158,11 @@ class VariableState:
         """
         return self._as_numpy(op, key, np.asarray)
 
-    def read(self, op: Operation, key: str) -> np.ndarray:
+    def read(self, op: Operation, key: str) -> NDArray:
         """The value as NumPy; FailedPreconditionError where the variable is not initialized."""
         return self._as_numpy(op, key, lambda value: value if isinstance(value, np.ndarray) else jax_compat.to_numpy(value))
 
-    def _as_numpy(self, op: Operation, key: str, convert: Callable[[Any], np.ndarray]) -> np.ndarray:
+    def _as_numpy(self, op: Operation, key: str, convert: Callable[[Any], NDArray]) -> NDArray:
         with self.lock:
             while True:
                 value = self.values.get(key)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tfcompat._src.base import dtypes
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.export import export
 from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.base.tensor_shape import TensorShape
@@ -30,7 +31,7 @@ from tfcompat._src.ops.parsing.features import (
 from tfcompat._src.ops.sparse.serialize import parts_vector
 
 
-def _parse_examples(context: HostContext, input_dataset: np.ndarray, num_parallel_calls: np.ndarray, dense_defaults: tuple[Any, ...]) -> DatasetValue:
+def _parse_examples(context: HostContext, input_dataset: NDArray, num_parallel_calls: NDArray, dense_defaults: tuple[Any, ...]) -> DatasetValue:
     source, attrs = dataset_of(input_dataset), context.op.attrs
     dense_keys, sparse_keys = attrs["dense_keys"], attrs["sparse_keys"]
     dense = dense_features(dense_keys, [t.as_numpy_dtype for t in attrs["Tdense"]], attrs["dense_shapes"], dense_defaults)
