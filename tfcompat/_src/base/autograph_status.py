@@ -22,14 +22,14 @@ class ControlStatusCtx:
       status: a Status. options: the optional features of the conversion, or None.
     """
 
-    def __init__(self, status: Status, options: Any = None) -> None:
+    def __init__(self, status: Status, options: object = None) -> None:
         self.status, self.options = status, options
 
     def __enter__(self) -> ControlStatusCtx:
         _THREAD.stack.append(self)
         return self
 
-    def __exit__(self, *unused: Any) -> None:
+    def __exit__(self, *unused: object) -> None:
         _THREAD.stack.pop()
 
     def __repr__(self) -> str:

@@ -61,7 +61,7 @@ class _Collector(threading.local):
 COLLECTOR = _Collector()
 
 
-def require(ok: Any, text: str | Callable[..., str], *values: Any, error: errors.Maker = errors.InvalidArgumentError) -> None:
+def require(ok: object, text: str | Callable[..., str], *values: object, error: errors.Maker = errors.InvalidArgumentError) -> None:
     """Demands that the scalar `ok` is true when the kernel runs.
 
     Args:
@@ -162,7 +162,7 @@ def no_row(dtype: Any) -> int:
     return int(np.iinfo(dtype).min)
 
 
-def guard_indices(ok: Any, indices: Any, limit: int, text: str, *values: Any) -> Any:
+def guard_indices(ok: object, indices: Any, limit: int, text: str, *values: object) -> Any:
     """Demands `ok`, and gives `indices` that point outside [0, limit) where this or an earlier check fails.
 
     A scatter that drops such indices then changes nothing in a failing run, and its variable can be updated in place.
@@ -177,7 +177,7 @@ def guard_indices(ok: Any, indices: Any, limit: int, text: str, *values: Any) ->
     return jnp.where(gate, indices, jnp.asarray(limit, indices.dtype))
 
 
-def mark_guarded(value: Any) -> Any:
+def mark_guarded(value: object) -> Any:
     """Says that `value` was computed by a scatter with guarded indices, so it is unchanged where a check so far has failed."""
     if COLLECTOR.checks is not None:
         COLLECTOR.guarded.append(value)
@@ -195,7 +195,7 @@ def at_once() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def gated(gate: Any) -> Iterator[None]:
+def gated(gate: object) -> Iterator[None]:
     """Kernels called inside guard their indices with `gate` and demand nothing."""
     outer, COLLECTOR.gate = COLLECTOR.gate, gate
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 
-def deprecated_argument_lookup(new_name: str, new_value: Any, old_name: str, old_value: Any) -> Any:
+def deprecated_argument_lookup(new_name: str, new_value: object, old_name: str, old_value: object) -> Any:
     """The value given under either name; ValueError where it is given under both."""
     if old_value is None:
         return new_value

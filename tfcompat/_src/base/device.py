@@ -105,11 +105,11 @@ class DeviceSpecV2:
         """A new spec with the parts of `dev`, and those of this one where `dev` says nothing."""
         return type(self)(*self._parts.merged_with(_parts_of(dev)))
 
-    def replace(self, **kwargs: Any) -> Any:
+    def replace(self, **kwargs: object) -> Any:
         """A new spec with some parts replaced; TypeError for a name that is no part."""
         return type(self)(**{**self._parts._asdict(), **kwargs})
 
-    def __eq__(self, other: Any) -> bool:
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, type(self)) and self.to_string() == other.to_string()
 
     def __hash__(self) -> int:
@@ -121,7 +121,7 @@ def _parts_of(dev: Any) -> _Parts:
 
 
 def _settable(name: str) -> property:
-    def setter(self: DeviceSpecV1, value: Any) -> None:
+    def setter(self: DeviceSpecV1, value: object) -> None:
         self._parts = self._parts._replace(**{name: _convert(name, value)})
 
     return property(getattr(DeviceSpecV2, name).fget, setter)
@@ -157,7 +157,7 @@ class DeviceSpecV1(DeviceSpecV2):
 DeviceSpec = DeviceSpecV1
 
 
-def is_device_spec(obj: Any) -> bool:
+def is_device_spec(obj: object) -> bool:
     """Whether `obj` is a DeviceSpec of either kind."""
     return isinstance(obj, DeviceSpecV2)
 
@@ -190,7 +190,7 @@ class MergeDevice:
 
     __slots__ = ("_spec",)
 
-    def __init__(self, spec: Any) -> None:
+    def __init__(self, spec: object) -> None:
         self._spec = canonical_name(spec)
 
     def __call__(self, node_def: Any) -> str:
@@ -200,6 +200,6 @@ class MergeDevice:
         return f"{super().__repr__()} (spec: {self._spec})"
 
 
-def merge_device(spec: Any) -> MergeDevice:
+def merge_device(spec: object) -> MergeDevice:
     """A device function for `tf.device`: the parts of `spec` where an inner scope says nothing."""
     return MergeDevice(spec)

@@ -77,10 +77,10 @@ class _Dispatched(Protocol):
 
     _tf_dispatchers: list[OpDispatcher]
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def __call__(self, *args: object, **kwargs: object) -> Any: ...
 
 
-def dispatch(op: _Dispatched, *args: Any, **kwargs: Any) -> Any:
+def dispatch(op: _Dispatched, *args: object, **kwargs: object) -> Any:
     """What the first dispatcher of `op` gives that supports the arguments, or OpDispatcher.NOT_SUPPORTED."""
     for dispatcher in op._tf_dispatchers:
         found = dispatcher.handle(args, kwargs)
@@ -102,7 +102,7 @@ def add_dispatch_support(target: Callable[..., Any]) -> _Dispatched:
     """A function that calls `target`, and where that raises TypeError or ValueError its dispatchers."""
 
     @functools.wraps(target)
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: object, **kwargs: object) -> Any:
         try:
             return target(*args, **kwargs)
         except (TypeError, ValueError):

@@ -95,7 +95,7 @@ class DType:
             raise TypeError(f"type_enum is not a valid types_pb2.DataType: {type_enum}")
         return found
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"DType attributes are read-only: {name}")
 
     @property
@@ -141,12 +141,12 @@ class DType:
             raise KeyError(self.as_numpy_dtype)
         return 0, self.max
 
-    def is_compatible_with(self, other: Any) -> builtins.bool:
+    def is_compatible_with(self, other: object) -> builtins.bool:
         """Whether a tensor of type `other` may stand where this type is asked for: equal, or a reference to it."""
         other = as_dtype(other)
         return self is other or self is other.base_dtype
 
-    def __eq__(self, other: Any) -> builtins.bool:
+    def __eq__(self, other: object) -> builtins.bool:
         if other is self:
             return True
         if other is None:
@@ -156,7 +156,7 @@ class DType:
         except TypeError:
             return False
 
-    def __ne__(self, other: Any) -> builtins.bool:
+    def __ne__(self, other: object) -> builtins.bool:
         return not self == other
 
     def __hash__(self) -> int:

@@ -113,7 +113,7 @@ class x64(jax_threads.Using):  # noqa: N801
         self._outer = _swap_x64(True)
         self._rule = promotion.begin_of_today() if promotion.Program.has_old_rule else ""
 
-    def __exit__(self, *raised: Any) -> None:
+    def __exit__(self, *raised: object) -> None:
         if self._rule:
             promotion.swap(self._rule)
         _set_x64(self._outer)

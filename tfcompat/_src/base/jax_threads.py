@@ -56,7 +56,7 @@ class Using:
         if not (_Process.is_open or depth):
             _stay(thread)
 
-    def __exit__(self, *raised: Any) -> None:
+    def __exit__(self, *raised: object) -> None:
         thread = threading.get_ident()
         if self._depth:
             _depths[thread] = self._depth
@@ -76,7 +76,7 @@ class Waiting:
         if not _Process.is_open:
             _left.release()
 
-    def __exit__(self, *raised: Any) -> None:
+    def __exit__(self, *raised: object) -> None:
         if self._depth:
             thread = threading.get_ident()
             _depths[thread] = self._depth

@@ -72,7 +72,7 @@ def _kind(value: object, expand_composites: bool) -> _Kind:
 
 
 @export("nest.is_nested")
-def is_nested(seq: Any) -> bool:
+def is_nested(seq: object) -> bool:
     """Whether `seq` is a structure: a sequence (not str or bytes), a mapping, a mapping view or an attrs object."""
     return _kind(seq, False) is not _Kind.LEAF
 
@@ -80,16 +80,16 @@ def is_nested(seq: Any) -> bool:
 is_sequence = is_nested
 
 
-def is_sequence_or_composite(seq: Any) -> bool:
+def is_sequence_or_composite(seq: object) -> bool:
     """Whether `seq` is a structure, a composite tensor or the TypeSpec of one."""
     return _kind(seq, True) is not _Kind.LEAF
 
 
-def _is_attrs(value: Any) -> bool:
+def _is_attrs(value: object) -> bool:
     return hasattr(type(value), "__attrs_attrs__")
 
 
-def _is_mapping(value: Any) -> bool:
+def _is_mapping(value: object) -> bool:
     return isinstance(value, collections.abc.Mapping)
 
 
@@ -142,7 +142,7 @@ def _sequence_like(instance: Any, args: list[Any]) -> Any:
     return type(instance)(args)
 
 
-def _flatten_into(structure: Any, expand_composites: bool, found: list[Any]) -> None:
+def _flatten_into(structure: object, expand_composites: bool, found: list[Any]) -> None:
     kind = _kind(structure, expand_composites)
     if kind is _Kind.LEAF:
         found.append(structure)
@@ -152,7 +152,7 @@ def _flatten_into(structure: Any, expand_composites: bool, found: list[Any]) -> 
 
 
 @export("nest.flatten")
-def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
+def flatten(structure: object, expand_composites: bool = False) -> list[Any]:
     """The leaves of a structure as a list; `[structure]` for a leaf. TypeError where keys cannot be sorted."""
     found: list[Any] = []
     _flatten_into(structure, expand_composites, found)
@@ -169,11 +169,11 @@ class _Dot:
 _DOT = _Dot()
 
 
-def _outline(structure: Any, expand_composites: bool) -> str:
+def _outline(structure: object, expand_composites: bool) -> str:
     return str(map_structure(lambda _: _DOT, structure, expand_composites=expand_composites))
 
 
-def _described(value: Any) -> str:
+def _described(value: object) -> str:
     return f"type={type(value).__name__} str={value}"
 
 
@@ -231,7 +231,7 @@ def _assert_same(a: Any, b: Any, check_types: bool, expand_composites: bool) -> 
 
 
 @export("nest.assert_same_structure")
-def assert_same_structure(nest1: Any, nest2: Any, check_types: bool = True, expand_composites: bool = False) -> None:
+def assert_same_structure(nest1: object, nest2: object, check_types: bool = True, expand_composites: bool = False) -> None:
     """Raises unless two structures are nested alike.
 
     ValueError where nesting, keys or numbers of elements differ; TypeError where the types of containers differ
@@ -249,7 +249,7 @@ def assert_same_structure(nest1: Any, nest2: Any, check_types: bool = True, expa
         ) from None
 
 
-def _pack(structure: Any, kind: _Kind, leaves: Iterator[Any], expand_composites: bool) -> Any:
+def _pack(structure: object, kind: _Kind, leaves: Iterator[Any], expand_composites: bool) -> Any:
     args = []
     for child in _children(structure, kind):
         child_kind = _kind(child, expand_composites)
@@ -280,7 +280,7 @@ def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool
 
 
 @export("nest.map_structure")
-def map_structure(func: Callable[..., Any], *structure: Any, **kwargs: bool) -> Any:
+def map_structure(func: Callable[..., Any], *structure: object, **kwargs: bool) -> Any:
     """Applies `func` to corresponding leaves of structures that are nested alike; returns a structure of the results.
 
     Keywords: `check_types` (True) and `expand_composites` (False). Raises TypeError where `func` is not callable or
@@ -303,7 +303,7 @@ def map_structure(func: Callable[..., Any], *structure: Any, **kwargs: bool) -> 
     return pack_sequence_as(structure[0], [func(*x) for x in zip(*leaves)], expand_composites)
 
 
-def _yield_paths_up_to(shallow: Any, value: Any, expand_composites: bool, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+def _yield_paths_up_to(shallow: object, value: object, expand_composites: bool, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """The (path, value) pairs of `value` at the leaves of `shallow`."""
     kind = _kind(shallow, expand_composites)
     if kind is _Kind.LEAF:
@@ -315,8 +315,8 @@ def _yield_paths_up_to(shallow: Any, value: Any, expand_composites: bool, path: 
 
 
 def flatten_with_tuple_paths_up_to(
-    shallow_tree: Any,
-    input_tree: Any,
+    shallow_tree: object,
+    input_tree: object,
     check_types: bool = True,
     expand_composites: bool = False,
     check_subtrees_length: bool = True,
@@ -327,8 +327,8 @@ def flatten_with_tuple_paths_up_to(
 
 
 def flatten_up_to(
-    shallow_tree: Any,
-    input_tree: Any,
+    shallow_tree: object,
+    input_tree: object,
     check_types: bool = True,
     expand_composites: bool = False,
     check_subtrees_length: bool = True,
@@ -340,7 +340,7 @@ def flatten_up_to(
     return [value for _, value in pairs]
 
 
-def _check_shallow_type(shallow: Any, value: Any) -> None:
+def _check_shallow_type(shallow: object, value: object) -> None:
     if _is_namedtuple(shallow) and _is_namedtuple(value):
         same = _same_namedtuples(shallow, value)
     else:
@@ -423,45 +423,45 @@ def map_structure_with_tuple_paths_up_to(shallow_tree: Any, func: Callable[..., 
     return pack_sequence_as(shallow_tree, results, expand_composites)
 
 
-def map_structure_up_to(shallow_tree: Any, func: Callable[..., Any], *inputs: Any, **kwargs: Any) -> Any:
+def map_structure_up_to(shallow_tree: object, func: Callable[..., Any], *inputs: object, **kwargs: object) -> Any:
     """Applies `func(*elements)` to the parts of `inputs` at the leaves of `shallow_tree`."""
     return map_structure_with_tuple_paths_up_to(
         shallow_tree, lambda _, *values, **extra: func(*values, **extra), *inputs, **kwargs
     )
 
 
-def map_structure_with_tuple_paths(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> Any:
+def map_structure_with_tuple_paths(func: Callable[..., Any], *structure: object, **kwargs: object) -> Any:
     """Applies `func(path, *leaves)`, the path a tuple of keys, to corresponding leaves."""
     return map_structure_with_tuple_paths_up_to(structure[0], func, *structure, **kwargs)
 
 
-def map_structure_with_paths(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> Any:
+def map_structure_with_paths(func: Callable[..., Any], *structure: object, **kwargs: object) -> Any:
     """Applies `func(path, *leaves)`, the path a string of keys joined by "/", to corresponding leaves."""
     return map_structure_with_tuple_paths(
         lambda path, *values, **extra: func("/".join(map(str, path)), *values, **extra), *structure, **kwargs
     )
 
 
-def flatten_with_tuple_paths(structure: Any, expand_composites: bool = False) -> list[tuple[Any, ...]]:
+def flatten_with_tuple_paths(structure: object, expand_composites: bool = False) -> list[tuple[Any, ...]]:
     """The leaves with their paths: [((key, ...), leaf), ...]."""
     return list(_yield_paths_up_to(structure, structure, expand_composites))
 
 
 def flatten_with_joined_string_paths(
-    structure: Any, separator: str = "/", expand_composites: bool = False
+    structure: object, separator: str = "/", expand_composites: bool = False
 ) -> list[tuple[str, Any]]:
     """The leaves with their paths as strings: [("key/...", leaf), ...]."""
     pairs = flatten_with_tuple_paths(structure, expand_composites)
     return [(separator.join(map(str, path)), leaf) for path, leaf in pairs]
 
 
-def yield_flat_paths(nest: Any, expand_composites: bool = False) -> Iterator[tuple[Any, ...]]:
+def yield_flat_paths(nest: object, expand_composites: bool = False) -> Iterator[tuple[Any, ...]]:
     """The paths of the leaves, as tuples of keys."""
     for path, _ in _yield_paths_up_to(nest, nest, expand_composites):
         yield path
 
 
-def replace_composites_with_components(structure: Any) -> Any:
+def replace_composites_with_components(structure: object) -> Any:
     """The structure with every composite tensor replaced by the nested structure of its parts."""
     if isinstance(structure, CompositeTensor):
         return replace_composites_with_components(structure._to_components())
@@ -493,7 +493,7 @@ def flatten_dict_items(dictionary: Any) -> dict[Any, Any]:
     return flat
 
 
-def get_traverse_shallow_structure(traverse_fn: Callable[..., Any], structure: Any, expand_composites: bool = False) -> Any:
+def get_traverse_shallow_structure(traverse_fn: Callable[..., Any], structure: object, expand_composites: bool = False) -> Any:
     """The part of a structure that `traverse_fn` says to walk, with a bool for each leaf and subtree.
 
     `traverse_fn(substructure)` gives a bool, or a structure of bools of depth 1 that says it for each child. TypeError

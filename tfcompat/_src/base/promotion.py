@@ -62,6 +62,6 @@ class OfProgram:
     def __enter__(self) -> None:
         self._before = swap(_OLD) if Program.has_old_rule else ""
 
-    def __exit__(self, *raised: Any) -> None:
+    def __exit__(self, *raised: object) -> None:
         if self._before:
             swap(self._before)

@@ -45,7 +45,7 @@ class Recent(collections.OrderedDict[K, V]):
     @overload
     def get(self, key: K, default: T, /) -> V | T: ...
 
-    def get(self, key: K, default: Any = None, /) -> Any:
+    def get(self, key: K, default: object = None, /) -> Any:
         found = dict.get(self, key, default)
         if found is not default and len(self) > 1:
             self._use(key)

@@ -26,7 +26,7 @@ class StopFlag:
         self._arrays: dict[Any, Any] = {}
         self.is_set = False
 
-    def array_on(self, device: Any) -> Any:
+    def array_on(self, device: object) -> Any:
         """The memory as an array on a CPU device of JAX, None for the default one."""
         if device not in self._arrays:
             self._arrays[device] = jax_compat.shared_array(self._memory, device)

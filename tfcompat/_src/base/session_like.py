@@ -12,5 +12,5 @@ class SessionLike(Protocol):
     def graph(self) -> Any:
         """The tf.Graph."""
 
-    def run(self, fetches: Any, feed_dict: dict[Any, Any] | None = None, options: Any = None, run_metadata: Any = None) -> Any:
+    def run(self, fetches: object, feed_dict: dict[Any, Any] | None = None, options: object = None, run_metadata: object = None) -> Any:
         """Computes `fetches`, as tf.Session.run."""

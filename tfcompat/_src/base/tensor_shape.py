@@ -33,7 +33,7 @@ def disable_v2_tensorshape() -> None:
 
 
 @export("dimension_value", "compat.dimension_value")
-def dimension_value(dimension: Any) -> Any:
+def dimension_value(dimension: object) -> Any:
     """The int or None of a Dimension; anything else is returned as it is."""
     return dimension._value if isinstance(dimension, Dimension) else dimension
 
@@ -62,7 +62,7 @@ def _size(value: Any) -> int | None:
     return size
 
 
-def _operand(value: Any) -> Any:
+def _operand(value: object) -> Any:
     """The size that `value` states, or NotImplemented where it states none."""
     try:
         return _size(value)
@@ -73,13 +73,13 @@ def _operand(value: Any) -> Any:
 def _arithmetic(compute: Callable[[int, int], int]) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """The forward and reflected methods of an operator whose result is unknown where an operand is."""
 
-    def forward(self: Dimension, other: Any) -> Any:
+    def forward(self: Dimension, other: object) -> Any:
         right = _operand(other)
         if right is NotImplemented:
             return right
         return Dimension(None if self._value is None or right is None else compute(self._value, right))
 
-    def reflected(self: Dimension, other: Any) -> Any:
+    def reflected(self: Dimension, other: object) -> Any:
         left = _operand(other)
         if left is NotImplemented:
             return left
@@ -91,7 +91,7 @@ def _arithmetic(compute: Callable[[int, int], int]) -> tuple[Callable[..., Any],
 def _comparison(compare: Callable[[int, int], bool]) -> Callable[..., Any]:
     """A comparison whose result is None where an operand is unknown."""
 
-    def method(self: Dimension, other: Any) -> bool | None:
+    def method(self: Dimension, other: object) -> bool | None:
         right = _size(other)
         return None if self._value is None or right is None else compare(self._value, right)
 
@@ -107,7 +107,7 @@ class Dimension:
 
     __slots__ = ("_value",)
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: object) -> None:
         self._value = _size(value)
 
     @property
@@ -120,13 +120,13 @@ class Dimension:
     def __str__(self) -> str:
         return "?" if self._value is None else str(self._value)
 
-    def __eq__(self, other: Any) -> Any:
+    def __eq__(self, other: object) -> Any:
         right = _operand(other)
         if right is NotImplemented:
             return right
         return None if self._value is None or right is None else self._value == right
 
-    def __ne__(self, other: Any) -> Any:
+    def __ne__(self, other: object) -> Any:
         equal = self.__eq__(other)
         return equal if equal is None or equal is NotImplemented else not equal
 
@@ -142,16 +142,16 @@ class Dimension:
     __floordiv__, __rfloordiv__ = _arithmetic(lambda a, b: a // b)
     __mod__, __rmod__ = _arithmetic(lambda a, b: a % b)
 
-    def __div__(self, other: Any) -> Dimension:
+    def __div__(self, other: object) -> Dimension:
         quotient: Dimension = self // other
         return quotient
 
-    def __truediv__(self, other: Any) -> Dimension:
+    def __truediv__(self, other: object) -> Dimension:
         raise TypeError(
             f"unsupported operand type(s) for /: 'Dimension' and '{type(other).__name__}', please use // instead"
         )
 
-    def __rtruediv__(self, other: Any) -> Dimension:
+    def __rtruediv__(self, other: object) -> Dimension:
         raise TypeError(
             f"unsupported operand type(s) for /: '{type(other).__name__}' and 'Dimension', please use // instead"
         )
@@ -168,17 +168,17 @@ class Dimension:
     def __reduce__(self) -> tuple[Any, ...]:
         return Dimension, (self._value,)
 
-    def is_compatible_with(self, other: Any) -> bool:
+    def is_compatible_with(self, other: object) -> bool:
         """Whether both sizes are equal or one is unknown."""
         right = _operand(other)
         return right if right is NotImplemented else self._value is None or right is None or self._value == right
 
-    def assert_is_compatible_with(self, other: Any) -> None:
+    def assert_is_compatible_with(self, other: object) -> None:
         """Raises ValueError unless `is_compatible_with(other)`."""
         if not self.is_compatible_with(other):
             raise ValueError(f"Dimensions {self} and {other} are not compatible")
 
-    def merge_with(self, other: Any) -> Dimension:
+    def merge_with(self, other: object) -> Dimension:
         """The Dimension that combines what both know; ValueError where they differ."""
         self.assert_is_compatible_with(other)
         return Dimension(_size(other) if self._value is None else self._value)
@@ -195,7 +195,7 @@ class TensorShape:
 
     sizes: Sizes
 
-    def __init__(self, dims: Any) -> None:
+    def __init__(self, dims: object) -> None:
         self.sizes = _sizes_of(dims)
 
     @staticmethod
@@ -263,7 +263,7 @@ class TensorShape:
             return TensorShape.of(found)
         return found if _v2_behavior else Dimension(found)
 
-    def __eq__(self, other: Any) -> Any:
+    def __eq__(self, other: object) -> Any:
         """Equal where the sizes are known and equal, or neither rank is known; an unknown size equals no other."""
         try:
             right = _sizes_of(other)
@@ -271,7 +271,7 @@ class TensorShape:
             return NotImplemented
         return self is other or (self.sizes == right and (right is None or None not in right))
 
-    def __ne__(self, other: Any) -> Any:
+    def __ne__(self, other: object) -> Any:
         try:
             right = _sizes_of(other)
         except TypeError:
@@ -282,13 +282,13 @@ class TensorShape:
 
     __hash__ = None  # type: ignore[assignment]  # Python's way to have no hash
 
-    def __add__(self, other: Any) -> TensorShape:
+    def __add__(self, other: object) -> TensorShape:
         return self.concatenate(other)
 
-    def __radd__(self, other: Any) -> TensorShape:
+    def __radd__(self, other: object) -> TensorShape:
         return as_shape(other).concatenate(self)
 
-    def __concat__(self, other: Any) -> TensorShape:
+    def __concat__(self, other: object) -> TensorShape:
         return self.concatenate(other)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -327,7 +327,7 @@ class TensorShape:
         dim = messages.TensorShapeProto.Dim
         return messages.TensorShapeProto(dim=[dim(size=-1 if s is None else s) for s in self.sizes])
 
-    def is_compatible_with(self, other: Any) -> bool:
+    def is_compatible_with(self, other: object) -> bool:
         """Whether some fully defined shape satisfies both."""
         right = _sizes_of(other)
         if self.sizes is None or right is None:
@@ -336,12 +336,12 @@ class TensorShape:
             a is None or b is None or a == b for a, b in zip(self.sizes, right)
         )
 
-    def assert_is_compatible_with(self, other: Any) -> None:
+    def assert_is_compatible_with(self, other: object) -> None:
         """Raises ValueError unless `is_compatible_with(other)`."""
         if not self.is_compatible_with(other):
             raise ValueError(f"Shapes {self} and {other} are incompatible")
 
-    def merge_with(self, other: Any) -> TensorShape:
+    def merge_with(self, other: object) -> TensorShape:
         """The shape that combines what both know; ValueError where they contradict each other."""
         shape = as_shape(other)
         if self.sizes is None:
@@ -352,21 +352,21 @@ class TensorShape:
             raise ValueError(f"Shapes {self} and {shape} are not compatible")
         return TensorShape.of(tuple(b if a is None else a for a, b in zip(self.sizes, shape.sizes)))
 
-    def most_specific_compatible_shape(self, other: Any) -> TensorShape:
+    def most_specific_compatible_shape(self, other: object) -> TensorShape:
         """The most specific shape that both are instances of."""
         right = _sizes_of(other)
         if self.sizes is None or right is None or len(self.sizes) != len(right):
             return unknown_shape()
         return TensorShape.of(tuple(a if a == b else None for a, b in zip(self.sizes, right)))
 
-    def concatenate(self, other: Any) -> TensorShape:
+    def concatenate(self, other: object) -> TensorShape:
         """The sizes of this shape followed by those of `other`; unknown where either rank is."""
         right = _sizes_of(other)
         if self.sizes is None or right is None:
             return unknown_shape()
         return TensorShape.of(self.sizes + right)
 
-    def assert_same_rank(self, other: Any) -> None:
+    def assert_same_rank(self, other: object) -> None:
         """Raises ValueError where both ranks are known and differ."""
         other = as_shape(other)
         if self.sizes is not None and other.sizes is not None and len(self.sizes) != len(other.sizes):
@@ -400,7 +400,7 @@ class TensorShape:
 _new = object.__new__
 
 
-def _is_shape_proto(value: Any) -> bool:
+def _is_shape_proto(value: object) -> bool:
     return hasattr(value, "DESCRIPTOR") and hasattr(value, "unknown_rank")
 
 
@@ -425,12 +425,12 @@ def _sizes_of(dims: Any) -> Sizes:
     return tuple(map(_size, found))
 
 
-def as_shape(shape: Any) -> TensorShape:
+def as_shape(shape: object) -> TensorShape:
     """`shape` as a TensorShape, itself where it is one."""
     return shape if isinstance(shape, TensorShape) else TensorShape.of(_sizes_of(shape))
 
 
-def as_dimension(value: Any) -> Dimension:
+def as_dimension(value: object) -> Dimension:
     """`value` as a Dimension, itself where it is one."""
     return value if isinstance(value, Dimension) else Dimension(value)
 
@@ -449,11 +449,11 @@ def scalar() -> TensorShape:
     return TensorShape.of(())
 
 
-def vector(length: Any) -> TensorShape:
+def vector(length: object) -> TensorShape:
     """The shape of a vector of `length` elements."""
     return TensorShape.of((_size(length),))
 
 
-def matrix(rows: Any, cols: Any) -> TensorShape:
+def matrix(rows: object, cols: object) -> TensorShape:
     """The shape of a matrix."""
     return TensorShape.of((_size(rows), _size(cols)))

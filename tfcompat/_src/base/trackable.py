@@ -25,7 +25,7 @@ def no_automatic_dependency_tracking(method: Callable[..., Any]) -> Callable[...
     """Makes attributes that `method` sets no dependencies."""
 
     @functools.wraps(method)
-    def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def wrapper(self: object, *args: object, **kwargs: object) -> Any:
         with no_automatic_dependency_tracking_scope(self):
             return method(self, *args, **kwargs)
 
@@ -33,7 +33,7 @@ def no_automatic_dependency_tracking(method: Callable[..., Any]) -> Callable[...
 
 
 @contextlib.contextmanager
-def no_automatic_dependency_tracking_scope(obj: Any) -> Iterator[None]:
+def no_automatic_dependency_tracking_scope(obj: object) -> Iterator[None]:
     """A block in which attributes set on `obj` are no dependencies."""
     before = getattr(obj, "_self_setattr_tracking", True)
     object.__setattr__(obj, "_self_setattr_tracking", False)
@@ -114,14 +114,14 @@ class Trackable:
     def _tracking_metadata(self) -> str:
         return ""
 
-    def _no_dependency(self, value: Any) -> Any:
+    def _no_dependency(self, value: object) -> Any:
         return value
 
     def _lookup_dependency(self, name: str) -> Any:
         """The dependency of that name; None where there is none."""
         return self._unconditional_dependency_names.get(name)
 
-    def _track_trackable(self, trackable: Any, name: str, overwrite: bool = False) -> Any:
+    def _track_trackable(self, trackable: object, name: str, overwrite: bool = False) -> Any:
         """Makes `trackable` a dependency, and returns it.
 
         Raises:

@@ -36,7 +36,7 @@ def auto_shard_dataset(dataset: DatasetV2, num_shards: int, index: int) -> Datas
 class _AutoShardDataset(DatasetV1Adapter):
     """A dataset of one worker's part of the files, or of the elements where no files are read."""
 
-    def __init__(self, input_dataset: DatasetV2, num_workers: Any, index: Any) -> None:
+    def __init__(self, input_dataset: DatasetV2, num_workers: object, index: object) -> None:
         made = raw.AutoShardDataset(input_dataset._variant_tensor, num_workers, index, **input_dataset._flat_structure)
         super().__init__(made, input_dataset.element_spec, (input_dataset,))
 

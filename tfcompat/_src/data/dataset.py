@@ -222,7 +222,7 @@ class DatasetV2(Trackable, CompositeTensor):
         return cls._source(raw.RangeDataset(*numbers, **flat_attrs(spec)), spec)
 
     @classmethod
-    def from_generator(cls, generator: Callable[..., Any], output_types: Any, output_shapes: Any = None, args: Any = None) -> DatasetV2:
+    def from_generator(cls, generator: Callable[..., Any], output_types: object, output_shapes: object = None, args: Any = None) -> DatasetV2:
         """A dataset of what a Python generator yields.
 
         Args:

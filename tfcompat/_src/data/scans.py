@@ -25,7 +25,7 @@ def taken_while(dataset: DatasetV2, predicate: Callable[..., Any]) -> DatasetV2:
     return dataset._same(raw.TakeWhileDataset, function.captured_inputs, predicate=function.reference)
 
 
-def scanned(dataset: DatasetV2, initial_state: Any, scan_func: Callable[..., Any]) -> DatasetV2:
+def scanned(dataset: DatasetV2, initial_state: object, scan_func: Callable[..., Any]) -> DatasetV2:
     """The outputs of `state, output = scan_func(state, element)`.
 
     Raises:

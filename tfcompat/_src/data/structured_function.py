@@ -43,7 +43,7 @@ class StructuredFunctionWrapper:
     """
 
     def __init__(
-        self, func: Callable[..., Any], transformation_name: str, dataset: DatasetV2 | None = None, input_classes: Any = None, input_shapes: Any = None,
+        self, func: Callable[..., Any], transformation_name: str, dataset: DatasetV2 | None = None, input_classes: object = None, input_shapes: object = None,
         input_types: object = None, input_structure: object = None, add_to_graph: bool = True, use_legacy_function: bool = False,
         defun_kwargs: dict[Any, Any] | None = None,
     ) -> None:  # fmt: skip

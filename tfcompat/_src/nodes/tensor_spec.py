@@ -100,7 +100,7 @@ class TensorSpec(type_spec.BatchableTypeSpec):
     def _component_specs(self) -> TensorSpec:
         return self
 
-    def _to_components(self, value: Any) -> Tensor:
+    def _to_components(self, value: object) -> Tensor:
         try:
             tensor = to_tensor(value, self._dtype)
         except (TypeError, ValueError):

@@ -30,7 +30,7 @@ Gradients = list[jax.Array | NDArray]
 """Those of values that have no derivative are NumPy's zeros."""
 
 
-def _is_kept(primitive: Any, *inputs: Any, **parameters: Any) -> bool:
+def _is_kept(primitive: Any, *inputs: Any, **parameters: object) -> bool:
     return primitive.name not in _AGAIN or not all(jnp.issubdtype(x.dtype, jnp.inexact) or x.dtype == bool for x in inputs[:1])
 
 

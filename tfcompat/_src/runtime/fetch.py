@@ -109,7 +109,7 @@ def _no_array(values: list[Any]) -> None:
     raise errors.InternalError(None, None, f"Tensorflow type {dtypes.variant.as_datatype_enum} not convertible to numpy dtype.")
 
 
-def structure_key(fetch: Any) -> Any:
+def structure_key(fetch: object) -> Any:
     """A hashable key of a fetch structure; TypeError where an element cannot be hashed."""
     if type(fetch) in _PLAIN:
         return fetch

@@ -31,7 +31,7 @@ _REDUCER = "tf.data.experimental.group_by_reducer()"
 
 
 @export("data.experimental.group_by_window", "contrib.data.group_by_window")
-def group_by_window(key_func: Callable[..., Any], reduce_func: Callable[..., Any], window_size: Any = None, window_size_func: Callable[..., Any] | None = None) -> Apply:
+def group_by_window(key_func: Callable[..., Any], reduce_func: Callable[..., Any], window_size: object = None, window_size_func: Callable[..., Any] | None = None) -> Apply:
     """For `apply`: gathers elements by key, and gives what `reduce_func(key, group)` makes of each full group.
 
     Args:
@@ -137,7 +137,7 @@ def group_by_reducer(key_func: Callable[..., Any], reducer: Reducer) -> Apply:
 
 @export("data.experimental.bucket_by_sequence_length", "contrib.data.bucket_by_sequence_length")
 def bucket_by_sequence_length(
-    element_length_func: Callable[..., Any], bucket_boundaries: list[Any], bucket_batch_sizes: list[Any], padded_shapes: Any = None, padding_values: Any = None,
+    element_length_func: Callable[..., Any], bucket_boundaries: list[Any], bucket_batch_sizes: list[Any], padded_shapes: object = None, padding_values: object = None,
     pad_to_bucket_boundary: bool = False, no_padding: bool = False, drop_remainder: bool = False,
 ) -> Apply:  # fmt: skip
     """For `apply`: padded batches of elements of similar length.

@@ -64,7 +64,7 @@ for _prefix in ("", "Experimental"):
 
 
 @export("data.experimental.parse_example_dataset", "contrib.data.parse_example_dataset")
-def parse_example_dataset(features: dict[Any, Any], num_parallel_calls: Any = 1) -> Callable[[Any], Any]:
+def parse_example_dataset(features: dict[Any, Any], num_parallel_calls: object = 1) -> Callable[[Any], Any]:
     """For `apply`: parses vectors of serialized tf.Example messages into dicts of tensors.
 
     Args:

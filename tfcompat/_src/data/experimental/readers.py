@@ -260,10 +260,10 @@ def _selected(select_columns: list[Any], column_names: list[str]) -> list[int]:
 
 @export("data.experimental.make_csv_dataset", "contrib.data.make_csv_dataset")
 def make_csv_dataset_v1(
-    file_pattern: Any, batch_size: Any, column_names: Any = None, column_defaults: Any = None, label_name: str | None = None,
+    file_pattern: object, batch_size: object, column_names: Any = None, column_defaults: Any = None, label_name: str | None = None,
     select_columns: Any = None, field_delim: str = ",", use_quote_delim: bool = True, na_value: str = "", header: bool = True,
-    num_epochs: Any = None, shuffle: bool = True, shuffle_buffer_size: Any = 10000, shuffle_seed: Any = None, prefetch_buffer_size: Any = None,
-    num_parallel_reads: Any = None, sloppy: bool = False, num_rows_for_inference: int | None = 100, compression_type: Any = None,
+    num_epochs: object = None, shuffle: bool = True, shuffle_buffer_size: object = 10000, shuffle_seed: object = None, prefetch_buffer_size: object = None,
+    num_parallel_reads: object = None, sloppy: bool = False, num_rows_for_inference: int | None = 100, compression_type: object = None,
     ignore_errors: bool = False,
 ) -> DatasetV2:  # fmt: skip
     """A dataset of batches of the rows of CSV files: dicts of columns, with the label's apart where `label_name` is given.

@@ -39,7 +39,7 @@ def cardinality(dataset: DatasetV2) -> Tensor:
 # ---- fused transformations ----
 
 
-def _map_and_batch(map_func: Callable[..., Any], batch_size: Any, num_parallel_batches: Any, drop_remainder: Any, num_parallel_calls: Any, legacy: bool) -> Apply:
+def _map_and_batch(map_func: Callable[..., Any], batch_size: Any, num_parallel_batches: Any, drop_remainder: object, num_parallel_calls: Any, legacy: bool) -> Apply:
     if num_parallel_batches is None and num_parallel_calls is None:
         num_parallel_calls = batch_size
     elif num_parallel_batches is not None and num_parallel_calls is None:
@@ -79,7 +79,7 @@ def map_and_batch_with_legacy_function(
 
 
 @export("data.experimental.shuffle_and_repeat", "contrib.data.shuffle_and_repeat")
-def shuffle_and_repeat(buffer_size: object, count: object = None, seed: Any = None) -> Apply:
+def shuffle_and_repeat(buffer_size: object, count: object = None, seed: object = None) -> Apply:
     """For `apply`: `shuffle`, then `repeat`, with one buffer for all epochs."""
 
     def apply(dataset: DatasetV2) -> DatasetV2:
@@ -156,7 +156,7 @@ def scan(initial_state: object, scan_func: Callable[..., Any]) -> Apply:
 
 
 @export("data.experimental.dense_to_sparse_batch", "contrib.data.dense_to_sparse_batch")
-def dense_to_sparse_batch(batch_size: Any, row_shape: Any) -> Apply:
+def dense_to_sparse_batch(batch_size: object, row_shape: object) -> Apply:
     """For `apply`: SparseTensors of `batch_size` elements each, tensors of at most `row_shape`; TypeError for structures."""
 
     def apply(dataset: DatasetV2) -> DatasetV2:
