@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 import threading
-from typing import Any
 
 
 class Status(enum.Enum):

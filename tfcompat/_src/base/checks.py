@@ -7,15 +7,21 @@ import functools
 import math
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, SupportsInt, TypeAlias, TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from tfcompat._src.base import dtypes, errors
+from tfcompat._src.base.arrays import NDArray
+from tfcompat._src.base.node_like import NodeLike
+
+T = TypeVar("T")
+Truth: TypeAlias = bool | np.bool_ | NDArray | jax.Array
+"""Whether a requirement holds: known now, or when the compiled program runs."""
 
 _MOST_ELEMENTS = 2**63 - 1
 
@@ -27,7 +33,7 @@ class Check:
     ok: Any
     text: str | Callable[..., str]
     values: tuple[Any, ...]
-    op: Any
+    op: NodeLike | None
     error: errors.Maker = errors.InvalidArgumentError
 
     def traced_values(self) -> tuple[Any, ...]:
@@ -55,13 +61,13 @@ class _Collector(threading.local):
         self.checks: list[Check] | None = None
         self.op: Any = None
         self.guarded: list[Any] = []
-        self.gate: Any = None
+        self.gate: jax.Array | None = None
 
 
 COLLECTOR = _Collector()
 
 
-def require(ok: object, text: str | Callable[..., str], *values: object, error: errors.Maker = errors.InvalidArgumentError) -> None:
+def require(ok: Truth, text: str | Callable[..., str], *values: object, error: errors.Maker = errors.InvalidArgumentError) -> None:
     """Demands that the scalar `ok` is true when the kernel runs.
 
     Args:
@@ -112,7 +118,7 @@ def same_shape(*arrays: Any) -> None:
             )  # fmt: skip
 
 
-def place_text(at: Any, sizes: tuple[int, ...]) -> str:
+def place_text(at: SupportsInt, sizes: tuple[int, ...]) -> str:
     """Where element number `at` of an array stands, as messages show it: "[1,0]" in a matrix, nothing for a scalar."""
     return f"[{','.join(map(str, np.unravel_index(int(at), sizes)))}]" if sizes else ""
 
@@ -129,20 +135,20 @@ def same_shapes_of_node(*arrays: Any) -> None:
             )  # fmt: skip
 
 
-def scalar(name: str, array: Any, rule: str = "must be a scalar, got shape {}") -> None:
+def scalar(name: str, array: np.typing.ArrayLike, rule: str = "must be a scalar, got shape {}") -> None:
     """Demands that an input has rank 0; `rule` says so of a shape."""
     if np.ndim(array):
         shape = f"[{','.join(map(str, np.shape(array)))}]"
         raise errors.InvalidArgumentError(None, None, f"{name} {rule.format(shape)}")
 
 
-def sizes(shape: Any) -> None:
+def sizes(shape: np.typing.ArrayLike) -> None:
     """Demands that no dimension of a shape is negative."""
     if np.any(np.less(shape, 0)):
         raise errors.InvalidArgumentError(None, None, f"Dimension {int(np.min(shape))} must be >= 0")
 
 
-def require_room(sizes: Any, dtype: np.dtype[Any]) -> None:
+def require_room(sizes: Iterable[int], dtype: np.dtype[Any]) -> None:
     """Demands that the machine could hold an array, before something as large is computed on the way to it."""
     count = math.prod(map(int, sizes))
     if count > _MOST_ELEMENTS:
@@ -157,12 +163,12 @@ def _machine_bytes() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-def no_row(dtype: Any) -> int:
+def no_row(dtype: np.typing.DTypeLike) -> int:
     """The row number that stands for no row: row updates pass over it."""
     return int(np.iinfo(dtype).min)
 
 
-def guard_indices(ok: object, indices: Any, limit: int, text: str, *values: object) -> Any:
+def guard_indices(ok: Truth, indices: jax.Array | NDArray, limit: int, text: str, *values: object) -> jax.Array | NDArray:
     """Demands `ok`, and gives `indices` that point outside [0, limit) where this or an earlier check fails.
 
     A scatter that drops such indices then changes nothing in a failing run, and its variable can be updated in place.
@@ -177,7 +183,7 @@ def guard_indices(ok: object, indices: Any, limit: int, text: str, *values: obje
     return jnp.where(gate, indices, jnp.asarray(limit, indices.dtype))
 
 
-def mark_guarded(value: object) -> Any:
+def mark_guarded(value: T) -> T:
     """Says that `value` was computed by a scatter with guarded indices, so it is unchanged where a check so far has failed."""
     if COLLECTOR.checks is not None:
         COLLECTOR.guarded.append(value)
@@ -195,7 +201,7 @@ def at_once() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def gated(gate: object) -> Iterator[None]:
+def gated(gate: jax.Array) -> Iterator[None]:
     """Kernels called inside guard their indices with `gate` and demand nothing."""
     outer, COLLECTOR.gate = COLLECTOR.gate, gate
     try:

@@ -15,7 +15,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
 
 LONGEST_WAIT, LONGEST_SAFE_WAIT = 0.8, 20.0
 """Seconds that an exit waits for threads that use JAX: where the process can then end without finalizing, and where it cannot."""

@@ -8,7 +8,6 @@ old one, what runs operations and JAX keep today's: their own arithmetic is writ
 from __future__ import annotations
 
 import threading
-from typing import Any
 
 import numpy as np
 

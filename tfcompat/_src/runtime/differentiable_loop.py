@@ -67,7 +67,7 @@ class _Loop:
         found = jax.core.eval_jaxpr(self._body, outer, *carry)
         return [jnp.asarray(v, array_type(var).dtype) for v, var in zip(found, self._body.outvars)]
 
-    def goes_on(self, outer: Arrays, count: jax.Array | np.int32, carry: Arrays) -> Any:
+    def goes_on(self, outer: Arrays, count: jax.Array | np.int32, carry: Arrays) -> jax.Array:
         return jnp.logical_and(count < self.limit, jax.core.eval_jaxpr(self._test, outer, *carry)[0])
 
     def derivative(self, outer: Arrays, carry: Arrays) -> tuple[Arrays, Any]:

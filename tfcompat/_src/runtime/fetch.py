@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import jax
@@ -109,7 +109,7 @@ def _no_array(values: list[Any]) -> None:
     raise errors.InternalError(None, None, f"Tensorflow type {dtypes.variant.as_datatype_enum} not convertible to numpy dtype.")
 
 
-def structure_key(fetch: object) -> Any:
+def structure_key(fetch: object) -> Hashable:
     """A hashable key of a fetch structure; TypeError where an element cannot be hashed."""
     if type(fetch) in _PLAIN:
         return fetch
@@ -164,7 +164,7 @@ def fed_parts(key: object) -> list[Any]:
     return [key]
 
 
-def _feed_parts(key: Any, value: Any) -> list[tuple[Any, Any]]:
+def _feed_parts(key: object, value: Any) -> list[tuple[Any, Any]]:
     if isinstance(key, (SparseTensor, RaggedTensor, IndexedSlices)):
         return list(zip(fed_parts(key), _ragged_parts(value) if isinstance(key, RaggedTensor) else value))
     for kind, _, feed_function, _ in _conversions:

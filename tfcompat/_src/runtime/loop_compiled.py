@@ -21,7 +21,7 @@ from tfcompat._src.runtime.item import OpItem
 from tfcompat._src.runtime.loop_program import CANCELLED, SHORT, LoopItem, behind_identity
 from tfcompat._src.runtime.lower import STOPPING, Frame, Replan, collecting, lower, primal, truth
 from tfcompat._src.runtime.lower_cond import zeros_of
-from tfcompat._src.runtime.variable_state import required_variable_op, variable_key
+from tfcompat._src.runtime.variable_state import Array, required_variable_op, variable_key
 
 
 @jax.tree_util.register_dataclass
@@ -43,17 +43,17 @@ class Carry:
     rows: list[Any]
     moved: list[Any]
     counts: list[Any]
-    total: Any
+    total: jax.Array
     holds: list[Any] | None = None
     shown: list[Any] | None = None
-    goes_on: Any = None
+    goes_on: jax.Array | None = None
     shared: list[Any] | None = None
 
 
 class LoopLowering:
     """One loop that is being traced in one frame."""
 
-    flag: Any = None
+    flag: jax.Array | None = None
     """The array of a StopFlag that it looks at."""
 
     def __init__(self, item: LoopItem, frame: Frame) -> None:
@@ -268,7 +268,7 @@ class LoopLowering:
         final: Carry = bounded(None if exact else self._test, body, carry, limit)
         return final
 
-    def _test(self, carry: Carry) -> Any:
+    def _test(self, carry: Carry) -> jax.Array:
         """Whether the loop goes on: its condition holds, and no check in it has failed."""
         goes_on, found = carry.goes_on, []
         if goes_on is None:
@@ -313,10 +313,11 @@ class LoopLowering:
             frame.values[record.outputs[1]] = jnp.stack(rows) if rows else jnp.zeros((0, 6), np.uint32)
 
 
-def _not_stopped(flag: jax.Array, total: jax.Array) -> Any:
+def _not_stopped(flag: jax.Array, total: jax.Array) -> jax.Array:
     """Whether the memory of a StopFlag is as at first. The compiler is to read it anew: which element, depends on the iteration."""
     element = jax.lax.shift_right_logical(total, np.int32(31))
-    return jax.lax.dynamic_index_in_dim(flag, element, keepdims=False) == 0
+    is_as_at_first: jax.Array = jax.lax.dynamic_index_in_dim(flag, element, keepdims=False) == 0
+    return is_as_at_first
 
 
 def inner_loops(item: LoopItem) -> list[LoopItem]:
@@ -333,14 +334,16 @@ def _as_count(reserve: object) -> jax.Array:
     return jnp.asarray(0 if reserve is None else reserve, np.int64)
 
 
-def _advanced(row: Any, reserve: Any) -> Any:
+def _advanced(row: Array, reserve: Array | int | None) -> jax.Array:
     """A random row whose 128-bit counter has moved on by `reserve`."""
     row = jnp.asarray(row)
     if reserve is None:
         return row
     amount = jnp.asarray(reserve, np.uint64)
-    add = [(amount & np.uint64(0xFFFFFFFF)).astype(np.uint32), (amount >> np.uint64(32)).astype(np.uint32), np.uint32(0), np.uint32(0)]
-    words, carry = [], np.uint32(0)
+    low, high = (amount & np.uint64(0xFFFFFFFF)).astype(np.uint32), (amount >> np.uint64(32)).astype(np.uint32)
+    add: list[jax.Array | np.uint32] = [low, high, np.uint32(0), np.uint32(0)]
+    words: list[jax.Array] = []
+    carry: jax.Array | np.uint32 = np.uint32(0)
     for i in range(4):
         total = row[2 + i] + add[i]
         over = (total < add[i]).astype(np.uint32)

@@ -136,7 +136,7 @@ def wanted_of(op: Operation) -> list[Tensor]:
     return [captured[i] for i in op.attrs["wanted"]]
 
 
-def refilled(value: object, leaf: jax.Array) -> Any:
+def refilled(value: object, leaf: jax.Array) -> jax.Array | DeviceArray:
     """A value with another array in it."""
     if isinstance(value, DeviceArray):
         return value if value.buffer is None else DeviceArray(value.meta, leaf, value.written, value.length)
@@ -150,13 +150,13 @@ def cotangent(grad: object) -> Any:
     return grad
 
 
-def with_room(grad: jax.Array, like: jax.Array) -> Any:
+def with_room(grad: jax.Array, like: jax.Array) -> jax.Array:
     """A gradient with zeros for the elements that a growing TensorArray has room for beyond those that it came for."""
     missing = like.shape[0] - grad.shape[0] if like.ndim else 0
     return jnp.pad(jnp.asarray(grad), [(0, missing)] + [(0, 0)] * (like.ndim - 1)) if missing > 0 else jnp.asarray(grad)
 
 
-def as_gradient(grad: jax.Array, source: object) -> Any:
+def as_gradient(grad: jax.Array, source: object) -> jax.Array | DeviceArray:
     """A gradient in the form of what it is the gradient of: that of a TensorArray is an array of gradients."""
     if not isinstance(source, DeviceArray) or source.buffer is None:
         return grad

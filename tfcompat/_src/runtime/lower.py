@@ -7,7 +7,7 @@ import math
 import threading
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -30,6 +30,8 @@ from tfcompat._src.runtime.variable_state import (
     variable_key,
     variable_op,
 )
+
+T = TypeVar("T", bound=checks.Truth)
 
 
 @dataclass(eq=False)
@@ -75,7 +77,7 @@ class Frame:
 class _Stopping(threading.local):
     """What loops that are traced in this thread are to look at, and whether one does: the array of a run_limits.StopFlag."""
 
-    flag: Any = None
+    flag: jax.Array | None = None
     is_used = False
 
 
@@ -200,7 +202,7 @@ def _note_writes(flat: list[Any], before: dict[str, Any], kernel: Callable[[], l
         frame.writes[key] = Write(flat[position], old, kernel, position, made, guarded)
 
 
-def truth(predicate: Tensor, value: Any) -> Any:
+def truth(predicate: Tensor, value: T) -> T:
     """The value of a predicate; InvalidArgumentError where it is no scalar."""
     if np.ndim(value):
         op = predicate.op

@@ -51,8 +51,9 @@ class _Stacked:
     base: int
     step: int
 
-    def at(self, index: jax.Array | NDArray) -> Any:
-        return lax.dynamic_index_in_dim(self.array, self.base + self.step * index, keepdims=False)
+    def at(self, index: jax.Array | NDArray) -> jax.Array:
+        found: jax.Array = lax.dynamic_index_in_dim(self.array, self.base + self.step * index, keepdims=False)
+        return found
 
     def whole(self, count: int) -> jax.Array:
         """The arrays of `count` iterations in their order."""
@@ -68,7 +69,7 @@ class _Reshaped:
     arrays: _Stacked | _Reshaped | _Blocks
     shape: tuple[int, ...]
 
-    def at(self, index: jax.Array | NDArray) -> Any:
+    def at(self, index: jax.Array | NDArray) -> jax.Array:
         return lax.reshape(self.arrays.at(index), self.shape)
 
     def whole(self, count: int) -> jax.Array:
@@ -83,11 +84,11 @@ class _Blocks:
     starts: NDArray
     shape: tuple[int, ...]
 
-    def at(self, index: jax.Array | NDArray) -> Any:
+    def at(self, index: jax.Array | NDArray) -> jax.Array:
         start = jnp.asarray(self.starts)[index]
         return lax.dynamic_slice(self.array, [start[d] for d in range(len(self.shape))], self.shape)
 
-    def whole(self, count: int) -> Any:
+    def whole(self, count: int) -> jax.Array:
         return jax.vmap(self.at)(np.arange(count, dtype=np.int32))
 
 
@@ -319,7 +320,7 @@ class _Run:
 
     # ---- a sum ----
 
-    def _sum(self, found: _Sum) -> Any:
+    def _sum(self, found: _Sum) -> jax.Array:
         terms = [self.value(a) for a in found.single]
         for number, position, output in found.repeated:
             repeat = self.plan.repeats[number]
@@ -328,7 +329,7 @@ class _Run:
             else:
                 stack, _ = self.members[self.plan.variable(repeat, 0, position, output)]
                 terms.append(jnp.sum(stack, 0, dtype=stack.dtype))
-        total = terms[0]
+        total: jax.Array = terms[0]
         for term in terms[1:]:
             total = lax.add(total, term)
         return total
@@ -371,19 +372,19 @@ class _Body:
         return (lines, [made[p] for p in last]), [*[made[p] for p in stacked], *[value(s) for s in kept]]
 
 
-def _computed(equation: JaxprEqn, inputs: list[Any]) -> list[Any]:
+def _computed(equation: JaxprEqn, inputs: list[jax.Array]) -> list[jax.Array]:
     params = equation.primitive.get_bind_params(equation.params)
     with equation.ctx.manager:
         found = equation.primitive.bind(*inputs, **params)
     return found if equation.primitive.multiple_results else [found]
 
 
-def _block(equation: JaxprEqn, inputs: list[Any], start: Any) -> Any:
+def _block(equation: JaxprEqn, inputs: list[jax.Array], start: jax.Array) -> jax.Array:
     """A slice, or a padded array, whose block begins at a traced `start`."""
-    sizes, start = array_type(equation.outvars[0]).shape, [start[d] for d in range(start.size)]
+    sizes, first = array_type(equation.outvars[0]).shape, [start[d] for d in range(start.size)]
     if equation.primitive.name == "slice":
-        return lax.dynamic_slice(inputs[0], start, sizes)
-    return lax.dynamic_update_slice(jnp.broadcast_to(inputs[1], sizes).astype(inputs[0].dtype), inputs[0], start)
+        return lax.dynamic_slice(inputs[0], first, sizes)
+    return lax.dynamic_update_slice(jnp.broadcast_to(inputs[1], sizes).astype(inputs[0].dtype), inputs[0], first)
 
 
 def _joined(stack: jax.Array, dimension: int) -> jax.Array:
@@ -393,7 +394,7 @@ def _joined(stack: jax.Array, dimension: int) -> jax.Array:
     return lax.reshape(moved, (*sizes[:dimension], stack.shape[0] * sizes[dimension], *sizes[dimension + 1 :]))
 
 
-def _summed_product(equation: JaxprEqn, left: jax.Array, right: jax.Array) -> Any:
+def _summed_product(equation: JaxprEqn, left: jax.Array, right: jax.Array) -> jax.Array:
     """The sum of the products of the rows of two stacks: their contraction over the rows too."""
     (left_sums, right_sums), (left_batch, right_batch) = equation.params["dimension_numbers"]
 
