@@ -179,7 +179,7 @@ def scan_counts(params: dict[str, Any]) -> tuple[int, int]:
 
 def expanded(equation: JaxprEqn) -> ClosedJaxpr:
     """The trace of what a primitive that JAX defines by others (`call_hi_primitive`, from 0.12 on) does."""
-    arguments = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in equation.invars]
+    arguments = [jax.ShapeDtypeStruct(t.shape, t.dtype) for t in map(array_type, equation.invars)]
     with x64():
         return jax.make_jaxpr(equation.params["_prim"].expand)(*arguments)
 
@@ -195,17 +195,17 @@ def program_size(function: Any, arguments: tuple[Any, ...]) -> tuple[int, int]:
     return _program_size(function.trace(*arguments).jaxpr.jaxpr)
 
 
-def has_unbounded_loops(jaxpr: Any) -> bool:
+def has_unbounded_loops(jaxpr: Jaxpr) -> bool:
     """Whether a trace has loops whose length only a run shows."""
     return any(e.primitive.name == "while" or any(map(has_unbounded_loops, jaxprs_in_params(e.params))) for e in jaxpr.eqns)
 
 
-def equations(jaxpr: Any) -> int:
+def equations(jaxpr: Jaxpr) -> int:
     """The equations of a trace and of those inside it."""
     return sum(1 + sum(map(equations, jaxprs_in_params(e.params))) for e in jaxpr.eqns)
 
 
-def _program_size(jaxpr: Any) -> tuple[int, int]:
+def _program_size(jaxpr: Jaxpr) -> tuple[int, int]:
     equations = elements = 0
     for equation in jaxpr.eqns:
         inner = [_program_size(j) for j in jaxprs_in_params(equation.params)]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import functools
 import operator
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 import jax
 import numpy as np
@@ -19,8 +19,10 @@ from tfcompat._src.runtime.compile import Program, Shapes
 from tfcompat._src.runtime.interpreted import Interpreted, is_spoiled
 from tfcompat._src.runtime.plan import Cluster, WrongGuess
 from tfcompat._src.runtime.run_context import RunContext
-from tfcompat._src.runtime.variable_state import put_all
+from tfcompat._src.runtime.variable_state import Array, put_all
 
+Arguments: TypeAlias = tuple[tuple[Any, ...], tuple[Any, ...], tuple[Array, ...], tuple[Array, ...], Array | tuple[()]]
+"""Inputs, large inputs, variables that are read and that are updated, rows of random state."""
 _UNDONE = (ArrayOverflow, WrongGuess, errors.CancelledError)
 """Errors after which random operations are where they were before the call."""
 
@@ -50,7 +52,7 @@ class CompiledCall:
         self._state = session.variable_state
         self._random_state = randoms = session.random_state
         rng = randoms.rows(cluster.randoms) if cluster.randoms else ()
-        self._arguments = (inputs, large, (), (), rng)
+        self._arguments: Arguments = (inputs, large, (), (), rng)
         self._take_variables(is_placed=not program.may_interpret(shapes))
         self._shapes = shapes
         self._results: list[tuple[Any, ...]] = []
@@ -81,7 +83,7 @@ class CompiledCall:
                 raise
         return bool(self._results)
 
-    def _run_compiled(self, call: Any) -> None:
+    def _run_compiled(self, call: Callable[..., Any]) -> None:
         shapes, program = self._shapes, self._program
         if not self._is_placed:
             self._take_variables(is_placed=True)

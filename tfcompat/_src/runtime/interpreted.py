@@ -16,10 +16,12 @@ import jax
 import numpy as np
 
 from tfcompat._src.base import errors, jax_compat
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.interpreter import engine
 from tfcompat._src.interpreter.cost import cost
 from tfcompat._src.interpreter.limit import LIMIT
 from tfcompat._src.interpreter.memory import lenders, lent
+from tfcompat._src.runtime.variable_state import Array, Place
 
 ENGINES = ("choose", "compile", "interpret")
 ENGINE = os.environ.get("TFCOMPAT_ENGINE") or "choose"
@@ -35,7 +37,7 @@ def cost_of_compiling(trace: jax.stages.Traced) -> int:
     return OF_A_PROGRAM + OF_AN_EQUATION * jax_compat.equations(trace.jaxpr.jaxpr)
 
 
-def can_interpret(place: Any) -> bool:
+def can_interpret(place: Place) -> bool:
     """Whether the interpreter may evaluate clusters at this place: on the one CPU that there is, where arrays are not placed."""
     return ENGINE != "compile" and place is None and jax_compat.compiles_to_cpu()
 
@@ -60,7 +62,9 @@ class Interpreted:
         self._price = cost_of_compiling(trace)
         self.left = math.inf if ENGINE == "interpret" else self._price
 
-    def __call__(self, inputs: tuple, large: tuple, read: tuple, updated: tuple, rng: Any) -> Any:
+    def __call__(
+        self, inputs: tuple[Any, ...], large: tuple[Any, ...], read: tuple[Array, ...], updated: tuple[Array, ...], rng: Array | tuple[()]
+    ) -> tuple[Any, ...]:  # fmt: skip
         """Updated variables that nothing else has may be written to. Where no result comes of that they are `is_spoiled`.
 
         Raises:
@@ -73,7 +77,8 @@ class Interpreted:
         kept = lenders(arrays)
         LIMIT.left = math.inf if self.writes_in_place else self.left
         try:
-            return jax.tree.unflatten(self._structure, self._evaluate(arrays))
+            results: tuple[Any, ...] = jax.tree.unflatten(self._structure, self._evaluate(arrays))
+            return results
         except BaseException as e:
             _spoiled.update((id(k.array), k.array) for k in kept if k.is_written)
             if isinstance(e, MemoryError):
@@ -91,9 +96,9 @@ class Interpreted:
         return f"interpreted in {runs} more runs at most ({self._each / 1e9:.3g} s each and their loops), which pays for compiling ({self._price / 1e9:.3g} s)"
 
 
-_spoiled: weakref.WeakValueDictionary[int, np.ndarray] = weakref.WeakValueDictionary()
+_spoiled: weakref.WeakValueDictionary[int, NDArray] = weakref.WeakValueDictionary()
 
 
-def is_spoiled(value: Any) -> bool:
+def is_spoiled(value: object) -> bool:
     """Whether an evaluation that failed has written to this array."""
     return _spoiled.get(id(value)) is value
