@@ -35,6 +35,9 @@ LONG_RUN = 10**10
 REPEATING = 400
 """In a program of as many equations, those that repeat are made loops."""
 
+Shapes = tuple[tuple[int, ...], ...]
+"""Those of the arrays that come in: what tells the executables of one program apart."""
+
 
 class Program:
     """A cluster compiled for one set of compile-time values; there is one executable per set of input shapes.
@@ -43,8 +46,9 @@ class Program:
     gives (outputs, or one number where there are none, to wait for; new values of the updated and overwritten variables, a vector of
     which checks hold or None, how far random operations in loops and branches have moved on). Outputs are flat: JAX makes them
     without Python code. The updated variables are donated. `capacity` is the room of growing TensorArrays. `long` are the input
-    shapes for which a call may take seconds, `interpreted` those for which it has been interpreted often enough, `called` has the function that was called before for others, and `quick` the
-    one that will not be replaced. `structures` are those of outputs, where they are no flat arrays.
+    shapes for which a call may take seconds, `interpreted` those for which it has been interpreted often enough, `called` has the
+    function that was called before for others, and `quick` those that JAX calls without Python code. `structures` are those of outputs,
+    where they are no flat arrays.
     """
 
     def __init__(self, cluster: Cluster, known: dict[Any, NDArray], statics: list[NDArray], capacity: int = FIRST_CAPACITY) -> None:
@@ -56,7 +60,7 @@ class Program:
         self.moving: dict[Shapes, list[Operation]] = {}
         self.traces = 0
         self.capacity = capacity
-        self.calls: Recent[Shapes, Callable[..., Any] | _FewRuns | Interpreted] = Recent(dropped=self._detached(Program._forget))
+        self.calls: Recent[Shapes, Callable[..., Any] | Interpreted] = Recent(dropped=self._detached(Program._forget))
         self.long: set[Shapes] = set()
         self.interpreted: set[Shapes] = set()
         self.called: dict[Shapes, Callable[..., Any]] = {}
@@ -100,7 +104,7 @@ class Program:
         """Notes that a function was called, so that JAX needs no Python code to call it again."""
         if shapes not in self.long:
             self.called[shapes] = call
-            if self.calls.get(shapes) is call:  # not one that will be replaced
+            if self.calls.get(shapes) is call:
                 self.quick[shapes] = call
 
     def _compile(self, shapes: Shapes, arguments: tuple[Any, ...]) -> None:
@@ -144,9 +148,9 @@ class Program:
             call = self._shown[shapes, first] = shown
         return check.failure(check.merge_values(jax_compat.apart(lambda: [np.asarray(v) for v in call(*arguments)])))
 
-    def _compiled(self, shapes: Shapes, arguments: tuple[Any, ...]) -> Callable[..., Any] | _FewRuns | Interpreted:
+    def _compiled(self, shapes: Shapes, arguments: tuple[Any, ...]) -> Callable[..., Any] | Interpreted:
         trace = self._detached(Program._trace)  # JAX traces once for all that is made of one object
-        call = jax_compat.jit(trace, donate=(3,))
+        call: Callable[..., Any] = jax_compat.jit(trace, donate=(3,))
         if self.may_interpret(shapes) and is_interpretable(found := jax_compat.traced(call, arguments)):
             return Interpreted(found)
         long = repeated = False
