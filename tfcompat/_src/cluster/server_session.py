@@ -30,11 +30,8 @@ class NamedRandomState(RandomState):
         super().__init__()
         self._first: dict[str, Operation] = {}
 
-    def row(self, op: Operation) -> Any:
-        return super().row(self._first.setdefault(op.name, op))
-
-    def advance(self, op: Operation, steps: int) -> None:
-        super().advance(self._first.setdefault(op.name, op), steps)
+    def _counted(self, op: Operation) -> Operation:
+        return self._first.setdefault(op.name, op)
 
 
 class _Running(threading.local):

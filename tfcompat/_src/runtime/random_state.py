@@ -23,6 +23,7 @@ class RandomState:
 
     def row(self, op: Operation) -> NDArray:
         """uint32[6] for the next execution of `op`: the key (2), then the counter (4), least significant word first."""
+        op = self._counted(op)
         start = self._starts.get(op)
         if start is None:
             key, counter = seed_to_key_counter(op.attrs["seed"], op.attrs["seed2"])

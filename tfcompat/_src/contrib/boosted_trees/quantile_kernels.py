@@ -16,7 +16,7 @@ from tfcompat._src.ops.trees.quantile_sketch import QuantileStream, boundaries, 
 from tfcompat._src.proto import pool
 
 _HANDLE = "quantile_accumulator_handle: resource"
-_NO_GRADIENT = NotDifferentiable("the place of a number among others has no derivative")
+_NO_GRADIENT = NotDifferentiable("the place of a number among others has no derivative", raises=True)
 _FIELDS = ("value", "weight", "min_rank", "max_rank")
 _COUNTS = "num_dense_features: int >= 0, num_sparse_features: int >= 0"
 _COLUMNS = (

@@ -15,7 +15,7 @@ from tfcompat._src.ops.queues.reader_state import strings
 from tfcompat._src.ops.queues.resource import invalid
 from tfcompat._src.ops.trees.gains import vector_weights_and_gains, weights_and_gains
 
-_NO_GRADIENT = NotDifferentiable("the growth of trees is no function of numbers")
+_NO_GRADIENT = NotDifferentiable("the growth of trees is no function of numbers", raises=True)
 _EPSILON = np.float32(1e-6)
 _PENALTIES = (
     "l1_regularization: float, l2_regularization: float, tree_complexity_regularization: float, min_node_weight: float, "

@@ -158,4 +158,4 @@ for _kind, _more, _create in (
     held_op(f"{_name}Serialize", f"({_HANDLE}) -> (stamp_token: int64, num_updates: int64, {_SUMS})",
             shape=_shape(2), kernel=_serialize)  # fmt: skip
     op(f"{_name}MakeSummary", f"({_ADDED}) -> ({_SUMS})", shape=_shape(0), kernel=_make_summary, place=HOST,
-       gradient=NotDifferentiable("statistics are not differentiated"))  # fmt: skip
+       gradient=NotDifferentiable("statistics are not differentiated", raises=True))  # fmt: skip

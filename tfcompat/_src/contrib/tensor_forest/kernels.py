@@ -15,6 +15,7 @@ from tfcompat._src.contrib.tensor_forest.params import read_params
 from tfcompat._src.contrib.tensor_forest.splits import tree_message
 from tfcompat._src.contrib.tensor_forest.tree import Tree
 from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph.op_spec import NotDifferentiable
 from tfcompat._src.ops.queues.held import Held, handle_op, held_op, is_initialized_op
 from tfcompat._src.ops.queues.reader_state import strings
 
@@ -104,6 +105,7 @@ def _size(context: Any, tree: Held) -> np.int32:
     "TreePredictionsV4",
     f"(tree_handle: resource, {_DATA}, *, input_spec: string, params: string) -> (predictions: float, tree_paths: string)",
     shape=lambda c: [(_examples_known(c), None), (None,)],
+    gradient=NotDifferentiable("1.15 takes the predictions of a tree as they are"),
 )  # fmt: skip
 def _predictions(context: Any, tree: Held, *data: Any) -> tuple[np.ndarray, np.ndarray]:
     examples = _examples(context, *data)

@@ -15,7 +15,7 @@ from tfcompat._src.ops.trees.quantile_sketch import QuantileStream, QuantileStre
 
 _HANDLE = "quantile_stream_resource_handle"
 _TYPE = "BoostedTreesQuantileStreamResource"
-_NO_GRADIENT = NotDifferentiable("the place of a number among others has no derivative")
+_NO_GRADIENT = NotDifferentiable("the place of a number among others has no derivative", raises=True)
 
 handle_op(f"{_TYPE}HandleOp", f"N10tensorflow{len(_TYPE)}{_TYPE}E")
 is_initialized_op(f"Is{_TYPE}Initialized", _HANDLE)

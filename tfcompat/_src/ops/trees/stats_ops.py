@@ -12,7 +12,7 @@ from tfcompat._src.ops.queues.reader_state import strings
 from tfcompat._src.ops.queues.resource import invalid
 from tfcompat._src.ops.trees.gains import first_best, scalar_of, vector_weights_and_gains, weights_and_gains
 
-_NO_GRADIENT = NotDifferentiable("the growth of trees is no function of numbers")
+_NO_GRADIENT = NotDifferentiable("the growth of trees is no function of numbers", raises=True)
 _PENALTIES = "l1: float, l2: float, tree_complexity: float, min_node_weight: float"
 _BEST_SPLITS = (
     "node_ids: int32, gains: float, feature_dimensions: int32, thresholds: int32, left_node_contribs: float, "
