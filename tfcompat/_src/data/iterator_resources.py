@@ -215,6 +215,11 @@ def _deserialize(context: HostContext, iterator: IteratorValue, serialized: NDAr
     return ()
 
 
+def _component_shapes_of_scalar(c: si.InferenceContext) -> list[Any]:
+    si.with_rank(c.inputs[0], 0)
+    return component_shapes(c)
+
+
 def component_shapes(c: si.InferenceContext) -> list[Any]:
     """The shapes that the attribute `output_shapes` says."""
     return [shape.sizes for shape in c.attr("output_shapes")]
@@ -307,7 +312,7 @@ op("OptionalFromValue", "(components: Toutput_types, *, Toutput_types: list(type
 op("OptionalNone", "() -> (optional: variant)", shape=si.scalar, gradient=NO_GRADIENT, kernel=lambda: variant(OptionalValue(None)), place=HOST)
 op("OptionalHasValue", "(optional: variant) -> (has_value: bool)", shape=si.scalar, gradient=NO_GRADIENT, place=HOST,
    kernel=lambda optional: np.bool_(optional.item().components is not None))  # fmt: skip
-op("OptionalGetValue", f"(optional: variant, *, {OUTPUTS}) -> (components: output_types)", shape=component_shapes,
+op("OptionalGetValue", f"(optional: variant, *, {OUTPUTS}) -> (components: output_types)", shape=_component_shapes_of_scalar,
    gradient=lambda op, *grads: [raw.OptionalFromValue(list(grads))], kernel=_value_of, place=HOST, context=True)  # fmt: skip
 
 

@@ -39,9 +39,15 @@ class InferenceContext:
         return known_value(self.op.inputs[index])
 
     def shape_value(self, index: int) -> Sizes:
-        """Input `index` read as a shape, as far as known."""
+        """Input `index`, a vector, read as a shape, as far as known."""
+        with_rank(self.inputs[index], 1)
         self.asked.add(index)
         return known_shape(self.op.inputs[index])
+
+    def shape_or_unknown(self, index: int) -> Sizes:
+        """As `shape_value`; a scalar stands for an unknown shape."""
+        with_rank_at_most(self.inputs[index], 1)
+        return None if self.inputs[index] == () else self.shape_value(index)
 
     def handle(self, index: int) -> tuple[Any, ...] | None:
         """(dtype, sizes) of the variable behind a resource input, where known."""
@@ -146,13 +152,42 @@ def with_size(size: int | None, wanted: int) -> int:
 
 def size_from_input(c: InferenceContext, index: int) -> int | None:
     """The value of a scalar input that is a size, where known; ValueError where it is negative."""
-    with_rank(c.inputs[index], 0)
+    value = scalar_value(c, index)
+    if value is not None and value < 0:
+        raise ValueError(f"Dimension size, given by scalar input {index}, must be non-negative but is {value}")
+    return value
+
+
+def scalar_value(c: InferenceContext, index: int) -> int | None:
+    """The value of a scalar input, where known; ValueError where what is known is no scalar. The rank alone is not looked at, as in 1.15."""
     value = c.value(index)
-    if value is None:
-        return None
-    if value < 0:
-        raise ValueError(f"Dimension size, given by scalar input {index}, must be non-negative but is {int(value)}")
-    return int(value)
+    if value is not None and value.ndim:
+        raise ValueError(f"Input must be scalar but has rank {value.ndim}")
+    return None if value is None else int(value)
+
+
+def subtract_size(size: int, by: int) -> int:
+    """A size that is `by` less; ValueError where nothing would be left to take it from."""
+    if by > size:
+        raise ValueError(f"Negative dimension size caused by subtracting {by} from {size}")
+    return size - by
+
+
+def divide_size(size: int | None, by: int) -> int | None:
+    """A size in `by` equal parts; ValueError where there are none."""
+    if size is not None and size % by:
+        raise ValueError(f"Dimension size must be evenly divisible by {by} but is {size}")
+    return None if size is None else size // by
+
+
+def sparse_rank(indices: Sizes, values: Sizes, dense_shape: Sizes) -> int | None:
+    """The rank of a sparse tensor of three inputs, as far as its dense shape says it; ValueError where the three do not fit."""
+    indices, (count,), (rank,) = with_rank(indices, 2), with_rank(values, 1), with_rank(dense_shape, 1)
+    if indices[0] is not None and count is not None and indices[0] != count:
+        raise ValueError(f"Number of elements in index ({indices[0]}) and values ({count}) do not match.")
+    if indices[1] is not None and rank is not None and indices[1] != rank:
+        raise ValueError(f"Index rank ({indices[1]}) and shape rank ({rank}) do not match.")
+    return rank
 
 
 def broadcast(a: Sizes, b: Sizes) -> Sizes:
@@ -227,6 +262,13 @@ def scalar(c: InferenceContext) -> list[Any]:
     return [()] * len(c.op.outputs)
 
 
+def scalars(c: InferenceContext) -> list[Any]:
+    """All inputs and every output are scalars."""
+    for sizes in c.inputs:
+        with_rank(sizes, 0)
+    return scalar(c)
+
+
 def unknown(c: InferenceContext) -> list[Any]:
     return [None] * len(c.op.outputs)
 
@@ -260,8 +302,4 @@ def from_attr(name: str) -> Callable[..., Any]:
 def from_shape_input(index: int) -> Callable[..., Any]:
     """The output shape is the value of an input."""
 
-    def shape(c: InferenceContext) -> list[Any]:
-        with_rank(c.inputs[index], 1)
-        return [c.shape_value(index)] * len(c.op.outputs)
-
-    return shape
+    return lambda c: [c.shape_value(index)] * len(c.op.outputs)

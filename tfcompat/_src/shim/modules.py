@@ -123,7 +123,7 @@ def meaning(module: str, name: str, word: Word) -> Any:
     if word.kind == "public":
         return public(word.there)
     if word.kind == "op":
-        return op(module, word.there)
+        return op(word.there)
     if word.kind == "name":
         return of_module(word.module, word.there)
     if word.kind == "module":

@@ -78,11 +78,8 @@ def known(path: str) -> bool:
     return path in modules() and not (path.startswith("tensorflow.contrib.") and path.count(".") == 2)
 
 
-def op(module: str, op_type: str) -> Any:
-    """The function of an op type; those of a contrib package are registered when its modules are imported."""
-    if module.startswith("tensorflow.contrib.") and op_spec.find(op_type) is None:
-        for path in paths_below(f"{IMPLEMENTATION}contrib.{module.split('.')[2]}"):
-            importlib.import_module(path)
+def op(op_type: str) -> Any:
+    """The function of an op type."""
     return getattr(importlib.import_module(IMPLEMENTATION + "nodes.raw"), op_type, ABSENT)
 
 

@@ -18,20 +18,8 @@ from tfcompat._src.ops.array.shape import invalid
 # ---- space and batch ----
 
 
-def _divided(size: int | None, by: int) -> int | None:
-    if size is not None and size % by:
-        raise ValueError(f"Dimension size must be evenly divisible by {by} but is {size}")
-    return None if size is None else size // by
-
-
 def _times(size: int | None, by: int) -> int | None:
     return None if size is None else size * by
-
-
-def _cropped(size: int, by: int) -> int:
-    if by > size:
-        raise ValueError(f"Negative dimension size caused by subtracting {by} from {size}")
-    return size - by
 
 
 def _block_shape(c, block: Any, count: int | None, borders_index: int, to_batch: bool) -> list:
@@ -51,15 +39,15 @@ def _block_shape(c, block: Any, count: int | None, borders_index: int, to_batch:
         return [(None if count else sizes[0],) + (None,) * count + sizes[count + 1 :]]
     batch = sizes[0]
     for b in block:
-        batch = _times(batch, int(b)) if to_batch else _divided(batch, int(b))
+        batch = _times(batch, int(b)) if to_batch else si.divide_size(batch, int(b))
     inner: list = [None] * count
     if borders is not None:
         for i, (size, b, border) in enumerate(zip(sizes[1:], block, borders)):
             change = int(border.sum())
             if to_batch:
-                inner[i] = _divided(None if size is None else size + change, int(b))
+                inner[i] = si.divide_size(None if size is None else size + change, int(b))
             else:
-                inner[i] = None if size is None else _cropped(size * int(b), change)
+                inner[i] = None if size is None else si.subtract_size(size * int(b), change)
     return [(batch, *inner, *sizes[count + 1 :])]
 
 
@@ -74,7 +62,11 @@ def _nd_shape(to_batch: bool):
 
 
 def _square_shape(to_batch: bool):
-    return lambda c: _block_shape(c, [c.attr("block_size")] * 2, 2, 1, to_batch)
+    def shape(c):
+        c.inputs[0] = si.with_rank(c.inputs[0], 4)
+        return _block_shape(c, [c.attr("block_size")] * 2, 2, 1, to_batch)
+
+    return shape
 
 
 def _check_blocks(block, edges, name):
@@ -224,9 +216,9 @@ def _depth_shape(to_depth: bool):
         lanes = rest[3:]
         *space, depth = rest if layout == b"NHWC" else rest[1:3] + rest[:1]
         if to_depth:
-            found = [_divided(s, block) for s in space], _times(depth, block * block)
+            found = [si.divide_size(s, block) for s in space], _times(depth, block * block)
         else:
-            found = [_times(s, block) for s in space], _divided(depth, block * block)
+            found = [_times(s, block) for s in space], si.divide_size(depth, block * block)
         return [(n, *found[0], found[1]) if layout == b"NHWC" else (n, found[1], *found[0], *lanes)]
 
     return sizes

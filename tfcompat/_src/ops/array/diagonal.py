@@ -326,7 +326,14 @@ def _matrix_set_diag_shape(c):
     if sizes is not None:
         diagonal = si.with_rank(diagonal, len(sizes) - 1)
         si.merge_size(_smaller(*sizes[-2:]), diagonal[-1])
-    return [sizes if diagonal is None else si.merge(sizes, diagonal[:-1] + (None, None))]
+    return [_with_batch(sizes, diagonal, 1)]
+
+
+def _with_batch(sizes: Any, diagonal: Any, inner: int) -> Any:
+    """Sizes of matrices, with what those of their diagonals, `inner` dimensions each, say of them; known sizes are not compared, as in 1.15."""
+    if diagonal is None or (sizes is not None and None not in sizes):
+        return sizes
+    return si.merge(sizes, diagonal[:-inner] + (None, None))
 
 
 def _matrix_set_diag_gradient(op, grad):
@@ -365,7 +372,7 @@ def _matrix_set_diag_v2_shape(c):
         diagonal = si.with_rank(diagonal, len(sizes) - (lower == upper))
         if None not in sizes[-2:]:
             _longest(sizes[-2], sizes[-1], lower, upper)
-    return [sizes if diagonal is None else si.merge(sizes, diagonal[: -1 if lower == upper else -2] + (None, None))]
+    return [_with_batch(sizes, diagonal, 1 if lower == upper else 2)]
 
 
 def _matrix_set_diag_v2_gradient(op, grad):

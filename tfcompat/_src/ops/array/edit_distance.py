@@ -18,8 +18,7 @@ from tfcompat._src.ops.array.shape import invalid
 
 
 def _distance_shape(c: Any) -> list:
-    for i in (0, 3):
-        si.with_rank(c.inputs[i], 2), si.with_rank(c.inputs[i + 1], 1), si.with_rank(c.inputs[i + 2], 1)
+    si.sparse_rank(*c.inputs[:3]), si.sparse_rank(*c.inputs[3:])
     hypothesis, truth = c.value(2), c.value(5)
     if hypothesis is None or truth is None:
         return [None]

@@ -303,16 +303,12 @@ def _one_hot_shape(c):
     if not -1 <= c.attr("axis") < 2**31:
         too_large = f"Attr axis has value {c.attr('axis')} out of range for an int32"
         raise ValueError("axis must be >= -1" if c.attr("axis") < 0 else too_large)
-    if c.inputs[1] not in (None, ()):
-        raise ValueError(f"Input must be scalar but has rank {len(c.inputs[1])}")
-    depth, indices = c.value(1), c.inputs[0]
-    if depth is not None and depth < 0:
-        raise ValueError(f"Dimension size, given by scalar input 1, must be non-negative but is {int(depth)}")
+    depth, indices = si.size_from_input(c, 1), c.inputs[0]
     if indices is None:
         return [None]
     rank = len(indices) + 1
     at = (c.attr("axis") + rank) % rank
-    return [indices[:at] + (None if depth is None else int(depth),) + indices[at:]]
+    return [indices[:at] + (depth,) + indices[at:]]
 
 
 def _one_hot_in(xp: Any, indices: Any, depth: Any, on: Any, off: Any, axis: int) -> Any:

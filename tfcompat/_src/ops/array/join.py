@@ -390,11 +390,10 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
 
 
 def _split_axis(c, index: int, sizes: Any) -> int | None:
-    si.with_rank(c.inputs[index], 0)
-    axis = c.value(index)
+    axis = si.scalar_value(c, index)
     if axis is None or (sizes is None and axis < 0):
         return None
-    return int(axis) if sizes is None else si.normalize_axis(int(axis), len(sizes))
+    return axis if sizes is None else si.normalize_axis(axis, len(sizes))
 
 
 def _split_shape(c):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -33,7 +32,16 @@ def _checked_rank(c) -> tuple[Any, int | None, Any]:
     return sizes, None if sizes is None else len(sizes), known
 
 
-def _pad_shape(c, sign: int = 1):
+def _mirror_pad_gradient_shape(c):
+    if si.with_rank(c.inputs[1], 2)[0] is None:
+        return [None]
+    sizes, rank, paddings = _checked_rank(c)
+    if paddings is None:
+        return [(None,) * rank]
+    return [tuple(None if s is None else si.subtract_size(s, int(sum(pair))) for s, pair in zip(sizes, paddings))]
+
+
+def _pad_shape(c):
     sizes, rank, paddings = _checked_rank(c)
     if rank is None or paddings is None:
         return [None if rank is None else (None,) * rank]
@@ -42,7 +50,7 @@ def _pad_shape(c, sign: int = 1):
         if s is not None and count > np.iinfo(paddings.dtype).max:
             wrapped = count - 2 ** (8 * paddings.dtype.itemsize)
             raise ValueError(f"Dimension size overflow from adding {s} and {wrapped}")
-    return [tuple(None if s is None else s + sign * count for s, count in zip(sizes, added))]
+    return [tuple(None if s is None else s + count for s, count in zip(sizes, added))]
 
 
 def _pairs(x: Any, paddings: np.ndarray) -> list[tuple[int, int]]:
@@ -125,7 +133,7 @@ def _mirror_pad(x, paddings, *, mode, pad=jnp.pad):
 
 
 @op(
-    "MirrorPadGrad", _MIRROR, shape=functools.partial(_pad_shape, sign=-1), constants=("paddings",),
+    "MirrorPadGrad", _MIRROR, shape=_mirror_pad_gradient_shape, constants=("paddings",),
     gradient=lambda op, grad: [raw.MirrorPad(grad, op.inputs[1], mode=op.get_attr("mode")), None],
 )  # fmt: skip
 def _mirror_pad_grad(x, paddings, *, mode):

@@ -36,12 +36,14 @@ def _patches_shape(spatial: int):
         for stride in strides[1:-1]:
             if stride <= 0:
                 raise ValueError(f"Stride must be > 0, but got {stride}")
-        padding = c.attr("padding").decode()
+        padding, taps = c.attr("padding").decode(), math.prod(windows[1:-1])
+        depth = 0 if taps == 0 else None if source[-1] is None else source[-1] * taps
+        if None in source[1:-1]:
+            return [(source[0], *[None] * spatial, depth)]
         inner = [
-            None if s is None or min(k, r) <= 0 else _windows(s, k, t, r, padding)
+            None if min(k, r) <= 0 else _windows(s, k, t, r, padding)
             for s, k, t, r in zip(source[1:-1], windows[1:-1], strides[1:-1], rates[1:-1])
         ]
-        depth = None if source[-1] is None else source[-1] * math.prod(windows[1:-1])
         return [(source[0], *inner, depth)]
 
     return sizes

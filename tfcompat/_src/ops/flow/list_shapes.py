@@ -29,7 +29,7 @@ def new_list_shape(index: int, value_sizes: Callable[[Any], Sizes] | None = None
     """A list whose element shape is input `index`, and of tensors of a shape that has to fit."""
 
     def shape(c: Any) -> list:
-        sizes = c.shape_value(index)
+        sizes = c.shape_or_unknown(index)
         if value_sizes is not None:
             si.merge(value_sizes(c), sizes)
         c.set_handle(0, c.attr("element_dtype"), sizes)
@@ -58,13 +58,13 @@ def popped_shape(c: Any) -> list:
 
 
 def stacked_shape(c: Any) -> list:
-    sizes = si.merge(_read_sizes(c, "read from"), c.shape_value(1))
+    sizes = si.merge(_read_sizes(c, "read from"), c.shape_or_unknown(1))
     count = c.attr("num_elements")
     return [None if sizes is None else (None if count == -1 else count, *sizes)]
 
 
 def item_shape(c: Any) -> list:
-    return [si.merge(_read_sizes(c, "read from"), c.shape_value(2))]
+    return [si.merge(_read_sizes(c, "read from"), c.shape_or_unknown(2))]
 
 
 def set_shape(c: Any) -> list:
@@ -83,7 +83,7 @@ def resized_shape(c: Any) -> list:
 
 
 def gathered_shape(c: Any) -> list:
-    sizes = si.merge(_read_sizes(c, "read from"), c.shape_value(2))
+    sizes = si.merge(_read_sizes(c, "read from"), c.shape_or_unknown(2))
     return [None if sizes is None or c.inputs[1] is None else (*c.inputs[1], *sizes)]
 
 

@@ -55,6 +55,7 @@ op(
 
 
 def _gradient_array_shape(c: Any) -> list:
+    _require_handle(c)
     if c.handle(0) is not None:
         c.set_handle(0, *c.handle(0))
     return [(2,), ()]
@@ -100,8 +101,14 @@ def _of(handle: ArrayHandle, flow: Any) -> Any:
     return flow.gradient(handle.source) if handle.source else flow
 
 
+def _require_handle(c: Any) -> None:
+    si.with_size(si.with_rank(c.inputs[0], 1)[0], 2)
+
+
 def _element_sizes(c: Any) -> tuple | None:
-    si.merge(si.with_rank(c.inputs[0], 1), (2,))
+    """What is known of the elements of an operation's array, whose flow is the last input."""
+    _require_handle(c)
+    si.with_rank(c.inputs[-1], 0)
     return c.handle(0)[1] if c.handle(0) is not None else None
 
 
@@ -206,7 +213,7 @@ op(
 
 
 def _scalar_shape(c: Any) -> list:
-    _element_sizes(c)
+    _require_handle(c)
     return [()]
 
 
@@ -238,8 +245,8 @@ def _split_gradient(node: Any, flow: Any) -> list:
 
 
 def _split_shape(c: Any) -> list:
-    si.with_rank(c.inputs[2], 1)
-    return _scalar_shape(c)
+    si.with_rank(c.inputs[2], 1), _element_sizes(c)
+    return [()]
 
 
 def _split(handle, value, lengths, flow, *, T):

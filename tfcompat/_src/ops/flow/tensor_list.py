@@ -485,7 +485,7 @@ op(
 op(
     "TensorListConcatV2",
     f"(input_handle: variant, {_SHAPE}, leading_dims: int64, *, {_TYPES}) -> (tensor: element_dtype, lengths: int64)",
-    shape=lambda c: list_shapes.concat_shape(c, c.shape_value(1)), gradient=_concat_gradient, place=HOST, kernel=_concat_v2,
+    shape=lambda c: list_shapes.concat_shape(c, c.shape_or_unknown(1)), gradient=_concat_gradient, place=HOST, kernel=_concat_v2,
 )  # fmt: skip
 
 

@@ -75,7 +75,7 @@ def _product_shape(c):
         if diagonal is not None:
             si.merge_size(diagonal[-2], 1)
             batch, rows = si.merge(batch, diagonal[:-2]), si.merge_size(rows, diagonal[-1])
-    return [None if sizes is None else (*batch, rows, sizes[-1])]
+    return [sizes]
 
 
 def _product(superdiag, maindiag, subdiag, rhs):
@@ -114,7 +114,8 @@ def _solution_shape(c):
         si.with_size(diagonals[-2], 3)
     if diagonals is None or rhs is None:
         return [rhs]
-    return [(*si.merge(diagonals[:-2], rhs[:-2]), si.merge_size(diagonals[-1], rhs[-2]), rhs[-1])]
+    si.merge(diagonals[:-2], rhs[:-2]), si.merge_size(diagonals[-1], rhs[-2])
+    return [rhs]
 
 
 def _without_pivots(diagonals: Any, rhs: Any) -> tuple[Any, Any]:

@@ -112,8 +112,8 @@ def _select_shape(c: Any) -> list:
     condition, output = c.inputs[0], merge(c.inputs[1], c.inputs[2])
     if condition is None or output is None or len(condition) == 0:
         return [output]
-    if len(condition) == 1 and len(output) > 1:
-        merge(condition, output[:1])
+    if len(condition) == 1:
+        merge(output[:1], condition)
         return [output]
     return [merge(output, condition)]
 
@@ -196,16 +196,8 @@ def _select_v2(condition, t, e):
 # ---- clipping and buckets ----
 
 
-def _clip_shape(c: Any) -> list:
-    sizes = c.inputs[0]
-    for limit in c.inputs[1:]:
-        if limit != ():
-            sizes = merge(sizes, limit)
-    return [sizes]
-
-
 @op("ClipByValue", "(t: T, clip_value_min: T, clip_value_max: T, *, T: NUMBER) -> (output: T)",
-    shape=_clip_shape, gradient=_UNDEFINED)  # fmt: skip
+    shape=unchanged, gradient=_UNDEFINED)  # fmt: skip
 def _clip_by_value(t, low, high):
     if any(limit.ndim and limit.shape != t.shape for limit in (low, high)):
         raise errors.InvalidArgumentError(

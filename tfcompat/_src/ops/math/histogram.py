@@ -11,7 +11,7 @@ from tfcompat._src.base import checks, dtypes, errors
 from tfcompat._src.base.export import export
 from tfcompat._src.graph.op_spec import HOST, NotDifferentiable, op
 from tfcompat._src.graph.scopes import name_scope
-from tfcompat._src.graph.shape_inference import with_rank
+from tfcompat._src.graph.shape_inference import with_rank, with_size
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import constant, to_tensor
 from tfcompat._src.ops.array.shape import reshape, shape
@@ -87,6 +87,7 @@ def bincount_v2(arr, weights=None, minlength=None, maxlength=None, dtype=dtypes.
 
 
 def _histogram_shape(c: Any) -> list:
+    with_size(with_rank(c.inputs[1], 1)[0], 2)
     with_rank(c.inputs[2], 0)
     nbins = c.value(2)
     if nbins is not None and nbins <= 0:

@@ -111,7 +111,11 @@ _sparse_segment("SqrtN", _FLOAT)
 
 def _grad_shape(c: Any) -> list:
     g = with_rank_at_least(c.inputs[0], 1)
+    merge(c.inputs[2], with_rank(c.inputs[1], 1))
+    with_rank(c.inputs[3], 0)
     num = c.value(3)
+    if num is not None and num < 0:
+        raise ValueError("Cannot specify a negative value for output_dim0")
     return [None if g is None else (None if num is None else int(num),) + g[1:]]
 
 

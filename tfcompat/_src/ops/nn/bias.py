@@ -28,7 +28,7 @@ def _is_nchw(c) -> bool:
     return "data_format" in c.op.attrs and c.attr("data_format") == b"NCHW"
 
 
-def _bias_add_shape(c):
+def bias_add_shape(c):
     value = si.with_rank_at_least(c.inputs[0], 3 if _is_nchw(c) else 2)
     (size,) = si.with_rank(c.inputs[1], 1)
     if value is None:
@@ -76,7 +76,7 @@ def _add_along(value, bias, axis: int):
 
 
 @op(
-    "BiasAdd", f"(value: T, bias: T, *, T: NUMBER, {_FORMAT}) -> (output: T)", shape=_bias_add_shape,
+    "BiasAdd", f"(value: T, bias: T, *, T: NUMBER, {_FORMAT}) -> (output: T)", shape=bias_add_shape,
     gradient=_bias_add_gradient,
 )  # fmt: skip
 def _bias_add(value, bias, *, data_format):
@@ -86,7 +86,7 @@ def _bias_add(value, bias, *, data_format):
 @op(
     "BiasAddV1",
     "(value: T, bias: T, *, T: NUMBER) -> (output: T)",
-    shape=_bias_add_shape,
+    shape=bias_add_shape,
     gradient=_bias_add_v1_gradient,
 )
 def _bias_add_v1(value, bias):

@@ -16,7 +16,7 @@ from tfcompat._src.graph.scopes import name_scope
 from tfcompat._src.graph.tensor import Tensor, shape_text
 from tfcompat._src.nodes import raw
 from tfcompat._src.ops.array.reorder import reverse
-from tfcompat._src.ops.nn.window_sizes import text_attr, window_counts, window_positions
+from tfcompat._src.ops.nn.window_sizes import text_attr, window_counts
 from tfcompat._src.ops.nn.windows import Window, first_valid_tap, make_window, sum_over_windows, tap_slices
 
 _ATTRS = 'T: REAL, strides: list(int) >= 4, rates: list(int) >= 4, padding: {"SAME", "VALID"}'
@@ -33,8 +33,11 @@ def _dilation_shape(c):
     if None in x[1:3] + filters[:2]:
         return [(x[0], None, None, filters[2])]
     si.merge_size(x[3], filters[2])
-    geometry = zip(x[1:3], filters[:2], c.attr("strides")[1:3], c.attr("rates")[1:3])
-    positions = [window_positions(n, k, s, text_attr(c, "padding"), r) for n, k, s, r in geometry]
+    windows = x[1:3], filters[:2], c.attr("strides")[1:3], text_attr(c, "padding"), c.attr("rates")[1:3], (0, 0)
+    try:
+        positions = window_counts(*windows)
+    except errors.InvalidArgumentError as e:
+        raise ValueError(e.message) from None
     return [(x[0], *positions, filters[2])]
 
 

@@ -45,11 +45,11 @@ def _pooled_shape(c):
         if r < 1:
             raise ValueError(f"pooling_ratio cannot be smaller than 1, got: {r:g}")
     out = tuple(None if n is None else math.floor(np.float32(n) / np.float32(r)) for n, r in zip(sizes, ratio))
-    return [out, (None if out[1] is None else out[1] + 1,), (None if out[2] is None else out[2] + 1,)]
+    return [out, (out[1],), (out[2],)]
 
 
 def _unpooled_shape(c):
-    return [si.with_rank(c.shape_value(0), 4)]
+    return [(None,) * 4 if c.value(0) is None else c.shape_value(0)]
 
 
 # ---- windows ----

@@ -148,7 +148,7 @@ def _lstm_block_cell_grad(x, c, h, w, wci, wcf, wco, b, i, cs, f, o, ci, co, cs_
 
 def _sequence_shape(c):
     x, bias = si.with_rank(c.inputs[1], 3), si.with_rank(c.inputs[8], 1)
-    return [(x[0], x[1], None if bias[0] is None else bias[0] // 4)] * 7
+    return [(x[0], x[1], si.divide_size(bias[0], 4))] * 7
 
 
 def _sequence_grad_shape(c):

@@ -233,9 +233,7 @@ def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) ->
 
 
 def _nth_shape(c):
-    sizes, value = si.with_rank_at_least(c.inputs[0], 1), c.value(1)
-    if value is not None and value.ndim:
-        raise ValueError(f"Input must be scalar but has rank {value.ndim}")
+    sizes = si.with_rank_at_least(c.inputs[0], 1)
     n = si.size_from_input(c, 1)
     if sizes is None:
         return [None]

@@ -16,6 +16,7 @@ from tfcompat._src.graph.tensor import Tensor, shape_text
 from tfcompat._src.nodes import raw
 from tfcompat._src.ops.array.join import concat_shape, concatenated
 from tfcompat._src.ops.array.shape import reshape_shape, reshaped_sizes
+from tfcompat._src.ops.nn.bias import bias_add_shape
 from tfcompat._src.ops.nn.conv import conv_shape
 from tfcompat._src.ops.nn.conv import out_shape as conv_out_shape
 from tfcompat._src.ops.nn.pool import out_shape as pool_out_shape
@@ -194,12 +195,9 @@ def _sum(x, y, low_x, high_x, low_y, high_y, *, T1, T2, Toutput):
 
 
 def _bias_shape(c):
-    sizes, bias = si.with_rank_at_least(c.inputs[0], 2), si.with_rank(c.inputs[1], 1)
-    if sizes is not None:
-        si.merge_size(sizes[-1], bias[0])
     for other in c.inputs[2:]:
         si.with_rank(other, 0)
-    return [sizes, (), ()]
+    return [*bias_add_shape(c), (), ()]
 
 
 @op(
@@ -335,12 +333,17 @@ def quantized_conv2d(
     )  # fmt: skip
 
 
+def _images_shape(c):
+    si.with_rank(c.inputs[0], 4)
+    return [c.inputs[0]]
+
+
 @op(
     "QuantizedInstanceNorm",
     "(x: T, x_min: float32, x_max: float32, *, T: QUANTIZED, output_range_given: bool = False, given_y_min: float = 0, "
     "given_y_max: float = 0, variance_epsilon: float = 1e-05, min_separation: float = 0.001) -> "
     "(y: T, y_min: float32, y_max: float32)",
-    shape=_and_range(lambda c: [si.with_rank(c.inputs[0], 4)], 1), gradient=_NO_GRADIENT, place=HOST,
+    shape=_and_range(_images_shape, 1), gradient=_NO_GRADIENT, place=HOST,
 )  # fmt: skip
 def _instance_norm(x, low, high, *, T, output_range_given, given_y_min, given_y_max, variance_epsilon, min_separation):
     if x.ndim != 4:

@@ -92,15 +92,16 @@ def _reset(reader):
 for _suffix, _handle in (("", "Ref(string)"), ("V2", "resource")):
     _reader = f"(reader_handle: {_handle}"
     _both = functools.partial(_add, effects=EXTERNAL)
-    _both("ReaderRead" + _suffix, f"{_reader}, queue_handle: {_handle}) -> (key: string, value: string)", shape=si.scalar,
+    _scalars = si.scalars if _suffix else si.scalar
+    _both("ReaderRead" + _suffix, f"{_reader}, queue_handle: {_handle}) -> (key: string, value: string)", shape=_scalars,
           kernel=lambda reader, queue: reader.read(queue), effects=WAITING)  # fmt: skip
     _both("ReaderReadUpTo" + _suffix, f"{_reader}, queue_handle: {_handle}, num_records: int64) -> (keys: string, values: string)",
           shape=_scalar_input([(None,), (None,)]), kernel=_read_up_to, effects=WAITING)  # fmt: skip
-    _both("ReaderNumRecordsProduced" + _suffix, f"{_reader}) -> (records_produced: int64)", shape=si.scalar,
+    _both("ReaderNumRecordsProduced" + _suffix, f"{_reader}) -> (records_produced: int64)", shape=_scalars,
           kernel=lambda reader: reader.produced)  # fmt: skip
-    _both("ReaderNumWorkUnitsCompleted" + _suffix, f"{_reader}) -> (units_completed: int64)", shape=si.scalar,
+    _both("ReaderNumWorkUnitsCompleted" + _suffix, f"{_reader}) -> (units_completed: int64)", shape=_scalars,
           kernel=lambda reader: reader.finished)  # fmt: skip
-    _both("ReaderSerializeState" + _suffix, f"{_reader}) -> (state: string)", shape=si.scalar,
+    _both("ReaderSerializeState" + _suffix, f"{_reader}) -> (state: string)", shape=_scalars,
           kernel=lambda reader: reader.serialized())  # fmt: skip
     _both("ReaderRestoreState" + _suffix, f"{_reader}, state: string) -> ()", shape=_scalar_input([]), kernel=_restore)
     _both("ReaderReset" + _suffix, f"{_reader}) -> ()", shape=si.no_outputs, kernel=_reset)

@@ -146,6 +146,8 @@ def _check_splits(nested_splits: tuple, values: np.ndarray) -> None:
 
 def _to_sparse_shape(c: Any) -> list:
     values = si.with_rank_at_least(c.inputs[-1], 1)
+    for splits in c.inputs[:-1]:
+        si.with_rank(splits, 1)
     rank = None if values is None else len(c.inputs) - 1 + len(values)
     count = si.num_elements(values)
     return [(count, rank), (count,), (rank,)]

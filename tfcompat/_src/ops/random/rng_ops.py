@@ -112,12 +112,18 @@ def _uniform_int(state, algorithm, shape, minval, maxval):
     )
 
 
+def _binomial_shape(c: Any) -> list:
+    for i in (3, 4):
+        si.with_rank_at_most(c.inputs[i], 1)
+    return [c.shape_value(2)]
+
+
 @op(
     "StatefulRandomBinomial",
     "(resource: resource, algorithm: int64, shape: S, counts: T, probs: T, *, S: INDEX, "
     "T: {float16, float32, float64, int32, int64} = float64, "
     "dtype: {float16, float32, float64, int32, int64} = int64) -> (output: dtype)",
-    shape=_filled_shape(2, 1), gradient=_UNDEFINED, effects=_UPDATES, place=HOST,
+    shape=_binomial_shape, gradient=_UNDEFINED, effects=_UPDATES, place=HOST,
 )  # fmt: skip
 def _random_binomial(state, algorithm, shape, counts, probs, *, dtype):
     _check_state(state, algorithm)

@@ -152,6 +152,7 @@ def _shuffled(xp: ModuleType, value: Any, rng: tuple) -> Any:
 
 def samples_shape(c):
     """Rows of the logits by the number of samples."""
+    si.with_rank(c.inputs[1], 0)
     return [(si.with_rank(c.inputs[0], 2)[0], si.size_from_input(c, 1))]
 
 

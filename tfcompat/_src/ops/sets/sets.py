@@ -117,16 +117,9 @@ def _dense_to_dense(set1, set2, *, set_operation):
     return _combined(set_operation, _dense_rows(set1), _dense_rows(set2), group, set1.dtype)
 
 
-def _sparse_rank(c: Any, start: int) -> int | None:
-    """The rank of the sparse tensor in the three inputs from `start` on, where known."""
-    indices, values, sizes = (si.with_rank(c.inputs[start + i], r) for i, r in enumerate((2, 1, 1)))
-    si.merge_size(indices[0], values[0])
-    return si.merge_size(indices[1], sizes[0])
-
-
 def _dense_to_sparse_shape(c: Any) -> list:
-    rank, first = _sparse_rank(c, 1), si.with_rank_at_least(c.inputs[0], 2)
-    return _outputs(rank if first is None else si.merge_size(rank, len(first)))
+    rank, first = si.sparse_rank(*c.inputs[1:]), si.with_rank_at_least(c.inputs[0], 2)
+    return _outputs(rank if first is None else si.with_size(rank, len(first)))
 
 
 @op(
@@ -141,10 +134,11 @@ def _dense_to_sparse(set1, indices, values, sizes, *, set_operation, validate_in
 
 
 def _sparse_to_sparse_shape(c: Any) -> list:
-    rank = si.merge_size(_sparse_rank(c, 0), _sparse_rank(c, 3))
+    first, second = si.sparse_rank(*c.inputs[:3]), si.sparse_rank(*c.inputs[3:])
+    number, rank = (0, first) if first is not None else (1, second)
     if rank is not None and rank < 2:
-        raise ValueError(f"Input rank {rank} must be >= 2")
-    return _outputs(rank)
+        raise ValueError(f"Input {number}, expected rank >= 2, got {rank}.")
+    return _outputs(second if first is None else si.with_size(second, first))
 
 
 @op(

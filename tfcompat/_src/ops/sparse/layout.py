@@ -195,10 +195,11 @@ def _sparse_split(axis, indices, values, sizes, *, num_split):
 def _fill_shape(c):
     indices, values, sizes = si.with_rank(c.inputs[0], 2), si.with_rank(c.inputs[1], 1), si.with_rank(c.inputs[2], 1)
     si.with_rank(c.inputs[3], 0)
-    rank_ = si.merge_size(indices[1], sizes[0])
-    si.merge_size(indices[0], values[0])
+    si.merge_size(indices[1], sizes[0])
+    if sizes[0] == 0:
+        raise ValueError("dense_shape must not be empty")
     known = c.shape_value(2)
-    return [(None, rank_), (None,), (None if known is None else known[0],), (indices[0],)]
+    return [(None, sizes[0]), (None,), (None if known is None else known[0],), (si.merge_size(indices[0], values[0]),)]
 
 
 def _fill_gradient(op, _, grad, __, ___):

@@ -198,11 +198,10 @@ def _numbers(texts: Any, dtype: np.dtype, little_endian: bool) -> np.ndarray:
 
 
 def _padded_shape(c):
-    si.with_rank(c.inputs[1], 0)
-    length, size = c.value(1), np.dtype(c.attr("out_type").as_numpy_dtype).itemsize
+    length, size = si.scalar_value(c, 1), np.dtype(c.attr("out_type").as_numpy_dtype).itemsize
     if length is not None and length % size:
         raise ValueError(f"Dimension size must be evenly divisible by {size} but is {length}")
-    return [None if c.inputs[0] is None else (*c.inputs[0], None if length is None else int(length) // size)]
+    return [None if c.inputs[0] is None else (*c.inputs[0], None if length is None else length // size)]
 
 
 @op(

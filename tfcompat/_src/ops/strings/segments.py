@@ -37,8 +37,7 @@ def _ngrams(row: list[bytes], width: int, pads: int, left: bytes, right: bytes, 
 
 def _ngrams_shape(c):
     si.with_rank(c.inputs[0], 1)
-    si.with_rank(c.inputs[1], 1)
-    return [(None,), c.inputs[1]]
+    return [(None,), si.with_rank(c.inputs[1], 1)]
 
 
 @op(

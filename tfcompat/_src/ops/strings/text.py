@@ -134,11 +134,12 @@ def decode_base64(input: Any, name: str | None = None) -> Tensor:
 
 
 def _join_shape(c):
-    sizes: Any = ()
+    if all(other == () for other in c.inputs):
+        return [()]
+    sizes = None
     for other in c.inputs:
-        if other != ():
-            sizes = other if sizes == () else si.merge(sizes, other)
-    return [None if None in c.inputs else sizes]
+        sizes = si.merge(sizes, other or None)
+    return [sizes]
 
 
 def _joined(inputs, *, separator):
@@ -166,9 +167,11 @@ def string_join(inputs: Any, separator: str = "", name: str | None = None) -> Te
 def _reduce_join_shape(c):
     si.with_rank_at_most(c.inputs[1], 1)
     sizes, axes = c.inputs[0], c.value(1)
-    if sizes is None or axes is None:
+    if sizes is None:
         return [None]
     rank = len(sizes)
+    if axes is None:
+        return [(None,) * rank if c.attr("keep_dims") else None]
     for axis in axes.reshape(-1):
         if not -rank <= axis < rank:
             raise ValueError(f"Invalid reduction dimension {axis} for input with {rank} dimensions.")

@@ -1,0 +1,22 @@
+"""Op types that graphs of files have are found by name, whichever module registers them."""
+
+import subprocess
+import sys
+
+NOT_OF_FILES = ("testing/test_ops.py", "cluster/transfer_ops.py", "interop/optax_optimizer.py")
+"""Modules whose op types no file of TensorFlow's has: its own tests', what a master adds to parts of a graph, and tfcompat's."""
+PROGRAM = f"""
+import importlib, pkgutil
+import tfcompat
+from tfcompat._src.graph import op_spec
+assert op_spec.find("Absent") is None
+found = set(op_spec.registered_names())
+for entry in pkgutil.walk_packages(tfcompat._src.__path__, "tfcompat._src."):
+    importlib.import_module(entry.name)
+print(*sorted(s.name for s in op_spec.registered() if s.name not in found and not s.where.split(":")[0].endswith({NOT_OF_FILES!r})))
+"""
+
+
+def test_a_new_process_finds_every_op_type():
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True)
+    assert (done.returncode, done.stdout.split()) == (0, []), f"a module is missing in an every_op.py: {done.stderr}"
