@@ -8,18 +8,13 @@ Graph NUMBER of seed S is drawn by the number S * 10**6 + NUMBER. TF1_PYTHON is 
 import argparse
 import collections
 import os
-import pathlib
-import pickle
-import subprocess
-import sys
-import tempfile
 
 import numpy as np
 
 import tfcompat as tf
 from generated.programs import Drawing, usages
+from generated.two_programs import both
 
-WORKER = str(pathlib.Path(__file__).with_name("graph_worker.py"))
 EACH = 200
 """So many graphs run in one process."""
 TOLERANCE = {2: 2e-2, 4: 2e-4, 8: 1e-9}
@@ -32,44 +27,6 @@ def drawn(bank, number, steps, at_edges):
         drawing = Drawing(bank, number, steps, at_edges)
         fetched = drawing.build()
         return (number, graph.as_graph_def().SerializeToString(), [t.name for t in fetched]), [t.op.type for t in fetched]
-
-
-def answers(python, module, graphs, seconds):
-    """What a program gives for graphs, by number; of those that end the process, or take longer than the limit, how they end."""
-    found = {}
-    with tempfile.TemporaryDirectory() as folder:
-        while len(found) < len(graphs):
-            left = [g for g in graphs if g[0] not in found]
-            source, sink = os.path.join(folder, "graphs"), os.path.join(folder, "answers")
-            with open(source, "wb") as file:
-                pickle.dump(left, file, 2)
-            open(sink, "wb").close()  # noqa: SIM115
-            environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "", "JAX_PLATFORMS": "cpu"}
-            try:
-                done = subprocess.run([python, WORKER, module, source, sink], env=environment, capture_output=True, timeout=seconds)
-                end = f"status {done.returncode}: {done.stderr[-300:].decode('utf8', 'replace')}"
-            except subprocess.TimeoutExpired:
-                end = "hang"
-            begun = _read(sink, found)
-            if begun is not None:
-                found[begun] = end
-            elif len(found) < len(graphs) and end != "hang":
-                raise RuntimeError(f"{python} {module} ended without a graph: {end}")
-    return found
-
-
-def _read(path, found):
-    """Puts the answers of a file into `found`; the number of the graph that was begun and not answered, or None."""
-    begun = None
-    with open(path, "rb") as file:
-        while True:
-            try:
-                number, given = pickle.load(file)
-            except (EOFError, pickle.UnpicklingError):
-                return begun
-            begun = number if given is None else None
-            if given is not None:
-                found[number] = given
 
 
 def difference(ours, theirs):
@@ -110,8 +67,7 @@ def compare(bank, numbers, steps, at_edges, seconds, report):
     counts = collections.Counter()
     made = [drawn(bank, number, steps, at_edges) for number in numbers]
     graphs = [graph for graph, _ in made if graph[2]]
-    ours = answers(sys.executable, "tfcompat", graphs, seconds)
-    theirs = answers(os.environ["TF1_PYTHON"], "tensorflow", graphs, seconds)
+    ours, theirs = both("run", graphs, seconds)
     for (number, _, fetches), types in made:
         if not fetches:
             counts["nothing to fetch"] += 1

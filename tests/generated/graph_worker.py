@@ -1,7 +1,7 @@
-"""Runs graphs under one program: `python graph_worker.py MODULE GRAPHS ANSWERS`, where MODULE is tensorflow or tfcompat (Python 3.7 reads this).
+"""Answers for graphs under one program: `python graph_worker.py run|shapes MODULE GRAPHS ANSWERS`, where MODULE is tensorflow or tfcompat.
 
-GRAPHS is a file of pickled (number, GraphDef, names of fetches). ANSWERS gets a pickled (number, None) before each and (number, outcomes)
-after it, so that whoever started this knows which graph ended the process.
+GRAPHS is a file of a pickled list of (number, GraphDef, names of tensors). ANSWERS gets a pickled (number, None) before each and
+(number, answer) after it, so that whoever started this knows which graph ended the process. Python 3.7 reads this.
 """
 
 import importlib
@@ -38,16 +38,29 @@ def _outcome(session, fetch):
         return "error", type(e).__name__, str(e)[:300]
 
 
+def inferred(tf, graph_def, names):
+    """The static shape of each tensor (None, or sizes of which some are None), or the class and message of the import's error."""
+    with tf.Graph().as_default() as graph:
+        try:
+            tf.import_graph_def(tf.GraphDef.FromString(graph_def), name="")
+            shapes = [graph.get_tensor_by_name(name).shape for name in names]
+        except Exception as e:  # noqa: BLE001 (compared)
+            return type(e).__name__, str(e)[:300]
+        return [None if shape.dims is None else shape.as_list() for shape in shapes]
+
+
 def main():
-    module, graphs, answers = sys.argv[1:]
+    task, module, graphs, answers = sys.argv[1:]
     tf = importlib.import_module(module)
     tf.logging.set_verbosity(tf.logging.FATAL)
-    dir(tf.contrib)  # which registers contrib's operations
+    dir(tf.contrib)  # which registers contrib's operations, but for those of contrib.text
+    importlib.import_module(module + ".contrib.text")
+    answer = {"run": outcomes, "shapes": inferred}[task]
     with open(graphs, "rb") as source, open(answers, "ab") as sink:
-        for number, graph_def, fetches in pickle.load(source):
+        for number, graph_def, names in pickle.load(source):
             pickle.dump((number, None), sink, 2)
             sink.flush()
-            pickle.dump((number, outcomes(tf, graph_def, fetches)), sink, 2)
+            pickle.dump((number, answer(tf, graph_def, names)), sink, 2)
             sink.flush()
 
 

@@ -45,9 +45,16 @@ class InferenceContext:
         return known_shape(self.op.inputs[index])
 
     def shape_or_unknown(self, index: int) -> Sizes:
-        """As `shape_value`; a scalar stands for an unknown shape."""
+        """As `shape_value`; a scalar -1 stands for an unknown shape."""
         with_rank_at_most(self.inputs[index], 1)
-        return None if self.inputs[index] == () else self.shape_value(index)
+        if self.inputs[index] != ():
+            return self.shape_value(index)
+        value = self.value(index)
+        if value is None:
+            raise ValueError("Received a shape scalar with unknown static value.  A static value of '-1' is required to represent an unknown shape.")
+        if value != -1:
+            raise ValueError(f"Received an invalid shape scalar with a static value that is not '-1': {value}")
+        return None
 
     def handle(self, index: int) -> tuple[Any, ...] | None:
         """(dtype, sizes) of the variable behind a resource input, where known."""

@@ -173,7 +173,9 @@ def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unst
 
 def _parallel_shape(c):
     wanted = c.attr("shape").sizes
-    merged = None
+    if wanted is None or None in wanted:
+        raise ValueError("shape attr must be fully defined.")
+    merged = (1, *wanted[1:])
     for i, sizes in enumerate(c.inputs):
         if sizes is None or None in sizes:
             raise ValueError("All input shapes must be fully defined.")

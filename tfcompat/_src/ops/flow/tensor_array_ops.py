@@ -219,8 +219,7 @@ def _scalar_shape(c: Any) -> list:
 
 def _concat_shape(c: Any) -> list:
     _element_sizes(c)
-    sizes = c.attr("element_shape_except0").sizes
-    return [None if sizes is None else (None, *sizes), (None,)]
+    return [None, (None,)]
 
 
 def _concat_gradient(node: Any, grad: Any, _: Any) -> list:

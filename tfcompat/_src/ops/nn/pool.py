@@ -60,6 +60,7 @@ def pool_shape(what: str, rank: int, over_channels: bool = False) -> Callable:
 
 def _window_inputs_shape(c: Any) -> list:
     """Pooling whose window and strides are the last two inputs."""
+    si.with_rank(c.inputs[0], 4)
     for sizes in c.inputs[-2:]:
         si.merge_size(si.with_rank(sizes, 1)[0], 4)
     count = len(c.inputs)

@@ -166,4 +166,4 @@ for _suffix, _handle in (("", "handle: Ref(string)"), ("V2", "handle: resource")
     _both("QueueClose" + _suffix, f"({_handle}, *, cancel_pending_enqueues: bool = False) -> ()", shape=si.no_outputs,
           kernel=_close, effects=WAITING)  # fmt: skip
     _both("QueueIsClosed" + _suffix, f"({_handle}) -> (is_closed: bool)", shape=si.scalar, kernel=lambda queue: queue.closed)
-    _both("QueueSize" + _suffix, f"({_handle}) -> (size: int32)", shape=si.scalar, kernel=lambda queue: len(queue.elements))
+    _both("QueueSize" + _suffix, f"({_handle}) -> (size: int32)", shape=si.unchanged if _suffix else si.scalar, kernel=lambda queue: len(queue.elements))

@@ -81,6 +81,7 @@ def _string_ngrams(data, splits, *, separator, ngram_widths, left_pad, right_pad
 
 
 def _segment_shape(c):
+    si.with_rank(c.inputs[2], 0)
     inputs, ids, count = c.inputs[0], c.inputs[1], si.size_from_input(c, 2)
     if inputs is None or ids is None:
         return [None]
