@@ -31,26 +31,52 @@ def _invalid(text: str) -> errors.InvalidArgumentError:
 
 
 def _components(images: np.ndarray) -> np.ndarray:
-    """For each pixel, one more than the number of the first pixel of its component; 0 where it is zero or empty."""
+    """For each pixel, one more than the number of the root of its component; 0 where it is zero or empty.
+
+    Which pixel is the root follows from the order in which neighbours are joined: blocks of one pixel grow to blocks of two by two
+    smaller ones, and the seams in a block are gone along from their start, first between columns, then between rows.
+    """
     if images.ndim != 3:
         raise _invalid("Input images must have rank 3")
     filled = images != (b"" if images.dtype == object else 0)
     numbers = np.arange(images.size).reshape(images.shape)
-    pairs = []
-    for a, b in ((np.s_[:, :-1], np.s_[:, 1:]), (np.s_[:, :, :-1], np.s_[:, :, 1:])):
-        joined = filled[a] & (images[a] == images[b])
-        pairs.append(np.stack([numbers[a][joined], numbers[b][joined]]))
-    first, second = np.concatenate(pairs, 1)
-    labels = numbers.reshape(-1)
-    while True:
-        a, b = labels[first], labels[second]
-        lower = np.minimum(a, b)
-        if np.array_equal(a, b):
-            return np.where(filled, labels.reshape(images.shape) + 1, 0)
-        np.minimum.at(labels, a, lower)
-        np.minimum.at(labels, b, lower)
-        while not np.array_equal(labels, labels[labels]):
-            labels = labels[labels]
+    forest = _joined(images.size, *_neighbours(images, filled, numbers))
+    while not np.array_equal(forest, forest[forest]):
+        forest = forest[forest]
+    return np.where(filled, forest.reshape(images.shape) + 1, 0)
+
+
+def _neighbours(images: np.ndarray, filled: np.ndarray, numbers: np.ndarray) -> tuple[list, list]:
+    """The numbers of equal neighbours, in the order in which they are joined."""
+    found = []
+    for order, across, along in ((0, 2, 1), (1, 1, 2)):
+        a, b = (tuple(cut if axis == across else slice(None) for axis in range(3)) for cut in (slice(-1), slice(1, None)))
+        equal = filled[a] & (images[a] == images[b])
+        places = np.nonzero(equal)
+        behind = places[across] + 1
+        found.append(np.stack([behind & -behind, np.full(len(behind), order), places[along], numbers[a][equal], numbers[b][equal]]))
+    sizes, orders, steps, first, second = np.concatenate(found, 1)
+    sequence = np.lexsort((steps, orders, sizes))
+    return first[sequence].tolist(), second[sequence].tolist()
+
+
+def _joined(count: int, first: list, second: list) -> np.ndarray:
+    """The forest in which pairs are joined one after the other: each number's parent, a root's own number."""
+    forest, ranks = list(range(count)), [0] * count
+
+    def root(number: int) -> int:
+        while forest[number] != number:
+            forest[number] = number = forest[forest[number]]
+        return number
+
+    for a, b in zip(first, second):
+        a, b = root(a), root(b)
+        if a != b and ranks[a] < ranks[b]:
+            forest[b] = a
+        elif a != b:
+            forest[a] = b
+            ranks[b] += 1
+    return np.array(forest)
 
 
 op(

@@ -179,7 +179,7 @@ def _svd_shape(c):
 def _svd(x, *, compute_uv, full_matrices):
     lib.supported(x)
     if not compute_uv:
-        nothing = jnp.zeros(0, x.dtype)
+        nothing = jnp.zeros((), x.dtype)  # 1.15 gives a scalar that nothing has written
         return jnp.linalg.svd(x, compute_uv=False).astype(x.dtype), nothing, nothing
     u, s, vh = jnp.linalg.svd(x, full_matrices=full_matrices)
     return s.astype(x.dtype), u, lib.adjoint_array(vh)
@@ -285,7 +285,7 @@ def _eigh(x, *, compute_v):
         ~jnp.any(jnp.isnan(values)) | jnp.any(~jnp.isfinite(x)) & jnp.logical_not(has_nan),
         "Self-adjoint eigen decomposition was not successful. The input might not be valid.",
     )
-    return values.astype(x.dtype), vectors if compute_v else jnp.zeros(0, x.dtype)
+    return values.astype(x.dtype), vectors if compute_v else jnp.zeros((), x.dtype)
 
 
 def _joined_eigh(x):

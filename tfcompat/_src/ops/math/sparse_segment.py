@@ -128,6 +128,8 @@ def _require_in_range(what: str, ids: Any, limit: int) -> None:
 def _near_segment_grad(grad: Any, indices: Any, segment_ids: Any, output_dim0: Any, roots: bool) -> Any:
     if indices.ndim != 1 or segment_ids.shape != indices.shape:
         raise invalid("segment_ids and indices should be vectors of the same size.")
+    if not output_dim0:
+        return np.zeros((0, *grad.shape[1:]), grad.dtype)
     for what, ids, limit in (("Segment id", segment_ids, len(grad)), ("Index", indices, int(output_dim0))):
         outside = np.flatnonzero((ids < 0) | (ids >= limit))
         if outside.size:
@@ -146,9 +148,10 @@ def _sparse_segment_grad(kind: str) -> None:
         if indices.shape != segment_ids.shape:
             raise invalid("segment_ids and indices should have same size.")
         rows = int(output_dim0)
+        if not rows or not segment_ids.size:
+            return lax.full((rows, *grad.shape[1:]), 0, grad.dtype)
         segments = grad.shape[0]
-        if segment_ids.size:
-            checks.require(lax.lt(segment_ids[-1], np.int32(segments)), "Invalid number of segments")
+        checks.require(lax.lt(segment_ids[-1], np.int32(segments)), "Invalid number of segments")
         _require_in_range("Segment id", segment_ids, segments)
         _require_in_range("Index", indices, rows)
         ones = lax.full(segment_ids.shape, 1, grad.dtype)

@@ -111,6 +111,7 @@ def _draw(words: Words, cumulated: np.ndarray, chosen: list[int]) -> int:
 )
 def _kmc2_chain(distances: np.ndarray, seed: np.ndarray) -> np.ndarray:
     _require(distances.ndim == 1, "Input distances should be a vector.")
+    _require(seed.ndim == 0, "Input seed should be a scalar.")
     _require(len(distances) > 0, "Expected distances_tensor.size() > 0.")
     words, index = _words(seed), 0
     for i in range(1, len(distances)):

@@ -55,8 +55,9 @@ def _reduced(reduce: np.ufunc, indices: Any, values: Any, sizes: Any, axes: Any,
 
 def _dense_shape(c: Any) -> list:
     sizes, axes = c.value(2), c.value(3)
-    if sizes is None or axes is None or sizes.ndim != 1:
+    if sizes is None or axes is None:
         return [None]
+    sizes = sizes.reshape(-1)
     if not sizes.size:
         raise ValueError("Number of dims in shape tensor must not be 0")
     gone = {int(axis) % len(sizes) for axis in axes.reshape(-1)}
