@@ -36,8 +36,11 @@ UNDETERMINED = {
     "BatchSelfAdjointEigV2": (1,), "SingleImageRandomDotStereograms": (0,), "Svd": (1, 2),
 }  # fmt: skip
 """Outputs that nothing writes, that are random, or whose signs are free."""
-UNCHECKED = ("TanhGrad", "SigmoidGrad", "SqrtGrad", "RsqrtGrad", "ReciprocalGrad", "InvGrad")
-"""Op types whose kernels in 1.15 take inputs of other sizes for equal ones, and read what lies behind the smaller one."""
+UNCHECKED = {
+    **dict.fromkeys(("TanhGrad", "SigmoidGrad", "SqrtGrad", "RsqrtGrad", "ReciprocalGrad", "InvGrad"), (0, 1)),
+    **dict.fromkeys(("MaxPoolGrad", "MaxPoolGradV2"), (1, 2)), **dict.fromkeys(("MaxPoolGradGrad", "MaxPoolGradGradV2"), (0, 2)),
+}  # fmt: skip
+"""Two inputs of op types whose kernels in 1.15 take other sizes for equal ones, and read what lies behind the smaller one."""
 MOVES = 3
 """How often a graph runs again with constants moved."""
 
@@ -55,7 +58,8 @@ def undetermined(graph):
     """The names of tensors whose values 1.15 does not determine."""
     found = set()
     for op in graph.get_operations():
-        everything = any(t.name in found for t in op.inputs) or op.type in UNCHECKED and op.inputs[0]._sizes != op.inputs[1]._sizes
+        pair = [op.inputs[i]._sizes for i in UNCHECKED.get(op.type, ())]
+        everything = any(t.name in found for t in op.inputs) or (pair and pair[0] != pair[1])
         found.update(t.name for i, t in enumerate(op.outputs) if everything or i in UNDETERMINED.get(op.type, ()))
     return found
 

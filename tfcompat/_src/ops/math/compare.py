@@ -14,10 +14,12 @@ from tfcompat._src.graph.op_spec import Facts, NotDifferentiable, op
 from tfcompat._src.graph.shape_inference import (
     broadcast,
     broadcast_inputs,
+    divide_size,
     merge,
     merged_inputs,
     unchanged,
     with_rank,
+    with_rank_at_least,
 )
 from tfcompat._src.graph.tensor import shape_text
 from tfcompat._src.nodes import raw
@@ -224,13 +226,8 @@ def _bucketize(x, *, boundaries):
 
 def _bitpack_shape(c: Any) -> list:
     with_rank(c.inputs[1], 0)
-    sizes = c.inputs[0]
-    if not sizes:
-        return [None]
-    last = sizes[-1]
-    if last is not None and last % 8:
-        raise ValueError(f"inner dimension of input should be divisible by 8, but is {last}")
-    return [sizes[:-1] + (None if last is None else last // 8,)]
+    sizes = with_rank_at_least(c.inputs[0], 1)
+    return [None if sizes is None else (*sizes[:-1], divide_size(sizes[-1], 8))]
 
 
 @op("CompareAndBitpack",

@@ -39,13 +39,11 @@ def _bincount(arr, size, weights):
         raise errors.InvalidArgumentError(None, None, f"size ({size}) must be non-negative")
     if np.any(arr < 0):
         raise errors.InvalidArgumentError(None, None, "Input arr must be non-negative!")
-    if weights.size and weights.shape != arr.shape:
-        raise errors.InvalidArgumentError(
-            None, None, f"weights must have the shape of arr: {weights.shape} and {arr.shape}"
-        )
-    checks.require_room((int(size),), weights.dtype)
     flat = arr.ravel()
-    inside = flat < size
+    inside = np.flatnonzero(flat < size)
+    if weights.size and inside.size and inside[-1] >= weights.size:
+        raise errors.InvalidArgumentError(None, None, f"there are fewer weights than elements of arr: {weights.shape} and {arr.shape}")
+    checks.require_room((int(size),), weights.dtype)
     bins = np.zeros(int(size), weights.dtype)
     np.add.at(bins, flat[inside], weights.ravel()[inside] if weights.size else weights.dtype.type(1))
     return bins

@@ -33,12 +33,12 @@ def _require_sizes(**pairs: tuple) -> None:
             raise errors.InvalidArgumentError(None, None, text)
 
 
-def _check_lstm(x, c, h, w, wci, wcf, wco, b) -> None:
+def _check_lstm(x, c, h, w, b, peepholes: tuple | None) -> None:
     batch, depth, units = x.shape[-2], x.shape[-1], c.shape[1]
     _require_sizes(
         cs_prev_batch=(c.shape[0], batch), h_prev_batch=(h.shape[0], batch), h_prev_units=(h.shape[1], units),
         w_rows=(w.shape[0], depth + units), w_columns=(w.shape[1], 4 * units), b=(b.shape, (4 * units,)),
-        wci=(wci.shape, (units,)), wcf=(wcf.shape, (units,)), wco=(wco.shape, (units,)),
+        **{name: (weights.shape, (units,)) for name, weights in zip(("wci", "wcf", "wco"), peepholes or ())},
     )  # fmt: skip
 
 
@@ -125,8 +125,9 @@ def _cell_gradient(op, *grads):
 
 @op("LSTMBlockCell", f"({_CELL_INPUTS}, *, {_ATTRS}) -> ({_PARTS})", shape=_cell_shape, gradient=_cell_gradient)
 def _lstm_block_cell(x, c, h, w, wci, wcf, wco, b, *, forget_bias, cell_clip, use_peephole):
-    _check_lstm(x, c, h, w, wci, wcf, wco, b)
-    return _lstm_step(x, c, h, w, (wci, wcf, wco) if use_peephole else None, b, forget_bias, cell_clip, ICFO)
+    peepholes = (wci, wcf, wco) if use_peephole else None
+    _check_lstm(x, c, h, w, b, peepholes)
+    return _lstm_step(x, c, h, w, peepholes, b, forget_bias, cell_clip, ICFO)
 
 
 @op(
@@ -136,9 +137,9 @@ def _lstm_block_cell(x, c, h, w, wci, wcf, wco, b, *, forget_bias, cell_clip, us
     shape=_cell_grad_shape, gradient=_NO_SECOND,
 )  # fmt: skip
 def _lstm_block_cell_grad(x, c, h, w, wci, wcf, wco, b, i, cs, f, o, ci, co, cs_grad, h_grad, *, use_peephole):
-    _check_lstm(x, c, h, w, wci, wcf, wco, b)
-    _require_sizes(**{n: (v.shape, c.shape) for n, v in dict(i=i, cs=cs, f=f, o=o, ci=ci, co=co, cs_grad=cs_grad, h_grad=h_grad).items()})
     peepholes = (wci, wcf, wco) if use_peephole else None
+    _check_lstm(x, c, h, w, b, peepholes)
+    _require_sizes(**{n: (v.shape, c.shape) for n, v in dict(i=i, cs=cs, f=f, o=o, ci=ci, co=co, cs_grad=cs_grad, h_grad=h_grad).items()})
     before, gates, diagonals = _lstm_step_back(c, peepholes, (i, cs, f, o, ci, co), cs_grad, h_grad, ICFO)
     return before, gates, *diagonals
 
@@ -208,15 +209,15 @@ def _check_length(length: Any, steps: int) -> None:
 
 def _block_lstm(length, x, c, h, w, wci, wcf, wco, b, *, forget_bias, cell_clip, use_peephole):
     _check_length(length, x.shape[0])
-    _check_lstm(x, c, h, w, wci, wcf, wco, b)
     peepholes = (wci, wcf, wco) if use_peephole else None
+    _check_lstm(x, c, h, w, b, peepholes)
     return _run_sequence(length, x, c, h, w, peepholes, b, forget_bias, cell_clip, ICFO)
 
 
 def _block_lstm_v2(length, x, c, h, w, wci, wcf, wco, b, *, cell_clip, use_peephole):
     _check_length(length, x.shape[0])
-    _check_lstm(x, c, h, w, wci, wcf, wco, b)
     peepholes = (wci, wcf, wco) if use_peephole else None
+    _check_lstm(x, c, h, w, b, peepholes)
     return _run_sequence(length, x, c, h, w, peepholes, b, 0.0, cell_clip, IFCO)
 
 
@@ -224,9 +225,9 @@ def _sequence_ops(suffix: str, attrs: str, order: tuple, forward: Callable) -> N
     """BlockLSTM and its gradient; V2 has another order of gates and no forget bias."""
 
     def backward(length, x, c, h, w, wci, wcf, wco, b, i, cs, f, o, ci, co, hs, cs_grad, h_grad, *, use_peephole):
-        _check_lstm(x, c, h, w, wci, wcf, wco, b)
-        _check_length(length, x.shape[0])
         peepholes = (wci, wcf, wco) if use_peephole else None
+        _check_lstm(x, c, h, w, b, peepholes)
+        _check_length(length, x.shape[0])
         return _run_sequence_back(length, x, c, h, w, peepholes, (i, cs, f, o, ci, co, hs), cs_grad, h_grad, order)
 
     op(
