@@ -32,7 +32,7 @@ LEFT_OUT = {
     "FractionalMaxPoolGrad": "1.15 ends the process where sequences are not those of a pooling",
 }
 UNDETERMINED = {
-    "FusedBatchNormGradV2": (3, 4), "FusedBatchNormGradV3": (3, 4), "FusedBatchNormV3": (5,), "SelfAdjointEigV2": (1,),
+    "FusedBatchNormGrad": (3, 4), "FusedBatchNormGradV2": (3, 4), "FusedBatchNormGradV3": (3, 4), "FusedBatchNormV3": (5,), "SelfAdjointEigV2": (1,),
     "BatchSelfAdjointEigV2": (1,), "SingleImageRandomDotStereograms": (0,), "Svd": (1, 2),
 }  # fmt: skip
 """Outputs that nothing writes, that are random, or whose signs are free."""
@@ -58,10 +58,18 @@ def undetermined(graph):
     """The names of tensors whose values 1.15 does not determine."""
     found = set()
     for op in graph.get_operations():
-        pair = [op.inputs[i]._sizes for i in UNCHECKED.get(op.type, ())]
-        everything = any(t.name in found for t in op.inputs) or (pair and pair[0] != pair[1])
-        found.update(t.name for i, t in enumerate(op.outputs) if everything or i in UNDETERMINED.get(op.type, ()))
+        outputs = op.outputs if any(t.name in found for t in op.inputs) else [op.outputs[i] for i in _free_outputs(op)]
+        found.update(t.name for t in outputs)
     return found
+
+
+def _free_outputs(op):
+    pair = [op.inputs[i]._sizes for i in UNCHECKED.get(op.type, ())]
+    if pair and pair[0] != pair[1] or op.type in ("TopK", "TopKV2") and not op.get_attr("sorted"):
+        return range(len(op.outputs))
+    if op.type.startswith("FusedBatchNorm") and "Grad" not in op.type and not op.get_attr("is_training"):
+        return range(1, len(op.outputs))
+    return UNDETERMINED.get(op.type, ())
 
 
 def moved(graph_def, draw):

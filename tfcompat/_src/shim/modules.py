@@ -143,7 +143,7 @@ def of_module(module: str, name: str) -> Any:
 def target(text: str) -> Any:
     """The object that an entry of `NAMES` points to, or ABSENT."""
     if text.startswith("raw:"):
-        return op("", text[4:])
+        return op(text[4:])
     if text.startswith("@"):
         module, _, name = text[1:].partition(":")
         return internal(places(module), name) if module not in REAL_MODULES else of_module(module, name)

@@ -114,8 +114,8 @@ def _select_shape(c: Any) -> list:
     condition, output = c.inputs[0], merge(c.inputs[1], c.inputs[2])
     if condition is None or output is None or len(condition) == 0:
         return [output]
-    if len(condition) == 1:
-        merge(output[:1], condition)
+    if len(condition) == 1 and output:
+        merge(condition, output[:1])
         return [output]
     return [merge(output, condition)]
 

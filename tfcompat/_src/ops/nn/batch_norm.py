@@ -142,7 +142,7 @@ def _normalize_grad(dy, x, scale, mean, variance, *, epsilon, data_format, is_tr
         slope = lax.div(lax.mul(products, lax.mul(root, root)), count)
         shift = _spread(lax.div(offset_grad, count), data_format)
         g = lax.sub(lax.sub(g, shift), lax.mul(centred, _spread(slope, data_format)))
-    unused = np.zeros(() if is_training else x.shape[_layout(data_format)[1]], dtype)
+    unused = np.zeros((), dtype)
     return lax.convert_element_type(lax.mul(factor, g), x.dtype), lax.mul(products, root), offset_grad, unused, unused
 
 

@@ -234,9 +234,9 @@ def _input_grad(op_type: str, rank: int) -> Callable:
         sizes = _sizes_of("input", input_sizes, rank)
         _require_rank("filter", filters, rank)
         _require_rank("out_backprop", out_backprop, rank)
-        _require_channels(op_type, sizes[1 if channels_first(window["data_format"]) else -1], filters.shape[-2])
         out = out_shape(sizes, filters.shape, filters.shape[-1], **window)
         _require_gradient_shape(op_type, out_backprop, out)
+        _require_channels(op_type, sizes[1 if channels_first(window["data_format"]) else -1], filters.shape[-2])
         if 0 in out + sizes + filters.shape:
             return jnp.zeros(sizes, filters.dtype)
         return conv_kernels.conv_backprop_input(sizes, filters, out_backprop, **window)
@@ -249,9 +249,9 @@ def _filter_grad(op_type: str, rank: int) -> Callable:
         sizes = _sizes_of("filter", filter_sizes, rank)
         _require_rank("input", x, rank)
         _require_rank("out_backprop", out_backprop, rank)
-        _require_channels(op_type, x.shape[1 if channels_first(window["data_format"]) else -1], sizes[-2])
         out = out_shape(x.shape, sizes, sizes[-1], **window)
         _require_gradient_shape(op_type, out_backprop, out)
+        _require_channels(op_type, x.shape[1 if channels_first(window["data_format"]) else -1], sizes[-2])
         if 0 in out + x.shape + sizes:
             return jnp.zeros(sizes, x.dtype)
         return conv_kernels.conv_backprop_filter(x, sizes, out_backprop, **window)

@@ -34,6 +34,7 @@ def _require_sizes(**pairs: tuple) -> None:
 
 
 def _check_lstm(x, c, h, w, b, peepholes: tuple | None) -> None:
+    """Checks sizes; those of the peepholes as 1.15 does: of cells only where they are used."""
     batch, depth, units = x.shape[-2], x.shape[-1], c.shape[1]
     _require_sizes(
         cs_prev_batch=(c.shape[0], batch), h_prev_batch=(h.shape[0], batch), h_prev_units=(h.shape[1], units),
@@ -210,14 +211,14 @@ def _check_length(length: Any, steps: int) -> None:
 def _block_lstm(length, x, c, h, w, wci, wcf, wco, b, *, forget_bias, cell_clip, use_peephole):
     _check_length(length, x.shape[0])
     peepholes = (wci, wcf, wco) if use_peephole else None
-    _check_lstm(x, c, h, w, b, peepholes)
+    _check_lstm(x, c, h, w, b, (wci, wcf, wco))
     return _run_sequence(length, x, c, h, w, peepholes, b, forget_bias, cell_clip, ICFO)
 
 
 def _block_lstm_v2(length, x, c, h, w, wci, wcf, wco, b, *, cell_clip, use_peephole):
     _check_length(length, x.shape[0])
     peepholes = (wci, wcf, wco) if use_peephole else None
-    _check_lstm(x, c, h, w, b, peepholes)
+    _check_lstm(x, c, h, w, b, (wci, wcf, wco))
     return _run_sequence(length, x, c, h, w, peepholes, b, 0.0, cell_clip, IFCO)
 
 
@@ -226,7 +227,7 @@ def _sequence_ops(suffix: str, attrs: str, order: tuple, forward: Callable) -> N
 
     def backward(length, x, c, h, w, wci, wcf, wco, b, i, cs, f, o, ci, co, hs, cs_grad, h_grad, *, use_peephole):
         peepholes = (wci, wcf, wco) if use_peephole else None
-        _check_lstm(x, c, h, w, b, peepholes)
+        _check_lstm(x, c, h, w, b, (wci, wcf, wco))
         _check_length(length, x.shape[0])
         return _run_sequence_back(length, x, c, h, w, peepholes, (i, cs, f, o, ci, co, hs), cs_grad, h_grad, order)
 
