@@ -50,3 +50,4 @@ for _count in (0, 51):
         lambda tf, points, count=_count: node(tf, "KmeansPlusPlusInitialization", points, count, 1, 0),
         points=F32(50, 3),
     )
+error_case("kmc2_seed", lambda tf, distances: node(tf, "KMC2ChainInitialization", distances, tf.constant([1], tf.int64)), distances=F32(4))

@@ -15,6 +15,12 @@ def image(tf):
     return tf.contrib.image
 
 
+def roots(tf, x):
+    """The node below connected_components, which numbers anew what it gives."""
+    assert image(tf).connected_components  # what loads it registers the op type
+    return tf.get_default_graph().create_op("ImageConnectedComponents", [x], [tf.int64]).outputs[0]
+
+
 for method in ("NEAREST", "BILINEAR"):
     case("transform_" + method, lambda tf, x, t, m=method: image(tf).transform(x, t, m), grad=False, x=IMAGE, t=MOVES)
     case("transform_bytes_" + method, lambda tf, x, t, m=method: image(tf).transform(x, t, m), grad=False, x=U8(2, 6, 7, 1, high=256), t=MOVES)
@@ -36,6 +42,8 @@ error_case("transform_rank", lambda tf, x, t: image(tf).transform(x, t), x=F32(3
 error_case("transform_shape", lambda tf, x, t: image(tf).transform(x, t), x=IMAGE, t=F32(3, 8))
 case("connected", lambda tf, x: image(tf).connected_components(x), grad=False, partial=False, x=I32(2, 9, 8, low=0, high=3))
 case("connected_one", lambda tf, x: image(tf).connected_components(x), grad=False, partial=False, x=I32(9, 8, low=1, high=3))
+case("connected_roots", roots, grad=False, x=I32(2, 6, 7, low=0, high=3))
+case("connected_roots_of_strings", lambda tf, x: roots(tf, tf.as_string(x)), grad=False, x=I32(1, 5, 9, low=0, high=2))
 case("bipartite", lambda tf, d: image(tf).bipartite_match(d, [3.0], 2), grad=False, d=F32(4, 5))
 case("dense_image_warp", lambda tf, x, f: image(tf).dense_image_warp(x, f), grad=False, partial=False, x=IMAGE, f=F32(2, 6, 7, 2))
 for order in (1, 2, 3, 4):

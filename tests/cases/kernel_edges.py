@@ -97,3 +97,39 @@ case("handle_through_identity", _through_identity, run=_initialized, x=F32(2))
 PIXELS = np.arange(16, dtype=np.float32).reshape(1, 4, 4, 1)
 case("argmax_of_constant", lambda tf, x: tf.nn.max_pool_with_argmax(tf.constant(PIXELS), [1, 2, 2, 1], [1, 2, 2, 1], "SAME")[0] + x, x=F32(1))
 case("stride_beyond_input", lambda tf, x: tf.nn.avg_pool(x, [1, 2, 2, 1], [1, 2**30, 2**30, 1], "VALID"), partial=False, x=F32(1, 4, 4, 1))
+
+
+# ---- what kernels take and refuse ----
+
+NAN = np.nan
+for _name, _rows in (
+    ("unsorted", [[3.0, 1.0, 2.0, 5.0, 0.0, 4.0], [5.0, 4.0, 3.0, 2.0, 1.0, 0.0]]),
+    ("with_nan", [[NAN, 1.0, NAN, 2.0, 3.0, NAN], [0.0, 1.0, NAN, NAN, 4.0, 5.0]]),
+):
+    for _op in ("LowerBound", "UpperBound"):
+        case(
+            f"{_op}_{_name}", lambda tf, rows, x, op=_op: getattr(tf.raw_ops, op)(sorted_inputs=rows, values=x), grad=False,
+            rows=np.array(_rows), x=np.array([[2.5, 0.0, NAN, 9.0], [2.5, 3.0, -1.0, np.inf]]),
+        )  # fmt: skip
+for _kind in ("Mean", "SqrtN"):
+    case(
+        f"sparse_segment_{_kind}_grad_of_no_rows", grad=False, x=F32(2, 3),
+        build=lambda tf, x, kind=_kind: getattr(tf.raw_ops, f"SparseSegment{kind}Grad")(grad=x, indices=[4, 1], segment_ids=[0, 7], output_dim0=0),
+    )  # fmt: skip
+case("bincount_more_weights", lambda tf, w: tf.raw_ops.Bincount(arr=[1, 2, 1], size=4, weights=w), grad=False, w=F32(8))
+case("bincount_one_weight_each", lambda tf, w: tf.raw_ops.Bincount(arr=[[1, 2], [1, 7]], size=4, weights=w), grad=False, w=F32(4))
+error_case("bitpack_of_scalar", lambda tf, x: tf.raw_ops.CompareAndBitpack(input=x, threshold=0.5), x=F32())
+for _kind, _name in (("LSTMBlockCell", "cell"), ("BlockLSTM", "block")):
+    (case if _name == "cell" else error_case)(
+        f"lstm_{_name}_unused_peepholes",
+        lambda tf, x, c, w, b, p, kind=_kind: getattr(tf.raw_ops, kind)(
+            x=x if kind == "LSTMBlockCell" else x[None], cs_prev=c, h_prev=c, w=w, wci=p, wcf=p, wco=p, b=b, use_peephole=False,
+            **({} if kind == "LSTMBlockCell" else {"seq_len_max": tf.constant(1, tf.int64)}),
+        ),
+        x=F32(2, 3), c=F32(2, 3), w=F32(6, 12), b=F32(12), p=F32(2), **({"grad": False} if _name == "cell" else {}),
+    )  # fmt: skip
+error_case(
+    "conv_gradient_sizes_before_groups",
+    lambda tf, w, g: tf.raw_ops.Conv2DBackpropInput(input_sizes=[2, 9, 9, 3], filter=w, out_backprop=g, strides=[1, 1, 1, 1], padding="SAME"),
+    w=F32(2, 1, 1, 8), g=F32(2, 4, 4, 2),
+)  # fmt: skip

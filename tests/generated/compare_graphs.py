@@ -20,7 +20,7 @@ import tfcompat as tf
 from generated.programs import Drawing, usages
 from generated.two_programs import answers, both
 
-EACH = 200
+EACH = 50
 """So many graphs run in one process."""
 TOLERANCE = {2: 2e-2, 4: 2e-4, 8: 1e-9}
 """By bytes of a real number: sums in another order, and other functions of the same accuracy."""

@@ -38,7 +38,7 @@ def _mirror_pad_gradient_shape(c):
     sizes, rank, paddings = _checked_rank(c)
     if paddings is None:
         return [(None,) * rank]
-    return [tuple(None if s is None else si.subtract_size(s, int(sum(pair))) for s, pair in zip(sizes, paddings))]
+    return [tuple(None if s is None else si.subtract_size(s, sum(pair)) for s, pair in zip(sizes, paddings.tolist()))]
 
 
 def _pad_shape(c):
