@@ -215,12 +215,12 @@ def _deserialize(context: HostContext, iterator: IteratorValue, serialized: NDAr
     return ()
 
 
-def _component_shapes_of_scalar(c: si.InferenceContext) -> list[Any]:
+def _component_shapes_of_scalar(c: si.InferenceContext) -> list[si.Sizes]:
     si.with_rank(c.inputs[0], 0)
     return component_shapes(c)
 
 
-def component_shapes(c: si.InferenceContext) -> list[Any]:
+def component_shapes(c: si.InferenceContext) -> list[si.Sizes]:
     """The shapes that the attribute `output_shapes` says."""
     return [shape.sizes for shape in c.attr("output_shapes")]
 

@@ -189,6 +189,7 @@ def divide_size(size: int | None, by: int) -> int | None:
 
 def sparse_rank(indices: Sizes, values: Sizes, dense_shape: Sizes) -> int | None:
     """The rank of a sparse tensor of three inputs, as far as its dense shape says it; ValueError where the three do not fit."""
+    rank: int | None
     indices, (count,), (rank,) = with_rank(indices, 2), with_rank(values, 1), with_rank(dense_shape, 1)
     if indices[0] is not None and count is not None and indices[0] != count:
         raise ValueError(f"Number of elements in index ({indices[0]}) and values ({count}) do not match.")
