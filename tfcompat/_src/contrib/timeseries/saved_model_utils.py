@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tfcompat._src.base.export import export
+from tfcompat._src.base.session_like import SessionLike
 from tfcompat._src.contrib.timeseries import model_utils
 from tfcompat._src.contrib.timeseries.feature_keys import (
     FilteringFeatures,
@@ -16,7 +17,7 @@ from tfcompat._src.contrib.timeseries.head import state_to_dictionary
 from tfcompat._src.contrib.timeseries.series_arrays import _canonicalize_numpy_data
 
 
-def _run(signatures: Any, label: str, session: Any, features: dict[str, Any], continue_from: dict[str, Any] | None) -> dict[str, Any]:
+def _run(signatures: Any, label: str, session: SessionLike, features: dict[str, Any], continue_from: dict[str, Any] | None) -> dict[str, Any]:
     """What a signature gives for features, and for the state that an evaluation or an exported model has given."""
     signature, graph = signatures.signature_def[label], session.graph
     state = continue_from or {}
@@ -30,7 +31,7 @@ def _run(signatures: Any, label: str, session: Any, features: dict[str, Any], co
 
 @export("contrib.timeseries.saved_model_utils.predict_continuation")
 def predict_continuation(
-    continue_from: dict[str, Any], signatures: Any, session: Any, steps: int | None = None, times: Any = None,
+    continue_from: dict[str, Any], signatures: Any, session: SessionLike, steps: int | None = None, times: Any = None,
     exogenous_features: dict[str, Any] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """Predicts after an evaluation or a filtering.
@@ -55,7 +56,7 @@ def predict_continuation(
 
 
 @export("contrib.timeseries.saved_model_utils.cold_start_filter")
-def cold_start_filter(signatures: Any, session: Any, features: dict[str, Any]) -> dict[str, Any]:
+def cold_start_filter(signatures: Any, session: SessionLike, features: dict[str, Any]) -> dict[str, Any]:
     """Brings the model's start state over the values of series.
 
     Args:
@@ -74,7 +75,7 @@ def cold_start_filter(signatures: Any, session: Any, features: dict[str, Any]) -
 
 
 @export("contrib.timeseries.saved_model_utils.filter_continuation")
-def filter_continuation(continue_from: dict[str, Any], signatures: Any, session: Any, features: dict[str, Any]) -> dict[str, Any]:
+def filter_continuation(continue_from: dict[str, Any], signatures: Any, session: SessionLike, features: dict[str, Any]) -> dict[str, Any]:
     """Brings the state of an evaluation or a filtering over the values of series that go on from it.
 
     Args:
@@ -91,7 +92,7 @@ def filter_continuation(continue_from: dict[str, Any], signatures: Any, session:
 
 
 def _filter(
-    signatures: Any, label: str, session: Any, features: dict[str, Any], continue_from: dict[str, Any] | None
+    signatures: Any, label: str, session: SessionLike, features: dict[str, Any], continue_from: dict[str, Any] | None
 ) -> dict[str, Any]:
     arrays = _canonicalize_numpy_data(features, require_single_batch=False)
     found = _run(signatures, label, session, arrays, continue_from)

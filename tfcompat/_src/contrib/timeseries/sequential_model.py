@@ -16,7 +16,7 @@ from tfcompat._src.ops.array.fill import zeros
 from tfcompat._src.ops.array.join import concat, stack
 from tfcompat._src.ops.array.reorder import transpose
 from tfcompat._src.ops.array.search import where
-from tfcompat._src.ops.array.shape import rank, shape
+from tfcompat._src.ops.array.shape import rank, reshape, shape
 from tfcompat._src.ops.control.while_loop import while_loop
 from tfcompat._src.ops.flow.tensor_array import TensorArray
 from tfcompat._src.ops.math.cast import cast
@@ -161,13 +161,15 @@ class SequentialTimeSeriesModel(TimeSeriesModel):
         if embedded is None:
             return lambda step, current_times, state: state
 
+        condition = self._exogenous_update_condition
+        # The condition may look at strings, which a compiled loop cannot; it knows all it needs before the loop.
+        chosen = None if condition is None else _of_all_steps(condition, times, raw)
+
         def update(step: Tensor, current_times: Tensor, state: Any) -> Any:
             changed = self._exogenous_input_step(current_times, embedded[:, step, :], state)
-            if self._exogenous_update_condition is None:
+            if chosen is None:
                 return changed
-            current = {key: value[:, step] for key, value in raw.items()}
-            chosen = self._exogenous_update_condition(times=current_times, features=current)
-            return nest.map_structure(lambda after, before: where(chosen, after, before), changed, state)
+            return nest.map_structure(lambda after, before: where(chosen[:, step], after, before), changed, state)
 
         return update
 
@@ -208,6 +210,12 @@ class SequentialTimeSeriesModel(TimeSeriesModel):
         collect = _unrolled if self._unrolls(times) else _looped
         states, found = collect(take_step, times, flat_state, [self.dtype] * len(outputs))
         return nest.pack_sequence_as(state, states), dict(zip(outputs, found))
+
+
+def _of_all_steps(condition: Callable[..., Tensor], times: Tensor, features: dict[str, Tensor]) -> Tensor:
+    """What a function of the times and features of a batch gives for every step of windows, [batch, window]."""
+    flat = {name: reshape(value, concat([[-1], shape(value)[2:]], 0)) for name, value in features.items()}
+    return reshape(condition(times=reshape(times, [-1]), features=flat), shape(times))
 
 
 def _unrolled(take_step: Callable, times: Tensor, state: list[Tensor], dtypes_of_outputs: list) -> tuple[list, list]:
