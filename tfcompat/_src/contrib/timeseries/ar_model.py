@@ -25,6 +25,7 @@ from tfcompat._src.ops.array.pad import pad
 from tfcompat._src.ops.array.reorder import transpose
 from tfcompat._src.ops.array.search import where_v2
 from tfcompat._src.ops.array.shape import expand_dims, reshape, shape
+from tfcompat._src.ops.array.slice import slice_
 from tfcompat._src.ops.composed.check_ops import assert_equal, assert_greater_equal
 from tfcompat._src.ops.control.while_loop import while_loop
 from tfcompat._src.ops.flow.tensor_array import TensorArray
@@ -133,10 +134,11 @@ class ARModel(TimeSeriesModel):
 
         phases = self._buckets * len(self._periodicities)
         if phases:
-            of_both_windows(reshape(self._compute_time_features(times), [batch, self.window_size, phases]))
+            of_both_windows(reshape(self._compute_time_features(times)[1], [batch, self.window_size, phases]))
         if self.input_window_size:
             values.shape.assert_is_compatible_with([None, self.input_window_size, self.num_features])  # type: ignore[union-attr]
-            before.append(values)  # type: ignore[arg-type]
+            known = slice_(values, [0, 0, 0], [-1, self.input_window_size, -1])
+            before.append(reshape(known, [batch, self.input_window_size, self.num_features]))
         if self.exogenous_size:
             of_both_windows(exogenous_regressors)  # type: ignore[arg-type]
         inputs = concat(before, 2)
@@ -163,20 +165,23 @@ class ARModel(TimeSeriesModel):
             raise ValueError(f"The loss of an ARModel is SQUARED_LOSS or NORMAL_LIKELIHOOD_LOSS, got {self.loss!r}.")
         return _mean_of_all(losses)
 
-    def _compute_time_features(self, times: Tensor) -> Tensor:
+    def _compute_time_features(self, times: Tensor) -> tuple[Tensor, Tensor]:
         """Where times stand in their periods.
 
         Args:
           times: integers [batch, window].
 
         Returns:
-          In each bucket the share of it that has passed, and 0 where the time stands in another one: [batch, window, periods, buckets].
+          How many periods have passed, [batch, window, 1, periods]; and in each bucket of a period the share of it that has passed, 0
+          where the time stands in another one, [batch, window, periods, buckets].
         """
-        periods = constant(self._periodicities, shape=[1, 1, len(self._periodicities), 1], dtype=times.dtype)
-        times = reshape(times, [shape(times)[0], -1, 1, 1])
+        batch, count = shape(times)[0], len(self._periodicities)
+        periods = constant(self._periodicities, shape=[1, 1, count, 1], dtype=times.dtype)
+        times = reshape(times, [batch, -1, 1, 1])
+        periods_passed = times / self._periodicities
         bucket = cast(times % periods, self.dtype) * self._buckets / cast(periods, self.dtype)
         passed = relu(bucket - reshape(arange(self._buckets, dtype=self.dtype), [1, 1, 1, self._buckets]))
-        return where_v2(passed < 1.0, passed, zeros_like(passed))
+        return periods_passed, where_v2(passed < 1.0, passed, zeros_like(passed))
 
     def _process_exogenous_features(self, times: Tensor, features: dict[str, Any]) -> Tensor:
         """What the columns make of features: Tensor [batch, window, exogenous_size], empty without columns."""

@@ -150,12 +150,11 @@ class RandomWindowInputFn(TimeSeriesInputFn):
             records, batch_size=together + passed_over, num_threads=self._num_threads, enqueue_many=True,
             capacity=self._queue_capacity_multiplier * together,
         )  # fmt: skip
-        windows = {}
-        for name, value in read.items():
-            used = value[passed_over:] if self._jitter else value
-            sizes = [self._batch_size, self._window_size]
-            windows[name] = reshape(used, concat([sizes, shape(used)[1:]], 0))
-            windows[name].set_shape(TensorShape(sizes).concatenate(value.shape[1:]))
+        used = {name: value[passed_over:] for name, value in read.items()} if self._jitter else read
+        sizes = [self._batch_size, self._window_size]
+        windows = {name: reshape(value, concat([sizes, shape(value)[1:]], 0)) for name, value in used.items()}
+        for name, window in windows.items():
+            window.set_shape(TensorShape(sizes).concatenate(read[name].shape[1:]))
         return windows
 
     def _windows_in_order(self, times: Tensor) -> Tensor:

@@ -17,7 +17,7 @@ from tfcompat._src.ops.math.binary import maximum, minimum
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.compare import less_equal
 from tfcompat._src.ops.math.reduce import argmin, reduce_max, reduce_min, reduce_sum
-from tfcompat._src.ops.math.unary import round_half_to_even, square
+from tfcompat._src.ops.math.unary import round_half_to_even
 from tfcompat._src.ops.nn.moments import moments
 from tfcompat._src.variables.assign import assign, assign_add
 from tfcompat._src.variables.initializers import Ones, Zeros
@@ -122,20 +122,22 @@ class InputStatisticsFromMiniBatch:
     def _update_sums(self, sums: _Sums, times: Tensor, values: Tensor) -> _Sums:
         """The updated variables; each update stands on its variable's device."""
         durations = cast(reduce_max(times, axis=1) - reduce_min(times, axis=1), self._dtype)
-        steps = cast(shape(times)[1] - 1, self._dtype)
+        time_steps = durations / cast(shape(times)[1] - 1, self._dtype)
+        # Computed where the variable is updated.
         additions = {
-            "chunk_count": shape(times, out_type=dtypes.int64)[0],
-            "inter_observation_duration_sum": reduce_sum(durations / steps),
-            "example_count": size(times, out_type=dtypes.int64),
-            "overall_feature_sum": reduce_sum(values, axis=[0, 1]),
-            "overall_feature_sum_of_squares": reduce_sum(square(values), axis=[0, 1]),
+            "chunk_count": lambda: shape(times, out_type=dtypes.int64)[0],
+            "inter_observation_duration_sum": lambda: reduce_sum(time_steps),
+            "example_count": lambda: size(times, out_type=dtypes.int64),
+            "overall_feature_sum": lambda: reduce_sum(values, axis=[0, 1]),
+            "overall_feature_sum_of_squares": lambda: reduce_sum(values**2, axis=[0, 1]),
         }
         with device(sums.max_time_seen.device):
-            updated = {"max_time_seen": assign(sums.max_time_seen, maximum(sums.max_time_seen, reduce_max(times)))}
+            latest = reduce_max(times)
+            updated = {"max_time_seen": assign(sums.max_time_seen, maximum(sums.max_time_seen, latest))}
         for name, addition in additions.items():
             variable = getattr(sums, name)
             with device(variable.device):
-                updated[name] = assign_add(variable, addition)
+                updated[name] = assign_add(variable, addition())
         return _Sums(**updated)
 
     def _update_statistics_from_mini_batch(
@@ -158,8 +160,10 @@ class InputStatisticsFromMiniBatch:
         """The updates: every time counts as equally likely to be in a window, though those at the ends are less."""
         count = cast(sums.example_count, self._dtype)
         mean = sums.overall_feature_sum / count
-        variance = sums.overall_feature_sum_of_squares / count - square(mean)
-        return [assign(moments.mean, mean), assign(moments.variance, count / (count - 1.0) * variance)]
+        mean_set = assign(moments.mean, mean)
+        unbiased = count / (count - 1.0)
+        variance = unbiased * (sums.overall_feature_sum_of_squares / count - mean**2)
+        return [mean_set, assign(moments.variance, variance)]
 
     def _update_series_start(self, statistics: InputStatistics, times: Tensor, values: Tensor) -> Any:
         """The update of the moments at the start, made where a window begins no later than any before it."""

@@ -114,8 +114,9 @@ class TimeSeriesModel(metaclass=abc.ABCMeta):
           ValueError: `initialize_graph` has not been called.
         """
         self._check_graph_initialized()
+        start_state = self.get_start_state()
         windows = shape(features[TrainEvalFeatures.TIMES])[0]
-        return self.get_batch_loss(features, mode, replicate_state(self.get_start_state(), windows))
+        return self.get_batch_loss(features, mode, replicate_state(start_state, windows))
 
     @abc.abstractmethod
     def get_start_state(self) -> Any:

@@ -115,11 +115,11 @@ class ReaderBaseTimeSeriesParser(TimeSeriesReader):
         count = Variable(
             constant(0, dtype=dtypes.int64), trainable=False, collections=[GraphKeys.LOCAL_VARIABLES], name="epoch_limiter"
         )
+        names = reshape(convert_to_tensor(self._filenames), [-1])
         # A queue's thread may begin before the local variables have values.
         counted = cond(
             is_variable_initialized(count), lambda: count.count_up_to(epoch_limit), lambda: constant(0, dtype=dtypes.int64)
         )
-        names = reshape(convert_to_tensor(self._filenames), [-1])
         with control_dependencies([counted]):
             names = identity(names)
         return string_input_producer(names, shuffle=False, capacity=1), count
