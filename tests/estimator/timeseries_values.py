@@ -15,8 +15,8 @@ def functions(tf, modules):
     m = modules("math_utils")
     ints = np.array([0, 1, 2, 7])
     return {
-        "normal": m.normal_log_prob(VECTORS[0], 0.7, VECTORS[1]),
-        "cauchy": m.cauchy_log_prob(VECTORS[0], 0.7, VECTORS[1]),
+        "normal": m.normal_log_prob(VECTORS[0], tf.constant(0.7, tf.float64), VECTORS[1]),
+        "cauchy": m.cauchy_log_prob(VECTORS[0], tf.constant(0.7, tf.float64), VECTORS[1]),
         "mvn": m.mvn_tril_log_prob(*map(tf.constant, (VECTORS, np.linalg.cholesky(COVARIANCES), VECTORS[::-1].copy()))),
         "clipped": m.clip_covariance(tf.constant(COVARIANCES), 1.5, 4.0),
         "blocks": m.block_diagonal([A[:2, :2], C, A[2:, :, :1]], dtype=tf.float64),
@@ -155,7 +155,10 @@ def refusals(tf, modules, folder):
         with tf.Graph().as_default():
             features, _ = make(reader, **settings)()
             with tf.train.MonitoredSession() as session:
-                session.run(features)
+                try:
+                    session.run(features)
+                except tf.errors.OutOfRangeError as e:  # which the session would take for an end of its own
+                    raise EOFError(str(e))
 
     def train(features, size=3):
         est = ts.ARRegressor(periodicities=3, input_window_size=2, output_window_size=1, num_features=1)
