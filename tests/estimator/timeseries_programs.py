@@ -69,7 +69,7 @@ def autoregression(tf, modules, folder, **settings):
         config=tf.estimator.RunConfig(tf_random_seed=5), **settings
     )  # fmt: skip
     size = settings["input_window_size"] + settings["output_window_size"]
-    est.train(lambda: windows(size)(tf), steps=20)
+    est.train(lambda: windows(size)(tf), steps=8)
     reader = tf.contrib.timeseries.NumpyReader({"times": TIMES, "values": series(1), "change": CHANGE})
     return results(tf, est, reader, 7, exogenous_features={"change": [[["no"]] * 4 + [["yes"]] * 3]})
 

@@ -112,7 +112,11 @@ CSV = "".join("%d,%g,%g,%s\n" % (t * 2, t * 0.5, -t, "ab"[t % 2]) for t in range
 
 
 def batches(tf, folder):
-    """What input functions give: random windows of one thread with a seed, and whole series."""
+    """What input functions give: whole series, and random windows with a seed.
+
+    A queue that shuffles is full whenever an element is taken if it has room for one more than has to stay; then the order is fixed.
+    Elsewhere it hangs on threads, and the rows of very many batches are all that can come.
+    """
     ts = tf.contrib.timeseries
     path = os.path.join(folder, "series.csv")
     with open(path, "w") as file:
@@ -122,23 +126,33 @@ def batches(tf, folder):
         skip_header_lines=1, read_num_records_hint=6,
     )  # fmt: skip
     arrays = ts.NumpyReader({"times": np.arange(23) * 2, "values": np.arange(23) * 0.5}, read_num_records_hint=6)
-    one = dict(num_threads=1, shuffle_seed=4, queue_capacity_multiplier=3)
+    full = dict(batch_size=1, queue_capacity_multiplier=8, shuffle_min_after_dequeue_multiplier=7, num_threads=1, shuffle_seed=4)
     inputs = {
-        "csv": lambda: ts.RandomWindowInputFn(reader, window_size=4, batch_size=3, **one),
-        "arrays": lambda: ts.RandomWindowInputFn(arrays, window_size=5, batch_size=2, jitter=False, **one),
-        "overlapping": lambda: ts.RandomWindowInputFn(arrays, 3, 4, discard_out_of_order=False, jitter=False, **one),
-        "whole_csv": lambda: ts.WholeDatasetInputFn(reader),
-        "whole_arrays": lambda: ts.WholeDatasetInputFn(arrays),
+        "csv": (lambda: ts.RandomWindowInputFn(reader, window_size=4, **full), 12),
+        "arrays": (lambda: ts.RandomWindowInputFn(arrays, window_size=5, jitter=False, **full), 12),
+        "whole_csv": (lambda: ts.WholeDatasetInputFn(reader), 3),
+        "whole_arrays": (lambda: ts.WholeDatasetInputFn(arrays), 3),
     }
-    found = {}
-    for name, make in inputs.items():
-        with tf.Graph().as_default():
-            tf.set_random_seed(2)
-            features, _ = make()()
-            shapes = {key: value.shape.as_list() for key, value in features.items()}
-            with tf.train.MonitoredSession() as session:
-                found[name] = [shapes, [session.run(features) for _ in range(4)]]
+    found = {name: _read(tf, make, count) for name, (make, count) in inputs.items()}
+    several = {
+        "rows_of_windows": lambda: ts.RandomWindowInputFn(reader, window_size=4, batch_size=3, num_threads=1),
+        "rows_of_overlapping": lambda: ts.RandomWindowInputFn(arrays, 3, 4, discard_out_of_order=False, jitter=False, num_threads=1),
+    }
+    for name, make in several.items():
+        shapes, given = _read(tf, make, 500)
+        rows = {repr([(key, batch[key][row].tolist()) for key in sorted(batch)]) for batch in given for row in range(len(batch["times"]))}
+        found[name] = [shapes, sorted(rows)]
     return found
+
+
+def _read(tf, make, count):
+    """The static shapes of features and `count` batches of them."""
+    with tf.Graph().as_default():
+        tf.set_random_seed(2)
+        features, _ = make()()
+        shapes = {key: value.shape.as_list() for key, value in features.items()}
+        with tf.train.MonitoredSession() as session:
+            return [shapes, [session.run(features) for _ in range(count)]]
 
 
 def refusals(tf, modules, folder):
@@ -205,6 +219,6 @@ def refusals(tf, modules, folder):
             try:
                 call()
                 found[name] = None
-            except Exception as e:
+            except Exception as e:  # noqa: BLE001
                 found[name] = type(e).__name__
     return found

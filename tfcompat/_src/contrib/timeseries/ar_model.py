@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -158,12 +157,12 @@ class ARModel(TimeSeriesModel):
     def loss_op(self, targets: Tensor, prediction_ops: dict[str, Tensor]) -> Tensor:
         """The mean loss of values [batch, output window, features], given what `prediction_ops` gives for them."""
         if self.loss == ARModel.SQUARED_LOSS:
-            losses = squared_difference(prediction_ops["mean"], targets)
+            loss = reduce_sum(squared_difference(prediction_ops["mean"], targets))
         elif self.loss == ARModel.NORMAL_LIKELIHOOD_LOSS:
-            losses = -_gaussian_log_prob(targets, prediction_ops["covariance"], prediction_ops["mean"])
+            loss = -reduce_sum(_gaussian_log_prob(targets, prediction_ops["covariance"], prediction_ops["mean"]))
         else:
             raise ValueError(f"The loss of an ARModel is SQUARED_LOSS or NORMAL_LIKELIHOOD_LOSS, got {self.loss!r}.")
-        return _mean_of_all(losses)
+        return _per_value(loss, targets)
 
     def _compute_time_features(self, times: Tensor) -> tuple[Tensor, Tensor]:
         """Where times stand in their periods.
@@ -227,7 +226,7 @@ class ARModel(TimeSeriesModel):
         start = [0, past_values, *(TensorArray(dtype=self.dtype, size=windows) for _ in names)]
         _, _, *results = while_loop(lambda number, *_: less(number, windows), predict_window, start)
         found = {
-            name: reshape(transpose(array.stack(), [1, 0, 2, 3]), [shape(times)[0], windows * output_size, self.num_features])
+            name: reshape(transpose(array.stack(), [1, 0, 2, 3]), [shape(times)[0], windows * output_size, -1])
             for name, array in zip(names, results)
         }
         mean = found["mean"][:, :wanted, :]
@@ -257,25 +256,29 @@ class ARModel(TimeSeriesModel):
             raise ValueError(
                 f"ARModel with input_window_size={self.input_window_size} and output_window_size={self.output_window_size} expects "
                 f"feature '{TrainEvalFeatures.TIMES}' to have shape (batch_size, {self.window_size}) (for any batch_size), but got "
-                f"shape {times.shape}. With a RandomWindowInputFn, set its window_size to {self.window_size}."
+                f"shape {times.shape}. With a RandomWindowInputFn, set window_size={self.window_size}."
             )
         values = self._scale_data(observed)
-        found = self.prediction_ops(times, values[:, : self.input_window_size, :], exogenous_regressors)
-        targets = values[:, self.input_window_size :, :]
+        known = values[:, : self.input_window_size, :] if self.input_window_size else None
+        found = self.prediction_ops(times, known, exogenous_regressors)
+        targets = slice_(values, [0, self.input_window_size, 0], [-1, -1, -1])
         targets.shape.assert_is_compatible_with(found["mean"].shape)
-        mean = self._scale_back_data(found["mean"])
         if mode == EstimatorModeKeys.EVAL and self.loss == ARModel.SQUARED_LOSS:
-            loss = self.loss_op(self._scale_back_data(targets), {"mean": mean})
+            loss = self.loss_op(self._scale_back_data(targets), {"mean": self._scale_back_data(found["mean"])})
         else:
             loss = self.loss_op(targets, found)
         return ModelOutputs(
             loss=loss,
-            end_state=tuple(_last(part, self.input_window_size) for part in (times, values, exogenous_regressors)),
             predictions={
-                "mean": mean,
+                "mean": self._scale_back_data(found["mean"]),
                 "covariance": self._scale_back_variance(found["covariance"]),
                 "observed": observed[:, self.input_window_size :],
             },
+            end_state=(
+                times[:, self.output_window_size :],
+                values[:, self.output_window_size :, :],
+                exogenous_regressors[:, self.output_window_size :, :],
+            ),
             prediction_times=times[:, self.input_window_size :],
         )
 
@@ -343,8 +346,8 @@ def _last(series: Tensor, count: int) -> Tensor:
     return last
 
 
-def _mean_of_all(losses: Tensor) -> Tensor:
-    return reduce_sum(losses) / cast(reduce_prod(shape(losses)), losses.dtype)
+def _per_value(loss: Tensor, targets: Tensor) -> Tensor:
+    return loss / cast(reduce_prod(shape(targets)), loss.dtype)
 
 
 def _gaussian_log_prob(targets: Tensor, variance: Tensor, mean: Tensor) -> Tensor:
@@ -396,7 +399,7 @@ class AnomalyMixtureARModel(ARModel):
     def loss_op(self, targets: Tensor, prediction_ops: dict[str, Tensor]) -> Tensor:
         """The mean of the negative log likelihoods of values [batch, output window, features] under the mixture."""
         mean, prior = prediction_ops["mean"], self._anomaly_prior_probability
-        ordinary = _gaussian_log_prob(targets, prediction_ops["covariance"], mean) + math.log(1.0 - prior)
-        anomalous = self._anomaly_log_prob(targets, prediction_ops["anomaly_params"], mean) + math.log(prior)
-        likelier, other = maximum(ordinary, anomalous), minimum(ordinary, anomalous)
-        return _mean_of_all(-(likelier + log(1.0 + exp(other - likelier))))
+        ordinary = _gaussian_log_prob(targets, prediction_ops["covariance"], mean) + log(1.0 - prior)
+        anomalous = self._anomaly_log_prob(targets, prediction_ops["anomaly_params"], mean) + log(prior)
+        other, likelier = minimum(ordinary, anomalous), maximum(ordinary, anomalous)
+        return _per_value(-reduce_sum(likelier + log(1.0 + exp(other - likelier))), targets)

@@ -50,7 +50,8 @@ def normal_log_prob(loc: Any, scale: Any, x: Any) -> Tensor:
 
 def cauchy_log_prob(loc: Any, scale: Any, x: Any) -> Tensor:
     """The logarithm of the density of a Cauchy distribution."""
-    return -math.log(math.pi) - log(scale) - log1p(square((x - loc) / scale))
+    distance = (x - loc) / scale
+    return -math.log(math.pi) - log(scale) - log1p(square(distance))
 
 
 def mvn_tril_log_prob(loc: Tensor, scale_tril: Tensor, x: Tensor) -> Tensor:

@@ -85,7 +85,8 @@ class LSTMPredictionModel(Model):
 
     def call(self, input_window_features: Tensor, output_window_features: Tensor) -> dict[str, Tensor]:
         """The prediction: dict of "mean" and "covariance", [batch, output window, num_features], from windows [batch, window, ...]."""
-        _, state = self._encoder(transpose(input_window_features, [1, 0, 2]), dtype=self.dtype)
-        decoded, _ = self._decoder(transpose(output_window_features, [1, 0, 2]), initial_state=state, dtype=self.dtype)
+        inputs, outputs = (transpose(window, [1, 0, 2]) for window in (input_window_features, output_window_features))
+        _, state = self._encoder(inputs, dtype=self.dtype)
+        decoded, _ = self._decoder(outputs, initial_state=state, dtype=self.dtype)
         decoded = transpose(decoded, [1, 0, 2])
         return {"mean": self._mean_transform(decoded), "covariance": exp(self._covariance_transform(decoded))}

@@ -349,33 +349,37 @@ class StateSpaceModel(SequentialTimeSeriesModel):
         return predictions
 
     def _exogenous_input_step(self, current_times: Tensor, current_exogenous_regressors: Tensor, state: Any) -> Any:
-        mean, variance, time = state
         if self._configuration.exogenous_noise_decreases:
-            mean, variance = self._observe_regressors(current_exogenous_regressors, mean, variance)
+            state = self._exogenous_noise_decreasing(current_times, current_exogenous_regressors, state)
         if self._configuration.exogenous_noise_increases:
-            mean, variance = self._add_regressors(current_exogenous_regressors, mean, variance)
-        return mean, variance, time
+            state = self._exogenous_noise_increasing(current_times, current_exogenous_regressors, state)
+        return state
 
-    def _observe_regressors(self, regressors: Tensor, mean: Tensor, variance: Tensor) -> tuple[Tensor, Tensor]:
-        """The state after an observation of all of it, whose value and noise dense layers make of regressors [batch, size]."""
+    def _exogenous_noise_decreasing(self, current_times: Any, exogenous_values: Any, state: Any) -> Any:
+        """The state after an observation of all of it, whose value and noise dense layers make of values [batch, size]."""
+        values = convert_to_tensor(exogenous_values)
+        mean, variance, time = state
         dimension = self._state_dimension()
         with variable_scope("exogenous_noise_decreasing_covariance"):
-            noise = math_utils.transform_to_covariance_matrices(regressors, dimension)
+            noise = math_utils.transform_to_covariance_matrices(values, dimension)
         with variable_scope("exogenous_noise_decreasing_observation"):
-            observation = fully_connected(regressors, dimension, activation_fn=None)
-        return self._filter.posterior_from_prior_state(
+            observation = fully_connected(values, dimension, activation_fn=None)
+        mean, variance = self._filter.posterior_from_prior_state(
             prior_state=mean, prior_state_var=variance, observation=observation,
-            observation_model=eye(dimension, batch_shape=shape(regressors)[:-1], dtype=self.dtype),
+            observation_model=eye(dimension, batch_shape=shape(values)[:-1], dtype=self.dtype),
             predicted_observations=(mean, noise + variance), observation_noise=noise,
         )  # fmt: skip
+        return mean, variance, time
 
-    def _add_regressors(self, regressors: Tensor, mean: Tensor, variance: Tensor) -> tuple[Tensor, Tensor]:
-        """The state with what dense layers make of regressors [batch, size] added to its mean and covariance."""
+    def _exogenous_noise_increasing(self, current_times: Any, exogenous_values: Any, state: Any) -> Any:
+        """The state with what dense layers make of values [batch, size] added to its mean and covariance."""
+        values = convert_to_tensor(exogenous_values)
+        mean, variance, time = state
         with variable_scope("exogenous_noise_increasing_mean"):
-            addition = fully_connected(regressors, dimension_value(mean.shape[1]), activation_fn=None)
+            addition = fully_connected(values, dimension_value(mean.shape[1]), activation_fn=None)
         with variable_scope("exogenous_noise_increasing_covariance"):
-            noise = math_utils.transform_to_covariance_matrices(regressors, dimension_value(variance.shape[1]))
-        return mean + addition, variance + noise
+            noise = math_utils.transform_to_covariance_matrices(values, dimension_value(variance.shape[1]))
+        return mean + addition, variance + noise, time
 
     # Random series.
 
