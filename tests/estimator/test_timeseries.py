@@ -45,6 +45,7 @@ def check(found, wanted, where, rtol):
 
 @pytest.mark.parametrize("name", programs.PROGRAMS)
 def test_program(name, tmp_path):
+    """Gradients of filters take XLA long to compile: three programs take from ten seconds to half a minute each."""
     found = programs.outcome(tf, modules, programs.PROGRAMS[name], str(tmp_path))
     check(found, GOLDEN[name], name, 1e-4 if name in SINGLE else 1e-7)
 

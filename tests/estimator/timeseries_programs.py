@@ -176,7 +176,7 @@ def unrolled_level_trend(tf, modules, folder):
         model, modules("state_management").ChainingStateManager(state_saving_interval=3, checkpoint_state=True),
         tf.train.GradientDescentOptimizer(0.01), folder,
     )  # fmt: skip
-    est.train(lambda: windows(6)(tf), steps=4, hooks=fixed(tf, ["fully_connected/weights"]))
+    est.train(lambda: windows(3)(tf), steps=4, hooks=fixed(tf, ["fully_connected/weights"]))
     reader = tf.contrib.timeseries.NumpyReader({"times": TIMES, "values": series(1), "change": CHANGE})
     return results(tf, est, reader, 2, exogenous_features={"change": [[["no"], ["yes"]]]})
 

@@ -67,15 +67,16 @@ def transitions(tf, modules):
         "average": modules("state_space_models.varma").VARMA(1, 2, two),
     }
     found = {}
+    steps = tf.constant([0, 1, 3, 12, 26], tf.int64)
     for name, model in models.items():
         with tf.variable_scope(name) as scope:
             model._variable_scope = scope
             model.initialize_graph()
-        steps = tf.constant([0, 1, 3, 12, 26], tf.int64)
         found[name] = [
             model.get_state_transition(), model.get_noise_transform(), model.get_broadcasted_observation_model(steps),
             model.transition_to_powers(steps), model.transition_power_noise_accumulator(steps), model.get_prior_covariance(),
         ]  # fmt: skip
+    found["scaled"] = models["cycle"].transition_power_noise_accumulator(steps, [1.0, 0.5, 2.0, 0.25, 3.0])
     return found
 
 

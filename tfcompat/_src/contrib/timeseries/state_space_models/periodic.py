@@ -63,9 +63,16 @@ class CycleStateSpaceModel(StateSpaceModel):
         moved_from = arange(kept, dtype=powers.dtype) - expand_dims(powers, -1)
         return gather(all_values, moved_from % self._periodicity)
 
-    def transition_power_noise_accumulator(self, num_steps: Tensor) -> Tensor:
-        """The covariances [..., periodicity - 1, periodicity - 1] of the noise of integer numbers of steps [...]."""
-        return self._noise_variance() * self._accumulated_directions(num_steps)
+    def transition_power_noise_accumulator(self, num_steps: Tensor, noise_addition_coefficient: Any = 1) -> Tensor:
+        """The covariances [..., periodicity - 1, periodicity - 1] of the noise of integer numbers of steps [...].
+
+        Args:
+          num_steps: the numbers of steps.
+          noise_addition_coefficient: what the variance of the noise is multiplied with, [...].
+        """
+        coefficient = convert_to_tensor(noise_addition_coefficient, dtype=self.dtype)
+        covariance = self._noise_variance() * self._accumulated_directions(num_steps)
+        return expand_dims(expand_dims(coefficient, -1), -1) * covariance
 
     def _noise_variance(self) -> Tensor:
         return squeeze(self.state_transition_noise_covariance, axis=[-2, -1])
@@ -138,14 +145,14 @@ class ResolutionCycleModel(CycleStateSpaceModel):
         count = self._num_latent_values
         # Over a whole period of no fewer steps than latent values, the mean of v_k v_k' is the one at the latent values.
         period = cast(self._true_periodicity, self.dtype)
+        noise_of_period = super().transition_power_noise_accumulator(convert_to_tensor(count), period / count)
         folds = logical_and(self._close_to_integer(period), greater_equal(period, cast(count, self.dtype)))
         steps_of_period = maximum(cast(period, num_steps.dtype), 1)
         periods = num_steps // steps_of_period * cast(folds, num_steps.dtype)
-        of_period = self._accumulated_directions(convert_to_tensor(count)) * (period / count)
         remaining = num_steps - periods * steps_of_period
         sums = self._sums_of_directions(reduce_max(remaining))
-        whole = expand_dims(expand_dims(cast(periods, self.dtype), -1), -1) * of_period
-        return self._noise_variance() * (whole + gather(sums, remaining))
+        whole = expand_dims(expand_dims(cast(periods, self.dtype), -1), -1) * noise_of_period
+        return whole + self._noise_variance() * gather(sums, remaining)
 
     def _sums_of_directions(self, steps: Tensor) -> Tensor:
         """The sums of v_k v_k' for k < n and n = 0, ..., steps: [steps + 1, latent values - 1, latent values - 1]."""
