@@ -51,6 +51,16 @@ def fixed(tf, chosen):
     return [Setting()]
 
 
+def noting(tf, found):
+    """A hook that puts the operations of the training graph, in their order, into the list `found`."""
+
+    class Noting(tf.train.SessionRunHook):
+        def begin(self):
+            found.extend(op.type + " " + op.name for op in tf.get_default_graph().get_operations())
+
+    return Noting()
+
+
 def results(tf, est, readers, steps, **exogenous):
     evaluation = est.evaluate(tf.contrib.timeseries.WholeDatasetInputFn(readers), steps=1)
     input_fn = tf.contrib.timeseries.predict_continuation_input_fn(evaluation, steps=steps, **exogenous)
@@ -69,9 +79,11 @@ def autoregression(tf, modules, folder, **settings):
         config=tf.estimator.RunConfig(tf_random_seed=5), **settings
     )  # fmt: skip
     size = settings["input_window_size"] + settings["output_window_size"]
-    est.train(lambda: windows(size)(tf), steps=8)
+    nodes = []
+    est.train(lambda: windows(size)(tf), steps=8, hooks=[noting(tf, nodes)])
     reader = tf.contrib.timeseries.NumpyReader({"times": TIMES, "values": series(1), "change": CHANGE})
-    return results(tf, est, reader, 7, exogenous_features={"change": [[["no"]] * 4 + [["yes"]] * 3]})
+    found = results(tf, est, reader, 7, exogenous_features={"change": [[["no"]] * 4 + [["yes"]] * 3]})
+    return dict(found, nodes=nodes)
 
 
 def ar(tf, modules, folder):
@@ -115,7 +127,8 @@ def lstm_exported(tf, modules, folder):
         times = features["times"]
         return {"times": times, "values": features["values"], "hot": tf.cast(times % 3, tf.float32)[..., None]}, None
 
-    est.train(with_numbers, steps=10, hooks=fixed(tf, ["encoder", "decoder", "transform"]))
+    nodes = []
+    est.train(with_numbers, steps=10, hooks=[noting(tf, nodes)])
     receiver = est.build_one_shot_parsing_serving_input_receiver_fn(filtering_length=12, prediction_length=4)
     session, meta_graph = load(tf, est.export_saved_model(os.path.join(folder, "export"), receiver))
     example = tf.train.Example()
@@ -125,7 +138,7 @@ def lstm_exported(tf, modules, folder):
     signature = meta_graph.signature_def["serving_default"]
     fetched = {key: info.name for key, info in signature.outputs.items()}
     found = session.run(fetched, {signature.inputs["examples"].name: [example.SerializeToString()] * 2})
-    return {"signatures": signatures(meta_graph), "found": found}
+    return {"signatures": signatures(meta_graph), "found": found, "nodes": nodes}
 
 
 def structural_ensemble(tf, modules, folder):
