@@ -8,6 +8,7 @@ from typing import Any
 from tfcompat._src.base import dtypes, nest
 from tfcompat._src.base.export import export
 from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.contrib.timeseries.feature_keys import (
     FilteringFeatures,
     FilteringResults,
@@ -235,6 +236,7 @@ def _require(features: dict[str, Any], names: tuple[str, ...], purpose: str) -> 
 
 def _check_train_eval_features(features: dict[str, Any], model: TimeSeriesModel) -> None:
     _require(features, (TrainEvalFeatures.TIMES, TrainEvalFeatures.VALUES), "training/evaluation")
+    _shape_of_times(features)
     values = features[TrainEvalFeatures.VALUES]
     if not values.shape.is_compatible_with([None, None, model.num_features]):
         raise ValueError(
@@ -244,12 +246,17 @@ def _check_train_eval_features(features: dict[str, Any], model: TimeSeriesModel)
     _check_windows(features, ignored=(State.STATE_TUPLE,))
 
 
+def _shape_of_times(features: dict[str, Any]) -> TensorShape:
+    """The shape of the times; a ValueError where it is not [batch, window]."""
+    name, times = TrainEvalFeatures.TIMES, features[TrainEvalFeatures.TIMES].shape
+    if not times.is_compatible_with([None, None]):
+        raise ValueError(f"Expected shape (batch dimension, window size) for feature '{name}' (got shape {times}).")
+    return times
+
+
 def _check_windows(features: dict[str, Any], ignored: tuple[str, ...]) -> None:
     """Raises a ValueError where the times are no [batch, window], or another feature does not begin with their dimensions."""
-    name_of_times = TrainEvalFeatures.TIMES
-    times = features[name_of_times].shape
-    if not times.is_compatible_with([None, None]):
-        raise ValueError(f"Expected shape (batch dimension, window size) for feature '{name_of_times}' (got shape {times}).")
+    times = _shape_of_times(features)
     for name, value in features.items():
         found = None if name in ignored else value.shape
         if found is None or found.ndims is None:
@@ -261,7 +268,7 @@ def _check_windows(features: dict[str, Any], ignored: tuple[str, ...]) -> None:
         if not found[:2].is_compatible_with(times):
             raise ValueError(
                 "Features must have shape (batch dimension, window size, ...) where batch dimension and window size match the "
-                f"'{name_of_times}' feature (got shape {found} for feature '{name}' but shape {times} for '{name_of_times}')."
+                f"'{TrainEvalFeatures.TIMES}' feature (got shape {found} for feature '{name}' but shape {times} for '{TrainEvalFeatures.TIMES}')."
             )
 
 
