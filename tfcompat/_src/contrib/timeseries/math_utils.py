@@ -18,7 +18,7 @@ from tfcompat._src.ops.array.gather import gather
 from tfcompat._src.ops.array.join import concat, tile
 from tfcompat._src.ops.array.pad import pad
 from tfcompat._src.ops.array.reorder import matrix_transpose, transpose
-from tfcompat._src.ops.array.search import where
+from tfcompat._src.ops.array.search import where, where_v2
 from tfcompat._src.ops.array.shape import expand_dims, rank, reshape, shape, size, squeeze
 from tfcompat._src.ops.composed.eye import eye
 from tfcompat._src.ops.control.while_loop import while_loop
@@ -28,11 +28,10 @@ from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.compare import equal, greater, logical_and
 from tfcompat._src.ops.math.matmul import matmul
 from tfcompat._src.ops.math.reduce import reduce_any, reduce_max, reduce_sum
-from tfcompat._src.ops.math.scan import add_n, cumsum
+from tfcompat._src.ops.math.scan import add_n
 from tfcompat._src.ops.math.sequence import arange
 from tfcompat._src.ops.math.unary import absolute, exp, log, log1p, sqrt, square
 from tfcompat._src.ops.nn.activation import softsign
-from tfcompat._src.variables.functional import scan
 from tfcompat._src.variables.initializers import Zeros
 from tfcompat._src.variables.scope import get_variable
 
@@ -119,14 +118,37 @@ def power_sums_tensor(array_size: Any, power_matrix: Any, multiplier: Any) -> Te
     Returns:
       Tensor [array_size + 1, d, d].
     """
-    power_matrix, multiplier = convert_to_tensor(power_matrix), convert_to_tensor(multiplier)
-    later = scan(
-        lambda term, _: matmul(matmul(power_matrix, term), power_matrix, adjoint_b=True),
-        arange(cast(array_size, dtypes.int32) - 1),
-        initializer=multiplier,
-    )
-    terms = concat([expand_dims(multiplier, 0), later], 0)
-    return concat([expand_dims(zeros_like(multiplier), 0), cumsum(terms)], 0)
+    return power_sums(arange(cast(array_size, dtypes.int32) + 1), power_matrix, multiplier)
+
+
+def power_sums(counts: Any, power_matrix: Any, multiplier: Any) -> Tensor:
+    """The sum A^0 B (A^0)' + ... + A^(n - 1) B (A^(n - 1))' for each count n, by doubling.
+
+    Args:
+      counts: integers [...], not negative.
+      power_matrix: the matrix A, [d, d].
+      multiplier: the matrix B, [d, d].
+
+    Returns:
+      Tensor [..., d, d].
+    """
+    counts = expand_dims(expand_dims(counts, -1), -1)
+    power, block = convert_to_tensor(power_matrix), convert_to_tensor(multiplier)
+
+    def moved_on(power: Tensor, sums: Tensor) -> Tensor:
+        return matmul(matmul(power, sums), power, adjoint_b=True)
+
+    def take_bit(remaining: Tensor, power: Tensor, block: Tensor, sums: Tensor) -> tuple[Tensor, ...]:
+        # The block is the sum of 2^k terms and the power is A^(2^k), where k is the place of the bit.
+        longer = where_v2(equal(remaining % 2, 1), block + moved_on(power, sums), sums)
+        longer.set_shape(sums.shape)
+        return remaining // 2, matmul(power, power), block + moved_on(power, block), longer
+
+    *_, sums = while_loop(
+        lambda remaining, *_: reduce_any(greater(remaining, 0)), take_bit,
+        [counts, power, block, zeros_like(block) * cast(counts, block.dtype)],
+    )  # fmt: skip
+    return sums
 
 
 def matrix_to_powers(matrix: Any, powers: Any) -> Tensor:

@@ -16,16 +16,11 @@ from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.fill import ones, ones_like
 from tfcompat._src.ops.array.gather import gather, one_hot
 from tfcompat._src.ops.array.join import concat
-from tfcompat._src.ops.array.pad import pad
 from tfcompat._src.ops.array.search import where_v2
-from tfcompat._src.ops.array.shape import expand_dims, squeeze
+from tfcompat._src.ops.array.shape import expand_dims
 from tfcompat._src.ops.composed.eye import eye
-from tfcompat._src.ops.math.binary import maximum
 from tfcompat._src.ops.math.cast import cast
-from tfcompat._src.ops.math.compare import equal, greater_equal, less, logical_and
-from tfcompat._src.ops.math.matmul import matmul
-from tfcompat._src.ops.math.reduce import reduce_max
-from tfcompat._src.ops.math.scan import cumsum
+from tfcompat._src.ops.math.compare import equal, less
 from tfcompat._src.ops.math.sequence import arange
 from tfcompat._src.ops.math.unary import absolute, round_half_to_even, sin
 
@@ -71,23 +66,7 @@ class CycleStateSpaceModel(StateSpaceModel):
           noise_addition_coefficient: what the variance of the noise is multiplied with, [...].
         """
         coefficient = convert_to_tensor(noise_addition_coefficient, dtype=self.dtype)
-        covariance = self._noise_variance() * self._accumulated_directions(num_steps)
-        return expand_dims(expand_dims(coefficient, -1), -1) * covariance
-
-    def _noise_variance(self) -> Tensor:
-        return squeeze(self.state_transition_noise_covariance, axis=[-2, -1])
-
-    def _accumulated_directions(self, num_steps: Tensor) -> Tensor:
-        """The sum of v_k v_k' for k < n, where v_k is how noise of one step changes the values k steps later.
-
-        There v_k adds to the value k and takes from the one before it, so a direction comes again after a period.
-        """
-        period = self._periodicity
-        counts = (expand_dims(num_steps, -1) - arange(period, dtype=num_steps.dtype) + (period - 1)) // period
-        changes = eye(period, dtype=self.dtype)
-        directions = changes[:-1] - changes[1:]
-        weighted = directions * expand_dims(cast(counts, self.dtype), -2)
-        return matmul(weighted, directions, transpose_b=True)
+        return expand_dims(expand_dims(coefficient, -1), -1) * super().transition_power_noise_accumulator(num_steps)
 
 
 class ResolutionCycleModel(CycleStateSpaceModel):
@@ -138,26 +117,3 @@ class ResolutionCycleModel(CycleStateSpaceModel):
         between = where_v2(is_latent, 0.5 * ones_like(distance), distance)
         kernel = sin(math.pi * between) / (count * sin(math.pi / count * between))
         return where_v2(is_latent, cast(equal(nearest % count, 0.0), self.dtype), kernel)
-
-    def transition_power_noise_accumulator(self, num_steps: Tensor) -> Tensor:
-        """The covariances [..., latent values - 1, latent values - 1] of the noise of integer numbers of steps [...]."""
-        num_steps = convert_to_tensor(num_steps)
-        count = self._num_latent_values
-        # Over a whole period of no fewer steps than latent values, the mean of v_k v_k' is the one at the latent values.
-        period = cast(self._true_periodicity, self.dtype)
-        noise_of_period = super().transition_power_noise_accumulator(convert_to_tensor(count), period / count)
-        folds = logical_and(self._close_to_integer(period), greater_equal(period, cast(count, self.dtype)))
-        steps_of_period = maximum(cast(period, num_steps.dtype), 1)
-        periods = num_steps // steps_of_period * cast(folds, num_steps.dtype)
-        remaining = num_steps - periods * steps_of_period
-        sums = self._sums_of_directions(reduce_max(remaining))
-        whole = expand_dims(expand_dims(cast(periods, self.dtype), -1), -1) * noise_of_period
-        return whole + self._noise_variance() * gather(sums, remaining)
-
-    def _sums_of_directions(self, steps: Tensor) -> Tensor:
-        """The sums of v_k v_k' for k < n and n = 0, ..., steps: [steps + 1, latent values - 1, latent values - 1]."""
-        places = arange(self._num_latent_values, dtype=self.dtype)
-        weights = self._interpolation(expand_dims(self._moved(arange(steps)), -1) - places)
-        directions = weights[:, :-1] - weights[:, 1:]
-        products = expand_dims(directions, -1) * expand_dims(directions, -2)
-        return pad(cumsum(products), [[1, 0], [0, 0], [0, 0]])

@@ -262,18 +262,21 @@ class StateSpaceModel(SequentialTimeSeriesModel):
         """The covariances [..., d, d] of the noise of integer numbers of transitions [...]."""
         transform = self._tensor(self.get_noise_transform())
         noise = matmul(matmul(transform, self.state_transition_noise_covariance), transform, transpose_b=True)
-        sums = math_utils.power_sums_tensor(reduce_max(num_steps) + 1, self._tensor(self.get_state_transition()), noise)
-        return gather(sums, num_steps)
+        return math_utils.power_sums(num_steps, self._tensor(self.get_state_transition()), noise)
 
     def transition_to_powers(self, powers: Tensor) -> Tensor:
         """The matrices [n, d, d] of integer numbers of transitions [n]."""
         return math_utils.matrix_to_powers(self._tensor(self.get_state_transition()), powers)
 
     def _window_initializer(self, times: Tensor, state: Any) -> None:
-        """Computes transitions once for each number of steps between times, most of which are alike."""
+        """Computes transitions once for each number of steps between times, most of which are alike.
+
+        Those before windows are taken as they come: their number is known, so that a regular series always has as many numbers of steps
+        and is compiled once.
+        """
         times, start = convert_to_tensor(times), convert_to_tensor(state[2])
-        within = reshape(times[:, 1:] - times[:, :-1], [-1])
-        gaps, _ = unique(concat([within, maximum(times[:, 0] - start, 0)], 0))
+        within, _ = unique(reshape(times[:, 1:] - times[:, :-1], [-1]))
+        gaps = concat([within, maximum(times[:, 0] - start, 0)], 0)
         self._window_power_sums = self.transition_power_noise_accumulator(gaps)
         self._window_transition_powers = self.transition_to_powers(gaps)
         self._window_gap_sizes = gaps
