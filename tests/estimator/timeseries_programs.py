@@ -163,7 +163,7 @@ def structural_ensemble(tf, modules, folder):
 
 
 def changes_and_anomalies(tf, modules, folder):
-    """A feature that is known changes the state at some times; values may be anomalies."""
+    """A feature that is known changes the state at some times, where a condition of one number for the batch holds; values may be anomalies."""
     est = tf.contrib.timeseries.StructuralEnsembleRegressor(
         periodicities=None, num_features=1, moving_average_order=1, exogenous_feature_columns=changes(tf), model_dir=folder,
         exogenous_update_condition=lambda times, features: tf.equal(tf.squeeze(features["change"], -1), "yes"),
@@ -172,7 +172,7 @@ def changes_and_anomalies(tf, modules, folder):
     reader = tf.contrib.timeseries.NumpyReader({"times": TIMES, "values": series(1), "change": CHANGE})
     whole = tf.contrib.timeseries.WholeDatasetInputFn(reader)
     est.train(whole, steps=3, hooks=fixed(tf, ["fully_connected/weights", "prior_state_mean"]))
-    return results(tf, est, reader, 4, exogenous_features={"change": [[["no"], ["no"], ["yes"], ["no"]]]})
+    return results(tf, est, reader, 4, exogenous_features={"change": [["no", "no", "yes", "no"]]})
 
 
 def unrolled_level_trend(tf, modules, folder):

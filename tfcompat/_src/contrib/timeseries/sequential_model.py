@@ -16,13 +16,14 @@ from tfcompat._src.ops.array.fill import zeros
 from tfcompat._src.ops.array.join import concat, stack
 from tfcompat._src.ops.array.reorder import transpose
 from tfcompat._src.ops.array.search import where
-from tfcompat._src.ops.array.shape import rank, reshape, shape
+from tfcompat._src.ops.array.shape import rank, shape
 from tfcompat._src.ops.control.while_loop import while_loop
 from tfcompat._src.ops.flow.tensor_array import TensorArray
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.compare import less
 from tfcompat._src.ops.math.reduce import reduce_prod, reduce_sum
 from tfcompat._src.ops.math.sequence import arange
+from tfcompat._src.variables.functional import map_fn
 from tfcompat._src.variables.scope import variable_scope
 
 _LOSS = "loss"
@@ -169,7 +170,7 @@ class SequentialTimeSeriesModel(TimeSeriesModel):
             changed = self._exogenous_input_step(current_times, embedded[:, step, :], state)
             if chosen is None:
                 return changed
-            return nest.map_structure(lambda after, before: where(chosen[:, step], after, before), changed, state)
+            return nest.map_structure(lambda after, before: where(chosen[step], after, before), changed, state)
 
         return update
 
@@ -213,9 +214,12 @@ class SequentialTimeSeriesModel(TimeSeriesModel):
 
 
 def _of_all_steps(condition: Callable[..., Tensor], times: Tensor, features: dict[str, Tensor]) -> Tensor:
-    """What a function of the times and features of a batch gives for every step of windows, [batch, window]."""
-    flat = {name: reshape(value, concat([[-1], shape(value)[2:]], 0)) for name, value in features.items()}
-    return reshape(condition(times=reshape(times, [-1]), features=flat), shape(times))
+    """What a function of the times and features of one step gives for every step of windows, [window, ...]."""
+
+    def of_step(step: Tensor) -> Tensor:
+        return condition(times=times[:, step], features={name: value[:, step] for name, value in features.items()})
+
+    return map_fn(of_step, arange(shape(times)[1]), dtype=dtypes.bool)
 
 
 def _unrolled(take_step: Callable, times: Tensor, state: list[Tensor], dtypes_of_outputs: list) -> tuple[list, list]:
