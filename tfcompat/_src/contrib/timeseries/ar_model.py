@@ -133,7 +133,7 @@ class ARModel(TimeSeriesModel):
 
         phases = self._buckets * len(self._periodicities)
         if phases:
-            of_both_windows(reshape(self._compute_time_features(times)[1], [batch, self.window_size, phases]))
+            of_both_windows(reshape(self._phases(times)[1], [batch, self.window_size, phases]))
         if self.input_window_size:
             values.shape.assert_is_compatible_with([None, self.input_window_size, self.num_features])  # type: ignore[union-attr]
             known = slice_(values, [0, 0, 0], [-1, self.input_window_size, -1])
@@ -145,9 +145,9 @@ class ARModel(TimeSeriesModel):
         static_batch, width = dimension_value(times.shape[0]), phases + self.exogenous_size
         inputs.set_shape([static_batch, self.input_window_size, width + (self.num_features if self.input_window_size else 0)])
         outputs.set_shape([static_batch, self.output_window_size, width])
-        return self._output_window_predictions(inputs, outputs)
+        return self._network_outputs(inputs, outputs)
 
-    def _output_window_predictions(self, input_window_features: Tensor, output_window_features: Tensor) -> dict[str, Tensor]:
+    def _network_outputs(self, input_window_features: Tensor, output_window_features: Tensor) -> dict[str, Tensor]:
         with self._model_scope:
             predictions = self._model_instance(input_window_features, output_window_features)
             for prediction in predictions.values():
@@ -164,7 +164,7 @@ class ARModel(TimeSeriesModel):
             raise ValueError(f"The loss of an ARModel is SQUARED_LOSS or NORMAL_LIKELIHOOD_LOSS, got {self.loss!r}.")
         return _per_value(loss, targets)
 
-    def _compute_time_features(self, times: Tensor) -> tuple[Tensor, Tensor]:
+    def _phases(self, times: Tensor) -> tuple[Tensor, Tensor]:
         """Where times stand in their periods.
 
         Args:
@@ -247,16 +247,15 @@ class ARModel(TimeSeriesModel):
             part.set_shape([None, self.input_window_size, *size])
         return past
 
-    def _process_window(self, features: dict[str, Any], mode: str, exogenous_regressors: Tensor) -> ModelOutputs:
+    def _outputs_of_windows(self, features: dict[str, Any], mode: str, exogenous_regressors: Tensor) -> ModelOutputs:
         """The loss of windows [batch, window_size, ...] and the predictions of their output windows."""
         times = cast(features[TrainEvalFeatures.TIMES], dtypes.int64)
         observed = cast(features[TrainEvalFeatures.VALUES], self.dtype)
         exogenous_regressors = cast(exogenous_regressors, self.dtype)
         if not times.shape.is_compatible_with([None, self.window_size]):
             raise ValueError(
-                f"ARModel with input_window_size={self.input_window_size} and output_window_size={self.output_window_size} expects "
-                f"feature '{TrainEvalFeatures.TIMES}' to have shape (batch_size, {self.window_size}) (for any batch_size), but got "
-                f"shape {times.shape}. With a RandomWindowInputFn, set window_size={self.window_size}."
+                f"Windows that an ARModel is trained on have input_window_size + output_window_size = {self.window_size} times, got "
+                f"'{TrainEvalFeatures.TIMES}' of shape {times.shape}: in a RandomWindowInputFn set window_size={self.window_size}."
             )
         values = self._scale_data(observed)
         known = values[:, : self.input_window_size, :] if self.input_window_size else None
@@ -297,10 +296,10 @@ class ARModel(TimeSeriesModel):
         times = features[TrainEvalFeatures.TIMES]
         regressors = self._process_exogenous_features(times, exogenous_features(features))
         if mode == EstimatorModeKeys.TRAIN:
-            return self._process_window(features, mode, regressors)
+            return self._outputs_of_windows(features, mode, regressors)
         if mode == EstimatorModeKeys.EVAL:
             return self._evaluate(features, regressors, state)
-        raise ValueError(f"Unknown mode '{mode}' passed to get_batch_loss.")
+        raise ValueError(f"An ARModel has a loss in the modes TRAIN and EVAL, got {mode!r}.")
 
     def _evaluate(self, features: dict[str, Tensor], regressors: Tensor, state: Any) -> ModelOutputs:
         """The loss and predictions of all output windows that have an input window before them, from the end of the series on."""
@@ -309,9 +308,8 @@ class ARModel(TimeSeriesModel):
         known = dimension_value(times.shape[1])
         if known is not None and known < self.window_size:
             raise ValueError(
-                f"ARModel requires a window of at least input_window_size + output_window_size to evaluate on: got shape "
-                f"{times.shape} for feature '{TrainEvalFeatures.TIMES}', with input_window_size={self.input_window_size} and "
-                f"output_window_size={self.output_window_size}."
+                f"An evaluation requires a window of at least {self.window_size} times (input_window_size={self.input_window_size}, "
+                f"output_window_size={self.output_window_size}), got '{TrainEvalFeatures.TIMES}' of shape {times.shape}."
             )
         batch, size = shape(times)[0], self.output_window_size
         windows = (shape(times)[1] - self.input_window_size) // size
@@ -324,7 +322,7 @@ class ARModel(TimeSeriesModel):
             return reshape(parts, concat([[batch * windows, self.window_size], shape(series)[2:]], 0))
 
         cut = {name: as_batch(features[name], left_over) for name in (TrainEvalFeatures.TIMES, TrainEvalFeatures.VALUES)}
-        outputs = self._process_window(cut, EstimatorModeKeys.EVAL, as_batch(regressors, 0))
+        outputs = self._outputs_of_windows(cut, EstimatorModeKeys.EVAL, as_batch(regressors, 0))
         end = [
             _last(concat([before, cast(part, before.dtype)], 1), self.input_window_size)
             for before, part in zip(state, (times, self._scale_data(values), regressors))

@@ -127,11 +127,11 @@ class ARRegressor(TimeSeriesRegressor):
         model: ARModel
         if anomaly_prior_probability is None:
             if anomaly_distribution is not None:
-                raise ValueError("anomaly_prior_probability is required if anomaly_distribution is specified.")
+                raise ValueError("An anomaly_distribution needs an anomaly_prior_probability, which says how often it is drawn from.")
             model = ARModel(**settings, loss=loss)
         else:
             if loss != ARModel.NORMAL_LIKELIHOOD_LOSS:
-                raise ValueError("AnomalyMixtureARModel only supports ARModel.NORMAL_LIKELIHOOD_LOSS for its loss argument.")
+                raise ValueError(f"With an anomaly_prior_probability the loss has to be ARModel.NORMAL_LIKELIHOOD_LOSS, got {loss!r}.")
             model = AnomalyMixtureARModel(
                 **settings, anomaly_prior_probability=anomaly_prior_probability,
                 anomaly_distribution=anomaly_distribution or AnomalyMixtureARModel.GAUSSIAN_ANOMALY,
@@ -186,7 +186,7 @@ class StateSpaceRegressor(TimeSeriesRegressor):
         head_type: type[TimeSeriesRegressionHead] = TimeSeriesRegressionHead,
     ) -> None:  # fmt: skip
         if not isinstance(model, StateSpaceModel):
-            raise ValueError(f"StateSpaceRegressor only supports state space models (children of StateSpaceModel), got {model}.")
+            raise ValueError(f"The model of a StateSpaceRegressor has to be a StateSpaceModel, got {model}.")
         super().__init__(
             model=model, state_manager=state_manager or ChainingStateManager(), optimizer=optimizer, model_dir=model_dir,
             config=config, head_type=head_type,

@@ -44,7 +44,7 @@ from tfcompat._src.variables.variable import Variable
 _FLAT_STATE = re.compile(rf"^{State.STATE_PREFIX}_(\d+)$")
 
 
-class _NoStatePredictOutput(PredictOutput):
+class _PredictOutputWithoutState(PredictOutput):
     """Outputs of a signature that takes no state."""
 
     def as_signature_def(self, receiver_tensors: dict[str, Tensor]) -> Any:
@@ -111,10 +111,10 @@ class TimeSeriesRegressionHead(_Head):
         with name_scope(self._name, "head"):
             if labels is not None and labels != {}:
                 raise ValueError(
-                    "The model received a `labels`, which is not supported. "
-                    f"Pass '{TrainEvalFeatures.TIMES}' and '{TrainEvalFeatures.VALUES}' as features."
+                    "A time series model received a `labels`: what an input function gives for them has to be None, and "
+                    f"'{TrainEvalFeatures.TIMES}' and '{TrainEvalFeatures.VALUES}' are among the features."
                 )
-            features = {name: self._convert_feature_to_tensor(name, value) for name, value in features.items()}
+            features = {name: self._as_tensor(name, value) for name, value in features.items()}
             statistics = None
             if self.input_statistics_generator is not None:
                 statistics = self.input_statistics_generator.initialize_graph(
@@ -127,7 +127,7 @@ class TimeSeriesRegressionHead(_Head):
             elif mode == EstimatorModeKeys.PREDICT:
                 self._check_predict_features(features)
             else:
-                raise ValueError(f"Unknown mode '{mode}' passed to model_fn.")
+                raise ValueError(f"Unknown mode '{mode}': a time series model has TRAIN, EVAL and PREDICT.")
             self.state_manager.initialize_graph(model=self.model, input_statistics=statistics)
             if mode == EstimatorModeKeys.TRAIN:
                 return self._train_ops(features)
@@ -170,11 +170,11 @@ class TimeSeriesRegressionHead(_Head):
         outputs = {
             SavedModelLabels.PREDICT: PredictOutput(predicted),
             SavedModelLabels.FILTER: PredictOutput(state_to_dictionary(filtered.end_state)),
-            SavedModelLabels.COLD_START_FILTER: _NoStatePredictOutput(state_to_dictionary(cold.end_state)),
+            SavedModelLabels.COLD_START_FILTER: _PredictOutputWithoutState(state_to_dictionary(cold.end_state)),
         }
         return EstimatorSpec(mode=EstimatorModeKeys.PREDICT, export_outputs=outputs, predictions={})
 
-    def _convert_feature_to_tensor(self, name: str, value: Any) -> Any:
+    def _as_tensor(self, name: str, value: Any) -> Any:
         if name == TrainEvalFeatures.TIMES:
             return cast(value, dtypes.int64)
         if name == TrainEvalFeatures.VALUES:
@@ -224,14 +224,14 @@ class OneShotPredictionHead(TimeSeriesRegressionHead):
             filtered = self.model.define_loss(features=past, mode=EstimatorModeKeys.EVAL)
         with variable_scope("model", reuse=True):
             predicted = self.model.predict(features={**future, State.STATE_TUPLE: filtered.end_state})
-        outputs = {SavedModelLabels.PREDICT: _NoStatePredictOutput(predicted)}
+        outputs = {SavedModelLabels.PREDICT: _PredictOutputWithoutState(predicted)}
         return EstimatorSpec(mode=EstimatorModeKeys.PREDICT, export_outputs=outputs, predictions={})
 
 
 def _require(features: dict[str, Any], names: tuple[str, ...], purpose: str) -> None:
     for name in names:
         if name not in features:
-            raise ValueError(f"Expected a '{name}' feature for {purpose}.")
+            raise ValueError(f"Expected a '{name}' feature for {purpose}, got {sorted(features)}.")
 
 
 def _check_train_eval_features(features: dict[str, Any], model: TimeSeriesModel) -> None:
@@ -240,8 +240,8 @@ def _check_train_eval_features(features: dict[str, Any], model: TimeSeriesModel)
     values = features[TrainEvalFeatures.VALUES]
     if not values.shape.is_compatible_with([None, None, model.num_features]):
         raise ValueError(
-            f"Expected shape (batch dimension, window size, {model.num_features}) for feature '{TrainEvalFeatures.VALUES}', since the "
-            f"model was configured with num_features={model.num_features} (got shape {values.shape})."
+            f"Expected shape [batch, window, {model.num_features}] for feature '{TrainEvalFeatures.VALUES}' of a model with "
+            f"num_features={model.num_features}, got {values.shape}."
         )
     _check_windows(features, ignored=(State.STATE_TUPLE,))
 
@@ -250,7 +250,7 @@ def _shape_of_times(features: dict[str, Any]) -> TensorShape:
     """The shape of the times; a ValueError where it is not [batch, window]."""
     name, times = TrainEvalFeatures.TIMES, features[TrainEvalFeatures.TIMES].shape
     if not times.is_compatible_with([None, None]):
-        raise ValueError(f"Expected shape (batch dimension, window size) for feature '{name}' (got shape {times}).")
+        raise ValueError(f"Expected shape [batch, window] for feature '{name}', got {times}.")
     return times
 
 
@@ -262,13 +262,11 @@ def _check_windows(features: dict[str, Any], ignored: tuple[str, ...]) -> None:
         if found is None or found.ndims is None:
             continue
         if found.ndims < 2:
-            raise ValueError(
-                f"Features must have shape (batch dimension, window size, ...) (got rank {found.ndims} for feature '{name}')."
-            )
+            raise ValueError(f"Features must have shape [batch, window, ...], got {found} for feature '{name}'.")
         if not found[:2].is_compatible_with(times):
             raise ValueError(
-                "Features must have shape (batch dimension, window size, ...) where batch dimension and window size match the "
-                f"'{TrainEvalFeatures.TIMES}' feature (got shape {found} for feature '{name}' but shape {times} for '{TrainEvalFeatures.TIMES}')."
+                f"Features must have shape [batch, window, ...] with the batch and window of '{TrainEvalFeatures.TIMES}', which has "
+                f"{times}: got {found} for feature '{name}'."
             )
 
 

@@ -82,19 +82,19 @@ class InputStatisticsFromMiniBatch:
           The statistics, read after the update if there is one.
         """
         with variable_scope("input_statistics", use_resource=True):
-            statistics = self._create_variable_statistics_object()
+            statistics = self._statistics_variables()
         with variable_scope("input_statistics_auxiliary", use_resource=True):
-            sums = self._create_sums()
+            sums = self._sums_variables()
         if not update_statistics or not {TrainEvalFeatures.TIMES, TrainEvalFeatures.VALUES} <= set(features):
             return statistics
         times, values = features[TrainEvalFeatures.TIMES], features[TrainEvalFeatures.VALUES]
-        updated = self._update_statistics_from_mini_batch(statistics, sums, times, values)
+        updated = self._updated_by(statistics, sums, times, values)
         with control_dependencies([updated]):
             read = nest.map_structure(identity, statistics)
             # Another worker may have overwritten the first time, and models need every time to be at or after it.
             return read._replace(start_time=minimum(read.start_time, reduce_min(times)))
 
-    def _create_variable_statistics_object(self) -> InputStatistics:
+    def _statistics_variables(self) -> InputStatistics:
         def moments_of(mean: str, variance: str) -> Moments:
             sizes = [self._num_features]
             return Moments(
@@ -108,7 +108,7 @@ class InputStatisticsFromMiniBatch:
             total_observation_count=_statistic("total_observation_count", [], dtypes.int64, Ones()),
         )
 
-    def _create_sums(self) -> _Sums:
+    def _sums_variables(self) -> _Sums:
         features = [self._num_features]
         return _Sums(
             max_time_seen=_statistic("max_time_seen", None, dtypes.int64, dtypes.int64.min),
@@ -140,7 +140,7 @@ class InputStatisticsFromMiniBatch:
                 updated[name] = assign_add(variable, addition())
         return _Sums(**updated)
 
-    def _update_statistics_from_mini_batch(
+    def _updated_by(
         self, statistics: InputStatistics, sums: _Sums, times: Tensor, values: Tensor
     ) -> Operation:
         values = cast(values, self._dtype)

@@ -62,7 +62,7 @@ class TimeSeriesModel(metaclass=abc.ABCMeta):
 
     def generate(self, number_of_series: int, series_length: int, model_parameters: Any = None, seed: int | None = None) -> Any:
         """Random series of the model, for models that can make them."""
-        raise NotImplementedError("This model does not support generation.")
+        raise NotImplementedError(f"{type(self).__name__} cannot generate series.")
 
     def initialize_graph(self, input_statistics: InputStatistics | None = None) -> None:
         """Makes the model's variables in the default graph.
@@ -99,8 +99,8 @@ class TimeSeriesModel(metaclass=abc.ABCMeta):
     def _check_graph_initialized(self) -> None:
         if not self._graph_initialized:
             raise ValueError(
-                "TimeSeriesModels require initialize_graph() to be called before use. This defines variables and ops in the "
-                "default graph, and allows Tensor-valued input statistics to be specified."
+                f"{type(self).__name__} has no variables in the default graph: call its initialize_graph() first, where the "
+                "statistics of the series are given too."
             )
 
     def define_loss(self, features: dict[str, Any], mode: str) -> ModelOutputs:
@@ -166,7 +166,7 @@ class TimeSeriesModel(metaclass=abc.ABCMeta):
 def _without_window_dimension(name: str, tensor: Tensor) -> Tensor:
     """A feature [batch, window, ...] as [batch * window, ...]; numbers have at least two dimensions then."""
     if tensor.shape.ndims is None:
-        raise ValueError(f"Features with unknown rank are not supported. Got shape {tensor.shape} for feature {name}.")
+        raise ValueError(f"The rank of feature '{name}' has to be known, got shape {tensor.shape}.")
     sizes = shape(tensor)
     flat = reshape(tensor, concat([[sizes[0] * sizes[1]], sizes[2:]], 0))
     return expand_dims(flat, 1) if flat.shape.ndims == 1 and flat.dtype != dtypes.string else flat

@@ -52,8 +52,7 @@ def canonicalize_times_or_steps_from_output(times: Any, steps: int | None, previ
       ValueError: both or neither are given, the batch is another, or times are not after those of the evaluation.
     """
     if (steps is None) == (times is None):
-        which = "One" if steps is None else "Only one"
-        raise ValueError(f"{which} of `steps` and `times` {'must' if steps is None else 'may'} be specified.")
+        raise ValueError(f"A prediction takes either `steps` or `times`, got {'neither' if steps is None else 'both'}.")
     before = previous_model_output[FilteringResults.TIMES]
     if times is None:
         return before[:, -1:] + 1 + np.arange(steps)[None, :]
@@ -62,9 +61,9 @@ def canonicalize_times_or_steps_from_output(times: Any, steps: int | None, previ
         times = times[None, ...]
     if before.shape[0] != times.shape[0]:
         raise ValueError(
-            "`times` must have a batch dimension matching the previous model output "
-            f"(got a batch dimension of {times.shape[0]} for `times` and {before.shape[0]} for the previous model output)."
+            f"`times` has to have the batch of the evaluation that it goes on from: got {times.shape[0]} series, "
+            f"where the evaluation has {before.shape[0]}."
         )
     if not (before[:, -1] < times[:, 0]).all():
-        raise ValueError("Prediction times must be after the corresponding previous model output.")
+        raise ValueError(f"Predictions begin at {times[:, 0]}, which is not after the end of the evaluation at {before[:, -1]}.")
     return times

@@ -11,7 +11,7 @@ from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
 from tfcompat._src.base.graph_collections import GraphKeys
 from tfcompat._src.contrib.timeseries.feature_keys import TrainEvalFeatures
-from tfcompat._src.contrib.timeseries.series_arrays import _canonicalize_numpy_data
+from tfcompat._src.contrib.timeseries.series_arrays import arrays_of_series
 from tfcompat._src.estimator.inputs.numpy_io import numpy_input_fn
 from tfcompat._src.graph.scopes import control_dependencies
 from tfcompat._src.graph.tensor import Tensor
@@ -62,7 +62,7 @@ class NumpyReader(TimeSeriesReader):
     """
 
     def __init__(self, data: dict[str, Any], read_num_records_hint: int = _RECORDS_AT_ONCE) -> None:
-        self._features = _canonicalize_numpy_data(data, require_single_batch=True)
+        self._features = arrays_of_series(data, require_single_batch=True)
         self._read_num_records_hint = read_num_records_hint
 
     def check_dataset_size(self, minimum_dataset_size: int) -> None:
@@ -70,8 +70,8 @@ class NumpyReader(TimeSeriesReader):
         records = self._features[TrainEvalFeatures.TIMES].shape[1]
         if records < minimum_dataset_size:
             raise ValueError(
-                f"A TimeSeriesInputFn is configured to create windows of size {minimum_dataset_size}, but only {records} records "
-                "were available in the dataset. Either decrease the window size or provide more records."
+                f"Windows of {minimum_dataset_size} times are asked of a series of which only {records} records were available: make "
+                "the windows shorter or give more records."
             )
 
     def read(self) -> dict[str, Any]:
@@ -181,11 +181,11 @@ class CSVReader(ReaderBaseTimeSeriesParser):
         _require(column_names)
         if column_dtypes is not None and len(column_dtypes) != len(column_names):
             raise ValueError(
-                "If specified, the length of column_dtypes must match the length of column_names "
-                f"(got column_dtypes={column_dtypes} and column_names={column_names})."
+                f"There has to be one dtype for each column: got {len(column_dtypes)} column_dtypes, {column_dtypes}, for "
+                f"{len(column_names)} column_names, {column_names}."
             )
         if list(column_names).count(TrainEvalFeatures.TIMES) != 1:
-            raise ValueError(f"Got more than one times column ('{TrainEvalFeatures.TIMES}'), but exactly one is required.")
+            raise ValueError(f"Exactly one column has to be called '{TrainEvalFeatures.TIMES}', got column_names={column_names}.")
         self._column_names = column_names
         self._column_dtypes = column_dtypes
         self._skip_header_lines = skip_header_lines
@@ -236,4 +236,4 @@ class TFExampleReader(ReaderBaseTimeSeriesParser):
 def _require(names: Any) -> None:
     for name in (TrainEvalFeatures.TIMES, TrainEvalFeatures.VALUES):
         if name not in names:
-            raise ValueError(f"'{name}' is a required column.")
+            raise ValueError(f"No column is called '{name}': there are {list(names)}.")

@@ -14,7 +14,7 @@ from tfcompat._src.contrib.timeseries.feature_keys import (
     SavedModelLabels,
 )
 from tfcompat._src.contrib.timeseries.head import state_to_dictionary
-from tfcompat._src.contrib.timeseries.series_arrays import _canonicalize_numpy_data
+from tfcompat._src.contrib.timeseries.series_arrays import arrays_of_series
 
 
 def _run(signatures: Any, label: str, session: SessionLike, features: dict[str, Any], continue_from: dict[str, Any] | None) -> dict[str, Any]:
@@ -94,6 +94,6 @@ def filter_continuation(continue_from: dict[str, Any], signatures: Any, session:
 def _filter(
     signatures: Any, label: str, session: SessionLike, features: dict[str, Any], continue_from: dict[str, Any] | None
 ) -> dict[str, Any]:
-    arrays = _canonicalize_numpy_data(features, require_single_batch=False)
+    arrays = arrays_of_series(features, require_single_batch=False)
     found = _run(signatures, label, session, arrays, continue_from)
     return {**found, FilteringResults.TIMES: arrays[FilteringFeatures.TIMES]}

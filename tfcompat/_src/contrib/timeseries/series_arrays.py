@@ -9,7 +9,7 @@ import numpy as np
 from tfcompat._src.contrib.timeseries.feature_keys import TrainEvalFeatures
 
 
-def _canonicalize_numpy_data(data: dict[str, Any], require_single_batch: bool) -> dict[str, np.ndarray]:
+def arrays_of_series(data: dict[str, Any], require_single_batch: bool) -> dict[str, np.ndarray]:
     """The features of series as arrays with a dimension of the batch and one of the time.
 
     Args:
@@ -26,24 +26,20 @@ def _canonicalize_numpy_data(data: dict[str, Any], require_single_batch: bool) -
     features = {key: np.array(value) for key, value in data.items()}
     times_key, values_key = TrainEvalFeatures.TIMES, TrainEvalFeatures.VALUES
     if not {times_key, values_key} <= set(features):
-        raise ValueError(f"{times_key} and {values_key} are required features.")
+        raise ValueError(f"A series needs '{times_key}' and '{values_key}', got {sorted(features)}.")
     sizes = features[times_key].shape
     for key, value in features.items():
         if value.shape[: len(sizes)] != sizes:
             raise ValueError(
-                "All features must have their shapes prefixed by the shape of the times feature. "
-                f"Got shape {value.shape} for feature '{key}', but shape {sizes} for '{times_key}'"
+                f"The shape of every feature has to begin with that of '{times_key}', {sizes}: got {value.shape} for '{key}'."
             )
     if len(sizes) > 2:
-        raise ValueError(
-            "Got an unexpected number of dimensions for times. Was expecting at most two ([batch size, series length]), "
-            f"but got shape {sizes}."
-        )
+        raise ValueError(f"'{times_key}' have the shape [time] or [batch, time], got {sizes}.")
     if len(sizes) < 2:
         features[values_key] = _with_feature_dimension(features[values_key], len(sizes))
         features = {key: value.reshape((1,) * (2 - len(sizes)) + value.shape) for key, value in features.items()}
     if require_single_batch and features[times_key].shape[0] != 1:
-        raise ValueError("Got batch input, was expecting unbatched input.")
+        raise ValueError(f"A reader takes one series, got a batch of {features[times_key].shape[0]}.")
     return features
 
 
@@ -51,12 +47,9 @@ def _with_feature_dimension(values: np.ndarray, dimensions_of_times: int) -> np.
     if values.ndim == dimensions_of_times:
         return values[..., None]
     if values.ndim > dimensions_of_times + 1:
-        wanted, lacks = (
-            ("1 dimension ([number of features])", "batch or time"),
-            ("2 dimensions ([series length, number of features])", "batch"),
-        )[dimensions_of_times]
+        wanted = ("[] or [features]", "[time] or [time, features]")[dimensions_of_times]
         raise ValueError(
-            f"Got an unexpected number of dimensions for the '{TrainEvalFeatures.VALUES}' feature. Was expecting at most {wanted} "
-            f"since '{TrainEvalFeatures.TIMES}' does not have a {lacks} dimension, but got shape {values.shape}"
+            f"Where '{TrainEvalFeatures.TIMES}' have {dimensions_of_times} dimensions, '{TrainEvalFeatures.VALUES}' have the shape "
+            f"{wanted}: got {values.shape}."
         )
     return values

@@ -110,4 +110,4 @@ def _of_window(key: str, feature: Any, length: int) -> FixedLenFeature:
         return feature._replace(shape=(length, *feature.shape))
     if feature.dtype == dtypes.string:
         return FixedLenFeature(shape=(length,), dtype=dtypes.string)
-    raise ValueError(f"VarLenFeatures not supported, got {feature} for key {key}.")
+    raise ValueError(f"A window of feature '{key}' needs a fixed length at each time, got {feature}.")

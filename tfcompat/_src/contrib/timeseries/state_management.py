@@ -53,7 +53,7 @@ class PassthroughStateManager:
           ValueError: the features have a state.
         """
         if State.STATE_TUPLE in features:
-            raise ValueError(f"Overriding start state is not supported for this model: leave out the feature '{State.STATE_TUPLE}'.")
+            raise ValueError(f"Every window begins in the model's own start state: leave out the feature '{State.STATE_TUPLE}'.")
         return model.define_loss(features, mode)
 
 
@@ -70,7 +70,7 @@ class FilteringOnlyStateManager(PassthroughStateManager):
             return self._define_loss_with_saved_state(model, features, mode)
         if mode == EstimatorModeKeys.TRAIN:
             raise ValueError(
-                f"Overriding saved state for training is not supported: leave out the feature '{FilteringFeatures.STATE_TUPLE}'."
+                f"Windows of a training begin in states of the model: leave out the feature '{FilteringFeatures.STATE_TUPLE}'."
             )
         start_state = features.pop(FilteringFeatures.STATE_TUPLE)
         return model.get_batch_loss(features=features, mode=mode, state=start_state)
@@ -108,7 +108,7 @@ class ChainingStateManager(FilteringOnlyStateManager):
 
     def _define_loss_with_saved_state(self, model: TimeSeriesModel, features: dict[str, Any], mode: str) -> ModelOutputs:
         if not self._graph_initialized:
-            raise ValueError("ChainingStateManager requires initialize_graph() to be called before use.")
+            raise ValueError("A ChainingStateManager has no table of states in the default graph: call its initialize_graph() first.")
         times = features[TrainEvalFeatures.TIMES]
         loss, states, predictions = model.per_step_batch_loss(features, mode, self._stored_states(times[:, 0]))
         with control_dependencies([self._cached_states.insert(self._chunks_after(times), states)]):

@@ -28,7 +28,7 @@ class TensorValuedMutableDenseHashTable(DenseHashTable):
     """
 
     def __init__(self, key_dtype: Any, value_dtype: Any, default_value: Any, *args: Any, **kwargs: Any) -> None:
-        self._non_vector_value_shape = shape(default_value)
+        self._value_shape_of_table = shape(default_value)
         super().__init__(key_dtype, value_dtype, reshape(default_value, [-1]), *args, **kwargs)
 
     def insert(self, keys: Any, values: Any, name: str | None = None) -> Operation:
@@ -40,7 +40,7 @@ class TensorValuedMutableDenseHashTable(DenseHashTable):
         """The values, [*shape of the keys, *shape of a value], of keys of any shape."""
         keys = convert_to_tensor(keys, dtype=self._key_dtype)
         found = super().lookup(reshape(keys, [-1]), name=name)
-        return reshape(found, concat([shape(keys), self._non_vector_value_shape], 0))
+        return reshape(found, concat([shape(keys), self._value_shape_of_table], 0))
 
 
 class TupleOfTensorsLookup(LookupInterface):
@@ -64,7 +64,7 @@ class TupleOfTensorsLookup(LookupInterface):
             )
             for number, default in enumerate(nest.flatten(default_values))
         ]  # fmt: skip
-        self._hash_tables = nest.pack_sequence_as(default_values, tables)
+        self._tables = nest.pack_sequence_as(default_values, tables)
         self._name = name
 
     @property
@@ -73,14 +73,14 @@ class TupleOfTensorsLookup(LookupInterface):
 
     def lookup(self, keys: Any) -> Any:
         """The structure of the values of keys, each tensor [*shape of the keys, *shape of a value]."""
-        return nest.map_structure(lambda table: table.lookup(keys), self._hash_tables)
+        return nest.map_structure(lambda table: table.lookup(keys), self._tables)
 
     def insert(self, keys: Any, values: Any) -> Operation:
         """The operation that sets the values of keys; all values are computed before one is set."""
-        nest.assert_same_structure(self._hash_tables, values)
+        nest.assert_same_structure(self._tables, values)
         computed = [identity(value) for value in nest.flatten(values)]
         with control_dependencies(computed):
-            return group(*(table.insert(keys, value) for table, value in zip(nest.flatten(self._hash_tables), computed)))
+            return group(*(table.insert(keys, value) for table, value in zip(nest.flatten(self._tables), computed)))
 
 
 def replicate_state(start_state: Any, batch_size: Any) -> Any:

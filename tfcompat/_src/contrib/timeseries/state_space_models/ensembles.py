@@ -46,7 +46,7 @@ class StateSpaceEnsemble(StateSpaceModel):
                 member._define_parameters(observation_transition_tradeoff_log)
             super()._define_parameters(observation_transition_tradeoff_log)
 
-    def _compute_blocked(self, member_fn: Callable[[Any], Any], name: str) -> Tensor:
+    def _block_diagonal_of(self, member_fn: Callable[[Any], Any], name: str) -> Tensor:
         """Matrices of the members along one diagonal."""
         with variable_scope(self._variable_scope):
             matrices = [member_fn(member) for member in self._ensemble_members]
@@ -61,7 +61,7 @@ class StateSpaceEnsemble(StateSpaceModel):
 
     def transition_to_powers(self, powers: Tensor) -> Tensor:
         """The matrices [..., d, d] of integer numbers of transitions [...]."""
-        return self._compute_blocked(lambda member: member.transition_to_powers(powers), "ensemble_transition_to_powers")
+        return self._block_diagonal_of(lambda member: member.transition_to_powers(powers), "ensemble_transition_to_powers")
 
     def get_prior_mean(self) -> Tensor:
         """The means of the members' start states."""
@@ -69,11 +69,11 @@ class StateSpaceEnsemble(StateSpaceModel):
 
     def get_state_transition(self) -> Tensor:
         """The transitions of the members."""
-        return self._compute_blocked(lambda member: member.get_state_transition(), "ensemble_state_transition")
+        return self._block_diagonal_of(lambda member: member.get_state_transition(), "ensemble_state_transition")
 
     def get_noise_transform(self) -> Tensor:
         """Where noises come to in the members."""
-        return self._compute_blocked(lambda member: member.get_noise_transform(), "ensemble_noise_transform")
+        return self._block_diagonal_of(lambda member: member.get_noise_transform(), "ensemble_noise_transform")
 
     def get_observation_model(self, times: Tensor) -> Any:
         raise NotImplementedError("An ensemble has only a broadcasted observation model: call get_broadcasted_observation_model.")
@@ -89,17 +89,17 @@ class StateSpaceIndependentEnsemble(StateSpaceEnsemble):
 
     def transition_power_noise_accumulator(self, num_steps: Tensor) -> Tensor:
         """The covariances [..., d, d] of the noise of integer numbers of transitions [...]."""
-        return self._compute_blocked(
+        return self._block_diagonal_of(
             lambda member: member.transition_power_noise_accumulator(num_steps), "ensemble_power_noise_accumulator"
         )
 
     def get_prior_covariance(self) -> Tensor:
         """The covariances of the members' start states."""
-        return self._compute_blocked(lambda member: member.get_prior_covariance(), "ensemble_prior_state_covariance")
+        return self._block_diagonal_of(lambda member: member.get_prior_covariance(), "ensemble_prior_state_covariance")
 
     def get_state_transition_noise_covariance(self) -> Tensor:  # type: ignore[override]
         """The covariances of the members' noises."""
-        return self._compute_blocked(lambda member: member.state_transition_noise_covariance, "ensemble_state_transition_noise")
+        return self._block_diagonal_of(lambda member: member.state_transition_noise_covariance, "ensemble_state_transition_noise")
 
 
 class StateSpaceCorrelatedFeaturesEnsemble(StateSpaceEnsemble):
@@ -116,11 +116,11 @@ class StateSpaceCorrelatedFeaturesEnsemble(StateSpaceEnsemble):
     def __init__(self, ensemble_members: Sequence[StateSpaceModel], configuration: StateSpaceModelConfiguration) -> None:
         if len(ensemble_members) != configuration.num_features:
             raise ValueError(
-                "The number of members in a StateSpaceCorrelatedFeaturesEnsemble must equal the number of features in the time "
-                f"series: got {len(ensemble_members)} members and {configuration.num_features} features."
+                f"A StateSpaceCorrelatedFeaturesEnsemble has one member for each feature: got {len(ensemble_members)} members for "
+                f"{configuration.num_features} features."
             )
         if any(member.num_features != 1 for member in ensemble_members):
-            raise ValueError("StateSpaceCorrelatedFeaturesEnsemble components must be univariate.")
+            raise ValueError(f"Each member models one feature, got num_features={[member.num_features for member in ensemble_members]}.")
         super().__init__(ensemble_members=ensemble_members, configuration=configuration)
 
     def transition_power_noise_accumulator(self, num_steps: Tensor) -> Tensor:
@@ -131,6 +131,6 @@ class StateSpaceCorrelatedFeaturesEnsemble(StateSpaceEnsemble):
 
     def get_broadcasted_observation_model(self, times: Tensor) -> Tensor:
         """The matrix H, [batch, features, d]: each feature is observed of its own model."""
-        return self._compute_blocked(
+        return self._block_diagonal_of(
             lambda member: self._tensor(member.get_broadcasted_observation_model(times)), "feature_ensemble_observation_model"
         )

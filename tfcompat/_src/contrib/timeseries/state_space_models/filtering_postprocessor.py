@@ -51,7 +51,7 @@ def cauchy_alternative_to_gaussian(current_times: Tensor, current_values: Tensor
     return reduce_sum(math_utils.cauchy_log_prob(loc=outputs["mean"], scale=scale, x=current_values), axis=1)
 
 
-def _interpolate_state_linear(first_state: Any, second_state: Any, first_responsibility: Tensor) -> Any:
+def _mixed_state(first_state: Any, second_state: Any, first_responsibility: Tensor) -> Any:
     """A state between two: floating tensors [batch, ...] are mixed by weights [batch] of the first; others must be equal."""
 
     def mixed(first: Tensor, second: Tensor) -> Tensor:
@@ -98,4 +98,4 @@ class StateInterpolatingAnomalyDetector(FilteringStepPostprocessor):
         trust = sigmoid(-self._responsibility_scaling * log_odds)
         outputs["loss"] = -(trust * ordinary + (1.0 - trust) * anomalous)
         outputs["anomaly_score"] = log_odds
-        return _interpolate_state_linear(filtered_state, predicted_state, trust), outputs
+        return _mixed_state(filtered_state, predicted_state, trust), outputs

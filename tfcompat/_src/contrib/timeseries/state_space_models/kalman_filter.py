@@ -70,11 +70,11 @@ class KalmanFilter:
         """
         covariance = predicted_observation_covariance
         covariance = verify_tensor_all_finite(
-            0.5 * (covariance + matrix_transpose(covariance)), f"Predicted observation covariance was not finite. {_UNSTABLE}"
+            0.5 * (covariance + matrix_transpose(covariance)), f"The covariance of a predicted observation has NaN or infinite entries. {_UNSTABLE}"
         )
         least = reduce_min(matrix_diag_part(covariance))
         positive = Assert(
-            greater_equal(least, 0.0), [f"The predicted observation covariance has a negative diagonal entry. {_UNSTABLE}", least]
+            greater_equal(least, 0.0), [f"A predicted observation has a negative variance. {_UNSTABLE}", least]
         )
         with control_dependencies([positive]):
             factor = cholesky(covariance)

@@ -87,8 +87,8 @@ class MultiResolutionStructuralEnsemble(StateSpaceIndependentEnsemble):
             counts *= len(periods)
         if len(counts) != len(periods):
             raise ValueError(
-                "`cycle_num_latent_values` must be a scalar or a list with the same size as `periodicities`: "
-                f"got {len(counts)} of the former and {len(periods)} of the latter."
+                "`cycle_num_latent_values` is one number for all `periodicities`, or one for each: "
+                f"got {len(counts)} for {len(periods)} periodicities."
             )
         cycles = [
             functools.partial(ResolutionCycleModel, num_latent_values=count, periodicity=period) for count, period in zip(counts, periods)
