@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import io
+import weakref
 import zlib
 from collections.abc import Iterator
 from typing import Any
@@ -42,8 +43,8 @@ def strings(values: Any) -> np.ndarray:
 class Reader(SharedResource):
     """Takes names of work, such as file names, from a queue, and gives the records of one after the other.
 
-    A subclass says what it does with one name: `open(work)` gives an iterator of its records; one that holds a file is a generator, which
-    closes the file when it ends or is let go of. With `ends_with_record` the work is done with its only record.
+    A subclass says what it does with one name: `open(work)` gives an iterator of its records, and puts a file that it reads into `_files`,
+    where it is closed with the work. With `ends_with_record` the work is done with its only record.
     """
 
     kind = ""
@@ -53,6 +54,9 @@ class Reader(SharedResource):
     def __init__(self, node_name: str) -> None:
         super().__init__()
         self.title = f"{self.kind} '{node_name}'"
+        self._files = contextlib.ExitStack()
+        # Not left to the iterator of the records: of a cycle of both the collector may finalize the file first.
+        weakref.finalize(self, self._files.close)
         self.reset()
 
     def open(self, work: bytes) -> Iterator[Record]:
@@ -60,6 +64,7 @@ class Reader(SharedResource):
 
     def reset(self) -> None:
         """Back to the start: no work begun, nothing counted."""
+        self._files.close()
         self.work = b""
         self.started = self.finished = self.produced = 0
         self._records: Iterator[Record] = iter(())
@@ -99,9 +104,11 @@ class Reader(SharedResource):
         self.produced += record is not None
         if record is None or self.ends_with_record:
             self.finished = self.started
+            self._files.close()
         return record
 
     def _start(self, queue: Queue) -> None:
+        self._files.close()
         self.work = b""
         self.work = _work_from(queue)
         self._error = None
@@ -188,13 +195,12 @@ class TextLineReader(Reader):
         self._skipped = skip_header_lines
 
     def open(self, work: bytes) -> Iterator[Record]:
-        return self._lines(work, open_file(work))
+        return self._lines(work, self._files.enter_context(open_file(work)))
 
     def _lines(self, work: bytes, file: Any) -> Iterator[Record]:
-        with file:
-            for number, line in enumerate(file, start=1):
-                if number > self._skipped:
-                    yield b"%s:%d" % (work, number), line[:-1].removesuffix(b"\r") if line.endswith(b"\n") else line
+        for number, line in enumerate(file, start=1):
+            if number > self._skipped:
+                yield b"%s:%d" % (work, number), line[:-1].removesuffix(b"\r") if line.endswith(b"\n") else line
 
 
 class FixedLengthRecordReader(Reader):
@@ -215,23 +221,20 @@ class FixedLengthRecordReader(Reader):
         self._hop, self._encoding = hop_bytes or record_bytes, encoding
 
     def open(self, work: bytes) -> Iterator[Record]:
-        file = open_file(work)
-        content = _decompressed(file, self._encoding)
+        content = _decompressed(self._files.enter_context(open_file(work)), self._encoding)
         if len(content.read(self._header)) < self._header:
-            file.close()
             raise errors.OutOfRangeError(None, None, "reached end of file")
-        return self._pieces(work, file, content)
+        return self._pieces(work, content)
 
-    def _pieces(self, work: bytes, file: Any, content: Any) -> Iterator[Record]:
+    def _pieces(self, work: bytes, content: Any) -> Iterator[Record]:
         wanted = self._record + self._footer
-        with file:
-            piece, number = content.read(wanted), 0
-            while len(piece) == wanted:
-                yield b"%s:%d" % (work, number), piece[: self._record]
-                ahead, passed_over = piece[self._hop :], max(self._hop - wanted, 0)
-                if len(content.read(passed_over)) < passed_over:
-                    return
-                piece, number = ahead + content.read(wanted - len(ahead)), number + 1
+        piece, number = content.read(wanted), 0
+        while len(piece) == wanted:
+            yield b"%s:%d" % (work, number), piece[: self._record]
+            ahead, passed_over = piece[self._hop :], max(self._hop - wanted, 0)
+            if len(content.read(passed_over)) < passed_over:
+                return
+            piece, number = ahead + content.read(wanted - len(ahead)), number + 1
 
 
 def _decompressed(file: Any, encoding: bytes) -> Any:
@@ -250,11 +253,10 @@ class TFRecordReader(Reader):
         self._compression = compression_type.decode()
 
     def open(self, work: bytes) -> Iterator[Record]:
-        return self._with_places(work, RecordReader(work, self._compression))
+        return self._with_places(work, self._files.enter_context(contextlib.closing(RecordReader(work, self._compression))))
 
     def _with_places(self, work: bytes, records: RecordReader) -> Iterator[Record]:
-        with contextlib.closing(records):
-            place = 0
-            for record in records:
-                yield b"%s:%d" % (work, place), record
-                place = records.offset
+        place = 0
+        for record in records:
+            yield b"%s:%d" % (work, place), record
+            place = records.offset
