@@ -61,8 +61,8 @@ class SequentialTimeSeriesModel(TimeSeriesModel):
     def _scale_back_predictions(self, predictions: dict[str, Any]) -> dict[str, Any]:
         """Predictions in the scale of the series."""
         raise NotImplementedError(
-            "SequentialTimeSeriesModel normalized input data (normalize_features=True), but no method was provided to transform "
-            "the predictions back to the input scale."
+            f"{type(self).__name__} was made with normalize_features=True: define _scale_back_predictions, "
+            "which brings predictions back to the scale of the input."
         )
 
     @abc.abstractmethod

@@ -87,7 +87,7 @@ class ResolutionCycleModel(CycleStateSpaceModel):
         configuration: StateSpaceModelConfiguration = DEFAULT_CONFIGURATION,
     ) -> None:  # fmt: skip
         if num_latent_values % 2 != 1:
-            raise ValueError(f"Only odd numbers of latent values are supported, got {num_latent_values}.")
+            raise ValueError(f"num_latent_values must be odd, got {num_latent_values}.")
         self._num_latent_values = num_latent_values
         self._true_periodicity = periodicity
         self._near_integer_threshold = near_integer_threshold

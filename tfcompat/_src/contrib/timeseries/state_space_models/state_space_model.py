@@ -388,7 +388,7 @@ class StateSpaceModel(SequentialTimeSeriesModel):
 
     def _check_univariate(self) -> None:
         if self.num_features != 1:
-            raise NotImplementedError("Generation for multivariate state space models is not currently implemented.")
+            raise NotImplementedError(f"{type(self).__name__} makes series of one value per time only, and this one has {self.num_features}.")
 
     def random_model_parameters(self, seed: int | None = None) -> dict[Any, Any]:
         """Random values, to feed, of the start state and of the variances of noise.
