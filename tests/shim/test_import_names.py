@@ -45,6 +45,16 @@ PROGRAMS = {
         assert tf is tf1 is tfcompat and tf.compat.v1.Graph is tf.Graph
         """,
     "installing twice": "tfcompat.install_as_tensorflow(); import tensorflow; assert tensorflow is tfcompat",
+    "modules of time series": """
+        import tensorflow as tf
+        import tensorflow.contrib.timeseries.python.timeseries as package
+        from tensorflow.contrib.timeseries.python.timeseries import ar_model, NumpyReader, estimators as ts_estimators
+        from tensorflow.contrib.timeseries.python.timeseries.state_space_models import level_trend, state_space_model
+        assert package.ARModel is ar_model.ARModel is tf.contrib.timeseries.ARModel
+        assert NumpyReader is tf.contrib.timeseries.NumpyReader
+        assert issubclass(ts_estimators.LSTMAutoRegressor, tf.contrib.timeseries.TimeSeriesRegressor)
+        assert issubclass(level_trend.AdderStateSpaceModel, state_space_model.StateSpaceModel)
+        """,
     "public names of internal modules": """
         import tensorflow as tf
         from tensorflow.python.framework import dtypes, errors_impl, ops

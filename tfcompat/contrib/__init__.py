@@ -83,6 +83,7 @@ _LAZY = {
     "testing": "tfcompat.contrib.testing",
     "text": "tfcompat.contrib.text",
     "tfprof": "tfcompat.contrib.tfprof",
+    "timeseries": "tfcompat.contrib.timeseries",
     "tpu": "tfcompat.contrib.tpu",
     "training": "tfcompat.contrib.training",
     "util": "tfcompat.contrib.util",

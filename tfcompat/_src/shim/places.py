@@ -335,6 +335,7 @@ PLACES = {
     "tensorflow.contrib.rnn": ("contrib.rnn", "rnn"),
     "tensorflow.contrib.tensor_forest": ("contrib.tensor_forest",),
     "tensorflow.contrib.boosted_trees": ("contrib.boosted_trees",),
+    "tensorflow.contrib.timeseries": ("contrib.timeseries",),
     "tensorflow.python.client": ("runtime",),
     "tensorflow.python.client.timeline": ("profiler.timeline",),
     "tensorflow.python.compat": ("platform.compat",),
@@ -418,6 +419,7 @@ PLACES = {
     "tensorflow.python.tpu": ("contrib.tpu",),
     "tensorflow.python.util": ("nodes", "graph", "base", "platform"),
     "tensorflow_estimator": ("estimator",),
+    "tensorflow_estimator.python.estimator.canned.timeseries": ("contrib.timeseries",),
     "tensorflow_estimator.python.estimator.hooks.fake_summary_writer": ("testing.fake_summary_writer",),
     "tensorflow_estimator.contrib": ("contrib.estimator", "estimator"),
 }

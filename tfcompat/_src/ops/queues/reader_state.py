@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
+import weakref
 import zlib
-from collections.abc import Callable
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,6 @@ from tfcompat._src.platform.file_io import local, tensorflow_errors
 from tfcompat._src.proto import messages
 
 Record = tuple[bytes, bytes]
-ReadNext = Callable[[], Record | None]
 
 _BUFFER_SIZE = 256 << 10
 
@@ -42,8 +43,8 @@ def strings(values: Any) -> np.ndarray:
 class Reader(SharedResource):
     """Takes names of work, such as file names, from a queue, and gives the records of one after the other.
 
-    A subclass says what it does with one name: `open(work)` gives a function whose calls give the records in order, then None.
-    With `ends_with_record` the work is done with its only record.
+    A subclass says what it does with one name: `open(work)` gives an iterator of its records, and puts a file that it reads into `_files`,
+    where it is closed with the work. With `ends_with_record` the work is done with its only record.
     """
 
     kind = ""
@@ -53,16 +54,20 @@ class Reader(SharedResource):
     def __init__(self, node_name: str) -> None:
         super().__init__()
         self.title = f"{self.kind} '{node_name}'"
+        self._files = contextlib.ExitStack()
+        # Not left to the iterator of the records: of a cycle of both the collector may finalize the file first.
+        weakref.finalize(self, self._files.close)
         self.reset()
 
-    def open(self, work: bytes) -> ReadNext:
+    def open(self, work: bytes) -> Iterator[Record]:
         raise NotImplementedError
 
     def reset(self) -> None:
         """Back to the start: no work begun, nothing counted."""
+        self._files.close()
         self.work = b""
         self.started = self.finished = self.produced = 0
-        self._read: ReadNext = lambda: None
+        self._records: Iterator[Record] = iter(())
         self._error: errors.OpError | None = None
 
     def read(self, queue: Queue) -> Record:
@@ -92,20 +97,22 @@ class Reader(SharedResource):
         if self._error is not None:
             raise self._error
         try:
-            record = self._read()
+            record = next(self._records, None)
         except errors.OpError as e:
             self._error = e
             raise
         self.produced += record is not None
         if record is None or self.ends_with_record:
             self.finished = self.started
+            self._files.close()
         return record
 
     def _start(self, queue: Queue) -> None:
+        self._files.close()
         self.work = b""
         self.work = _work_from(queue)
         self._error = None
-        self._read = self.open(self.work)
+        self._records = self.open(self.work)
         self.started += 1
 
     # ---- state as bytes ----
@@ -155,8 +162,8 @@ class IdentityReader(Reader):
     kind = "IdentityReader"
     ends_with_record = is_restorable = True
 
-    def open(self, work: bytes) -> ReadNext:
-        return lambda: (work, work)
+    def open(self, work: bytes) -> Iterator[Record]:
+        return iter([(work, work)])
 
 
 class WholeFileReader(Reader):
@@ -165,8 +172,8 @@ class WholeFileReader(Reader):
     kind = "WholeFileReader"
     ends_with_record = is_restorable = True
 
-    def open(self, work: bytes) -> ReadNext:
-        return lambda: (work, read_file(work))
+    def open(self, work: bytes) -> Iterator[Record]:
+        return ((name, read_file(name)) for name in (work,))
 
 
 def read_file(name: bytes) -> bytes:
@@ -187,20 +194,13 @@ class TextLineReader(Reader):
             raise invalid(f"skip_header_lines must be >= 0 not {skip_header_lines}")
         self._skipped = skip_header_lines
 
-    def open(self, work: bytes) -> ReadNext:
-        lines = enumerate(open_file(work), start=1)
-        for _ in range(self._skipped):
-            next(lines, None)
+    def open(self, work: bytes) -> Iterator[Record]:
+        return self._lines(work, self._files.enter_context(open_file(work)))
 
-        def read() -> Record | None:
-            number, line = next(lines, (0, b""))
-            if not number:
-                return None
-            if line.endswith(b"\n"):
-                line = line[:-1].removesuffix(b"\r")
-            return b"%s:%d" % (work, number), line
-
-        return read
+    def _lines(self, work: bytes, file: Any) -> Iterator[Record]:
+        for number, line in enumerate(file, start=1):
+            if number > self._skipped:
+                yield b"%s:%d" % (work, number), line[:-1].removesuffix(b"\r") if line.endswith(b"\n") else line
 
 
 class FixedLengthRecordReader(Reader):
@@ -220,27 +220,21 @@ class FixedLengthRecordReader(Reader):
         self._header, self._record, self._footer = header_bytes, record_bytes, footer_bytes
         self._hop, self._encoding = hop_bytes or record_bytes, encoding
 
-    def open(self, work: bytes) -> ReadNext:
-        file = _decompressed(open_file(work), self._encoding)
-        if len(file.read(self._header)) < self._header:
+    def open(self, work: bytes) -> Iterator[Record]:
+        content = _decompressed(self._files.enter_context(open_file(work)), self._encoding)
+        if len(content.read(self._header)) < self._header:
             raise errors.OutOfRangeError(None, None, "reached end of file")
+        return self._pieces(work, content)
+
+    def _pieces(self, work: bytes, content: Any) -> Iterator[Record]:
         wanted = self._record + self._footer
-        number, ahead = 0, b""
-
-        def read() -> Record | None:
-            nonlocal number, ahead
-            if number:
-                missing = self._hop - len(ahead)
-                ahead = ahead[self._hop :]
-                if missing > 0 and len(file.read(missing)) < missing:
-                    return None
-            ahead += file.read(wanted - len(ahead))
-            if len(ahead) < wanted:
-                return None
-            number += 1
-            return b"%s:%d" % (work, number - 1), ahead[: self._record]
-
-        return read
+        piece, number = content.read(wanted), 0
+        while len(piece) == wanted:
+            yield b"%s:%d" % (work, number), piece[: self._record]
+            ahead, passed_over = piece[self._hop :], max(self._hop - wanted, 0)
+            if len(content.read(passed_over)) < passed_over:
+                return
+            piece, number = ahead + content.read(wanted - len(ahead)), number + 1
 
 
 def _decompressed(file: Any, encoding: bytes) -> Any:
@@ -258,12 +252,11 @@ class TFRecordReader(Reader):
         super().__init__(node_name)
         self._compression = compression_type.decode()
 
-    def open(self, work: bytes) -> ReadNext:
-        records = RecordReader(work, self._compression)
+    def open(self, work: bytes) -> Iterator[Record]:
+        return self._with_places(work, self._files.enter_context(contextlib.closing(RecordReader(work, self._compression))))
 
-        def read() -> Record | None:
+    def _with_places(self, work: bytes, records: RecordReader) -> Iterator[Record]:
+        place = 0
+        for record in records:
+            yield b"%s:%d" % (work, place), record
             place = records.offset
-            record = records.read()
-            return None if record is None else (b"%s:%d" % (work, place), record)
-
-        return read
