@@ -271,7 +271,7 @@ class _Walk:
         for i, (tensor, grad) in enumerate(zip(sources, found)):
             if grad is None:
                 continue
-            if isinstance(grad, Tensor) and tensor.dtype != dtypes.resource:
+            if isinstance(grad, Tensor) and tensor.dtype != dtypes.resource and not executing_eagerly():
                 _merge_shape(op, i, tensor, grad)
             self.add(tensor, grad)
 
