@@ -34,9 +34,6 @@ class _EagerRandomState(RandomState):
         if first is not op:
             self._shared[op] = first
 
-    def row(self, op: Operation) -> np.ndarray:
-        return super().row(self._counted(op))
-
     def _counted(self, op: Operation) -> Operation:
         return self._shared.get(op, op)
 

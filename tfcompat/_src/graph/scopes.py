@@ -104,19 +104,19 @@ class name_scope:
             raise ValueError(
                 f"At least one of name ({self._given_name}) and default_name (None) must be provided."
             )
-        values = () if self._values is None else self._values
-        graph = graph_from_inputs(values) if values else get_default_graph()
-        self._exits = contextlib.ExitStack()
-        if graph is not get_default_graph():
-            self._exits.enter_context(graph.as_default())
-        try:
-            return self._exits.enter_context(graph.name_scope(self._name))
-        except BaseException:
-            self._exits.close()
-            raise
+        default = get_default_graph()
+        graph = graph_from_inputs(self._values) if self._values else default
+        self._scope = graph.name_scope(self._name) if graph is default else _scope_in(graph, self._name)
+        return self._scope.__enter__()
 
     def __exit__(self, *exc_info: object) -> None:
-        self._exits.close()
+        self._scope.__exit__(None, None, None)
+
+
+@contextlib.contextmanager
+def _scope_in(graph: Graph, name: str | None) -> Iterator[str]:
+    with graph.as_default(), graph.name_scope(name) as scope:
+        yield scope
 
 
 @export("op_scope")

@@ -30,6 +30,8 @@ if ENGINE not in ENGINES:
 OF_A_PROGRAM = 3 * 10**7
 OF_AN_EQUATION = 5 * 10**6 // 2
 """Nanoseconds that compiling a program takes, and each equation of it."""
+OF_A_CALL = 12000
+"""Nanoseconds that calling a compiled program takes in any case: what evaluates in less is never compiled."""
 
 
 def cost_of_compiling(trace: jax.stages.Traced) -> int:
@@ -57,7 +59,7 @@ class Interpreted:
     def __init__(self, trace: jax.stages.Traced) -> None:
         self._evaluate = engine.prepare(trace.jaxpr).evaluate
         self._structure = jax.tree.structure(trace.out_info)
-        self._each = cost(trace.jaxpr, 0).nanoseconds
+        self._each = max(0, cost(trace.jaxpr, 0).nanoseconds - OF_A_CALL)
         self.writes_in_place = not (ENGINE == "choose" and jax_compat.has_unbounded_loops(trace.jaxpr.jaxpr))
         self._price = cost_of_compiling(trace)
         self.left = math.inf if ENGINE == "interpret" else self._price
@@ -87,12 +89,13 @@ class Interpreted:
         finally:
             self.left = (self.left if self.writes_in_place else LIMIT.left) - self._each
 
-
     def described(self) -> str:
         """How long it is interpreted, by the estimates."""
         if math.isinf(self.left):
             return "interpreted, as TFCOMPAT_ENGINE says"
-        runs = max(0, math.ceil(self.left / max(self._each, 1)))
+        if not self._each:
+            return "interpreted: but for its loops, a call takes no longer than one of what is compiled would"
+        runs = max(0, math.ceil(self.left / self._each))
         return f"interpreted in {runs} more runs at most ({self._each / 1e9:.3g} s each and their loops), which pays for compiling ({self._price / 1e9:.3g} s)"
 
 
