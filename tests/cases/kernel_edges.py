@@ -128,6 +128,14 @@ for _kind, _name in (("LSTMBlockCell", "cell"), ("BlockLSTM", "block")):
         ),
         x=F32(2, 3), c=F32(2, 3), w=F32(6, 12), b=F32(12), p=F32(2), **({"grad": False} if _name == "cell" else {}),
     )  # fmt: skip
+for _version in ("", "V2"):  # 1.15's gradient of the second version has the gates in the order of the first
+    case(
+        f"block_lstm_sequence{_version.lower()}",
+        lambda tf, x, c, w, b, p, version=_version: list(getattr(tf.raw_ops, "BlockLSTM" + version)(
+            seq_len_max=tf.constant(2, tf.int64), x=x, cs_prev=c, h_prev=c, w=w, wci=p, wcf=p, wco=p, b=b, use_peephole=True, cell_clip=0.0,
+        ))[5:],
+        x=F32(3, 2, 3), c=F32(2, 2), w=F32(5, 8), b=F32(8), p=F32(2),
+    )  # fmt: skip
 error_case(
     "conv_gradient_sizes_before_groups",
     lambda tf, w, g: tf.raw_ops.Conv2DBackpropInput(input_sizes=[2, 9, 9, 3], filter=w, out_backprop=g, strides=[1, 1, 1, 1], padding="SAME"),

@@ -72,7 +72,7 @@ def _lstm_step(x, c, h, w, peepholes, b, forget_bias: float, cell_clip: float, o
     return i, cs, f, o, ci, co, o * co
 
 
-def _lstm_step_back(c, peepholes, parts: tuple, cs_grad, h_grad, order: tuple) -> tuple:
+def _lstm_step_back(c, peepholes, parts: tuple, cs_grad, h_grad) -> tuple:
     """The gradients of a step's previous memory, of its gates before their functions, and of the peepholes."""
     i, cs, f, o, ci, co = parts
     do = o * (1 - o) * h_grad * co
@@ -82,16 +82,13 @@ def _lstm_step_back(c, peepholes, parts: tuple, cs_grad, h_grad, order: tuple) -
     dci = (1 - ci * ci) * dcs * i
     df = f * (1 - f) * dcs * c
     di = i * (1 - i) * dcs * ci
-    gates: list[Any] = [None] * 4
-    for place, grad in zip(order, (di, dci, df, do)):
-        gates[place] = grad
     before = dcs * f
     if peepholes is None:
         diagonals = (jnp.zeros(c.shape[1], c.dtype),) * 3
     else:
         before = before + di * peepholes[0] + df * peepholes[1]
         diagonals = (di * c).sum(0), (df * c).sum(0), (do * cs).sum(0)
-    return before, jnp.concatenate(gates, 1), diagonals
+    return before, jnp.concatenate((di, dci, df, do), 1), diagonals
 
 
 def _cell_shape(c):
@@ -141,7 +138,7 @@ def _lstm_block_cell_grad(x, c, h, w, wci, wcf, wco, b, i, cs, f, o, ci, co, cs_
     peepholes = (wci, wcf, wco) if use_peephole else None
     _check_lstm(x, c, h, w, b, peepholes)
     _require_sizes(**{n: (v.shape, c.shape) for n, v in dict(i=i, cs=cs, f=f, o=o, ci=ci, co=co, cs_grad=cs_grad, h_grad=h_grad).items()})
-    before, gates, diagonals = _lstm_step_back(c, peepholes, (i, cs, f, o, ci, co), cs_grad, h_grad, ICFO)
+    before, gates, diagonals = _lstm_step_back(c, peepholes, (i, cs, f, o, ci, co), cs_grad, h_grad)
     return before, gates, *diagonals
 
 
@@ -176,7 +173,7 @@ def _run_sequence(length, x, c, h, w, peepholes, b, forget_bias: float, cell_cli
     return lax.scan(step, (c, h), (jnp.arange(x.shape[0]), x))[1]
 
 
-def _run_sequence_back(length, x, c, h, w, peepholes, parts: tuple, cs_grads, h_grads, order: tuple) -> tuple:
+def _run_sequence_back(length, x, c, h, w, peepholes, parts: tuple, cs_grads, h_grads) -> tuple:
     depth = x.shape[2]
     memories = jnp.concatenate([c[None], parts[1][:-1]])
     outputs = jnp.concatenate([h[None], parts[6][:-1]])
@@ -185,7 +182,7 @@ def _run_sequence_back(length, x, c, h, w, peepholes, parts: tuple, cs_grads, h_
         (c_grad, h_grad), sums = carry
         time, inputs, c_before, h_before, *now_parts, cs_grad, more_h_grad = now
         c_grad, gates, diagonals = _lstm_step_back(
-            c_before, peepholes, tuple(now_parts), cs_grad + c_grad, more_h_grad + h_grad, order
+            c_before, peepholes, tuple(now_parts), cs_grad + c_grad, more_h_grad + h_grad
         )
         joined = gates @ w.T
         weights = jnp.concatenate([inputs, h_before], 1).T @ gates
@@ -222,14 +219,17 @@ def _block_lstm_v2(length, x, c, h, w, wci, wcf, wco, b, *, cell_clip, use_peeph
     return _run_sequence(length, x, c, h, w, peepholes, b, 0.0, cell_clip, IFCO)
 
 
-def _sequence_ops(suffix: str, attrs: str, order: tuple, forward: Callable) -> None:
-    """BlockLSTM and its gradient; V2 has another order of gates and no forget bias."""
+def _sequence_ops(suffix: str, attrs: str, forward: Callable) -> None:
+    """BlockLSTM and its gradient.
+
+    V2 has another order of gates and no forget bias, but its gradient takes and gives gates in the order of the first version, as in 1.15.
+    """
 
     def backward(length, x, c, h, w, wci, wcf, wco, b, i, cs, f, o, ci, co, hs, cs_grad, h_grad, *, use_peephole):
         peepholes = (wci, wcf, wco) if use_peephole else None
         _check_lstm(x, c, h, w, b, (wci, wcf, wco))
         _check_length(length, x.shape[0])
-        return _run_sequence_back(length, x, c, h, w, peepholes, (i, cs, f, o, ci, co, hs), cs_grad, h_grad, order)
+        return _run_sequence_back(length, x, c, h, w, peepholes, (i, cs, f, o, ci, co, hs), cs_grad, h_grad)
 
     op(
         f"BlockLSTM{suffix}", f"(seq_len_max: int64, {_CELL_INPUTS}, *, {attrs}) -> ({_PARTS})", depth=2,
@@ -244,8 +244,8 @@ def _sequence_ops(suffix: str, attrs: str, order: tuple, forward: Callable) -> N
     )  # fmt: skip
 
 
-_sequence_ops("", _ATTRS, ICFO, _block_lstm)
-_sequence_ops("V2", "cell_clip: float = 0, use_peephole: bool = False, T: {float16, float32}", IFCO, _block_lstm_v2)
+_sequence_ops("", _ATTRS, _block_lstm)
+_sequence_ops("V2", "cell_clip: float = 0, use_peephole: bool = False, T: {float16, float32}", _block_lstm_v2)
 
 
 # ---- GRU ----
