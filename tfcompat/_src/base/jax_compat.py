@@ -299,7 +299,7 @@ def bytes_there(place: jax.Device | jax.sharding.Sharding | None) -> int:
 def aligned_zeros(size: int, dtype: Any) -> NDArray:
     """A vector in memory that JAX takes over without a copy."""
     room = np.zeros(size * np.dtype(dtype).itemsize + _ALIGNMENT, np.uint8)
-    start = -room.ctypes.data % _ALIGNMENT
+    start = -room.__array_interface__["data"][0] % _ALIGNMENT
     return room[start : room.size - _ALIGNMENT + start].view(dtype)
 
 

@@ -11,7 +11,8 @@ import numpy as np
 _FLUSH_BOTH = 0x8040  # in the control word of SSE: operands and results that are denormal count as zero
 _WORDS, _CONTROL_WORD = 8, 7  # of fenv_t, and the place of that word in it
 _IS_KNOWN = platform.machine() == "x86_64" and platform.libc_ver()[0] == "glibc"
-_C = ctypes.CDLL("libm.so.6") if _IS_KNOWN else None
+_C = ctypes.PyDLL("libm.so.6") if _IS_KNOWN else None
+_Environment = ctypes.c_uint32 * _WORDS
 
 
 class AsInPrograms:
@@ -23,9 +24,9 @@ class AsInPrograms:
         self._errors = np.errstate(all="ignore")
         self._errors.__enter__()
         if _C is not None:
-            self._outer = (ctypes.c_uint32 * _WORDS)()
+            self._outer = _Environment()
             _C.fegetenv(self._outer)
-            flushing = (ctypes.c_uint32 * _WORDS)(*self._outer)
+            flushing = _Environment.from_buffer_copy(self._outer)
             flushing[_CONTROL_WORD] |= _FLUSH_BOTH
             _C.fesetenv(flushing)
 

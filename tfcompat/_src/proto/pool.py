@@ -21,6 +21,7 @@ POOL = descriptor_pool.DescriptorPool()
 
 _MESSAGES_MODULE = "tfcompat._src.proto.messages"
 _built: set[str] = set()
+_classes: dict[str, type] = {}
 _lock = threading.RLock()
 
 
@@ -116,12 +117,18 @@ def _build(path: str) -> None:
 
 
 def _message_class(descriptor) -> type:
-    cls = message_factory.GetMessageClass(descriptor)
-    cls.__module__ = _MESSAGES_MODULE
-    cls.__qualname__ = descriptor.full_name.removeprefix("tensorflow.")
-    for nested in descriptor.nested_types:
-        copyreg.pickle(_message_class(nested), _reduce_nested)
-    return cls
+    """The class of a message. Those of its fields are made with it, else protobuf makes them anew, as cycles of objects, for each use."""
+    found = _classes.get(descriptor.full_name)
+    if found is None:
+        found = _classes[descriptor.full_name] = message_factory.GetMessageClass(descriptor)
+        found.__module__ = _MESSAGES_MODULE
+        found.__qualname__ = descriptor.full_name.removeprefix("tensorflow.")
+        for nested in descriptor.nested_types:
+            copyreg.pickle(_message_class(nested), _reduce_nested)
+        for field in descriptor.fields:
+            if field.message_type is not None:
+                _message_class(field.message_type)
+    return found
 
 
 def _reduce_nested(value) -> tuple:
