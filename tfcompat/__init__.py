@@ -63,7 +63,7 @@ from tfcompat._src.function.control_flow_v2 import disable_control_flow_v2 as di
 from tfcompat._src.function.control_flow_v2 import enable_control_flow_v2 as enable_control_flow_v2
 from tfcompat._src.function.control_flow_v2 import switch_case as switch_case
 from tfcompat._src.function.def_function import function as function
-from tfcompat._src.function.def_function import wrap_function as wrap_function
+from tfcompat._src.function.wrapped_function import wrap_function as wrap_function
 from tfcompat._src.gradients.custom_gradient import custom_gradient as custom_gradient
 from tfcompat._src.gradients.custom_gradient import grad_pass_through as grad_pass_through
 from tfcompat._src.gradients.custom_gradient import recompute_grad as recompute_grad

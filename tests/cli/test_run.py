@@ -149,6 +149,7 @@ import numpy as np
 ragged = np.array([[1, 2], [3]])
 assert ragged.shape == (2,) and ragged.dtype == object and ragged[1] == [3]
 assert np.array([1, 2], copy=False).tolist() == [1, 2] and np.asarray(ragged) is ragged
+assert np.shape([[1, 2], [3]]) == (2,) and np.ndim([[1], [2, 3]]) == 1 and np.size([[1], [2, 3]]) == 2
 grid = np.meshgrid([1, 2], [3, 4])
 grid.append(0)
 assert len(grid) == 3 and isinstance(np.gradient(np.zeros([2, 2])), list) and isinstance(np.atleast_2d(1), np.ndarray)

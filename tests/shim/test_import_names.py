@@ -89,6 +89,20 @@ PROGRAMS = {
         from tensorflow.python.ops import array_ops
         assert not hasattr(array_ops, "_unravel_index") and not hasattr(array_ops, "_mirror_pad")
         """,
+    "names behind the public ones": """
+        from tensorflow.contrib.testing.python.framework import util_test
+        from tensorflow.python.client import session
+        from tensorflow.python.ops import array_ops
+        from tensorflow.python.training import training_util
+        assert util_test.latest_summaries is tfcompat.contrib.testing.latest_summaries
+        assert session._DeviceAttributes("/job:w/replica:0/task:0/cpu:1", "CPU", 7, 8).name == "/job:w/replica:0/task:0/device:CPU:1"
+        step = training_util.get_or_create_global_step()
+        more = training_util._increment_global_step(2)
+        with tfcompat.Session() as at_work:
+            at_work.run(step.initializer)
+            assert at_work.run(more) == 2 and at_work.run(training_util._get_or_create_global_step_read()) == 2
+            assert at_work.run(array_ops.listdiff([5, 6, 7], [6])).idx.tolist() == [0, 2]
+        """,
     "modules that a module imports": """
         from tensorflow.contrib.layers.python.layers import layers
         from tensorflow.python.layers import utils

@@ -369,14 +369,3 @@ def register(func: Function, *args: Any, **kwargs: Any) -> ConcreteFunction:
     found = func.get_concrete_function(*args, **kwargs)
     found.add_to_graph()
     return found
-
-
-@export("wrap_function")
-def wrap_function(fn: Callable, signature: Any, name: str | None = None) -> ConcreteFunction:
-    """A function of TensorFlow 1 code, traced at once.
-
-    Args:
-      fn: the function. signature: nested TensorSpecs, one for each argument. name: of the function.
-    """
-    creators = list(creator_stack(get_default_graph()))
-    return ConcreteFunction(name or getattr(fn, "__name__", "wrapped"), fn, tuple(signature), {}, creators, keeps_effects=False)

@@ -11,7 +11,7 @@ from tfcompat._src.graph.tensor import Tensor
 
 
 class UnliftableError(Exception):
-    """A tensor of a function hangs on an argument, so that it has no value outside of a call."""
+    """A tensor hangs on an argument or placeholder that has no value where it is wanted."""
 
 
 def lifting_creator(arguments: Sequence[Tensor]) -> Callable:

@@ -9,8 +9,9 @@ from typing import Any
 from tfcompat._src.base import nest
 from tfcompat._src.base.graph_collections import GraphKeys
 from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.function.variable_lifting import UnliftableError
+from tfcompat._src.function.wrapped_function import part_between
 from tfcompat._src.graph.graph import Graph
-from tfcompat._src.graph.graph_util import extract_sub_graph
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.scopes import add_to_collection, control_dependencies, get_default_graph
 from tfcompat._src.graph.tensor import Tensor
@@ -29,10 +30,6 @@ from tfcompat._src.variables.resource_variable import is_resource_variable
 
 _VARIABLES = (GraphKeys.GLOBAL_VARIABLES, GraphKeys.TRAINABLE_VARIABLES, GraphKeys.LOCAL_VARIABLES)
 _STATEFUL = ("resource", "variant")
-
-
-class UnliftableError(Exception):
-    """A part of a graph needs a placeholder that nothing feeds."""
 
 
 class _Trackable(AutoTrackable):
@@ -127,15 +124,16 @@ class _Loader:
         else:
             inputs = {each.op.name: each for each in map(self._element, nest.flatten(feeds))}
         leaves = [self._element(each) for each in nest.flatten(fetches)]
-        part = self._part(leaves, {value.name for value in inputs.values()})
+        part = part_between(inputs.values(), leaves, self._meta_graph.graph_def)
+        present = {node.name for node in part.node}
         wanted = [leaf.name for leaf in leaves]
         shapes = [_shape_of(each) for each in nest.flatten(fetches)]
 
         def compute(**given: Tensor) -> Any:
             fed = {inputs[key].name: value for key, value in given.items()}
-            state = {key: value for key, value in self._state.items() if key.partition(":")[0] in part[1]}
+            state = {key: value for key, value in self._state.items() if key.partition(":")[0] in present}
             with control_dependencies(None):
-                found = import_graph_def(part[0], input_map={**state, **fed}, return_elements=wanted, name="")
+                found = import_graph_def(part, input_map={**state, **fed}, return_elements=wanted, name="")
             for tensor, shape in zip(found, shapes, strict=True):
                 if isinstance(tensor, Tensor) and shape is not None:
                     tensor.set_shape(shape)
@@ -148,23 +146,6 @@ class _Loader:
         if isinstance(value, messages.TensorInfo):
             value = value.name
         return self.template.as_graph_element(value)
-
-    def _part(self, leaves: list[Any], fed: set[str]) -> tuple[Any, set[str]]:
-        """The nodes between feeds, state and the leaves, as a GraphDef, and their names."""
-        cut = messages.GraphDef()
-        cut.CopyFrom(self._meta_graph.graph_def)
-        ends = {name.partition(":")[0]: self.template.as_graph_element(name).dtype for name in fed}
-        for node in cut.node:
-            if node.name in ends:
-                node.CopyFrom(messages.NodeDef(name=node.name, op="Placeholder"))
-                node.attr["dtype"].type = ends[node.name].as_datatype_enum
-        names = [leaf.op.name if isinstance(leaf, Tensor) else leaf.name for leaf in leaves]
-        graph_def = extract_sub_graph(cut, names)
-        present = {node.name for node in graph_def.node}
-        for node in graph_def.node:
-            if node.op == "Placeholder" and f"{node.name}:0" not in fed:
-                raise UnliftableError(f"Unable to lift the outputs: they need a value for the placeholder {node.name}")
-        return graph_def, present
 
     def signatures(self) -> dict[str, NamedFunction]:
         """The signatures by key; UnliftableError where one does not feed a placeholder that it needs."""
