@@ -29,7 +29,7 @@ from tfcompat._src.train.saver import Saver
 from tfcompat._src.variables.assign import assign
 from tfcompat._src.variables.variable import Variable
 
-_NO_METRICS = ("batch", "size", "num_steps")
+NO_METRICS = ("batch", "size", "num_steps")
 
 
 @export("keras.callbacks.TensorBoard")
@@ -134,7 +134,7 @@ class TensorBoard(Callback):
         logs = logs or {}
         self._samples_seen += logs.get("size", 1)
         if self.update_freq != "epoch" and self._samples_seen - self._samples_seen_at_last_write >= self.update_freq:
-            metrics = {f"batch_{name}": value for name, value in logs.items() if name not in _NO_METRICS}
+            metrics = {f"batch_{name}": value for name, value in logs.items() if name not in NO_METRICS}
             self._write_custom_summaries(self._total_batches_seen, metrics)
             self._samples_seen_at_last_write = self._samples_seen
         self._total_batches_seen += 1
@@ -144,7 +144,7 @@ class TensorBoard(Callback):
             self._start_profile()
 
     def on_epoch_end(self, epoch: int, logs: dict | None = None) -> None:
-        metrics = {f"epoch_{name}": value for name, value in (logs or {}).items() if name not in _NO_METRICS}
+        metrics = {f"epoch_{name}": value for name, value in (logs or {}).items() if name not in NO_METRICS}
         self._write_custom_summaries(epoch if self.update_freq == "epoch" else self._samples_seen, metrics)
         if self.histogram_freq:
             self._remove_histograms()
@@ -208,18 +208,23 @@ class TensorBoard(Callback):
 
 def _draw(name: str, weight: Any) -> None:
     """Adds a summary of a weight as an image; weights of more than three dimensions have none."""
+    images = as_images(weight)
+    if images is not None:
+        summary.image(name, images)
+
+
+def as_images(weight: Any) -> Tensor | None:
+    """A weight as images [n, height, width, 1]; None where it has more than three dimensions."""
     image = squeeze(weight)
     sizes = int_shape(image)
     if len(sizes) == 1:
-        image = reshape(image, [1, sizes[0], 1, 1])
-    elif len(sizes) == 2:
+        return reshape(image, [1, sizes[0], 1, 1])
+    if len(sizes) == 2:
         if sizes[0] > sizes[1]:
             image = transpose(image)
-        image = reshape(image, [1, min(sizes), max(sizes), 1])
-    elif len(sizes) == 3:
+        return reshape(image, [1, min(sizes), max(sizes), 1])
+    if len(sizes) == 3:
         if image_data_format() == "channels_last":
             image = transpose(image, perm=[2, 0, 1])
-        image = reshape(image, [*int_shape(image), 1])
-    else:
-        return
-    summary.image(name, image)
+        return reshape(image, [*int_shape(image), 1])
+    return None

@@ -3,6 +3,7 @@
 import importlib as _importlib
 
 from tfcompat._src.base.lacking import lacking as _lacking
+from tfcompat._src.keras.callbacks.tensorboard_v2 import TensorBoard as TensorBoard
 
 _LAZY = {
     "BaseLogger": "tfcompat.keras.callbacks:BaseLogger",
@@ -16,7 +17,6 @@ _LAZY = {
     "ProgbarLogger": "tfcompat.keras.callbacks:ProgbarLogger",
     "ReduceLROnPlateau": "tfcompat.keras.callbacks:ReduceLROnPlateau",
     "RemoteMonitor": "tfcompat.keras.callbacks:RemoteMonitor",
-    "TensorBoard": "tfcompat.keras.callbacks:TensorBoard",
     "TerminateOnNaN": "tfcompat.keras.callbacks:TerminateOnNaN",
 }
 
