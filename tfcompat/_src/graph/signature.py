@@ -8,8 +8,8 @@ values: a named set of dtypes (`NUMBER`), `{int32, int64}`, or `{"SAME", "VALID"
 
 from __future__ import annotations
 
-import ast
 import functools
+import json
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +27,7 @@ NAMED_SETS = {
 }
 SCALAR_KINDS = frozenset(("int", "float", "bool", "string", "type", "shape", "tensor", "func"))
 REQUIRED = object()
+_NAMED = {"True": True, "False": False, "None": None}
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,7 @@ def _parse_default(text: str, element_kind: str, is_list: bool) -> Any:
         names = text.strip("[]").replace(",", " ").split()
         found = [dtypes.as_dtype(n) for n in names]
         return found if is_list else found[0]
-    value = ast.literal_eval(text)
+    value = _NAMED[text] if text in _NAMED else json.loads(text)
     if element_kind == "string":
         return [v.encode("latin-1") for v in value] if is_list else value.encode("latin-1")
     if element_kind == "float":
@@ -139,7 +140,7 @@ def _parse_attr(text: str) -> Attr:
     if element in NAMED_SETS:
         element, allowed = "type", _dtypes_of(NAMED_SETS[element])
     elif element.startswith("{") and '"' in element:
-        allowed, element = tuple(v.encode() for v in ast.literal_eval(f"[{element[1:-1]}]")), "string"
+        allowed, element = tuple(v.encode() for v in json.loads(f"[{element[1:-1]}]")), "string"
     elif element.startswith("{"):
         allowed, element = _dtypes_of(element.strip("{}")), "type"
     elif element not in SCALAR_KINDS:

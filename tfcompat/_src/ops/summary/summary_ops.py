@@ -15,8 +15,8 @@ from tfcompat._src.ops.summary import values
 from tfcompat._src.proto.messages import Summary
 
 _BAD_COLOR = (
-    "[('dtype', 'DT_UINT8'), ('tensor_shape', [('dim', [('size', '4')])]), ('int_val', '255'), ('int_val', '0'), "
-    "('int_val', '0'), ('int_val', '255')]"
+    '[["dtype", "DT_UINT8"], ["tensor_shape", [["dim", [["size", "4"]]]]], ["int_val", "255"], ["int_val", "0"], '
+    '["int_val", "0"], ["int_val", "255"]]'
 )
 _summary_op = functools.partial(
     op, shape=si.scalar, gradient=NotDifferentiable("a summary is not differentiable"), place=HOST
