@@ -114,3 +114,22 @@ def test_a_variable_that_was_written_to_when_memory_ran_out_has_no_value(session
     assert session.run(other).sum() == 8
     with pytest.raises(tf.errors.FailedPreconditionError, match="uninitialized"):
         session.run(table)
+
+
+@pytest.mark.parametrize("rows, updates", [(5, 300), (40, 60)])
+def test_updates_of_one_row_are_made_in_their_order(session, rows, updates):
+    random = np.random.RandomState(1)
+    values, places = random.rand(updates, 7).astype(np.float32), random.randint(0, rows, updates)
+    table = tf.get_variable("table", initializer=random.rand(rows, 7).astype(np.float32))
+    session.run(tf.global_variables_initializer())
+    expected = session.run(table)
+    for place, value in zip(places, values):
+        expected[place] += value
+    assert session.run(tf.scatter_add(table, places, values)).tobytes() == expected.tobytes()
+
+
+def test_gradient_of_the_parts_of_a_complex_number(session):
+    x = tf.placeholder(tf.float32, [4])
+    z = tf.conj(tf.complex(x, 3.0 * x))
+    loss = tf.reduce_sum(tf.square(tf.real(z))) + tf.reduce_sum(tf.square(tf.imag(z)))
+    assert session.run(tf.gradients(loss, x)[0], {x: [1.0, 2.0, 0.0, -1.0]}).tolist() == [20.0, 40.0, 0.0, -20.0]

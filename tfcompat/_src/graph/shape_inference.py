@@ -50,6 +50,8 @@ class InferenceContext:
         if self.inputs[index] != ():
             return self.shape_value(index)
         value = self.value(index)
+        if value is None and self.op.graph.is_program:  # which serves calls of all values
+            return None
         if value is None:
             raise ValueError("Received a shape scalar with unknown static value.  A static value of '-1' is required to represent an unknown shape.")
         if value != -1:

@@ -225,10 +225,10 @@ TABLE["lt_to"], TABLE["le_to"] = _total(np.less), _total(np.less_equal)
 
 @primitive("complex")
 def make_complex(e: Equation) -> Callable:
-    dtype = e.dtype
+    shape, dtype = e.shape, e.dtype
 
     def pair(real: np.ndarray, imaginary: np.ndarray) -> np.ndarray:
-        result = np.empty(real.shape, dtype)
+        result = np.empty(shape, dtype)
         result.real, result.imag = real, imaginary
         return result
 

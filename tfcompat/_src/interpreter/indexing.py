@@ -121,7 +121,7 @@ def gather(e: Equation) -> Callable:
 
 
 def _scatter(ufunc: np.ufunc | None) -> Callable:
-    """Puts updates in their places, or what `ufunc` makes of values and updates; combinations are made in any order."""
+    """Puts updates in their places, or what `ufunc` makes of values and updates, one after the other."""
 
     def prepared(e: Equation) -> Callable:
         n, shape, given = e.params["dimension_numbers"], e.inputs[0].shape, e.inputs[2].shape
@@ -186,17 +186,26 @@ def _putting(ufunc: np.ufunc | None, w: _Windows, grid: tuple, unique: bool) -> 
     return combine_rows if is_rows and not unique and w.front else combine
 
 
+_ROUNDS = 16
+"""So often a row may be updated for updates to be made row by row, each row once in a round."""
+
+
 def _combine_rows(ufunc: np.ufunc, table: np.ndarray, place: np.ndarray, updates: np.ndarray) -> None:
-    """Combines rows of a table with updates; those for one row are combined before."""
+    """Combines rows of a table with updates, those for one row in their order."""
     if updates.shape[1] == 1:
         ufunc.at(table[:, 0], place, updates[:, 0])
         return
     order = np.argsort(place, kind="stable")
-    place = place[order]
-    first = np.flatnonzero(np.concatenate(([True], place[1:] != place[:-1])))
-    among = np.add if ufunc is np.subtract else ufunc
-    where, sums = place[first], among.reduceat(updates[order], first, 0)
-    table[where] = ufunc(table[where], sums)
+    ordered = place[order]
+    first = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+    counts = np.diff(first, append=len(place))
+    if counts.max() <= _ROUNDS:
+        for turn in range(counts.max()):
+            rows = order[first[counts > turn] + turn]
+            table[place[rows]] = ufunc(table[place[rows]], updates[rows])
+    else:
+        width = table.shape[1]
+        ufunc.at(table.reshape(-1), (place[:, None] * width + np.arange(width)).reshape(-1), updates.reshape(-1))
 
 
 _UPDATES = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "min": np.minimum, "max": np.maximum}

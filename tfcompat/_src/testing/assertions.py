@@ -147,7 +147,7 @@ class Assertions(absltest.TestCase):
                 self._assertClose(x, y, rtol, atol, f"{path}[{index}]", msg)
 
     def _assertArraysClose(self, a: Any, b: Any, rtol: float, atol: float, msg: str) -> None:  # noqa: N802
-        a, b = self._GetNdArray(a), self._GetNdArray(b)
+        a, b = (x.astype(np.float32) if x.dtype.name == "bfloat16" else x for x in (self._GetNdArray(a), self._GetNdArray(b)))
         self._assertSameShape(a, b, msg)
         if not np.allclose(a, b, rtol=rtol, atol=atol):
             np.testing.assert_allclose(a, b, rtol=rtol, atol=atol, err_msg=f"{msg} dtype = {a.dtype}", equal_nan=True)
