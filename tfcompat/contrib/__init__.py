@@ -74,6 +74,7 @@ _LAZY = {
     "slim": "tfcompat.contrib.slim",
     "solvers": "tfcompat.contrib.solvers",
     "sparsemax": "tfcompat.contrib.sparsemax",
+    "specs": "tfcompat.contrib.specs",
     "staging": "tfcompat.contrib.staging",
     "stateless": "tfcompat.contrib.stateless",
     "summary": "tfcompat.contrib.summary",
