@@ -31,6 +31,7 @@ _LAZY = {
     "fused_conv": "tfcompat.contrib.fused_conv",
     "graph_editor": "tfcompat.contrib.graph_editor",
     "grid_rnn": "tfcompat.contrib.grid_rnn",
+    "hadoop": "tfcompat.contrib.hadoop",
     "hooks": "tfcompat.contrib.hooks",
     "ignite": "tfcompat.contrib.ignite",
     "image": "tfcompat.contrib.image",
