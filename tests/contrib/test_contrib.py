@@ -6,10 +6,10 @@ import pathlib
 
 import numpy as np
 import pytest
-from contrib import outcomes
 from oracle import golden
 
 import tfcompat as tf
+from contrib import outcomes
 
 FOLDER = pathlib.Path(__file__).parent.parent / "golden" / "contrib"
 GOLDEN = {name: golden.read(FOLDER / f"{name}.json.gz") for name in outcomes.names()}

@@ -3,9 +3,9 @@
 import struct
 
 import pytest
-from contrib import hadoop_programs as files
 
 import tfcompat as tf
+from contrib import hadoop_programs as files
 
 
 def read(path):

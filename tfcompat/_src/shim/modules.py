@@ -202,6 +202,9 @@ def _meant_by_contrib(path: str) -> str | None:
 
 
 pywrap_tensorflow = export("pywrap_tensorflow")(internal_module("tensorflow.python.pywrap_tensorflow"))
+quantization_python = export("contrib.quantization.python")(internal_module("tensorflow.contrib.quantization.python"))
+quantize_v2 = export("contrib.quantization.quantize_v2")(op("QuantizeV2"))
+quantized_array_ops = export("contrib.quantization.quantized_array_ops")(internal_module("tensorflow.contrib.quantization.python.array_ops"))
 specs_python = export("contrib.specs.python")(internal_module("tensorflow.contrib.specs.python"))
 tensor_forest_python = export("contrib.tensor_forest.python")(internal_module("tensorflow.contrib.tensor_forest.python"))
 boosted_trees_python = export("contrib.boosted_trees.python")(internal_module("tensorflow.contrib.boosted_trees.python"))

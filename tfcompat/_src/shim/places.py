@@ -410,7 +410,7 @@ PLACES = {
     "tensorflow.python.ops.summary_ops_v2": ("summary.summary_ops_v2", "summary.summary_writers", "summary.recording"),
     "tensorflow.python.platform": ("platform",),
     "tensorflow.python.profiler": ("profiler",),
-    "tensorflow.python.pywrap_tensorflow_internal": ("io",),
+    "tensorflow.python.pywrap_tensorflow_internal": ("io", "profiler.stat_summarizer"),
     "tensorflow.python.platform.test": ("testing",),
     "tensorflow.python.ops.rnn": ("rnn",),
     "tensorflow.python.ops.rnn_cell": ("rnn",),
