@@ -50,6 +50,7 @@ _LAZY = {
     "lookup": "tfcompat.contrib.lookup",
     "losses": "tfcompat.contrib.losses",
     "memory_stats": "tfcompat.contrib.memory_stats",
+    "meta_graph_transform": "tfcompat.contrib.meta_graph_transform",
     "metrics": "tfcompat.contrib.metrics",
     "mixed_precision": "tfcompat.contrib.mixed_precision",
     "model_pruning": "tfcompat.contrib.model_pruning",

@@ -57,6 +57,7 @@ REAL_MODULES = {
     "tensorflow.contrib.linear_optimizer.python.ops.sharded_mutable_dense_hashtable":
         "tfcompat._src.contrib.linear_optimizer.sharded_table",
     "tensorflow.contrib.linear_optimizer.python.sdca_estimator": "tfcompat._src.contrib.linear_optimizer.sdca_estimator",
+    "tensorflow.contrib.meta_graph_transform.meta_graph_transform": "tfcompat._src.contrib.meta_graph_transform.meta_graph_transform",
     "tensorflow.contrib.model_pruning.python.layers.core_layers": "tfcompat._src.contrib.model_pruning.core_layers",
     "tensorflow.contrib.model_pruning.python.layers.layers": "tfcompat._src.contrib.model_pruning.layers",
     "tensorflow.contrib.model_pruning.python.layers.rnn_cells": "tfcompat._src.contrib.model_pruning.rnn_cells",
@@ -423,6 +424,7 @@ PLACES = {
     "tensorflow.python.training.tracking": ("train", "base.trackable"),
     "tensorflow.python.tpu": ("contrib.tpu",),
     "tensorflow.python.util": ("nodes", "graph", "base", "platform"),
+    "tensorflow.tools.graph_transforms": ("saved_model.graph_transforms.transform_graph",),
     "tensorflow_estimator": ("estimator",),
     "tensorflow_estimator.python.estimator.canned.timeseries": ("contrib.timeseries",),
     "tensorflow_estimator.python.estimator.hooks.fake_summary_writer": ("testing.fake_summary_writer",),
