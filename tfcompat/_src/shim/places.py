@@ -266,6 +266,7 @@ NAMES = {
     "tensorflow.python.ops.gen_rnn_ops.BlockLSTM": "raw:BlockLSTM",
     "tensorflow.python.ops.gen_rnn_ops.BlockLSTMV2": "raw:BlockLSTMV2",
     "tensorflow.python.ops.gen_data_flow_ops._stack": "raw:Stack",
+    "tensorflow.contrib.factorization.python.ops.wals._SweepHook": "@tensorflow.contrib.factorization:SweepHook",
     "tensorflow.contrib.training.python.training.sequence_queueing_state_saver._SequenceInputWrapper":
         "@tensorflow.contrib.training.python.training.sequence_queueing_state_saver:SequenceInput",
     "tensorflow.contrib.training.python.training.sequence_queueing_state_saver._deconstruct_sparse_tensor_seq":
