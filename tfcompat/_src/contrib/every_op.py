@@ -3,6 +3,7 @@
 import tfcompat._src.contrib.boosted_trees.resources  # noqa: F401
 import tfcompat._src.contrib.compiler.xla  # noqa: F401
 import tfcompat._src.contrib.factorization.products  # noqa: F401
+import tfcompat._src.contrib.hadoop.sequence_file  # noqa: F401
 import tfcompat._src.contrib.image.distort  # noqa: F401
 import tfcompat._src.contrib.image.segmentation  # noqa: F401
 import tfcompat._src.contrib.image.stereogram  # noqa: F401

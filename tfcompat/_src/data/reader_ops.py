@@ -30,7 +30,8 @@ def _compression(value: NDArray) -> str:
     return found
 
 
-def _paths(filenames: NDArray) -> list[str]:
+def file_names(filenames: NDArray) -> list[str]:
+    """The names in a scalar or vector; InvalidArgumentError for any other array."""
     if filenames.ndim > 1:
         raise invalid("`filenames` must be a scalar or a vector.")
     return [name.decode() for name in filenames.reshape(-1).tolist()]
@@ -130,7 +131,7 @@ def _tf_records(context: HostContext, filenames: NDArray, compression_type: NDAr
         finally:
             reader.close()
 
-    return files_in_turn(_paths(filenames), read)
+    return files_in_turn(file_names(filenames), read)
 
 
 @dataset_op("TextLineDataset", "filenames: string, compression_type: string, buffer_size: int64", "")
@@ -148,7 +149,7 @@ def _text_lines(context: HostContext, filenames: NDArray, compression_type: NDAr
         finally:
             file.close()
 
-    return files_in_turn(_paths(filenames), read)
+    return files_in_turn(file_names(filenames), read)
 
 
 def _fixed_length(
@@ -173,7 +174,7 @@ def _fixed_length(
         for begin in range(header, header + body, size):
             yield (text(with_body[begin : begin + size]),)
 
-    return files_in_turn(_paths(filenames), read)
+    return files_in_turn(file_names(filenames), read)
 
 
 _LENGTHS = "filenames: string, header_bytes: int64, record_bytes: int64, footer_bytes: int64, buffer_size: int64"
@@ -260,7 +261,7 @@ def _csv(
             raise invalid("Can't read header of file")
         return _Rows(_csv_row(record, selected, kinds, record_defaults, missing) for record in records)
 
-    return files_in_turn(_paths(filenames), read)
+    return files_in_turn(file_names(filenames), read)
 
 
 class _Rows:

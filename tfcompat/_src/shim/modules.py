@@ -114,7 +114,7 @@ def lookup(module: str, name: str) -> Any:
         return own(module, name, "v") if found is ABSENT and held.words[name].kind in ("public", "name") else found
     for repeated in reversed(held.repeats):
         if name in brought_by_star(canonical(repeated)):
-            return lookup(repeated, name)
+            return of_module(repeated, name)
     return ABSENT
 
 
@@ -137,7 +137,8 @@ def meaning(module: str, name: str, word: Word) -> Any:
 def of_module(module: str, name: str) -> Any:
     """The object that TensorFlow's module `module` has as `name`, or ABSENT."""
     real = REAL_MODULES.get(canonical(module))
-    return getattr(importlib.import_module(real), name, ABSENT) if real else lookup(module, name)
+    found = getattr(importlib.import_module(real), name, ABSENT) if real else ABSENT
+    return lookup(module, name) if found is ABSENT else found
 
 
 def target(text: str) -> Any:
@@ -184,6 +185,8 @@ def internal_name(namespace: str, name: str) -> Any:
         asked.add((path, name))
         try:
             found = lookup(path, name)
+            if found is ABSENT and (meant := _meant_by_contrib(path)):
+                found = lookup(meant, name)
         finally:
             asked.remove((path, name))
     if found is ABSENT:
@@ -191,7 +194,18 @@ def internal_name(namespace: str, name: str) -> Any:
     return found
 
 
+def _meant_by_contrib(path: str) -> str | None:
+    """The module inside of the package `path` that `tf.contrib` holds in place of it, where it does: specs.python for specs."""
+    parent, _, name = path.rpartition(".")
+    word = names(parent).words.get(name) if parent == "tensorflow.contrib" else None
+    return word.module if word and word.kind == "module" and word.module.startswith(path + ".") else None
+
+
 pywrap_tensorflow = export("pywrap_tensorflow")(internal_module("tensorflow.python.pywrap_tensorflow"))
+quantization_python = export("contrib.quantization.python")(internal_module("tensorflow.contrib.quantization.python"))
+quantize_v2 = export("contrib.quantization.quantize_v2")(op("QuantizeV2"))
+quantized_array_ops = export("contrib.quantization.quantized_array_ops")(internal_module("tensorflow.contrib.quantization.python.array_ops"))
+specs_python = export("contrib.specs.python")(internal_module("tensorflow.contrib.specs.python"))
 tensor_forest_python = export("contrib.tensor_forest.python")(internal_module("tensorflow.contrib.tensor_forest.python"))
 boosted_trees_python = export("contrib.boosted_trees.python")(internal_module("tensorflow.contrib.boosted_trees.python"))
 boosted_trees_proto = export("contrib.boosted_trees.proto")(internal_module("tensorflow.contrib.boosted_trees.proto"))

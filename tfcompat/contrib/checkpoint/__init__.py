@@ -6,6 +6,8 @@ from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.base.trackable import Trackable as CheckpointableBase
 from tfcompat._src.contrib.checkpoint.containers import NumpyState as NumpyState
 from tfcompat._src.contrib.checkpoint.containers import UniqueNameTracker as UniqueNameTracker
+from tfcompat._src.contrib.checkpoint.split_dependency import split_dependency as split_dependency
+from tfcompat._src.contrib.checkpoint.visualize import dot_graph_from_checkpoint as dot_graph_from_checkpoint
 from tfcompat._src.train.checkpoint import list_objects as list_objects
 from tfcompat._src.train.checkpoint import object_metadata as object_metadata
 from tfcompat._src.train.checkpoint_management import CheckpointManager as CheckpointManager

@@ -8,6 +8,7 @@ from tfcompat._src.contrib.factorization.gmm import GMM as GMM
 from tfcompat._src.contrib.factorization.gmm_graph import GmmAlgorithm as GmmAlgorithm
 from tfcompat._src.contrib.factorization.gmm_graph import gmm as gmm
 from tfcompat._src.contrib.factorization.kmeans import KMeansClustering as KMeansClustering
+from tfcompat._src.contrib.factorization.wals import WALSMatrixFactorization as WALSMatrixFactorization
 from tfcompat._src.contrib.factorization.wals_model import WALSModel as WALSModel
 from tfcompat._src.estimator.canned.clustering import COSINE_DISTANCE as COSINE_DISTANCE
 from tfcompat._src.estimator.canned.clustering import KMEANS_PLUS_PLUS_INIT as KMEANS_PLUS_PLUS_INIT

@@ -53,6 +53,7 @@ from tfcompat._src.contrib.framework.variables import global_variable as global_
 from tfcompat._src.contrib.framework.variables import local_variable as local_variable
 from tfcompat._src.contrib.framework.variables import model_variable as model_variable
 from tfcompat._src.contrib.framework.variables import variable as variable
+from tfcompat._src.contrib.framework.variables import zero_initializer as zero_initializer
 from tfcompat._src.graph.tensor_like import is_tensor as is_tensor
 from tfcompat._src.ops.control.cond import smart_case as smart_case
 from tfcompat._src.shim.internal.deprecation import deprecated as deprecated

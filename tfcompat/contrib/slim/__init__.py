@@ -35,6 +35,7 @@ from tfcompat._src.contrib.framework.variables import global_variable as global_
 from tfcompat._src.contrib.framework.variables import local_variable as local_variable
 from tfcompat._src.contrib.framework.variables import model_variable as model_variable
 from tfcompat._src.contrib.framework.variables import variable as variable
+from tfcompat._src.contrib.framework.variables import zero_initializer as zero_initializer
 from tfcompat._src.contrib.layers.batch_norm import batch_norm as batch_norm
 from tfcompat._src.contrib.layers.bucketization import bucketize as bucketize
 from tfcompat._src.contrib.layers.conv import convolution1d as conv1d

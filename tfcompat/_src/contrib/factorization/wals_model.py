@@ -109,18 +109,15 @@ class Side:
             "list of lists of non-negative real numbers (or equivalent iterables) corresponding to sharded factors."
         )
 
-    def assign_rows(self, rows: Tensor, values: Tensor) -> Operation:
-        """Replaces some rows of the factors."""
-        name = f"{self.name}_update"
-        if self.shards == 1:
-            with colocate_with(self.factors[0]):
-                return scatter_update(self.factors[0], rows, values, name=name).op
+    def place(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """The shards that rows are in, and their places there."""
         size, rest = divmod(self.total, self.shards)
         shard = maximum(rows // (size + 1), (rows - rest) // size)
-        local = where_v2(shard < rest, rows % (size + 1), (rows - rest) % size)
-        shard = cast(shard, dtypes.int32)
-        places, parts = (dynamic_partition(t, shard, self.shards) for t in (local, values))
-        return group(*(scatter_update(*each) for each in zip(self.factors, places, parts)), name=name)
+        return shard, where_v2(shard < rest, rows % (size + 1), (rows - rest) % size)
+
+    def assign_rows(self, rows: Tensor, values: Tensor) -> Operation:
+        """Replaces some rows of the factors."""
+        return WALSModel.scatter_update(self.factors, rows, values, self.place, name=f"{self.name}_update")
 
     def prepare(self, components: int) -> None:
         """Makes the Gramian of the factors, and what computes it."""
@@ -231,6 +228,28 @@ class WALSModel:
         )
         fills = [side.weights_cache.fill for side in (rows, cols) if side.weights_cache is not None]
         self._worker_init = group(*fills, name="worker_init") if fills else no_op(name="worker_init")
+
+    @classmethod
+    def scatter_update(
+        cls, factor: list[Any], indices: Tensor, values: Tensor, sharding_func: Callable[[Tensor], tuple[Tensor, Tensor]],
+        name: str | None = None,
+    ) -> Operation:  # fmt: skip
+        """Replaces some rows of factors.
+
+        Args:
+          factor: the variables of the factors' shards.
+          indices: integer vector, the rows.
+          values: float32, what they become.
+          sharding_func: gives, for rows, the shards that they are in, and their places there.
+          name: name of the operation.
+        """
+        if len(factor) == 1:
+            with colocate_with(factor[0]):
+                return scatter_update(factor[0], indices, values, name=name).op
+        shard, local = sharding_func(indices)
+        shard = cast(shard, dtypes.int32)
+        places, parts = (dynamic_partition(t, shard, len(factor)) for t in (local, values))
+        return group(*(scatter_update(*each) for each in zip(factor, places, parts)), name=name)
 
     @property
     def row_factors(self) -> list[Any]:

@@ -12,9 +12,13 @@ from tfcompat._src.base.device import DeviceSpecV1
 from tfcompat._src.base.export import export
 from tfcompat._src.base.graph_collections import GraphKeys
 from tfcompat._src.contrib.framework.arg_scope import add_arg_scope
-from tfcompat._src.graph.scopes import add_to_collection, get_collection
+from tfcompat._src.graph.scopes import add_to_collection, control_dependencies, get_collection
 from tfcompat._src.graph.scopes import device as device_scope
+from tfcompat._src.ops.array.fill import zeros
+from tfcompat._src.ops.control.cond import Assert
+from tfcompat._src.ops.math.compare import logical_not
 from tfcompat._src.variables import training_util
+from tfcompat._src.variables.assign import assign, is_variable_initialized
 from tfcompat._src.variables.policies import VariableAggregation, VariableSynchronization
 from tfcompat._src.variables.scope import VariableScope, get_variable, get_variable_scope
 from tfcompat._src.variables.variable import Variable
@@ -90,6 +94,20 @@ def model_variable(
         caching_device=caching_device, device=device, partitioner=partitioner, custom_getter=custom_getter,
         use_resource=use_resource, synchronization=synchronization, aggregation=aggregation,
     )  # fmt: skip
+
+
+@export("contrib.framework.zero_initializer", "contrib.slim.zero_initializer")
+def zero_initializer(ref: Any, use_locking: bool = True, name: str = "zero_initializer") -> Any:
+    """An operation that gives a variable zeros; in a run it raises InvalidArgumentError where the variable has a value.
+
+    Args:
+      ref: variable of a known shape.
+      use_locking: as in 1.15 without effect.
+      name: name of the operation.
+    """
+    is_new = Assert(logical_not(is_variable_initialized(ref)), [f"{name}: the variable has a value already."])
+    with control_dependencies([is_new]):
+        return assign(ref, zeros(ref.shape, ref.dtype.base_dtype), name=name)
 
 
 def add_to_collection_once(collection: str, value: Any) -> None:

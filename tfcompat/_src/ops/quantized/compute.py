@@ -405,7 +405,7 @@ def _concat(axis, values, lows, highs, *, T):
     return quantized(concatenated(np, parts, axis), T), low, high
 
 
-@export("quantization.quantized_concat", "quantized_concat")
+@export("quantization.quantized_concat", "quantized_concat", "contrib.quantization.quantized_concat")
 def quantized_concat(
     concat_dim: Any, values: Any, input_mins: Any, input_maxes: Any, name: str | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:

@@ -131,7 +131,7 @@ def quantize_v2(
     return quantize(input, min_range, max_range, T, mode, round_mode, name)
 
 
-@export("quantization.dequantize", "dequantize")
+@export("quantization.dequantize", "dequantize", "contrib.quantization.dequantize")
 def dequantize(input: Any, min_range: Any, max_range: Any, mode: str = "MIN_COMBINED", name: str | None = None) -> Tensor:
     """The float32 numbers of quantized values in the range [min_range, max_range], as `quantize` made them."""
     return raw.Dequantize(input, min_range, max_range, mode=mode, name=name)

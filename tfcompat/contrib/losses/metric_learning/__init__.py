@@ -3,6 +3,7 @@
 import importlib as _importlib
 
 from tfcompat._src.base.lacking import lacking as _lacking
+from tfcompat._src.contrib.losses.cluster_loss import cluster_loss as cluster_loss
 from tfcompat._src.contrib.losses.metric_learning import contrastive_loss as contrastive_loss
 from tfcompat._src.contrib.losses.metric_learning import lifted_struct_loss as lifted_struct_loss
 from tfcompat._src.contrib.losses.metric_learning import npairs_loss as npairs_loss
