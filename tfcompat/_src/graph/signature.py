@@ -27,7 +27,7 @@ NAMED_SETS = {
 }
 SCALAR_KINDS = frozenset(("int", "float", "bool", "string", "type", "shape", "tensor", "func"))
 REQUIRED = object()
-_NAMED = {"True": True, "False": False, "None": None}
+_NAMES_OF_JSON = {"True": "true", "False": "false", "None": "null"}
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def _parse_default(text: str, element_kind: str, is_list: bool) -> Any:
         names = text.strip("[]").replace(",", " ").split()
         found = [dtypes.as_dtype(n) for n in names]
         return found if is_list else found[0]
-    value = _NAMED[text] if text in _NAMED else json.loads(text)
+    value = json.loads(_NAMES_OF_JSON.get(text, text))
     if element_kind == "string":
         return [v.encode("latin-1") for v in value] if is_list else value.encode("latin-1")
     if element_kind == "float":
