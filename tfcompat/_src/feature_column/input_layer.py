@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from typing import Any
 
 from tfcompat._src.base.export import export
@@ -23,6 +26,21 @@ from tfcompat._src.ops.array.join import concat
 from tfcompat._src.variables.scope import get_variable_scope, variable_scope
 from tfcompat._src.variables.template import make_template
 
+Watcher = Callable[[dict[Any, Any], Any, dict[Any, Any]], None]
+_WATCHER: ContextVar[Watcher | None] = ContextVar("_WATCHER", default=None)
+
+
+@contextlib.contextmanager
+def watching_input_layers(watcher: Watcher) -> Iterator[None]:
+    """A context in which each input layer of columns of the earlier interface tells `watcher` its features, its columns, and the
+    tensor of each column.
+    """
+    token = _WATCHER.set(watcher)
+    try:
+        yield
+    finally:
+        _WATCHER.reset(token)
+
 
 def _internal_input_layer(
     features: dict[Any, Any], feature_columns: Any, weight_collections: Any = None, trainable: bool = True,
@@ -36,23 +54,19 @@ def _internal_input_layer(
                 "Items of feature_columns must be a _DenseColumn. You can wrap a categorical column with an "
                 f"embedding_column or indicator_column. Given: {column}"
             )
-    arguments = (
-        features,
-        columns,
-        with_default_collections(weight_collections),
-        trainable,
-        cols_to_vars,
-        cols_to_output_tensors,
-    )
-    if from_template:
-        return _side_by_side(*arguments)
-    with variable_scope(scope, default_name="input_layer", values=features.values()):
-        return _side_by_side(*arguments)
+    outputs: dict[Any, Any] = {}
+    with contextlib.nullcontext() if from_template else variable_scope(scope, default_name="input_layer", values=features.values()):
+        found = _side_by_side(features, columns, with_default_collections(weight_collections), trainable, cols_to_vars, outputs)
+    if cols_to_output_tensors is not None:
+        cols_to_output_tensors.update(outputs)
+    if (watcher := _WATCHER.get()) is not None:
+        watcher(features, feature_columns, outputs)
+    return found
 
 
 def _side_by_side(
     features: dict[Any, Any], columns: list[Any], weight_collections: list[str], trainable: bool,
-    cols_to_vars: dict | None, cols_to_output_tensors: dict | None,
+    cols_to_vars: dict | None, outputs: dict[Any, Any],
 ) -> Tensor:  # fmt: skip
     builder, tensors = _LazyBuilder(features), []
     for column in columns:
@@ -61,8 +75,7 @@ def _side_by_side(
             tensors.append(as_rows(dense, column))
             if cols_to_vars is not None:
                 cols_to_vars[column] = get_collection(GraphKeys.GLOBAL_VARIABLES, scope=get_variable_scope().name)
-            if cols_to_output_tensors is not None:
-                cols_to_output_tensors[column] = tensors[-1]
+            outputs[column] = tensors[-1]
     check_static_batch_sizes(tensors, columns)
     return concat(tensors, 1)
 

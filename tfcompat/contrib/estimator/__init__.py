@@ -3,6 +3,8 @@
 import importlib as _importlib
 
 from tfcompat._src.base.lacking import lacking as _lacking
+from tfcompat._src.contrib.estimator.dnn_with_layer_annotations import DNNClassifierWithLayerAnnotations as DNNClassifierWithLayerAnnotations
+from tfcompat._src.contrib.estimator.dnn_with_layer_annotations import DNNRegressorWithLayerAnnotations as DNNRegressorWithLayerAnnotations
 from tfcompat._src.contrib.estimator.head import binary_classification_head as binary_classification_head
 from tfcompat._src.contrib.estimator.head import logistic_regression_head as logistic_regression_head
 from tfcompat._src.contrib.estimator.head import multi_class_head as multi_class_head
@@ -13,6 +15,7 @@ from tfcompat._src.contrib.estimator.multi_head import multi_head as multi_head
 from tfcompat._src.contrib.estimator.replicate_model_fn import replicate_model_fn as replicate_model_fn
 from tfcompat._src.contrib.estimator.rnn import RNNClassifier as RNNClassifier
 from tfcompat._src.contrib.estimator.rnn import RNNEstimator as RNNEstimator
+from tfcompat._src.contrib.estimator.saved_model_estimator import SavedModelEstimator as SavedModelEstimator
 from tfcompat._src.contrib.estimator.tower_optimizer import TowerOptimizer as TowerOptimizer
 from tfcompat._src.estimator.canned.boosted_trees import boosted_trees_classifier_train_in_memory as boosted_trees_classifier_train_in_memory
 from tfcompat._src.estimator.canned.boosted_trees import boosted_trees_regressor_train_in_memory as boosted_trees_regressor_train_in_memory
