@@ -50,6 +50,9 @@ from tfcompat._src.contrib.distributions.sinh_arcsinh import SinhArcsinh as Sinh
 from tfcompat._src.contrib.distributions.vector import VectorExponentialDiag as VectorExponentialDiag
 from tfcompat._src.contrib.distributions.vector import VectorLaplaceDiag as VectorLaplaceDiag
 from tfcompat._src.contrib.distributions.vector import VectorSinhArcsinhDiag as VectorSinhArcsinhDiag
+from tfcompat._src.contrib.distributions.vector_diffeomixture import VectorDiffeomixture as VectorDiffeomixture
+from tfcompat._src.contrib.distributions.vector_diffeomixture import quadrature_scheme_softmaxnormal_gauss_hermite as quadrature_scheme_softmaxnormal_gauss_hermite
+from tfcompat._src.contrib.distributions.vector_diffeomixture import quadrature_scheme_softmaxnormal_quantiles as quadrature_scheme_softmaxnormal_quantiles
 from tfcompat._src.contrib.distributions.wishart import WishartCholesky as WishartCholesky
 from tfcompat._src.contrib.distributions.wishart import WishartFull as WishartFull
 from tfcompat._src.distributions.bernoulli import Bernoulli as Bernoulli
