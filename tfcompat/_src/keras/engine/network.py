@@ -156,8 +156,10 @@ class Network(Layer):
 
     @staticmethod
     def _lacks_weights(layer: Any) -> bool:
-        unbuilt_network = isinstance(layer, Network) and layer._weights_are_missing()
-        return unbuilt_network or not layer.weights
+        try:
+            return not layer.weights
+        except ValueError:  # it is, or holds, a network whose weights are not made yet
+            return True
 
     def __setattr__(self, name: str, value: Any) -> None:
         if getattr(self, "_self_setattr_tracking", True):
