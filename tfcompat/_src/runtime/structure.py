@@ -17,7 +17,7 @@ from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.graph.constant_value import is_constant
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
-from tfcompat._src.ops.control.guards import MERGE, SWITCH, Guard, guards_of, root_predicate, same_reads
+from tfcompat._src.ops.control.guards import CONTROL_TRIGGER, MERGE, SWITCH, Guard, guards_of, root_predicate, same_reads
 from tfcompat._src.ops.control.loop_checks import check_loops
 from tfcompat._src.ops.control.loop_ops import ENTER
 from tfcompat._src.ops.control.loop_topology import find_loops, left_loops
@@ -159,7 +159,7 @@ def _without_dead(
         elif node.type in MERGE:
             if all(t in dead for t in node.takes):
                 dead.update((node, *node.outputs))
-        elif any(t in dead for t in node.takes) or any(c in dead for c in node.waits_for):
+        elif any(t in dead for t in node.takes) or (node.type != CONTROL_TRIGGER and any(c in dead for c in node.waits_for)):
             dead.update((node, *node.outputs))
         elif node.type in SWITCH and node.takes[1] in known:
             dead.add(node.outputs[0 if bool(truth(node.takes[1], known[node.takes[1]])) else 1])
