@@ -11,6 +11,7 @@ from typing import Any
 from tfcompat._src.base import dtypes, gradient_registry
 from tfcompat._src.base.export import export
 from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.gradients.loop_notes import note_derivatives
 from tfcompat._src.gradients.visits import (
     Visits,
     behind,
@@ -237,6 +238,8 @@ class _Walk:
 
     def _run_in_order(self, ends: list[Operation], xs: list[Tensor], stops: set[Tensor]) -> None:
         """Visits the operations as 1.15 does, through backward loops for loops."""
+        graph = get_default_graph()
+        start = len(graph.get_operations())
         visits = Visits(ends, xs, stops, self, self._colocated)
         for op in visits:
             with self._colocated(op):
@@ -246,6 +249,7 @@ class _Walk:
                     if not visits.ends_at(op):
                         self._visit(op, xs, grads, visits.loops)
         visits.loops.close()
+        note_derivatives(graph, visits.loops, start, [*xs, *stops])
 
     def _colocated(self, op: Operation) -> contextlib.AbstractContextManager[Any]:
         """The scope for the gradients of an operation where these are placed with it."""

@@ -13,6 +13,7 @@ from typing import Any
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.graph.constant_value import constant_value
+from tfcompat._src.graph.loop_derivative import EntryGradient
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.scopes import colocate_with, get_default_graph
 from tfcompat._src.graph.tensor import Tensor
@@ -46,6 +47,7 @@ class BackwardLoop:
       reached, unused: those that it has come to; those without a gradient.
       histories: what stands in the backward loop for values of the forward loop, by name.
       merges: the Merge that goes back for each Switch of a loop variable.
+      given: the gradient that has come in by each Exit. zeros: those of them that stand for none. entries: what has gone out.
     """
 
     def __init__(self, forward: WhileContext, outer: BackwardLoop | None) -> None:
@@ -56,10 +58,13 @@ class BackwardLoop:
         self.unused: list[Tensor] = []
         self.histories: dict[str, Tensor] = {}
         self.merges: dict[Operation, Tensor] = {}
+        self.given: dict[Tensor, Any] = {}
+        self.zeros: set[Tensor] = set()
+        self.entries: list[EntryGradient] = []
         self._syncs: dict[str, Operation] = {}
         self._around = forward.outer_context if outer is None else outer.forward
         with entered(self._around):
-            count = self._count_forward()
+            self.count = count = self._count_forward()
         if outer is None:
             with entered(self._around):
                 self.context = self._new_context()
@@ -231,9 +236,10 @@ class BackwardLoop:
 
     # ---- gradients that come in and go out ----
 
-    def enter(self, grad: Any) -> Any:
-        """The gradient of an Exit, as the last iteration takes it."""
+    def enter(self, op: Operation, grad: Any) -> Any:
+        """The gradient of the Exit `op`, as the last iteration takes it."""
         context = self.context
+        self.given[op.outputs[0]] = grad
         parts = _parts(grad)
         for part in parts:
             context.AddName(part.name)
@@ -242,13 +248,15 @@ class BackwardLoop:
         context.loop_enters.extend(found)
         return IndexedSlices(*found) if isinstance(grad, IndexedSlices) else found[0]
 
-    def leave(self, grad: Any) -> Tensor:
-        """The gradient of what a loop variable starts with."""
-        return _leave(self.context, grad)
-
-    def total(self, op: Operation, grad: Any) -> Any:
-        """The sum over all iterations of the gradients of an invariant, which enters the forward loop by `op`."""
-        return self._slices_total(op, grad) if isinstance(grad, IndexedSlices) else self._dense_total(op, grad)
+    def leave(self, op: Operation, grad: Any) -> Any:
+        """The gradient of what enters the forward loop by `op`: for an invariant, the sum over all iterations."""
+        if isinstance(grad, IndexedSlices):
+            slices = self._slices_total(op, grad)
+            self.entries.append(EntryGradient(op, (slices.values, slices.indices, *_shape_of(slices))))
+            return slices
+        result = self._dense_total(op, grad) if op.attrs["is_constant"] else _leave(self.context, grad)
+        self.entries.append(EntryGradient(op, (result,)))
+        return result
 
     def _dense_total(self, op: Operation, grad: Tensor) -> Tensor:
         context = self.context
@@ -348,6 +356,11 @@ class BackwardLoops:
 
     def zeros_of_exit(self, value: Tensor) -> Tensor:
         """The gradient of a loop's result that is not used."""
+        made = self._zeros_of_exit(value)
+        self.left_by(value.op).zeros.add(made)
+        return made
+
+    def _zeros_of_exit(self, value: Tensor) -> Tensor:
         forward = value.op._control_flow_context
         outer = self._of(forward.outer_context)
         if outer is None:
@@ -421,7 +434,11 @@ class BackwardLoops:
 def _parts(grad: Any) -> list[Tensor]:
     if not isinstance(grad, IndexedSlices):
         return [grad]
-    return [grad.values, grad.indices] + ([] if grad.dense_shape is None else [grad.dense_shape])
+    return [grad.values, grad.indices, *_shape_of(grad)]
+
+
+def _shape_of(grad: IndexedSlices) -> tuple[Tensor, ...]:
+    return () if grad.dense_shape is None else (grad.dense_shape,)
 
 
 def _sizes_of(value: Tensor) -> Any:

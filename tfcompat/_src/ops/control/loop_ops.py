@@ -50,7 +50,7 @@ def _enter_gradient(node: Any, grad: Any) -> list:
     loop = _backward_loop()
     if loop is None:
         return [grad]
-    return [loop.total(node, grad) if node.attrs["is_constant"] else loop.leave(grad)]
+    return [loop.leave(node, grad)]
 
 
 def _exit_gradient(node: Any, grad: Any) -> list:
@@ -62,7 +62,7 @@ def _exit_gradient(node: Any, grad: Any) -> list:
         return [None]
     if node._control_flow_context.grad_state is not None:
         raise TypeError("Second-order gradient for while loops not supported.")
-    return [context.grad_state.enter(grad)]
+    return [context.grad_state.enter(node, grad)]
 
 
 def _pass_gradient(node: Any, grad: Any) -> list:

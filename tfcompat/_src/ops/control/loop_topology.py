@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,6 +41,11 @@ class Loop:
 
     def all_members(self) -> list[Operation]:
         return [*self.members, *(op for c in self.children for op in c.all_members())]
+
+    def without(self, ops: Container[Operation]) -> Loop:
+        """The loop without some nodes, which no other node of it takes anything from."""
+        members = [op for op in self.members if op not in ops]
+        return Loop(self.parent, self.depth, members, [child.without(ops) for child in self.children])
 
     @property
     def exits(self) -> list[Operation]:
