@@ -10,7 +10,6 @@ from tfcompat._src.graph.loop_derivative import LoopDerivative, edges_of
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes.function_body import CallOperation
-from tfcompat._src.nodes.indexed_slices import IndexedSlices
 from tfcompat._src.ops.control.backward_loop import BackwardLoop, BackwardLoops
 from tfcompat._src.ops.control.context import contains
 
@@ -29,8 +28,8 @@ def note_derivatives(graph: Graph, loops: BackwardLoops, start: int, ends: Itera
 
 
 def _derivative(graph: Graph, loop: BackwardLoop, start: int) -> LoopDerivative | None:
-    given = {t: grad for t, grad in loop.given.items() if grad not in loop.zeros}
-    if not given or not loop.entries or any(isinstance(grad, IndexedSlices) for grad in given.values()):
+    exits = tuple(given for given in loop.given if given.grad not in loop.zeros)
+    if not exits or not loop.entries or loop.takes_slices:
         return None
     ops = graph.get_operations()
     after = ops[start:]
@@ -38,10 +37,7 @@ def _derivative(graph: Graph, loop: BackwardLoop, start: int) -> LoopDerivative 
     every = [op for op in ops[:start] if _lies_in(op, loop)]
     if any(map(_needs_nodes, every)):
         return None
-    entries = tuple(loop.entries)
-    return LoopDerivative(
-        tuple(given), tuple(given.values()), entries, loop.count.op, frozenset(made), frozenset(every), edges_of([*every, *made])
-    )
+    return LoopDerivative(exits, tuple(loop.entries), loop.count.op, frozenset(made), frozenset(every), edges_of([*every, *made]))
 
 
 def _lies_in(op: Operation, loop: BackwardLoop) -> bool:

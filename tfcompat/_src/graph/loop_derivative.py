@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Container, Iterable
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
+
+
+class ExitGradient(NamedTuple):
+    """The gradient `grad` of a result of the forward loop, which enters the backward loop by the Enter node `enter`."""
+
+    exit: Tensor
+    grad: Tensor
+    enter: Operation
 
 
 class EntryGradient(NamedTuple):
@@ -25,19 +33,22 @@ class LoopDerivative:
     """A loop that is the derivative of another, with all that exists for it alone.
 
     Attributes:
-      exits: results of the forward loop. grads: the gradients of these, as they enter the backward loop.
-      entries: what the backward loop gives. counter: the Exit of the forward loop that tells how often it ran.
+      exits: what enters the backward loop. entries: what it gives. counter: the Exit of the forward loop that tells how often it ran.
       made: the nodes of the backward loop, and those in the forward loop that serve it (a counter, stacks).
       forward: the other nodes of the forward loop.
     """
 
-    exits: tuple[Tensor, ...]
-    grads: tuple[Tensor, ...]
+    exits: tuple[ExitGradient, ...]
     entries: tuple[EntryGradient, ...]
     counter: Operation
     made: frozenset[Operation]
     forward: frozenset[Operation]
     edges: tuple[tuple[Operation, tuple[Tensor, ...], list[Operation]], ...]
+
+    def among(self, ops: Container[Operation]) -> LoopDerivative:
+        """As much of it as some operations need."""
+        exits = tuple(e for e in self.exits if e.enter in ops)
+        return replace(self, exits=exits, entries=tuple(e for e in self.entries if any(t.op in ops for t in e.parts)))
 
     @property
     def is_intact(self) -> bool:

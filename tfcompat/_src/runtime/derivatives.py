@@ -45,7 +45,9 @@ def with_derivatives(
     found = _found(ops, fetched, targets, fed, noted)
     if not found:
         return ops, NONE
-    ops = prune([*fetched, *(t for d in found for t in d.exits)], targets, fed)
+    before = set(ops)
+    found = [d.among(before) for d in found]
+    ops = prune([*fetched, *(e.exit for d in found for e in d.exits)], targets, fed)
     return ops, Derivatives(tuple(found), frozenset(_idle(set(ops), found, fetched, targets, fed)))
 
 
@@ -92,7 +94,7 @@ def _idle(
             continue
         needed.add(op)
         derivative = owner.get(op)
-        takes = op.takes if derivative is None else [*derivative.exits, *derivative.grads]
+        takes = op.takes if derivative is None else [t for e in derivative.exits for t in (e.exit, e.grad)]
         pending += [t.op for t in takes if t not in fed]
         pending += [c for c in op.waits_for if c in present] if derivative is None else [
             c for member in derivative.made for c in member.waits_for if c in present and c not in derivative.made and c not in derivative.forward

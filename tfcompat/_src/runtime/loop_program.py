@@ -434,13 +434,13 @@ def _gradient_of_node(op: Operation) -> _Gradient:
 def _gradient_of_loop(backward: Loop, derivative: LoopDerivative) -> _Gradient:
     """What a backward loop computes, as far as the run asks for it."""
     members = backward.all_members()
-    inside = set(members)
-    entries = [entry for entry in derivative.entries if not inside.isdisjoint(t.op for t in entry.parts)]
+    exits, entries = derivative.exits, derivative.entries
     outputs = tuple(t for entry in entries for t in entry.parts)
     steps, counters = (Tensor(derivative.counter, i, kind) for i, kind in enumerate((dtypes.int32, dtypes.uint32), 1))
     steps._sizes, counters._sizes = (None,), (None, 6)
     return _Gradient(
-        f"gradient of {derivative.counter.name}", max(op.order for op in members), Record(steps, counters), derivative.exits, derivative.grads,
+        f"gradient of {derivative.counter.name}", max(op.order for op in members), Record(steps, counters), tuple(e.exit for e in exits),
+        tuple(e.grad for e in exits),
         tuple(Place(entry.enter.takes[0], entry.enter.outputs[0]) for entry in entries), tuple(entry.parts for entry in entries),
         outputs, (outputs[0].op,), frozenset(members),
     )  # fmt: skip
@@ -453,7 +453,7 @@ def collapse(ops: Sequence[Operation], loops: list[Loop], known: Known, building
     items: list[Item] = []
     for whole in loops:
         if whole not in backward:
-            items += _with_gradients(whole, {loop: d for loop, d in backward.items() if d.exits[0].op in whole.members}, ops, known, building)
+            items += _with_gradients(whole, {loop: d for loop, d in backward.items() if d.exits[0].exit.op in whole.members}, ops, known, building)
     owner = {op: item for item in items for op in item.stands_for}
     return topological([*items, *(op for op in ops if op not in owner and op not in derivatives.idle)], owner=owner)
 

@@ -13,7 +13,7 @@ from typing import Any
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.graph.constant_value import constant_value
-from tfcompat._src.graph.loop_derivative import EntryGradient
+from tfcompat._src.graph.loop_derivative import EntryGradient, ExitGradient
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.scopes import colocate_with, get_default_graph
 from tfcompat._src.graph.tensor import Tensor
@@ -47,7 +47,7 @@ class BackwardLoop:
       reached, unused: those that it has come to; those without a gradient.
       histories: what stands in the backward loop for values of the forward loop, by name.
       merges: the Merge that goes back for each Switch of a loop variable.
-      given: the gradient that has come in by each Exit. zeros: those of them that stand for none. entries: what has gone out.
+      given: the gradients that have come in, which may be slices (`takes_slices`). zeros: those of them that stand for none. entries: what has gone out.
     """
 
     def __init__(self, forward: WhileContext, outer: BackwardLoop | None) -> None:
@@ -58,7 +58,8 @@ class BackwardLoop:
         self.unused: list[Tensor] = []
         self.histories: dict[str, Tensor] = {}
         self.merges: dict[Operation, Tensor] = {}
-        self.given: dict[Tensor, Any] = {}
+        self.given: list[ExitGradient] = []
+        self.takes_slices = False
         self.zeros: set[Tensor] = set()
         self.entries: list[EntryGradient] = []
         self._syncs: dict[str, Operation] = {}
@@ -239,14 +240,17 @@ class BackwardLoop:
     def enter(self, op: Operation, grad: Any) -> Any:
         """The gradient of the Exit `op`, as the last iteration takes it."""
         context = self.context
-        self.given[op.outputs[0]] = grad
         parts = _parts(grad)
         for part in parts:
             context.AddName(part.name)
         with entered(context):
             found = [loop_ops.enter(p, context.name, False, context.parallel_iterations, name="b_exit") for p in parts]
         context.loop_enters.extend(found)
-        return IndexedSlices(*found) if isinstance(grad, IndexedSlices) else found[0]
+        if isinstance(grad, IndexedSlices):
+            self.takes_slices = True
+            return IndexedSlices(*found)
+        self.given.append(ExitGradient(op.outputs[0], grad, found[0].op))
+        return found[0]
 
     def leave(self, op: Operation, grad: Any) -> Any:
         """The gradient of what enters the forward loop by `op`: for an invariant, the sum over all iterations."""

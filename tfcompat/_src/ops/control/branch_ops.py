@@ -68,6 +68,8 @@ def zeros_of_output(node: Any, index: int) -> Any:
             return zeros(raw.VariableShape(output), output._handle_data[0])
         return zeros_like(output, optimize=False)
     there = switch(node.inputs[0], side[0])[side[1]]
+    if output.dtype.base_dtype == dtypes.variant:
+        return zeros_like(there, optimize=False)
     alive = raw.Identity(there)
     if output.dtype == dtypes.resource:
         with control_dependencies([alive]):
