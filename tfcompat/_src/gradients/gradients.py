@@ -251,7 +251,7 @@ class _Walk:
         visits.loops.close()
         note_derivatives(graph, visits.loops, start, [*xs, *stops])
 
-    def _colocated(self, op: Operation) -> contextlib.AbstractContextManager[Any]:
+    def _colocated(self, op: Operation) -> contextlib.AbstractContextManager[None]:
         """The scope for the gradients of an operation where these are placed with it."""
         return get_default_graph().colocate_with(op) if self._colocate and not isinstance(op, LoopNode) else contextlib.nullcontext()
 

@@ -33,21 +33,11 @@ def _derivative(graph: Graph, loop: BackwardLoop, start: int) -> LoopDerivative 
         return None
     ops = graph.get_operations()
     after = ops[start:]
-    made = [op for op in after if _lies_in(op, loop)]
-    every = [op for op in ops[:start] if _lies_in(op, loop)]
+    made = [op for op in after if loop.holds(op)]
+    every = [op for op in ops[:start] if loop.holds(op)]
     if any(map(_needs_nodes, every)):
         return None
     return LoopDerivative(exits, tuple(loop.entries), loop.count.op, frozenset(made), frozenset(every), edges_of([*every, *made]))
-
-
-def _lies_in(op: Operation, loop: BackwardLoop) -> bool:
-    """Whether a node, an Exit included, is one of the forward or of the backward loop."""
-    context = op._control_flow_context
-    while context is not None:
-        if context is loop.forward or context is loop.context:
-            return True
-        context = context.outer_context
-    return False
 
 
 def _needs_nodes(op: Operation) -> bool:

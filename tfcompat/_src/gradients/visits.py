@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import Protocol
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.graph.operation import Operation
@@ -40,7 +40,7 @@ def sources_of(op: Operation) -> Sequence[Tensor]:
     return op.inline()[0] if isinstance(op, CallOperation) and op.differentiates_inlined else op.inputs
 
 
-def behind(ends: Iterable[Operation], sources: Callable[..., Any]) -> set[Operation]:
+def behind(ends: Iterable[Operation], sources: Callable[[Operation], Iterable[Operation]]) -> set[Operation]:
     """`ends` and all operations that they hang on, where `sources(op)` gives those that an operation hangs on."""
     found: set[Operation] = set()
     pending = list(ends)
@@ -89,7 +89,7 @@ class Visits:
 
     def __init__(
         self, ends: list[Operation], xs: list[Tensor], stops: set[Tensor], gradients: Gradients,
-        colocated: Callable[[Operation], AbstractContextManager[Any]],
+        colocated: Callable[[Operation], AbstractContextManager[None]],
     ) -> None:  # fmt: skip
         self._gradients = gradients
         self.loops = BackwardLoops()
@@ -122,7 +122,7 @@ class Visits:
 
     # ---- loops ----
 
-    def _begin_loops(self, colocated: Callable[[Operation], AbstractContextManager[Any]]) -> None:
+    def _begin_loops(self, colocated: Callable[[Operation], AbstractContextManager[None]]) -> None:
         """A backward loop for each loop on the way; all results of a loop are on the way then."""
         on_the_way = list(self._between)
         for op in on_the_way:

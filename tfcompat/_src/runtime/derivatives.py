@@ -57,13 +57,18 @@ def _found(
     present = set(ops)
     here = [d for d in noted if not d.made.isdisjoint(present)]
     asked = set(targets)
-    found = [d for d in here if d.is_intact and asked.isdisjoint(d.made) and not _is_watched(d, ops, fetched, fed)]
+    found = [d for d in here if d.is_intact and _is_asked(d.among(present)) and asked.isdisjoint(d.made) and not _is_watched(d, ops, fetched, fed)]
     while True:  # a loop that pushes for one derivative runs as it is, and has no other
         pushing = [d for d in here if d not in found]
         kept = [d for d in found if all(d.forward.isdisjoint(p.forward) for p in pushing)]
         if len(kept) == len(found):
             return found
         found = kept
+
+
+def _is_asked(derivative: LoopDerivative) -> bool:
+    """Whether a run needs gradients of a loop, and these hang on those of its results."""
+    return bool(derivative.exits and derivative.entries)
 
 
 def _is_watched(derivative: LoopDerivative, ops: Iterable[Operation], fetched: Iterable[Tensor], fed: Container[Tensor]) -> bool:

@@ -169,9 +169,9 @@ def run_backwards(item: LoopGradientItem, values: dict[Any, Any]) -> None:
     given = dict(zip((t.op for t in item.exits), (cotangent(values[t]) for t in item.grads)))
     by_enter = {program.entering(e): given[e] for e in program.exits if e in given}
     flows = [by_enter.get(v.enter) for v in variables]
-    total: dict[Place, Any] = {}
+    total: dict[Place, jax.Array] = {}
 
-    def add(place: Place, grad: Any) -> None:
+    def add(place: Place, grad: jax.Array | None) -> None:
         if grad is not None:
             total[place] = total[place] + grad if place in total else grad
 

@@ -73,7 +73,7 @@ class LoopLowering:
         found.update({t: found[op.outputs[0]] for t, op in self.program.aliases.items() if op.outputs[0] in found})
         return {**found, **{t: v for t, v in self.program.known.items() if t in found and not isinstance(found[t], jax.core.Tracer)}}
 
-    def _entering(self, enter: Operation) -> Any:
+    def _entering(self, enter: Operation) -> object:
         """What enters by a node: where the loop is differentiated with respect to that, another value than that of its source."""
         values = self.frame.values
         return values[enter.outputs[0]] if enter.outputs[0] in values else values.get(enter.takes[0])
@@ -162,7 +162,7 @@ class LoopLowering:
         entering = [self._entering(v.enter) for v in program.variables]
         entering = [v.with_room_for(limit) if isinstance(v, DeviceArray) else v for v in entering]
         self.turns = [self._written_in_turn(v, value) for v, value in zip(program.variables, entering)]
-        entering = [value if span is None else value.in_turn() for value, span in zip(entering, self.turns)]
+        entering = [value.in_turn() if span is not None and isinstance(value, DeviceArray) else value for value, span in zip(entering, self.turns)]
         return Carry(
             variables=[_as_carried(v) for v in entering],
             state=[jnp.asarray(frame.state[k]) for k in self.written],

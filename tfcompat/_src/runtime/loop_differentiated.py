@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from tfcompat._src.base import checks
+from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.flow.array_value import ArrayHandle, DeviceArray
 from tfcompat._src.runtime.loop_compiled import LoopLowering, inner_loops
@@ -29,7 +30,10 @@ def _lower_loop(item: LoopItem, frame: Frame) -> None:
 
 @lower.register
 def _lower_gradient(item: LoopGradientItem, frame: Frame) -> None:
-    (_first_derivative if item.second is None else _second_derivative)(item, frame)
+    if item.second is None:
+        _first_derivative(item, frame)
+    else:
+        _second_derivative(item, item.second, frame)
 
 
 def _first_derivative(item: LoopGradientItem, frame: Frame) -> None:
@@ -42,7 +46,7 @@ def _first_derivative(item: LoopGradientItem, frame: Frame) -> None:
         store_gradient(parts, found[place], frame.values)
 
 
-def store_gradient(parts: tuple[Tensor, ...], grad: Any, values: dict[Any, Any]) -> None:
+def store_gradient(parts: tuple[Tensor, ...], grad: jax.Array | DeviceArray, values: dict[Tensor, Any]) -> None:
     """Files a gradient: as it is, or as slices, one for each row that there is."""
     values[parts[0]] = grad
     if len(parts) > 1:
@@ -51,9 +55,9 @@ def store_gradient(parts: tuple[Tensor, ...], grad: Any, values: dict[Any, Any])
         values[parts[2]] = np.array(grad.shape, parts[2].dtype.as_numpy_dtype)
 
 
-def _second_derivative(item: LoopGradientItem, frame: Frame) -> None:
+def _second_derivative(item: LoopGradientItem, op: Operation, frame: Frame) -> None:
     """Traces the loop again, and two derivatives of it."""
-    op, captured = item.second, item.second.input_named("captured")
+    captured = op.input_named("captured")
     varied = [captured[i] for i in op.attrs["varied"]]
     grads = [frame.values[t] for t in item.grads]
     outer = [cotangent(frame.values[t]) for t in op.input_named("grads2")]
@@ -112,7 +116,7 @@ class _Pullback:
         self._exits = [e.outputs[0] for e in loop.program.exits if e.outputs[0] in frame.values]
         self._outputs = outputs
 
-    def __call__(self, grads: dict[Tensor, Any]) -> dict[Place, Any]:
+    def __call__(self, grads: dict[Tensor, Any]) -> dict[Place, jax.Array | DeviceArray]:
         """Gradients of what is wanted from gradients of the exits."""
         cotangents = []
         for tensor, leaves in zip(self._exits, self._outputs):

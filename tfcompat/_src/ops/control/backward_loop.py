@@ -25,10 +25,13 @@ from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.shape import shape_internal
 from tfcompat._src.ops.control import loop_ops
 from tfcompat._src.ops.control.branch_ops import merge, switch, switch_ref_or_tensor, zeros_of_output
-from tfcompat._src.ops.control.context import ControlFlowContext, entered, left, output_context
+from tfcompat._src.ops.control.context import ControlFlowContext, entered, left, lies_in, output_context
 from tfcompat._src.ops.control.control_flow_util import (
+    GetContainingWhileContext,
     GetLoopConstantEnter,
     GetWhileContext,
+    IsContainingContext,
+    IsInXLAContext,
     IsLoopSwitch,
     IsSwitch,
 )
@@ -76,6 +79,11 @@ class BackwardLoop:
             with entered(outer.context):
                 self.context = self._new_context()
                 self._count_backward(outer.pop(history, count))
+
+    def holds(self, op: Operation) -> bool:
+        """Whether a node, an Exit included, is one of the forward or of the backward loop."""
+        context = op._control_flow_context
+        return lies_in(context, self.forward) or lies_in(context, self.context)
 
     def _new_context(self) -> WhileContext:
         like = self.forward
@@ -153,7 +161,7 @@ class BackwardLoop:
         current = get_default_graph()._control_flow_context
         with get_default_graph().control_dependencies(None):
             with entered(current), colocate_with(value):
-                stack: Tensor = raw.StackV2(constant(-1, dtypes.int32), elem_type=value.dtype.base_dtype, name="f_acc")
+                stack: Tensor = raw.StackV2(self._most_pushed(value), elem_type=value.dtype.base_dtype, name="f_acc")
             handle = self.forward.AddValue(stack)
             swap = self.forward.swap_memory
             place = output_context(value.op)
@@ -171,6 +179,34 @@ class BackwardLoop:
                 self.sync._add_control_input(pushed.op)
             pushed.op._add_control_input(self.index.op.inputs[0].op)
         return stack
+
+    def _most_pushed(self, value: Tensor) -> Tensor:
+        """The size of a stack: not limited, or for XLA the product of the `maximum_iterations` of the loops that are around a value.
+
+        Raises:
+          ValueError: a loop has none, or it is made inside of the loops and no constant.
+        """
+        if not IsInXLAContext(value.op):
+            return constant(-1, dtypes.int32)
+        current: Any = get_default_graph()._control_flow_context
+        size, loop = constant(1), self.forward
+        while loop is not None and loop is not current:
+            most = loop.maximum_iterations
+            refused = f"Cannot create a gradient accumulator for tensor '{value.name}' inside XLA while_loop"
+            if most is None:
+                raise ValueError(f"{refused} because maximum_iterations was not passed to the tf.while_loop call ('{loop.name}').")
+            made_in = most.op._control_flow_context
+            if not IsContainingContext(current, made_in):
+                most = constant_value(most)
+                if most is None:
+                    raise ValueError(
+                        f"{refused}. maximum_iterations tensor '{loop.maximum_iterations.name}' for while_loop context '{loop.name}' must be "
+                        "statically known (e.g. a constant value or known shape dimension), or be defined at or outside the while loop context "
+                        f"'{current.name if current is not None else ''}' (currently defined in '{made_in.name}')."
+                    )
+            size = size * most
+            loop = GetContainingWhileContext(loop.outer_context, current)
+        return size
 
     def pop(self, stack: Tensor, value: Tensor, on_dead_side: bool = False) -> Tensor:
         """What stands in the backward loop for a value that `push` has put onto `stack`."""

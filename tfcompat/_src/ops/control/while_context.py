@@ -17,10 +17,11 @@ from tfcompat._src.nodes.convert import convert_to_tensor, to_tensor
 from tfcompat._src.ops.control import loop_ops
 from tfcompat._src.ops.control.branch_ops import merge, switch_ref_or_tensor
 from tfcompat._src.ops.control.context import ControlFlowContext, in_loop, output_context
+from tfcompat._src.ops.control.control_flow_util import IsInXLAContext
 from tfcompat._src.ops.flow.tensor_array import TensorArray, with_flow
 
 _MADE_WHERE_THE_VALUE_IS = frozenset(("Shape", "Size", "Rank"))
-"""Of these op types a backward loop needs what they give, and not the value: they stand in the forward loop."""
+"""Of these op types a backward loop needs what they give, and not the value: they stand in the forward loop, but for XLA."""
 
 
 class WhileContext(ControlFlowContext):
@@ -122,7 +123,7 @@ class WhileContext(ControlFlowContext):
         return state if state is not None and context.GetWhileContext() is state.forward else None
 
     def AddOp(self, op: Operation) -> None:
-        made_in = op.inputs[0].op._control_flow_context if op.type in _MADE_WHERE_THE_VALUE_IS else None
+        made_in = op.inputs[0].op._control_flow_context if op.type in _MADE_WHERE_THE_VALUE_IS and not IsInXLAContext(op) else None
         if self._backward_loop_over(made_in) is not None:
             op._set_control_flow_context(made_in)
             made_in.add_op(op)
