@@ -9,11 +9,11 @@ case = TABLE.case
 
 
 def _loop(body, *start, **options):
-    """A row that runs `body` four times, with a counter before its variables."""
+    """A row that runs `body` four times, or `count` times, with a counter before its variables."""
+    count = options.pop("count", 4)
 
     def build(tf, x, **others):
         first = [s(tf, x, **others) if callable(s) else s for s in start]
-        count = options.pop("count", 4)
         found = tf.while_loop(
             lambda i, *_: i < count, lambda i, *v: [i + 1] + list(body(tf, x, i, *v)), [0] + first, **options
         )

@@ -21,7 +21,7 @@ from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.ordering import topological
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.control.loop_ops import ENTER, EXIT, NEXT_ITERATION
-from tfcompat._src.ops.control.loop_topology import Loop, Variable
+from tfcompat._src.ops.control.loop_topology import Loop, Variable, leaving
 from tfcompat._src.ops.flow.array_origin import FORWARDS_HANDLE, fixed_length, is_length
 from tfcompat._src.runtime.cond_item import CondItem
 from tfcompat._src.runtime.derivatives import Derivatives
@@ -122,7 +122,7 @@ class LoopProgram:
 
     def _make_parts(self, loop: Loop, building: Building) -> None:
         make_part, fed = building.make_part, building.fed
-        routing = {v.merge for v in loop.variables()} | {v.switch for v in loop.variables()}
+        routing = {v.merge for v in loop.variables()} | {v.switch for v in loop.variables()} | loop.handed_on()
         own = [op for op in loop.members if not (op in routing or op.type in ENTER | EXIT | NEXT_ITERATION or op is self.condition)]
         nodes = collapse(own, loop.children, self.known, building)
         owner = {op: node for node in nodes if isinstance(node, Item) for op in node.stands_for}
@@ -172,7 +172,7 @@ class LoopProgram:
     @staticmethod
     def entering(exit: Operation) -> Operation:
         """The Enter node of the variable that goes out."""
-        return exit.takes[0].op.takes[0].op.takes[0].op
+        return leaving(exit)[-1].takes[0].op.takes[0].op
 
     @property
     def randoms(self) -> list[Operation]:

@@ -70,9 +70,25 @@ class Loop:
                 found[op.takes[0]].switch = op
         by_switch = {v.switch: v for v in found.values() if v.switch is not None}
         for op in self.exits:
-            if op.takes[0].op in by_switch:
-                by_switch[op.takes[0].op].exit = op
+            source = leaving(op)[-1]
+            if source in by_switch:
+                by_switch[source].exit = op
         return list(found.values())
+
+    def handed_on(self) -> set[Operation]:
+        """The Identity nodes between the Switches of loop variables and their Exits."""
+        return {op for exit in self.exits for op in leaving(exit)[:-1]}
+
+
+def leaving(exit: Operation) -> list[Operation]:
+    """What an Exit takes, back to the Switch of its variable: where gradients wait for each other, Identity nodes stand between.
+
+    An Exit of a frame that is no loop takes what it takes: that alone.
+    """
+    chain = [exit.takes[0].op]
+    while chain[-1].type == "Identity":
+        chain.append(chain[-1].takes[0].op)
+    return chain if chain[-1].type in SWITCH and chain[-1].takes[1].op.type == "LoopCond" else chain[:1]
 
 
 def find_loops(ops: Iterable[Operation]) -> tuple[list[Loop], dict[Operation, Loop]]:
