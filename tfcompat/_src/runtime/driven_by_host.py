@@ -40,14 +40,15 @@ class HostCond:
 
     def __init__(self, item: CondItem, run_steps: RunSteps, show: Show) -> None:
         self._item, self._run_steps, self._show = item, run_steps, show
-        self._plans: dict[bool, Plan] = {}
+        self._plans: dict[tuple[bool, tuple[Tensor, ...]], Plan] = {}
 
     def __call__(self, values: Values, context: RunContext) -> None:
         item = self._item
         on = bool(truth(item.predicate, values[item.predicate]))
-        plan = self._plans.get(on)
+        alive = tuple(t for t in item.takes if t in values)
+        plan = self._plans.get((on, alive))
         if plan is None or plan.is_stale:
-            plan = self._plans[on] = self._plan(on, values, context)
+            plan = self._plans[on, alive] = self._plan(on, alive, context)
         inner = {**plan.known, **{t: values[t] for t in plan.feeds}}
         self._run_steps(plan, inner, context)
         for t in item.joined(on):
@@ -55,11 +56,13 @@ class HostCond:
                 inner[t] = self._show(t, inner, context)
         values.update(item.results(on, inner))
 
-    def _plan(self, on: bool, values: Values, context: RunContext) -> Plan:
+    def _plan(self, on: bool, alive: Sequence[Tensor], context: RunContext) -> Plan:
+        """The plan of a branch; `alive` are the inputs that have a value: those of a branch inside that was not taken have none."""
         item = self._item
         decided = {t: np.array(on) for t in item.takes if root_predicate(t) is item.predicate}
-        feeds = [t for t in item.takes if t in values and t not in decided]
-        return context.planner.part(item.on_side(on), item.joined(on), feeds, decided)
+        feeds = [t for t in alive if t not in decided]
+        dead = frozenset(item.takes).difference(alive)
+        return context.planner.part(item.on_side(on), item.joined(on), feeds, decided, dead=dead)
 
 
 class HostLoop:

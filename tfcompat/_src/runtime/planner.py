@@ -96,16 +96,18 @@ class Planner:
         return plan
 
     def part(
-        self, items: Sequence[Item], wanted: Sequence[Tensor], feeds: Sequence[Tensor], known: Mapping[Tensor, NDArray], compiles: bool = True
-    ) -> Plan:
+        self, items: Sequence[Item], wanted: Sequence[Tensor], feeds: Sequence[Tensor], known: Mapping[Tensor, NDArray], compiles: bool = True,
+        dead: Collection[Tensor] = (),
+    ) -> Plan:  # fmt: skip
         """A plan for items that an earlier one has made: a branch, or the condition or body of a loop.
 
         Args:
           items: sources first. wanted: what must come out. feeds: what comes in. known: what has a value before.
           compiles: false where shapes come once, so that NumPy computes all that it can.
+          dead: what has no value, because it stands in a branch that was not taken.
         """
         limited = run_limits.seconds_left() is not None
-        return self._partitioned(Work(items, wanted, feeds, known, findings=_findings(items), compiles=compiles, limited=limited))
+        return self._partitioned(Work(items, wanted, feeds, known, findings=_findings(items), compiles=compiles, limited=limited, dead=dead))
 
     def rest(self, plan: Plan, steps: Sequence[Step], values: Mapping[Tensor, Any]) -> Plan:
         """A plan for some steps of another one, when the others have run and left `values`."""
