@@ -34,7 +34,8 @@ def _derivative(graph: Graph, loop: BackwardLoop, start: int) -> LoopDerivative 
     ops = graph.get_operations()
     after = ops[start:]
     made = [op for op in after if loop.holds(op)]
-    every = [op for op in ops[:start] if loop.holds(op)]
+    others = {op for noted in graph.loop_derivatives for op in noted.made}
+    every = [op for op in ops[:start] if loop.holds(op) and op not in others]
     if any(map(_needs_nodes, every)):
         return None
     return LoopDerivative(exits, tuple(loop.entries), loop.count.op, frozenset(made), frozenset(every), edges_of([*every, *made]))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+import operator
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -53,7 +54,11 @@ class LoopDerivative:
     @property
     def is_intact(self) -> bool:
         """Whether the nodes of both loops take and wait for what they did when the note was made."""
-        return all(op.inputs == inputs and op.control_inputs == controls for op, inputs, controls in self.edges)
+        return all(_are(op.inputs, inputs) and _are(op.control_inputs, controls) for op, inputs, controls in self.edges)
+
+
+def _are(have: Sequence[object], noted: Sequence[object]) -> bool:
+    return len(have) == len(noted) and all(map(operator.is_, have, noted))
 
 
 def edges_of(ops: Iterable[Operation]) -> tuple[tuple[Operation, tuple[Tensor, ...], list[Operation]], ...]:

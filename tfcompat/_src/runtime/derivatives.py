@@ -7,6 +7,7 @@ the nodes run themselves.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Container, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -26,12 +27,18 @@ class Derivatives:
     found: tuple[LoopDerivative, ...] = ()
     idle: frozenset[Operation] = frozenset()
 
+    @functools.cached_property
+    def replaced(self) -> frozenset[Operation]:
+        """The operations that do not run."""
+        return self.idle.union(*(d.made for d in self.found))
+
     def of(self, op: Operation) -> LoopDerivative | None:
         """The derivative that a node of a backward loop belongs to."""
         return next((d for d in self.found if op in d.made), None)
 
 
 NONE = Derivatives()
+PUSH = "StackPushV2"
 
 
 def with_derivatives(
@@ -58,9 +65,11 @@ def _found(
     here = [d for d in noted if not d.made.isdisjoint(present)]
     asked = set(targets)
     found = [d for d in here if d.is_intact and _is_asked(d.among(present)) and asked.isdisjoint(d.made) and not _is_watched(d, ops, fetched, fed)]
-    while True:  # a loop that pushes for one derivative runs as it is, and has no other
-        pushing = [d for d in here if d not in found]
-        kept = [d for d in found if all(d.forward.isdisjoint(p.forward) for p in pushing)]
+    pushes = [op for op in ops if op.type == PUSH]
+    while True:  # a loop that pushes for one backward loop runs as it is, and has no derivative
+        served = {op for d in found for op in d.made}
+        needed = {t.op for push in pushes if push not in served for t in push.takes}
+        kept = [d for d in found if d.forward.isdisjoint(needed)]
         if len(kept) == len(found):
             return found
         found = kept

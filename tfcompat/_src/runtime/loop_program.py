@@ -84,7 +84,8 @@ class LoopProgram:
         first = loop.members[0].name
         self.name = f"loop of {first.rpartition('/')[0] or first}"
         self.condition, self.exits, self.records = loop.condition, tuple(loop.exits), tuple(records)
-        self.operations = tuple(op for op in loop.all_members() if op.type not in ENTER)
+        replaced = building.derivatives.replaced
+        self.operations = tuple(op for op in loop.all_members() if op.type not in ENTER and op not in replaced)
         self._sort_variables(loop)
         self.known = self._fold_inside(loop, known)
         self._make_parts(loop, building)
