@@ -1,4 +1,5 @@
-"""The gradient of a loop: the whole loop is one unit, and its gradient one operation.
+"""The gradient of a loop as one operation: where tf.gradients goes through functions (V2 loops are calls of them), where a tape does, and
+through loops without a context, which files hold. Elsewhere gradients of loops are TensorFlow's nodes (`backward_loop`).
 
 `LoopGradient` and `LoopRecord` are tfcompat's own op types; a GraphDef that holds them cannot be run by TensorFlow.
 `LoopRecord` tells what repeating a loop needs: bounds of the number of iterations (of the loop and of those inside it), and
