@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from tfcompat._src.graph.loop_derivative import LoopDerivative
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.ops.flow.stack import PUSH
 from tfcompat._src.runtime.prune import prune
 
 
@@ -38,7 +39,6 @@ class Derivatives:
 
 
 NONE = Derivatives()
-PUSH = "StackPushV2"
 
 
 def with_derivatives(

@@ -14,6 +14,8 @@ from tfcompat._src.graph.op_spec import EXTERNAL, HOST, Effects, NotDifferentiab
 from tfcompat._src.graph.tensor import shape_text
 from tfcompat._src.ops.flow.list_value import dtype_text, invalid
 
+PUSH = "StackPushV2"
+"""The op type that the forward loops of gradients push with."""
 _MAKES = Effects(external=True, creates=True)
 
 
