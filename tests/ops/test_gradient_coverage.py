@@ -9,7 +9,7 @@ import pytest
 from oracle import golden
 
 from tfcompat._src.base import dtypes
-from tfcompat._src.gradients.gradients import _TRAINABLE
+from tfcompat._src.gradients.visits import _TRAINABLE
 from tfcompat._src.graph import op_spec
 
 TESTS = Path(__file__).resolve().parent.parent

@@ -4,15 +4,9 @@ from cases import observe
 
 from oracle import describe
 
-CONTROL_FLOW = {"Enter", "RefEnter", "Exit", "RefExit", "Switch", "RefSwitch", "Merge", "RefMerge", "While", "StatelessWhile", "If", "StatelessIf"}
 WAYS = (("full", False), ("full", True), ("dims", False))
 TOO_MANY = 1500
 KEPT_IN_ORDER = 8
-
-
-def has_control_flow(graph):
-    """Whether a loop or a branch stands in the graph."""
-    return any(op.type in CONTROL_FLOW for op in graph.get_operations())
 
 
 def compact(node):
@@ -34,13 +28,11 @@ def added(tf, case, variant, gate):
         ys = [tf.convert_to_tensor(t) for _, t in observe.flat_outputs(tf, outputs) if t.dtype.is_floating or t.dtype.is_complex]
         xs = [inputs[key] for key in case.float_inputs()] + list(tf.trainable_variables())
         start = len(graph.get_operations())
-        if not (ys and xs) or start > TOO_MANY or has_control_flow(graph):
+        if not (ys and xs) or start > TOO_MANY:
             return None
         given = [tf.ones_like(y) if y.dtype.is_complex else None for y in ys]
         start = len(graph.get_operations())
         grads = tf.gradients(ys, xs, given, gate_gradients=gate)
-        if has_control_flow(graph):
-            return None
         found = [[g.values.name, g.indices.name] if hasattr(g, "indices") else g.name if g is not None else None for g in grads]
         return {"nodes": [compact(n) for n in describe.nodes(graph, start)], "gradients": found}
 

@@ -180,7 +180,7 @@ def test_recurrent_equals_an_unrolled_loop(own_gradient, length):
             tf.reduce_sum(states[0] ** 2) + tf.reduce_sum(last[0]),
             tf.add_n([tf.reduce_sum(w**2) for w in want[1:]]) + tf.reduce_sum(want[-1]),
         ]
-        found = session.run([[loss, *tf.gradients(loss, [theta, state, x])] for loss in losses])
+        found = session.run([[loss, *map(tf.convert_to_tensor, tf.gradients(loss, [theta, state, x]))] for loss in losses])
     for have, expected in zip(*found, strict=True):
         np.testing.assert_allclose(have, expected, rtol=1e-6)
 

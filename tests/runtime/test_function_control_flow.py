@@ -26,7 +26,7 @@ def test_predicates_with_dimensions_of_size_one() -> None:
 def test_second_derivative_of_a_loop_without_a_known_length() -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         x = tf.constant(2.0)
-        fourth_power = tf.while_loop(lambda v: v < 8.0, lambda v: v * v, [x])
+        fourth_power = while_v2(lambda v: v < 8.0, lambda v: v * v, [x], return_same_structure=False)
         first = tf.gradients(fourth_power, x)
         assert session.run([*first, *tf.gradients(first, x)]) == [32.0, 48.0]
 

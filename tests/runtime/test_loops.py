@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import tfcompat as tf
+from tfcompat._src.function.control_flow_v2 import while_v2
 
 
 @pytest.fixture(autouse=True)
@@ -52,9 +53,16 @@ def test_gradient_of_a_loop_whose_length_is_data():
         assert session.run([last, slope], {x: 3.0}) == pytest.approx([3.0**7, 7 * 3.0**6])
 
 
-def test_second_derivative():
+def test_second_derivative_is_refused():
+    x = tf.placeholder(tf.float64, [])
+    first = tf.gradients(tf.while_loop(lambda i, a: i < 4, lambda i, a: (i + 1, a * x), (0, x))[1], x)[0]
+    with pytest.raises(TypeError, match="Second-order gradient for while loops not supported"):
+        tf.gradients(first, x)
+
+
+def test_second_derivative_of_a_loop_that_is_one_node():
     x, w = tf.placeholder(tf.float64, []), tf.placeholder(tf.float64, [])
-    _, y = tf.while_loop(lambda i, a: i < 4, lambda i, a: (i + 1, a * x * w), (0, x))
+    _, y = while_v2(lambda i, a: i < 4, lambda i, a: (i + 1, a * x * w), (0, x), return_same_structure=False)
     first = tf.gradients(y, x)[0]
     second = tf.gradients(first, [x, w])
     with tf.Session() as session:

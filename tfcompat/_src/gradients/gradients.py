@@ -11,6 +11,16 @@ from typing import Any
 from tfcompat._src.base import dtypes, gradient_registry
 from tfcompat._src.base.export import export
 from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.gradients.loop_notes import note_derivatives
+from tfcompat._src.gradients.visits import (
+    Visits,
+    behind,
+    differentiates_inlined,
+    is_plain,
+    is_trainable,
+    origin,
+    sources_of,
+)
 from tfcompat._src.graph import op_spec
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.operation import ControlFlowContext, Operation
@@ -19,11 +29,12 @@ from tfcompat._src.graph.scopes import colocate_with, device, executing_eagerly,
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import constant, convert_n_to_tensor_or_indexed_slices, to_tensor
-from tfcompat._src.nodes.function_body import CallOperation, is_listed
+from tfcompat._src.nodes.function_body import is_listed
 from tfcompat._src.nodes.indexed_slices import IndexedSlices
 from tfcompat._src.ops.array.fill import zeros_like
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.shape import shape
+from tfcompat._src.ops.control.backward_loop import BackwardLoops
 from tfcompat._src.ops.control.branch_ops import zeros_of_output
 from tfcompat._src.ops.control.groups import tuple_
 from tfcompat._src.ops.control.guards import SWITCH
@@ -131,13 +142,6 @@ def _differentiated(x: object) -> Tensor:
     return to_tensor(x, name="x", as_ref=True)
 
 
-def origin(tensor: Tensor) -> Tensor:
-    """The tensor of a graph around that stands behind one that a function has captured; else the tensor."""
-    while tensor in tensor.graph.captured_from:
-        tensor = tensor.graph.captured_from[tensor]
-    return tensor
-
-
 def _initial_gradients(grad_ys: list[Any], ys: list[Any], colocate: bool = False) -> list[Part]:
     if len(grad_ys) != len(ys):
         raise ValueError(f"Passed {len(grad_ys)} grad_ys for {len(ys)} ys")
@@ -221,21 +225,42 @@ class _Walk:
         return parts[0]
 
     def run(self, ys: list[Any], xs: list[Tensor], stops: set[Tensor], among: set[Operation] | None = None) -> None:
-        graph = get_default_graph()
         ends = [origin(y).op for y in ys]
-        order = None if among is not None else _order_of_visits(ends, xs, stops)
-        if order is None:
-            between, self._reached = _between(ends, xs, stops, among)
-            order = [(op, True) for op in reversed(between)]
-        for op, _ in order:
+        if among is None and is_plain(ends):
+            self._run_in_order(ends, xs, stops)
+            return
+        between, self._reached = _between(ends, xs, stops, among)
+        for op in between:
             require_second_derivative(op)
-        for op, continues in order:
-            with graph.colocate_with(op) if self._colocate and not isinstance(op, LoopNode) else contextlib.nullcontext():
-                self._visit(op, xs, continues)
+        for op in reversed(between):
+            with self._colocated(op):
+                self._visit(op, xs, [self.total(t) for t in op.outputs])
 
-    def _visit(self, op: Operation, xs: list[Tensor], continues: bool) -> None:
-        grads: list[Part | None] = [self.total(t) for t in op.outputs]
-        if not continues or all(g is None for g in grads):
+    def _run_in_order(self, ends: list[Operation], xs: list[Tensor], stops: set[Tensor]) -> None:
+        """Visits the operations as 1.15 does, through backward loops for loops."""
+        graph = get_default_graph()
+        start = len(graph.get_operations())
+        visits = Visits(ends, xs, stops, self, self._colocated)
+        for op in visits:
+            with self._colocated(op):
+                with visits.loops.around(op, outside=True):
+                    grads = [self.total(t) for t in op.outputs]
+                with visits.loops.around(op):
+                    if not visits.ends_at(op):
+                        self._visit(op, xs, grads, visits.loops)
+        visits.loops.close()
+        note_derivatives(graph, visits.loops, start, [*xs, *stops])
+
+    def _colocated(self, op: Operation) -> contextlib.AbstractContextManager[None]:
+        """The scope for the gradients of an operation where these are placed with it."""
+        return get_default_graph().colocate_with(op) if self._colocate and not isinstance(op, LoopNode) else contextlib.nullcontext()
+
+    def has(self, tensor: Tensor) -> bool:
+        """Whether a gradient has come to a tensor."""
+        return bool(self._grads.get(tensor))
+
+    def _visit(self, op: Operation, xs: list[Tensor], grads: list[Part | None], loops: BackwardLoops | None = None) -> None:
+        if all(g is None for g in grads):
             return
         if isinstance(op, LoopNode):
             self._apply_loop(op, grads)
@@ -246,8 +271,9 @@ class _Walk:
         rule = gradient_rule(op)
         if rule is None:
             return
-        if not _differentiates_inlined(op):
-            grads = [_or_zeros(g, op, i) for i, g in enumerate(grads)]
+        if not differentiates_inlined(op):
+            zeros_of = zeros_of_output if loops is None else loops.zeros_of_output
+            grads = [_or_zeros(g, op, i, zeros_of) for i, g in enumerate(grads)]
         with name_scope(op.name + "_grad"), graph._original_op(op):
             self._apply(op, rule, grads)
 
@@ -260,7 +286,7 @@ class _Walk:
     def _apply(self, op: Operation, rule: Callable[..., Any], grads: list[Part | None]) -> None:
         found = rule(op, *grads)
         found = list(found) if isinstance(found, (list, tuple)) else [found]
-        sources = _sources(op)
+        sources = sources_of(op)
         if len(found) != len(sources):
             raise ValueError(
                 f"Num gradients {len(found)} generated for op {op.name!r} (op type {op.type}) do not match num inputs {len(sources)}"
@@ -283,7 +309,7 @@ def _is_variable_of(context: ControlFlowContext | None, switch: Operation) -> bo
 
 def _through_initial_value(op: Operation, xs: list[Tensor]) -> ValueError:
     wanted = {x.op for x in xs}
-    source = next(found for found in _behind([op], lambda o: [t.op for t in _sources(o)]) if found in wanted)
+    source = next(found for found in behind([op], lambda o: [t.op for t in sources_of(o)]) if found in wanted)
     return ValueError(
         f"Cannot compute gradient inside while loop with respect to op '{source.name}'. We do not support taking the gradient wrt or "
         "through the initial value of a loop variable. Gradients can be computed through loop invariants or wrt the input parameters "
@@ -291,47 +317,18 @@ def _through_initial_value(op: Operation, xs: list[Tensor]) -> ValueError:
     )
 
 
-def _order_of_visits(ends: list[Operation], xs: list[Tensor], stops: set[Tensor]) -> list[tuple[Operation, bool]] | None:
-    """The operations between ys and xs in the order in which 1.15 comes to them, each when all that use it have been visited.
-
-    With each stands whether gradients go on through it: not through the first of the xs, nor through `stops`. None where loops or functions are.
-    """
-    backward = _in_order(_behind(ends, lambda op: [origin(t).op for t in _sources(op)]))
-    if any(isinstance(op, LoopNode) or op.graph.outer_graph is not None or _differentiates_inlined(op) for op in backward):
-        return None
-    starts = {x.op for x in xs}
-    reached: set[Operation] = set()
-    for op in backward:
-        if op in starts or any(origin(t).op in reached and is_trainable(t) for t in _sources(op)):
-            reached.add(op)
-    between = _behind([op for op in ends if op in reached], lambda op: [s for t in _sources(op) if (s := origin(t).op) in reached])
-    uses: dict[Operation, int] = dict.fromkeys(between, 0)
-    behind = {op: [source for t in _sources(op) if (source := origin(t).op) in between] for op in between}
-    for sources in behind.values():
-        for source in sources:
-            uses[source] += 1
-    halting = {op for op in starts & between if not any(uses[source] for source in behind[op])} | {t.op for t in stops}
-    queue = [op for op in dict.fromkeys(ends) if op in between and not uses[op]]
-    for op in queue:
-        for source in behind[op]:
-            uses[source] -= 1
-            if not uses[source]:
-                queue.append(source)
-    return [(op, op not in halting) for op in queue]
-
-
 def _between(
     ends: list[Operation], xs: list[Tensor], stops: set[Tensor], among: set[Operation] | None
 ) -> tuple[list[Any], set[Tensor]]:
     """The operations (of `among`) and loops on a path from xs to ys that carry gradients, sources first; and the tensors that xs reach."""
-    backward = _behind(ends, lambda op: [origin(t).op for t in _sources(op)] if op.type != "StopGradient" else ())
+    backward = behind(ends, lambda op: [origin(t).op for t in sources_of(op)] if op.type != "StopGradient" else ())
     reached = {x for x in xs if is_trainable(x)}
     between = []
     stopped = {t.op for t in stops}
     for op in _in_order(backward):
         if among is not None and op not in among and not isinstance(op, LoopNode) and is_listed(op):
             continue
-        through = [t for t in _sources(op) if origin(t) in reached]
+        through = [t for t in sources_of(op) if origin(t) in reached]
         if through:
             reached.update(through)
             reached.update(t for t in op.outputs if is_trainable(t))
@@ -352,33 +349,11 @@ def _depth(graph: Graph) -> int:
     return 0 if graph.outer_graph is None else 1 + _depth(graph.outer_graph)
 
 
-def _differentiates_inlined(op: Operation) -> bool:
-    """Whether gradients go through the nodes in the place of a call."""
-    return isinstance(op, CallOperation) and op.differentiates_inlined
-
-
-def _sources(op: Operation) -> Sequence[Tensor]:
-    """The tensors that gradients of an operation flow to: for one that runs functions, the results of the nodes in its place."""
-    return op.inline()[0] if isinstance(op, CallOperation) and op.differentiates_inlined else op.inputs
-
-
-def _behind(ends: Iterable[Operation], sources: Callable[..., Any]) -> set[Operation]:
-    """`ends` and all operations that they hang on, where `sources(op)` gives those that an operation hangs on."""
-    found: set[Operation] = set()
-    pending = list(ends)
-    while pending:
-        op = pending.pop()
-        if op not in found:
-            found.add(op)
-            pending.extend(sources(op))
-    return found
-
-
 def _with_loops(ops: list[Operation]) -> list[Any]:
     """`ops` with one node in place of each loop that has been left."""
     if not any(op.type in EXIT for op in ops):
         return ops
-    every = topological(_behind(ops, lambda op: [*(t.op for t in _sources(op)), *op.control_inputs]))
+    every = topological(behind(ops, lambda op: [*(t.op for t in sources_of(op)), *op.control_inputs]))
     mine = set(ops)
     loops = [loop for loop in left_loops(find_loops(every)[0]) if not mine.isdisjoint(loop.exits)]
     nodes = {loop: LoopNode(loop) for loop in loops}
@@ -386,23 +361,13 @@ def _with_loops(ops: list[Operation]) -> list[Any]:
     return topological([*nodes.values(), *[op for op in ops if op not in owner]], owner=owner)
 
 
-def is_trainable(tensor: Tensor) -> bool:
-    return tensor.dtype.base_dtype in _TRAINABLE
-
-
-_TRAINABLE = frozenset((
-    dtypes.float16, dtypes.float32, dtypes.float64, dtypes.bfloat16, dtypes.complex64, dtypes.complex128, dtypes.resource, dtypes.variant,
-))  # fmt: skip
-
-
-def _or_zeros(grad: Part | None, op: Operation, index: int) -> Part | None:
+def _or_zeros(grad: Part | None, op: Operation, index: int, zeros_of: Callable[..., Tensor | None]) -> Part | None:
     output = op.outputs[index]
     if grad is not None or not is_trainable(output) or (output.dtype.base_dtype == dtypes.variant and op.type not in SWITCH):
         return grad
     if output.dtype == dtypes.resource and op.type not in SWITCH:
         return None
-    zeros: Tensor = zeros_of_output(op, index)
-    return zeros
+    return zeros_of(op, index)
 
 
 def _merge_shape(op: Operation, index: int, tensor: Tensor, grad: Tensor) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 from tfcompat._src.base import dtypes, nest, recorders
 from tfcompat._src.base.export import export
 from tfcompat._src.base.graph_collections import GraphKeys
-from tfcompat._src.gradients.gradients import UnconnectedGradients, is_trainable, origin, recorded_gradients
+from tfcompat._src.gradients.gradients import UnconnectedGradients, recorded_gradients
+from tfcompat._src.gradients.visits import is_trainable, origin
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.scopes import get_default_graph, name_scope

@@ -15,6 +15,7 @@ from tfcompat._src.base.findings import Finding
 from tfcompat._src.base.graph_collections import Collections
 from tfcompat._src.base.traceable_stack import TraceableObject, from_program
 from tfcompat._src.graph import attr_values, device_scope, op_spec, shape_inference
+from tfcompat._src.graph.loop_derivative import LoopDerivative
 from tfcompat._src.graph.operation import ControlFlowContext, Operation, creation_stack, output_dtypes
 from tfcompat._src.graph.signature import REQUIRED, Signature
 from tfcompat._src.graph.tensor import Tensor
@@ -81,6 +82,7 @@ class Graph(Collections):
         self._container = ""
         self._functions: dict[str, Any] = {}
         self.findings: set[Finding] = set()
+        self.loop_derivatives: list[LoopDerivative] = []
         self._consumer_cache: tuple[tuple[int, int], dict[Tensor, list[Operation]]] = ((-1, -1), {})
         self._handle_feeders: dict[str, Any] = {}
         self._handle_readers: dict[str, Any] = {}

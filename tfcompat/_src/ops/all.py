@@ -34,6 +34,7 @@ import tfcompat._src.ops.composed.v2_flow  # noqa: F401
 import tfcompat._src.ops.composed.v2_forms  # noqa: F401
 import tfcompat._src.ops.composed.v2_nn  # noqa: F401
 import tfcompat._src.ops.composed.weights_broadcast  # noqa: F401
+import tfcompat._src.ops.control.backward_loop  # noqa: F401
 import tfcompat._src.ops.control.branch_ops  # noqa: F401
 import tfcompat._src.ops.control.cond  # noqa: F401
 import tfcompat._src.ops.control.context  # noqa: F401

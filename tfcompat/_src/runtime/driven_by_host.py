@@ -16,8 +16,8 @@ from tfcompat._src.ops.control.guards import root_predicate
 from tfcompat._src.ops.control.loop_topology import Variable
 from tfcompat._src.runtime.cond_item import CondItem
 from tfcompat._src.runtime.item import Item
-from tfcompat._src.runtime.loop_differentiated import as_gradient, cotangent, refilled, wanted_of, with_room
-from tfcompat._src.runtime.loop_program import CANCELLED, LoopGradientItem, LoopItem, LoopProgram
+from tfcompat._src.runtime.loop_differentiated import as_gradient, cotangent, refilled, store_gradient, with_room
+from tfcompat._src.runtime.loop_program import CANCELLED, LoopGradientItem, LoopItem, LoopProgram, Place
 from tfcompat._src.runtime.lower import Frame, collecting, leaf, lower, truth
 from tfcompat._src.runtime.plan import Plan
 from tfcompat._src.runtime.run_context import RunContext
@@ -40,14 +40,15 @@ class HostCond:
 
     def __init__(self, item: CondItem, run_steps: RunSteps, show: Show) -> None:
         self._item, self._run_steps, self._show = item, run_steps, show
-        self._plans: dict[bool, Plan] = {}
+        self._plans: dict[tuple[bool, tuple[Tensor, ...]], Plan] = {}
 
     def __call__(self, values: Values, context: RunContext) -> None:
         item = self._item
         on = bool(truth(item.predicate, values[item.predicate]))
-        plan = self._plans.get(on)
+        alive = tuple(t for t in item.takes if t in values)
+        plan = self._plans.get((on, alive))
         if plan is None or plan.is_stale:
-            plan = self._plans[on] = self._plan(on, values, context)
+            plan = self._plans[on, alive] = self._plan(on, alive, context)
         inner = {**plan.known, **{t: values[t] for t in plan.feeds}}
         self._run_steps(plan, inner, context)
         for t in item.joined(on):
@@ -55,11 +56,13 @@ class HostCond:
                 inner[t] = self._show(t, inner, context)
         values.update(item.results(on, inner))
 
-    def _plan(self, on: bool, values: Values, context: RunContext) -> Plan:
+    def _plan(self, on: bool, alive: Sequence[Tensor], context: RunContext) -> Plan:
+        """The plan of a branch; `alive` are the inputs that have a value: those of a branch inside that was not taken have none."""
         item = self._item
         decided = {t: np.array(on) for t in item.takes if root_predicate(t) is item.predicate}
-        feeds = [t for t in item.takes if t in values and t not in decided]
-        return context.planner.part(item.on_side(on), item.joined(on), feeds, decided)
+        feeds = [t for t in alive if t not in decided]
+        dead = frozenset(item.takes).difference(alive)
+        return context.planner.part(item.on_side(on), item.joined(on), feeds, decided, dead=dead)
 
 
 class HostLoop:
@@ -85,10 +88,10 @@ class HostLoop:
         state = [values[v.enter.takes[0]] for v in program.variables]
         predicate = program.condition.takes[0] if program.condition is not None else None
         tape: list[Any] | None = None
-        if self._item.gradients:
+        if self._item.places:
             tape = values[self._item] = []
         for record in program.records:
-            values.update({record.outputs[0]: np.zeros(0, np.int32), record.outputs[1]: np.zeros((0, 6), np.uint32)})
+            values.update({record.steps: np.zeros(0, np.int32), record.counters: np.zeros((0, 6), np.uint32)})
         changing_reads = program.changing_reads()
         while True:
             run_limits.require_time()
@@ -156,8 +159,8 @@ def run_backwards(item: LoopGradientItem, values: dict[Any, Any]) -> None:
     Raises:
       NotImplementedError: it is the second derivative, or the loop has host work inside or was run elsewhere.
     """
-    op, program = item.op, item.loop.program
-    if op.type != "LoopGradient":
+    program = item.loop.program
+    if item.second is not None:
         raise NotImplementedError(f"the second derivative of {program.name}, which is driven from the host")
     if item.loop not in values:
         raise NotImplementedError(f"the gradient of {program.name}, which was run in a branch of its own")
@@ -165,37 +168,39 @@ def run_backwards(item: LoopGradientItem, values: dict[Any, Any]) -> None:
     if hidden is not None:
         raise NotImplementedError(f"the gradient of {program.name} through {hidden.name} (op type {hidden.type}), which runs on the host")
     variables = [v for v in program.variables if v.following.dtype.is_floating or v.following.dtype.is_complex]
-    captured = [t for t in wanted_of(op) if t in values and any(e.takes[0] is t for e in program.constants)]
-    given = dict(zip((t.op for t in op.input_named("exits")), (cotangent(values[t]) for t in op.input_named("grads"))))
+    captured = [place for place in item.places if place.source in values and any(place.enters_by(e) for e in program.constants)]
+    given = dict(zip((t.op for t in item.exits), (cotangent(values[t]) for t in item.grads)))
     by_enter = {program.entering(e): given[e] for e in program.exits if e in given}
     flows = [by_enter.get(v.enter) for v in variables]
-    sums: list[Any] = [0] * len(captured)
+    total: dict[Place, jax.Array] = {}
+
+    def add(place: Place, grad: jax.Array | None) -> None:
+        if grad is not None:
+            total[place] = total[place] + grad if place in total else grad
+
     for noted in reversed(values[item.loop]):
         flows, found = _one_back(program, variables, captured, noted, flows)
-        sums = [s if g is None else s + g for s, g in zip(sums, found)]
-    total = {t: g for t, g in zip(captured, sums) if not isinstance(g, int)}
-    for v, flow in zip(variables, flows):
-        if flow is not None:
-            source = v.enter.takes[0]
-            total[source] = total[source] + flow if source in total else flow
-    for enter in program.constants:
-        if enter in by_enter:
-            source = enter.takes[0]
-            total[source] = total[source] + by_enter[enter] if source in total else by_enter[enter]
-    for tensor, output in zip(wanted_of(op), op.outputs):
-        grad = total.get(tensor)
-        values[output] = as_gradient(jnp.zeros_like(leaf(values[tensor])) if grad is None else grad, values[tensor])
+        for place, grad in zip(captured, found):
+            add(place, grad)
+    for place, parts in zip(item.places, item.results):
+        for v, flow in zip(variables, flows):
+            add(place, flow if place.enters_by(v.enter) else None)
+        for enter in program.constants:
+            add(place, by_enter.get(enter) if place.enters_by(enter) else None)
+        source = values[place.source]
+        grad = total[place] if place in total else jnp.zeros_like(leaf(source))
+        store_gradient(parts, as_gradient(grad, source), values)
 
 
 def _one_back(
-    program: LoopProgram, variables: list[Variable], captured: list[Tensor], entry: tuple[dict[Any, Any], dict[Any, Any]], flows: list[Any]
+    program: LoopProgram, variables: list[Variable], captured: list[Place], entry: tuple[dict[Any, Any], dict[Any, Any]], flows: list[Any]
 ) -> tuple[list[Any], list[Any]]:
     """The gradients before one iteration, of its variables and of what the loop captured, from those after it.
 
     `entry` has the values that the iteration started with, and the rows of its random operations.
     """
     noted, rows = entry
-    inside = [[e.outputs[0] for e in program.constants if e.takes[0] is t] for t in captured]
+    inside = [[e.outputs[0] for e in program.constants if place.enters_by(e)] for place in captured]
     names = [program.names_inside(v) for v in variables] + [n + [a for a, e in program.aliases.items() if e.outputs[0] in n] for n in inside]
 
     def run(primals: list[Any]) -> list[Any]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from tfcompat._src.base import checks, errors
 from tfcompat._src.base.findings import Finding, Kind
+from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.control.loop_topology import Variable
 from tfcompat._src.ops.flow.array_origin import written_at
@@ -68,10 +69,14 @@ class LoopLowering:
         self.checks: list[checks.Check] = []
 
     def _constants(self) -> dict[Tensor, Any]:
-        values = self.frame.values
-        found = {op.outputs[0]: values[op.takes[0]] for op in self.program.constants if op.takes[0] in values}
+        found = {op.outputs[0]: value for op in self.program.constants if (value := self._entering(op)) is not None}
         found.update({t: found[op.outputs[0]] for t, op in self.program.aliases.items() if op.outputs[0] in found})
         return {**found, **{t: v for t, v in self.program.known.items() if t in found and not isinstance(found[t], jax.core.Tracer)}}
+
+    def _entering(self, enter: Operation) -> object:
+        """What enters by a node: where the loop is differentiated with respect to that, another value than that of its source."""
+        values = self.frame.values
+        return values[enter.outputs[0]] if enter.outputs[0] in values else values.get(enter.takes[0])
 
     def _span(self, variable: Variable) -> range | None:
         """The numbers that a counter can be in the body, where its start and a bound of the number of iterations are known."""
@@ -154,10 +159,10 @@ class LoopLowering:
     def _start(self) -> Carry:
         program, frame = self.program, self.frame
         limit = program.bound(frame.values.get)[0]
-        entering = [frame.values[v.enter.takes[0]] for v in program.variables]
+        entering = [self._entering(v.enter) for v in program.variables]
         entering = [v.with_room_for(limit) if isinstance(v, DeviceArray) else v for v in entering]
         self.turns = [self._written_in_turn(v, value) for v, value in zip(program.variables, entering)]
-        entering = [value if span is None else value.in_turn() for value, span in zip(entering, self.turns)]
+        entering = [value.in_turn() if span is not None and isinstance(value, DeviceArray) else value for value, span in zip(entering, self.turns)]
         return Carry(
             variables=[_as_carried(v) for v in entering],
             state=[jnp.asarray(frame.state[k]) for k in self.written],
@@ -288,9 +293,9 @@ class LoopLowering:
         for exit in program.exits:
             source = program.entering(exit)
             value = values.get(source)
-            if value is None and source.takes[0] in frame.values:
-                value = frame.values[source.takes[0]]
-            elif value is None and frame.differentiated and source.takes[0].dtype._is_ref_dtype:
+            if value is None:
+                value = self._entering(source)
+            if value is None and frame.differentiated and source.takes[0].dtype._is_ref_dtype:
                 value = primal(source.takes[0], frame)
             if value is not None:
                 frame.values[exit.outputs[0]] = value
@@ -308,9 +313,9 @@ class LoopLowering:
             for inner, count in zip(self.inner_counts, final.counts):
                 frame.counts[inner] = jnp.maximum(frame.counts.get(inner, 0), count)
         for record in program.records:
-            frame.values[record.outputs[0]] = _padded(jnp.stack([final.total, *final.counts]))
+            frame.values[record.steps] = _padded(jnp.stack([final.total, *final.counts]))
             rows = [jnp.asarray(frame.rng[op]) for op in self.randoms]
-            frame.values[record.outputs[1]] = jnp.stack(rows) if rows else jnp.zeros((0, 6), np.uint32)
+            frame.values[record.counters] = jnp.stack(rows) if rows else jnp.zeros((0, 6), np.uint32)
 
 
 def _not_stopped(flag: jax.Array, total: jax.Array) -> jax.Array:

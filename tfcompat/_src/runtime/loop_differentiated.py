@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -14,7 +14,7 @@ from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.flow.array_value import ArrayHandle, DeviceArray
 from tfcompat._src.runtime.loop_compiled import LoopLowering, inner_loops
-from tfcompat._src.runtime.loop_program import LoopGradientItem, LoopItem
+from tfcompat._src.runtime.loop_program import LoopGradientItem, LoopItem, Place
 from tfcompat._src.runtime.lower import Frame, collecting, leaf, lower, primal
 from tfcompat._src.runtime.variable_state import required_variable_op, variable_key
 
@@ -23,43 +23,52 @@ from tfcompat._src.runtime.variable_state import required_variable_op, variable_
 def _lower_loop(item: LoopItem, frame: Frame) -> None:
     """Traces the loop into `frame`; where its gradient follows in the same program, with what that needs."""
     if item in frame.differentiated_here:
-        firsts = (op for op in item.gradients if op.type == "LoopGradient")
-        frame.pullbacks[item] = _Pullback(item, list(dict.fromkeys(t for op in firsts for t in wanted_of(op))), frame)
+        frame.pullbacks[item] = _Pullback(item, item.places, frame)
     else:
         LoopLowering(item, frame).run()
 
 
 @lower.register
 def _lower_gradient(item: LoopGradientItem, frame: Frame) -> None:
-    (_first_derivative if item.op.type == "LoopGradient" else _second_derivative)(item, frame)
+    if item.second is None:
+        _first_derivative(item, frame)
+    else:
+        _second_derivative(item, item.second, frame)
 
 
 def _first_derivative(item: LoopGradientItem, frame: Frame) -> None:
     """Traces the gradient, with the loop again where that stands in another program."""
-    op, loop = item.op, item.loop
-    pullback = frame.pullbacks.get(loop)
+    pullback = frame.pullbacks.get(item.loop)
     if pullback is None:
-        pullback = _repeated(op, loop, frame)
-    found = pullback(dict(zip(op.input_named("exits"), (frame.values[t] for t in op.input_named("grads")))))
-    for tensor, output in zip(wanted_of(op), op.outputs):
-        frame.values[output] = as_gradient(found[tensor], frame.values.get(tensor))
+        pullback = _repeated(item, frame)
+    found = pullback(dict(zip(item.exits, (frame.values[t] for t in item.grads))))
+    for place, parts in zip(item.places, item.results):
+        store_gradient(parts, found[place], frame.values)
 
 
-def _second_derivative(item: LoopGradientItem, frame: Frame) -> None:
+def store_gradient(parts: tuple[Tensor, ...], grad: jax.Array | DeviceArray, values: dict[Tensor, Any]) -> None:
+    """Files a gradient: as it is, or as slices, one for each row that there is."""
+    values[parts[0]] = grad
+    if len(parts) > 1:
+        values[parts[1]] = jnp.arange(grad.shape[0], dtype=parts[1].dtype.as_numpy_dtype)
+    if len(parts) > 2:
+        values[parts[2]] = np.array(grad.shape, parts[2].dtype.as_numpy_dtype)
+
+
+def _second_derivative(item: LoopGradientItem, op: Operation, frame: Frame) -> None:
     """Traces the loop again, and two derivatives of it."""
-    op, loop = item.op, item.loop
-    wanted, captured = wanted_of(op), op.input_named("captured")
+    captured = op.input_named("captured")
     varied = [captured[i] for i in op.attrs["varied"]]
-    grads = [frame.values[t] for t in op.input_named("grads")]
+    grads = [frame.values[t] for t in item.grads]
     outer = [cotangent(frame.values[t]) for t in op.input_named("grads2")]
 
     def first(leaves: list[Any], cotangents: list[Any]) -> list[Any]:
         inner = Frame(dict(frame.values), dict(frame.state), frame.rng, differentiated=1)
         for tensor, value in zip(varied, leaves):
-            _substitute(tensor, value, inner)
-        given = {t: refilled(g, c) for t, g, c in zip(op.input_named("exits"), grads, cotangents)}
-        found = _repeated(op, loop, inner)(given)
-        return [leaf(found[t]) for t in wanted]
+            _substitute(Place(tensor, tensor), value, inner)
+        given = {t: refilled(g, c) for t, g, c in zip(item.exits, grads, cotangents)}
+        found = _repeated(item, inner)(given)
+        return [leaf(found[place]) for place in item.places]
 
     primals = [primal(t, frame) for t in varied]
     with collecting():
@@ -72,16 +81,17 @@ def _second_derivative(item: LoopGradientItem, frame: Frame) -> None:
 class _Pullback:
     """A traced loop with the function that takes gradients of what comes out to gradients of what went in."""
 
-    def __init__(self, loop: LoopItem, wanted: list[Tensor], frame: Frame) -> None:
+    def __init__(self, loop: LoopItem, wanted: Sequence[Place], frame: Frame) -> None:
         self.wanted = wanted
-        primals = [primal(t, frame) for t in wanted]
+        self._sources = [frame.values.get(place.source) for place in wanted]
+        primals = [primal(place.source, frame) for place in wanted]
         results: dict[str, Any] = {}
 
         def run(leaves: list[Any]) -> tuple[Any, ...]:
             times = frame.differentiated + 1
             inner = Frame(dict(frame.values), dict(frame.state), frame.rng, dict(frame.reserves), times, frame.lengths, frame.counts)
-            for tensor, value in zip(wanted, leaves):
-                _substitute(tensor, value, inner)
+            for place, value in zip(wanted, leaves):
+                _substitute(place, value, inner)
             before = set(inner.values)
             with collecting() as found:
                 LoopLowering(loop, inner).run()
@@ -106,34 +116,29 @@ class _Pullback:
         self._exits = [e.outputs[0] for e in loop.program.exits if e.outputs[0] in frame.values]
         self._outputs = outputs
 
-    def __call__(self, grads: dict[Tensor, Any]) -> dict[Tensor, Any]:
-        """Gradients of the wanted tensors from gradients of the exits."""
+    def __call__(self, grads: dict[Tensor, Any]) -> dict[Place, jax.Array | DeviceArray]:
+        """Gradients of what is wanted from gradients of the exits."""
         cotangents = []
         for tensor, leaves in zip(self._exits, self._outputs):
             grad = cotangent(grads.get(tensor))
             cotangents.append([jnp.zeros(x.shape, x.dtype) if grad is None else jnp.conj(with_room(jnp.asarray(grad, x.dtype), x)) for x in leaves])
         (found,) = self._pull(cotangents)
-        return {t: jax.tree.map(jnp.conj, g) for t, g in zip(self.wanted, found)}
+        return {place: as_gradient(jnp.conj(g), source) for place, g, source in zip(self.wanted, found, self._sources)}
 
 
-def _repeated(op: Operation, loop: LoopItem, frame: Frame) -> _Pullback:
+def _repeated(item: LoopGradientItem, frame: Frame) -> _Pullback:
+    loop = item.loop
     values = {t: v for t, v in frame.values.items() if t not in loop.outputs}
     inner = Frame(values, dict(frame.state), dict(frame.rng), {}, frame.differentiated)
-    steps = frame.values.get(op.input_named("steps"))
+    steps = frame.values.get(item.record.steps)
     if isinstance(steps, np.ndarray):
         inner.lengths = dict(zip([loop, *inner_loops(loop)], steps.tolist()))
     randoms = loop.program.randoms
     if randoms:
-        rows = frame.values[op.input_named("counters")]
+        rows = frame.values[item.record.counters]
         inner.rng.update({o: rows[i] for i, o in enumerate(randoms)})
     with collecting():
-        return _Pullback(loop, wanted_of(op), inner)
-
-
-def wanted_of(op: Operation) -> list[Tensor]:
-    """The tensors whose gradients a LoopGradient gives."""
-    captured = op.input_named("captured")
-    return [captured[i] for i in op.attrs["wanted"]]
+        return _Pullback(loop, item.places, inner)
 
 
 def refilled(value: object, leaf: jax.Array) -> jax.Array | DeviceArray:
@@ -164,11 +169,11 @@ def as_gradient(grad: jax.Array, source: object) -> jax.Array | DeviceArray:
     return DeviceArray(zero.meta, grad, None, zero.length)
 
 
-def _substitute(tensor: Tensor, primal: jax.Array, frame: Frame) -> None:
-    if tensor not in frame.values:
-        frame.state[variable_key(required_variable_op(tensor))] = primal
+def _substitute(place: Place, primal: jax.Array, frame: Frame) -> None:
+    if place.source not in frame.values:
+        frame.state[variable_key(required_variable_op(place.source))] = primal
         return
-    frame.values[tensor] = refilled(frame.values[tensor], primal)
+    frame.values[place.name] = refilled(frame.values[place.source], primal)
 
 
 def _inexact(value: Any) -> list[Any]:

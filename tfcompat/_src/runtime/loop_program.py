@@ -6,22 +6,25 @@ Three drivers run a loop: `loop_compiled` (one `lax.while_loop`), `loop_differen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from tfcompat._src.base import dtypes
 from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.findings import Finding, Kind
 from tfcompat._src.graph.constant_value import KnownShape, call_numpy_kernel
+from tfcompat._src.graph.loop_derivative import LoopDerivative
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.ordering import topological
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.control.loop_ops import ENTER, EXIT, NEXT_ITERATION
-from tfcompat._src.ops.control.loop_topology import Loop, Variable
+from tfcompat._src.ops.control.loop_topology import Loop, Variable, leaving
 from tfcompat._src.ops.flow.array_origin import FORWARDS_HANDLE, fixed_length, is_length
 from tfcompat._src.runtime.cond_item import CondItem
+from tfcompat._src.runtime.derivatives import Derivatives
 from tfcompat._src.runtime.fold import can_fold, fold
 from tfcompat._src.runtime.item import Item, Node, accesses_of
 from tfcompat._src.runtime.variable_state import is_identity, is_ref_read, variable_key, variable_op
@@ -31,10 +34,41 @@ CANCELLED = "[_Derived_]Loop execution was cancelled."
 SHORT = 1000
 """A compiled loop that is known to go round no more often does not look whether it is to end."""
 GRADIENTS = ("LoopGradient", "LoopGradientGradient")
+
+
+class Place(NamedTuple):
+    """What a loop is differentiated with respect to: the tensor `source`, where `name` stands for it.
+
+    `name` is `source` itself, or the output of the one Enter node through which it is meant.
+    """
+
+    source: Tensor
+    name: Tensor
+
+    def enters_by(self, enter: Operation) -> bool:
+        """Whether an Enter node is one through which it is meant."""
+        return enter.takes[0] is self.source and (self.name is self.source or self.name is enter.outputs[0])
+
+
+class Record(NamedTuple):
+    """What repeating a loop needs: bounds of how often it and the loops inside it ran, and the counters of its random operations."""
+
+    steps: Tensor
+    counters: Tensor
+
+
 Known = dict[Tensor, NDArray]
 IsStatic = Callable[[Tensor], bool]
 MakePart = Callable[[list[Node], list[Tensor], Known, Container[Tensor]], tuple[tuple[Item, ...], Known]]
 """Makes the items of a part of a loop from its nodes, the tensors wanted of it, what is known and what is fed."""
+
+
+class Building(NamedTuple):
+    """What the items of all loops of a run are made with."""
+
+    make_part: MakePart
+    fed: Container[Tensor]
+    derivatives: Derivatives
 
 
 class LoopProgram:
@@ -46,15 +80,16 @@ class LoopProgram:
     operations that tell how often it ran.
     """
 
-    def __init__(self, loop: Loop, records: Sequence[Operation], known: Known, make_part: MakePart, fed: Container[Tensor]) -> None:
+    def __init__(self, loop: Loop, records: Sequence[Record], known: Known, building: Building) -> None:
         first = loop.members[0].name
         self.name = f"loop of {first.rpartition('/')[0] or first}"
         self.condition, self.exits, self.records = loop.condition, tuple(loop.exits), tuple(records)
-        self.operations = tuple(op for op in loop.all_members() if op.type not in ENTER)
+        replaced = building.derivatives.replaced
+        self.operations = tuple(op for op in loop.all_members() if op.type not in ENTER and op not in replaced)
         self._sort_variables(loop)
         self.known = self._fold_inside(loop, known)
-        self._make_parts(loop, make_part, fed)
-        reads, writes = accesses_of(self.operations, fed)
+        self._make_parts(loop, building)
+        reads, writes = accesses_of(self.operations, building.fed)
         self.reads, self.writes = tuple(reads), tuple(writes)
         self.obstacle, self.constant_tensors = self._demands()
 
@@ -86,10 +121,11 @@ class LoopProgram:
         found.update({t: found[e.outputs[0]] for t, e in self.aliases.items() if e.outputs[0] in found})
         return fold(loop.members, set(), found)
 
-    def _make_parts(self, loop: Loop, make_part: MakePart, fed: Container[Tensor]) -> None:
-        routing = {v.merge for v in loop.variables()} | {v.switch for v in loop.variables()}
+    def _make_parts(self, loop: Loop, building: Building) -> None:
+        make_part, fed = building.make_part, building.fed
+        routing = {v.merge for v in loop.variables()} | {v.switch for v in loop.variables()} | loop.handed_on()
         own = [op for op in loop.members if not (op in routing or op.type in ENTER | EXIT | NEXT_ITERATION or op is self.condition)]
-        nodes = collapse(own, loop.children, self.known, make_part, fed)
+        nodes = collapse(own, loop.children, self.known, building)
         owner = {op: node for node in nodes if isinstance(node, Item) for op in node.stands_for}
         in_condition = _ancestors(self.condition.takes[0], nodes, owner) if self.condition is not None else set()
         conditional = [n for n in nodes if n in in_condition]
@@ -110,7 +146,7 @@ class LoopProgram:
         """The outer tensors that must be NumPy values; or why there is no way to have all that must be inside."""
         needed: set[Tensor] = set()
         for loop in self.inner:
-            if loop.gradients:
+            if loop.places:
                 needed.update(*(self.static_needs(t) or () for needs in loop.program.chosen_needs(self._is_static) for t in needs))
         for item in (*self.condition_items, *self.body_items):
             for flat in opened(item):
@@ -137,7 +173,7 @@ class LoopProgram:
     @staticmethod
     def entering(exit: Operation) -> Operation:
         """The Enter node of the variable that goes out."""
-        return exit.takes[0].op.takes[0].op.takes[0].op
+        return leaving(exit)[-1].takes[0].op.takes[0].op
 
     @property
     def randoms(self) -> list[Operation]:
@@ -309,63 +345,141 @@ class LoopProgram:
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class LoopItem(Item):
-    """A loop of a plan. `gradients` are the operations beside it that differentiate it."""
+    """A loop of a plan. `places` are what the items beside it that differentiate it need gradients of."""
 
     program: LoopProgram
-    gradients: tuple[Operation, ...]
+    places: tuple[Place, ...]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class LoopGradientItem(Item):
-    """The operation `op`, a LoopGradient or LoopGradientGradient, together with the loop that it differentiates."""
+    """The gradient of a loop.
 
-    op: Operation
+    Attributes:
+      exits: results of the loop. grads: their gradients.
+      places: what gradients are wanted of. results: what each is given as: a tensor, or values, indices and perhaps shape of slices.
+      second: the LoopGradientGradient, where it is the second derivative.
+    """
+
     loop: LoopItem
+    record: Record
+    exits: tuple[Tensor, ...]
+    grads: tuple[Tensor, ...]
+    places: tuple[Place, ...]
+    results: tuple[tuple[Tensor, ...], ...]
+    second: Operation | None = None
 
     def constants_where(self, must_count: bool) -> frozenset[int]:
         """What the loop needs, and the number of iterations where that must be counted before it is compiled."""
-        return self.constants | {self.takes.index(self.op.input_named("steps"))} if must_count else self.constants
+        return self.constants | {self.takes.index(self.record.steps)} if must_count else self.constants
 
 
 def _loop_item(
-    loop: Loop, records: list[Operation], gradients: list[Operation], known: Known, make_part: MakePart, fed: Container[Tensor]
+    loop: Loop, serving: Sequence[Operation], records: Sequence[Record], places: Iterable[Place], known: Known, building: Building
 ) -> LoopItem:
-    program = LoopProgram(loop, records, known, make_part, fed)
+    """The item of a loop. `serving`: operations that it stands for besides its own, which serve its gradients."""
+    program = LoopProgram(loop, records, known, building)
     every = loop.all_members()
-    mine = frozenset([*every, *records])
+    mine = frozenset([*every, *serving])
     inputs = tuple(dict.fromkeys(op.takes[0] for op in loop.enters))
     return LoopItem(
         name=program.name, type="loop", order=max(op.order for op in every), takes=inputs,
-        outputs=(*(op.outputs[0] for op in program.exits), *(t for r in records for t in r.outputs)),
+        outputs=(*(op.outputs[0] for op in program.exits), *(t for r in records for t in r)),
         waits_for=tuple(dict.fromkeys(c for op in every for c in op.waits_for if c not in mine)),
         operations=program.operations, stands_for=mine,
         reads=(*program.reads, *program.writes), writes=program.writes,  # there may be no iteration that writes
         constants=frozenset(i for i, t in enumerate(inputs) if t in program.constant_tensors),
-        program=program, gradients=tuple(gradients),
+        program=program, places=tuple(dict.fromkeys(places)),
     )  # fmt: skip
 
 
-def _gradient_item(op: Operation, loop: LoopItem, fed: Container[Tensor]) -> LoopGradientItem:
-    captured = [v for t in op.input_named("captured") if t not in fed and (v := variable_op(t)) is not None]
-    return LoopGradientItem(
-        name=op.name, type="loop gradient", order=op.order, takes=op.takes, outputs=tuple(op.outputs),
-        waits_for=tuple(op.waits_for), operations=(op,), stands_for=frozenset([op]), reads=tuple(captured),
-        constants=frozenset(i for i, t in enumerate(op.takes) if t in loop.program.constant_tensors), op=op, loop=loop,
+class _Gradient(NamedTuple):
+    """A gradient of a loop before its item is made: a node of the graph, or a backward loop that is noted as one."""
+
+    name: str
+    order: tuple[int, ...]
+    record: Record
+    exits: tuple[Tensor, ...]
+    grads: tuple[Tensor, ...]
+    places: tuple[Place, ...]
+    results: tuple[tuple[Tensor, ...], ...]
+    outputs: tuple[Tensor, ...]
+    operations: tuple[Operation, ...]
+    stands_for: frozenset[Operation]
+    further: tuple[Tensor, ...] = ()
+    second: Operation | None = None
+
+    def item(self, loop: LoopItem, fed: Container[Tensor]) -> LoopGradientItem:
+        """The item beside that of the loop."""
+        takes = tuple(dict.fromkeys((*self.exits, *loop.takes, *self.record, *self.grads, *self.further)))
+        captured = [v for t in loop.takes if t not in fed and (v := variable_op(t)) is not None]
+        waits_for = dict.fromkeys(c for op in self.stands_for for c in op.waits_for if c not in self.stands_for and c not in loop.stands_for)
+        return LoopGradientItem(
+            name=self.name, type="loop gradient", order=self.order, takes=takes, outputs=self.outputs, waits_for=tuple(waits_for),
+            operations=self.operations, stands_for=self.stands_for, reads=tuple(captured),
+            constants=frozenset(i for i, t in enumerate(takes) if t in loop.program.constant_tensors),
+            loop=loop, record=self.record, exits=self.exits, grads=self.grads, places=self.places, results=self.results, second=self.second,
+        )  # fmt: skip
+
+
+def _gradient_of_node(op: Operation) -> _Gradient:
+    """What a LoopGradient, or LoopGradientGradient, says."""
+    captured = op.input_named("captured")
+    return _Gradient(
+        op.name, op.order, Record(op.input_named("steps"), op.input_named("counters")), tuple(op.input_named("exits")),
+        tuple(op.input_named("grads")), tuple(Place(captured[i], captured[i]) for i in op.attrs["wanted"]), tuple((t,) for t in op.outputs),
+        tuple(op.outputs), (op,), frozenset([op]), op.takes, op if op.type == "LoopGradientGradient" else None,
     )  # fmt: skip
 
 
-def collapse(ops: Sequence[Operation], loops: list[Loop], known: Known, make_part: MakePart, fed: Container[Tensor]) -> list[Node]:
+def _gradient_of_loop(backward: Loop, derivative: LoopDerivative) -> _Gradient:
+    """What a backward loop computes, as far as the run asks for it."""
+    members = backward.all_members()
+    exits, entries = derivative.exits, derivative.entries
+    outputs = tuple(t for entry in entries for t in entry.parts)
+    steps, counters = (Tensor(derivative.counter, i, kind) for i, kind in enumerate((dtypes.int32, dtypes.uint32), 1))
+    steps._sizes, counters._sizes = (None,), (None, 6)
+    return _Gradient(
+        f"gradient of {derivative.counter.name}", max(op.order for op in members), Record(steps, counters), tuple(e.exit for e in exits),
+        tuple(e.grad for e in exits),
+        tuple(Place(entry.enter.takes[0], entry.enter.outputs[0]) for entry in entries), tuple(entry.parts for entry in entries),
+        outputs, (outputs[0].op,), frozenset(members),
+    )  # fmt: skip
+
+
+def collapse(ops: Sequence[Operation], loops: list[Loop], known: Known, building: Building) -> list[Node]:
     """`ops` in order, with one item in place of each of `loops` and of each gradient of one."""
+    derivatives = building.derivatives
+    backward = {loop: d for loop in loops if (d := derivatives.of(loop.exits[0])) is not None and not _leaves_forward(loop, d)}
     items: list[Item] = []
-    for loop in loops:
-        mine = set(loop.all_members())
-        records = [op for op in ops if op.type == "LoopRecord" and op.takes[0].op in mine]
-        mine.update(records)
-        gradients = [op for op in ops if op.type in GRADIENTS and op not in mine and op.takes[0].op in mine]
-        item = _loop_item(loop, records, gradients, known, make_part, fed)
-        items += [item, *(_gradient_item(op, item, fed) for op in gradients)]
+    for whole in loops:
+        if whole not in backward:
+            items += _with_gradients(whole, {loop: d for loop, d in backward.items() if d.exits[0].exit.op in whole.members}, ops, known, building)
     owner = {op: item for item in items for op in item.stands_for}
-    return topological([*items, *(op for op in ops if op not in owner)], owner=owner)
+    return topological([*items, *(op for op in ops if op not in owner and op not in derivatives.idle)], owner=owner)
+
+
+def _leaves_forward(loop: Loop, derivative: LoopDerivative) -> bool:
+    """Whether a loop is the forward one of a derivative."""
+    return any(op in derivative.forward for op in loop.members)
+
+
+def _with_gradients(
+    whole: Loop, backward: dict[Loop, LoopDerivative], ops: Sequence[Operation], known: Known, building: Building
+) -> list[Item]:
+    """The items of a loop and of its gradients: of the loops that go back over it, and of the nodes that say so."""
+    every = whole.all_members()
+    serving = [op for op in every if any(op in d.made for d in backward.values())]
+    loop = whole.without(frozenset(serving)) if serving else whole
+    mine = set(every)
+    records = [op for op in ops if op.type == "LoopRecord" and op.takes[0].op in mine]
+    mine.update(records)
+    gradients = [_gradient_of_node(op) for op in ops if op.type in GRADIENTS and op not in mine and op.takes[0].op in mine]
+    gradients += [_gradient_of_loop(back, derivative) for back, derivative in backward.items()]
+    places = [place for gradient in gradients if gradient.second is None for place in gradient.places]
+    kept = dict.fromkeys([*(Record(*op.outputs) for op in records), *(gradient.record for gradient in gradients)])
+    item = _loop_item(loop, [*serving, *records], list(kept), places, known, building)
+    return [item, *(gradient.item(item, building.fed) for gradient in gradients)]
 
 
 def _is_known(value: object) -> bool:

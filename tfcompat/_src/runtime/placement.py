@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
@@ -39,6 +39,7 @@ class Work:
       prefers_numpy: where there is a choice, NumPy: the work is small, or comes with other shapes each time.
       compiles: false where shapes come once, so that NumPy computes all that it can.
       limited: whether the run has a time limit.
+      dead: what has no value, because it stands in a branch that was not taken.
     """
 
     items: Sequence[Item]
@@ -50,6 +51,7 @@ class Work:
     prefers_numpy: bool = False
     compiles: bool = True
     limited: bool = False
+    dead: Collection[Tensor] = ()
 
 
 class Placement:

@@ -39,7 +39,7 @@ class Rule:
 
 
 def _holds_host_work(p: Placement, item: Item) -> bool:
-    """Whether a conditional or loop holds host work, or the predicate or a value of a branch comes from the host."""
+    """Whether a conditional or loop holds host work, the predicate or a value of a branch comes from the host, or is not there."""
     if not isinstance(item, CondItem | LoopItem):
         return False
     if isinstance(item, CondItem) and p.producer.get(item.predicate) in p.on_host:
@@ -47,6 +47,8 @@ def _holds_host_work(p: Placement, item: Item) -> bool:
     for t in item.takes:
         source = p.producer.get(t)
         if isinstance(source, CondItem) and source in p.on_host and source.is_guarded(t):
+            return True
+        if isinstance(item, CondItem) and t in p.work.dead:
             return True
     if any(loop.program.why_not_compiled(p.work.findings, p.work.limited) for loop in loops_of(item)):
         return True

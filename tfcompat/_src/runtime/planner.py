@@ -1,7 +1,7 @@
 """The one place where plans are made: for a run of a graph, for a function that a dataset calls, for a branch or a part of a loop that
 the host drives, and for what is left of a run that must go on by another plan.
 
-The stages, in order: prune, place, fold, structure (operations become items), towers, placement (host or compiled), partition
+The stages, in order: prune, derivatives (which loops go back over others), place, fold, structure (operations become items), towers, placement (host or compiled), partition
 (steps). In tests each stage's result is verified.
 """
 
@@ -22,6 +22,7 @@ from tfcompat._src.graph.ordering import topological
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.flow.array_order import require_order
 from tfcompat._src.runtime import structure, verify
+from tfcompat._src.runtime.derivatives import with_derivatives
 from tfcompat._src.runtime.fold import fold
 from tfcompat._src.runtime.item import Item, OpItem, as_items
 from tfcompat._src.runtime.partition import Partitioner
@@ -75,13 +76,14 @@ class Planner:
         Raises:
           errors.InvalidArgumentError: a device does not exist, a fed ref is written, a TensorArray is used in a wrong order.
         """
-        ops = prune(request.fetched, request.targets, request.fed)
+        fed = set(request.fed)
+        ops = prune(request.fetched, request.targets, fed)
+        ops, derivatives = with_derivatives(ops, request.fetched, request.targets, fed, graph.loop_derivatives)
         check_fed_refs(ops, request.fed)
         self.placer.place(graph, ops)
-        fed = set(request.fed)
         status = {t: np.array(key in variables) for t, key in structure.asked_status(ops, fed)}
         known = fold(ops, fed, {**status, **(request.assumed or {})})
-        found = structure.structure(ops, list(request.fetched), fed, request.deciding, known)
+        found = structure.structure(ops, list(request.fetched), fed, request.deciding, known, derivatives)
         require_order(found.items, [item.op for item in found.items if isinstance(item, OpItem)], found.known)
         items = with_towers(found.items, request.fetched, request.fed, found.known, self.placer, graph.findings)
         wanted = [*request.fetched, *found.predicates]
@@ -94,16 +96,18 @@ class Planner:
         return plan
 
     def part(
-        self, items: Sequence[Item], wanted: Sequence[Tensor], feeds: Sequence[Tensor], known: Mapping[Tensor, NDArray], compiles: bool = True
-    ) -> Plan:
+        self, items: Sequence[Item], wanted: Sequence[Tensor], feeds: Sequence[Tensor], known: Mapping[Tensor, NDArray], compiles: bool = True,
+        dead: Collection[Tensor] = (),
+    ) -> Plan:  # fmt: skip
         """A plan for items that an earlier one has made: a branch, or the condition or body of a loop.
 
         Args:
           items: sources first. wanted: what must come out. feeds: what comes in. known: what has a value before.
           compiles: false where shapes come once, so that NumPy computes all that it can.
+          dead: what has no value, because it stands in a branch that was not taken.
         """
         limited = run_limits.seconds_left() is not None
-        return self._partitioned(Work(items, wanted, feeds, known, findings=_findings(items), compiles=compiles, limited=limited))
+        return self._partitioned(Work(items, wanted, feeds, known, findings=_findings(items), compiles=compiles, limited=limited, dead=dead))
 
     def rest(self, plan: Plan, steps: Sequence[Step], values: Mapping[Tensor, Any]) -> Plan:
         """A plan for some steps of another one, when the others have run and left `values`."""

@@ -17,14 +17,23 @@ from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.graph.constant_value import is_constant
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
-from tfcompat._src.ops.control.guards import MERGE, SWITCH, Guard, guards_of, root_predicate, same_reads
+from tfcompat._src.ops.control.guards import (
+    CONTROL_TRIGGER,
+    MERGE,
+    SWITCH,
+    Guard,
+    guards_of,
+    root_predicate,
+    same_reads,
+)
 from tfcompat._src.ops.control.loop_checks import check_loops
 from tfcompat._src.ops.control.loop_ops import ENTER
 from tfcompat._src.ops.control.loop_topology import find_loops, left_loops
 from tfcompat._src.runtime.cond_item import CondItem
+from tfcompat._src.runtime.derivatives import NONE, Derivatives
 from tfcompat._src.runtime.fold import fold
 from tfcompat._src.runtime.item import Item, Node, accesses_of, as_items, constants_of, operations_of
-from tfcompat._src.runtime.loop_program import collapse
+from tfcompat._src.runtime.loop_program import Building, collapse
 from tfcompat._src.runtime.lower import truth
 from tfcompat._src.runtime.variable_state import accesses, variable_key, variable_op
 
@@ -46,28 +55,29 @@ class Structure:
 
 
 def structure(
-    ops: list[Operation], fetched: list[Tensor], fed: set[Tensor], deciding: Mapping[Tensor, Any], known: dict[Tensor, NDArray]
-) -> Structure:
+    ops: list[Operation], fetched: list[Tensor], fed: set[Tensor], deciding: Mapping[Tensor, Any], known: dict[Tensor, NDArray],
+    derivatives: Derivatives = NONE,
+) -> Structure:  # fmt: skip
     """The items of a run of `ops`, sources first.
 
     Args:
       fetched: what must come out. fed: what comes in. deciding: values of fed tensors that may decide predicates.
-      known: what has a value before the run.
+      known: what has a value before the run. derivatives: the loops that are derivatives of others.
     """
     if not any(op.type in SWITCH or op.type in ENTER for op in ops):
         return Structure(as_items(ops, fed), known)
-    nodes, known, guards = _decided(_with_loops(ops, known, fed), fetched, fed, deciding, known)
+    nodes, known, guards = _decided(_with_loops(ops, known, Building(_part, fed, derivatives)), fetched, fed, deciding, known)
     guarded = {t: guards[t] for t in fetched if guards.get(t)}
     found = Structure((), {t: v for t, v in known.items() if t not in guarded}, guarded)
     return Structure(_in_items(nodes, [*fetched, *found.predicates], guards, fed), found.known, guarded)
 
 
-def _with_loops(ops: list[Operation], known: dict[Tensor, NDArray], fed: Container[Tensor]) -> list[Node]:
+def _with_loops(ops: list[Operation], known: dict[Tensor, NDArray], building: Building) -> list[Node]:
     """`ops` with one item in place of each outermost loop and of each gradient of one."""
     outermost, loop_of = find_loops(ops)
     check_loops(outermost, loop_of)
     loops = left_loops(outermost)
-    return collapse(ops, loops, known, _part, fed) if loops else list(ops)
+    return collapse(ops, loops, known, building) if loops else list(ops)
 
 
 def _part(
@@ -159,7 +169,7 @@ def _without_dead(
         elif node.type in MERGE:
             if all(t in dead for t in node.takes):
                 dead.update((node, *node.outputs))
-        elif any(t in dead for t in node.takes) or any(c in dead for c in node.waits_for):
+        elif any(t in dead for t in node.takes) or (node.type != CONTROL_TRIGGER and any(c in dead for c in node.waits_for)):
             dead.update((node, *node.outputs))
         elif node.type in SWITCH and node.takes[1] in known:
             dead.add(node.outputs[0 if bool(truth(node.takes[1], known[node.takes[1]])) else 1])

@@ -21,6 +21,7 @@ from tfcompat._src.graph.tensor_like import is_dense_tensor_like
 from tfcompat._src.nodes import convert, raw
 from tfcompat._src.nodes.convert import constant, convert_to_tensor
 from tfcompat._src.ops.array.shape import invalid, rank, shape, shape_n, size
+from tfcompat._src.ops.control.context import output_context
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.sequence import arange
 
@@ -263,6 +264,8 @@ def concatenated(xp: Any, values: tuple, axis: np.ndarray) -> Any:
 def _slices_gradient(values: list, axis: Tensor, grad: Any) -> list:
     """The parts of `grad` that belong to each of the concatenated `values`."""
     known_axis = known_value(axis)
+    if isinstance(grad, Tensor) and axis.op.type == "Const" and output_context(axis.op) is not output_context(grad.op):
+        axis = constant(known_axis, dtype=axis.dtype)
     axis = axis % rank(values[0])
     if hasattr(grad, "dense_shape"):
         return _sparse_slices(values, axis, known_axis, grad)

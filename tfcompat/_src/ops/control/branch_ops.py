@@ -7,15 +7,16 @@ from typing import Any
 from tfcompat._src.base import dtypes
 from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.op_spec import Facts, NotDifferentiable, op
-from tfcompat._src.graph.scopes import colocate_with, control_dependencies, name_scope
+from tfcompat._src.graph.scopes import colocate_with, control_dependencies, get_default_graph, name_scope
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.function_body import is_listed
 from tfcompat._src.nodes.indexed_slices import IndexedSlices
 from tfcompat._src.ops.array.fill import zeros, zeros_like
 from tfcompat._src.ops.array.shape import shape_internal
+from tfcompat._src.ops.control import loop_ops
+from tfcompat._src.ops.control.context import output_context
 from tfcompat._src.ops.control.guards import SWITCH, joined_predicate
-from tfcompat._src.ops.flow.array_origin import array_of_flow
 from tfcompat._src.ops.math.sequence import arange
 
 
@@ -33,22 +34,41 @@ def _switch_shape(c: Any) -> list:
 
 def _switch_gradient(node: Any, *grads: Any) -> list:
     """The gradients of both sides joined; outside of a conditional each is first let through on its side only."""
+    context = node._get_control_flow_context()
+    if is_listed(node) and context is not None and context.IsWhileContext():
+        return [_variable_gradient(node, *grads), None]
+    if is_listed(node) and context is None:
+        sides = [switch(g, node.inputs[1])[side] for side, g in enumerate(grads)]
+        return [merge(sides)[0], None]
     if any(g is None for g in grads):
-        return [None, None]
-    if node._get_control_flow_context() is None and is_listed(node):
-        grads = tuple(switch(g, node.inputs[1])[side] for side, g in enumerate(grads))
+        given = [g for g in grads if g is not None]
+        is_handle = given and node.inputs[0].dtype == dtypes.resource
+        return [merge(given * 2, name="cond_resource_grad")[0] if is_handle else None, None]
     return [merge(list(grads), name="cond_grad")[0], None]
+
+
+def _variable_gradient(node: Any, off: Any, on: Any) -> Any:
+    """The gradient of a loop variable: what comes through the Exit begins it, and closes it until the second visit brings that of the body."""
+    merges = get_default_graph()._control_flow_context.grad_state.merges
+    if node in merges:
+        if on is not None:
+            merges[node].op._update_input(1, loop_ops.next_iteration(on))
+    elif off is not None:
+        merges[node] = merge([off, off], name="b_switch")[0]
+        return merges[node]
+    return None
 
 
 def zeros_of_output(node: Any, index: int) -> Any:
     """The gradient of an output that none has come to: for the side of a Switch, zeros that only exist where that side was taken."""
     output = node.outputs[index]
-    if node.type not in SWITCH or node.inputs[1].op.type == "LoopCond":
+    side = _other_side(node, index) if node.type in SWITCH else None
+    if side is None:
         if output.dtype == dtypes.resource:
             return zeros(raw.VariableShape(output), output._handle_data[0])
         return zeros_like(output, optimize=False)
-    there = switch(node.inputs[0], node.inputs[1])[index]
-    if array_of_flow(there) is not None or output.dtype.base_dtype == dtypes.variant:
+    there = switch(node.inputs[0], side[0])[side[1]]
+    if output.dtype.base_dtype == dtypes.variant:
         return zeros_like(there, optimize=False)
     alive = raw.Identity(there)
     if output.dtype == dtypes.resource:
@@ -57,6 +77,14 @@ def zeros_of_output(node: Any, index: int) -> Any:
     sizes = shape_internal(there, optimize=False)
     with control_dependencies([alive]):
         return zeros(sizes, output.dtype.base_dtype)
+
+
+def _other_side(node: Any, index: int) -> tuple[Tensor, int] | None:
+    """The predicate of a conditional's Switch and the side that nothing has come from; None for any other Switch."""
+    if not is_listed(node):
+        return None if node.inputs[1].op.type == "LoopCond" else (node.inputs[1], index)
+    context = node._get_control_flow_context()
+    return (context.pred, 1 - context.branch) if context is not None and context.IsCondContext() else None
 
 
 def _as_slices(value: Any) -> IndexedSlices:
@@ -80,13 +108,21 @@ def _common(a: tuple | None, b: tuple | None) -> tuple | None:
 
 
 def _merge_gradient(node: Any, grad: Any, _: Any) -> list:
-    """The gradient goes into the branch that was taken."""
-    context = node.inputs[0].op._get_control_flow_context()
-    while context is not None and not context.IsCondContext():
-        context = context.outer_context
-    predicate = context.pred if context is not None else joined_predicate(node)
-    if predicate is None:
-        raise NotImplementedError(f"the gradient of {node.name}: it joins no two branches of a conditional")
+    """The gradient goes into the branch that was taken, or to the iteration before."""
+    context = output_context(node.inputs[0].op)
+    around = get_default_graph()._control_flow_context
+    loop = around.grad_state if around is not None else None
+    if not is_listed(node):
+        predicate = joined_predicate(node)
+        if predicate is None:
+            raise NotImplementedError(f"the gradient of {node.name}: it joins no two branches of a conditional")
+        return list(switch_ref_or_tensor(grad, predicate, name="cond_grad"))
+    if context is None:
+        chosen = [raw.Equal(node.outputs[1], i) for i in range(len(node.inputs))]
+        return [switch_ref_or_tensor(grad, is_it)[1] for is_it in chosen]
+    if context.IsWhileContext():
+        return list(switch_ref_or_tensor(grad, around.pivot))
+    predicate = context.pred if loop is None else loop.predicate_of(context.pred)
     return list(switch_ref_or_tensor(grad, predicate, name="cond_grad"))
 
 

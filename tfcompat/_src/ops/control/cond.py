@@ -92,6 +92,10 @@ class CondContext(ControlFlowContext):
         return inner
 
     def AddOp(self, op: Operation) -> None:
+        self.add_op(op)
+
+    def add_op(self, op: Operation) -> None:
+        """Adds a node to this very context."""
         if not op.inputs:
             self._remove_external_controls(op)
             if not any(contains(self, c) for c in op.control_inputs):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from tfcompat._src.graph.operation import Operation
@@ -93,10 +94,9 @@ class ControlFlowContext:
     def require_visible(source: Operation, user: Operation, context: Any) -> None:
         """Raises ValueError where a node made in `context` takes a value of a loop that this is not in, other than to route it."""
         made_in, used_in = (c and c.GetWhileContext() for c in (output_context(source), context))
-        around = used_in
-        while around is not None and around is not made_in:
-            around = around._outer_context
-        if around is not made_in and user.type not in _ROUTES_INWARDS:
+        if made_in is None or lies_in(used_in, made_in) or (used_in is not None and _goes_back_over(used_in, made_in)):
+            return
+        if user.type not in _ROUTES_INWARDS:
             why = "they are in different while loops" if used_in is not None else f"{source.name!r} is in a while loop"
             raise ValueError(f"Cannot use {source.name!r} as input to {user.name!r} because {why}. See info log for more details.")
 
@@ -139,6 +139,42 @@ class XLAControlFlowContext(ControlFlowContext):
 
     def AddValue(self, tensor: Tensor) -> Tensor:
         return tensor
+
+
+def lies_in(context: ControlFlowContext | None, outer: ControlFlowContext | None) -> bool:
+    """Whether a context is `outer` or inside of it."""
+    while context is not None and context is not outer:
+        context = context._outer_context
+    return context is outer
+
+
+def _goes_back_over(loop: Any, forward: ControlFlowContext) -> bool:
+    """Whether `loop` goes back over `forward`, a loop in it or one next to it: what it takes from there is taken from stacks."""
+    state = loop.grad_state
+    return state is not None and (lies_in(state.forward, forward) or state.forward is forward._outer_context)
+
+
+@contextlib.contextmanager
+def entered(context: ControlFlowContext | None) -> Iterator[None]:
+    """Makes `context`, where there is one, that of new nodes."""
+    if context is None:
+        yield
+        return
+    context.Enter()
+    try:
+        yield
+    finally:
+        context.Exit()
+
+
+@contextlib.contextmanager
+def left(context: ControlFlowContext) -> Iterator[None]:
+    """Goes back to what was before `context` was entered, for a while."""
+    context.Exit()
+    try:
+        yield
+    finally:
+        context.Enter()
 
 
 def in_loop(op: Operation, loop: Any) -> bool:

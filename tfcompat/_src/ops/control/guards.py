@@ -14,6 +14,8 @@ from tfcompat._src.graph.tensor import Tensor
 
 SWITCH = frozenset(("Switch", "RefSwitch"))
 MERGE = frozenset(("Merge", "RefMerge"))
+CONTROL_TRIGGER = "ControlTrigger"
+"""The op type that runs also where what it waits for does not."""
 Guard = frozenset[Any]
 
 
@@ -29,7 +31,7 @@ def guards_of(ops: Iterable[Any], known: Collection[Tensor] = ()) -> dict[Any, G
             present = [guards[t] for t in op.takes if t in guards]
             guard = frozenset.intersection(*present) if present else none
         else:
-            guard = none.union(*sources, *(guards.get(c, none) for c in op.waits_for))
+            guard = none.union(*sources, *(guards.get(c, none) for c in op.waits_for if op.type != CONTROL_TRIGGER))
         guards[op] = guard
         for i, t in enumerate(op.outputs):
             guards[t] = guard

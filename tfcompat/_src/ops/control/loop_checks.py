@@ -44,6 +44,7 @@ def _require_one_frame(op: Operation, loop: Loop, loop_of: dict[Operation, Loop]
 
 def _check_variables(loop: Loop) -> None:
     """A loop variable comes back by a NextIteration of what the loop goes on with; what leaves it has a condition."""
+    handed_on = loop.handed_on()
     for variable in loop.variables():
         merge = variable.merge
         if len(merge.takes) != 2 or merge.takes[1].op.type not in _NEXT:
@@ -51,7 +52,7 @@ def _check_variables(loop: Loop) -> None:
         if variable.switch is None:
             continue
         for op in loop.members:
-            if op.type not in EXIT and variable.switch.outputs[0] in op.takes:
+            if op.type not in EXIT and op not in handed_on and variable.switch.outputs[0] in op.takes:
                 raise _invalid(op, f"{op.name} takes the value with which the loop of frame {_name_of(loop)!r} ends, and is inside it.")
     back = [op for op in loop.members if op.type in _NEXT]
     if back and loop.condition is None:

@@ -1,4 +1,5 @@
-"""The gradient of a loop: the whole loop is one unit, and its gradient one operation.
+"""The gradient of a loop as one operation: where tf.gradients goes through functions (V2 loops are calls of them), where a tape does, and
+through loops without a context, which files hold. Elsewhere gradients of loops are TensorFlow's nodes (`backward_loop`).
 
 `LoopGradient` and `LoopRecord` are tfcompat's own op types; a GraphDef that holds them cannot be run by TensorFlow.
 `LoopRecord` tells what repeating a loop needs: bounds of the number of iterations (of the loop and of those inside it), and
@@ -80,7 +81,9 @@ class LoopNode:
         self.takes, self.waits_for = self.inputs, ()
         self.type, self.name = "loop", loop.exits[0].name
         context = loop.exits[0]._control_flow_context
-        self.back_prop = context is None or context.GetWhileContext() is None or context.GetWhileContext().back_prop
+        made_for = context.GetWhileContext() if context is not None else None
+        self.back_prop = made_for is None or made_for.back_prop
+        self.goes_back = made_for is not None and made_for.grad_state is not None
 
     def gradients(self, grads: list[Any], reached: set[Tensor]) -> list[Any]:
         """The gradient of each input that is reached from an x; `grads` has one entry or None per output."""
@@ -100,7 +103,9 @@ class LoopNode:
 
 
 def require_second_derivative(node: Any) -> None:
-    """TypeError where a node on the way of gradients is the gradient of a loop over a TensorArray."""
+    """TypeError where a node on the way of gradients is a loop that tf.gradients made, or the gradient of one over a TensorArray."""
+    if isinstance(node, LoopNode) and node.goes_back:
+        raise TypeError("Second-order gradient for while loops not supported.")
     if node.type == "LoopGradient" and any(map(_carries_array, node.input_named("captured"))):
         raise TypeError(f"Second-order gradient for while loops not supported. {node.name} is that of a loop over a TensorArray.")
 

@@ -8,6 +8,7 @@ from tfcompat._src.base import nest
 from tfcompat._src.base.composite_tensor import CompositeTensor
 from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.op_spec import NotDifferentiable, op
+from tfcompat._src.graph.scopes import get_default_graph
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import to_tensor
@@ -38,8 +39,33 @@ def _pass_shape(c: Any) -> list:
     return [c.inputs[0]]
 
 
+def _backward_loop() -> Any:
+    """The backward loop that is being built, or None."""
+    context = get_default_graph()._control_flow_context
+    return context.grad_state if context is not None and context.back_prop else None
+
+
+def _enter_gradient(node: Any, grad: Any) -> list:
+    """Leaves the backward loop, with the sum over all iterations for an invariant; inside one iteration a value is itself."""
+    loop = _backward_loop()
+    if loop is None:
+        return [grad]
+    return [loop.leave(node, grad)]
+
+
+def _exit_gradient(node: Any, grad: Any) -> list:
+    """Enters the backward loop."""
+    context = get_default_graph()._control_flow_context
+    if context is None:
+        return [grad]
+    if not context.back_prop:
+        return [None]
+    if node._control_flow_context.grad_state is not None:
+        raise TypeError("Second-order gradient for while loops not supported.")
+    return [context.grad_state.enter(node, grad)]
+
+
 def _pass_gradient(node: Any, grad: Any) -> list:
-    """Inside one iteration a value that enters, or goes on, is itself."""
     return [grad]
 
 
@@ -47,9 +73,9 @@ for _prefix, _type in (("", "T"), ("Ref", "Ref(T)")):
     op(
         f"{_prefix}Enter",
         f"(data: {_type}, *, T: type, frame_name: string, is_constant: bool = False, parallel_iterations: int = 10) -> (output: {_type})",
-        shape=_enter_shape, gradient=_pass_gradient, kernel=_routed if _prefix else _passed,
+        shape=_enter_shape, gradient=_enter_gradient, kernel=_routed if _prefix else _passed,
     )  # fmt: skip
-    op(f"{_prefix}Exit", f"(data: {_type}, *, T: type) -> (output: {_type})", shape=_pass_shape, gradient=_pass_gradient, kernel=_routed)
+    op(f"{_prefix}Exit", f"(data: {_type}, *, T: type) -> (output: {_type})", shape=_pass_shape, gradient=_exit_gradient, kernel=_routed)
     op(
         f"{_prefix}NextIteration", f"(data: {_type}, *, T: type) -> (output: {_type})", shape=_pass_shape,
         gradient=_pass_gradient, kernel=_routed if _prefix else _passed,
@@ -57,10 +83,12 @@ for _prefix, _type in (("", "T"), ("Ref", "Ref(T)")):
 op("LoopCond", "(input: bool) -> (output: bool)", shape=lambda c: [si.with_rank(c.inputs[0], 0)], gradient=NotDifferentiable("it is a bool"), kernel=_passed)
 
 
-def enter(data: Any, frame_name: str, is_constant: bool, parallel_iterations: int, use_input_shape: bool = True) -> Tensor:
+def enter(
+    data: Any, frame_name: str, is_constant: bool, parallel_iterations: int, use_input_shape: bool = True, name: str | None = None
+) -> Tensor:  # fmt: skip
     """`data` made known to the loop `frame_name`; a constant of it, or the first value of a loop variable."""
     make = raw.RefEnter if data.dtype._is_ref_dtype else raw.Enter
-    result = make(data, frame_name=frame_name, is_constant=is_constant, parallel_iterations=parallel_iterations)
+    result = make(data, frame_name=frame_name, is_constant=is_constant, parallel_iterations=parallel_iterations, name=name)
     if use_input_shape:
         result.set_shape(data.shape)
     return result

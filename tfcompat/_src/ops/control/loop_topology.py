@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -42,6 +42,11 @@ class Loop:
     def all_members(self) -> list[Operation]:
         return [*self.members, *(op for c in self.children for op in c.all_members())]
 
+    def without(self, ops: Container[Operation]) -> Loop:
+        """The loop without some nodes, which no other node of it takes anything from."""
+        members = [op for op in self.members if op not in ops]
+        return Loop(self.parent, self.depth, members, [child.without(ops) for child in self.children])
+
     @property
     def exits(self) -> list[Operation]:
         return [op for op in self.members if op.type in EXIT]
@@ -65,9 +70,25 @@ class Loop:
                 found[op.takes[0]].switch = op
         by_switch = {v.switch: v for v in found.values() if v.switch is not None}
         for op in self.exits:
-            if op.takes[0].op in by_switch:
-                by_switch[op.takes[0].op].exit = op
+            source = leaving(op)[-1]
+            if source in by_switch:
+                by_switch[source].exit = op
         return list(found.values())
+
+    def handed_on(self) -> set[Operation]:
+        """The Identity nodes between the Switches of loop variables and their Exits."""
+        return {op for exit in self.exits for op in leaving(exit)[:-1]}
+
+
+def leaving(exit: Operation) -> list[Operation]:
+    """What an Exit takes, back to the Switch of its variable: where gradients wait for each other, Identity nodes stand between.
+
+    An Exit of a frame that is no loop takes what it takes: that alone.
+    """
+    chain = [exit.takes[0].op]
+    while chain[-1].type == "Identity":
+        chain.append(chain[-1].takes[0].op)
+    return chain if chain[-1].type in SWITCH and chain[-1].takes[1].op.type == "LoopCond" else chain[:1]
 
 
 def find_loops(ops: Iterable[Operation]) -> tuple[list[Loop], dict[Operation, Loop]]:

@@ -17,7 +17,11 @@ from tfcompat._src.nodes.convert import convert_to_tensor, to_tensor
 from tfcompat._src.ops.control import loop_ops
 from tfcompat._src.ops.control.branch_ops import merge, switch_ref_or_tensor
 from tfcompat._src.ops.control.context import ControlFlowContext, in_loop, output_context
+from tfcompat._src.ops.control.control_flow_util import IsInXLAContext
 from tfcompat._src.ops.flow.tensor_array import TensorArray, with_flow
+
+_MADE_WHERE_THE_VALUE_IS = frozenset(("Shape", "Size", "Rank"))
+"""Of these op types a backward loop needs what they give, and not the value: they stand in the forward loop, but for XLA."""
 
 
 class WhileContext(ControlFlowContext):
@@ -27,11 +31,12 @@ class WhileContext(ControlFlowContext):
       maximum_iterations: upper bound of the number of iterations, or None.
       parallel_iterations, back_prop, swap_memory: see `while_loop`.
       name: prefix of the frame's name.
+      grad_state: the BackwardLoop whose context this is; None for a forward loop.
     """
 
     def __init__(
         self, maximum_iterations: Any = None, parallel_iterations: int = 10, back_prop: bool = True, swap_memory: bool = False,
-        name: str = "while_context",
+        name: str = "while_context", grad_state: Any = None,
     ) -> None:  # fmt: skip
         super().__init__()
         if not isinstance(parallel_iterations, int) or parallel_iterations <= 0:
@@ -39,6 +44,7 @@ class WhileContext(ControlFlowContext):
         self._name = get_default_graph().unique_name(name)
         self._maximum_iterations, self._parallel_iterations = maximum_iterations, parallel_iterations
         self._back_prop, self._swap_memory = back_prop, swap_memory
+        self._grad_state = grad_state
         self._pivot_for_pred: Tensor | None = None
         self._pivot_for_body: Tensor | None = None
         self._pivot: Tensor | None = None
@@ -74,9 +80,9 @@ class WhileContext(ControlFlowContext):
         return self._loop_exits
 
     @property
-    def grad_state(self) -> None:
-        """None: the gradient of a loop is one operation, not a second loop."""
-        return None
+    def grad_state(self) -> Any:
+        """What builds this loop, where tf.gradients makes it to go back over another."""
+        return self._grad_state
 
     def IsWhileContext(self) -> bool:
         return True
@@ -94,6 +100,11 @@ class WhileContext(ControlFlowContext):
         if tensor.name in self._values or in_loop(tensor.op, self):
             return self._external_values.get(tensor.name, tensor)
         self._values.add(tensor.name)
+        backward = self._backward_loop_over(output_context(tensor.op))
+        if backward is not None:
+            remembered: Tensor = backward.value_of(tensor)
+            self._external_values[tensor.name] = remembered
+            return remembered
         outer = tensor if self._outer_context is None else self._outer_context.AddValue(tensor)
         with tensor.graph.control_dependencies(None):
             inner = loop_ops.enter(outer, self._name, True, self._parallel_iterations)
@@ -103,7 +114,24 @@ class WhileContext(ControlFlowContext):
         self._external_values[tensor.name] = inner
         return inner
 
+    @staticmethod
+    def _backward_loop_over(context: ControlFlowContext | None) -> Any:
+        """The backward loop that nodes are being made in, if it goes back over the loop of `context`."""
+        current = get_default_graph()._control_flow_context
+        loop = current.GetWhileContext() if current is not None and context is not None else None
+        state = loop.grad_state if loop is not None else None
+        return state if state is not None and context.GetWhileContext() is state.forward else None
+
     def AddOp(self, op: Operation) -> None:
+        made_in = op.inputs[0].op._control_flow_context if op.type in _MADE_WHERE_THE_VALUE_IS and not IsInXLAContext(op) else None
+        if self._backward_loop_over(made_in) is not None:
+            op._set_control_flow_context(made_in)
+            made_in.add_op(op)
+        else:
+            self.add_op(op)
+
+    def add_op(self, op: Operation) -> None:
+        """Adds a node to this very context."""
         if not op.inputs:
             inside, outside = self._remove_external_controls(op)
             if not inside:

@@ -14,6 +14,8 @@ from tfcompat._src.graph.op_spec import EXTERNAL, HOST, Effects, NotDifferentiab
 from tfcompat._src.graph.tensor import shape_text
 from tfcompat._src.ops.flow.list_value import dtype_text, invalid
 
+PUSH = "StackPushV2"
+"""The op type that the forward loops of gradients push with."""
 _MAKES = Effects(external=True, creates=True)
 
 
@@ -35,7 +37,7 @@ class Stack:
                 raise invalid(f"Must have type {as_dtype(self._dtype).as_datatype_enum} but got {as_dtype(dtype).as_datatype_enum}")
             if 0 <= self._limit <= len(self._elements):
                 raise invalid(f"Stack[{self._name}] overflowed its max_size ({self._limit})")
-            self._elements.append(np.array(element))
+            self._elements.append(np.array(element) if isinstance(element, np.ndarray) else element)
         return element
 
     def pop(self, dtype: Any) -> np.ndarray:

@@ -133,8 +133,8 @@ def _variable_shape(value, *, out_type):
 
 
 def variable_shape(handle: Tensor, out_type: Any = None, name: str | None = None) -> Tensor:
-    """The shape of the variable behind `handle`: a constant where it is known."""
-    found = handle._handle_data
+    """The shape of the variable behind `handle`: a constant where it is known, which 1.15 forgets where loops and branches route handles."""
+    found = None if handle.op.type in ("Enter", "Switch") else handle._handle_data
     if found is None or found[1] is None or None in found[1]:
         return (
             raw.VariableShape(handle, name=name) if out_type is None else raw.VariableShape(handle, out_type, name=name)
