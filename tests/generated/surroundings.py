@@ -150,8 +150,8 @@ PLACES = {
 NO_GRADIENT = ("dataset",)
 
 
-def _fetched(given, place, slopes):
-    """The values of the outputs at a place, or of the gradients of their sum."""
+def _fetched(given, place, slopes, carried=False):
+    """The values of the outputs at a place, or of the gradients of their sum: zeros instead of none for what a loop carries, as in 1.15."""
     given.feed = {}
     with tf.Graph().as_default():
         tf.set_random_seed(7)
@@ -161,6 +161,8 @@ def _fetched(given, place, slopes):
             sources = [inputs[key] for key, array in given.arrays.items() if array.dtype.kind in "fc"]
             ys = [t for t in outputs if t.dtype.is_floating or t.dtype.is_complex]
             found = tf.gradients(ys, sources) if ys and sources else []
+            if carried:
+                found = [tf.zeros_like(x) if g is None else g for g, x in zip(found, sources, strict=False)]
             outputs = [tf.convert_to_tensor(g) for g in found if g is not None]
         with tf.Session() as session:
             observe.initialise(tf, session)
@@ -223,12 +225,12 @@ class Variant:
         given = self.given()
         try:
             given.plain = _fetched(given, "static", False)
-            want = _fetched(given, "static", True) if self.slopes else given.plain
+            want = _fetched(given, "static", True, self.place == "carried") if self.slopes else given.plain
         except Exception as error:  # noqa: BLE001 (counted)
             word = verdict_of(error)
             return "refused" if word == "raised" else word, _described(error)
         try:
-            have = _fetched(given, self.place, self.slopes)
+            have = _fetched(given, self.place, self.slopes, self.place == "carried")
         except Exception as error:  # noqa: BLE001 (counted)
             return verdict_of(error), _described(error)
         same = len(want) == len(have) and all(map(_close, want, have))
