@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from graphlib import TopologicalSorter
+from typing import Any, TypeAlias
 
 from tfcompat._src.base import dtypes, errors
 from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.cluster.part_order import STAGE, kind_order
-from tfcompat._src.cluster.placement import Conditions, needed, tasks_of
+from tfcompat._src.cluster.placement import Conditions, loops, needed, tasks_of
 from tfcompat._src.cluster.rendezvous import Key
 from tfcompat._src.graph import attr_values
 from tfcompat._src.graph.graph import Graph
@@ -23,19 +24,23 @@ from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.control.guards import SWITCH
 from tfcompat._src.proto import messages
 
+_Place: TypeAlias = tuple[str, str]
+"""A task and the name of a node there."""
+
 
 @dataclass
 class TaskPart:
-    """The part of one task: its nodes with their stages, and the keys of what the client feeds and fetches there."""
+    """The part of one task: its nodes, their stages, and the keys of what the client feeds and fetches there."""
 
-    nodes: dict[str, tuple[int, Any]] = field(default_factory=dict)
+    nodes: dict[str, Any] = field(default_factory=dict)
+    stages: dict[str, int] = field(default_factory=dict)
     feeds: dict[Tensor, str] = field(default_factory=dict)
     fetches: dict[Tensor, str] = field(default_factory=dict)
 
     def graph_def(self, graph: Graph) -> Any:
         """The part as a GraphDef message; `graph` has the functions that its nodes call."""
         found = messages.GraphDef(versions=graph.graph_def_versions)
-        found.node.extend(node for _, node in sorted(self.nodes.values(), key=lambda entry: (entry[0], kind_order(entry[1].op))))
+        found.node.extend(sorted(self.nodes.values(), key=lambda node: (self.stages[node.name], kind_order(node.op))))
         for function in graph._functions.values():
             found.library.function.add().CopyFrom(function.definition)
         return found
@@ -66,6 +71,7 @@ class GraphPartition:
         self._conditions = Conditions(ops, self._fed)
         self._count = 0
         self._local: dict[tuple[Any, str], str] = {}
+        self._sent_by: dict[_Place, _Place] = {}
         self.parts: dict[str, TaskPart] = {}
         for op in ops:
             if not self._is_copied(op):
@@ -75,6 +81,7 @@ class GraphPartition:
         for t in dict.fromkeys(fetches):
             if t not in self._fed:
                 self._add_fetch(t)
+        self._set_stages(loops(ops))
 
     # ---- nodes ----
 
@@ -104,11 +111,29 @@ class GraphPartition:
     def _part(self, task: str) -> TaskPart:
         return self.parts.setdefault(task, TaskPart())
 
-    def _put(self, task: str, node: Any, least: int = 0) -> None:
-        """Files a node, whose inputs are in the part except those that close loops, under its stage."""
-        nodes = self._part(task).nodes
-        stages = [nodes[name][0] for name in map(_node_name, node.input) if name in nodes]
-        nodes[node.name] = (max([least, *stages]), node)
+    def _put(self, task: str, node: Any) -> None:
+        self._part(task).nodes[node.name] = node
+
+    def _set_stages(self, looped: list[list[Operation]]) -> None:
+        """Says of each node how many times, at most, what it needs has crossed tasks. A loop runs when it has all that its nodes need."""
+        whole = {(self._task[op], op.name): (self._task[op], members[0].name) for members in looped for op in members}
+        sources: dict[_Place, set[_Place]] = {}
+        for task, part in self.parts.items():
+            for name, node in part.nodes.items():
+                place = whole.get((task, name), (task, name))
+                sources.setdefault(place, set()).update({whole.get(at, at) for at in self._needs(task, node)} - {place})
+        stages: dict[_Place, int] = {}
+        for place in TopologicalSorter(sources).static_order():
+            stages[place] = max([stages[at] + (self._sent_by.get(place) == at) for at in sources[place]], default=0)
+        for task, part in self.parts.items():
+            part.stages = {name: stages[whole.get((task, name), (task, name))] for name in part.nodes}
+        for task, name in (*self._sent_by, *self._sent_by.values()):
+            self.parts[task].nodes[name].attr[STAGE].i = self.parts[task].stages[name]
+
+    def _needs(self, task: str, node: Any) -> list[_Place]:
+        """What comes before a node: what it takes and waits for, and where it receives, the node that sends."""
+        sender = self._sent_by.get((task, node.name))
+        return [(task, _node_name(text)) for text in node.input] + ([] if sender is None else [sender])
 
     def _name(self, wish: str) -> str:
         self._count += 1
@@ -175,10 +200,8 @@ class GraphPartition:
         _fill(receive, key, "tensor_type", dtype, False)
         attr_values.fill(receive.attr["_output_shapes"], [shape])
         self._put(sender, send)
-        stage = self._part(sender).nodes[send.name][0]
-        self._put(receiver, receive, least=stage + 1)
-        for node, at in ((send, stage), (receive, stage + 1)):
-            node.attr[STAGE].i = at
+        self._put(receiver, receive)
+        self._sent_by[receiver, receive.name] = sender, send.name
         return receive.name
 
     def _pivot(self, predicate: Tensor, value: bool, task: str) -> str:

@@ -13,6 +13,8 @@ from tfcompat._src.ops.control.loop_ops import ENTER
 
 EXIT = frozenset(("Exit", "RefExit"))
 _BACK_EDGE = frozenset(("NextIteration", "RefNextIteration"))
+_OF_A_STEP = frozenset(("TensorArrayV3", "StackV2"))
+"""Op types that make what lives as long as a step."""
 
 
 def needed(fetched: Iterable[Tensor], targets: Iterable[Operation], fed: set[Tensor]) -> list[Operation]:
@@ -32,7 +34,9 @@ def needed(fetched: Iterable[Tensor], targets: Iterable[Operation], fed: set[Ten
 
 
 def tasks_of(ops: list[Operation], device_of: Callable[[Operation], str]) -> dict[Operation, str]:
-    """The task of each operation: where its resources and refs are, else where its device is; a loop is on one task.
+    """The task of each operation: where its resources and refs are, else where its device is.
+
+    A loop is on one task, and with it all that has to do with the TensorArrays and stacks that it uses.
 
     Args:
       ops: sources first. device_of: the name of an operation's device.
@@ -44,9 +48,32 @@ def tasks_of(ops: list[Operation], device_of: Callable[[Operation], str]) -> dic
     for op in ops:
         beside = next((t.op for t in _bound_inputs(op) if t.op in found), None)
         found[op] = found[beside] if beside else device_of(op).partition("/device:")[0]
-    for members in loops(ops):
-        found.update(dict.fromkeys(members, _task_of_loop(members, found)))
+    of_step = _of_step(ops)
+    for members in _together(ops, of_step):
+        found.update(dict.fromkeys(members, _task_of_group(members, found, of_step)))
     return found
+
+
+def _of_step(ops: list[Operation]) -> set[Operation]:
+    """The operations that make TensorArrays and stacks, or take handles of them."""
+    found: set[Operation] = set()
+    for op in ops:
+        if op.type in _OF_A_STEP or any(t.op in found for t in _bound_inputs(op)):
+            found.add(op)
+    return found
+
+
+def _together(ops: list[Operation], of_step: set[Operation]) -> list[list[Operation]]:
+    """The groups of operations that have to be on one task: loops that use the same arrays and stacks are one group."""
+    groups = {op: [op] for op in ops}
+    uses = [[op, *(t.op for t in _bound_inputs(op) if t.op in of_step)] for op in ops if op in of_step]
+    for members in (*loops(ops), *uses):
+        joined = groups[members[0]]
+        for other in members[1:]:
+            if groups[other] is not joined:
+                joined += (added := groups[other])
+                groups.update(dict.fromkeys(added, joined))
+    return [group for op, group in groups.items() if len(group) > 1 and group[0] is op]
 
 
 def _bound_inputs(op: Operation) -> list[Tensor]:
@@ -76,14 +103,15 @@ def _frame_behind(op: Operation, frames: dict[Operation, tuple]) -> tuple:
     return inside[:-1] if op.type in EXIT else inside
 
 
-def _task_of_loop(members: list[Operation], found: dict[Operation, str]) -> str:
-    bound = {found[op] for op in members if _bound_inputs(op) or op.spec.effects != op_spec.PURE}
+def _task_of_group(members: list[Operation], found: dict[Operation, str], of_step: set[Operation]) -> str:
+    own = [op for op in members if op not in of_step] or members
+    bound = {found[op] for op in own if _bound_inputs(op) or op.spec.effects != op_spec.PURE}
     if len(bound) > 1:
         raise NotImplementedError(
             f"tfcompat runs a loop on one task, but the one of {members[0].name!r} uses state of {', '.join(sorted(bound))}: place the "
             "variables and queues that it uses on one of them, or read them before the loop."
         )
-    return bound.pop() if bound else Counter(found[op] for op in members).most_common(1)[0][0]
+    return bound.pop() if bound else Counter(found[op] for op in own).most_common(1)[0][0]
 
 
 class Conditions:
