@@ -97,7 +97,7 @@ class _Call:
             self._turns.wait(self._number, op)
 
     def row(self, op: Operation) -> NDArray:
-        self.await_turn([op])
+        """What the session's random state gives, when `await_turn` has come back: a thread that waits here has the lock of the variables."""
         return self._turns.state.row(op)
 
     def rows(self, ops: list[Any]) -> NDArray:

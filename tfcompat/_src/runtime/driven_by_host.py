@@ -107,6 +107,7 @@ class HostLoop:
                     break
                 current.update(zip(program.shared, found[1:]))
             if tape is not None:
+                context.random_state.await_turn(program.randoms)
                 tape.append((current, {op: context.random_state.row(op) for op in program.randoms}))
             if predicate is None:
                 found = self._run_part("body", program.body_items, [e.takes[0] for e in program.exits], current, context)
