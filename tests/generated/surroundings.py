@@ -200,17 +200,23 @@ def _close(want, have):
 
 
 class Variant:
-    """Row, place, dtypes and whether gradients are asked for, drawn from a number."""
+    """A row at a place, `kind` for another dtype (kind of the arrays that change, name of the new one), `slopes` for gradients."""
 
-    def __init__(self, bank, number):
+    def __init__(self, case, place, slopes=False, kind=None):
+        self.case, self.place, self.slopes, self.kind = case, place, slopes, kind
+        self.name = f"{case.id} {place}{' gradient' if slopes else ''}{' ' + '->'.join(kind) if kind else ''}"
+
+    @classmethod
+    def drawn(cls, bank, number):
+        """The variant of a number."""
         rng = random.Random(number)
-        self.case, self.place = rng.choice(bank), rng.choice(list(PLACES))
-        self.slopes = self.place not in NO_GRADIENT and self.case.grad and rng.random() < 0.35
-        self.kind = None
-        kinds = sorted({a.dtype.kind for a in self.case.arrays.values()} & set(KINDS))
+        case, place = rng.choice(bank), rng.choice(list(PLACES))
+        slopes = place not in NO_GRADIENT and case.grad and rng.random() < 0.35
+        kind = None
+        kinds = sorted({a.dtype.kind for a in case.arrays.values()} & set(KINDS))
         if kinds and rng.random() < 0.4:
-            self.kind = rng.choice(kinds), rng.choice(KINDS[rng.choice(kinds)])
-        self.name = f"{self.case.id} {self.place}{' gradient' if self.slopes else ''}{' ' + '->'.join(self.kind) if self.kind else ''}"
+            kind = rng.choice(kinds), rng.choice(KINDS[rng.choice(kinds)])
+        return cls(case, place, slopes, kind)
 
     def given(self):
         arrays = self.case.arrays

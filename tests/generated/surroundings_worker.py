@@ -26,7 +26,7 @@ def main():
         first, count = map(int, line.split())
         for number in range(first, first + count):
             print(number, file=answers, flush=True)
-            variant = Variant(bank, number)
+            variant = Variant.drawn(bank, number)
             word, text = variant.outcome()
             print(f"{number}\t{word}\t{variant.name}\t{' '.join(text.split())[:400]}", file=answers, flush=True)
 

@@ -201,6 +201,17 @@ def at_once() -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def dropped() -> Iterator[None]:
+    """Kernels called inside demand nothing."""
+    outer = COLLECTOR.checks, COLLECTOR.guarded
+    COLLECTOR.checks, COLLECTOR.guarded = [], []
+    try:
+        yield
+    finally:
+        COLLECTOR.checks, COLLECTOR.guarded = outer
+
+
+@contextlib.contextmanager
 def gated(gate: jax.Array) -> Iterator[None]:
     """Kernels called inside guard their indices with `gate` and demand nothing."""
     outer, COLLECTOR.gate = COLLECTOR.gate, gate

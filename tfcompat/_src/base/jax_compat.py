@@ -205,6 +205,14 @@ def equations(jaxpr: Jaxpr) -> int:
     return sum(1 + sum(map(equations, jaxprs_in_params(e.params))) for e in jaxpr.eqns)
 
 
+def has_complex_values(jaxpr: Jaxpr) -> bool:
+    """Whether a trace takes or makes complex numbers, which `jax.checkpoint` cannot keep for a derivative."""
+    made = [v for e in jaxpr.eqns for v in e.outvars]
+    if any(array_type(v).dtype.kind == "c" for v in (*jaxpr.invars, *made) if isinstance(v.aval, jax.core.ShapedArray)):
+        return True
+    return any(has_complex_values(inner) for e in jaxpr.eqns for inner in jaxprs_in_params(e.params))
+
+
 def _program_size(jaxpr: Jaxpr) -> tuple[int, int]:
     equations = elements = 0
     for equation in jaxpr.eqns:

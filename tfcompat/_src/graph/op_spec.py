@@ -83,6 +83,13 @@ class NotDifferentiable:
 Gradient = Callable[..., Any] | FromKernel | NotDifferentiable
 
 
+class ByRule:
+    """The derivative of the kernel, inside a loop, are the nodes that the op's gradient makes."""
+
+
+BY_RULE = ByRule()
+
+
 @dataclass(frozen=True)
 class Facts:
     """What the planner knows of an op type beside its kernel.
@@ -153,7 +160,7 @@ class OpSpec:
       shape_only: inputs of which the kernel uses shape and dtype alone; such a kernel returns NumPy values.
       fold: a NumPy twin of the kernel that gives the same bits; `True` where the kernel itself is written in NumPy.
       near: a NumPy kernel for floating numbers that is equal but for rounding, for shapes that come once and are not worth compiling.
-      slope: makes of the kernel one whose derivative is TensorFlow's, where JAX's is another.
+      slope: makes of the kernel one whose derivative is TensorFlow's, where JAX's is another; BY_RULE for one that `gradient` gives.
       effects: what the op reads, writes or prints.
       place: DEVICE (traced into a compiled cluster) or HOST (a step between clusters).
       reserve: for random ops, `reserve(outputs, *inputs, **attrs) -> int`: how far the counter moves.
@@ -176,7 +183,7 @@ class OpSpec:
     shape_only: tuple[str, ...] = ()
     fold: Callable[..., Any] | bool | None = None
     near: Callable[..., Any] | None = None
-    slope: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None
+    slope: Callable[[Callable[..., Any]], Callable[..., Any]] | ByRule | None = None
     effects: Effects = PURE
     place: str = DEVICE
     reserve: Callable[..., Any] | None = None

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from tfcompat._src.base.arrays import NDArray
-from tfcompat._src.base.jax_compat import Jaxpr, array_type
+from tfcompat._src.base.jax_compat import Jaxpr, array_type, has_complex_values
 from tfcompat._src.runtime.loop_sums import Arrays, BackwardStep
 
 _AGAIN = frozenset(
@@ -62,6 +62,7 @@ class _Loop:
 
     def __init__(self, body: Jaxpr, test: Jaxpr, limit: int) -> None:
         self._body, self._test, self.limit = body, test, limit
+        self._keeps_all = has_complex_values(body)
 
     def body(self, outer: Arrays, carry: Arrays) -> Arrays:
         found = jax.core.eval_jaxpr(self._body, outer, *carry)
@@ -78,7 +79,8 @@ class _Loop:
             found = self.body(_merged(outer, real_outer), _merged(carry, real_carry))
             return _real(found), found
 
-        _, pull, found = jax.vjp(jax.checkpoint(step, policy=_is_kept, prevent_cse=False), varying, fixed, has_aux=True)
+        kept = step if self._keeps_all else jax.checkpoint(step, policy=_is_kept, prevent_cse=False)
+        _, pull, found = jax.vjp(kept, varying, fixed, has_aux=True)
         return found, pull
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from tfcompat._src.base import checks
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.ops.control.while_context import WhileContext
 from tfcompat._src.ops.flow.array_value import ArrayHandle, DeviceArray
 from tfcompat._src.runtime.loop_compiled import LoopLowering, inner_loops
 from tfcompat._src.runtime.loop_program import LoopGradientItem, LoopItem, Place
@@ -26,6 +27,15 @@ def _lower_loop(item: LoopItem, frame: Frame) -> None:
         frame.pullbacks[item] = _Pullback(item, item.places, frame)
     else:
         LoopLowering(item, frame).run()
+        if frame.differentiated and not _goes_back(item):
+            results = [t for exit in item.program.exits for t in exit.outputs]
+            frame.values.update({t: jax.tree.map(jax.lax.stop_gradient, frame.values[t]) for t in results})
+
+
+def _goes_back(item: LoopItem) -> bool:
+    """Whether gradients go through a loop that is inside another, as tf.while_loop was told."""
+    context = item.program.condition._control_flow_context if item.program.condition is not None else None
+    return not isinstance(context, WhileContext) or context.back_prop
 
 
 @lower.register

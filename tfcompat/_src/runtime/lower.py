@@ -22,6 +22,7 @@ from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.flow.array_value import DeviceArray
 from tfcompat._src.runtime import differentiable
 from tfcompat._src.runtime.fold import can_fold
+from tfcompat._src.runtime.gradient_rules import Values
 from tfcompat._src.runtime.item import Item, OpItem
 from tfcompat._src.runtime.variable_state import (
     is_identity,
@@ -125,7 +126,7 @@ def run_device_op(op: Operation, frame: Frame) -> None:
     if effects.random:
         row = frame.rng[op]
         keywords["rng"] = (row[:2], row[2:])
-    kernel = differentiable.kernel(op) if frame.differentiated else spec.padded or spec.kernel
+    kernel = differentiable.kernel(op, _lowered) if frame.differentiated else spec.padded or spec.kernel
     checks.COLLECTOR.op = op
     checks.COLLECTOR.guarded = []
     try:
@@ -144,6 +145,14 @@ def run_device_op(op: Operation, frame: Frame) -> None:
         _note_writes(flat, before, lambda: flatten_results(kernel(*arguments, **keywords)), frame)
     if effects.random and spec.reserve is not None:
         frame.reserves[op] = spec.reserve(flat, *arguments, **{k: attrs[k] for k in _reserve_attrs(spec)})
+
+
+def _lowered(ops: list[Operation], values: Values) -> Values:
+    """Traces operations, sources first, where some tensors have values; these, and what the operations give."""
+    frame = Frame(dict(values), {})
+    for op in ops:
+        run_device_op(op, frame)
+    return frame.values
 
 
 def _require_room(results: list[Any]) -> None:

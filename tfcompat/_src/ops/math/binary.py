@@ -13,7 +13,7 @@ from jax import lax
 from tfcompat._src.base import checks, dtypes, errors
 from tfcompat._src.base.export import export
 from tfcompat._src.base.slopes import selecting
-from tfcompat._src.graph.op_spec import Facts, NotDifferentiable, op
+from tfcompat._src.graph.op_spec import BY_RULE, Facts, NotDifferentiable, op
 from tfcompat._src.graph.scopes import control_dependencies, name_scope
 from tfcompat._src.graph.shape_inference import broadcast_inputs
 from tfcompat._src.graph.tensor import shape_text
@@ -375,7 +375,7 @@ _binary("Mul", _MUL, lax.mul, _mul_grad, np.multiply, facts=Facts(scales_rows=Tr
 _binary("MulNoNan", _NO_NAN, _multiply_no_nan, _mul_no_nan_grad)
 _binary("Div", _MUL, _divide, _quotient_grad(operator.truediv), _numpy_divide)
 _binary("RealDiv", _MUL, _divide, _quotient_grad(raw.function("RealDiv")), _numpy_divide, facts=Facts(scales_rows=True))
-_binary("DivNoNan", _NO_NAN, _divide_no_nan, _quotient_grad(lambda x, y: div_no_nan(x, y)))
+_binary("DivNoNan", _NO_NAN, _divide_no_nan, _quotient_grad(lambda x, y: div_no_nan(x, y)), slope=BY_RULE)
 _binary("FloorDiv", _MUL, _floor_divide, _STEPWISE, _numpy_floor_divide)
 _binary("TruncateDiv", _MUL, _divide, _STEPWISE, _numpy_divide)
 _binary("FloorMod", _MOD, _floor_modulus, _floor_mod_grad, _numpy_floor_modulus)

@@ -10,7 +10,7 @@ from jax import lax
 
 from tfcompat._src.base import errors
 from tfcompat._src.base.export import export
-from tfcompat._src.graph.op_spec import NotDifferentiable, op
+from tfcompat._src.graph.op_spec import BY_RULE, NotDifferentiable, op
 from tfcompat._src.graph.scopes import control_dependencies, name_scope
 from tfcompat._src.graph.shape_inference import broadcast_inputs, merge, unchanged
 from tfcompat._src.graph.tensor import shape_text
@@ -106,12 +106,12 @@ _unary("BesselI0e", lax.bessel_i0e, _i0e_grad)
 _unary("BesselI1e", lax.bessel_i1e, _i1e_grad)
 
 
-def _binary(name: str, first: str, second: str, function: Callable, gradient: Any) -> None:
+def _binary(name: str, first: str, second: str, function: Callable, gradient: Any, **fields: Any) -> None:
     def kernel(a, x):
         return function(*repeated(a, x))
 
     text = f"({first}: T, {second}: T, *, T: {{float32, float64}}) -> (z: T)"
-    op(name, text, shape=broadcast_inputs, kernel=kernel, gradient=gradient, depth=2)
+    op(name, text, shape=broadcast_inputs, kernel=kernel, gradient=gradient, depth=2, **fields)
 
 
 def _igamma_grad(op: Any, g: Any) -> list:
@@ -144,8 +144,8 @@ def _zeta_grad(op: Any, g: Any) -> list:
 _binary("Igamma", "a", "x", _igamma, _igamma_grad)
 _binary("Igammac", "a", "x", _igammac, _igammac_grad)
 _binary("IgammaGradA", "a", "x", lax.igamma_grad_a, NotDifferentiable("no gradient is defined", raises=True))
-_binary("Polygamma", "a", "x", _polygamma, _polygamma_grad)
-_binary("Zeta", "x", "q", _zeta, _zeta_grad)
+_binary("Polygamma", "a", "x", _polygamma, _polygamma_grad, slope=BY_RULE)
+_binary("Zeta", "x", "q", _zeta, _zeta_grad, slope=BY_RULE)
 
 
 # ---- Betainc ----
@@ -167,7 +167,7 @@ def _betainc_grad(op: Any, g: Any) -> list:
     return [None, None, to_x(slope * g)]
 
 
-@op("Betainc", "(a: T, b: T, x: T, *, T: {float32, float64}) -> (z: T)", shape=_betainc_shape, gradient=_betainc_grad)
+@op("Betainc", "(a: T, b: T, x: T, *, T: {float32, float64}) -> (z: T)", shape=_betainc_shape, gradient=_betainc_grad, slope=BY_RULE)
 def _betainc(a, b, x):
     for (name, one), (other_name, other) in (("a", a), ("b", b)), (("b", b), ("x", x)), (("a", a), ("x", x)):
         if one.ndim and other.ndim and one.shape != other.shape:
