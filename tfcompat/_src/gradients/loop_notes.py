@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from tfcompat._src.base import gradient_registry
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.loop_derivative import LoopDerivative, edges_of
+from tfcompat._src.graph.op_spec import HOST, NotDifferentiable
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes.function_body import CallOperation
@@ -44,4 +45,5 @@ def _derivative(graph: Graph, loop: BackwardLoop, start: int) -> LoopDerivative 
 def _needs_nodes(op: Operation) -> bool:
     """Whether the derivative of a node is not that of its kernel, or is not to be computed anew."""
     has_gradient = op._gradient_function is not None or "_gradient_op_type" in op.attrs or gradient_registry.is_registered(op.type)
-    return has_gradient or op.spec.effects.external or (isinstance(op, CallOperation) and op.function.python_grad_func is not None)
+    has_host_gradient = op.spec.place == HOST and not isinstance(op.spec.gradient, NotDifferentiable)
+    return has_gradient or has_host_gradient or op.spec.effects.external or (isinstance(op, CallOperation) and op.function.python_grad_func is not None)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from tfcompat._src.base import errors, jax_compat, run_limits
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.findings import Finding, Kind
+from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.control.guards import root_predicate
 from tfcompat._src.ops.control.loop_topology import Variable
@@ -87,12 +89,13 @@ class HostLoop:
         outer.update({t: outer[op.outputs[0]] for t, op in program.aliases.items() if op.outputs[0] in outer})
         state = [values[v.enter.takes[0]] for v in program.variables]
         predicate = program.condition.takes[0] if program.condition is not None else None
-        tape: list[Any] | None = None
+        tape: list[_Noted] | None = None
         if self._item.places:
             tape = values[self._item] = []
         for record in program.records:
             values.update({record.steps: np.zeros(0, np.int32), record.counters: np.zeros((0, 6), np.uint32)})
         changing_reads = program.changing_reads()
+        read, written = {variable_key(v): v for v in program.reads}, {variable_key(v) for v in program.writes}
         while True:
             run_limits.require_time()
             if flag.is_set:
@@ -108,7 +111,9 @@ class HostLoop:
                 current.update(zip(program.shared, found[1:]))
             if tape is not None:
                 context.random_state.await_turn(program.randoms)
-                tape.append((current, {op: context.random_state.row(op) for op in program.randoms}))
+                changing = {key: context.variable_state.read(v, key) for key, v in read.items() if key in written or not tape}
+                before = {**tape[-1].state, **changing} if tape else changing
+                tape.append(_Noted(current, {op: context.random_state.row(op) for op in program.randoms}, before))
             if predicate is None:
                 found = self._run_part("body", program.body_items, [e.takes[0] for e in program.exits], current, context)
                 values.update(zip((e.outputs[0] for e in program.exits), found))
@@ -154,6 +159,14 @@ class HostLoop:
         return shapes in seen
 
 
+class _Noted(NamedTuple):
+    """What an iteration started with: values, rows of its random operations, variables that it reads by key."""
+
+    values: Values
+    rows: dict[Operation, NDArray]
+    state: dict[str, NDArray]
+
+
 def run_backwards(item: LoopGradientItem, values: dict[Any, Any]) -> None:
     """Runs the gradient of a loop that was driven from the host, iteration by iteration, on the values it noted.
 
@@ -194,18 +207,14 @@ def run_backwards(item: LoopGradientItem, values: dict[Any, Any]) -> None:
 
 
 def _one_back(
-    program: LoopProgram, variables: list[Variable], captured: list[Place], entry: tuple[dict[Any, Any], dict[Any, Any]], flows: list[Any]
+    program: LoopProgram, variables: list[Variable], captured: list[Place], noted: _Noted, flows: list[Any]
 ) -> tuple[list[Any], list[Any]]:
-    """The gradients before one iteration, of its variables and of what the loop captured, from those after it.
-
-    `entry` has the values that the iteration started with, and the rows of its random operations.
-    """
-    noted, rows = entry
+    """The gradients before one iteration, of its variables and of what the loop captured, from those after it."""
     inside = [[e.outputs[0] for e in program.constants if place.enters_by(e)] for place in captured]
     names = [program.names_inside(v) for v in variables] + [n + [a for a, e in program.aliases.items() if e.outputs[0] in n] for n in inside]
 
     def run(primals: list[Any]) -> list[Any]:
-        frame = Frame({**program.known, **numbers}, {}, rows, differentiated=1)
+        frame = Frame({**program.known, **numbers}, dict(noted.state), noted.rows, differentiated=1)
         for group, value, before in zip(names, primals, given):
             frame.values.update(dict.fromkeys(group, refilled(before, value)))
         with collecting():
@@ -213,8 +222,8 @@ def _one_back(
                 lower(item, frame)
         return [leaf(frame.values[v.following]) for v in variables]
 
-    numbers = {t: np.asarray(v) if isinstance(v, jax.Array) else v for t, v in noted.items()}
-    given = [next(noted[n] for n in group if n in noted) for group in names]
+    numbers = {t: np.asarray(v) if isinstance(v, jax.Array) else v for t, v in noted.values.items()}
+    given = [next(noted.values[n] for n in group if n in noted.values) for group in names]
     after, pull = jax.vjp(run, list(map(leaf, given)))
     (found,) = pull([jnp.zeros(a.shape, a.dtype) if g is None else jnp.conj(with_room(g, a)) for a, g in zip(after, flows)])
     found = [jnp.conj(g) for g in found]

@@ -369,7 +369,7 @@ def _near_unsorted_sum(data: Any, segment_ids: Any, num_segments: Any) -> Any:
 
 _unsorted("UnsortedSegmentSum", "NUMBER", lax.scatter_add, lambda dtype: 0, _unsorted_sum_grad,
           near=_near_unsorted_sum, facts=Facts(rows_by="segment_ids", row_count="num_segments"))  # fmt: skip
-_unsorted("UnsortedSegmentProd", "NUMBER", lax.scatter_mul, lambda dtype: 1, _unsorted_prod_grad)
+_unsorted("UnsortedSegmentProd", "NUMBER", lax.scatter_mul, lambda dtype: 1, _unsorted_prod_grad, slope=BY_RULE)
 _unsorted("UnsortedSegmentMax", "REAL", _since_nan(lax.scatter_max), lowest, _unsorted_extreme_grad, slope=BY_RULE)
 _unsorted("UnsortedSegmentMin", "REAL", _since_nan(lax.scatter_min), highest, _unsorted_extreme_grad, slope=BY_RULE)
 
