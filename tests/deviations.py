@@ -9,7 +9,6 @@ UNSORTED_TOP_K = "sorted=False gives falling order too; 1.15 leaves the elements
 ADJOINT_INVERSE = "1.15's gradient of MatrixInverse ignores its attribute adjoint; here it is the derivative"
 KNOWN_BRANCH = "1.15 evaluates constants through Switch nodes: the static shape of one node in a branch is not known here"
 DENSE_CTC = "1.15 makes two While nodes that run functions; here tf.while_loop makes the same two loops"
-UNROLLED_HESSIANS = "1.15 takes the second derivatives in a tf.while_loop; here each element has nodes of its own"
 ADDRESS_ORDER = "1.15 keeps more than eight edges into a node in the order of addresses, which a run does not repeat"
 SET_SHAPES = "shapes that tf.while_loop and TensorArray set are not in a GraphDef; 1.15 loses them on import too"
 SWISH_KEYWORD = "1.15's decorator of swish refuses keywords with ValueError; here Python does, with TypeError"
@@ -38,7 +37,6 @@ CASES: dict[str, dict[str, str]] = {
     "sparse/transpose_fed": {"nodes": KNOWN_SIZE},
     "sparse/safe_lookup_weights": {"roundtrip": SET_SHAPES},
     "math_unary/swish_named": {"error": SWISH_KEYWORD},
-    "training/hessians": {"nodes": UNROLLED_HESSIANS},
     **{
         f"control/{name}": {"roundtrip": SET_SHAPES}
         for name in (

@@ -33,7 +33,7 @@ from tfcompat._src.nodes.function_body import is_listed
 from tfcompat._src.nodes.indexed_slices import IndexedSlices
 from tfcompat._src.ops.array.fill import zeros_like
 from tfcompat._src.ops.array.join import concat
-from tfcompat._src.ops.array.shape import shape
+from tfcompat._src.ops.array.shape import reshape, shape, size
 from tfcompat._src.ops.control.backward_loop import BackwardLoops
 from tfcompat._src.ops.control.branch_ops import zeros_of_output
 from tfcompat._src.ops.control.groups import tuple_
@@ -42,6 +42,8 @@ from tfcompat._src.ops.control.kernel_gradient import kernel_gradient
 from tfcompat._src.ops.control.loop_gradient import LoopNode, require_second_derivative
 from tfcompat._src.ops.control.loop_ops import EXIT
 from tfcompat._src.ops.control.loop_topology import find_loops, left_loops
+from tfcompat._src.ops.control.while_loop import while_loop
+from tfcompat._src.ops.flow.tensor_array import TensorArray
 from tfcompat._src.ops.math.scan import accumulate_n, add_n
 
 Part = Tensor | IndexedSlices
@@ -470,29 +472,25 @@ def hessians(
     ys: object, xs: object, name: str = "hessians", colocate_gradients_with_ops: bool = False, gate_gradients: bool = False,
     aggregation_method: int | None = None,
 ) -> list[Tensor]:  # fmt: skip
-    """The second derivatives of the sum of `ys`: for each x of shape S, a tensor of shape S + S.
+    """The second derivatives of the sum of `ys`: for each x of shape S, a tensor of shape S + S, a row for each iteration of a loop.
 
-    Raises:
-      ValueError: the static shape of an x is not fully known.
+    As in 1.15, `name` names nothing.
     """
+    xs = _as_list(xs)
     options = (colocate_gradients_with_ops, gate_gradients, aggregation_method)
     found = []
-    with name_scope(name):
-        for x in _as_list(xs):
-            first = gradients(ys, x, None, "gradients", *options)[0]
-            size = x.shape.num_elements()
-            if size is None:
-                raise ValueError(f"hessians needs a fully known static shape of {x.name}, which has {x.shape}")
-            flat = raw.Reshape(first, [-1])
-            rows = [gradients(_element(flat, i), x, None, "gradients", *options)[0] for i in range(size)]
-            sizes = x.shape.as_list()
-            found.append(raw.Reshape(raw.Pack([zeros_like(x) if r is None else r for r in rows]), sizes + sizes))
+    for first, x in zip(gradients(ys, xs, None, "gradients", *options), xs):
+        flat = reshape(first, [-1])
+        count = size(x)
+
+        def row(j: Tensor, rows: TensorArray, flat: Tensor = flat, x: Tensor = x) -> tuple[Tensor, TensorArray]:
+            return j + 1, rows.write(j, gradients(flat[j], x)[0])
+
+        start = [constant(0, dtypes.int32), TensorArray(x.dtype, count)]
+        _, rows = while_loop(lambda j, _, count=count: j < count, row, start)
+        sizes = shape(x)
+        found.append(reshape(rows.stack(), concat([sizes, sizes], 0)))
     return found
-
-
-def _element(vector: Tensor, index: int) -> Tensor:
-    element: Tensor = raw.Reshape(raw.Slice(vector, [index], [1]), [])
-    return element
 
 
 def _hessian_vector_product(ys: object, xs: object, v: Iterable[Any]) -> list[Any]:
