@@ -36,6 +36,7 @@ CASES: dict[str, dict[str, str]] = {
     "contrib_nets/scaled_softplus": {"roundtrip": FUNCTION_SHAPE},
     "sparse/transpose_fed": {"nodes": KNOWN_SIZE},
     "sparse/safe_lookup_weights": {"roundtrip": SET_SHAPES},
+    "training/hessians": {"roundtrip": SET_SHAPES},
     "math_unary/swish_named": {"error": SWISH_KEYWORD},
     **{
         f"control/{name}": {"roundtrip": SET_SHAPES}
