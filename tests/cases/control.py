@@ -11,6 +11,12 @@ def _sums(tf, x):
     return total
 
 
+def _refs(tf, x):
+    """The body gives what an assignment gives."""
+    v = tf.Variable(tf.zeros([5]), name="v")
+    return tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, tf.scatter_add(v, [1, 3], x)), [0, tf.zeros([5])])[1]
+
+
 def _nested(tf, x):
     def body(i, s):
         _, inner = tf.while_loop(lambda j, t: j < i, lambda j, t: (j + 1, t * x + 1.0), [0, s])
@@ -100,6 +106,8 @@ case("foldl", lambda tf, x: tf.foldl(lambda a, row: a * 0.5 + row, x), x=F32(4, 
 case("foldr", lambda tf, x: tf.foldr(lambda a, row: a * 0.5 + row, x, initializer=tf.ones([3])), x=F32(4, 3, low=-1.0, high=1.0))
 case("scan", lambda tf, x: tf.scan(lambda a, row: a * 0.5 + row, x), x=F32(4, 3, low=-1.0, high=1.0))
 case("scan_reverse", lambda tf, x: tf.scan(lambda a, row: a + row, x, tf.zeros([3]), reverse=True), x=F32(4, 3, low=-1.0, high=1.0))
+case("while_gives_refs", _refs, x=F32(2, low=1.0))
+error_case("cond_nothing", lambda tf, x: tf.cond(tf.greater(x, 0.0), lambda: [], lambda: []), x=F32())
 error_case("while_no_variables", lambda tf: tf.while_loop(lambda: True, lambda: [], []))
 error_case("while_not_callable", lambda tf: tf.while_loop(True, lambda i: i, [0]))
 error_case(

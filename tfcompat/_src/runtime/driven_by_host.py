@@ -20,7 +20,7 @@ from tfcompat._src.runtime.cond_item import CondItem
 from tfcompat._src.runtime.item import Item
 from tfcompat._src.runtime.loop_differentiated import as_gradient, cotangent, refilled, store_gradient, with_room
 from tfcompat._src.runtime.loop_program import CANCELLED, LoopGradientItem, LoopItem, LoopProgram, Place
-from tfcompat._src.runtime.lower import Frame, collecting, leaf, lower, truth
+from tfcompat._src.runtime.lower import Frame, collecting, leaf, lower, primal, truth
 from tfcompat._src.runtime.plan import Plan
 from tfcompat._src.runtime.run_context import RunContext
 from tfcompat._src.runtime.variable_state import variable_key
@@ -220,7 +220,7 @@ def _one_back(
         with collecting():
             for item in (*(program.condition_items if program.shared else ()), *program.body_items):
                 lower(item, frame)
-        return [leaf(frame.values[v.following]) for v in variables]
+        return [primal(v.following, frame) for v in variables]
 
     numbers = {t: np.asarray(v) if isinstance(v, jax.Array) else v for t, v in noted.values.items()}
     given = [next(noted.values[n] for n in group if n in noted.values) for group in names]

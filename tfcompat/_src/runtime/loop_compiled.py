@@ -20,7 +20,7 @@ from tfcompat._src.ops.flow.array_value import COUNTERS, DeviceArray
 from tfcompat._src.runtime.differentiable_loop import bounded_scan, bounded_while
 from tfcompat._src.runtime.item import OpItem
 from tfcompat._src.runtime.loop_program import CANCELLED, SHORT, LoopItem, behind_identity
-from tfcompat._src.runtime.lower import STOPPING, Frame, Replan, collecting, lower, primal, truth
+from tfcompat._src.runtime.lower import STOPPING, Frame, Replan, collecting, lower, primal, read, truth
 from tfcompat._src.runtime.lower_cond import zeros_of
 from tfcompat._src.runtime.variable_state import Array, required_variable_op, variable_key
 
@@ -130,7 +130,7 @@ class LoopLowering:
                     lower(item, inner)
             for item in program.body_items:
                 lower(item, inner)
-            after = self._after(carry, inner, [inner.values[v.following] for v in program.variables])
+            after = self._after(carry, inner, [read(v.following, inner) for v in program.variables])
             if carry.goes_on is not None:
                 after = self._with_condition(after)
         self.checks = list(found)

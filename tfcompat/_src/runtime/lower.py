@@ -343,11 +343,14 @@ def _with_node(error: errors.OpError, op: Operation) -> errors.OpError:
     return error if error.op is not None else error.at_node(op.node_def, op)
 
 
+def read(tensor: Tensor, frame: Frame) -> Any:
+    """The value of a tensor; of a ref that of its variable by now."""
+    return frame.values[tensor] if tensor in frame.values else frame.state[variable_key(required_variable_op(tensor))]
+
+
 def primal(tensor: Tensor, frame: Frame) -> jax.Array:
     """The differentiable part of a tensor's value: the buffer of a TensorArray, the value of a variable."""
-    if tensor not in frame.values:
-        return jnp.asarray(frame.state[variable_key(required_variable_op(tensor))])
-    return leaf(frame.values[tensor])
+    return leaf(read(tensor, frame))
 
 
 def leaf(value: object) -> jax.Array:

@@ -224,6 +224,7 @@ def _build(context: CondContext, fn: Callable) -> tuple[Any, Any]:
 
 def _merged(pred: Tensor, contexts: list[CondContext], results: list[tuple], strict: bool) -> Any:
     (original_true, true), (original_false, false) = results
+    is_empty = isinstance(original_true, (list, tuple)) and not original_true
     if not strict:
         original_true, true = _unpacked(original_true, true)
         original_false, false = _unpacked(original_false, false)
@@ -234,6 +235,8 @@ def _merged(pred: Tensor, contexts: list[CondContext], results: list[tuple], str
         nest.assert_same_structure(original_true, original_false, expand_composites=True)
     except TypeError as e:
         raise TypeError(f"Incompatible return types of true_fn and false_fn: {e}") from None
+    if is_empty:
+        raise ValueError("true_fn and false_fn must return at least one result.")
     flat_true, flat_false = nest.flatten(true, expand_composites=True), nest.flatten(false, expand_composites=True)
     for t, f in zip(flat_true, flat_false):
         if t.dtype.base_dtype != f.dtype.base_dtype:
