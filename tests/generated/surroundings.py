@@ -1,9 +1,11 @@
 """Rows of tests/cases with their inputs and their operations somewhere else: variables, branches, loops, functions, datasets, other dtypes.
 
-What comes out is the values of the plain row or a stated error, never an error from inside.
+What comes out is the values of the plain row or a stated error, never an error from inside. GENERATED_MODULE=tensorflow has
+TensorFlow 1.15 asked instead, in Python 3.7.
 """
 
 import importlib
+import os
 import pathlib
 import random
 import traceback
@@ -11,8 +13,9 @@ import traceback
 import numpy as np
 from cases import observe
 
-import tfcompat as tf
 from generated.worker import is_stated
+
+tf = importlib.import_module(os.environ.get("GENERATED_MODULE", "tfcompat"))
 
 CASES = pathlib.Path(__file__).resolve().parent.parent / "cases"
 NO_TABLES = ("__init__", "table", "observe")
@@ -119,7 +122,7 @@ def _carried(given):
     inputs, starts, keys = given.placeholders(), given.starts(), list(given.arrays)
 
     def body(i, values, _):
-        return i + 1, values, given.build(dict(zip(keys, values, strict=True)))
+        return i + 1, values, given.build(dict(zip(keys, values)))
 
     invariants = (tf.TensorShape([]), [t.shape for t in inputs.values()], [tf.TensorShape(None) for _ in starts])
     return inputs, tf.while_loop(lambda i, *_: i < 2, body, (0, list(inputs.values()), starts), invariants)[2]
@@ -129,17 +132,22 @@ def _rows(given):
     inputs = given.placeholders()
     stacked = tuple(tf.stack([t, t]) for t in inputs.values())
     kinds = [tf.as_dtype(v.dtype if v.dtype != object else "string") for v in given.plain]
-    made = tf.map_fn(lambda parts: given.build(dict(zip(inputs, parts, strict=True))), stacked, kinds)
+    made = tf.map_fn(lambda parts: given.build(dict(zip(inputs, parts))), stacked, kinds)
     return inputs, [t[1] for t in made]
 
 
 def _function(given):
     inputs = given.placeholders()
-    return inputs, tf.function(lambda *args: given.build(dict(zip(inputs, args, strict=True))))(*inputs.values())
+
+    def build(*args):
+        return given.build(dict(zip(inputs, args)))
+
+    return inputs, tf.function(build, autograph=False)(*inputs.values())
 
 
 def _dataset(given):
-    data = tf.data.Dataset.from_tensors(dict(given.arrays)).map(lambda parts: tuple(given.build(parts)))
+    build = tf.autograph.experimental.do_not_convert(lambda parts: tuple(given.build(parts)))
+    data = tf.data.Dataset.from_tensors(dict(given.arrays)).map(build)
     return {}, list(tf.data.make_one_shot_iterator(data).get_next())
 
 
@@ -162,7 +170,7 @@ def _fetched(given, place, slopes, carried=False):
             ys = [t for t in outputs if t.dtype.is_floating or t.dtype.is_complex]
             found = tf.gradients(ys, sources) if ys and sources else []
             if carried:
-                found = [tf.zeros_like(x) if g is None else g for g, x in zip(found, sources, strict=False)]
+                found = [tf.zeros_like(x) if g is None else g for g, x in zip(found, sources)]
             outputs = [tf.convert_to_tensor(g) for g in found if g is not None]
         with tf.Session() as session:
             observe.initialise(tf, session)
@@ -226,6 +234,10 @@ class Variant:
                 arrays = {key: _cast(a, wanted) if a.dtype.kind == kind else a for key, a in arrays.items()}
         return Given(self.case, arrays)
 
+    def values(self, given):
+        """What it gives; the plain row has run."""
+        return _fetched(given, self.place, self.slopes, self.place == "carried")
+
     def outcome(self):
         """How it ends, in one word (same, differs, raised, refused where the plain row raises too, internal), and a text."""
         given = self.given()
@@ -236,7 +248,7 @@ class Variant:
             word = verdict_of(error)
             return "refused" if word == "raised" else word, _described(error)
         try:
-            have = _fetched(given, self.place, self.slopes, self.place == "carried")
+            have = self.values(given)
         except Exception as error:  # noqa: BLE001 (counted)
             return verdict_of(error), _described(error)
         same = len(want) == len(have) and all(map(_close, want, have))

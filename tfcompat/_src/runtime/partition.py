@@ -178,13 +178,13 @@ class Partitioner:
     def _with_ref_reads(self, items: list[Item]) -> list[Item]:
         """Items of a step, each after the reads of refs that it takes from other steps: a read is an alias, taken where its user runs.
 
-        Variables that are given another shape have other memory from then on.
+        Variables that are given another shape have other memory from then on. What is needed as a number is read before.
         """
         inside, found = set(items), []
         for item in items:
             for t in item.takes:
                 source = self.producer.get(t)
-                if source is not None and source not in inside and is_ref_read_item(source):
+                if source is not None and source not in inside and is_ref_read_item(source) and t not in self.placement.statics:
                     if variable_op(source.takes[0]) not in self._reshaped:
                         found.append(source)
             found.append(item)
