@@ -343,7 +343,7 @@ def _with_node(error: errors.OpError, op: Operation) -> errors.OpError:
     return error if error.op is not None else error.at_node(op.node_def, op)
 
 
-def read(tensor: Tensor, frame: Frame) -> Any:
+def read(tensor: Tensor, frame: Frame) -> object:
     """The value of a tensor; of a ref that of its variable by now."""
     return frame.values[tensor] if tensor in frame.values else frame.state[variable_key(required_variable_op(tensor))]
 
