@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import tfcompat as tf
+from tfcompat._src.ops.ragged import factory
 
 nan = float("nan")
 VALUES = [
@@ -180,3 +181,20 @@ def test_spec_round_trip():
         through_variant = spec._from_tensor_list(spec._to_tensor_list(ragged))
         found = session.run([again, through_variant])
     assert [f.to_list() for f in found] == [[[[1], [2, 3]], [[4]]]] * 2
+
+
+@pytest.mark.parametrize("lists, depths", [(3, (0, 0)), ([], (None, 1)), ([[]], (None, 2)), ([[1], []], (2, 2)), ([[], [[]]], (None, 3))])
+def test_depths_of_nested_lists(lists, depths):
+    assert factory.scalar_and_largest_depth(lists) == depths
+
+
+def test_inner_shape_of_nested_lists():
+    assert factory.inner_shape_below([[[1], [2]], [[3], [4], [5]]], 1) == (1,)
+    assert factory.inner_shape_below([[[1], [2]], [[3]]], 2) == ()
+    with pytest.raises(ValueError, match="inconsistent shape"):
+        factory.inner_shape_below([[[1], [2, 3]]], 1)
+
+
+def test_the_inner_shape_must_be_that_of_the_values():
+    with tf.Graph().as_default(), pytest.raises(TypeError, match="Expected Tensor's shape: \\(1, 1\\), got \\(3,\\)"):
+        tf.ragged.constant([1, 2, 3], inner_shape=(1, 1))

@@ -16,3 +16,11 @@ try:
     x.tostrin()
 except AttributeError as e:
     assert str(e) == "'numpy.ndarray' object has no attribute 'tostrin'"
+
+table = np.arange(6).reshape(2, 3)
+backwards = [slice(None), slice(None, None, -1)]
+assert table[backwards].tolist() == [[2, 1, 0], [5, 4, 3]] and table[[1, 0]].tolist() == [[3, 4, 5], [0, 1, 2]]
+table[[slice(1)] + [0]] = 7
+del backwards[backwards.index(slice(None))]
+assert table.tolist() == [[7, 1, 2], [3, 4, 5]] and len(backwards) == 1 and table[[0, None]].shape == (1, 3)
+assert np.stack(np.ones(2) * i for i in range(2)).tolist() == np.vstack(np.ones(2) * i for i in range(2)).tolist() == [[0, 0], [1, 1]]

@@ -16,3 +16,8 @@ assert np.allclose(f([0.5, 1.5], [0, 0.5]), [[0.5, 1.5], [2, 3]])
 assert np.allclose(scipy.interpolate.spline([0, 1, 2, 3, 4], [0, 1, 4, 9, 16], [1.5]), [2.25])
 assert scipy.spatial.distance.wminkowski([0], [2], 1, [3]) == 6
 from scipy.stats.distributions import norm
+from scipy.misc import central_diff_weights, derivative
+
+assert np.isclose(derivative(lambda x, a: a * x**3, 2.0, dx=0.5, args=(2,)), 24.5) and derivative(np.square, 3.0) == 6
+assert np.isclose(derivative(lambda x: x**4, 1.0, n=2, order=5), 12)
+assert np.allclose(central_diff_weights(5, 2), np.array([-1, 16, -30, 16, -1]) / 12)

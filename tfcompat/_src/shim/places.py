@@ -294,6 +294,10 @@ NAMES = {
     "tensorflow.python.ops.distributions.util._is_integer_like_by_dtype": "@tensorflow.python.ops.distributions.util:is_integer_like",
     "tensorflow.python.ops.distributions.util._largest_integer_by_dtype": "@tensorflow.python.ops.distributions.util:largest_integer",
     "tensorflow.python.ops.distributions.util._smallest_integer_by_dtype": "@tensorflow.python.ops.distributions.util:smallest_integer",
+    "tensorflow.python.ops.ragged.ragged_factory_ops._default_inner_shape_for_pylist":
+        "@tensorflow.python.ops.ragged.ragged_factory_ops:inner_shape_below",
+    "tensorflow.python.ops.ragged.ragged_factory_ops._find_scalar_and_max_depth":
+        "@tensorflow.python.ops.ragged.ragged_factory_ops:scalar_and_largest_depth",
     "tensorflow.python.ops.script_ops._py_funcs": "@tensorflow.python.ops.script_ops:PY_FUNCTIONS",
     "tensorflow.python.ops.signal.mel_ops._hertz_to_mel": "@tensorflow.python.ops.signal.mel_ops:hertz_to_mel",
     "tensorflow.python.ops.sparse_ops._DEFAULT_HASH_KEY": "@tensorflow.python.ops.sparse_ops:DEFAULT_HASH_KEY",

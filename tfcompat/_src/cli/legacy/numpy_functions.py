@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 _GAVE_LISTS = ("atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "gradient", "meshgrid")
+_TOOK_GENERATORS = ("column_stack", "dstack", "hstack", "stack", "vstack")
 
 
 def _with_newshape(reshape: Callable[..., Any]) -> Callable[..., Any]:
@@ -64,6 +65,16 @@ def _of_bytes(fromstring: Callable[..., Any]) -> Callable[..., Any]:
     return wrapped
 
 
+def _of_generators(stack: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of a sequence of arrays that takes a generator of them too."""
+
+    @functools.wraps(stack)
+    def wrapped(arrays: Any, *arguments: Any, **options: Any) -> Any:
+        return stack(list(arrays) if isinstance(arrays, Iterator) else arrays, *arguments, **options)
+
+    return wrapped
+
+
 def _normed(histogram: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(histogram)
     def wrapped(*arguments: Any, normed: Any = None, **options: Any) -> Any:
@@ -81,5 +92,7 @@ def restore() -> None:
         np.reshape = _with_newshape(np.reshape)
     for name in _GAVE_LISTS:
         setattr(np, name, _giving_lists(getattr(np, name)))
+    for name in _TOOK_GENERATORS:
+        setattr(np, name, _of_generators(getattr(np, name)))
     np.array, np.asarray = _of_any_sequence(np.array), _of_any_sequence(np.asarray)
     inspect.unwrap(np.ndim).__globals__["asarray"] = np.asarray  # of np.ndim, np.shape and np.size

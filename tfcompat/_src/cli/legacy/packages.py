@@ -16,13 +16,13 @@ import types
 from collections.abc import Sequence
 from typing import Any
 
-PACKAGES = ("PIL", "gast", "gym", "h5py", "matplotlib", "mpl_toolkits", "pandas", "scipy", "skimage", "sklearn", "yaml")
+PACKAGES = ("PIL", "_pytest", "gast", "gym", "h5py", "matplotlib", "mpl_toolkits", "pandas", "scipy", "skimage", "sklearn", "yaml")
 
 
 @functools.cache
 def _tables(package: str) -> Any:
     """The module with the tables of a package."""
-    return importlib.import_module(f"{__package__}.of_{package.lower()}")
+    return importlib.import_module(f"{__package__}.of_{package.strip('_').lower()}")
 
 
 class _Completing(importlib.abc.Loader):

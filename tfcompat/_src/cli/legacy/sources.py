@@ -1,8 +1,8 @@
-"""Methods that types of C have lost: sources that call them are compiled with the call rewritten, since no name can be given to such types.
+"""What types of C have lost: sources that use it are compiled with the use rewritten, since no name can be given to such types.
 
 `x.tostring()` becomes `restored(x, "tostring")()` at the same place of the same line, which is `x.tostring` wherever x has it. So
-are `open(path, "rU")`, whose U means nothing since Python 3. Sources without such a word are left as they are, and what was rewritten
-is not written to `__pycache__`.
+are `open(path, "rU")`, whose U means nothing since Python 3, and `x[index]`, whose index may be a list with slices in it: NumPy before
+1.23 took it for a tuple. Sources without such a word are left as they are, and what was rewritten is not written to `__pycache__`.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 RESTORED = "__restored_by_tfcompat__"
+INDEX = "__index_by_tfcompat__"
 
 
 def _set_item(values: Any, *arguments: Any) -> None:
@@ -53,7 +54,12 @@ METHODS: dict[tuple[type, ...], dict[str, Callable[..., Any]]] = {
 """Types -> the methods that they lost."""
 
 LOST = frozenset(name for methods in METHODS.values() for name in methods)
-_HINT = re.compile(rb"\.(%s)\b|['\"](r?b?Ur?b?|rbU|rU)['\"]" % b"|".join(sorted(name.encode() for name in LOST)))
+_MAKES_SLICES = re.compile(rb"(?<![.\w])slice\(")
+_HINT = re.compile(
+    rb"\.(%s)\b|['\"](r?b?Ur?b?|rbU|rU)['\"]|%s" % (b"|".join(sorted(name.encode() for name in LOST)), _MAKES_SLICES.pattern)
+)
+_COMPUTED = (ast.Name, ast.Attribute, ast.BinOp, ast.Call, ast.List, ast.ListComp)
+"""Kinds of expressions that may give a list as an index."""
 _LEFT_ALONE = sys.stdlib_module_names | {
     "tfcompat", "tensorflow", "tensorflow_core", "tensorflow_estimator", "jax", "jaxlib", "numpy", "scipy", "ml_dtypes", "optax", "flax",
     "google", "grpc", "h5py", "PIL", "pandas", "sklearn", "matplotlib", "pytest", "_pytest", "pip", "setuptools",
@@ -73,7 +79,24 @@ def restored(value: Any, name: str) -> Any:
     return getattr(value, name)
 
 
+def index(given: Any) -> Any:
+    """An index, where it is a list with slices as the tuple that NumPy took it for."""
+    if type(given) is list and any(each is None or each is ... or isinstance(each, slice) for each in given):
+        return tuple(given)
+    return given
+
+
 class _Rewriting(ast.NodeTransformer):
+    def __init__(self, source: bytes) -> None:
+        self._makes_slices = _MAKES_SLICES.search(source) is not None
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        self.generic_visit(node)
+        if self._makes_slices and isinstance(node.slice, _COMPUTED):
+            called = ast.Call(ast.Name(INDEX, ast.Load()), [node.slice], [])
+            node.slice = ast.fix_missing_locations(ast.copy_location(called, node.slice))
+        return node
+
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         self.generic_visit(node)
         if node.attr not in LOST or not isinstance(node.ctx, ast.Load):
@@ -96,10 +119,18 @@ def needs_rewriting(source: bytes) -> bool:
     return _HINT.search(source) is not None
 
 
+def rewrite(tree: ast.Module, source: bytes) -> None:
+    """Rewrites in the tree of a source what was lost, where it has any."""
+    if needs_rewriting(source):
+        _Rewriting(source).visit(tree)
+
+
 def compiled(source: bytes, path: str) -> types.CodeType:
     """The code of a source, with what was lost rewritten where this process restores it."""
     if hasattr(builtins, RESTORED) and needs_rewriting(source):
-        return compile(_Rewriting().visit(ast.parse(source, path)), path, "exec", dont_inherit=True)
+        tree = ast.parse(source, path)
+        rewrite(tree, source)
+        return compile(tree, path, "exec", dont_inherit=True)
     return compile(source, path, "exec", dont_inherit=True)
 
 
@@ -129,4 +160,5 @@ class Finder(importlib.abc.MetaPathFinder):
 def restore() -> None:
     """Lets this process compile such sources."""
     setattr(builtins, RESTORED, restored)
+    setattr(builtins, INDEX, index)
     sys.meta_path.insert(0, Finder())

@@ -23,13 +23,13 @@ def _is_nested(item: Any) -> bool:
     return isinstance(item, (list, tuple)) or np.ndim(item) != 0
 
 
-def _depths(item: Any) -> tuple[int | None, int]:
+def scalar_and_largest_depth(item: Any) -> tuple[int | None, int]:
     """The nesting depth of the scalars (None where there are none) and the largest depth of lists."""
     if not _is_nested(item):
         return 0, 0
     scalar, deepest = None, 1
     for child in item:
-        inner, depth = _depths(child)
+        inner, depth = scalar_and_largest_depth(child)
         if inner is not None:
             if scalar not in (None, inner + 1):
                 raise ValueError("all scalar values must have the same nesting depth")
@@ -61,6 +61,11 @@ def _flattened(rows: list, depth: int) -> tuple[list, list]:
     return rows, nested_splits
 
 
+def inner_shape_below(pylist: Any, ragged_rank: int) -> tuple:
+    """The shape that the values below `ragged_rank` ragged dimensions have in common; ValueError where they differ."""
+    return _uniform_shape(_flattened(pylist, ragged_rank)[0])[1:]
+
+
 def _check_request(pylist: Any, depths: tuple, ragged_rank: int | None, inner_shape: tuple | None) -> None:
     scalar, deepest = depths
     if ragged_rank is not None and ragged_rank < 0:
@@ -88,7 +93,7 @@ def _build(
         if inner_shape:
             raise ValueError(f"Invalid pylist={pylist!r}: incompatible with dim(inner_shape)={len(inner_shape)}")
         return make_values(pylist, dtype, ())
-    depths = scalar, deepest = _depths(pylist)
+    depths = scalar, deepest = scalar_and_largest_depth(pylist)
     _check_request(pylist, depths, ragged_rank, inner_shape)
     inner_rank = 0 if inner_shape is None else len(inner_shape)
     if ragged_rank == 0 or ragged_rank is None and deepest - inner_rank < 2:
@@ -99,7 +104,7 @@ def _build(
         inner_shape = inner_shape or ()
     else:
         values, nested_splits = _flattened(pylist, ragged_rank)
-        inner_shape = _uniform_shape(values)[1:] if inner_shape is None else inner_shape
+        inner_shape = inner_shape_below(pylist, ragged_rank) if inner_shape is None else inner_shape
     result = make_values(values, dtype, (len(values), *inner_shape))
     for splits in reversed(nested_splits):
         result = make_ragged(result, splits)
@@ -127,7 +132,7 @@ def constant(
     splits_dtype = dtypes.as_dtype(row_splits_dtype)
 
     def make_values(values: Any, dtype: Any, sizes: Any) -> Any:
-        return convert.constant(values, dtype, sizes, name="Const" if sizes in (None, ()) or not _is_nested(pylist) else "values")
+        return convert.constant_v2(values, dtype, sizes, name="Const" if sizes in (None, ()) or not _is_nested(pylist) else "values")
 
     def make_ragged(values: Any, splits: list) -> RaggedTensor:
         return RaggedTensor.from_row_splits(values, convert.constant(splits, splits_dtype), validate=False)
