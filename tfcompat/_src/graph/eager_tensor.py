@@ -141,6 +141,9 @@ class EagerTensor(Tensor):
     def __array__(self, dtype: np.typing.DTypeLike | None = None, copy: bool | None = None) -> NDArray:
         return np.array(self._numpy(), dtype=dtype)
 
+    def __buffer__(self, flags: int) -> memoryview:
+        return memoryview(self._numpy()).toreadonly()  # asked for from Python 3.12 on
+
     def cpu(self) -> EagerTensor:
         """The tensor in the memory of the host."""
         return self._copy(None, "CPU:0")
@@ -221,6 +224,8 @@ def _as_dtype(dtype: DTypeLike | None) -> dtypes.DType:
     try:
         return dtypes.as_dtype(dtype)
     except TypeError:
+        if isinstance(dtype, int):
+            raise TypeError(f"Invalid dtype argument value {dtype}") from None
         raise TypeError(f"Expecting a DataType value for dtype. Got {type(dtype).__name__}") from None
 
 

@@ -124,13 +124,14 @@ def _pass_shape(c):
     return [c.inputs[0]]
 
 
-def _identity(
+def define_identity(
     name: str,
     gradient: Any = _pass_gradient,
     fold: bool | None = True,
     text: str = "(input: T, *, T: type) -> (output: T)",
     **fields: Any,
 ) -> None:
+    """Registers an op type that gives what it takes."""
     op(name, text, shape=_pass_shape, gradient=gradient, kernel=_pass, fold=fold, depth=2, **fields)
 
 
@@ -138,12 +139,12 @@ def _no_gradient_allowed(op, grad):
     raise LookupError(f"Gradient explicitly disabled. Reason: {op.get_attr('message')!r}.")
 
 
-_identity("Identity", facts=Facts(hands_on="input", reads_through=True, scales_rows=True))
-_identity("Snapshot", NotDifferentiable("1.15 has no gradient of this one", raises=True))
-_identity("StopGradient", NotDifferentiable("StopGradient stops it"))
-_identity("PreventGradient", _no_gradient_allowed, text='(input: T, *, T: type, message: string = "") -> (output: T)')
-_identity("GuaranteeConst", NotDifferentiable("its value does not change", raises=True), fold=None)
-_identity(
+define_identity("Identity", facts=Facts(hands_on="input", reads_through=True, scales_rows=True))
+define_identity("Snapshot", NotDifferentiable("1.15 has no gradient of this one", raises=True))
+define_identity("StopGradient", NotDifferentiable("StopGradient stops it"))
+define_identity("PreventGradient", _no_gradient_allowed, text='(input: T, *, T: type, message: string = "") -> (output: T)')
+define_identity("GuaranteeConst", NotDifferentiable("its value does not change", raises=True), fold=None)
+define_identity(
     "DeepCopy",
     NotDifferentiable("DeepCopy copies a variable's buffer", raises=True),
     fold=None,

@@ -18,10 +18,6 @@ _SUMMARIZED = frozenset(("float32", "float64", "int32", "uint8", "int16", "int8"
 for _name in ("Copy", "CopyHost"):
     op(_name, '(input: T, *, T: type, tensor_name: string = "", debug_ops_spec: list(string) = []) -> (output: T)',
        shape=si.unchanged, gradient=_WATCHED, fold=lambda x: x, kernel=lambda x: x)  # fmt: skip
-op("DebugGradientIdentity", "(input: T, *, T: type) -> (output: T)", shape=si.unchanged, gradient=_WATCHED, fold=lambda x: x,
-   kernel=lambda x: x)  # fmt: skip
-op("DebugGradientRefIdentity", "(input: Ref(T), *, T: type) -> (output: Ref(T))", shape=si.unchanged, gradient=_WATCHED,
-   kernel=lambda x: x)  # fmt: skip
 
 
 def _check_target(tensor_name: str, debug_urls: tuple) -> None:

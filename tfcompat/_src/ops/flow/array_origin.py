@@ -8,7 +8,7 @@ from tfcompat._src.nodes.function_body import CallOperation
 from tfcompat._src.ops.control.guards import MERGE, SWITCH
 from tfcompat._src.ops.control.loop_ops import ENTER, EXIT, NEXT_ITERATION
 
-FORWARDS_HANDLE = frozenset(("Identity", "RefIdentity")) | SWITCH | MERGE | ENTER | EXIT | NEXT_ITERATION
+FORWARDS_HANDLE = frozenset(("Identity", "RefIdentity", "DebugGradientIdentity", "DebugGradientRefIdentity")) | SWITCH | MERGE | ENTER | EXIT | NEXT_ITERATION
 
 FORWARDS_FLOW = frozenset(("Identity", "Enter", "Exit", "Switch", "Merge", "NextIteration", "AddN"))
 _SUMS = ("Add", "AddV2")

@@ -1,0 +1,43 @@
+"""`tensorflow.python.pywrap_tensorflow`: functions of TensorFlow's extension module that programs call."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from tfcompat._src.base import dtypes
+from tfcompat._src.graph.eager_tensor import EagerTensor
+
+
+def TF_bfloat16_type() -> type:
+    """The NumPy type of bfloat16."""
+    return dtypes.bfloat16.as_numpy_dtype  # type: ignore[no-any-return]
+
+
+def TFE_Py_TensorShapeSlice(tensors: Any, slice_dim: int) -> Any:
+    """The sizes of one dimension.
+
+    Args:
+      tensors: list or tuple of EagerTensors.
+      slice_dim: the dimension, not negative.
+
+    Returns:
+      an int32 EagerTensor with shape [len(tensors)].
+
+    Raises:
+      TypeError: `tensors` is not such a list. ValueError: the dimension is negative. IndexError: a tensor does not have it.
+    """
+    if not isinstance(tensors, (list, tuple)):
+        raise TypeError(f'tensors argument must be a list or a tuple. Got "{type(tensors).__name__}"')
+    dimension = operator.index(slice_dim)
+    if dimension < 0:
+        raise ValueError(f"Slice dimension must be non-negative. Got {dimension}")
+    for i, tensor in enumerate(tensors):
+        if not isinstance(tensor, EagerTensor):
+            raise TypeError(f'Expected a list of EagerTensors but element {i} has type "{type(tensor).__name__}"')
+        if dimension >= tensor.shape.rank:
+            raise IndexError(
+                f"Slice dimension ({dimension}) must be smaller than rank of all tensors, "
+                f"but tensor at index {i} has rank {tensor.shape.rank}"
+            )
+    return EagerTensor([tensor.shape.dims[dimension].value for tensor in tensors], None, dtypes.int32)
