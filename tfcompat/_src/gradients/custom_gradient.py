@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.base import nest, recorders
+from tfcompat._src.base import dtypes, nest, recorders
 from tfcompat._src.base.export import export
 from tfcompat._src.base.gradient_registry import RegisterGradient
 from tfcompat._src.base.graph_collections import GraphKeys
@@ -28,6 +28,12 @@ from tfcompat._src.variables.scope import get_variable_scope
 
 _NUMBERS = itertools.count(1)
 _READS = ("ReadVariableOp", "ResourceGather", "ResourceGatherNd")
+
+
+def copy_handle_data(source_t: Tensor, target_t: Tensor) -> None:
+    """Lets a handle of a resource or variant have the dtype and shape that are known of what another one stands for."""
+    if target_t.dtype in (dtypes.resource, dtypes.variant) and source_t._handle_data is not None:
+        target_t._handle_data = source_t._handle_data
 
 
 @export("custom_gradient", "contrib.eager.custom_gradient")
@@ -96,6 +102,8 @@ def _call(f: Callable[..., Any], args: list[Any], uses_variables: bool = True) -
 
     with graph.gradient_override_map({"IdentityN": name}):
         copies = raw.IdentityN([*outputs, *args, *variables])
+    for output, copy in zip(outputs, copies):
+        copy_handle_data(output, copy)
     for variable in variables:
         convert_to_tensor(variable)
     return nest.pack_sequence_as(result, copies[: len(outputs)])
