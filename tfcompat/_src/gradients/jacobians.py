@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tfcompat._src.base import nest
+from tfcompat._src.base.tensor_shape import dimension_value
 from tfcompat._src.gradients.gradients import gradients
 from tfcompat._src.graph.scopes import control_dependencies
 from tfcompat._src.graph.tensor import Tensor
@@ -37,7 +38,7 @@ def jacobian(output: Tensor, inputs: object, use_pfor: bool = True, parallel_ite
     """
     flat_inputs = nest.flatten(inputs)
     elements = reshape(output, [-1])
-    static = elements.shape[0].value
+    static = dimension_value(elements.shape[0])
     count = shape(elements)[0] if static is None else static
     rows = _each_row(
         lambda i: gradients(gather(elements, i), flat_inputs),

@@ -12,7 +12,7 @@ from tfcompat._src.base.composite_tensor import CompositeTensor
 from tfcompat._src.base.dtypes import DTypeLike
 from tfcompat._src.base.export import export
 from tfcompat._src.base.session_like import SessionLike
-from tfcompat._src.base.tensor_shape import TensorShape, as_shape, dimension_at_index
+from tfcompat._src.base.tensor_shape import TensorShape, as_shape, dimension_at_index, dimension_value
 from tfcompat._src.graph.constant_value import constant_value_as_shape
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.operation import Operation
@@ -116,7 +116,7 @@ class SparseTensor(CompositeTensor):
 
     def _shape_invariant_to_type_spec(self, shape: TensorShape) -> SparseTensorSpec:
         """A while_loop's invariant: the dense shape of the tensor."""
-        rank = shape[0].value if shape.ndims == 1 else None
+        rank = dimension_value(shape[0]) if shape.ndims == 1 else None
         return SparseTensorSpec(TensorShape(None if rank is None else [None] * rank), self.dtype)
 
     @property

@@ -26,7 +26,7 @@ from tfcompat._src.runtime import devices, local_servers, planner, trace
 from tfcompat._src.runtime.compile import input_shapes
 from tfcompat._src.runtime.config import session_config
 from tfcompat._src.runtime.execute import execute, fetched_value
-from tfcompat._src.runtime.fetch import Fetches, convert_feed, expand_feeds, fed_parts, structure_key
+from tfcompat._src.runtime.fetch import AnyShape, Fetches, convert_feed, expand_feeds, fed_parts, structure_key
 from tfcompat._src.runtime.partial_run import PartialRun
 from tfcompat._src.runtime.place import Placer
 from tfcompat._src.runtime.plan import Plan, WrongGuess
@@ -275,7 +275,7 @@ class BaseSession:
         run = self.make_callable([*fetches, *targets], feeds, accept_options=True)
 
         def call(*values: object, run_metadata: messages.RunMetadata | None = None) -> list[Any]:
-            found: list[Any] = run(*values, options=callable_options.run_options, run_metadata=run_metadata)
+            found: list[Any] = run(*map(AnyShape, values), options=callable_options.run_options, run_metadata=run_metadata)
             return found[: len(fetches)]
 
         return call

@@ -7,6 +7,7 @@ from typing import Any
 
 from tfcompat._src.base import dtypes, nest
 from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import dimension_value
 from tfcompat._src.contrib.rnn.linear import Linear
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes.convert import convert_to_tensor
@@ -124,8 +125,8 @@ class _Heads:
     """
 
     def __init__(self, states: Tensor, num_heads: int, dtype: Any) -> None:
-        self._length = states.shape[1].value or shape_of(states)[1]
-        self._size, self._dtype = states.shape[2].value, dtype
+        self._length = dimension_value(states.shape[1]) or shape_of(states)[1]
+        self._size, self._dtype = dimension_value(states.shape[2]), dtype
         self._states = reshape(states, [-1, self._length, 1, self._size])
         self._features, self._vectors = [], []
         for head in range(num_heads):
@@ -196,7 +197,7 @@ def attention_decoder(
         raise ValueError("Must provide at least 1 input to attention decoder.")
     if num_heads < 1:
         raise ValueError("With less than 1 heads, use a non-attention decoder.")
-    if attention_states.shape[2].value is None:
+    if dimension_value(attention_states.shape[2]) is None:
         raise ValueError(f"Shape[2] of attention_states must be known: {attention_states.shape}")
     output_size = cell.output_size if output_size is None else output_size
     with variable_scope(scope or "attention_decoder", dtype=dtype) as entered:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tfcompat._src.base import dtypes
+from tfcompat._src.base.tensor_shape import dimension_value
 from tfcompat._src.contrib.tensor_forest.examples import CATEGORICAL, FLOAT
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
@@ -103,7 +104,7 @@ def _parse_dict(data: dict) -> tuple[Tensor | None, SparseTensor | None, TensorF
                 spec.dense,
                 GetColumnName(key, len(dense)),
                 DTYPE_TO_FTYPE[tensor.dtype],
-                1 if len(shape) == 1 else shape[1].value,
+                1 if len(shape) == 1 else dimension_value(shape[1]),
             )
             dense.append(CastToFloat(tensor))
         elif tensor.dtype == dtypes.float32:

@@ -40,6 +40,7 @@ from tfcompat._src.ops.control.cond import cond
 from tfcompat._src.ops.control.groups import group
 from tfcompat._src.ops.control.printing import print_v2
 from tfcompat._src.ops.math.cast import cast
+from tfcompat._src.runtime.fetch import AnyShape
 from tfcompat._src.runtime.session import Session
 from tfcompat._src.train.moving_averages import assign_moving_average
 from tfcompat._src.variables import assign, functional
@@ -104,7 +105,7 @@ class GraphExecutionFunction:
         ]
         always = [np.asarray(v, dtype=x.dtype.base_dtype.as_numpy_dtype) for x, v in (self.feed_dict or {}).items()]
         call = self._callable(session, [x for x, _ in given])
-        found = call(*arrays, *always, options=self.run_options, run_metadata=self.run_metadata)
+        found = call(*map(AnyShape, (*arrays, *always)), options=self.run_options, run_metadata=self.run_metadata)
         for fetch, value in zip(self.fetches, found[len(self.outputs) :]):
             if fetch in self.fetch_callbacks:
                 self.fetch_callbacks[fetch](value)

@@ -7,6 +7,7 @@ from typing import Any
 from tfcompat._src.base import nest
 from tfcompat._src.base.export import export
 from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.graph.scopes import executing_eagerly
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras import activations, constraints, initializers, regularizers
 from tfcompat._src.keras.backend.arrays import concatenate, dot
@@ -76,28 +77,34 @@ class DropoutRNNCellMixin:
     """Masks for dropout that are the same for all steps; `dropout` and `recurrent_dropout` are the rates."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        self._dropout_mask = self._recurrent_dropout_mask = None
+        self.reset_dropout_mask()
+        self.reset_recurrent_dropout_mask()
         super().__init__(*args, **kwargs)
 
     def reset_dropout_mask(self) -> None:
         """Has the next step make a new mask for inputs."""
-        self._dropout_mask = None
+        self._dropout_mask = self._eager_dropout_mask = None
 
     def reset_recurrent_dropout_mask(self) -> None:
         """Has the next step make a new mask for states."""
-        self._recurrent_dropout_mask = None
+        self._recurrent_dropout_mask = self._eager_recurrent_dropout_mask = None
 
     def get_dropout_mask_for_cell(self, inputs: Any, training: Any, count: int = 1) -> Any:
         """The mask for inputs, or a list of `count`; None without dropout."""
-        if self.dropout and self._dropout_mask is None:
-            self._dropout_mask = _dropout_mask(ones_like(inputs), self.dropout, training, count)
-        return self._dropout_mask if self.dropout else None
+        return self._kept_mask("dropout_mask", self.dropout, inputs, training, count)
 
     def get_recurrent_dropout_mask_for_cell(self, inputs: Any, training: Any, count: int = 1) -> Any:
         """The mask for states, or a list of `count`; None without dropout."""
-        if self.recurrent_dropout and self._recurrent_dropout_mask is None:
-            self._recurrent_dropout_mask = _dropout_mask(ones_like(inputs), self.recurrent_dropout, training, count)
-        return self._recurrent_dropout_mask if self.recurrent_dropout else None
+        return self._kept_mask("recurrent_dropout_mask", self.recurrent_dropout, inputs, training, count)
+
+    def _kept_mask(self, kind: str, rate: float, inputs: Any, training: Any, count: int) -> Any:
+        """A mask that the first step makes: one for graphs, and one where operations run at once."""
+        if not rate:
+            return None
+        name = f"_eager_{kind}" if executing_eagerly() else f"_{kind}"
+        if getattr(self, name) is None:
+            setattr(self, name, _dropout_mask(ones_like(inputs), rate, training, count))
+        return getattr(self, name)
 
 
 def _dropout_mask(ones: Tensor, rate: float, training: Any, count: int) -> Any:

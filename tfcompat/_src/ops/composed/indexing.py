@@ -6,7 +6,7 @@ from typing import Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
-from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.base.tensor_shape import TensorShape, dimension_value
 from tfcompat._src.graph.constant_value import constant_value
 from tfcompat._src.graph.scopes import name_scope
 from tfcompat._src.graph.tensor import Tensor
@@ -196,7 +196,7 @@ def _repeat_each(data: Tensor, data_shape: Tensor, repeats: Tensor, axis: int) -
     if axis:
         result = reshape(result, concat([data_shape[:axis], [-1], data_shape[axis + 1 :]], axis=0))
     if data.shape.ndims is not None:
-        rows = 0 if repeats.shape[0].value == 0 else None
+        rows = 0 if dimension_value(repeats.shape[0]) == 0 else None
         result.set_shape(data.shape[:axis].concatenate(TensorShape([rows])).concatenate(data.shape[axis + 1 :]))
     return result
 
@@ -258,7 +258,7 @@ def required_space_to_batch_paddings(
         block_shape = convert_to_tensor(block_shape, dtype=dtypes.int32, name="block_shape")
         block_shape.shape.assert_is_fully_defined()
         block_shape.shape.assert_has_rank(1)
-        count = block_shape.shape.dims[0].value
+        count = dimension_value(block_shape.shape[0])
         if count == 0:
             return zeros([0, 2], dtypes.int32), zeros([0, 2], dtypes.int32)
         input_shape.shape.assert_is_compatible_with([count])

@@ -8,7 +8,7 @@ from typing import Any
 
 from tfcompat._src.base import dtypes, nest
 from tfcompat._src.base.export import export
-from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.base.tensor_shape import TensorShape, dimension_value
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.scopes import control_dependencies, name_scope
 from tfcompat._src.graph.tensor import Tensor
@@ -94,6 +94,6 @@ def vectorized_map(fn: Callable, elems: Any) -> Any:
       the structure that `fn` gives, of tensors with the rows in front.
     """
     rows = nest.flatten(elems)[0]
-    static = rows.shape[0].value if isinstance(rows, Tensor) and rows.shape.ndims else None
+    static = dimension_value(rows.shape[0]) if isinstance(rows, Tensor) and rows.shape.ndims else None
     count = shape_of(rows)[0] if static is None else static
     return pfor(lambda i: fn(nest.map_structure(lambda x: gather(x, i), elems)), count)

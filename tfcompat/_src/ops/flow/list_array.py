@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tfcompat._src.base import dtypes
-from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.base.tensor_shape import TensorShape, dimension_value
 from tfcompat._src.graph.scopes import executing_eagerly, name_scope
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
@@ -101,10 +101,10 @@ def of_list(flow: Tensor, spec: TensorArraySpec) -> TensorArray:
         return found
     elements = found.stack()
     made = TensorArray(
-        spec.dtype, size=elements.shape[0].value, dynamic_size=spec._dynamic_size, infer_shape=spec._infer_shape,
+        spec.dtype, size=dimension_value(elements.shape[0]), dynamic_size=spec._dynamic_size, infer_shape=spec._infer_shape,
         element_shape=spec._element_shape,
     )  # fmt: skip
-    return made.unstack(elements) if elements.shape[0].value else made
+    return made.unstack(elements) if dimension_value(elements.shape[0]) else made
 
 
 TensorArraySpec.conversions = as_list, of_list

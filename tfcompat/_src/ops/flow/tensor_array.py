@@ -8,7 +8,7 @@ from typing import Any
 
 from tfcompat._src.base import dtypes, errors
 from tfcompat._src.base.export import export
-from tfcompat._src.base.tensor_shape import TensorShape, as_shape
+from tfcompat._src.base.tensor_shape import TensorShape, as_shape, dimension_value
 from tfcompat._src.graph.constant_value import constant_value
 from tfcompat._src.graph.scopes import colocate_with, control_dependencies, device, executing_eagerly, name_scope
 from tfcompat._src.graph.tensor import Tensor
@@ -308,7 +308,7 @@ class EagerTensorArray(TensorArray):
 
     def unstack(self, value: Any, name: str | None = None) -> TensorArray:
         value = convert_to_tensor(value)
-        rows = raw.Unpack(value, num=int(value.shape[0])) if value.shape[0].value else []
+        rows = raw.Unpack(value, num=int(value.shape[0])) if dimension_value(value.shape[0]) else []
         if len(rows) > len(self._elements) and not self._dynamic_size:
             raise ValueError(f"Cannot unstack {len(rows)} tensors into a TensorArray of static size {len(self._elements)} ")
         self._elements = [None] * len(rows)

@@ -7,6 +7,7 @@ from typing import Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
+from tfcompat._src.base.tensor_shape import dimension_value
 from tfcompat._src.graph.scopes import colocate_with, name_scope
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
@@ -48,7 +49,7 @@ def _clipped(found: Tensor, ids: Any, max_norm: float | None) -> Tensor:
 
 def _total_rows(params: list, dtype: dtypes.DType) -> Tensor:
     """The number of rows of all parts."""
-    known = [None if p.shape.ndims is None else p.shape[0].value for p in params]
+    known = [None if p.shape.ndims is None else dimension_value(p.shape[0]) for p in params]
     if None not in known:
         return constant(sum(known), dtype)
     sizes = []
