@@ -188,28 +188,28 @@ def convert_feed(tensor: Tensor, value: object) -> Any:
     Raises:
       TypeError: it cannot be of that dtype. ValueError: its shape does not fit.
     """
+    may_differ = isinstance(value, AnyShape)
     if isinstance(value, AnyShape):
-        return _converted(tensor, value.value)
-    array, sizes = _converted(tensor, value), tensor._sizes
-    if sizes is not None and tensor.dtype.is_numpy_compatible and sizes != array.shape and not _fits(array.shape, sizes):
+        value = value.value
+    dtype = tensor.dtype
+    wanted = dtype.as_numpy_dtype
+    array: NDArray | jax.Array
+    if type(value) is np.ndarray and value.dtype == wanted and wanted is not object:
+        array = value
+    elif type(value) is wanted and wanted is not str:
+        array = np.asarray(value)
+    elif isinstance(value, jax.Array):
+        array = value if value.dtype == wanted else np.asarray(value, wanted)
+    elif dtype.base_dtype in (dtypes.resource, dtypes.variant):
+        return value
+    else:
+        array = _to_array(tensor, value, wanted)
+    sizes = tensor._sizes
+    if sizes is not None and sizes != array.shape and not may_differ and not _fits(array.shape, sizes):
         raise ValueError(
             f"Cannot feed value of shape {tuple(array.shape)!r} for Tensor {tensor.name!r}, which has shape {str(tensor.shape)!r}"
         )
     return array
-
-
-def _converted(tensor: Tensor, value: object) -> Any:
-    dtype = tensor.dtype
-    wanted = dtype.as_numpy_dtype
-    if type(value) is np.ndarray and value.dtype == wanted and wanted is not object:
-        return value
-    if type(value) is wanted and wanted is not str:
-        return np.asarray(value)
-    if isinstance(value, jax.Array):
-        return value if value.dtype == wanted else np.asarray(value, wanted)
-    if dtype.base_dtype in (dtypes.resource, dtypes.variant):
-        return value
-    return _to_array(tensor, value, wanted)
 
 
 def _fits(shape: tuple[Any, ...], sizes: tuple[Any, ...]) -> bool:
