@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
-from tfcompat._src.graph import attr_values
+from tfcompat._src.nodes import op_callbacks
 from tfcompat._src.platform import logging
 
 ACTIVE: list[Callable] = []
@@ -56,13 +55,9 @@ class InfOrNanError(Exception):
 
 def call_all(op: Any, name: str) -> None:
     """Calls the callbacks for an operation that has run."""
-    attrs = tuple(part for key, value in op.attrs.items() for part in (key, _public(value)))
+    attrs = op_callbacks.public_attrs(op)
     for callback in list(ACTIVE):
         callback(op.type, list(op.inputs), attrs, list(op.outputs), None if name == op.type else name)
-
-
-def _public(value: Any) -> Any:
-    return value.as_datatype_enum if isinstance(value, dtypes.DType) else attr_values.to_public(value)
 
 
 @export("contrib.eager.add_execution_callback")

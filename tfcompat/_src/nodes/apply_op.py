@@ -19,6 +19,7 @@ from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.scopes import get_default_graph, graph_from_inputs
 from tfcompat._src.graph.signature import REQUIRED, Arg, Attr
 from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import op_callbacks
 from tfcompat._src.nodes.convert import to_tensor
 from tfcompat._src.proto import messages
 
@@ -418,15 +419,15 @@ def _complete_attrs(spec: OpSpec, attrs: dict[str, Any]) -> None:
 
 def results(op: Operation) -> Any:
     """The outputs of a node grouped by its signature; itself where it has none, as a stateful one with an empty list of them."""
-    args = op.spec.signature.outputs
+    args, outputs = op.spec.signature.outputs, op_callbacks.outputs_for(op)
     if not args:
         return op
     if len(args) == 1 and not args[0].is_list:
-        return op.outputs[0]
+        return outputs[0]
     values, start = [], 0
     for arg in args:
         count = op.arg_length(arg)
-        values.append(op.outputs[start : start + count] if arg.is_list else op.outputs[start])
+        values.append(outputs[start : start + count] if arg.is_list else outputs[start])
         start += count
     if len(args) == 1:
         return values[0] if values[0] or not getattr(op, "call_spec", op.spec).effects.is_stateful else op
