@@ -353,7 +353,7 @@ class _Writer:
             return self._captured[tensor]
         if tensor.dtype == dtypes.resource:
             raise KeyError(
-                f"Tried to export function {function.name}, which uses {tensor.name}, but no variable or table behind it is reachable "
+                f"Tried to export function {function.name}, which uses {tensor.op.name}, but no variable or table behind it is reachable "
                 "from root: make it an attribute of the object that is saved."
             )
         value = constant_value.constant_value(tensor)
