@@ -1,6 +1,7 @@
 """Saving, restoring and training where operations run when they are called; numbers are those of TensorFlow 1.15.5."""
 
 import os
+import re
 
 import numpy as np
 import pytest
@@ -80,3 +81,35 @@ def test_a_decay_is_a_function_of_the_present_step():
     rate = tf.train.exponential_decay(0.1, step, 10, 0.5)
     step.assign(30)
     np.testing.assert_allclose(rate().numpy(), 0.0125, rtol=1e-6)
+
+
+def test_warnings_name_the_variable_of_a_slot(tmp_path, capsys):
+    root = tf.train.Checkpoint(v=tf.Variable(2.0), w=tf.Variable(3.0), optimizer=tf.keras.optimizers.Adam(0.0))
+    root.optimizer.minimize(root.v.read_value, [root.v])
+    path = root.save(str(tmp_path / "of"))
+    part = tf.train.Checkpoint(v=tf.Variable(0.0))
+    part.restore(path)
+    assert part.v.numpy() == 2
+    del part
+    found = re.findall("Unresolved object in checkpoint: (.*)", capsys.readouterr().err)
+    assert found == [
+        "(root).optimizer", "(root).w", *("(root).optimizer." + name for name in ("iter", "beta_1", "beta_2", "decay", "learning_rate")),
+        "(root).optimizer's state 'm' for (root).v", "(root).optimizer's state 'v' for (root).v",
+    ]
+
+
+def test_restored_slots_are_no_variables_of_a_template(tmp_path):
+    def made(name):
+        template = tf.make_template(name, lambda: tf.get_variable("v", [], use_resource=True))
+        return template, tf.train.Checkpoint(template=template, optimizer=tf.keras.optimizers.Adam(0.0))
+
+    template, root = made("a")
+    variable = template()
+    root.optimizer.minimize(variable.read_value, [variable])
+    path = root.save(str(tmp_path / "of"))
+    template, root = made("b")
+    root.restore(path)
+    variable = template()
+    root.optimizer.minimize(variable.read_value, [variable])
+    assert [dependency.name for dependency in template._checkpoint_dependencies] == ["v"]
+    assert root.optimizer.get_slot(variable, "m").numpy() == pytest.approx(0.19)

@@ -19,6 +19,7 @@ from tfcompat._src.graph.scopes import (
     executing_eagerly,
     get_collection,
     get_collection_ref,
+    get_default_graph,
     init_scope,
     name_scope,
     present_graph,
@@ -33,7 +34,7 @@ from tfcompat._src.ops.control.groups import group, tuple_
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.train import slot_creator
 from tfcompat._src.variables.resource_variable import is_resource_variable
-from tfcompat._src.variables.variable import Variable
+from tfcompat._src.variables.variable import Variable, creator_stack
 
 
 def deduplicate_indexed_slices(values: Any, indices: Any) -> tuple[Any, Any]:
@@ -348,7 +349,8 @@ class Optimizer(Trackable):
     def _create_or_restore_slot_variable(self, slot_variable_position: Any, slot_name: str, variable: Any) -> None:
         """Restores a slot from a checkpoint, now or when it is made."""
         slot = self.get_slot(variable, slot_name)
-        if slot is None and executing_eagerly() and slot_variable_position.is_simple_variable():
+        waits = creator_stack(get_default_graph())  # what makes a variable here, a template say, would take the slot for its own
+        if slot is None and executing_eagerly() and slot_variable_position.is_simple_variable() and not waits:
             value = convert_to_tensor(slot_variable_position.saved_value())
             slot = self._get_or_make_slot(variable, value, slot_name, self._name)
         if slot is not None:

@@ -112,8 +112,10 @@ class RestoreCoordinator:
                 if child.node_id not in names:
                     names[child.node_id] = f"{names[current]}.{child.local_name}"
                     waiting.append(child.node_id)
-            for slot in self.proto.nodes[current].slot_variables:
-                names.setdefault(slot.slot_variable_node_id, f"{names[current]}'s state '{slot.slot_name}'")
+        for owner, name in list(names.items()):
+            for slot in self.proto.nodes[owner].slot_variables:
+                variable = names.get(slot.original_variable_node_id, str(slot.original_variable_node_id))
+                names.setdefault(slot.slot_variable_node_id, f"{name}'s state '{slot.slot_name}' for {variable}")
         return names.get(number, str(number))
 
 

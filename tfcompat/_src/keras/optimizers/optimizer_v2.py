@@ -16,7 +16,14 @@ from tfcompat._src.distribute.default_strategy import get_replica_context, get_s
 from tfcompat._src.distribute.reduce_util import ReduceOp
 from tfcompat._src.gradients.gradients import gradients
 from tfcompat._src.gradients.tape import GradientTape
-from tfcompat._src.graph.scopes import control_dependencies, device, executing_eagerly, init_scope, name_scope
+from tfcompat._src.graph.scopes import (
+    control_dependencies,
+    device,
+    executing_eagerly,
+    get_default_graph,
+    init_scope,
+    name_scope,
+)
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras import initializers
 from tfcompat._src.keras.backend.session import get_graph, track_variable, unique_object_name
@@ -36,7 +43,7 @@ from tfcompat._src.train.optimizer import deduplicate_indexed_slices
 from tfcompat._src.train.schedules import LearningRateSchedule
 from tfcompat._src.variables import assign
 from tfcompat._src.variables.policies import VariableAggregation, VariableSynchronization
-from tfcompat._src.variables.variable import Variable
+from tfcompat._src.variables.variable import Variable, creator_stack
 
 _KEYWORDS = ("clipnorm", "clipvalue", "lr", "decay")
 
@@ -420,7 +427,8 @@ class OptimizerV2(Trackable):
         """Restores a slot from a checkpoint, now or when it is made."""
         key = _var_key(variable)
         slot = self._slots.get(key, {}).get(slot_name)
-        if slot is None and executing_eagerly() and slot_variable_position.is_simple_variable():
+        waits = creator_stack(get_default_graph())  # what makes a variable here, a template say, would take the slot for its own
+        if slot is None and executing_eagerly() and slot_variable_position.is_simple_variable() and not waits:
             slot = self.add_slot(variable, slot_name, slot_variable_position.saved_value())
         if slot is not None:
             slot_variable_position.restore(slot)
