@@ -83,7 +83,7 @@ def test_a_decay_is_a_function_of_the_present_step():
     np.testing.assert_allclose(rate().numpy(), 0.0125, rtol=1e-6)
 
 
-def test_warnings_name_the_variable_of_a_slot(tmp_path, capsys):
+def test_warnings_name_the_variable_of_a_slot(tmp_path, caplog):
     root = tf.train.Checkpoint(v=tf.Variable(2.0), w=tf.Variable(3.0), optimizer=tf.keras.optimizers.Adam(0.0))
     root.optimizer.minimize(root.v.read_value, [root.v])
     path = root.save(str(tmp_path / "of"))
@@ -91,7 +91,7 @@ def test_warnings_name_the_variable_of_a_slot(tmp_path, capsys):
     part.restore(path)
     assert part.v.numpy() == 2
     del part
-    found = re.findall("Unresolved object in checkpoint: (.*)", capsys.readouterr().err)
+    found = re.findall("Unresolved object in checkpoint: (.*)", "\n".join(caplog.messages))
     assert found == [
         "(root).optimizer", "(root).w", *("(root).optimizer." + name for name in ("iter", "beta_1", "beta_2", "decay", "learning_rate")),
         "(root).optimizer's state 'm' for (root).v", "(root).optimizer's state 'v' for (root).v",

@@ -6,6 +6,7 @@ import pytest
 import tfcompat as tf
 from tfcompat._src.function.defun import Defun
 from tfcompat._src.function.functional_calls import partitioned_call
+from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import constant_v2
 from tfcompat._src.ops.composed import v2_forms
 from tfcompat._src.ops.nn.embedding import embedding_lookup_and_transform
@@ -73,3 +74,20 @@ def test_array_beyond_memory():
 def test_range_that_cannot_be_counted(limits, error):
     with pytest.raises(error, match="Dimension -9223372036854775808 must be >= 0"):
         run(lambda: tf.range(*limits))
+
+
+def test_sparse_tensors_and_slices_stay_what_they_are():
+    with tf.Graph().as_default():
+        sparse = tf.SparseTensor([[0]], [1.0], [2])
+        slices = tf.IndexedSlices(tf.ones([1]), tf.zeros([1], tf.int32))
+        for value in (sparse, slices):
+            assert tf.convert_to_tensor_or_indexed_slices(value) is value
+            with pytest.raises(ValueError, match="Tensor conversion requested dtype int32 for Tensor with dtype float32"):
+                tf.convert_to_tensor_or_indexed_slices(value, tf.int32)
+        assert tf.convert_to_tensor_or_indexed_slices([1, 2]).shape == [2]
+
+
+def test_empty_windows_of_fractional_pooling_get_nothing():
+    with tf.Graph().as_default(), tf.Session() as session:
+        grads = raw.FractionalAvgPoolGrad(tf.constant([1, 4, 4, 1], tf.int64), tf.ones([1, 2, 2, 1]), tf.constant([0, 0, 4], tf.int64), tf.constant([0, 2, 4], tf.int64))
+        assert (session.run(grads) == 0.125).all()

@@ -17,6 +17,7 @@ from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.scopes import graph_element_of, graph_from_inputs
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import convert, raw
+from tfcompat._src.nodes.sparse_tensor import SparseTensor
 from tfcompat._src.nodes.tensor_spec import TensorSpec
 from tfcompat._src.nodes.type_spec import TypeSpec
 
@@ -162,20 +163,22 @@ class IndexedSlicesSpec(TypeSpec):
 
 
 @export("convert_to_tensor_or_indexed_slices")
-def convert_to_tensor_or_indexed_slices(value: object, dtype: DTypeLike | None = None, name: str | None = None) -> Tensor | IndexedSlices:
-    """`value` itself where it is an IndexedSlices, else as a Tensor.
+def convert_to_tensor_or_indexed_slices(
+    value: object, dtype: DTypeLike | None = None, name: str | None = None
+) -> Tensor | IndexedSlices | SparseTensor:
+    """`value` itself where it is an IndexedSlices or a SparseTensor, else as a Tensor.
 
     Raises:
-      ValueError: a given `dtype` is not that of the IndexedSlices.
+      ValueError: a given `dtype` is not that of the IndexedSlices or SparseTensor.
     """
     return internal_convert_to_tensor_or_indexed_slices(value, dtype, name)
 
 
 def internal_convert_to_tensor_or_indexed_slices(
     value: object, dtype: DTypeLike | None = None, name: str | None = None, as_ref: bool = False
-) -> Tensor | IndexedSlices:
+) -> Tensor | IndexedSlices | SparseTensor:
     wanted = None if dtype is None else dtypes.as_dtype(dtype)
-    if not isinstance(value, IndexedSlices):
+    if not isinstance(value, (IndexedSlices, SparseTensor)):
         return convert.to_tensor(value, wanted, name, as_ref)
     if wanted is not None and not wanted.is_compatible_with(value.dtype):
         raise ValueError(

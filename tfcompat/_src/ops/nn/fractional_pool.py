@@ -159,7 +159,7 @@ def _average_grad(sizes, grads, rows, columns, *, overlapping):
     for axis, found in enumerate(windows, 1):
         share = np.zeros((len(found), int(sizes[axis])))
         for line, (a, b) in zip(share, found):
-            line[a:b] = 1 / (b - a)
+            line[a:b] = 1 / max(1, b - a)  # a window may be empty
         shares.append(share)
     return np.einsum("ri,brcd,cj->bijd", shares[0], grads.astype(np.float64), shares[1], optimize=True).astype(grads.dtype)
 
