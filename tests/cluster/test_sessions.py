@@ -176,3 +176,10 @@ def test_a_server_listens_to_this_machine_only(server):
 def test_a_taken_port_is_refused(server):
     with pytest.raises(tf.errors.UnknownError, match="Could not start gRPC server"):
         tf.train.Server({"local": [server.target.removeprefix("grpc://")]})
+
+
+def test_a_reset_waits_as_long_as_its_configuration_says():
+    with socket.create_server(("localhost", 0)) as silent:  # takes connections and answers nothing
+        target = f"grpc://localhost:{silent.getsockname()[1]}"
+        with pytest.raises(tf.errors.DeadlineExceededError):
+            tf.Session.reset(target, ["some"], tf.ConfigProto(operation_timeout_in_ms=50))

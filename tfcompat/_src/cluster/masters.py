@@ -85,9 +85,10 @@ class RemoteMaster:
         return [*reply.local_device, *reply.remote_device]
 
     def reset(self, containers: Sequence[str], config: Any) -> None:
-        """Forgets the variables of containers, by default of all, on the tasks that pass the filters of a ConfigProto."""
-        filters = config.device_filters if config is not None else ()
-        self._service.call("Reset", container=containers, device_filters=filters)
+        """Forgets the variables of containers, by default of all, on the tasks that pass the filters of a ConfigProto, in its time."""
+        filters, milliseconds = (config.device_filters, config.operation_timeout_in_ms) if config is not None else ((), 0)
+        timeout = milliseconds / 1000 if milliseconds else None
+        self._service.call("Reset", timeout=timeout, container=containers, device_filters=filters)
 
 
 class _Limited:
