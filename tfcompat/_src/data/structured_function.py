@@ -17,12 +17,12 @@ from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.nodes.function_body import GraphFunction
+from tfcompat._src.train.tracking import ResourceTracker, resource_tracker_scope
 from tfcompat._src.variables.variable import creator_stack
 
 if TYPE_CHECKING:
     from tfcompat._src.data.dataset import DatasetV2
 
-_TABLES = ("HashTable", "HashTableV2", "HashTableOfTensors", "HashTableOfTensorsV2")
 _legacy_numbers = itertools.count()
 
 
@@ -55,11 +55,17 @@ class StructuredFunctionWrapper:
             self._input_structure = structure.convert_legacy_structure(input_types, input_shapes, input_classes)
         self._func, self._transformation_name = in_context(func), transformation_name
         readable = transformation_name.replace("()", "").replace(".", "_")
-        self._made_before = len(get_default_graph().get_operations())
+        made = ResourceTracker()
         name = "_".join([readable, getattr(func, "__name__", type(func).__name__)])
         specs = structure.get_flat_tensor_specs(self._input_structure)
-        if use_legacy_function:
-            legacy: Any = Defun(*[spec.dtype for spec in specs], func_name=f"{name}_{next(_legacy_numbers)}", **(defun_kwargs or {}))(
+        with resource_tracker_scope(made):
+            self._trace(specs, name, (defun_kwargs or {}) if use_legacy_function else None)
+        self._warn(name, bool(made.resources))
+
+    def _trace(self, specs: list[Any], name: str, legacy_options: dict[str, Any] | None) -> None:
+        """Makes the function, with Defun where options for it are given."""
+        if legacy_options is not None:
+            legacy: Any = Defun(*[spec.dtype for spec in specs], func_name=f"{name}_{next(_legacy_numbers)}", **legacy_options)(
                 lambda *args: self._legacy_results(specs, args)
             )
             legacy.add_to_graph(get_default_graph())
@@ -71,11 +77,10 @@ class StructuredFunctionWrapper:
             traced = Traced(f"__inference_{name}", kinds, self._results, names, list(creator_stack(get_default_graph())))
             self._function = traced.add_to(get_default_graph())
             self._captured = list(traced.body.captures)
-        self._warn(name)
 
-    def _warn(self, name: str) -> None:
+    def _warn(self, name: str, makes_resources: bool) -> None:
         """Warns of tables that the function makes, and of random numbers whose seed is that of the graph around it."""
-        if any(op.type.endswith(_TABLES) for op in get_default_graph().get_operations()[self._made_before :]):
+        if makes_resources:
             warnings.warn(
                 f"Creating resources inside a function passed to {self._transformation_name} is not supported. Create each resource "
                 "outside the function, and capture it inside the function to use it.", stacklevel=4,
