@@ -17,6 +17,7 @@ from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.nodes.function_body import GraphFunction
+from tfcompat._src.nodes.tensor_spec import TensorSpec
 from tfcompat._src.train.tracking import ResourceTracker, resource_tracker_scope
 from tfcompat._src.variables.variable import creator_stack
 
@@ -62,7 +63,7 @@ class StructuredFunctionWrapper:
             self._trace(specs, name, (defun_kwargs or {}) if use_legacy_function else None)
         self._warn(name, bool(made.resources))
 
-    def _trace(self, specs: list[Any], name: str, legacy_options: dict[str, Any] | None) -> None:
+    def _trace(self, specs: list[TensorSpec], name: str, legacy_options: dict[str, object] | None) -> None:
         """Makes the function, with Defun where options for it are given."""
         if legacy_options is not None:
             legacy: Any = Defun(*[spec.dtype for spec in specs], func_name=f"{name}_{next(_legacy_numbers)}", **legacy_options)(
