@@ -142,7 +142,7 @@ class EagerTensor(Tensor):
         return np.array(self._numpy(), dtype=dtype)
 
     def __buffer__(self, flags: int) -> memoryview:
-        return memoryview(self._numpy()).toreadonly()  # asked for from Python 3.12 on
+        return self._numpy().data.toreadonly()  # asked for from Python 3.12 on
 
     def cpu(self) -> EagerTensor:
         """The tensor in the memory of the host."""
