@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 _GAVE_LISTS = ("atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "gradient", "meshgrid")
+_STACKED = ("stack", "vstack", "hstack", "dstack", "column_stack")
 
 
 def _with_newshape(reshape: Callable[..., Any]) -> Callable[..., Any]:
@@ -72,6 +73,16 @@ def _normed(histogram: Callable[..., Any]) -> Callable[..., Any]:
     return wrapped
 
 
+def _of_any_iterable(stack: Callable[..., Any]) -> Callable[..., Any]:
+    """`np.stack` and its kin that take generators too."""
+
+    @functools.wraps(stack)
+    def wrapped(arrays: Any, *arguments: Any, **options: Any) -> Any:
+        return stack(arrays if hasattr(arrays, "__getitem__") else list(arrays), *arguments, **options)
+
+    return wrapped
+
+
 def restore() -> None:
     """Puts such functions in the place of NumPy's, where they differ."""
     np.fromstring = _of_bytes(np.fromstring)
@@ -81,5 +92,7 @@ def restore() -> None:
         np.reshape = _with_newshape(np.reshape)
     for name in _GAVE_LISTS:
         setattr(np, name, _giving_lists(getattr(np, name)))
+    for name in _STACKED:
+        setattr(np, name, _of_any_iterable(getattr(np, name)))
     np.array, np.asarray = _of_any_sequence(np.array), _of_any_sequence(np.asarray)
     inspect.unwrap(np.ndim).__globals__["asarray"] = np.asarray  # of np.ndim, np.shape and np.size
