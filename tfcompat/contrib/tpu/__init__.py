@@ -28,6 +28,7 @@ from tfcompat._src.estimator.tpu.tpu_estimator import TPUEstimator as TPUEstimat
 from tfcompat._src.estimator.tpu.tpu_estimator import export_estimator_savedmodel as export_estimator_savedmodel
 
 _LAZY = {
+    "profiler": "tfcompat.contrib.tpu.profiler",
 }
 
 

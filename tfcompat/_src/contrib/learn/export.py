@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tfcompat._src.base import dtypes
+from tfcompat._src.base.export import export
 from tfcompat._src.base.graph_collections import GraphKeys
 from tfcompat._src.contrib.session_bundle import exporter, gc
 from tfcompat._src.graph.graph import Graph
@@ -92,6 +93,7 @@ def _default_input_fn(estimator: Any, examples: Tensor) -> Any:
     return estimator._get_feature_ops_from_example(examples)
 
 
+@export("contrib.learn.utils.export_estimator")
 def export_estimator(
     estimator: Any, export_dir: str, signature_fn: Callable | None = None, input_fn: Callable = _default_input_fn,
     default_batch_size: int | None = 1, exports_to_keep: int | None = None,
@@ -164,11 +166,11 @@ def _export_graph(
 ) -> bytes:  # fmt: skip
     with graph.as_default(), Session("") as session:
         saver.restore(session, checkpoint_path)
-        export = exporter.Exporter(saver)
-        export.init(
+        made = exporter.Exporter(saver)
+        made.init(
             init_op=group(local_variables_initializer(), tables_initializer()),
             default_graph_signature=default_graph_signature, named_graph_signatures=named_graph_signatures,
             assets_collection=get_collection(GraphKeys.ASSET_FILEPATHS),
         )  # fmt: skip
         kept = None if exports_to_keep is None else gc.largest_export_versions(exports_to_keep)
-        return export.export(export_dir, get_global_step(), session, exports_to_keep=kept)
+        return made.export(export_dir, get_global_step(), session, exports_to_keep=kept)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tfcompat._src.base import dtypes, nest
-from tfcompat._src.base.shape import TensorShape
+from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.contrib.layers.core import fully_connected
 from tfcompat._src.contrib.layers.feature_column_ops import (
     parents_of,
