@@ -6,7 +6,12 @@ import collections
 from typing import Any
 
 from tfcompat._src.base.export import export
-from tfcompat._src.contrib.layers.feature_column import _get_feature_config, _IdColumn, _LazyBuilderByColumnsToTensor, _SparseColumn
+from tfcompat._src.contrib.layers.feature_column import (
+    _get_feature_config,
+    _IdColumn,
+    _LazyBuilderByColumnsToTensor,
+    _SparseColumn,
+)
 from tfcompat._src.contrib.layers.real_valued_columns import _BucketizedColumn
 from tfcompat._src.contrib.layers.sparse_feature_cross import sparse_feature_cross
 from tfcompat._src.nodes.sparse_tensor import SparseTensor

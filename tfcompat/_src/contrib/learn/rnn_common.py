@@ -12,9 +12,9 @@ from tfcompat._src.contrib.metrics.streaming import streaming_accuracy
 from tfcompat._src.graph.scopes import name_scope
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.array.constant import identity
+from tfcompat._src.ops.array.gather import gather
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.shape import reshape, shape
-from tfcompat._src.ops.array.gather import gather
 from tfcompat._src.ops.composed.masks import boolean_mask, sequence_mask
 from tfcompat._src.ops.math.reduce import argmax
 from tfcompat._src.ops.math.sequence import arange

@@ -14,9 +14,9 @@ from tfcompat._src.ops.array.fill import ones, ones_like, zeros
 from tfcompat._src.ops.array.join import concat, split, stack
 from tfcompat._src.ops.array.reorder import reverse
 from tfcompat._src.ops.array.shape import expand_dims, shape, squeeze
-from tfcompat._src.ops.math.clip import clip_by_value
 from tfcompat._src.ops.control.cond import cond
 from tfcompat._src.ops.math.binary import power
+from tfcompat._src.ops.math.clip import clip_by_value
 from tfcompat._src.ops.math.compare import equal
 from tfcompat._src.ops.math.matmul import matmul
 from tfcompat._src.ops.math.reduce import reduce_sum
