@@ -152,6 +152,7 @@ assert np.array([1, 2], copy=False).tolist() == [1, 2] and np.asarray(ragged) is
 assert np.shape([[1, 2], [3]]) == (2,) and np.ndim([[1], [2, 3]]) == 1 and np.size([[1], [2, 3]]) == 2
 grid = np.meshgrid([1, 2], [3, 4])
 grid.append(0)
+assert np.vstack([n, n] for n in range(3)).shape == (3, 2) and np.stack(iter([[1], [2]]), axis=1).shape == (1, 2)
 assert len(grid) == 3 and isinstance(np.gradient(np.zeros([2, 2])), list) and isinstance(np.atleast_2d(1), np.ndarray)
 try:
     np.array([[1, 2], [3]], np.float32)

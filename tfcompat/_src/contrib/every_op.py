@@ -12,6 +12,7 @@ import tfcompat._src.contrib.input_pipeline.input_pipeline_ops  # noqa: F401
 import tfcompat._src.contrib.layers.sparse_feature_cross  # noqa: F401
 import tfcompat._src.contrib.libsvm.libsvm_ops  # noqa: F401
 import tfcompat._src.contrib.memory_stats.memory_stats_ops  # noqa: F401
+import tfcompat._src.contrib.nearest_neighbor.hyperplane_lsh_probes  # noqa: F401
 import tfcompat._src.contrib.periodic_resample.periodic_resample  # noqa: F401
 import tfcompat._src.contrib.reduce_slice_ops.reduce_slice_ops  # noqa: F401
 import tfcompat._src.contrib.resampler.resampler  # noqa: F401

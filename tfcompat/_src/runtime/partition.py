@@ -255,7 +255,8 @@ class Partitioner:
             before = set(found)
             for item in cluster.items:
                 if item in scaled:
-                    found.difference_update([] if item.outputs[0] in found else [scaled[item]])
+                    chain = {scaled[item], item.outputs[0]}
+                    found.difference_update(() if found.issuperset(chain) else chain)
                     continue
                 positions = item.counted_positions
                 together = found.issuperset(item.takes[p] for p in positions)

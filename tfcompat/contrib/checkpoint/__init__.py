@@ -19,6 +19,7 @@ from tfcompat._src.train.trackable_data_structures import NoDependency as NoDepe
 from tfcompat._src.variables.dependencies import capture_dependencies as capture_dependencies
 
 _LAZY = {
+    "CheckpointableObjectGraph": "tfcompat._src.proto.messages:tensorflow.TrackableObjectGraph",
 }
 
 

@@ -13,6 +13,10 @@ from tfcompat._src.contrib.cudnn_rnn.layers import CudnnRNNRelu as CudnnRNNRelu
 from tfcompat._src.contrib.cudnn_rnn.layers import CudnnRNNTanh as CudnnRNNTanh
 from tfcompat._src.contrib.cudnn_rnn.networks import CudnnCompatibleGRUCell as CudnnCompatibleGRUCell
 from tfcompat._src.contrib.cudnn_rnn.networks import CudnnCompatibleLSTMCell as CudnnCompatibleLSTMCell
+from tfcompat._src.contrib.cudnn_rnn.saveables import CudnnGRUSaveable as CudnnGRUSaveable
+from tfcompat._src.contrib.cudnn_rnn.saveables import CudnnLSTMSaveable as CudnnLSTMSaveable
+from tfcompat._src.contrib.cudnn_rnn.saveables import CudnnRNNReluSaveable as CudnnRNNReluSaveable
+from tfcompat._src.contrib.cudnn_rnn.saveables import CudnnRNNTanhSaveable as CudnnRNNTanhSaveable
 
 _LAZY = {
 }

@@ -9,6 +9,7 @@ from tfcompat._src.contrib.learn.dnn import DNNRegressor as DNNRegressor
 from tfcompat._src.contrib.learn.dnn_linear_combined import DNNLinearCombinedClassifier as DNNLinearCombinedClassifier
 from tfcompat._src.contrib.learn.dnn_linear_combined import DNNLinearCombinedEstimator as DNNLinearCombinedEstimator
 from tfcompat._src.contrib.learn.dnn_linear_combined import DNNLinearCombinedRegressor as DNNLinearCombinedRegressor
+from tfcompat._src.contrib.learn.dynamic_rnn_estimator import DynamicRnnEstimator as DynamicRnnEstimator
 from tfcompat._src.contrib.learn.estimator import BaseEstimator as BaseEstimator
 from tfcompat._src.contrib.learn.estimator import Estimator as Estimator
 from tfcompat._src.contrib.learn.estimator import GraphRewriteSpec as GraphRewriteSpec

@@ -3,6 +3,7 @@
 import importlib as _importlib
 
 from tfcompat._src.base.lacking import lacking as _lacking
+from tfcompat._src.contrib.nearest_neighbor.hyperplane_lsh_probes import hyperplane_lsh_probes as hyperplane_lsh_probes
 
 _LAZY = {
     "loader": "tfcompat.contrib.nearest_neighbor.loader",

@@ -17,6 +17,8 @@ from tfcompat._src.contrib.tpu.topology import DeviceAssignment as DeviceAssignm
 from tfcompat._src.contrib.tpu.topology import Topology as Topology
 from tfcompat._src.contrib.tpu.topology import device_assignment as device_assignment
 from tfcompat._src.contrib.tpu.tpu_optimizer import CrossShardOptimizer as CrossShardOptimizer
+from tfcompat._src.contrib.tpu.training_loop import repeat as repeat
+from tfcompat._src.contrib.tpu.training_loop import while_loop as while_loop
 from tfcompat._src.distribute.cluster_resolver.cloud import TPUClusterResolver as TPUClusterResolver
 from tfcompat._src.estimator.tpu.host_call import TPUEstimatorSpec as TPUEstimatorSpec
 from tfcompat._src.estimator.tpu.tpu_config import InputPipelineConfig as InputPipelineConfig
@@ -26,6 +28,7 @@ from tfcompat._src.estimator.tpu.tpu_estimator import TPUEstimator as TPUEstimat
 from tfcompat._src.estimator.tpu.tpu_estimator import export_estimator_savedmodel as export_estimator_savedmodel
 
 _LAZY = {
+    "profiler": "tfcompat.contrib.tpu.profiler",
 }
 
 

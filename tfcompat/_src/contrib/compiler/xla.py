@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -167,3 +168,22 @@ def _tensor(value: Any) -> Tensor:
 def _identity(x: Tensor) -> Tensor:
     with device(x.device or ""):
         return raw.Identity(x)
+
+
+@export("contrib.compiler.xla.check_function_argument_count")
+def check_function_argument_count(func: Callable, input_arity: int, infeed_queue: Any) -> str | None:
+    """How many arguments a function wants, where it does not take `input_arity` and those of an infeed; else None."""
+    given = input_arity + (0 if infeed_queue is None else infeed_queue.number_of_tuple_elements)
+    wanted = inspect.getfullargspec(func)
+    most = len(wanted.args) - inspect.ismethod(func)
+    least = most - len(wanted.defaults or ())
+    if given < least:
+        exact = not wanted.defaults and wanted.varargs is None
+        return _counted("exactly" if exact else "at least", least)
+    if given > most and wanted.varargs is None:
+        return _counted("at most" if wanted.defaults else "exactly", most)
+    return None
+
+
+def _counted(how: str, count: int) -> str:
+    return f"{how} {count} argument{'' if count == 1 else 's'}"

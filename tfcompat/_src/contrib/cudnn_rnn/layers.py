@@ -6,8 +6,10 @@ from typing import Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
 from tfcompat._src.base.tensor_shape import TensorShape
-from tfcompat._src.contrib.cudnn_rnn import networks
+from tfcompat._src.contrib.cudnn_rnn import networks, saveables
+from tfcompat._src.graph.scopes import add_to_collection
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras.engine.input_spec import InputSpec
 from tfcompat._src.layers.scoped_layer import Layer
@@ -36,6 +38,7 @@ class _CudnnRNN(Layer):
     """
 
     _rnn_mode = ""
+    _saveable_cls: type[saveables.CudnnOpaqueParamsSaveable]
 
     def __init__(
         self, num_layers, num_units, input_mode="linear_input", direction="unidirectional", dropout=0.0, seed=None,
@@ -51,6 +54,7 @@ class _CudnnRNN(Layer):
         self._input_mode, self._direction, self._dropout, self._seed = input_mode, direction, dropout, seed
         self._kernel_initializer, self._bias_initializer = kernel_initializer, bias_initializer
         self._input_size: int | None = None
+        self._saveable: Any = None
 
     num_layers = property(lambda self: self._num_layers)
     num_units = property(lambda self: self._num_units)
@@ -68,8 +72,8 @@ class _CudnnRNN(Layer):
 
     @property
     def saveable(self) -> Any:
-        """What a Saver writes in place of the opaque weights."""
-        raise NotImplementedError("tfcompat has no saveable of cuDNN layers: a Saver writes the variable `opaque_kernel`.")
+        """What a Saver writes besides the opaque weights: those of cells that run anywhere; None before the layer is built."""
+        return self._saveable
 
     @property
     def canonical_weight_shapes(self) -> list[tuple[int, int]]:
@@ -124,7 +128,17 @@ class _CudnnRNN(Layer):
             if get_variable_scope().partitioner is not None:
                 logging.warn("Partitioners do not apply to the variables of cuDNN layers.")
             self.kernel = get_variable("opaque_kernel", dtype=dtype, initializer=opaque, validate_shape=False)
+        if not self.built and get_variable_scope().reuse is not True:
+            self._create_saveable()
         self.built = True
+
+    def _create_saveable(self) -> None:
+        self._saveable = self._saveable_cls(
+            self.kernel, self.num_layers, self.num_units, self.input_size, self.input_mode, self.direction,
+            scope=get_variable_scope(), name=f"{self.kernel.op.name}_saveable",
+        )  # fmt: skip
+        self._saveable._add_trackable_dependencies(self, self._plain_dtype)
+        add_to_collection(GraphKeys.SAVEABLE_OBJECTS, self._saveable)
 
     def _canonical_to_opaque(self, weights: list[Tensor], biases: list[Tensor]) -> Tensor:
         return networks.cudnn_rnn_canonical_to_opaque_params(
@@ -179,21 +193,25 @@ class _CudnnRNN(Layer):
 class CudnnLSTM(_CudnnRNN):
     __doc__ = _CudnnRNN.__doc__
     _rnn_mode = networks.CUDNN_LSTM
+    _saveable_cls = saveables.CudnnLSTMSaveable
 
 
 @export("contrib.cudnn_rnn.CudnnGRU")
 class CudnnGRU(_CudnnRNN):
     __doc__ = _CudnnRNN.__doc__
     _rnn_mode = networks.CUDNN_GRU
+    _saveable_cls = saveables.CudnnGRUSaveable
 
 
 @export("contrib.cudnn_rnn.CudnnRNNTanh")
 class CudnnRNNTanh(_CudnnRNN):
     __doc__ = _CudnnRNN.__doc__
     _rnn_mode = networks.CUDNN_RNN_TANH
+    _saveable_cls = saveables.CudnnRNNTanhSaveable
 
 
 @export("contrib.cudnn_rnn.CudnnRNNRelu")
 class CudnnRNNRelu(_CudnnRNN):
     __doc__ = _CudnnRNN.__doc__
     _rnn_mode = networks.CUDNN_RNN_RELU
+    _saveable_cls = saveables.CudnnRNNReluSaveable

@@ -6,7 +6,12 @@ import collections
 from typing import Any
 
 from tfcompat._src.base.export import export
-from tfcompat._src.contrib.layers.feature_column import _get_feature_config, _IdColumn, _SparseColumn
+from tfcompat._src.contrib.layers.feature_column import (
+    _get_feature_config,
+    _IdColumn,
+    _LazyBuilderByColumnsToTensor,
+    _SparseColumn,
+)
 from tfcompat._src.contrib.layers.real_valued_columns import _BucketizedColumn
 from tfcompat._src.contrib.layers.sparse_feature_cross import sparse_feature_cross
 from tfcompat._src.nodes.sparse_tensor import SparseTensor
@@ -64,6 +69,9 @@ class _CrossedColumn(
         for column in self.columns:
             leaves += column._leaves() if isinstance(column, _CrossedColumn) else [column]
         return leaves
+
+    def insert_transformed_feature(self, columns_to_tensors: dict[Any, Any]) -> None:
+        columns_to_tensors[self] = self._transform_feature(_LazyBuilderByColumnsToTensor(columns_to_tensors))
 
     def _transform_feature(self, inputs: Any) -> SparseTensor:
         crossed = [

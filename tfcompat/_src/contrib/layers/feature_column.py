@@ -61,7 +61,7 @@ class _FeatureColumn(abc.ABC):
 
     def insert_transformed_feature(self, columns_to_tensors: dict[Any, Any]) -> None:
         """Adds the tensors of the column to those of features and columns."""
-        columns_to_tensors[self] = self._transform_feature(_LazyBuilderByColumnsToTensor(columns_to_tensors))
+        columns_to_tensors[self] = self._transform_feature(_TensorsOfFeatures(columns_to_tensors))
 
     def _to_dnn_input_layer(
         self, input_tensor: Any, weight_collections: Any = None, trainable: bool = True, output_rank: int = 2
@@ -100,6 +100,13 @@ class _LazyBuilderByColumnsToTensor:
                 raise TypeError(f'"key" must be either a "str" or "_FeatureColumn". Provided: {key}')
             key.insert_transformed_feature(self._columns_to_tensors)
         return self._columns_to_tensors[key]
+
+
+class _TensorsOfFeatures(_LazyBuilderByColumnsToTensor):
+    """The same, where a missing feature is the dict's KeyError."""
+
+    def get(self, key: Any) -> Any:
+        return self._columns_to_tensors[key] if isinstance(key, str) else super().get(key)
 
 
 class _IdColumn(_FeatureColumn, _CategoricalColumn):

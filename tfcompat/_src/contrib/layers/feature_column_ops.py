@@ -181,11 +181,7 @@ def sequence_input_from_feature_columns(
     scope: Any = None,
 ) -> Tensor:  # fmt: skip
     """`input_from_feature_columns` for features [batch, time, ...]: a Tensor [batch, time, elements of all columns]."""
-    for column in feature_columns:
-        if not isinstance(column, _SEQUENCE_COLUMNS):
-            raise ValueError(
-                f"FeatureColumn type {type(column).__name__} is not currently supported for sequence data."
-            )
+    sequence_types_checked(feature_columns)
     for column in _with_parents(feature_columns):
         if isinstance(column, _NOT_IN_SEQUENCES):
             raise ValueError(
@@ -197,13 +193,26 @@ def sequence_input_from_feature_columns(
     )  # fmt: skip
 
 
-def _with_parents(feature_columns: Any) -> list[Any]:
-    found = []
+def sequence_types_checked(feature_columns: Any) -> None:
+    """ValueError where a column is of a type that steps of a sequence do not have."""
     for column in feature_columns:
-        found.append(column)
-        if isinstance(column, (_WeightedSparseColumn, _OneHotColumn, _EmbeddingColumn)):
-            found += _with_parents([column.sparse_id_column])
-    return found
+        if not isinstance(column, _SEQUENCE_COLUMNS):
+            raise ValueError(
+                f"FeatureColumn type {type(column).__name__} is not currently supported for sequence data."
+            )
+
+
+def parents_of(column: Any) -> tuple[Any, ...]:
+    """The columns that a column is made from."""
+    if isinstance(column, (_WeightedSparseColumn, _OneHotColumn, _EmbeddingColumn)):
+        return (column.sparse_id_column,)
+    if isinstance(column, _BucketizedColumn):
+        return (column.source_column,)
+    return tuple(column.columns) if isinstance(column, _CrossedColumn) else ()
+
+
+def _with_parents(feature_columns: Any) -> list[Any]:
+    return [each for column in feature_columns for each in (column, *_with_parents(parents_of(column)))]
 
 
 # ---- weighted sums ----

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from tfcompat._src.contrib.layers.feature_column_ops import parse_feature_columns_from_examples
+from tfcompat._src.contrib.learn import export
 from tfcompat._src.contrib.learn.estimator import Estimator
 from tfcompat._src.contrib.learn.keys import PredictionKey
 from tfcompat._src.contrib.learn.metric_spec import MetricSpec
@@ -12,7 +15,9 @@ from tfcompat._src.contrib.learn.metric_spec import MetricSpec
 class CannedEstimator(Estimator):
     """An Estimator that gives one prediction."""
 
-    _DEFAULT_OUTPUT = PredictionKey.SCORES
+    _DEFAULT_OUTPUT = _EXPORTED = PredictionKey.SCORES
+    _SIGNATURE: Callable = staticmethod(export.regression_signature_fn)
+    _feature_columns: Any
 
     def _predict_one(self, key: str, x: Any, input_fn: Any, batch_size: Any, as_iterable: bool) -> Any:
         """One prediction of each example, as an iterator or an array."""
@@ -29,11 +34,27 @@ class CannedEstimator(Estimator):
             x=x, input_fn=input_fn, batch_size=batch_size, outputs=outputs, as_iterable=as_iterable
         )
 
+    def export(
+        self, export_dir, input_fn=None, input_feature_key=None, use_deprecated_input_fn=True, signature_fn=None,
+        default_batch_size=1, exports_to_keep=None,
+    ) -> Any:  # fmt: skip
+        """Exports the model with the signature of its kind, and an input parsed by its columns; arguments as Estimator.export."""
+
+        def parsed(unused_estimator: Any, examples: Any) -> Any:
+            return parse_feature_columns_from_examples(examples, self._feature_columns)
+
+        return super().export(
+            export_dir=export_dir, input_fn=input_fn or parsed, input_feature_key=input_feature_key,
+            use_deprecated_input_fn=use_deprecated_input_fn, signature_fn=signature_fn or self._SIGNATURE,
+            prediction_key=self._EXPORTED, default_batch_size=default_batch_size, exports_to_keep=exports_to_keep,
+        )  # fmt: skip
+
 
 class CannedClassifier(CannedEstimator):
     """An Estimator that classifies."""
 
-    _DEFAULT_OUTPUT = PredictionKey.CLASSES
+    _DEFAULT_OUTPUT, _EXPORTED = PredictionKey.CLASSES, PredictionKey.PROBABILITIES
+    _SIGNATURE = staticmethod(export.classification_signature_fn_with_prob)
 
     def predict_classes(self, x=None, input_fn=None, batch_size=None, as_iterable=True) -> Any:
         """The class of each example; arguments as Estimator.predict."""

@@ -13,6 +13,7 @@ from tfcompat._src.base.export import export
 from tfcompat._src.base.graph_collections import GraphKeys
 from tfcompat._src.contrib.learn import estimator_runs, saved_model_export_utils
 from tfcompat._src.contrib.learn.data_feeder import setup_train_data_feeder
+from tfcompat._src.contrib.learn.export import _export_estimator
 from tfcompat._src.contrib.learn.interfaces import Evaluable, Trainable
 from tfcompat._src.contrib.learn.keys import COLLECTION_DEF_KEY_FOR_INPUT_FEATURE_KEYS, MetricKey
 from tfcompat._src.contrib.learn.metric_spec import MetricSpec
@@ -271,8 +272,31 @@ class BaseEstimator(BaseSklearnEstimator, Evaluable, Trainable):
         use_deprecated_input_fn: bool = True, signature_fn: Any = None, prediction_key: str | None = None,
         default_batch_size: int | None = 1, exports_to_keep: int | None = None, checkpoint_path: str | None = None,
     ) -> Any:  # fmt: skip
-        """The export of the time before SavedModels, which is not done here."""
-        raise NotImplementedError("contrib.learn.Estimator.export (SessionBundle): use export_savedmodel")
+        """Exports the model in the format of the time before SavedModels.
+
+        Args:
+          export_dir: folder of all versions.
+          input_fn: function of the estimator and a string Tensor of serialized Examples that gives features; without
+            `use_deprecated_input_fn` a function without arguments that gives (features, labels).
+          input_feature_key: key of the serialized Examples in features, without `use_deprecated_input_fn`.
+          use_deprecated_input_fn: see `input_fn`.
+          signature_fn: function of examples, features and predictions that gives (Signature message, dict of them).
+          prediction_key: key of the prediction that `signature_fn` gets; by default all.
+          default_batch_size: size of the batch that is served, None: any.
+          exports_to_keep: how many of the latest versions are kept; by default all.
+          checkpoint_path: checkpoint; by default the latest.
+
+        Returns:
+          the folder of the version, bytes.
+
+        Raises:
+          ValueError: `input_fn` is missing, or gives neither features nor examples. RuntimeError: the folder is there.
+        """
+        return _export_estimator(
+            self, export_dir, signature_fn=signature_fn, prediction_key=prediction_key, input_fn=input_fn,
+            input_feature_key=input_feature_key, use_deprecated_input_fn=use_deprecated_input_fn,
+            default_batch_size=default_batch_size, exports_to_keep=exports_to_keep, checkpoint_path=checkpoint_path,
+        )  # fmt: skip
 
     def _call_model_fn(
         self, features: Any, labels: Any, mode: str, metrics: Any = None, config: Any = None

@@ -336,13 +336,62 @@ class GraphDump(BaseMonitor):
 
 @export("contrib.learn.monitors.ExportMonitor")
 class ExportMonitor(EveryN):
-    """Exports in the format of the time before SavedModels, which is not done here."""
+    """Exports the model every so many steps and at the end, in the format of the time before SavedModels.
+
+    Args:
+      every_n_steps: steps between exports.
+      export_dir: folder of all versions.
+      input_fn: function without arguments that gives (features, labels); by default serialized Examples are parsed.
+      input_feature_key: key of the serialized Examples in features.
+      exports_to_keep: how many of the latest versions are kept.
+      signature_fn: function of examples, features and predictions that gives (Signature message, dict of them).
+      default_batch_size: size of the batch that is served, None: any.
+    """
 
     def __init__(
         self, every_n_steps, export_dir, input_fn=None, input_feature_key=None, exports_to_keep=5, signature_fn=None,
         default_batch_size=1,
     ) -> None:  # fmt: skip
-        raise NotImplementedError("contrib.learn.monitors.ExportMonitor: pass an ExportStrategy to an Experiment")
+        super().__init__(every_n_steps=every_n_steps)
+        self._export_dir, self._exports_to_keep, self._signature_fn = export_dir, exports_to_keep, signature_fn
+        self._input_fn, self._input_feature_key = input_fn, input_feature_key
+        self._default_batch_size, self._last_export_dir = default_batch_size, None
+
+    export_dir = property(lambda self: self._export_dir)
+    exports_to_keep = property(lambda self: self._exports_to_keep)
+    signature_fn = property(lambda self: self._signature_fn)
+
+    @property
+    def last_export_dir(self) -> bytes | None:
+        """The folder of the last export."""
+        return self._last_export_dir
+
+    def every_n_step_end(self, step, outputs) -> None:
+        """Exports; ValueError for a tf.estimator.Estimator."""
+        super().every_n_step_end(step, outputs)
+        self._export("Skipping exporting because the existing checkpoint has already been exported.")
+
+    def end(self, session=None) -> None:
+        """Exports the last checkpoint, where there is one; ValueError for a tf.estimator.Estimator."""
+        super().end(session=session)
+        if latest_checkpoint(self._estimator.model_dir) is None:
+            logging.info("Skipping export at the end since model has not been saved yet.")
+            return
+        self._export("Skipping exporting for the same step.")
+
+    def _export(self, when_there: str) -> None:
+        if isinstance(self._estimator, CoreEstimator):
+            raise ValueError(
+                "ExportMonitor does not support tf.estimator.Estimator. Please pass an ExportStrategy to Experiment instead."
+            )
+        try:
+            self._last_export_dir = self._estimator.export(
+                self.export_dir, exports_to_keep=self.exports_to_keep, signature_fn=self.signature_fn,
+                input_fn=self._input_fn, default_batch_size=self._default_batch_size,
+                input_feature_key=self._input_feature_key, use_deprecated_input_fn=self._input_fn is None,
+            )  # fmt: skip
+        except RuntimeError:
+            logging.info(when_there)
 
 
 @export("contrib.learn.monitors.CheckpointSaver")

@@ -8,6 +8,11 @@ from typing import Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.base.session_like import SessionLike
+from tfcompat._src.contrib.learn.saved_model_export_utils import (
+    DEFAULT_INPUT_ALTERNATIVE_KEY,
+    get_input_alternatives,
+    get_output_alternatives,
+)
 from tfcompat._src.estimator.estimator import Estimator
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.platform import logging
@@ -15,6 +20,7 @@ from tfcompat._src.runtime.session import Session
 from tfcompat._src.saved_model import files, loader
 from tfcompat._src.saved_model.model_utils.mode_keys import EstimatorModeKeys as ModeKeys
 from tfcompat._src.saved_model.signature_constants import DEFAULT_SERVING_SIGNATURE_DEF_KEY
+from tfcompat._src.train.checkpoint_management import latest_checkpoint
 from tfcompat._src.train.monitored_session import ChiefSessionCreator, MonitoredSession
 
 DEFAULT_TAGS = "serve"
@@ -184,13 +190,49 @@ def from_estimator(
     return CoreEstimatorPredictor(estimator, serving_input_receiver_fn, output_key=output_key, graph=graph, config=config)
 
 
+class ContribEstimatorPredictor(Predictor):
+    """The model of an Estimator of contrib.learn; arguments are those of `from_contrib_estimator`."""
+
+    def __init__(
+        self, estimator: Any, prediction_input_fn: Callable, input_alternative_key: str | None = None,
+        output_alternative_key: str | None = None, graph: Graph | None = None, config: Any = None,
+    ) -> None:  # fmt: skip
+        self._graph = graph or Graph()
+        with self._graph.as_default():
+            inputs = prediction_input_fn()
+            model = estimator._get_predict_ops(inputs.features)
+            path = latest_checkpoint(estimator.model_dir)
+            creator = ChiefSessionCreator(config=config, checkpoint_filename_with_path=path)
+            self._session = MonitoredSession(session_creator=creator)
+        alternatives, _ = get_input_alternatives(inputs)
+        self._feed_tensors = alternatives[input_alternative_key or DEFAULT_INPUT_ALTERNATIVE_KEY]
+        outputs, key = get_output_alternatives(model, output_alternative_key)
+        _, self._fetch_tensors = outputs[key]
+
+
 @export("contrib.predictor.from_contrib_estimator")
 def from_contrib_estimator(
     estimator: Any, prediction_input_fn: Callable, input_alternative_key: str | None = None,
     output_alternative_key: str | None = None, graph: Graph | None = None, config: Any = None,
 ) -> Predictor:  # fmt: skip
-    """NotImplementedError: tf.contrib.learn has no Estimator here."""
-    raise NotImplementedError(
-        "tf.contrib.predictor.from_contrib_estimator: tfcompat has no tf.contrib.learn.Estimator. Export the model as a SavedModel and "
-        "use tf.contrib.predictor.from_saved_model."
-    )
+    """A Predictor of a tf.contrib.learn.Estimator.
+
+    Args:
+      estimator: the Estimator.
+      prediction_input_fn: function that gives InputFnOps.
+      input_alternative_key: which input to feed; by default the serialized Examples.
+      output_alternative_key: which output to compute, where there are several.
+      graph: the graph to build in; by default a new one. config: ConfigProto of the session.
+
+    Raises:
+      TypeError: `estimator` is a tf.estimator.Estimator.
+    """
+    if isinstance(estimator, Estimator):
+        raise TypeError(
+            "Expected estimator to be of type tf.contrib.learn.Estimator, but got type tf.estimator.Estimator. "
+            "You likely want to call from_estimator."
+        )
+    return ContribEstimatorPredictor(
+        estimator, prediction_input_fn, input_alternative_key=input_alternative_key,
+        output_alternative_key=output_alternative_key, graph=graph, config=config,
+    )  # fmt: skip

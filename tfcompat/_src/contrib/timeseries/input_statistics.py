@@ -92,7 +92,7 @@ class InputStatisticsFromMiniBatch:
         with control_dependencies([updated]):
             read = nest.map_structure(identity, statistics)
             # Another worker may have overwritten the first time, and models need every time to be at or after it.
-            return read._replace(start_time=minimum(read.start_time, reduce_min(times)))
+            return read._replace(start_time=minimum(read.start_time, cast(reduce_min(times), dtypes.int64)))
 
     def _statistics_variables(self) -> InputStatistics:
         def moments_of(mean: str, variance: str) -> Moments:
@@ -132,7 +132,7 @@ class InputStatisticsFromMiniBatch:
             "overall_feature_sum_of_squares": lambda: reduce_sum(values**2, axis=[0, 1]),
         }
         with device(sums.max_time_seen.device):
-            latest = reduce_max(times)
+            latest = cast(reduce_max(times), dtypes.int64)
             updated = {"max_time_seen": assign(sums.max_time_seen, maximum(sums.max_time_seen, latest))}
         for name, addition in additions.items():
             variable = getattr(sums, name)
@@ -150,7 +150,8 @@ class InputStatisticsFromMiniBatch:
             with device(statistics.start_time.device):
                 at_start = self._update_series_start(statistics, times, values)
                 with control_dependencies([at_start]):
-                    start_time = assign(statistics.start_time, minimum(statistics.start_time, reduce_min(times)))
+                    first = cast(reduce_min(times), dtypes.int64)
+                    start_time = assign(statistics.start_time, minimum(statistics.start_time, first))
             time_step = sums.inter_observation_duration_sum / cast(sums.chunk_count, self._dtype)
             span = cast(updated.max_time_seen - start_time + 1, self._dtype)
             count = cast(round_half_to_even(span / time_step), dtypes.int64)
@@ -174,4 +175,4 @@ class InputStatisticsFromMiniBatch:
             found = statistics.series_start_moments
             return group(assign(found.mean, mean), assign(found.variance, variance))
 
-        return cond(less_equal(times[earliest, 0], statistics.start_time), update, no_op)
+        return cond(less_equal(times[earliest, 0], cast(statistics.start_time, times.dtype)), update, no_op)

@@ -42,17 +42,24 @@ def _log_loss_derivatives(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tenso
     return (predictions - labels) * normalizer, predictions * (1.0 - predictions) * normalizer
 
 
-def _classification_head(n_classes: Any, weight_column: Any, label_vocabulary: Any) -> tuple[Any, Callable | None]:
-    """The head of a classifier, and the derivatives of its loss where they have a formula."""
+def _create_classification_head(n_classes: Any, weight_column: Any = None, label_vocabulary: Any = None) -> Any:
+    """The head of a classifier."""
     if n_classes not in (_ONE, 2):
         raise ValueError(f"For now only binary classification is supported.n_classes given as {n_classes}")
-    head = _binary_logistic_head_with_sigmoid_cross_entropy_loss(
+    return _binary_logistic_head_with_sigmoid_cross_entropy_loss(
         weight_column=weight_column, label_vocabulary=label_vocabulary, loss_reduction=Reduction.SUM_OVER_BATCH_SIZE
     )
+
+
+def _create_classification_head_and_closed_form(
+    n_classes: Any, weight_column: Any, label_vocabulary: Any
+) -> tuple[Any, Callable | None]:
+    """The head of a classifier, and the derivatives of its loss where they have a formula."""
+    head = _create_classification_head(n_classes, weight_column, label_vocabulary)
     return head, _log_loss_derivatives if weight_column is None and label_vocabulary is None else None
 
 
-def _one_number_head(label_dimension: Any, weight_column: Any) -> Any:
+def _create_regression_head(label_dimension: Any, weight_column: Any = None) -> Any:
     """The head of a regressor."""
     if label_dimension not in (_ONE, 1):
         raise ValueError(f"For now only 1 dimension regression is supported.label_dimension given as {label_dimension}")
@@ -180,7 +187,7 @@ class BoostedTreesClassifier(_BoostedTreesBase):
     ) -> None:  # fmt: skip
         if n_classes is not _ONE and n_classes > 2 and pruning_mode is not None:
             raise ValueError("For now pruning is not supported with multi class.")
-        head, closed_form = _classification_head(n_classes, weight_column, label_vocabulary)
+        head, closed_form = _create_classification_head_and_closed_form(n_classes, weight_column, label_vocabulary)
         hparams = TreeHParams(
             n_trees, max_depth, learning_rate, l1_regularization, l2_regularization, tree_complexity, min_node_weight,
             center_bias, pruning_mode, quantile_sketch_epsilon,
@@ -216,7 +223,7 @@ class BoostedTreesRegressor(_BoostedTreesBase):
             center_bias, pruning_mode, quantile_sketch_epsilon,
         )  # fmt: skip
         super().__init__(
-            _one_number_head(label_dimension, weight_column), feature_columns, hparams, n_batches_per_layer, False, model_dir,
+            _create_regression_head(label_dimension, weight_column), feature_columns, hparams, n_batches_per_layer, False, model_dir,
             config, weight_column=weight_column, train_in_memory=train_in_memory,
         )  # fmt: skip
 
@@ -288,7 +295,7 @@ def boosted_trees_classifier_train_in_memory(
     Raises:
       ValueError: arguments are wrong or not supported.
     """
-    head, closed_form = _classification_head(n_classes, weight_column, label_vocabulary)
+    head, closed_form = _create_classification_head_and_closed_form(n_classes, weight_column, label_vocabulary)
     hparams = TreeHParams(
         n_trees, max_depth, learning_rate, l1_regularization, l2_regularization, tree_complexity, min_node_weight, center_bias,
         pruning_mode, quantile_sketch_epsilon,
@@ -322,7 +329,7 @@ def boosted_trees_regressor_train_in_memory(
     Raises:
       ValueError: arguments are wrong or not supported.
     """
-    head = _one_number_head(label_dimension, weight_column)
+    head = _create_regression_head(label_dimension, weight_column)
     hparams = TreeHParams(
         n_trees, max_depth, learning_rate, l1_regularization, l2_regularization, tree_complexity, min_node_weight, center_bias,
         pruning_mode, quantile_sketch_epsilon,

@@ -20,13 +20,13 @@ _CLASSES: dict[str, type] = {
 }  # fmt: skip
 
 
-@export("keras.optimizers.serialize")
+@export("keras.optimizers.serialize", "contrib.keras.optimizers.serialize")
 def serialize(optimizer: Any) -> Any:
     """The class name and configuration of an optimizer."""
     return serialize_keras_object(optimizer)
 
 
-@export("keras.optimizers.deserialize")
+@export("keras.optimizers.deserialize", "contrib.keras.optimizers.deserialize")
 def deserialize(config: dict[str, Any], custom_objects: dict[str, Any] | None = None) -> Any:
     """The optimizer that `serialize` gave `config` for, in any case of letters; ValueError where it is unknown."""
     if config["class_name"].lower() in _CLASSES:
@@ -36,7 +36,7 @@ def deserialize(config: dict[str, Any], custom_objects: dict[str, Any] | None = 
     )
 
 
-@export("keras.optimizers.get")
+@export("keras.optimizers.get", "contrib.keras.optimizers.get")
 def get(identifier: Any) -> Any:
     """The optimizer of a name or configuration, one itself, or a tf.train.Optimizer wrapped as one.
 

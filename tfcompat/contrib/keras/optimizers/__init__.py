@@ -3,6 +3,9 @@
 import importlib as _importlib
 
 from tfcompat._src.base.lacking import lacking as _lacking
+from tfcompat._src.keras.optimizers.identifiers import deserialize as deserialize
+from tfcompat._src.keras.optimizers.identifiers import get as get
+from tfcompat._src.keras.optimizers.identifiers import serialize as serialize
 from tfcompat._src.keras.optimizers.legacy import Adadelta as Adadelta
 from tfcompat._src.keras.optimizers.legacy import Adagrad as Adagrad
 from tfcompat._src.keras.optimizers.legacy import Adam as Adam

@@ -22,6 +22,8 @@ from tfcompat._src.contrib.learn.monitors import get_default_monitors as get_def
 from tfcompat._src.contrib.learn.monitors import replace_monitors_with_hooks as replace_monitors_with_hooks
 
 _LAZY = {
+    "SessionLog": "tfcompat._src.proto.messages:tensorflow.SessionLog",
+    "Summary": "tfcompat._src.proto.messages:tensorflow.Summary",
 }
 
 

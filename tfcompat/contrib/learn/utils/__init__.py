@@ -3,6 +3,7 @@
 import importlib as _importlib
 
 from tfcompat._src.base.lacking import lacking as _lacking
+from tfcompat._src.contrib.learn.export import export_estimator as export_estimator
 from tfcompat._src.contrib.learn.input_fn_utils import InputFnOps as InputFnOps
 from tfcompat._src.contrib.learn.input_fn_utils import build_default_serving_input_fn as build_default_serving_input_fn
 from tfcompat._src.contrib.learn.input_fn_utils import build_parsing_serving_input_fn as build_parsing_serving_input_fn
