@@ -130,15 +130,8 @@ def recorded_gradients(
     return [_result(total, t, x, unconnected) for total, t, x in zip(totals, targets, xs)]
 
 
-def gradients_of_loop(loop: ControlFlowContext, grads: dict[Tensor, Tensor], xs: list[Tensor]) -> list[Part | None]:
-    """Adds the backward loop of a loop to the default graph.
-
-    Args:
-      loop: its context. grads: gradients of its results. xs: what enters it.
-
-    Returns:
-      the gradients of `xs`.
-    """
+def gradients_of_results(grads: dict[Tensor, Tensor], xs: list[Tensor]) -> list[Part | None]:
+    """The gradients of `xs` from those that tensors have, which no nodes are made for."""
     with name_scope("gradients"):
         walk = _Walk()
         for y, grad in grads.items():

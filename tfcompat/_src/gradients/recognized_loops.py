@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tfcompat._src.base import errors
-from tfcompat._src.gradients.gradients import gradients_of_loop
+from tfcompat._src.gradients.gradients import gradients_of_results
 from tfcompat._src.gradients.loop_notes import needs_nodes
 from tfcompat._src.gradients.same_nodes import Comparison
 from tfcompat._src.graph.constant_value import constant_value
@@ -34,6 +34,8 @@ from tfcompat._src.proto import messages
 _OF_EXIT = re.compile(r"(.*)_grad(_\d+)?/b_exit(_\d+)?")
 _OF_ENTER = re.compile(r"(.*)_grad(_\d+)?/(Exit|b_acc)(_\d+)?")
 _COUNTER = re.compile(r"(.*/)?f_count(_\d+)?")
+_KEPT = ("Const", "VarHandleOp")
+"""Types of what may enter a loop of which gradients ask for more than the value."""
 _REFUSED = (ValueError, TypeError, LookupError, NotImplementedError, errors.OpError)
 
 
@@ -171,7 +173,8 @@ class _Copy:
 
     def __init__(self, pair: _Pair) -> None:
         self._pair = pair
-        self._cut = {e.inputs[0] for e in pair.forward.enters if e in pair.own and e.inputs[0].op.type != "Const"}
+        self._outermost = [op for op in pair.forward.enters if op in pair.own]
+        self._cut = {enter.inputs[0] for enter in self._outermost if enter.inputs[0].op.type not in _KEPT}
         self._cut |= {e.inputs[0] for e, _ in pair.given if not _is_zero(e.inputs[0])}
         self._graph = Graph()
         self._members = self._behind([*pair.backward.all_members(), *pair.forward.all_members()])
@@ -192,6 +195,7 @@ class _Copy:
         return [op for op in topological(found)]
 
     def _message(self) -> messages.GraphDef:
+        """Both loops; each Enter of the forward loop has a source of its own, which gradients end at."""
         made = messages.GraphDef(versions=self._members[0].graph.graph_def_versions)
         names = {t: f"cut_{i}" for i, t in enumerate(self._cut)}
         inside = set(self._members)
@@ -206,8 +210,21 @@ class _Copy:
             node.device = ""
             node.input[:] = [names.get(t) or t._as_node_def_input() for t in op.inputs]
             node.input.extend(f"^{c.name}" for c in op.control_inputs if c in inside)
+            if op in self._outermost:
+                self._add_source(made, op, node)
         self._names = names
         return made
+
+    @staticmethod
+    def _add_source(made: messages.GraphDef, enter: Operation, node: messages.NodeDef) -> None:
+        tensor = enter.inputs[0]
+        source = made.node.add(name=f"source_{len(made.node)}", op="Identity", input=[node.input[0]])
+        if tensor.op.type == "Const":
+            source.CopyFrom(messages.NodeDef(name=source.name, op="Const", attr=tensor.op.node_def.attr))
+            source.attr.pop("_class", None)
+        else:
+            source.attr["T"].type = tensor.dtype.base_dtype.as_datatype_enum
+        node.input[0] = source.name
 
     def _of(self, tensor: Tensor) -> Tensor:
         if tensor in self._names:
@@ -222,13 +239,12 @@ class _Copy:
         copied = self._of(pair.count.outputs[0]).op
         (forward,) = (loop for loop in loops if copied in loop.members)
         own = {self._of(op.outputs[0]).op for op in pair.own if op.outputs}
-        users = forward.without({op for op in forward.all_members() if op not in own})
         tests = {loop.condition.outputs[0] for loop in _every(loops) if loop.condition is not None}
         with self._graph.as_default():
-            context = give_contexts(users, guards_of(ops, tests))
+            give_contexts(forward, own, guards_of(ops, tests))
             given = {self._of(exit.outputs[0]): self._of(e.inputs[0]) for e, exit in pair.given if not _is_zero(e.inputs[0])}
             xs = {enter: self._of(enter.outputs[0]).op.inputs[0] for enter in pair.entries}
-            found = gradients_of_loop(context, given, list(xs.values()))
+            found = gradients_of_results(given, list(xs.values()))
         comparison = Comparison()
         proven: dict[Operation, list[Operation]] = {}
         for (enter, left), grad in zip(pair.entries.items(), found):

@@ -8,7 +8,7 @@ import numpy as np
 
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
-from tfcompat._src.ops.flow.stack import POP, PUSH
+from tfcompat._src.ops.flow.stack import POP, PUSH, STACK
 
 _OF_NO_VALUE = frozenset(("frame_name", "stack_name", "swap_memory", "parallel_iterations"))
 """Attributes that change no value; neither do those that begin with "_"."""
@@ -18,43 +18,42 @@ class Comparison:
     """Pairs of nodes that are the same; a pair that is met again on the way, as in loops, is taken to be one."""
 
     def __init__(self) -> None:
-        self._pairs: dict[Operation, Operation] = {}
-        self._stacks: dict[Operation, Operation] = {}
+        self._pairs: set[tuple[Operation, Operation]] = set()
 
     def same(self, a: Tensor, b: Tensor) -> bool:
         """Whether two tensors are the same; what was found on the way stays only where they are."""
-        kept, stacks = dict(self._pairs), dict(self._stacks)
-        if self._same(a, b):
+        pairs = self._pairs.copy()
+        if _all_same([(a, b)], pairs):
+            self._pairs = pairs
             return True
-        self._pairs, self._stacks = kept, stacks
         return False
-
-    def _same(self, a: Tensor, b: Tensor) -> bool:
-        pending = [(a, b)]
-        while pending:
-            one, other = map(_passed_on, pending.pop())
-            if one is other:
-                continue
-            if one.value_index != other.value_index:
-                return False
-            a_op, b_op = one.op, other.op
-            if self._pairs.get(a_op) is b_op:
-                continue
-            if a_op in self._pairs or not _alike(a_op, b_op):
-                return False
-            self._pairs[a_op] = b_op
-            pending += zip(a_op.inputs, b_op.inputs)
-            if a_op.type == "StackV2":
-                pushed = _pushed(a_op), _pushed(b_op)
-                if len(pushed[0]) != 1 or len(pushed[1]) != 1:
-                    return False
-                self._stacks[a_op] = b_op
-                pending += zip(pushed[0][0].inputs, pushed[1][0].inputs)
-        return True
 
     def stacks_are_alone(self) -> bool:
         """Whether each stack stands for one other, and is popped once."""
-        return len(set(self._stacks.values())) == len(self._stacks) and all(len(_users(op, POP)) == 1 for op in self._stacks.values())
+        stacks = [pair for pair in self._pairs if pair[0].type == STACK]
+        alone = all(len(set(side)) == len(stacks) for side in zip(*stacks))
+        return alone and all(len(_users(op, POP)) == 1 for _, op in stacks)
+
+
+def _all_same(pending: list[tuple[Tensor, Tensor]], pairs: set[tuple[Operation, Operation]]) -> bool:
+    """Whether pairs of tensors are the same, where `pairs` are taken to be; those that are met on the way are added to them."""
+    while pending:
+        one, other = map(_passed_on, pending.pop())
+        pair = one.op, other.op
+        if one is other:
+            continue
+        if one.value_index != other.value_index or (pair not in pairs and not _alike(*pair)):
+            return False
+        if pair in pairs:
+            continue
+        pairs.add(pair)
+        pending += zip(*(op.inputs for op in pair))
+        if one.op.type == STACK:
+            pushes = [_users(op, PUSH) for op in pair]
+            if [len(found) for found in pushes] != [1, 1]:
+                return False
+            pending += zip(*(found[0].inputs for found in pushes))
+    return True
 
 
 def _passed_on(tensor: Tensor) -> Tensor:
@@ -64,13 +63,10 @@ def _passed_on(tensor: Tensor) -> Tensor:
     return tensor
 
 
-def _pushed(stack: Operation) -> list[Operation]:
-    return _users(stack, PUSH)
-
-
 def _users(stack: Operation, kind: str) -> list[Operation]:
     """The operations of a type that take the handle of a stack."""
-    found, pending, seen = [], list(stack.outputs), set()
+    found: list[Operation] = []
+    pending, seen = list(stack.outputs), set[Operation]()
     while pending:
         tensor = pending.pop()
         for op in dict.fromkeys(tensor.consumers()):
@@ -83,7 +79,10 @@ def _users(stack: Operation, kind: str) -> list[Operation]:
 
 
 def _alike(a: Operation, b: Operation) -> bool:
-    """Whether two nodes have the same type and attributes, and as many inputs."""
+    """Whether two nodes have the same type and attributes, and as many inputs; nodes that act or draw random numbers are each their own."""
+    effects = a.spec.effects
+    if (effects.random or effects.writes or effects.external) and a.type not in (STACK, PUSH, POP):
+        return False
     if a.type != b.type or len(a.inputs) != len(b.inputs):
         return False
     keys = {key for key in (*a.attrs, *b.attrs) if key not in _OF_NO_VALUE and not key.startswith("_")}

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 
-
 RECOGNIZERS: list[Callable[[Any], None]] = []
 """What notes the loops of a graph from a file that are derivatives, set by the gradients; takes the graph."""
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any
 
 from tfcompat._src.graph.operation import Operation
-from tfcompat._src.graph.scopes import get_default_graph
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.control.cond import CondContext
 from tfcompat._src.ops.control.context import ControlFlowContext, entered
@@ -15,10 +14,11 @@ from tfcompat._src.ops.control.loop_topology import Loop
 from tfcompat._src.ops.control.while_context import WhileContext
 
 
-def give_contexts(loop: Loop, guards: Mapping[Any, Guard]) -> WhileContext:
+def give_contexts(loop: Loop, own: Container[Operation], guards: Mapping[Any, Guard]) -> WhileContext:
     """Gives the nodes of a loop of the default graph, and of those in it, their contexts.
 
     Args:
+      own: the nodes of the loops but those that tf.gradients has added.
       guards: of nodes and outputs, without those of loops.
 
     Returns:
@@ -27,7 +27,7 @@ def give_contexts(loop: Loop, guards: Mapping[Any, Guard]) -> WhileContext:
     Raises:
       ValueError: the loop has no condition, or its nodes are not those of branches.
     """
-    variables, condition = loop.variables(), loop.condition
+    variables, condition = [v for v in loop.variables() if v.enter in own], loop.condition
     if condition is None or not variables:
         raise ValueError("a loop without a condition")
     first = variables[0].enter
@@ -37,7 +37,7 @@ def give_contexts(loop: Loop, guards: Mapping[Any, Guard]) -> WhileContext:
     following = variables[0].switch
     context._pivot_for_body = None if following is None else following.outputs[1]
     context._loop_enters = [v.enter.outputs[0] for v in variables]
-    context._loop_exits = [v.exit.outputs[0] for v in variables if v.exit is not None]
+    context._loop_exits = [v.exit.outputs[0] for v in variables if v.exit is not None and v.exit in own]
     branches = _branches(loop, context, guards)
     for op in loop.members:
         inside = branches.get(_guard_of(op, guards), context)
@@ -49,7 +49,7 @@ def give_contexts(loop: Loop, guards: Mapping[Any, Guard]) -> WhileContext:
     for child in loop.children:
         outer = branches.get(guards[child.enters[0]], context)
         with entered(outer):
-            inner = give_contexts(child, guards)
+            inner = give_contexts(child, own, guards)
         for name in inner._values:
             outer.AddName(name)
     return context
@@ -79,16 +79,19 @@ def _guard_of(op: Operation, guards: Mapping[Any, Guard]) -> Guard:
 
 
 def _hold(context: ControlFlowContext, op: Operation) -> None:
-    if isinstance(context, CondContext) and op.type in SWITCH:
+    """Makes what a node gives values of its context and of those around it."""
+    if isinstance(context, CondContext) and op.type in SWITCH and op.inputs[0] is not op.inputs[1]:
         for output in op.outputs:
-            _bring_in(context, op.inputs[0], output) if output.consumers() else None
+            if output.consumers():
+                _bring_in(context, op.inputs[0], output)
     inside: ControlFlowContext | None = context
-    while inside is not None and inside is not get_default_graph()._control_flow_context:
+    while inside is not None:
         for tensor in op.outputs:
             inside.AddName(tensor.name)
         inside = inside.outer_context
 
 
 def _bring_in(context: ControlFlowContext, source: Tensor, inner: Tensor) -> None:
+    """Has a tensor stand for one from outside."""
     context.AddName(source.name)
     context._external_values[source.name] = inner
