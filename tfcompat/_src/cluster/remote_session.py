@@ -11,6 +11,7 @@ from tfcompat._src.cluster.masters import RemoteMaster, StraightMaster
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.runtime import devices
+from tfcompat._src.runtime.derivatives import noted_in
 from tfcompat._src.runtime.fetch import Fetches, convert_feed, expand_feeds, fed_parts, structure_key
 
 
@@ -128,7 +129,7 @@ class RemoteSession:
     def _nodes(self, from_version: int | None) -> Any:
         """The graph's nodes after a version as a GraphDef message for a server."""
         found = self._graph.as_graph_def(from_version)
-        carried_derivatives.write(found, self._graph.loop_derivatives)
+        carried_derivatives.write(found, noted_in(self._graph, self._graph.get_operations()))
         return found
 
     def _timeout(self, options: Any) -> float | None:

@@ -36,7 +36,8 @@ _OF_ENTER = re.compile(r"(.*)_grad(_\d+)?/(Exit|b_acc)(_\d+)?")
 _COUNTER = re.compile(r"(.*/)?f_count(_\d+)?")
 _KEPT = ("Const", "VarHandleOp")
 """Types of what may enter a loop of which gradients ask for more than the value."""
-_REFUSED = (ValueError, TypeError, LookupError, NotImplementedError, errors.OpError)
+_NOT_BUILT_HERE = (ValueError, TypeError, LookupError, NotImplementedError, errors.OpError)
+"""What the gradients of a loop raise that they cannot be made for; its backward loop is something else then, and its nodes run."""
 
 
 @dataclass
@@ -45,7 +46,7 @@ class _Pair:
 
     Attributes:
       count: the Exit that tells the backward loop how often the forward one ran.
-      own: the nodes of the forward loop that serve no gradients. results: its Exits among these.
+      own: the nodes of the forward loop that serve no gradients.
       given: the Enter of what may be a gradient, and the Exit that it may be one of.
       entries: what leaves the backward loop, by the Enter whose gradient it may be.
     """
@@ -54,7 +55,6 @@ class _Pair:
     backward: Loop
     count: Operation
     own: set[Operation]
-    results: list[Operation]
     given: list[tuple[Operation, Operation]]
     entries: dict[Operation, list[Operation]]
 
@@ -78,8 +78,9 @@ def _pair(backward: Loop, leaving: dict[Operation, Loop]) -> _Pair | None:
     forward = None if count is None else leaving.get(count)
     if count is None or forward is None or forward is backward:
         return None
-    results = [exit for exit in forward.exits if _COUNTER.fullmatch(exit.name) is None]
+    results = [op for op in forward.all_members() if op.type in EXIT and _COUNTER.fullmatch(op.name) is None]
     own = _needed_by(results, forward)
+    results = [exit for exit in forward.exits if exit in own]
     enters = [op for op in forward.enters if op in own]
     given = [(e, exit) for e in backward.enters if (exit := _named(e, _OF_EXIT, results)) is not None]
     entries: dict[Operation, list[Operation]] = {}
@@ -87,7 +88,8 @@ def _pair(backward: Loop, leaving: dict[Operation, Loop]) -> _Pair | None:
         enter = _named(left, _OF_ENTER, enters)
         if enter is not None:
             entries.setdefault(enter, []).append(left)
-    return _Pair(forward, backward, count, own, results, given, entries) if given and entries else None
+    once = len({exit for _, exit in given}) == len(given)
+    return _Pair(forward, backward, count, own, given, entries) if given and entries and once else None
 
 
 def _count(backward: Loop) -> Operation | None:
@@ -134,7 +136,7 @@ def _derivative(pair: _Pair, noted: set[Operation]) -> LoopDerivative | None:
         return None
     try:
         parts = _Copy(pair).proven()
-    except _REFUSED:
+    except _NOT_BUILT_HERE:
         return None
     if parts is None:
         return None
@@ -177,12 +179,16 @@ class _Copy:
         self._cut = {enter.inputs[0] for enter in self._outermost if enter.inputs[0].op.type not in _KEPT}
         self._cut |= {e.inputs[0] for e, _ in pair.given if not _is_zero(e.inputs[0])}
         self._graph = Graph()
+        self._added_names: list[str] = []
         self._members = self._behind([*pair.backward.all_members(), *pair.forward.all_members()])
         with self._graph.as_default():
             import_graph_def(self._message(), name="")
         for op in self._members:
             for tensor in op.outputs:
                 self._of(tensor).set_shape(tensor.shape)
+        self._added = {self._graph._nodes_by_name[name] for name in self._added_names}
+        for exit in self._added:
+            exit.outputs[0].set_shape(exit.inputs[0].shape)
 
     def _behind(self, ops: list[Operation]) -> list[Operation]:
         found: set[Operation] = set()
@@ -212,6 +218,8 @@ class _Copy:
             node.input.extend(f"^{c.name}" for c in op.control_inputs if c in inside)
             if op in self._outermost:
                 self._add_source(made, op, node)
+        for loop in _every([self._pair.forward]):
+            self._add_exits(made, loop)
         self._names = names
         return made
 
@@ -226,6 +234,14 @@ class _Copy:
             source.attr["T"].type = tensor.dtype.base_dtype.as_datatype_enum
         node.input[0] = source.name
 
+    def _add_exits(self, made: messages.GraphDef, loop: Loop) -> None:
+        """Adds the results that nothing needed, so that they are not in the file: gradients of a loop begin with those of all of them."""
+        for variable in loop.variables():
+            if variable.exit is None and variable.switch is not None and variable.enter in self._pair.own:
+                node = made.node.add(name=f"exit_{len(made.node)}", op="Exit", input=[variable.switch.name])
+                node.attr["T"].CopyFrom(variable.switch.node_def.attr["T"])
+                self._added_names.append(node.name)
+
     def _of(self, tensor: Tensor) -> Tensor:
         if tensor in self._names:
             return self._graph._nodes_by_name[self._names[tensor]].outputs[0]
@@ -238,7 +254,7 @@ class _Copy:
         loops, _ = find_loops(ops)
         copied = self._of(pair.count.outputs[0]).op
         (forward,) = (loop for loop in loops if copied in loop.members)
-        own = {self._of(op.outputs[0]).op for op in pair.own if op.outputs}
+        own = self._added.union(self._of(op.outputs[0]).op for op in pair.own if op.outputs)
         tests = {loop.condition.outputs[0] for loop in _every(loops) if loop.condition is not None}
         with self._graph.as_default():
             give_contexts(forward, own, guards_of(ops, tests))
