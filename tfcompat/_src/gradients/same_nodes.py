@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tfcompat._src.graph.operation import Operation
@@ -89,7 +87,7 @@ def _alike(a: Operation, b: Operation) -> bool:
     return all(_equal(a.attrs.get(key), b.attrs.get(key)) for key in keys)
 
 
-def _equal(a: Any, b: Any) -> bool:
+def _equal(a: object, b: object) -> bool:
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
         return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
     return bool(a == b)
