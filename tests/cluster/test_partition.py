@@ -4,7 +4,7 @@ import pytest
 
 import tfcompat as tf
 from tfcompat._src.base.device import DeviceSpec
-from tfcompat._src.cluster import part_order
+from tfcompat._src.cluster import carried_derivatives, part_order, session_graph
 from tfcompat._src.cluster.graph_partition import GraphPartition
 
 PS, WORKER = "/job:ps/replica:0/task:0", "/job:worker/replica:0/task:0"
@@ -119,3 +119,62 @@ def test_parts_of_ours_keep_their_order_and_others_send_before_they_wait(graph):
         node.attr.pop(part_order.STAGE, None)
     order = kinds(part_order.ordered(other).node)
     assert order.index("_Send") < order.index("_Recv") < order.index("AssignSub")
+
+
+def derived(graph, fetches, **fed):
+    """What the parts of a graph, sent to a master, hold of its derivative: the nodes that there are for it alone, and whether it is noted."""
+    sent = graph.as_graph_def()
+    carried_derivatives.write(sent, graph.loop_derivatives)
+    imported = tf.Graph()
+    session_graph.extend(imported, sent)
+    tensors = [[imported.get_tensor_by_name(t.name) for t in part] for part in (fed.get("feeds", ()), fetches)]
+    found = {}
+    for task, part in GraphPartition(*tensors, [], device_of, {PS: 1, WORKER: 2}, imported.loop_derivatives).parts.items():
+        message, there = part.graph_def(imported), tf.Graph()
+        found[task] = [node.name for node in message.node if carried_derivatives.KEPT in node.attr]
+        session_graph.extend(there, message)
+        found[task].append(bool(there.loop_derivatives))
+    return found
+
+
+def test_the_derivative_of_a_loop_goes_to_the_task_that_has_both_loops(graph):
+    with ON_WORKER():
+        x = tf.placeholder(tf.float32, [], name="x")
+        y = tf.while_loop(lambda i, s: i < 3, lambda i, s: (i + 1, s * s), [0, x])[1]
+        slope = tf.gradients(3.0 * y, x)[0]
+    count = next(op.outputs[0] for op in graph.get_operations() if op.name.startswith("gradients/b_count") and op.type == "Exit")
+    popped = next(op.outputs[0] for op in graph.get_operations() if op.type == "StackPopV2")
+    assert derived(graph, [slope], feeds=[x]) == {WORKER: [y.op.name, True]}
+    assert derived(graph, [slope, y], feeds=[x]) == {WORKER: [True]}
+    assert derived(graph, [y], feeds=[x]) == {WORKER: [False]}
+    assert derived(graph, [slope, count], feeds=[x]) == {WORKER: [y.op.name, True]}  # the plan sees that a node is fetched
+    assert derived(graph, [slope], feeds=[x, popped]) == {WORKER: [False]}
+    assert derived(graph, [slope], feeds=[x, y]) == {WORKER: [False]}
+
+
+def test_an_edited_backward_loop_is_sent_as_its_nodes(graph):
+    with ON_WORKER():
+        x = tf.placeholder(tf.float32, [], name="x")
+        slope = tf.gradients(tf.while_loop(lambda i, s: i < 3, lambda i, s: (i + 1, s * s), [0, x])[1], x)[0]
+    product = next(op for op in graph.get_operations() if op.type == "Mul" and op.name.startswith("gradients/while/mul_grad"))
+    product._update_input(0, product.inputs[1])
+    assert derived(graph, [slope], feeds=[x]) == {WORKER: [False]}
+
+
+def test_what_a_message_says_of_a_derivative_must_fit_its_nodes(graph):
+    x = tf.placeholder(tf.float32, [], name="x")
+    tf.gradients(tf.while_loop(lambda i, s: i < 3, lambda i, s: (i + 1, s * s), [0, x])[1], x)
+    sent = graph.as_graph_def()
+    carried_derivatives.write(sent, graph.loop_derivatives)
+    (says,) = (node for node in sent.node if "_gradients_of_exits" in node.attr)
+    for line, of in ((b"while/Exit_1 x:0", "exits"), (b"x while/Exit_1:0", "exits"), (b"while/Enter_1 while/Exit_1:7", "entries")):
+        bad = tf.GraphDef.FromString(sent.SerializeToString())
+        node = next(node for node in bad.node if node.name == says.name)
+        node.attr[f"_gradients_of_{of}"].list.s[:] = [line]
+        there = tf.Graph()
+        session_graph.extend(there, bad)
+        assert not there.loop_derivatives
+    there = tf.Graph()
+    session_graph.extend(there, sent)
+    assert len(there.loop_derivatives) == 1
+    assert {node.name: node for node in there.as_graph_def().node} == {node.name: node for node in graph.as_graph_def().node}

@@ -60,6 +60,56 @@ def test_training_over_tasks_is_training(target):
     assert there[-1] < there[0]
 
 
+def ran(session, fetches, feed):
+    """The op types that a run runs one by one, and how many clusters of others."""
+    metadata = tf.RunMetadata()
+    session.run(fetches, feed, tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), metadata)
+    nodes = [node for device in metadata.step_stats.dev_stats for node in device.node_stats]
+    return [node.timeline_label.partition(" = ")[2].partition("(")[0] for node in nodes]
+
+
+@pytest.mark.parametrize("on", [PS, WORKER])
+def test_a_recurrent_network_trains_over_tasks(target, on):
+    """The task that the loops are on computes the backward loop as the derivative of the forward one."""
+
+    def losses(target, on):
+        with tf.Graph().as_default():
+            tf.set_random_seed(1)
+            x, y = tf.placeholder(tf.float32, [2, None, 3]), tf.placeholder(tf.float32, [2, 4])
+            with tf.device(on and tf.train.replica_device_setter(1, worker_device=on)):
+                _, (_, last) = tf.nn.dynamic_rnn(tf.nn.rnn_cell.LSTMCell(4), x, dtype=tf.float32)
+                loss = tf.reduce_mean(tf.square(last - y))
+                train = tf.train.GradientDescentOptimizer(0.5).minimize(loss)
+            rng = np.random.RandomState(1)
+            feed = {x: rng.rand(2, 6, 3), y: rng.rand(2, 4)}
+            with tf.Session(target) as session:
+                session.run(tf.global_variables_initializer())
+                found = [session.run([loss, train], feed)[0] for _ in range(5)]
+                return found, ran(session, train, feed)
+
+    (there, types), (here, _) = losses(target, on), losses("", "")
+    np.testing.assert_allclose(there, here, rtol=1e-5)
+    assert there[-1] < there[0]
+    assert "ApplyGradientDescent" in types and not {"StackPushV2", "StackPopV2"}.intersection(types)
+
+
+def test_gradients_of_a_result_that_nothing_else_needs(target):
+    """The part of the task has the result of the loop only for its derivative; where a node of the backward loop is fetched too, its nodes run."""
+    x = tf.placeholder(tf.float32, [])
+    with tf.device(PS):
+        w = tf.Variable(2.0)
+    with tf.device(WORKER):
+        y = tf.while_loop(lambda i, s: i < 3, lambda i, s: (i + 1, s * w), [0, x])[1]
+        slope = tf.gradients(3.0 * y, w)[0]
+    counted = tf.get_default_graph().get_tensor_by_name("gradients/b_count_3:0")
+    session = tf.Session(target)
+    session.run(w.initializer)
+    assert session.run(slope, {x: 0.5}) == 3 * 0.5 * 3 * 2.0**2
+    assert "StackPopV2" not in ran(session, slope, {x: 0.5})
+    assert session.run([slope, counted], {x: 0.5}) == [18.0, 0]
+    assert session.run([slope, y], {x: 0.5}) == [18.0, 4.0]
+
+
 @pytest.mark.parametrize("on", [PS, WORKER, ""])
 def test_conditionals_over_tasks(target, on):
     with tf.device(PS):

@@ -15,6 +15,8 @@ from tfcompat._src.runtime import derivatives, planner
 ROWS = {case.id.split("/")[1]: case for case in importlib.import_module("cases.loop_gradients").TABLE.cases}
 FEW = ("invariant_and_start", "matmul", "not_changed", "serial", "embedding", "branch_in_branch", "one_sided", "nested_uses_outer", "rows_read_and_written")
 """Rows of which the nodes run here; TFCOMPAT_ALL_ROWS=1 for all."""
+NOT_RECOGNIZED = ("loop_in_branch",)
+"""Rows whose loops are not recognized in a file."""
 RECORDED = golden.read(Path(__file__).resolve().parents[1] / "golden/cases/loop_gradients.json.gz")
 X = np.array([0.3, -0.2, 0.7], np.float32)
 
@@ -164,10 +166,73 @@ def test_host_work_inside_a_loop():
         assert session.run(slope, {x: 1.5}) == 24.0
 
 
-def test_an_imported_training_graph_gives_the_same(graph):
-    x = tf.placeholder(tf.float32, [3], name="x")
-    tf.identity(tf.gradients(powers(x), x)[0], name="slope")
-    definition = graph.as_graph_def()
-    with tf.Graph().as_default(), tf.Session() as session:
+def imported(definition):
+    """The graph of a GraphDef, of which the loops have been looked at."""
+    with tf.Graph().as_default() as made:
         tf.import_graph_def(definition, name="")
-        np.testing.assert_allclose(session.run("slope:0", {"x:0": X}), 4 * X**3, rtol=1e-6)
+    derivatives.noted_in(made, made.get_operations())
+    return made
+
+
+@pytest.mark.parametrize("name", ROWS if os.environ.get("TFCOMPAT_ALL_ROWS") else [n for n in FEW if n != "serial"])
+def test_a_file_has_the_derivatives_of_what_it_was_made_of(name, graph):
+    case, want = ROWS[name], RECORDED[f"loop_gradients/{name}"]
+    inputs, outputs, _ = observe.build(tf, case)
+    grads = observe.gradient_tensors(tf, case, inputs, outputs, [leaf.array.shape for _, leaf in want["values"]])
+    dense = [tf.convert_to_tensor(g).name for _, g in grads if g is not None]
+    initializers = [v.initializer.name for v in tf.global_variables()]
+    there = imported(graph.as_graph_def(add_shapes=True))
+    if name not in NOT_RECOGNIZED and any(op.type == "StackPopV2" for op in graph.get_operations()):
+        assert len(there.loop_derivatives) == len(graph.loop_derivatives)
+    with tf.Session(graph=there) as session:
+        session.run(initializers)
+        found = iter(session.run(dense, {key.name: value for key, value in observe.feed_for(case, inputs).items()}))
+    for (_, _, expected), (_, grad) in zip(want["gradients"], grads, strict=True):
+        if grad is not None:
+            np.testing.assert_allclose(next(found), expected.array, rtol=1e-5, atol=1e-6 * max(1.0, np.abs(expected.array).max()))
+
+
+def lstm_step(graph):
+    """A recurrent network's gradient, named "slope", as a GraphDef."""
+    x = tf.placeholder(tf.float32, [2, 5, 3], name="x")
+    with tf.variable_scope("net", initializer=tf.constant_initializer(0.1)):
+        outputs, _ = tf.nn.dynamic_rnn(tf.nn.rnn_cell.LSTMCell(4), x, tf.constant([5, 3]), dtype=tf.float32)
+    tf.identity(tf.gradients(tf.reduce_sum(outputs * outputs), x)[0], name="slope")
+    return tf.graph_util.extract_sub_graph(graph.as_graph_def(add_shapes=True), ["slope"])
+
+
+def test_the_plan_of_a_file_has_the_derivative(graph):
+    definition = lstm_step(graph)
+    with tf.Session(graph=imported(definition)) as session:
+        text = session.explain("slope:0", {"x:0": np.ones((2, 5, 3))})
+    assert "gradient of gradients/f_count" in text and "StackPop" not in text
+
+
+def test_a_backward_loop_that_is_changed_in_a_file_is_not_recognized(graph):
+    definition = lstm_step(graph)
+    others = {"Mul": "Sub", "Sub": "Mul", "Add": "Sub", "TanhGrad": "SigmoidGrad", "SigmoidGrad": "TanhGrad", "Select": "", "Const": ""}
+    assert imported(definition).loop_derivatives
+    changed = 0
+    for node in definition.node:
+        if not node.name.startswith("gradients/net/rnn/while/") or node.op not in others:
+            continue
+        edited = tf.GraphDef.FromString(definition.SerializeToString())
+        there = next(n for n in edited.node if n.name == node.name)
+        if others[node.op]:
+            there.op = others[node.op]
+        elif node.op == "Select":
+            there.input[1], there.input[2] = there.input[2], there.input[1]
+        elif not there.attr["value"].tensor.float_val:
+            continue
+        else:
+            there.attr["value"].tensor.float_val[:] = [1.0]
+        assert not imported(edited).loop_derivatives, node.name
+        changed += 1
+    assert changed == 18
+
+
+def test_a_stack_that_something_else_pops_from_too_is_not_that_of_a_derivative(graph):
+    definition = lstm_step(graph)
+    pop = next(node for node in definition.node if node.op == "StackPopV2")
+    definition.node.add(name="again", op="StackPopV2", input=list(pop.input)).attr["elem_type"].CopyFrom(pop.attr["elem_type"])
+    assert not imported(definition).loop_derivatives

@@ -143,7 +143,8 @@ class ClusterSteps:
 
     def _register(self, feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation]) -> list[_Registered]:
         self._placer.place(self._graph, targets)
-        partition = GraphPartition(feeds, fetches, targets, lambda op: self._placer.device_of(op).name, self._incarnations)
+        noted = self._graph.loop_derivatives
+        partition = GraphPartition(feeds, fetches, targets, lambda op: self._placer.device_of(op).name, self._incarnations, noted)
         found = []
         for task, part in partition.parts.items():
             worker = self._workers[task]

@@ -6,18 +6,20 @@ one side of a conditional is sent on that side, and received there: the receiver
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from graphlib import TopologicalSorter
 from typing import Any, TypeAlias
 
 from tfcompat._src.base import dtypes, errors
 from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.cluster import carried_derivatives
 from tfcompat._src.cluster.part_order import STAGE, kind_order
 from tfcompat._src.cluster.placement import Conditions, loops, needed, tasks_of
 from tfcompat._src.cluster.rendezvous import Key
 from tfcompat._src.graph import attr_values
 from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.loop_derivative import LoopDerivative
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.ordering import BACK_EDGE
 from tfcompat._src.graph.tensor import Tensor
@@ -30,8 +32,12 @@ _Place: TypeAlias = tuple[str, str]
 
 @dataclass
 class TaskPart:
-    """The part of one task: its nodes, their stages, and the keys of what the client feeds and fetches there."""
+    """The part of one task: its nodes, their stages, and the keys of what the client feeds and fetches there.
 
+    `derivatives` are those of the loops of the step, which may be on other tasks.
+    """
+
+    derivatives: list[LoopDerivative]
     nodes: dict[str, Any] = field(default_factory=dict)
     stages: dict[str, int] = field(default_factory=dict)
     feeds: dict[Tensor, str] = field(default_factory=dict)
@@ -43,6 +49,7 @@ class TaskPart:
         found.node.extend(sorted(self.nodes.values(), key=lambda node: (self.stages[node.name], kind_order(node.op))))
         for function in graph._functions.values():
             found.library.function.add().CopyFrom(function.definition)
+        carried_derivatives.write(found, self.derivatives)
         return found
 
 
@@ -53,6 +60,7 @@ class GraphPartition:
       graph: an imported tf.Graph. feeds, fetches, targets: of the step.
       device_of: the name of an operation's device.
       incarnations: that of each task's first CPU, where tensors are sent from, by task.
+      derivatives: what is noted of the graph's loops.
 
     Attributes: `parts` by task.
 
@@ -62,11 +70,16 @@ class GraphPartition:
 
     def __init__(
         self, feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation], device_of: Callable[[Operation], str],
-        incarnations: dict[str, int],
+        incarnations: dict[str, int], derivatives: Iterable[LoopDerivative] = (),
     ) -> None:  # fmt: skip
         self._fed = set(feeds)
         self._device_of, self._incarnations = device_of, incarnations
         ops = needed(fetches, targets, self._fed)
+        present = set(ops)
+        self._derivatives = carried_derivatives.served(derivatives, present, feeds)
+        kept = {op for op in carried_derivatives.ends(self._derivatives) if op not in present}
+        if kept:
+            ops = needed(fetches, [*targets, *kept], self._fed)
         self._task = tasks_of(ops, device_of)
         self._conditions = Conditions(ops, self._fed)
         self._count = 0
@@ -76,6 +89,8 @@ class GraphPartition:
         for op in ops:
             if not self._is_copied(op):
                 self._add(op, self._task[op])
+        for op in kept:
+            self._part(self._task[op]).nodes[op.name].attr[carried_derivatives.KEPT].b = True
         for op in targets:
             self._add(op, self._task[op])
         for t in dict.fromkeys(fetches):
@@ -109,7 +124,7 @@ class GraphPartition:
         self._put(task, node)
 
     def _part(self, task: str) -> TaskPart:
-        return self.parts.setdefault(task, TaskPart())
+        return self.parts.setdefault(task, TaskPart(self._derivatives))
 
     def _put(self, task: str, node: Any) -> None:
         self._part(task).nodes[node.name] = node

@@ -8,6 +8,7 @@ from typing import Any
 from tfcompat._src.base import errors
 from tfcompat._src.cluster import session_graph, transfer_ops
 from tfcompat._src.cluster.cancellation import Cancellation
+from tfcompat._src.cluster.carried_derivatives import KEPT
 from tfcompat._src.cluster.local_steps import asks_for_metadata
 from tfcompat._src.cluster.part_order import STAGE, ordered
 from tfcompat._src.cluster.placement import Conditions, loops, needed
@@ -46,7 +47,7 @@ class Part:
                 self._feeds[transfer_ops.key_of(op)] = op.outputs[0]
             elif is_clients:
                 self._fetches[transfer_ops.key_of(op)] = op.inputs[0]
-            elif op not in consumed:
+            elif op not in consumed and not op.attrs.get(KEPT):
                 ends.append(op)
             if not is_clients and op.type in transfer_ops.SEND:
                 self._sent.append((transfer_ops.key_of(op), op.attrs["T"]))

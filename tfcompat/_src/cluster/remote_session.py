@@ -6,11 +6,12 @@ import threading
 from typing import Any
 
 from tfcompat._src.base import errors
-from tfcompat._src.cluster import wire
+from tfcompat._src.cluster import carried_derivatives, wire
 from tfcompat._src.cluster.masters import RemoteMaster, StraightMaster
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.runtime import devices
+from tfcompat._src.runtime.derivatives import noted_in
 from tfcompat._src.runtime.fetch import Fetches, convert_feed, expand_feeds, fed_parts, structure_key
 
 
@@ -117,13 +118,19 @@ class RemoteSession:
             version = graph.version
             try:
                 if self._steps is None:
-                    self._steps = self._master.create(graph.as_graph_def(), self._config, self._timeout(None))
+                    self._steps = self._master.create(self._nodes(None), self._config, self._timeout(None))
                 elif version > self._sent:
-                    self._steps.extend(graph.as_graph_def(from_version=self._sent))
+                    self._steps.extend(self._nodes(self._sent))
             except errors.OpError as e:
                 raise self._in_graph(e) from None
             self._sent = version
             return self._steps
+
+    def _nodes(self, from_version: int | None) -> Any:
+        """The graph's nodes after a version as a GraphDef message for a server."""
+        found = self._graph.as_graph_def(from_version)
+        carried_derivatives.write(found, noted_in(self._graph, self._graph.get_operations()))
+        return found
 
     def _timeout(self, options: Any) -> float | None:
         """How many seconds a call may take, by RunOptions or the session's config."""

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from tfcompat._src.base import errors
+from tfcompat._src.cluster import carried_derivatives
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
@@ -45,7 +46,7 @@ class _Extension(_Importer):
 
 
 def extend(graph: Graph, graph_def: Any) -> None:
-    """Adds the nodes of a GraphDef to a graph.
+    """Adds the nodes of a GraphDef to a graph, with what they say of loops that are derivatives.
 
     Raises:
       errors.InvalidArgumentError: the message is malformed, or has a node that the graph has.
@@ -59,10 +60,13 @@ def extend(graph: Graph, graph_def: Any) -> None:
         )  # fmt: skip
     try:
         check_versions(graph_def.versions)
+        carried = carried_derivatives.taken(graph_def)
         with graph.as_default():
             importer = _Extension(graph, graph_def)
             importer.adopt_versions(graph_def.versions)
             importer.run()
+        found = [carried_derivatives.noted(graph, one) for one in carried]
+        graph.loop_derivatives.extend(derivative for derivative in found if derivative is not None)
     except (ValueError, TypeError) as e:
         raise errors.InvalidArgumentError(None, None, str(e)) from None
 

@@ -130,6 +130,16 @@ def recorded_gradients(
     return [_result(total, t, x, unconnected) for total, t, x in zip(totals, targets, xs)]
 
 
+def gradients_of_results(grads: dict[Tensor, Tensor], xs: list[Tensor]) -> list[Part | None]:
+    """The gradients of `xs` from those that tensors have, which no nodes are made for."""
+    with name_scope("gradients"):
+        walk = _Walk()
+        for y, grad in grads.items():
+            walk.add(y, grad)
+        walk.run(list(grads), xs, set())
+        return [walk.total(x) for x in xs]
+
+
 def _as_list(value: object) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple)) else [value]
 

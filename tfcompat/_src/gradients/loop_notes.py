@@ -37,12 +37,12 @@ def _derivative(graph: Graph, loop: BackwardLoop, start: int) -> LoopDerivative 
     made = [op for op in after if loop.holds(op)]
     others = {op for noted in graph.loop_derivatives for op in noted.made}
     every = [op for op in ops[:start] if loop.holds(op) and op not in others]
-    if any(map(_needs_nodes, every)):
+    if any(map(needs_nodes, every)):
         return None
     return LoopDerivative(exits, tuple(loop.entries), loop.count.op, frozenset(made), frozenset(every), edges_of([*every, *made]))
 
 
-def _needs_nodes(op: Operation) -> bool:
+def needs_nodes(op: Operation) -> bool:
     """Whether the derivative of a node is not that of its kernel, or is not to be computed anew."""
     has_gradient = op._gradient_function is not None or "_gradient_op_type" in op.attrs or gradient_registry.is_registered(op.type)
     has_host_gradient = op.spec.place == HOST and not isinstance(op.spec.gradient, NotDifferentiable)

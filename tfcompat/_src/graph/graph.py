@@ -83,6 +83,7 @@ class Graph(Collections):
         self._functions: dict[str, Any] = {}
         self.findings: set[Finding] = set()
         self.loop_derivatives: list[LoopDerivative] = []
+        self.recognized_version = -1
         self._consumer_cache: tuple[tuple[int, int], dict[Tensor, list[Operation]]] = ((-1, -1), {})
         self._handle_feeders: dict[str, Any] = {}
         self._handle_readers: dict[str, Any] = {}

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
+
+RECOGNIZERS: list[Callable[..., None]] = []
+"""What notes the loops of a graph from a file that are derivatives, set by the gradients; takes the graph."""
 
 
 class ExitGradient(NamedTuple):

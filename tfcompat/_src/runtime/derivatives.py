@@ -1,6 +1,7 @@
 """Behind prune: which loops of a run are derivatives of others, so that one item computes them.
 
-tf.gradients makes a loop that goes back, fed by stacks that the forward loop pushes onto, and notes it (graph/loop_derivative.py). Where
+tf.gradients makes a loop that goes back, fed by stacks that the forward loop pushes onto, and notes it (graph/loop_derivative.py); loops of
+a file are recognized when they are first run. Where
 a run asks for nothing of these nodes but the gradients that come out, a plan has the derivative of the forward loop in their place. Else
 the nodes run themselves.
 """
@@ -11,10 +12,11 @@ import functools
 from collections.abc import Collection, Container, Iterable, Sequence
 from dataclasses import dataclass
 
-from tfcompat._src.graph.loop_derivative import LoopDerivative
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.loop_derivative import RECOGNIZERS, LoopDerivative
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
-from tfcompat._src.ops.flow.stack import PUSH
+from tfcompat._src.ops.flow.stack import POP, PUSH
 from tfcompat._src.runtime.prune import prune
 
 
@@ -41,13 +43,23 @@ class Derivatives:
 NONE = Derivatives()
 
 
+def noted_in(graph: Graph, ops: Iterable[Operation]) -> Sequence[LoopDerivative]:
+    """What is noted of the loops of a graph, those of `ops` that pop from stacks examined first."""
+    made = {op for d in graph.loop_derivatives for op in d.made}
+    if graph.recognized_version < graph.version and any(op.type == POP and op not in made for op in ops):
+        graph.recognized_version = graph.version
+        for recognize in RECOGNIZERS:
+            recognize(graph)
+    return graph.loop_derivatives
+
+
 def with_derivatives(
     ops: list[Operation], fetched: Sequence[Tensor], targets: Sequence[Operation], fed: Collection[Tensor], noted: Sequence[LoopDerivative]
 ) -> tuple[list[Operation], Derivatives]:
     """The derivatives among `ops`, the operations of a run; and these with the results of the loops that are differentiated.
 
     Args:
-      noted: what tf.gradients has noted of the graph.
+      noted: what is noted of the graph.
     """
     found = _found(ops, fetched, targets, fed, noted)
     if not found:

@@ -22,7 +22,7 @@ from tfcompat._src.graph.ordering import topological
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.flow.array_order import require_order
 from tfcompat._src.runtime import structure, verify
-from tfcompat._src.runtime.derivatives import with_derivatives
+from tfcompat._src.runtime.derivatives import noted_in, with_derivatives
 from tfcompat._src.runtime.fold import fold
 from tfcompat._src.runtime.item import Item, OpItem, as_items
 from tfcompat._src.runtime.partition import Partitioner
@@ -78,7 +78,7 @@ class Planner:
         """
         fed = set(request.fed)
         ops = prune(request.fetched, request.targets, fed)
-        ops, derivatives = with_derivatives(ops, request.fetched, request.targets, fed, graph.loop_derivatives)
+        ops, derivatives = with_derivatives(ops, request.fetched, request.targets, fed, noted_in(graph, ops))
         check_fed_refs(ops, request.fed)
         self.placer.place(graph, ops)
         status = {t: np.array(key in variables) for t, key in structure.asked_status(ops, fed)}

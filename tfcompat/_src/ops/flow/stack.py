@@ -14,8 +14,8 @@ from tfcompat._src.graph.op_spec import EXTERNAL, HOST, Effects, NotDifferentiab
 from tfcompat._src.graph.tensor import shape_text
 from tfcompat._src.ops.flow.list_value import dtype_text, invalid
 
-PUSH = "StackPushV2"
-"""The op type that the forward loops of gradients push with."""
+STACK, PUSH, POP = "StackV2", "StackPushV2", "StackPopV2"
+"""The op types of what the forward loops of gradients push onto, and the backward loops pop from."""
 _MAKES = Effects(external=True, creates=True)
 
 

@@ -1,0 +1,278 @@
+"""Backward loops of graphs from files: which are derivatives of others is told by making the gradients of the forward loop anew.
+
+A copy of both loops is made in a graph of its own, and gradients of the copied forward loop. Where these are, node for node, what the copied
+backward loop is, the loops of the file are a LoopDerivative. The names of nodes only say what to try.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from tfcompat._src.base import errors
+from tfcompat._src.gradients.gradients import gradients_of_results
+from tfcompat._src.gradients.loop_notes import needs_nodes
+from tfcompat._src.gradients.same_nodes import Comparison
+from tfcompat._src.graph.constant_value import constant_value
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.loop_derivative import EntryGradient, ExitGradient, LoopDerivative, edges_of
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.ordering import topological
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.graph_import import import_graph_def
+from tfcompat._src.nodes.indexed_slices import IndexedSlices
+from tfcompat._src.ops.control.found_contexts import give_contexts
+from tfcompat._src.ops.control.guards import CONTROL_TRIGGER, guards_of
+from tfcompat._src.ops.control.loop_ops import ENTER, EXIT
+from tfcompat._src.ops.control.loop_topology import Loop, find_loops
+from tfcompat._src.ops.flow.stack import POP, PUSH
+from tfcompat._src.proto import messages
+
+_OF_EXIT = re.compile(r"(.*)_grad(_\d+)?/b_exit(_\d+)?")
+_OF_ENTER = re.compile(r"(.*)_grad(_\d+)?/(Exit|b_acc)(_\d+)?")
+_COUNTER = re.compile(r"(.*/)?f_count(_\d+)?")
+_KEPT = ("Const", "VarHandleOp")
+"""Types of what may enter a loop of which gradients ask for more than the value."""
+_NOT_BUILT_HERE = (ValueError, TypeError, LookupError, NotImplementedError, errors.OpError)
+"""What the gradients of a loop raise that they cannot be made for; its backward loop is something else then, and its nodes run."""
+
+
+@dataclass
+class _Pair:
+    """Two loops of which one may be the derivative of the other.
+
+    Attributes:
+      count: the Exit that tells the backward loop how often the forward one ran.
+      own: the nodes of the forward loop that serve no gradients.
+      given: the Enter of what may be a gradient, and the Exit that it may be one of.
+      entries: what leaves the backward loop, by the Enter whose gradient it may be.
+    """
+
+    forward: Loop
+    backward: Loop
+    count: Operation
+    own: set[Operation]
+    given: list[tuple[Operation, Operation]]
+    entries: dict[Operation, list[Operation]]
+
+
+def recognize(graph: Graph) -> None:
+    """Notes the loops of a graph that are derivatives of others and not noted yet."""
+    ops = topological(graph.get_operations())
+    loops, _ = find_loops(ops)
+    noted = {op for d in graph.loop_derivatives for op in d.made}
+    leaving = {exit: loop for loop in loops for exit in loop.exits}
+    for backward in loops:
+        pair = None if backward.exits and backward.exits[0] in noted else _pair(backward, leaving)
+        found = None if pair is None else _derivative(pair, noted)
+        if found is not None:
+            graph.loop_derivatives.append(found)
+            noted |= found.made
+
+
+def _pair(backward: Loop, leaving: dict[Operation, Loop]) -> _Pair | None:
+    count = _count(backward)
+    forward = None if count is None else leaving.get(count)
+    if count is None or forward is None or forward is backward:
+        return None
+    results = [op for op in forward.all_members() if op.type in EXIT and _COUNTER.fullmatch(op.name) is None]
+    own = _needed_by(results, forward)
+    results = [exit for exit in forward.exits if exit in own]
+    enters = [op for op in forward.enters if op in own]
+    given = [(e, exit) for e in backward.enters if (exit := _named(e, _OF_EXIT, results)) is not None]
+    entries: dict[Operation, list[Operation]] = {}
+    for left in backward.exits:
+        enter = _named(left, _OF_ENTER, enters)
+        if enter is not None:
+            entries.setdefault(enter, []).append(left)
+    once = len({exit for _, exit in given}) == len(given)
+    return _Pair(forward, backward, count, own, given, entries) if given and entries and once else None
+
+
+def _count(backward: Loop) -> Operation | None:
+    """The Exit of another loop whose value a loop counts down to 1."""
+    test = backward.condition.inputs[0].op if backward.condition is not None else None
+    if test is None or test.type != "GreaterEqual" or test.inputs[0].op.type != "Merge":
+        return None
+    enter = test.inputs[0].op.inputs[0].op
+    source = enter.inputs[0].op if enter.type in ENTER else None
+    return source if source is not None and source.type in EXIT else None
+
+
+def _needed_by(results: Iterable[Operation], loop: Loop) -> set[Operation]:
+    """The nodes of a loop that its results, its condition and what acts in it hang on."""
+    inside = set(loop.all_members())
+    acting = [op for op in inside if op.spec.effects.external and op.type not in (PUSH, POP)]
+    found: set[Operation] = set()
+    pending = [*results, *acting, *([loop.condition] if loop.condition is not None else [])]
+    while pending:
+        op = pending.pop()
+        if op in inside and op not in found and op.type not in (PUSH, CONTROL_TRIGGER):
+            found.add(op)
+            pending += [*(t.op for t in op.inputs), *op.control_inputs]
+    return found
+
+
+def _named(op: Operation, pattern: re.Pattern[str], among: Iterable[Operation]) -> Operation | None:
+    """The one of some nodes that the name of another says it was made for: that with the longest common end of the name."""
+    match = pattern.fullmatch(op.name)
+    if match is None:
+        return None
+    wanted = match[1].split("/")[::-1]
+    lengths = {other: _common(wanted, other.name.split("/")[::-1]) for other in among}
+    best = max(lengths, key=lambda other: lengths[other], default=None)
+    return best if best is not None and lengths[best] else None
+
+
+def _common(a: list[str], b: list[str]) -> int:
+    return next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
+
+
+def _derivative(pair: _Pair, noted: set[Operation]) -> LoopDerivative | None:
+    if any(map(needs_nodes, pair.own)):
+        return None
+    try:
+        parts = _Copy(pair).proven()
+    except _NOT_BUILT_HERE:
+        return None
+    if parts is None:
+        return None
+    forward = pair.forward.all_members()
+    serving = _serving(pair)
+    made = frozenset([*pair.backward.all_members(), *serving])
+    others = frozenset(op for op in forward if op not in made and op not in noted)
+    exits = tuple(ExitGradient(exit.outputs[0], enter.inputs[0], enter) for enter, exit in pair.given if not _is_zero(enter.inputs[0]))
+    entries = tuple(EntryGradient(enter, tuple(op.outputs[0] for op in ops)) for enter, ops in parts.items())
+    return LoopDerivative(exits, entries, pair.count, made, others, edges_of([*others, *made]))
+
+
+def _serving(pair: _Pair) -> set[Operation]:
+    """The nodes of the forward loop that count, push and bring what is pushed."""
+    inside = set(pair.forward.all_members())
+    found: set[Operation] = set()
+    pending = [pair.count]
+    while pending:
+        op = pending.pop()
+        if op in inside and op not in found and op not in pair.own:
+            found.add(op)
+            pending += [*(t.op for t in op.inputs), *op.control_inputs]
+    return found
+
+
+def _is_zero(tensor: Tensor) -> bool:
+    """Whether a tensor is made of zeros."""
+    if tensor.op.type == "ZerosLike":
+        return True
+    value = constant_value(tensor.op.inputs[1] if tensor.op.type == "Fill" else tensor)
+    return value is not None and not np.any(value)
+
+
+class _Copy:
+    """Both loops in a graph of their own, with placeholders for what comes in."""
+
+    def __init__(self, pair: _Pair) -> None:
+        self._pair = pair
+        self._outermost = [op for op in pair.forward.enters if op in pair.own]
+        self._cut = {enter.inputs[0] for enter in self._outermost if enter.inputs[0].op.type not in _KEPT}
+        self._cut |= {e.inputs[0] for e, _ in pair.given if not _is_zero(e.inputs[0])}
+        self._graph = Graph()
+        self._added_names: list[str] = []
+        self._members = self._behind([*pair.backward.all_members(), *pair.forward.all_members()])
+        with self._graph.as_default():
+            import_graph_def(self._message(), name="")
+        for op in self._members:
+            for tensor in op.outputs:
+                self._of(tensor).set_shape(tensor.shape)
+        self._added = {self._graph._nodes_by_name[name] for name in self._added_names}
+        for exit in self._added:
+            exit.outputs[0].set_shape(exit.inputs[0].shape)
+
+    def _behind(self, ops: list[Operation]) -> list[Operation]:
+        found: set[Operation] = set()
+        pending = list(ops)
+        while pending:
+            op = pending.pop()
+            if op not in found:
+                found.add(op)
+                pending += [t.op for t in op.inputs if t not in self._cut]
+        return [op for op in topological(found)]
+
+    def _message(self) -> messages.GraphDef:
+        """Both loops; each Enter of the forward loop has a source of its own, which gradients end at."""
+        made = messages.GraphDef(versions=self._members[0].graph.graph_def_versions)
+        names = {t: f"cut_{i}" for i, t in enumerate(self._cut)}
+        inside = set(self._members)
+        for tensor, name in names.items():
+            node = made.node.add(name=name, op="Placeholder")
+            node.attr["dtype"].type = tensor.dtype.base_dtype.as_datatype_enum
+            node.attr["shape"].shape.CopyFrom(tensor.shape.as_proto())
+        for op in self._members:
+            node = made.node.add()
+            node.CopyFrom(op.node_def)
+            node.attr.pop("_class", None)
+            node.device = ""
+            node.input[:] = [names.get(t) or t._as_node_def_input() for t in op.inputs]
+            node.input.extend(f"^{c.name}" for c in op.control_inputs if c in inside)
+            if op in self._outermost:
+                self._add_source(made, op, node)
+        for loop in _every([self._pair.forward]):
+            self._add_exits(made, loop)
+        self._names = names
+        return made
+
+    @staticmethod
+    def _add_source(made: messages.GraphDef, enter: Operation, node: messages.NodeDef) -> None:
+        tensor = enter.inputs[0]
+        source = made.node.add(name=f"source_{len(made.node)}", op="Identity", input=[node.input[0]])
+        if tensor.op.type == "Const":
+            source.CopyFrom(messages.NodeDef(name=source.name, op="Const", attr=tensor.op.node_def.attr))
+            source.attr.pop("_class", None)
+        else:
+            source.attr["T"].type = tensor.dtype.base_dtype.as_datatype_enum
+        node.input[0] = source.name
+
+    def _add_exits(self, made: messages.GraphDef, loop: Loop) -> None:
+        """Adds the results that nothing needed, so that they are not in the file: gradients of a loop begin with those of all of them."""
+        for variable in loop.variables():
+            if variable.exit is None and variable.switch is not None and variable.enter in self._pair.own:
+                node = made.node.add(name=f"exit_{len(made.node)}", op="Exit", input=[variable.switch.name])
+                node.attr["T"].CopyFrom(variable.switch.node_def.attr["T"])
+                self._added_names.append(node.name)
+
+    def _of(self, tensor: Tensor) -> Tensor:
+        if tensor in self._names:
+            return self._graph._nodes_by_name[self._names[tensor]].outputs[0]
+        return self._graph._nodes_by_name[tensor.op.name].outputs[tensor.value_index]
+
+    def proven(self) -> dict[Operation, list[Operation]] | None:
+        """What leaves the backward loop, by the Enter of which it is the gradient; None where some of it is something else."""
+        pair = self._pair
+        ops = topological(self._graph.get_operations())
+        loops, _ = find_loops(ops)
+        copied = self._of(pair.count.outputs[0]).op
+        (forward,) = (loop for loop in loops if copied in loop.members)
+        own = self._added.union(self._of(op.outputs[0]).op for op in pair.own if op.outputs)
+        tests = {loop.condition.outputs[0] for loop in _every(loops) if loop.condition is not None}
+        with self._graph.as_default():
+            give_contexts(forward, own, guards_of(ops, tests))
+            given = {self._of(exit.outputs[0]): self._of(e.inputs[0]) for e, exit in pair.given if not _is_zero(e.inputs[0])}
+            xs = {enter: self._of(enter.outputs[0]).op.inputs[0] for enter in pair.entries}
+            found = gradients_of_results(given, list(xs.values()))
+        comparison = Comparison()
+        proven: dict[Operation, list[Operation]] = {}
+        for (enter, left), grad in zip(pair.entries.items(), found):
+            parts = [] if grad is None else [grad.values, grad.indices, grad.dense_shape] if isinstance(grad, IndexedSlices) else [grad]
+            matched = [next((op for op in left if comparison.same(part, self._of(op.outputs[0]))), None) for part in parts if part is not None]
+            if not matched or len(matched) != len(left) or any(op is None for op in matched):
+                return None
+            proven[enter] = [op for op in matched if op is not None]
+        return proven if comparison.stacks_are_alone() else None
+
+
+def _every(loops: Iterable[Loop]) -> Iterable[Loop]:
+    for loop in loops:
+        yield loop
+        yield from _every(loop.children)
