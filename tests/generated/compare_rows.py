@@ -14,6 +14,7 @@ import pickle
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -26,28 +27,41 @@ ROUGHLY = {2: 2e-2, 4: 2e-3}
 
 def answers(options, folder):
     """What tfcompat and TensorFlow give, by the name of the variant."""
+    programs = [(sys.executable, "tfcompat"), (os.environ["TF1_PYTHON"], "tensorflow")]
+    with ThreadPoolExecutor() as threads:
+        return list(threads.map(lambda program: _answers(*program, options, folder), programs))
+
+
+def _answers(python, module, options, folder):
     arguments = [str(options.seconds), options.places, str(int(options.gradients)), ",".join(options.prefixes)]
-    started = []
-    for python, module in ((sys.executable, "tfcompat"), (os.environ["TF1_PYTHON"], "tensorflow")):
-        sink = os.path.join(folder, module)
-        environment = {**os.environ, "GENERATED_MODULE": module, "TF_CPP_MIN_LOG_LEVEL": "3", "JAX_PLATFORMS": "cpu"}
-        process = subprocess.Popen([python, WORKER, sink, *arguments], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        started.append((process, sink))
-    return [_read(*one) for one in started]
+    environment = {**os.environ, "GENERATED_MODULE": module, "TF_CPP_MIN_LOG_LEVEL": "3", "JAX_PLATFORMS": "cpu"}
+    sink = os.path.join(folder, module)
+    found = {}
+    while True:
+        command = [python, WORKER, sink, str(len(found)), *arguments]
+        done = subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        end = f"status {done.returncode}: {done.stderr[-300:].decode('utf8', 'replace')}"
+        before = len(found)
+        found.update(_read(sink, end))
+        if not done.returncode:
+            return found
+        if len(found) == before:
+            raise RuntimeError(f"{command} ended without a variant: {end}")
 
 
-def _read(process, sink):
-    errors = process.communicate()[1]
-    if process.returncode:
-        raise RuntimeError(f"{process.args} ended with {process.returncode}: {errors[-500:].decode('utf8', 'replace')}")
+def _read(sink, end):
+    """The answers in a file by name; that of a variant which ended its process is `end`."""
     found = {}
     with open(sink, "rb") as file:
         while True:
             try:
-                name, given = pickle.load(file)
-            except EOFError:
+                given = pickle.load(file)
+            except (EOFError, pickle.UnpicklingError):
                 return found
-            found[name] = given
+            if isinstance(given, str):
+                found.setdefault(given, ("end", end))
+            else:
+                found[given[0]] = given[1]
 
 
 def close(want, have):
@@ -66,6 +80,8 @@ def verdict(want, have, is_random):
     if want is None or have is None:
         return "same" if want is have else "row", "only one of them runs the row alone"
     kinds = want[0], have[0]
+    if "end" in kinds:
+        return ("aborts", have[1]) if kinds[1] == "end" else ("same", "")  # of a program that ends TensorFlow, nothing is asked
     if kinds == ("value", "value"):
         same = len(want[1]) == len(have[1]) and all(map(close, want[1], have[1]))
         return ("same" if same or is_random else "differs"), f"{str(want[1])[:150]} | {str(have[1])[:150]}"

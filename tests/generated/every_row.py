@@ -8,14 +8,7 @@ A PREFIX is the beginning of rows' names, as `extremes/`.
 import argparse
 import collections
 
-from generated.surroundings import NO_GRADIENT, PLACES, Variant, rows
-
-
-def variants(prefixes=("",), places=tuple(PLACES), slopes=False):
-    """The variants of the rows whose names begin so."""
-    for case in rows():
-        if case.id.startswith(tuple(prefixes)) and (case.grad or not slopes):
-            yield from (Variant(case, place, slopes) for place in places if not (slopes and place in NO_GRADIENT))
+from generated.surroundings import PLACES, variants
 
 
 def main():

@@ -1,9 +1,11 @@
-"""What variants of rows give: `GENERATED_MODULE=MODULE python rows_worker.py ANSWERS SECONDS PLACES SLOPES PREFIXES`.
+"""What variants of rows give: `GENERATED_MODULE=MODULE python rows_worker.py ANSWERS FIRST SECONDS PLACES SLOPES PREFIXES`.
 
-MODULE is tensorflow or tfcompat, SECONDS the limit for one, PLACES and PREFIXES are joined by commas, SLOPES is 1 for gradients. ANSWERS
-gets a pickled (name, answer) for each: ("value", arrays) or ("error", classes of the exception, message). Python 3.7 reads this.
+MODULE is tensorflow or tfcompat, FIRST the number of the variant to begin with, SECONDS the limit for one, PLACES and PREFIXES are joined by
+commas, SLOPES is 1 for gradients. ANSWERS gets a pickled name before each variant, and (name, answer) after it: ("value", arrays),
+("error", classes of the exception, message), or None where the row alone does not run. Python 3.7 reads this.
 """
 
+import itertools
 import logging
 import os
 import pickle
@@ -16,7 +18,7 @@ os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
 import numpy as np  # noqa: E402
 
-from generated.surroundings import NO_GRADIENT, Variant, rows, tf  # noqa: E402
+from generated.surroundings import Variant, tf, variants  # noqa: E402
 
 
 class Late(Exception):
@@ -57,20 +59,17 @@ def answer(variant, seconds):
         signal.alarm(0)
 
 
-def main(answers, seconds, places, slopes, prefixes):
+def main(answers, first, seconds, places, slopes, prefixes):
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
     tf.logging.set_verbosity(tf.logging.FATAL)
     signal.signal(signal.SIGALRM, late)
-    with open(answers, "wb") as file:
-        for case in rows():
-            if not case.id.startswith(tuple(prefixes.split(","))) or (slopes == "1" and not case.grad):
-                continue
-            for place in places.split(","):
-                if slopes != "1" or place not in NO_GRADIENT:
-                    variant = Variant(case, place, slopes == "1")
-                    pickle.dump((variant.name, answer(variant, int(seconds))), file, 2)
-                    file.flush()
+    chosen = variants(prefixes.split(","), places.split(","), slopes == "1")
+    with open(answers, "ab") as file:
+        for variant in itertools.islice(chosen, int(first), None):
+            pickle.dump(variant.name, file, 2)
+            file.flush()
+            pickle.dump((variant.name, answer(variant, int(seconds))), file, 2)
 
 
 if __name__ == "__main__":

@@ -257,5 +257,14 @@ class Variant:
         return "differs", f"{[v.shape for v in want]} {[v.shape for v in have]} {str(want)[:120]} | {str(have)[:120]}"
 
 
+def variants(prefixes=("",), places=tuple(PLACES), slopes=False):
+    """The variants of the rows whose names begin so."""
+    for case in rows():
+        if case.id.startswith(tuple(prefixes)) and (case.grad or not slopes):
+            for place in places:
+                if not slopes or place not in NO_GRADIENT:
+                    yield Variant(case, place, slopes)
+
+
 def _cast(array, name):
     return (array.real if array.dtype.kind == "c" and not name.startswith("complex") else array).astype(name)

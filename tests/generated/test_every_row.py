@@ -2,7 +2,7 @@
 
 import pytest
 
-from generated.every_row import variants
+from generated.surroundings import variants
 
 OTHERWISE = (
     "extremes/dilation2d", "extremes/max_pool", "extremes/segment_m", "extremes/unsorted_segment_m", "feature_column/dense_features_weighted",
