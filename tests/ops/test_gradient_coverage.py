@@ -20,7 +20,9 @@ op_spec.find("no such op")
 SPECS = {spec.name: spec for spec in op_spec.registered()}
 INTERNAL = {"KernelGradient", "StatelessCase", "LoopGradient", "LoopRecord", "LoopGradientGradient", "EagerPyFuncGradient"}
 """Op types that 1.15 does not have."""
-REGISTRY = json.loads((TESTS / "golden/gradient_registry.json").read_text())
+OF_DEBUGGER = ("DebugGradientIdentity", "DebugGradientRefIdentity")
+"""1.15 registers their gradients when `tensorflow.python.debug` is imported, as the recorded program does not."""
+REGISTRY = json.loads((TESTS / "golden/gradient_registry.json").read_text()) | dict.fromkeys(OF_DEBUGGER, True)
 DIFFERENTIABLE = sorted(n for n, s in SPECS.items() if not isinstance(s.gradient, op_spec.NotDifferentiable))
 
 SINGLE_PRECISION = "its real inputs are float32 at most; tests/cases compares its gradient with 1.15's"
@@ -50,6 +52,7 @@ NOT_CHECKED = {
          "PreventGradient", "SparseDenseCwiseAdd"), NONE_IN_TENSORFLOW),
     **dict.fromkeys(("QuantizeAndDequantize", "QuantizeAndDequantizeV2", "QuantizeAndDequantizeV3"), CONSTANT),
     **dict.fromkeys(("NcclBroadcast", "NcclReduce"), DEVICES),
+    **dict.fromkeys(OF_DEBUGGER, "it hands the gradient on: tests/ops/test_gradients_debugger.py"),
     "EagerPyFunc": "the gradient is that of the operations that Python runs: tests/eager",
     "RandomGamma": RANDOM,
     **dict.fromkeys(("Batch", "Unbatch"), "runs in several threads meet there: tests/queues"),
