@@ -24,6 +24,8 @@ FOLDERS = (str(TESTS.parent), str(TESTS))
 PROGRAMS, ROWS = "generated.program_worker", "generated.surroundings_worker"
 PER_CHILD = 2000
 """So many programs run in one child, which keeps what it compiled."""
+STARTS_IN = 120
+"""Seconds that a child may take for its imports on a busy machine."""
 
 
 class Child:
@@ -55,8 +57,9 @@ class Child:
                 self.stopped = f"abort\t{name}: {last}"
 
     def _lines(self):
-        text = b""
-        while self.selector.select(self.seconds):
+        text, limit = b"", self.seconds + STARTS_IN
+        while self.selector.select(limit):
+            limit = self.seconds
             read = os.read(self.process.stdout.fileno(), 1 << 16)
             if not read:
                 return
