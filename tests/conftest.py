@@ -19,12 +19,25 @@ if _DEVICES not in os.environ.get("XLA_FLAGS", ""):
 
 import jax.monitoring  # noqa: E402
 import pytest  # noqa: E402
+import suite_report  # noqa: E402
 
 from tfcompat._src.runtime import interpreted, verify  # noqa: E402
 
 verify.Switch.is_on = True
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as a shell leaves it to what it starts in the background, and that to its children
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+
+def pytest_addoption(parser):
+    """Adds the options of the suite."""
+    suite_report.add_option(parser)
+
+
+def pytest_configure(config):
+    """Sets up the report of `--ci`."""
+    suite_report.configure(config)
+
 
 COMPILE_EVENT = "/jax/core/compile/backend_compile_duration"
 
