@@ -1,0 +1,64 @@
+"""Every example prints what TensorFlow 1.15.5 prints for it: the same text, and numbers to 1e-3.
+
+The examples run in this process, each with a default graph, flags and arguments of its own; `tests/oracle/record_examples.py` recorded
+the expected output with the same arguments.
+"""
+
+import runpy
+import shlex
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from programs import run_folder
+
+import tfcompat as tf
+
+HERE = Path(__file__).resolve().parent
+EXAMPLES = HERE.parents[1] / "examples"
+COMMANDS = {line.split(".py")[0]: shlex.split(line) for line in (HERE / "commands.txt").read_text().splitlines()}
+TOLERANCE = 1e-3
+
+
+@pytest.fixture
+def run(monkeypatch, tmp_path, capsys):
+    """Runs an example as `python script arguments...` does, and returns what it printed."""
+    tf.install_as_tensorflow()
+    flags = tf.app.flags.FLAGS
+    before = set(flags)
+    state = np.random.get_state()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+    def run_example(script, *arguments):
+        monkeypatch.setattr(sys, "argv", [str(EXAMPLES / script), *arguments])
+        flags.unparse_flags()
+        capsys.readouterr()
+        with tf.Graph().as_default():
+            try:
+                runpy.run_path(sys.argv[0], run_name="__main__")
+            except SystemExit as end:
+                assert not end.code
+        return capsys.readouterr().out
+
+    yield run_example
+    np.random.set_state(state)
+    tf.keras.backend.clear_session()
+    for name in set(flags) - before:
+        delattr(flags, name)
+    flags.unparse_flags()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_example(name, run):
+    text, numbers = run_folder.parts(run(*COMMANDS[name]))
+    expected_text, expected = run_folder.parts((HERE / "expected" / f"{name}.txt").read_text())
+    assert text == expected_text
+    np.testing.assert_allclose(numbers, expected, rtol=TOLERANCE, atol=TOLERANCE)
+
+
+def test_every_example_is_run():
+    """train_digits.py has its test in test_programs.py."""
+    assert set(COMMANDS) == {path.stem for path in EXAMPLES.glob("*.py")} - {"train_digits"}
