@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tfcompat._src.base import missing
+
 finders: list[Callable[[str, str], Any]] = []
 """Called with a namespace ("tfcompat.contrib.slim") and a name; each gives an object or raises AttributeError."""
 
@@ -16,5 +18,7 @@ def lacking(namespace: str, name: str) -> Any:
             return find(namespace, name)
         except AttributeError:
             continue
-    space = namespace.replace("tfcompat", "tf", 1)
-    raise AttributeError(f"tfcompat has no {space}.{name}: TensorFlow 1.15 does not have it or it is not built yet.")
+    path = f"{namespace}.{name}".partition(".")[2]
+    why = missing.reason(path)
+    text = f"tfcompat has no tf.{path}" + (f": {why}" if why else "")
+    raise AttributeError(text if text.endswith("?") else text + ".", name=name)  # with obj Python would propose other names

@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from tfcompat._src.base.lacking import lacking
 from tfcompat._src.graph import op_spec
 from tfcompat._src.graph.signature import REQUIRED
 from tfcompat._src.nodes import raw, removed_ops
@@ -79,7 +80,7 @@ def __getattr__(op_type: str) -> Callable[..., Any]:
     if op_type in removed_ops.SINCE:
         return _removed(op_type)
     if op_spec.find(op_type) is None:
-        raise AttributeError(f"tfcompat has no tf.raw_ops.{op_type}: TensorFlow 1.15 does not have it or it is not built yet.")
+        lacking("tfcompat.raw_ops", op_type)
     return _keyword_only(op_type)
 
 

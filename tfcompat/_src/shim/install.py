@@ -10,9 +10,9 @@ import types
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 
+from tfcompat._src.base import missing
 from tfcompat._src.base.export import export
 from tfcompat._src.base.lacking import finders
-from tfcompat._src.shim import missing
 from tfcompat._src.shim.modules import find, internal_module, internal_name
 from tfcompat._src.shim.places import REAL_MODULES
 from tfcompat._src.shim.resolve import ROOTS, canonical, known

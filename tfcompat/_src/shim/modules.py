@@ -8,9 +8,9 @@ import threading
 import types
 from typing import Any
 
+from tfcompat._src.base import missing
 from tfcompat._src.base.export import export
 from tfcompat._src.proto import definitions, pool
-from tfcompat._src.shim import missing
 from tfcompat._src.shim.places import NAMES, REAL_MODULES, places
 from tfcompat._src.shim.resolve import ABSENT, ROOTS, canonical, internal, known, op, own, public, public_module
 from tfcompat._src.shim.table import Word, brought_by_star, names

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tfcompat._src.base import tf1_names
+
 RENAMED_BEFORE_1_0 = {
     "tf.all_variables": "tf.global_variables",
     "tf.batch_matmul": "tf.matmul",
@@ -40,14 +42,28 @@ ONLY_IN_2 = {
 }
 
 
+
+def reason(path: str) -> str:
+    """Why tfcompat lacks `tf.path` ("nn.relu"), or "" where TensorFlow 1.15's names do not tell."""
+    short = "tf." + path
+    if short in RENAMED_BEFORE_1_0:
+        return f"TensorFlow 1.0 renamed it; use {RENAMED_BEFORE_1_0[short]}"
+    if short in ONLY_IN_2:
+        return f"it came with TensorFlow 2; use {ONLY_IN_2[short]}"
+    there = tf1_names.has(path)
+    if there is None:
+        return ""
+    if there:
+        return "it is not built yet"
+    near = tf1_names.nearest(path)
+    return "TensorFlow 1.15 does not have it" + (f"; did you mean tf.{near}?" if near else "")
+
+
 def message(path: str, public: str | None = None) -> str:
     """What to say about a lacking `path` ("tensorflow.python.ops.x.y"), which is `tf.public` in TensorFlow 1.15."""
-    short = "tf." + path.partition(".")[2]
+    short = path.partition(".")[2]
     text = f"tfcompat does not have {path}"
-    if public is not None and "tf." + public != short:
+    if public is not None and public != short:
         text += f" (tf.{public} of TensorFlow 1.15)"
-    if short in RENAMED_BEFORE_1_0:
-        return f"{text}: TensorFlow 1.0 renamed it; use {RENAMED_BEFORE_1_0[short]}"
-    if short in ONLY_IN_2:
-        return f"{text}: it came with TensorFlow 2; use {ONLY_IN_2[short]}"
-    return text
+    why = reason(short)
+    return f"{text}: {why}" if why else text
