@@ -107,6 +107,7 @@ from tfcompat._src.nodes.sparse_tensor import SparseTensorValue as SparseTensorV
 from tfcompat._src.nodes.sparse_tensor import convert_to_tensor_or_sparse_tensor as convert_to_tensor_or_sparse_tensor
 from tfcompat._src.nodes.tensor_spec import TensorSpec as TensorSpec
 from tfcompat._src.nodes.type_spec import TypeSpec as TypeSpec
+from tfcompat._src.notebook.extension import load_ipython_extension as load_ipython_extension
 from tfcompat._src.ops.array.blocks import batch_to_space as batch_to_space
 from tfcompat._src.ops.array.blocks import batch_to_space_nd as batch_to_space_nd
 from tfcompat._src.ops.array.blocks import depth_to_space as depth_to_space

@@ -14,7 +14,7 @@ from tfcompat._src.base.export import export
 from tfcompat._src.base.findings import Finding
 from tfcompat._src.base.graph_collections import Collections
 from tfcompat._src.base.traceable_stack import TraceableObject, from_program
-from tfcompat._src.graph import attr_values, device_scope, op_spec, shape_inference
+from tfcompat._src.graph import attr_values, device_scope, op_spec, picture, shape_inference
 from tfcompat._src.graph.loop_derivative import LoopDerivative
 from tfcompat._src.graph.operation import ControlFlowContext, Operation, creation_stack, output_dtypes
 from tfcompat._src.graph.signature import REQUIRED, Signature
@@ -596,6 +596,10 @@ class Graph(Collections):
             if function.grad_func_name:
                 graph_def.library.gradient.add(function_name=function.name, gradient_func=function.grad_func_name)
         return graph_def
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: a picture of this graph, whose scopes open."""
+        return picture.graph_html(self.get_operations())
 
     def __deepcopy__(self, memo: dict[Any, Any]) -> Graph:
         raise TypeError("a Graph cannot be copied; export it with as_graph_def() and import that")

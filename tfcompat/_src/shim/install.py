@@ -81,3 +81,20 @@ def install_as_tensorflow() -> None:
     finders.append(internal_name)
     for name in ("tensorflow.python", "tensorflow.core", "tensorflow.compat.v1"):
         importlib.import_module(name)
+
+
+def install_in_place_of_imported() -> types.ModuleType | None:
+    """Does what `install_as_tensorflow` does, also where TensorFlow is already imported.
+
+    Modules of TensorFlow leave `sys.modules`: whoever refers to them keeps them, and later imports find tfcompat.
+
+    Returns:
+      The module `tensorflow` that was imported, or None.
+    """
+    if FINDER in sys.meta_path:
+        return None
+    replaced = sys.modules.get(ROOTS[0])
+    for name in [name for name in sys.modules if name.partition(".")[0] in ROOTS]:
+        del sys.modules[name]
+    install_as_tensorflow()
+    return replaced
