@@ -135,6 +135,41 @@ def test_interrupt_ends_a_long_loop():
     assert done.stdout == "interrupted\nTrue\nTrue\n", done.stderr
 
 
+HANDLED = """
+import os, signal, threading
+import tfcompat as tf
+from tfcompat._src.base import run_limits
+
+n = tf.placeholder(tf.int32, [])
+v = tf.Variable(1)
+up = tf.assign_add(v, tf.while_loop(lambda i: i < n, lambda i: i + 1, [0]))
+sess = tf.Session()
+sess.run(tf.global_variables_initializer())
+sess.run(up, {n: 3})
+came, never, told = [], threading.Event(), os.pipe()
+os.set_blocking(told[1], False)
+signal.set_wakeup_fd(told[1])
+signal.signal(signal.SIGUSR1, lambda *_: came.append(1))
+
+def send():
+    while not run_limits.is_running(sess):
+        never.wait(0.01)
+    os.kill(os.getpid(), signal.SIGUSR1)
+
+thread = threading.Thread(target=send)
+thread.start()
+print(sess.run(up, {n: 30_000_000}))
+thread.join()
+print(len(came), os.read(told[0], 1) == bytes([signal.SIGUSR1]), signal.set_wakeup_fd(-1) == told[1])
+"""
+
+
+def test_signal_whose_handler_returns_leaves_a_long_loop_its_result():
+    """The handler runs once, the loop's result is filed once, and a program's own wakeup descriptor is told and kept."""
+    done = run_python("-c", HANDLED, TFCOMPAT_ENGINE="compile")
+    assert done.stdout == "30000004\n1 True True\n", done.stderr
+
+
 def endless(is_on_host):
     x = tf.placeholder(tf.float32, [])
     v = tf.Variable(0.0)

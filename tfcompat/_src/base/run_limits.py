@@ -24,7 +24,7 @@ class StopFlag:
     def __init__(self) -> None:
         self._memory = jax_compat.aligned_zeros(2, np.int32)
         self._arrays: dict[Any, Any] = {}
-        self.is_set = False
+        self.is_set = self.was_set_by_signal = False
 
     def array_on(self, device: object) -> Any:
         """The memory as an array on a CPU device of JAX, None for the default one."""
@@ -35,6 +35,11 @@ class StopFlag:
     def set(self) -> None:
         self._memory[:] = 1
         self.is_set = True
+
+    def set_by_signal(self) -> None:
+        """Ends the loops so that the handler of a signal can run."""
+        self.was_set_by_signal = True
+        self.set()
 
 
 _stoppable: dict[StopFlag, object] = {}

@@ -164,7 +164,7 @@ class Program:
         if long or repeated:
             call = jax_compat.jit(trace, donate=(3,), long=long, repeated=repeated)
         needed, operations = jax_compat.cost(call, arguments)
-        if operations > LONG_RUN or self._heeds_flag:
+        if operations > LONG_RUN:
             self.long.add(shapes)
         there = jax_compat.bytes_there(self.cluster.place)
         if needed > there and self.largest[shapes]:
@@ -200,7 +200,7 @@ class Program:
         before = dict(state)
         frame = Frame(values, state, {op: rng[i] for i, op in enumerate(cluster.randoms)}, differentiated_here=cluster.differentiated)
         GROWTH.capacity = self.capacity
-        STOPPING.flag, STOPPING.is_used = next(iter(large[len(cluster.large) :]), None), False
+        STOPPING.flag = next(iter(large[len(cluster.large) :]), None)
         with collecting() as found:
             try:
                 for item in cluster.items:
@@ -226,7 +226,6 @@ class Program:
         outputs = tuple(leaves)
         if not is_flat:
             self.structures[shapes] = structure
-        self._heeds_flag = STOPPING.is_used
         if isinstance(cluster.place, NamedSharding):
             outputs, new_state = jax.lax.with_sharding_constraint((outputs, new_state), cluster.place)
         self.checks[shapes] = [c.without_traced_values() for c in found]

@@ -44,11 +44,13 @@ class CompiledCall:
 
     __slots__ = (
         "_program", "_cluster", "_state", "_random_state", "_arguments", "_shapes", "_results", "_prepared", "_work", "_may_begin",
-        "_is_placed", "_may_be_overtaken",
+        "_is_placed", "_is_apart", "_may_be_overtaken",
     )  # fmt: skip
 
-    def __init__(self, program: Program, cluster: Cluster, inputs: tuple[Any, ...], shapes: Shapes, large: tuple[Any, ...], session: RunContext) -> None:
-        self._program, self._cluster = program, cluster
+    def __init__(
+        self, program: Program, cluster: Cluster, inputs: tuple[Any, ...], shapes: Shapes, large: tuple[Any, ...], session: RunContext, is_apart: bool
+    ) -> None:  # fmt: skip
+        self._program, self._cluster, self._is_apart = program, cluster, is_apart
         self._state = session.variable_state
         self._random_state = randoms = session.random_state
         rng = randoms.rows(cluster.randoms) if cluster.randoms else ()
@@ -88,7 +90,7 @@ class CompiledCall:
         if not self._is_placed:
             self._take_variables(is_placed=True)
         was_called = program.quick.get(shapes) is call or program.called.get(shapes) is call
-        if not (was_called and jax_compat.call_at_once(call, self._arguments, self._results)):
+        if not (was_called and not self._is_apart and jax_compat.call_at_once(call, self._arguments, self._results)):
             self._make_apart(call)
             program.note_call(shapes, call)
 

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 from jax.sharding import NamedSharding
 
-from tfcompat._src.base import array_memory, checks, errors, jax_compat, jax_threads, run_limits, this_run
+from tfcompat._src.base import array_memory, checks, errors, jax_compat, jax_threads, run_limits, signal_watch, this_run
 from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.graph import constant_value, op_spec
@@ -197,8 +197,7 @@ def _call_program(
     if cluster.randoms:
         session.random_state.await_turn(cluster.randoms)
     if cluster.has_loops and not isinstance(cluster.place, NamedSharding) and jax_compat.compiles_to_cpu():
-        with run_limits.stoppable(session) as flag:
-            outputs, error = _called(program, cluster, inputs, shapes, (*large, flag.array_on(cluster.place)), session)
+        outputs, error = _called_with_loops(program, cluster, inputs, shapes, large, session)
     else:
         outputs, error = _called(program, cluster, inputs, shapes, large, session)
     if isinstance(error, ArrayOverflow):
@@ -208,16 +207,36 @@ def _call_program(
     return outputs
 
 
-def _called(
+def _called_with_loops(
     program: Program, cluster: Cluster, inputs: tuple[Any, ...], shapes: Shapes, large: tuple[Any, ...], session: RunContext
 ) -> tuple[Sequence[Any], Exception | None]:
-    """What a call gives, and its first failed check; the new state is filed, or will be when it is wanted."""
+    """`_called`, with a flag that ends the loops of the call.
+
+    A signal sets the flag, since its handler waits for the end of the call. If the handler raises nothing, the call is made once more,
+    in a helper thread, where no signal ends it: the loops that were ended have changed no variable.
+    """
+    with run_limits.stoppable(session) as flag, signal_watch.watching(flag.set_by_signal):
+        outputs, error = _called(program, cluster, inputs, shapes, (*large, flag.array_on(cluster.place)), session)
+    if not (isinstance(error, errors.CancelledError) and flag.was_set_by_signal):
+        return outputs, error
+    with run_limits.stoppable(session) as flag:
+        return _called(program, cluster, inputs, shapes, (*large, flag.array_on(cluster.place)), session, is_apart=True)
+
+
+def _called(
+    program: Program, cluster: Cluster, inputs: tuple[Any, ...], shapes: Shapes, large: tuple[Any, ...], session: RunContext,
+    is_apart: bool = False,
+) -> tuple[Sequence[Any], Exception | None]:  # fmt: skip
+    """Calls a program, in a helper thread if `is_apart`; its outputs and its first failed check.
+
+    The new state is filed, or will be when it is wanted.
+    """
     state = session.variable_state
     with state.lock:
         while True:
             if state.unfiled:
                 state.file_left()
-            call = CompiledCall(program, cluster, inputs, shapes, large, session)
+            call = CompiledCall(program, cluster, inputs, shapes, large, session, is_apart)
             try:
                 state.unfiled.append(call)
                 if call.make():

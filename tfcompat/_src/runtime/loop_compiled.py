@@ -263,7 +263,6 @@ class LoopLowering:
         limit, exact = self.program.bound(self.frame.values.get)
         if not self.frame.differentiated:
             self.flag = None if limit is not None and limit <= SHORT else STOPPING.flag
-            STOPPING.is_used |= self.flag is not None
             return jax.lax.while_loop(self._test, body, carry)
         if limit is None:
             limit, exact = self.frame.lengths.get(self.item), False

@@ -76,10 +76,9 @@ class Frame:
 
 
 class _Stopping(threading.local):
-    """What loops that are traced in this thread are to look at, and whether one does: the array of a run_limits.StopFlag."""
+    """The array of a run_limits.StopFlag, which loops that are traced in this thread look at in each iteration; None without one."""
 
     flag: jax.Array | None = None
-    is_used = False
 
 
 STOPPING = _Stopping()
