@@ -2,6 +2,7 @@
 that are verified, interrupts that arrive.
 """
 
+import gc
 import os
 import signal
 import sys
@@ -32,6 +33,12 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as a shell leaves it to
 def pytest_addoption(parser):
     """Adds the options of the suite."""
     suite_report.add_option(parser)
+
+
+def pytest_collection_finish():
+    """Takes the tests themselves out of the garbage collector's sight: it would look through all of them in each full collection."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_configure(config):

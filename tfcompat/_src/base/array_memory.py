@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tfcompat._src.base import errors
-from tfcompat._src.base.arrays import NDArray
+from tfcompat._src.base.arrays import NDArray, new_array
 
 
 def _references(holder: Any, place: Any) -> int:
@@ -29,7 +29,7 @@ def private(holder: Any, place: Any) -> NDArray:
         if flags.owndata and flags.carray:
             return holder[place]  # type: ignore[no-any-return]  # an ndarray, as its type says
     try:
-        return np.array(holder[place], order="C")
+        return new_array(holder[place], order="C")
     except MemoryError as e:
         raise errors.ResourceExhaustedError(None, None, f"OOM when allocating tensor: {e}") from None
 

@@ -19,7 +19,7 @@ import jaxlib.version
 import numpy as np
 
 from tfcompat._src.base import jax_threads, promotion
-from tfcompat._src.base.arrays import NDArray
+from tfcompat._src.base.arrays import NDArray, new_array
 from tfcompat._src.base.helper_threads import Work, is_interruptible
 
 SUPPORTED = "jax>=0.10,<0.13"
@@ -319,7 +319,7 @@ def shared_array(memory: NDArray, device: jax.Device | None) -> jax.Array:
 
 def own_array(value: NDArray | jax.Array, place: jax.Device | jax.sharding.Sharding | None = None) -> jax.Array:
     """A device array that shares no memory with `value`, so that it may be donated."""
-    found: jax.Array = jax.device_put(np.array(value), place, may_alias=False)
+    found: jax.Array = jax.device_put(new_array(value), place, may_alias=False)
     return found
 
 
@@ -351,7 +351,7 @@ def is_lost(value: NDArray | jax.Array) -> bool:
 
 def to_numpy(value: NDArray | jax.Array) -> NDArray:
     """A writable NumPy array that stays valid when the device buffer is donated."""
-    return np.array(value)
+    return new_array(value)
 
 
 def keep_freed_memory() -> None:

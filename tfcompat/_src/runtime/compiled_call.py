@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import jax
-import numpy as np
 
 from tfcompat._src.base import errors, jax_compat
+from tfcompat._src.base.arrays import as_array
 from tfcompat._src.base.helper_threads import Work, is_interruptible
 from tfcompat._src.interpreter.limit import OverLimit
 from tfcompat._src.ops.flow.array_value import ArrayOverflow
@@ -156,7 +156,7 @@ class CompiledCall:
         outputs, new_state, holds, moved = self._results[0]
         error, kept, entries = None, new_state, []
         try:
-            failed = holds is not None and not (holds := np.asarray(holds)).all()
+            failed = holds is not None and not (holds := as_array(holds)).all()
             if new_state or read:
                 outputs = _apart_from((*read, *new_state), outputs)
             if failed:

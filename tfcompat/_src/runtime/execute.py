@@ -11,7 +11,7 @@ import numpy as np
 from jax.sharding import NamedSharding
 
 from tfcompat._src.base import array_memory, checks, errors, jax_compat, jax_threads, run_limits, signal_watch, this_run
-from tfcompat._src.base.arrays import NDArray
+from tfcompat._src.base.arrays import NDArray, as_array, new_array
 from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.graph import constant_value, op_spec
 from tfcompat._src.graph.operation import Operation
@@ -247,7 +247,7 @@ def _called(
 
 def program_for(cluster: Cluster, known: dict[Tensor, Any], values: dict[Tensor, Any], capacity: int) -> Program:
     """The program for the present values of the cluster's compile-time inputs, with at least `capacity` for growing arrays."""
-    statics = [np.asarray(values[t]) for t in cluster.statics] if cluster.statics else []
+    statics = [as_array(values[t]) for t in cluster.statics] if cluster.statics else []
     key = tuple([(s.shape, s.tobytes()) for s in statics]) if statics else ()
     program = cluster.programs.get(key)
     if program is None or program.capacity < capacity:
@@ -257,13 +257,13 @@ def program_for(cluster: Cluster, known: dict[Tensor, Any], values: dict[Tensor,
 
 def _device_input(value: object, place: Place) -> Any:
     if not isinstance(value, (jax.Array, np.ndarray, np.generic, DeviceArray, ArrayHandle)):
-        value = np.asarray(value)
+        value = as_array(value)
     return value if place is None else jax.tree.map(lambda x: jax.device_put(x, place), value)
 
 
 def _filled_up(entries: Array) -> NDArray:
     """Entries of which a kernel takes more than there are: 16 or an eighth more at most, so that few lengths are compiled."""
-    entries = np.asarray(entries)
+    entries = as_array(entries)
     count = max(len(entries), 1)
     step = 1 << max(4, (count - 1).bit_length() - 3)
     filler = checks.no_row(entries.dtype) if entries.dtype.kind == "i" else 0
@@ -376,7 +376,7 @@ def _run_stateful(op: Operation, reads: list[Operation], writes: list[Operation]
 def _owned(value: Any) -> NDArray:
     """A value that nothing else will change: the array itself where it is read-only and owns its memory, else a copy."""
     frozen = isinstance(value, np.ndarray) and not value.flags.writeable and value.flags.owndata
-    return value if frozen else np.array(value)
+    return value if frozen else new_array(value)
 
 
 def _current(session: RunContext, variable: Operation, must_exist: bool) -> NDArray | None:
@@ -404,7 +404,7 @@ def _call(op: Operation, kernel: Callable[..., Any], arguments: list[Any], keywo
 
 
 def _on_host(value: object) -> Any:
-    return np.asarray(value) if isinstance(value, jax.Array) else value
+    return as_array(value) if isinstance(value, jax.Array) else value
 
 
 def _as_arrays(op: Operation, results: list[Any]) -> list[Any]:
@@ -415,6 +415,6 @@ def _as_arrays(op: Operation, results: list[Any]) -> list[Any]:
     for i, value in enumerate(results):
         kind = outputs[i - offset].dtype if i >= offset else None
         if kind is not None and kind.is_numpy_compatible and not kind._is_ref_dtype and not isinstance(value, (np.ndarray, DeviceArray, HostArray)):
-            value = np.asarray(value, kind.as_numpy_dtype)
+            value = as_array(value, kind.as_numpy_dtype)
         converted.append(value)
     return converted

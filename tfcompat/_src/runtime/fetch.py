@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 from tfcompat._src.base import dtypes, errors, nest
-from tfcompat._src.base.arrays import NDArray
+from tfcompat._src.base.arrays import NDArray, as_array
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
@@ -197,9 +197,9 @@ def convert_feed(tensor: Tensor, value: object) -> Any:
     if type(value) is np.ndarray and value.dtype == wanted and wanted is not object:
         array = value
     elif type(value) is wanted and wanted is not str:
-        array = np.asarray(value)
+        array = as_array(value)
     elif isinstance(value, jax.Array):
-        array = value if value.dtype == wanted else np.asarray(value, wanted)
+        array = value if value.dtype == wanted else as_array(value, wanted)
     elif dtype.base_dtype in (dtypes.resource, dtypes.variant):
         return value
     else:
