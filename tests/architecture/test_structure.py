@@ -46,6 +46,12 @@ def test_every_folder_has_its_place():
     assert {p.name for p in ROOT.iterdir() if p.is_dir() and any(p.rglob("*.py"))} == set(LAYERS)
 
 
+def test_files_of_tests_have_names_of_their_own():
+    """pytest imports those outside packages by their name alone."""
+    files = [p for p in (ROOT.parents[1] / "tests").glob("*/test_*.py") if not (p.parent / "__init__.py").exists()]
+    assert len({p.name for p in files}) == len(files)
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_imports_go_one_way_and_stand_at_the_top(path):
     tree = ast.parse(path.read_text())

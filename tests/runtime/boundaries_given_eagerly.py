@@ -70,7 +70,7 @@ def eager_function_argument(tf):
 
     @tf.function
     def change(x):
-        for _ in range(6):
+        for _ in range(2):
             x = tf.matmul(x, x) / 1000.0
         v.assign(tf.reduce_mean(x))
 

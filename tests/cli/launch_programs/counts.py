@@ -24,6 +24,11 @@ with tf.device(tf.train.replica_device_setter(worker_device=f"/job:worker/task:{
     total = tf.get_variable("total", initializer=0.0, use_resource=True)
     ended = tf.get_variable("ended", initializer=0.0, use_resource=True)
 add, end = total.assign_add(index + 1.0), ended.assign_add(1.0)
+if index:  # a MonitoredTrainingSession that is there before the chief's looks again after 30 seconds
+    uninitialized = tf.report_uninitialized_variables()
+    with tf.Session(server.target) as waiting:
+        while waiting.run(uninitialized).size:
+            pass
 with tf.train.MonitoredTrainingSession(server.target, is_chief=index == 0) as session:
     for _ in range(10):
         session.run(add)

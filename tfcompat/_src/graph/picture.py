@@ -6,14 +6,19 @@ import html
 import json
 import pathlib
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
+
+from tfcompat._src.proto import messages
+
+if TYPE_CHECKING:
+    from tfcompat._src.graph.operation import Operation
 
 _FOLDER = pathlib.Path(__file__).parent
-Node = list[Any]
+Node = list[object]
 """[name, op type, [[position of the source, shape as text]...], [positions of control inputs], position of the device]."""
 
 
-def graph_html(operations: Iterable[Any], opened: Sequence[str] = ()) -> str:
+def graph_html(operations: Iterable[Operation], opened: Sequence[str] = ()) -> str:
     """Returns an HTML fragment, an inline frame, that draws operations of a graph.
 
     Args:
@@ -25,7 +30,7 @@ def graph_html(operations: Iterable[Any], opened: Sequence[str] = ()) -> str:
     devices: dict[str, int] = {}
     nodes: list[Node] = [
         [
-            op.name, op.type, [[position[t.op], _shape(t.shape.dims and t.shape.as_list(), t.shape.dims is None)] for t in op.inputs if t.op in position],
+            op.name, op.type, [[position[t.op], _shape(None if t.shape.dims is None else t.shape.as_list(), t.shape.dims is None)] for t in op.inputs if t.op in position],
             [position[c] for c in op.control_inputs if c in position], devices.setdefault(op.device, len(devices)),
         ]
         for op in there
@@ -33,7 +38,7 @@ def graph_html(operations: Iterable[Any], opened: Sequence[str] = ()) -> str:
     return _frame(nodes, list(devices), opened)
 
 
-def graph_def_html(graph_def: Any, opened: Sequence[str] = ()) -> str:
+def graph_def_html(graph_def: messages.GraphDef, opened: Sequence[str] = ()) -> str:
     """Returns what `graph_html` does, for the nodes of a `GraphDef`; shapes are those that `as_graph_def(add_shapes=True)` writes."""
     position = {node.name: i for i, node in enumerate(graph_def.node)}
     devices: dict[str, int] = {}
@@ -52,7 +57,7 @@ def graph_def_html(graph_def: Any, opened: Sequence[str] = ()) -> str:
     return _frame(nodes, list(devices), opened)
 
 
-def _written_shape(node: Any, output: int) -> str:
+def _written_shape(node: messages.NodeDef, output: int) -> str:
     if "_output_shapes" not in node.attr or output >= len(node.attr["_output_shapes"].list.shape):
         return ""
     shape = node.attr["_output_shapes"].list.shape[output]

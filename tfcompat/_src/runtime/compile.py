@@ -7,7 +7,7 @@ import math
 import operator
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -35,6 +35,8 @@ LONG_RUN = 10**10
 REPEATING = 400
 """In a program of as many equations, those that repeat are made loops."""
 
+Arrays: TypeAlias = tuple[Any, ...]
+"""Arrays that go into a program or come out of it: of JAX, of NumPy, or those of TensorArrays."""
 Shapes = tuple[tuple[int, ...], ...]
 """Those of the arrays that come in: what tells the executables of one program apart."""
 
@@ -190,7 +192,7 @@ class Program:
         self.traces += 1
         return self._traced(*arguments)[0]
 
-    def _traced(self, inputs: tuple[Any, ...], large: tuple[Any, ...], read: tuple[Any, ...], updated: tuple[Any, ...], rng: jax.Array) -> tuple[tuple[Any, ...], list[tuple[Any, ...]]]:
+    def _traced(self, inputs: Arrays, large: Arrays, read: Arrays, updated: Arrays, rng: jax.Array) -> tuple[tuple[Any, ...], list[tuple[Any, ...]]]:
         """What a call gives, and the values of each check."""
         cluster = self.cluster
         values = dict(self.known)

@@ -15,19 +15,19 @@ from tfcompat._src.base.arrays import as_array
 from tfcompat._src.base.helper_threads import Work, is_interruptible
 from tfcompat._src.interpreter.limit import OverLimit
 from tfcompat._src.ops.flow.array_value import ArrayOverflow
-from tfcompat._src.runtime.compile import Program, Shapes
+from tfcompat._src.runtime.compile import Arrays, Program, Shapes
 from tfcompat._src.runtime.interpreted import Interpreted, is_spoiled
 from tfcompat._src.runtime.plan import Cluster, WrongGuess
 from tfcompat._src.runtime.run_context import RunContext
 from tfcompat._src.runtime.variable_state import Array, put_all
 
-Arguments: TypeAlias = tuple[tuple[Any, ...], tuple[Any, ...], tuple[Array, ...], tuple[Array, ...], Array | tuple[()]]
+Arguments: TypeAlias = tuple[Arrays, Arrays, tuple[Array, ...], tuple[Array, ...], Array | tuple[()]]
 """Inputs, large inputs, variables that are read and that are updated, rows of random state."""
 _UNDONE = (ArrayOverflow, WrongGuess, errors.CancelledError)
 """Errors after which random operations are where they were before the call."""
 
 
-def _apart_from(state: tuple[Any, ...], outputs: Sequence[Any]) -> Sequence[Any]:
+def _apart_from(state: Arrays, outputs: Sequence[Any]) -> Sequence[Any]:
     """Outputs, with copies of those that are arrays of variables."""
     owned = set(map(id, state))
     if owned.isdisjoint(map(id, outputs)):
@@ -48,7 +48,7 @@ class CompiledCall:
     )  # fmt: skip
 
     def __init__(
-        self, program: Program, cluster: Cluster, inputs: tuple[Any, ...], shapes: Shapes, large: tuple[Any, ...], session: RunContext, is_apart: bool
+        self, program: Program, cluster: Cluster, inputs: Arrays, shapes: Shapes, large: Arrays, session: RunContext, is_apart: bool
     ) -> None:  # fmt: skip
         self._program, self._cluster, self._is_apart = program, cluster, is_apart
         self._state = session.variable_state

@@ -19,7 +19,7 @@ from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.flow.array_value import FIRST_CAPACITY, ArrayHandle, ArrayOverflow, DeviceArray, HostArray
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime import failure, trace
-from tfcompat._src.runtime.compile import Program, Shapes, input_shapes
+from tfcompat._src.runtime.compile import Arrays, Program, Shapes, input_shapes
 from tfcompat._src.runtime.compiled_call import CompiledCall
 from tfcompat._src.runtime.cond_item import CondItem
 from tfcompat._src.runtime.driven_by_host import HostCond, HostLoop, run_backwards
@@ -190,7 +190,7 @@ def run_cluster(cluster: Cluster, known: dict[Tensor, Any], values: dict[Tensor,
 
 
 def _call_program(
-    program: Program, cluster: Cluster, inputs: tuple[Any, ...], shapes: Shapes, known: dict[Tensor, Any], session: RunContext
+    program: Program, cluster: Cluster, inputs: Arrays, shapes: Shapes, known: dict[Tensor, Any], session: RunContext
 ) -> Sequence[Any] | None:  # fmt: skip
     """Calls a program; its outputs, or None where it must run again with more room for growing arrays."""
     large = tuple([session.large_constant(t, known[t], cluster.place) for t in cluster.large]) if cluster.large else ()
@@ -208,7 +208,7 @@ def _call_program(
 
 
 def _called_with_loops(
-    program: Program, cluster: Cluster, inputs: tuple[Any, ...], shapes: Shapes, large: tuple[Any, ...], session: RunContext
+    program: Program, cluster: Cluster, inputs: Arrays, shapes: Shapes, large: Arrays, session: RunContext
 ) -> tuple[Sequence[Any], Exception | None]:
     """`_called`, with a flag that ends the loops of the call.
 
@@ -224,7 +224,7 @@ def _called_with_loops(
 
 
 def _called(
-    program: Program, cluster: Cluster, inputs: tuple[Any, ...], shapes: Shapes, large: tuple[Any, ...], session: RunContext,
+    program: Program, cluster: Cluster, inputs: Arrays, shapes: Shapes, large: Arrays, session: RunContext,
     is_apart: bool = False,
 ) -> tuple[Sequence[Any], Exception | None]:  # fmt: skip
     """Calls a program, in a helper thread if `is_apart`; its outputs and its first failed check.
