@@ -1,22 +1,64 @@
-"""The documents show what happens: their examples are run."""
+"""The documents show what happens: their examples are run.
+
+Examples with `>>>` run as doctests, blocks marked `python` as programs, and blocks marked `console` as commands whose output is compared. Blocks marked
+`sh` or `text` are not run: they install packages, or come from repositories that are not here.
+"""
 
 import doctest
+import os
 import pathlib
 import re
+import shlex
+import subprocess
+import sys
 
 import pytest
 
+import tfcompat as tf
+
 ROOT = pathlib.Path(__file__).parents[2]
+PAGES = sorted((ROOT / "docs").glob("*.md"))
+FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "docs").glob("*.md")), ids=lambda path: path.stem)
+def blocks(path, language):
+    """The text of each fenced block of a language."""
+    return [text for found, text in FENCED.findall(path.read_text()) if found == language]
+
+
+PROGRAMS = [pytest.param(text, id=f"{path.stem}-{i}") for path in PAGES for i, text in enumerate(blocks(path, "python"))]
+COMMANDS = [pytest.param(text, id=f"{path.stem}-{i}") for path in PAGES for i, text in enumerate(blocks(path, "console"))]
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_examples(path):
-    failed, tried = doctest.testfile(str(path), module_relative=False)
-    assert tried and not failed
+    text = re.sub(r"^```.*$", "", path.read_text(), flags=re.MULTILINE)
+    example = doctest.DocTestParser().get_doctest(text, {}, path.name, str(path), 0)
+    assert doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(example).failed == 0
+    assert example.examples or blocks(path, "python") or blocks(path, "console"), "a page without an example"
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "docs").glob("*.md")), ids=lambda path: path.stem)
-def test_files_that_are_named_exist(path):
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_programs(program, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    with tf.Graph().as_default():
+        exec(compile(program, "program of a page", "exec"), {"__name__": "__main__"})
+
+
+@pytest.mark.parametrize("block", COMMANDS)
+def test_commands(block):
+    for command, wanted in re.findall(r"^\$ (.*)\n((?:[^$].*\n)*)", block, re.MULTILINE):
+        name, *arguments = shlex.split(command)
+        assert name == "tfcompat"
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "TFCOMPAT_CACHE_DIR": ""}
+        command_line = [sys.executable, "-m", "tfcompat", *arguments]
+        done = subprocess.run(command_line, cwd=ROOT, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert doctest.OutputChecker().check_output(wanted, done.stdout, doctest.ELLIPSIS), done.stdout
+
+
+@pytest.mark.parametrize("name", ["architecture", "restored"])
+def test_files_that_are_named_exist(name):
     there = {p.name for p in (ROOT / "tfcompat").rglob("*.py")}
-    named = {name.rpartition("/")[2] for name in re.findall(r"`([\w/]+\.py)`", path.read_text())}
+    named = {file.rpartition("/")[2] for file in re.findall(r"`([\w/]+\.py)`", (ROOT / f"docs/{name}.md").read_text())}
     assert named and named <= there
