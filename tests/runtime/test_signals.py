@@ -160,14 +160,16 @@ thread = threading.Thread(target=send)
 thread.start()
 print(sess.run(up, {n: 30_000_000}))
 thread.join()
-print(len(came), os.read(told[0], 1) == bytes([signal.SIGUSR1]), signal.set_wakeup_fd(-1) == told[1])
+print(len(came), os.read(told[0], 1) == bytes([signal.SIGUSR1]), signal.set_wakeup_fd(told[1]) == told[1])
+os.close(told[1])
+print(sess.run(up, {n: 6}), signal.set_wakeup_fd(-1))
 """
 
 
 def test_signal_whose_handler_returns_leaves_a_long_loop_its_result():
-    """The handler runs once, the loop's result is filed once, and a program's own wakeup descriptor is told and kept."""
+    """The handler runs once, the loop's result is filed once, and a program's own wakeup descriptor is told and kept, unless it is closed."""
     done = run_python("-c", HANDLED, TFCOMPAT_ENGINE="compile")
-    assert done.stdout == "30000004\n1 True True\n", done.stderr
+    assert done.stdout == "30000004\n1 True True\n30000010 -1\n", done.stderr
 
 
 def endless(is_on_host):

@@ -7,6 +7,7 @@ runs when the call has come back.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
@@ -33,7 +34,8 @@ class _Watch:
             if action is not None:
                 action()
             if outer not in (-1, self.fd):
-                os.write(outer, numbers)
+                with contextlib.suppress(OSError):  # full or closed: Python goes on there too, and this thread is needed again
+                    os.write(outer, numbers)
 
 
 class watching:
@@ -64,7 +66,10 @@ class watching:
         watch = watching._watch
         if self._before is not None and watch is not None:
             outer, watch.action = self._before
-            signal.set_wakeup_fd(outer, warn_on_full_buffer=outer not in (-1, watch.fd))
+            try:
+                signal.set_wakeup_fd(outer, warn_on_full_buffer=outer not in (-1, watch.fd))
+            except OSError:  # the program has closed it meanwhile
+                signal.set_wakeup_fd(-1)
             if outer != watch.fd:
                 watch.outer = -1
 
