@@ -62,3 +62,10 @@ def test_files_that_are_named_exist(name):
     there = {p.name for p in (ROOT / "tfcompat").rglob("*.py")}
     named = {file.rpartition("/")[2] for file in re.findall(r"`([\w/]+\.py)`", (ROOT / f"docs/{name}.md").read_text())}
     assert named and named <= there
+
+
+def test_generated_pages_are_current():
+    """In a process of its own: which submodules are imported changes what tf.contrib answers."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "docs/generate.py", "--check"], cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
